@@ -92,9 +92,7 @@ interface IAccessWindow {
     /// @notice A forwarded payment was consumed. @param valueTinybar forwarded amount
     event PaymentConsumed(bytes32 indexed paymentReference, address indexed agent, uint64 valueTinybar);
     /// @notice Funded periods were materialised. @param periods how many @param byNetwork true in a scheduled call
-    event WindowRenewed(
-        address indexed agent, uint64 expiresAt, uint32 periods, uint64 balanceTinybar, bool byNetwork
-    );
+    event WindowRenewed(address indexed agent, uint64 expiresAt, uint32 periods, uint64 balanceTinybar, bool byNetwork);
     /// @notice A scheduled renewal was armed. @param scheduledAt its second @param lockTinybar reserve locked for its gas
     event RenewalArmed(address indexed agent, address schedule, uint64 scheduledAt, uint64 lockTinybar);
     /// @notice A renewal could not be armed; the window goes on lazily. @param responseCode Hedera code, 0 if the reserve

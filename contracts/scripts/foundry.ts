@@ -1,0 +1,49 @@
+// Runs forge from this package's folder. The real binary of the platform package is started, not npm's wrapper, which
+// leaves its child behind when it is killed; where npm has none for this platform, `forge` on PATH serves.
+import { spawnSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Folder of this package: forge resolves `./tools/solc.mjs` against the working directory. */
+export const contractsFolder = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** Output of one call can be long: the JSON of a whole test run with its traces, bytes. */
+const OUTPUT_BYTES_MAX = 256 * 1024 * 1024
+
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
+
+function forgeBinary(): string {
+  const platform = `${process.platform}-${ARCHITECTURES[process.arch] ?? process.arch}`
+  const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/forge/package.json')
+  try {
+    return createRequire(wrapper).resolve(`@foundry-rs/forge-${platform}/bin/forge`)
+  } catch {
+    return 'forge'
+  }
+}
+
+/** What a finished forge left: exit code, standard output, standard error. */
+export type ForgeRun = {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/**
+ * Runs forge to its end and returns what it left, whatever the exit code.
+ * @throws Error when forge cannot be started at all.
+ */
+export function forge(
+  commandLine: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): ForgeRun {
+  const run = spawnSync(forgeBinary(), [...commandLine], {
+    cwd: contractsFolder,
+    env: { ...process.env, ...environment, FOUNDRY_DISABLE_NIGHTLY_WARNING: '1' },
+    encoding: 'utf8',
+    maxBuffer: OUTPUT_BYTES_MAX,
+  })
+  if (run.error) throw new Error('forge could not be started', { cause: run.error })
+  return { exitCode: run.status ?? 1, stdout: run.stdout, stderr: run.stderr }
+}
