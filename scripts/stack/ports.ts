@@ -1,0 +1,57 @@
+import { createServer } from 'node:net'
+
+/** TCP ports of the local stack. */
+export type StackPorts = {
+  readonly rpc: number
+  readonly mirror: number
+  readonly consensus: number
+  readonly facilitator: number
+  readonly access: number
+}
+
+/** The documented ports (decisions.md S2). */
+export const defaultPorts: StackPorts = {
+  rpc: 7546,
+  mirror: 5551,
+  consensus: 50211,
+  facilitator: 4020,
+  access: 3001,
+}
+
+/** A port of 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve)
+  })
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no TCP address')
+  return address.port
+}
+
+/** Five ports that were free a moment ago, for a stack beside another. */
+export async function freePorts(): Promise<StackPorts> {
+  const ports = new Set<number>()
+  while (ports.size < 5) ports.add(await freePort())
+  const [rpc = 0, mirror = 0, consensus = 0, facilitator = 0, access = 0] = ports
+  return { rpc, mirror, consensus, facilitator, access }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  return await new Promise((resolve) => {
+    server
+      .once('error', () => resolve(false))
+      .listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
+
+/** Names and numbers of those ports that something else listens on. */
+export async function portsInUse(ports: StackPorts): Promise<readonly string[]> {
+  const taken: string[] = []
+  for (const [name, port] of Object.entries(ports)) {
+    if (!(await isFree(port))) taken.push(`${name} ${port}`)
+  }
+  return taken
+}

@@ -1,0 +1,70 @@
+// Where a running local stack is written down for scripts and agents: `.local/stack.json`, readable by its owner alone,
+// since it holds the keys of the funded agents (worthless outside the local ledger).
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+
+const StackAgent = z.object({
+  name: z.string(),
+  accountId: z.string(),
+  evmAddress: z.string(),
+  privateKey: z.string(),
+})
+
+/** What `npm start` tells other programs. A service that does not run is absent. */
+export const StackDescription = z.object({
+  access: z.object({ baseUrl: z.string(), contract: z.string(), payTo: z.string() }),
+  ledger: z.object({
+    rpcUrl: z.string(),
+    mirrorUrl: z.string(),
+    consensus: z.string(),
+    chainId: z.number(),
+  }),
+  facilitator: z.object({ url: z.string() }),
+  agents: z.array(StackAgent),
+  /** Process that holds the stack, and those that it started, by name. */
+  process: z.object({ pid: z.number(), children: z.record(z.string(), z.number()) }),
+})
+export type StackDescription = z.infer<typeof StackDescription>
+
+/** `.local/stack.json` of this checkout. */
+export const stackFile = fileURLToPath(new URL('../../.local/stack.json', import.meta.url))
+
+/** Writes the description, mode 0600. */
+export function writeStackFile(file: string, description: StackDescription): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  rmSync(file, { force: true }) // a mode is only given to a file that is created
+  writeFileSync(file, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 })
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export type FoundStack =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'running'; readonly description: StackDescription }
+  /** The stack was killed; `leftovers` are its processes that still run, as `name (pid)`. */
+  | { readonly kind: 'stale'; readonly leftovers: readonly string[] }
+
+/** Reads the file and says whether its stack is alive. */
+export function findStack(file: string): FoundStack {
+  let description: StackDescription
+  try {
+    description = StackDescription.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (error) {
+    const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    return isAbsent ? { kind: 'none' } : { kind: 'stale', leftovers: [] }
+  }
+  if (isRunning(description.process.pid)) return { kind: 'running', description }
+  const leftovers = Object.entries(description.process.children)
+    .filter(([, pid]) => isRunning(pid))
+    .map(([name, pid]) => `${name} (process ${pid})`)
+  return { kind: 'stale', leftovers }
+}

@@ -1,0 +1,95 @@
+// `npm start`: the local ledger, the facilitator and every service, with what a person needs to try them. Ctrl-C stops
+// everything. `--watch` restarts a service when its source changes; `--free-ports` takes ports that are free instead of
+// the documented ones; `--stack-file FILE` writes the description elsewhere.
+import { rmSync } from 'node:fs'
+import { relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import { describeStack } from './stack/describe-stack.ts'
+import { createLocalStack, type LocalStack } from './stack/local-stack.ts'
+import { defaultPorts, freePorts, portsInUse } from './stack/ports.ts'
+import { findStack, stackFile, writeStackFile } from './stack/stack-file.ts'
+
+const { values: flags } = parseArgs({
+  options: {
+    watch: { type: 'boolean', default: false },
+    'free-ports': { type: 'boolean', default: false },
+    'stack-file': { type: 'string', default: stackFile },
+  },
+})
+const file = flags['stack-file']
+
+function refuse(message: string): never {
+  console.error(message)
+  process.exit(1)
+}
+
+function refuseIfRunning(): void {
+  const found = findStack(file)
+  switch (found.kind) {
+    case 'none':
+      return
+    case 'running':
+      return refuse(
+        `A local stack is running already (process ${found.description.process.pid}): ${found.description.access.baseUrl}\n` +
+          'Stop it with Ctrl-C in its terminal, or use it as it is.',
+      )
+    case 'stale':
+      if (found.leftovers.length > 0) {
+        return refuse(
+          `An earlier stack was killed and left ${found.leftovers.join(', ')} running. End that first, then start again.`,
+        )
+      }
+      console.log('An earlier stack was not stopped properly; its description is replaced.')
+      rmSync(file, { force: true })
+  }
+}
+
+async function choosePorts() {
+  if (flags['free-ports']) return await freePorts()
+  const taken = await portsInUse(defaultPorts)
+  if (taken.length > 0) {
+    refuse(
+      `These ports are in use by another program: ${taken.join(', ')}.\n` +
+        'Stop it, or start on other ports with: npm start -- --free-ports',
+    )
+  }
+  return defaultPorts
+}
+
+/** Stops everything once, however often it is asked. */
+function stopOnSignals(stack: LocalStack): void {
+  let isStopping = false
+  const stop = async () => {
+    if (isStopping) return
+    isStopping = true
+    console.log('\nStopping.')
+    rmSync(file, { force: true })
+    await stack.stop()
+    process.exit(0)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => void stop())
+}
+
+refuseIfRunning()
+const startedMs = performance.now()
+const stack = createLocalStack({
+  ports: await choosePorts(),
+  isWatching: flags.watch,
+  onStep: (step) => console.log(`  ${step} ...`),
+})
+stopOnSignals(stack)
+try {
+  const description = await stack.start()
+  writeStackFile(file, description)
+  console.log(
+    describeStack(description, {
+      seconds: (performance.now() - startedMs) / 1_000,
+      stackFile: relative(process.cwd(), file),
+      logFolder: relative(process.cwd(), stack.logFolder),
+    }),
+  )
+} catch (error) {
+  await stack.stop()
+  refuse(error instanceof Error ? error.message : String(error))
+}
