@@ -1,0 +1,96 @@
+/**
+ * How anything that goes wrong becomes the house's answer: JSON with a string `error`, a stable snake_case code (S5).
+ * The text of an exception never leaves the process; what a caller may read is made here, from codes.
+ */
+import { z } from 'zod'
+
+/** An error as it is sent. */
+export type ErrorAnswer = {
+  /** HTTP status, 400–599. */
+  readonly status: number
+  /** Stable snake_case code. */
+  readonly error: string
+  /** Further public members of the body. */
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** One thing wrong with a request: where, and what was expected there. */
+export type RequestIssue = {
+  /** Part and path, e.g. `body.picks[0].price` or `query.agent`. */
+  readonly field: string
+  readonly expected: string
+}
+
+/** The body of every error, for OpenAPI. */
+export const errorBody = z
+  .looseObject({ error: z.string().describe('Stable snake_case code.') })
+  .describe('An error.')
+
+const BY_FASTIFY_CODE: Readonly<Record<string, readonly [status: number, error: string]>> = {
+  FST_ERR_BAD_URL: [400, 'malformed_url'],
+  FST_ERR_MAX_PARAM_LENGTH: [414, 'url_too_long'],
+  FST_ERR_CTP_INVALID_JSON_BODY: [400, 'malformed_json'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'malformed_json'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'content_length_mismatch'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'payload_too_large'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'unsupported_media_type'],
+  FST_ERR_CTP_INVALID_TYPE: [415, 'unsupported_media_type'],
+}
+
+const pathText = (path: readonly string[]): string =>
+  path.map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('')
+
+const PARTS: Readonly<Record<string, string>> = {
+  body: 'body',
+  querystring: 'query',
+  params: 'path',
+  headers: 'header',
+}
+
+type ValidationFailure = {
+  readonly validation: readonly { readonly instancePath?: string; readonly message?: string }[]
+  readonly validationContext?: string
+}
+
+const isValidationFailure = (error: unknown): error is ValidationFailure =>
+  typeof error === 'object' &&
+  error !== null &&
+  'validation' in error &&
+  Array.isArray(error.validation)
+
+/** What is wrong with a request that its schema refused; undefined for any other error. */
+export function requestIssues(error: unknown): readonly RequestIssue[] | undefined {
+  if (!isValidationFailure(error)) return undefined
+  const part = PARTS[error.validationContext ?? ''] ?? 'request'
+  return error.validation.map((failure) => ({
+    field: `${part}${pathText((failure.instancePath ?? '').split('/').filter(Boolean))}`,
+    expected: failure.message ?? 'another value',
+  }))
+}
+
+const codeOf = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+
+const clientStatusOf = (error: unknown): number | undefined => {
+  if (typeof error !== 'object' || error === null || !('statusCode' in error)) return undefined
+  const status = Number(error.statusCode)
+  return status >= 400 && status < 500 ? status : undefined
+}
+
+/** The answer to an error that the service itself has no word for: what the framework refused, or 500 `internal_error`. */
+export function frameworkAnswer(error: unknown): ErrorAnswer {
+  const issues = requestIssues(error)
+  if (issues !== undefined) return { status: 400, error: 'invalid_request', details: { issues } }
+  const known = BY_FASTIFY_CODE[codeOf(error)]
+  if (known !== undefined) return { status: known[0], error: known[1] }
+  const status = clientStatusOf(error)
+  return status === undefined
+    ? { status: 500, error: 'internal_error' }
+    : { status, error: 'bad_request' }
+}
+
+/** The JSON of an answer. */
+export function errorJson(answer: ErrorAnswer): string {
+  return JSON.stringify({ error: answer.error, ...answer.details })
+}

@@ -1,0 +1,42 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import {
+  type ErrorAnswer,
+  frameworkAnswer,
+  type RequestIssue,
+  requestIssues,
+} from './error-answer.ts'
+import { sendError } from './send-error.ts'
+
+/** A service's own words for what goes wrong. */
+export type ServiceErrors = {
+  /** The answer to a failing dependency (`LedgerUnavailable` → 502); undefined for what the service does not know. */
+  readonly answer?: (error: unknown) => ErrorAnswer | undefined
+  /** The answer to a request that its schema refused; `invalid_request` with the issues otherwise. */
+  readonly invalidRequest?: (
+    issues: readonly RequestIssue[],
+    request: FastifyRequest,
+  ) => ErrorAnswer | undefined
+}
+
+/**
+ * Returns the one place where an exception becomes an answer. A bug is logged with its stack, a failing dependency with
+ * its cause; neither text is sent.
+ */
+export function errorHandler(errors: ServiceErrors) {
+  const answerTo = (error: unknown, request: FastifyRequest): ErrorAnswer => {
+    const issues = requestIssues(error)
+    const own =
+      issues === undefined ? errors.answer?.(error) : errors.invalidRequest?.(issues, request)
+    return own ?? frameworkAnswer(error)
+  }
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const answer = answerTo(error, request)
+    if (answer.error === 'internal_error') request.log.error({ err: error }, 'internal error')
+    else if (answer.status >= 500)
+      request.log.warn(
+        { err: error, status: answer.status, code: answer.error },
+        'dependency failed',
+      )
+    void sendError(reply, answer)
+  }
+}

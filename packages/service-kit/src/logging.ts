@@ -1,0 +1,60 @@
+import { type DestinationStream, type Logger, pino } from 'pino'
+import pretty from 'pino-pretty'
+
+export type LoggerOptions = {
+  /** The service's name, on every line. */
+  readonly name: string
+  readonly level: string
+  /** Where lines go instead of stdout; tests read them here. */
+  readonly destination?: DestinationStream
+}
+
+/** Replaces what must not be read in a log. */
+const CENSOR = '[redacted]'
+
+/** How deep a logged object is searched: nothing of ours nests deeper. */
+const REDACTION_DEPTH = 5
+
+/** Keys whose values never reach a log: credentials, payment and write signatures, payloads that carry them, record values. */
+const REDACTED_KEY =
+  /^(authorization|proxy-authorization|cookie|set-cookie|payment-(signature|response)|x-payment|.*signature|.*secret|.*private[-_]?key|.*passphrase|password|token|access_?token|value|previousvalue|transaction_?bytes)$/i
+
+/** Returns a copy without the values of redacted keys; errors and other class instances are left to their serializers. */
+export function redacted(value: unknown, depth = REDACTION_DEPTH): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value))
+    return depth === 0 ? CENSOR : value.map((item) => redacted(item, depth - 1))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  if (depth === 0) return CENSOR
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      REDACTED_KEY.test(key) ? CENSOR : redacted(item, depth - 1),
+    ]),
+  )
+}
+
+/**
+ * Returns the process's logger: JSON lines on stdout, written synchronously so that nothing is lost at exit; readable
+ * lines where stdout is a terminal.
+ */
+export function createLogger(options: LoggerOptions): Logger {
+  const destination =
+    options.destination ??
+    (process.stdout.isTTY
+      ? pretty({ sync: true, ignore: 'pid,hostname,name', translateTime: 'SYS:HH:MM:ss.l' })
+      : pino.destination({ fd: 1, sync: true }))
+  return pino(
+    {
+      name: options.name,
+      level: options.level,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: {
+        level: (label) => ({ level: label }),
+        log: (fields) => ({ ...(redacted(fields) as Record<string, unknown>) }),
+      },
+    },
+    destination,
+  )
+}

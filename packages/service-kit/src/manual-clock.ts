@@ -1,0 +1,77 @@
+import type { Clock } from './clock.ts'
+
+/** A clock that stands still until it is told to move: for tests and for devnet's time travel. */
+export type ManualClock = Clock & {
+  /** Moves time on by `ms` and runs what falls due, in order of time and then of arming. */
+  advanceMs(ms: number): void
+  /** The same, letting promises and immediates settle before, between and after the timers. */
+  advanceMsSettled(ms: number): Promise<void>
+  /** How many timers are armed: nothing that ended may leave one behind. */
+  pendingCount(): number
+}
+
+type Timer = { readonly atMs: number; readonly order: number; readonly run: () => void }
+
+/** Turns of the event loop that a chain of awaits gets: more than any chain in these packages needs. */
+const SETTLE_TURNS = 4
+
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < SETTLE_TURNS; turn += 1) {
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve)
+    })
+  }
+}
+
+/** Returns a clock that reads `startMs` (Unix milliseconds) until it is advanced. */
+export function manualClock(startMs: number): ManualClock {
+  let nowMs = startMs
+  let armed = 0
+  const timers = new Set<Timer>()
+
+  const takeDue = (untilMs: number): Timer | undefined => {
+    let first: Timer | undefined
+    for (const timer of timers) {
+      if (timer.atMs > untilMs) continue
+      if (
+        first === undefined ||
+        timer.atMs < first.atMs ||
+        (timer.atMs === first.atMs && timer.order < first.order)
+      )
+        first = timer
+    }
+    if (first !== undefined) timers.delete(first)
+    return first
+  }
+  const fire = (timer: Timer): void => {
+    nowMs = Math.max(nowMs, timer.atMs)
+    timer.run()
+  }
+
+  return {
+    unixMs: () => nowMs,
+    after(ms, run) {
+      armed += 1
+      const timer: Timer = { atMs: nowMs + Math.max(0, ms), order: armed, run }
+      timers.add(timer)
+      return () => {
+        timers.delete(timer)
+      }
+    },
+    advanceMs(ms) {
+      const untilMs = nowMs + ms
+      for (let due = takeDue(untilMs); due !== undefined; due = takeDue(untilMs)) fire(due)
+      nowMs = Math.max(nowMs, untilMs)
+    },
+    async advanceMsSettled(ms) {
+      const untilMs = nowMs + ms
+      await settle()
+      for (let due = takeDue(untilMs); due !== undefined; due = takeDue(untilMs)) {
+        fire(due)
+        await settle()
+      }
+      nowMs = Math.max(nowMs, untilMs)
+    },
+    pendingCount: () => timers.size,
+  }
+}

@@ -1,0 +1,192 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import * as fc from 'fast-check'
+import { afterAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  baseUrlField,
+  booleanField,
+  hostField,
+  httpUrlField,
+  integerField,
+  logLevelField,
+  metricsTokenField,
+  portField,
+  secretField,
+  textField,
+} from './config-field.ts'
+import { describeConfig, environmentExample, environmentTable } from './describe-config.ts'
+import { configMessage } from './load-config.ts'
+import { readConfig } from './read-config.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'config-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const schema = z.object({
+  PORT: portField(3001),
+  HOST: hostField(),
+  BASE_URL: baseUrlField('http://localhost:3001'),
+  LOG_LEVEL: logLevelField(),
+  METRICS_TOKEN: metricsTokenField(),
+  SIGNING_SECRET: secretField({ minBytes: 8 }).describe('Signs things.'),
+  POLL_MS: integerField({ min: 10, max: 60_000 }).prefault('1000').describe('Time between polls.'),
+  IS_PAUSED: booleanField().prefault('false').describe('Whether sales | offers pause.'),
+  UPSTREAM_URL: httpUrlField().optional().describe('Where it comes from.'),
+  NAME: textField().describe('A name.'),
+})
+const good = { SIGNING_SECRET: '12345678', NAME: 'n' }
+
+const valid = (environment: Record<string, string>) => {
+  const reading = readConfig(schema, environment)
+  if (reading.kind === 'invalid') throw new Error(configMessage(reading.problems))
+  return reading.config
+}
+const problems = (environment: Record<string, string>) => {
+  const reading = readConfig(schema, environment)
+  return reading.kind === 'invalid' ? reading.problems : []
+}
+
+describe('S3: configuration', () => {
+  test('defaults fill what is not set, and an empty variable is not set', () => {
+    const config = valid({ ...good, PORT: '', UPSTREAM_URL: '', METRICS_TOKEN: '' })
+    expect(config).toMatchObject({
+      PORT: 3001,
+      BASE_URL: 'http://localhost:3001',
+      LOG_LEVEL: 'info',
+      POLL_MS: 1000,
+      IS_PAUSED: false,
+    })
+    expect(config.UPSTREAM_URL).toBeUndefined()
+    expect(config.METRICS_TOKEN).toBeUndefined()
+    expect(['127.0.0.1', '0.0.0.0']).toContain(config.HOST)
+  })
+
+  test('every bad variable is in one message, with what was expected and never a value', () => {
+    const found = problems({
+      PORT: '99999hunter2',
+      BASE_URL: 'ftp://hunter2',
+      LOG_LEVEL: 'hunter2',
+      SIGNING_SECRET: 'hunter2',
+      POLL_MS: '9',
+      IS_PAUSED: 'hunter2',
+    })
+    const message = configMessage(found)
+    expect(message).toBe(
+      [
+        'The configuration is not usable:',
+        '  PORT: expected an integer from 0 to 65535',
+        '  BASE_URL: expected an http or https URL',
+        '  LOG_LEVEL: expected one of silent, error, warn, info, debug, trace',
+        '  SIGNING_SECRET: expected a secret of at least 8 bytes',
+        '  POLL_MS: expected an integer from 10 to 60000',
+        '  IS_PAUSED: expected true or false',
+        '  NAME: expected a text (it is not set)',
+      ].join('\n'),
+    )
+    expect(message).not.toContain('hunter2')
+  })
+
+  test('secrets are the UTF-8 bytes of the variable, never decoded', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 8, unit: 'binary' }), (text) => {
+        const { SIGNING_SECRET } = valid({ ...good, SIGNING_SECRET: text })
+        expect(SIGNING_SECRET.bytes()).toEqual(new TextEncoder().encode(text))
+      }),
+    )
+    expect(valid({ ...good, SIGNING_SECRET: '0x000000' }).SIGNING_SECRET.bytes()).toHaveLength(8)
+  })
+
+  test('secrets are also read from NAME_FILE, without the newline that ends the file', () => {
+    const path = join(folder, 'secret')
+    writeFileSync(path, 'from a file\n')
+    const config = valid({ NAME: 'n', SIGNING_SECRET_FILE: path })
+    expect(config.SIGNING_SECRET.reveal()).toBe('from a file')
+  })
+
+  test('both forms at once, or an unreadable file, are refused by name', () => {
+    expect(problems({ ...good, SIGNING_SECRET_FILE: '/x' })).toEqual([
+      {
+        variable: 'SIGNING_SECRET',
+        expected: 'either SIGNING_SECRET or SIGNING_SECRET_FILE, not both',
+      },
+    ])
+    expect(problems({ NAME: 'n', SIGNING_SECRET_FILE: join(folder, 'absent') })).toEqual([
+      { variable: 'SIGNING_SECRET_FILE', expected: 'the path of a readable file' },
+    ])
+  })
+
+  test('only secrets have a file form', () => {
+    expect(problems({ SIGNING_SECRET: '12345678', NAME_FILE: '/etc/hostname' })).toEqual([
+      { variable: 'NAME', expected: 'a text (it is not set)' },
+    ])
+  })
+
+  test('a secret cannot be printed by accident', () => {
+    const { SIGNING_SECRET } = valid({ ...good, SIGNING_SECRET: 'hunter2hunter2' })
+    const printed = [
+      String(SIGNING_SECRET),
+      JSON.stringify({ SIGNING_SECRET }),
+      inspect({ SIGNING_SECRET }, { depth: 9, showHidden: true }),
+    ].join()
+    expect(printed).not.toContain('hunter2')
+  })
+
+  test('a trailing slash of a URL is cut off', () => {
+    expect(valid({ ...good, BASE_URL: 'https://a.example/x//' }).BASE_URL).toBe(
+      'https://a.example/x',
+    )
+  })
+
+  test('whatever the environment holds, no problem repeats it', () => {
+    const marked = fc.string({ minLength: 1 }).map((text) => `hunter2${text}`)
+    const environment = fc.record({
+      PORT: marked,
+      POLL_MS: marked,
+      LOG_LEVEL: marked,
+      BASE_URL: marked,
+    })
+    fc.assert(
+      fc.property(environment, (values) => {
+        const found = problems({ ...good, ...values })
+        expect(found).toHaveLength(4)
+        expect(JSON.stringify(found)).not.toContain('hunter2')
+      }),
+    )
+  })
+})
+
+describe('the configuration documents itself', () => {
+  test('rows carry description, expectation, default and secrecy', () => {
+    const rows = describeConfig(schema)
+    expect(rows.map((row) => row.variable)).toEqual(Object.keys(schema.shape))
+    expect(rows.find((row) => row.variable === 'PORT')).toEqual({
+      variable: 'PORT',
+      description: 'TCP port to listen on; 0 takes a free one.',
+      expected: 'an integer from 0 to 65535',
+      defaultText: '3001',
+      isRequired: false,
+      isSecret: false,
+    })
+    expect(rows.filter((row) => row.isRequired).map((row) => row.variable)).toEqual([
+      'SIGNING_SECRET',
+      'NAME',
+    ])
+    expect(rows.filter((row) => row.isSecret).map((row) => row.variable)).toEqual([
+      'METRICS_TOKEN',
+      'SIGNING_SECRET',
+    ])
+  })
+
+  test('the table and the example do not depend on the machine', () => {
+    expect(environmentTable(schema)).toContain(
+      '| `HOST` | Address to listen on. | an IP address or host name | `127.0.0.1, in a container 0.0.0.0` |',
+    )
+    expect(environmentTable(schema)).toContain('Whether sales \\| offers pause.')
+    expect(environmentTable(schema)).toContain('`SIGNING_SECRET` (or `SIGNING_SECRET_FILE`)')
+    const example = environmentExample(schema)
+    expect(example).toContain('\nSIGNING_SECRET=\n')
+    expect(example).toContain('\n#POLL_MS=1000\n')
+  })
+})

@@ -1,0 +1,52 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { ServiceApp } from './service-app.ts'
+
+/** Seconds: fine at what a local call takes, coarse up to the longest settlement. */
+const DURATION_BUCKETS_SECONDS = [
+  0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+]
+
+/** Path characters that one log line keeps. */
+const LOGGED_PATH_CHARS = 200
+
+/** Routes that monitors poll: logged at debug, since a line every few seconds says nothing. */
+const POLLED_ROUTES: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics'])
+
+/** One log line and one measurement per request (S4, S6): labels are the route's pattern, never a path, query or identity. */
+export function observeRequests(app: ServiceApp, registry: Registry): void {
+  const requests = new Counter({
+    name: 'http_requests_total',
+    help: 'Requests answered.',
+    labelNames: ['method', 'route', 'status'] as const,
+    registers: [registry],
+  })
+  const duration = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'From a request read to its answer sent.',
+    labelNames: ['method', 'route'] as const,
+    buckets: DURATION_BUCKETS_SECONDS,
+    registers: [registry],
+  })
+  const inFlight = new Gauge({
+    name: 'http_requests_in_flight',
+    help: 'Requests that have come and are not answered.',
+    registers: [registry],
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    inFlight.inc()
+    reply.raw.once('close', () => inFlight.dec())
+    void reply.header('x-request-id', request.id)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched')
+    const { method } = request
+    requests.inc({ method, route, status: String(reply.statusCode) })
+    duration.observe({ method, route }, reply.elapsedTime / 1000)
+    const path = (request.url.split('?', 1)[0] ?? '').slice(0, LOGGED_PATH_CHARS)
+    const level = POLLED_ROUTES.has(route) ? 'debug' : 'info'
+    request.log[level](
+      { method, route, path, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) },
+      'request',
+    )
+  })
+}

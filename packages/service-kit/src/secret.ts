@@ -1,0 +1,35 @@
+import { inspect } from 'node:util'
+
+/** What every accidental rendering of a secret shows. */
+const MASK = '[secret]'
+
+/** A configured secret that cannot be printed by accident: in logs, JSON, templates and errors it reads `[secret]`. */
+export class Secret {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** The UTF-8 bytes of the variable as it was given, never decoded from hex or base64 (S3). */
+  bytes(): Uint8Array {
+    return new TextEncoder().encode(this.#text)
+  }
+
+  /** The variable's text, for adapters that need a string, such as a key in hex. */
+  reveal(): string {
+    return this.#text
+  }
+
+  toString(): string {
+    return MASK
+  }
+
+  toJSON(): string {
+    return MASK
+  }
+
+  [inspect.custom](): string {
+    return MASK
+  }
+}

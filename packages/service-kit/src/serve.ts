@@ -1,0 +1,120 @@
+/**
+ * From a built application to a running process and back: listening with a clear error, and an orderly end on SIGTERM,
+ * SIGINT or a bug that nobody caught (S6). Only a service's main.ts calls this.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import type { ServiceApp } from './service-app.ts'
+
+export type ServeOptions = {
+  readonly app: ServiceApp
+  readonly host: string
+  readonly port: number
+  readonly logger: FastifyBaseLogger
+  /** Runs at the signal, before open requests are waited for: ends streams, stops pollers. */
+  readonly onStopping?: () => void | Promise<void>
+  /** Runs when the last request is answered: flushes and closes stores and clients. */
+  readonly onStop?: () => void | Promise<void>
+}
+
+/** What listens: its URL and how to end it without ending the process. */
+export type RunningServer = { readonly url: string; stop(): Promise<void> }
+
+/** Open requests get this long; then their connections are cut. */
+const DRAIN_LIMIT_MS = 8_000
+/** After a signal the process is gone by then, whatever hangs (S6). */
+const EXIT_LIMIT_MS = 9_800
+
+const errorCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''
+
+/** What to tell the person who started the process; undefined where it is no matter of address. */
+export function listenMessage(error: unknown, where: { host: string; port: number }): string {
+  const address = `${where.host}:${where.port}`
+  switch (errorCode(error)) {
+    case 'EADDRINUSE':
+      return `Port ${where.port} is in use on ${where.host}. Stop what listens there, or set PORT to another port.`
+    case 'EACCES':
+      return `Port ${where.port} needs rights that this process lacks. Set PORT to one above 1023.`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `HOST ${where.host} is no address of this machine.`
+    default:
+      return `Cannot listen on ${address}.`
+  }
+}
+
+async function stopOrderly(options: ServeOptions): Promise<void> {
+  await options.onStopping?.()
+  const drain = setTimeout(() => {
+    options.logger.warn({ drainMs: DRAIN_LIMIT_MS }, 'requests still open were cut off')
+    options.app.server.closeAllConnections()
+  }, DRAIN_LIMIT_MS)
+  try {
+    await options.app.close()
+  } finally {
+    clearTimeout(drain)
+  }
+  await options.onStop?.()
+}
+
+function exitOnSignals(options: ServeOptions): void {
+  const { logger } = options
+  let isStopping = false
+  const end = (reason: string, code: number): void => {
+    if (isStopping) process.exit(code === 0 ? 130 : code)
+    isStopping = true
+    logger.info({ reason }, 'stopping')
+    setTimeout(() => {
+      logger.error({ limitMs: EXIT_LIMIT_MS }, 'stopping took too long')
+      process.exit(1)
+    }, EXIT_LIMIT_MS).unref()
+    stopOrderly(options).then(
+      () => {
+        logger.info({}, 'stopped')
+        process.exit(code)
+      },
+      (error: unknown) => {
+        logger.error({ err: error }, 'stopping failed')
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', () => end('SIGTERM', 0))
+  process.on('SIGINT', () => end('SIGINT', 0))
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'uncaught exception')
+    end('uncaught exception', 1)
+  })
+  process.on('unhandledRejection', (error) => {
+    logger.fatal({ err: error }, 'unhandled rejection')
+    end('unhandled rejection', 1)
+  })
+}
+
+/**
+ * Listens, and stops on a signal: requests under way are answered, `onStop` flushes, exit 0 within 10 s; a second signal
+ * exits at once. A port in use is named on stderr and exits 1.
+ */
+export async function serve(options: ServeOptions): Promise<RunningServer> {
+  const { app, host, port, logger } = options
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    process.stderr.write(`${listenMessage(error, { host, port })}\n`)
+    process.exit(1)
+  }
+  exitOnSignals(options)
+  const url = listeningUrl(app)
+  logger.info({ url }, 'listening')
+  return { url, stop: () => stopOrderly(options) }
+}
+
+/** The URL of an application that listens, loopback where it listens on every interface. */
+export function listeningUrl(app: ServiceApp): string {
+  const address = app.server.address()
+  if (address === null || typeof address === 'string')
+    throw new Error('the application does not listen on a TCP port')
+  const isEverywhere = address.address === '0.0.0.0' || address.address === '::'
+  const name = isEverywhere ? '127.0.0.1' : address.address
+  return `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`
+}

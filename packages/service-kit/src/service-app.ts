@@ -1,0 +1,211 @@
+/**
+ * The application that every service is built on: Fastify with zod types, OpenAPI 3.1, the house's errors, CORS, metrics,
+ * health, readiness, one log line per request. A service brings its routes; what listens and stops is in serve.ts.
+ */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import {
+  createJsonSchemaTransform,
+  serializerCompiler,
+  validatorCompiler,
+  type ZodTypeProvider,
+} from '@fastify/type-provider-zod'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type RawServerDefault,
+} from 'fastify'
+import { Gauge, Registry } from 'prom-client'
+import type { Clock } from './clock.ts'
+import { answerConnectionError } from './connection-error.ts'
+import { type CorsPolicy, registerCors } from './cors-policy.ts'
+import { errorHandler, type ServiceErrors } from './error-handler.ts'
+import { addKitRoutes } from './kit-routes.ts'
+import { watchMethods } from './method-not-allowed.ts'
+import type { Page } from './page.ts'
+import type { ReadinessCheck } from './readiness.ts'
+import { observeRequests } from './request-observer.ts'
+import type { Secret } from './secret.ts'
+import { sendError } from './send-error.ts'
+
+/** Fastify with zod schemas. */
+export type ServiceApp = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>
+
+export type ServiceAppOptions = {
+  /** Package or product name, e.g. `tallystick-access`. */
+  readonly name: string
+  readonly version: string
+  /** One or two sentences, shown on `/`, in OpenAPI and in `/llms.txt`. */
+  readonly description: string
+  readonly clock: Clock
+  /** Without one, nothing is logged. */
+  readonly logger?: FastifyBaseLogger
+  /** Where the service's own metrics register; one is made otherwise. */
+  readonly registry?: Registry
+  readonly metricsToken?: Secret | undefined
+  /** `false`: no CORS headers, `OPTIONS` is 405. */
+  readonly cors: CorsPolicy | false
+  readonly errors?: ServiceErrors
+  readonly readiness?: Readonly<Record<string, ReadinessCheck>>
+  /** The page at `/`; without one it shows the description and links. */
+  readonly home?: () => Page | Promise<Page>
+  /** False where the service serves `/health` itself. */
+  readonly health?: boolean
+  /** Markdown at the end of `/llms.txt`. */
+  readonly llmsNotes?: string
+  /** Largest body in bytes; a route may set its own `bodyLimit`. */
+  readonly bodyLimitBytes?: number
+  /** Proxies whose `X-Forwarded-*` are believed; none by default. */
+  readonly trustProxy?: boolean | string | string[]
+  /** Makes request ids; what a client sends as `x-request-id` is ignored. */
+  readonly newRequestId?: () => string
+  /** Adds the service's routes. HEAD is served only where a route sets `exposeHeadRoute: true`. */
+  readonly routes: (app: ServiceApp) => void | Promise<void>
+}
+
+/** Requests of these services are small JSON documents. */
+const BODY_LIMIT_BYTES = 65_536
+/** A request that is not read by then is somebody holding a connection. */
+const REQUEST_LIMIT_MS = 30_000
+/** Longer than the 60 s after which common load balancers close idle connections, so that they close first. */
+const KEEP_ALIVE_MS = 65_000
+/** Longest path parameter: an `0x` transaction hash, an event key or a percent-encoded URI fit. */
+const PARAM_LIMIT_CHARS = 512
+/** Time for the plugins and routes to register. */
+const PLUGIN_LIMIT_MS = 20_000
+
+function newFastify(options: ServiceAppOptions): ServiceApp {
+  const newRequestId = options.newRequestId ?? randomUUID
+  const answerError = errorHandler(options.errors ?? {})
+  const app = fastify({
+    ...(options.logger === undefined ? {} : { loggerInstance: options.logger }),
+    disableRequestLogging: true,
+    requestIdHeader: false,
+    genReqId: () => newRequestId(),
+    bodyLimit: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_LIMIT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    pluginTimeout: PLUGIN_LIMIT_MS,
+    trustProxy: options.trustProxy ?? false,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    // A paid GET must not be runnable by HEAD: a route says so when it wants it (S5).
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: PARAM_LIMIT_CHARS },
+    clientErrorHandler: answerConnectionError,
+    // What the router itself refuses passes no hook: the id and the log line are made here.
+    frameworkErrors: (error, request, reply) => {
+      void reply.header('x-request-id', request.id)
+      answerError(error, request, reply)
+      request.log.info({ method: request.method, status: reply.statusCode }, 'request')
+    },
+  }).withTypeProvider<ZodTypeProvider>()
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  app.setErrorHandler(answerError)
+  app.setNotFoundHandler((_request, reply) => sendError(reply, { status: 404, error: 'not_found' }))
+  return app
+}
+
+/** An empty body with a JSON content type is no body, which the route's schema judges. */
+function acceptEmptyJson(app: ServiceApp): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser<string>(
+    'application/json',
+    { parseAs: 'string' },
+    (request, body, done) => {
+      if (body.length === 0) done(null, undefined)
+      else void parseJson(request, body, done)
+    },
+  )
+}
+
+/** While the process stops, what comes on connections that are still open is sent elsewhere. */
+function refuseWhileStopping(app: ServiceApp): void {
+  let isStopping = false
+  app.addHook('preClose', async () => {
+    isStopping = true
+  })
+  app.addHook('onRequest', async (_request, reply) =>
+    isStopping
+      ? sendError(reply, {
+          status: 503,
+          error: 'shutting_down',
+          headers: { connection: 'close', 'retry-after': '1' },
+        })
+      : undefined,
+  )
+}
+
+async function registerDocumentation(app: ServiceApp, options: ServiceAppOptions): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: options.name, version: options.version, description: options.description },
+    },
+    transform: createJsonSchemaTransform({ skipList: [] }),
+  })
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
+}
+
+/**
+ * Builds a service: its routes and those of the kit, wrong methods answered. It listens nowhere yet; `app.inject` and,
+ * after `app.ready()`, `app.swagger()` work without a port.
+ */
+export async function createServiceApp(options: ServiceAppOptions): Promise<ServiceApp> {
+  const app = newFastify(options)
+  const registry = options.registry ?? new Registry()
+  const labelNames = ['service', 'version'] as const
+  const help = 'Which build runs; always 1.'
+  new Gauge({ name: 'tallystick_build_info', help, labelNames, registers: [registry] }).set(
+    { service: options.name, version: options.version },
+    1,
+  )
+  acceptEmptyJson(app)
+  observeRequests(app, registry)
+  refuseWhileStopping(app)
+  app.addHook('onSend', async (_request, reply) => {
+    void reply.header('x-content-type-options', 'nosniff')
+  })
+  if (options.cors !== false) await registerCors(app, options.cors)
+  const answerOtherMethods = watchMethods(app, { isOptionsAnswered: options.cors !== false })
+  await registerDocumentation(app, options)
+  addKitRoutes(app, {
+    clock: options.clock,
+    registry,
+    metricsToken: options.metricsToken,
+    readiness: options.readiness ?? {},
+    home: options.home ?? (() => defaultPage(options)),
+    health: options.health ?? true,
+    llmsNotes: options.llmsNotes ?? '',
+  })
+  // A plugin of its own, so that routes which the service registers in plugins are there before the 405s are added.
+  await app.register(async (scope) => {
+    await options.routes(scope.withTypeProvider<ZodTypeProvider>())
+  })
+  answerOtherMethods()
+  return app
+}
+
+/** Links that every service's page ends with. */
+export const kitLinks: NonNullable<Page['links']> = [
+  { label: 'API reference', href: '/docs' },
+  { label: 'OpenAPI 3.1', href: '/openapi.json' },
+  { label: 'Readiness', href: '/ready' },
+  { label: 'For language models', href: '/llms.txt' },
+]
+
+const defaultPage = (options: ServiceAppOptions): Page => ({
+  title: options.name,
+  lead: options.description,
+  links: kitLinks,
+})
