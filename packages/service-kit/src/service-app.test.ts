@@ -113,14 +113,19 @@ describe('S5: errors are JSON with a stable code', () => {
   })
 
   test.each([
-    ['a path that nobody serves', 'GET', '/nowhere', 404, 'not_found'],
-    ['a malformed URL', 'GET', '/%zz', 400, 'malformed_url'],
-    ['an overlong parameter', 'GET', `/nested/${'a'.repeat(600)}`, 414, 'url_too_long'],
-    ['a bug', 'GET', '/bug', 500, 'internal_error'],
-    ['a failing dependency', 'GET', '/ledger', 502, 'ledger_unavailable'],
-  ] as const)('%s', async (_title, method, url, status, error) => {
+    { title: 'a path that nobody serves', url: '/nowhere', status: 404, error: 'not_found' },
+    { title: 'a malformed URL', url: '/%zz', status: 400, error: 'malformed_url' },
+    {
+      title: 'an overlong parameter',
+      url: `/nested/${'a'.repeat(600)}`,
+      status: 414,
+      error: 'url_too_long',
+    },
+    { title: 'a bug', url: '/bug', status: 500, error: 'internal_error' },
+    { title: 'a failing dependency', url: '/ledger', status: 502, error: 'ledger_unavailable' },
+  ])('$title', async ({ url, status, error }) => {
     const app = await build()
-    const response = await app.inject({ method, url })
+    const response = await app.inject(url)
     expect(response.statusCode).toBe(status)
     expect(response.json()).toEqual({ error })
     expect(response.headers['x-request-id']).toBe('request-1')
@@ -128,19 +133,29 @@ describe('S5: errors are JSON with a stable code', () => {
   })
 
   test.each([
-    ['malformed JSON', '{"picks":', 'application/json', 400, 'malformed_json'],
-    ['a poisoned prototype', '{"__proto__":{"a":1}}', 'application/json', 400, 'malformed_json'],
-    [
-      'a body over the limit',
-      `"${'a'.repeat(70_000)}"`,
-      'application/json',
-      413,
-      'payload_too_large',
-    ],
-    ['another media type', '<a/>', 'application/xml', 415, 'unsupported_media_type'],
-  ] as const)('%s', async (_title, payload, type, status, error) => {
+    { title: 'malformed JSON', payload: '{"picks":', status: 400, error: 'malformed_json' },
+    {
+      title: 'a poisoned prototype',
+      payload: '{"__proto__":{"a":1}}',
+      status: 400,
+      error: 'malformed_json',
+    },
+    {
+      title: 'a body over the limit',
+      payload: `"${'a'.repeat(70_000)}"`,
+      status: 413,
+      error: 'payload_too_large',
+    },
+    {
+      title: 'another media type',
+      payload: '<a/>',
+      type: 'application/xml',
+      status: 415,
+      error: 'unsupported_media_type',
+    },
+  ])('$title', async ({ payload, type, status, error }) => {
     const app = await build()
-    const headers = { 'content-type': type }
+    const headers = { 'content-type': type ?? 'application/json' }
     const response = await app.inject({ method: 'POST', url: '/paid', payload, headers })
     expect(response.statusCode).toBe(status)
     expect(response.json()).toEqual({ error })
@@ -162,14 +177,19 @@ describe('S5: errors are JSON with a stable code', () => {
   })
 
   test.each([
-    ['bytes that are no HTTP', 'NONSENSE\r\n\r\n', '400', 'malformed_request'],
-    [
-      'headers over 16 KiB',
-      `GET / HTTP/1.1\r\nhost: a\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`,
-      '431',
-      'request_headers_too_large',
-    ],
-  ])('%s', async (_title, bytes, status, error) => {
+    {
+      title: 'bytes that are no HTTP',
+      bytes: 'NONSENSE\r\n\r\n',
+      status: 400,
+      error: 'malformed_request',
+    },
+    {
+      title: 'headers over 16 KiB',
+      bytes: `GET / HTTP/1.1\r\nhost: a\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`,
+      status: 431,
+      error: 'request_headers_too_large',
+    },
+  ])('$title', async ({ bytes, status, error }) => {
     const app = await build()
     await app.listen({ host: '127.0.0.1', port: 0 })
     const answer = await exchangeRaw(listeningUrl(app), bytes)
@@ -192,7 +212,7 @@ describe('S5: a wrong method on a known path is 405 with Allow', () => {
     const response = await app.inject({ method: method as 'GET', url })
     expect(response.statusCode).toBe(405)
     expect(response.headers['allow']).toBe(allow)
-    if (method !== 'HEAD') expect(response.json()).toEqual({ error: 'method_not_allowed' })
+    expect(['', '{"error":"method_not_allowed"}']).toContain(response.payload)
   })
 
   test('before the body is looked at', async () => {
@@ -200,6 +220,7 @@ describe('S5: a wrong method on a known path is 405 with Allow', () => {
     const headers = { 'content-type': 'application/json' }
     const response = await app.inject({ method: 'PUT', url: '/paid', payload: '{', headers })
     expect(response.statusCode).toBe(405)
+    expect(response.json()).toEqual({ error: 'method_not_allowed' })
   })
 })
 

@@ -129,7 +129,10 @@ function acceptEmptyJson(app: ServiceApp): void {
   )
 }
 
-/** While the process stops, what comes on connections that are still open is sent elsewhere. */
+/**
+ * While the process stops, what comes on connections that are still open is sent elsewhere, and a connection whose
+ * answer is out is closed: kept alive, it would hold the process until its idle time ends.
+ */
 function refuseWhileStopping(app: ServiceApp): void {
   let isStopping = false
   app.addHook('preClose', async () => {
@@ -137,13 +140,15 @@ function refuseWhileStopping(app: ServiceApp): void {
   })
   app.addHook('onRequest', async (_request, reply) =>
     isStopping
-      ? sendError(reply, {
-          status: 503,
-          error: 'shutting_down',
-          headers: { connection: 'close', 'retry-after': '1' },
-        })
+      ? sendError(reply, { status: 503, error: 'shutting_down', headers: { 'retry-after': '1' } })
       : undefined,
   )
+  app.addHook('onSend', async (_request, reply) => {
+    if (isStopping) void reply.header('connection', 'close')
+  })
+  app.addHook('onResponse', async () => {
+    if (isStopping) setImmediate(() => app.server.closeIdleConnections())
+  })
 }
 
 async function registerDocumentation(app: ServiceApp, options: ServiceAppOptions): Promise<void> {

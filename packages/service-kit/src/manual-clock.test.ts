@@ -1,0 +1,73 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { manualClock } from './manual-clock.ts'
+import { systemClock } from './system-clock.ts'
+
+describe('manualClock', () => {
+  test('what falls due runs in order of time, then of arming, at its own time', () => {
+    const delays = fc.array(fc.nat(100), { maxLength: 20 })
+    fc.assert(
+      fc.property(delays, fc.nat(120), (delaysMs, advanceMs) => {
+        const clock = manualClock(1_000)
+        const ran: { index: number; atMs: number }[] = []
+        delaysMs.forEach((delayMs, index) => {
+          clock.after(delayMs, () => ran.push({ index, atMs: clock.unixMs() }))
+        })
+        clock.advanceMs(advanceMs)
+        const due = delaysMs
+          .map((delayMs, index) => ({ index, atMs: 1_000 + delayMs }))
+          .filter(({ atMs }) => atMs <= 1_000 + advanceMs)
+          .toSorted((a, b) => a.atMs - b.atMs || a.index - b.index)
+        expect(ran).toEqual(due)
+        expect(clock.unixMs()).toBe(1_000 + advanceMs)
+        expect(clock.pendingCount()).toBe(delaysMs.length - due.length)
+      }),
+    )
+  })
+
+  test('a timer armed by a timer runs in the same advance when it falls due', () => {
+    const clock = manualClock(0)
+    const ranAtMs: number[] = []
+    const tick = (): void => {
+      ranAtMs.push(clock.unixMs())
+      clock.after(10, tick)
+    }
+    clock.after(10, tick)
+    clock.advanceMs(35)
+    expect(ranAtMs).toEqual([10, 20, 30])
+  })
+
+  test('what is cancelled does not run', () => {
+    const clock = manualClock(0)
+    const cancel = clock.after(5, () => expect.unreachable())
+    cancel()
+    clock.advanceMs(10)
+    expect(clock.pendingCount()).toBe(0)
+  })
+
+  test('promises settle between timers', async () => {
+    const clock = manualClock(0)
+    const seen: string[] = []
+    clock.after(1, () => {
+      void Promise.resolve()
+        .then(() => undefined)
+        .then(() => clock.after(1, () => seen.push(`second at ${clock.unixMs()}`)))
+    })
+    await clock.advanceMsSettled(5)
+    expect(seen).toEqual(['second at 2'])
+  })
+})
+
+describe('systemClock', () => {
+  test('reads Unix milliseconds and runs once after the delay, unless cancelled', async () => {
+    expect(Math.abs(systemClock.unixMs() - Date.now())).toBeLessThan(1_000)
+    let cancelledRan = false
+    systemClock.after(1, () => {
+      cancelledRan = true
+    })()
+    await new Promise<void>((resolve) => {
+      systemClock.after(5, resolve)
+    })
+    expect(cancelledRan).toBe(false)
+  })
+})

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+
+const FIXTURE = new URL('./example-service.fixture.ts', import.meta.url).pathname
+
+class Process {
+  readonly child: ChildProcess
+  stdout = ''
+  stderr = ''
+  readonly exit: Promise<number | null>
+
+  constructor(environment: Record<string, string>) {
+    this.child = spawn(process.execPath, [FIXTURE], {
+      env: { HOST: '127.0.0.1', PORT: '0', SIGNING_SECRET: 'hunter2hunter2', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.child.stdout?.on('data', (chunk: Buffer) => {
+      this.stdout += chunk.toString()
+    })
+    this.child.stderr?.on('data', (chunk: Buffer) => {
+      this.stderr += chunk.toString()
+    })
+    this.exit = once(this.child, 'close').then(([code]) => code as number | null)
+  }
+
+  async said(text: string): Promise<void> {
+    await vi.waitUntil(() => this.stdout.includes(text), { timeout: 10_000, interval: 10 })
+  }
+
+  async url(): Promise<string> {
+    await this.said('"msg":"listening"')
+    const line = this.stdout.split('\n').find((text) => text.includes('"msg":"listening"'))
+    return String(JSON.parse(line ?? '{}').url)
+  }
+}
+
+const started: Process[] = []
+const start = (environment: Record<string, string> = {}): Process => {
+  const process = new Process(environment)
+  started.push(process)
+  return process
+}
+
+afterEach(async () => {
+  for (const { child } of started) child.kill('SIGKILL')
+  await Promise.all(started.splice(0).map(({ exit }) => exit))
+})
+
+describe('S2: a port in use', () => {
+  test('is a clear error that names it, and exit 1', async () => {
+    const holder = createServer().listen(0, '127.0.0.1')
+    await once(holder, 'listening')
+    const address = holder.address()
+    const port = typeof address === 'object' ? String(address?.port) : ''
+    const service = start({ PORT: port })
+    expect(await service.exit).toBe(1)
+    expect(service.stderr).toContain(`Port ${port} is in use on 127.0.0.1.`)
+    holder.close()
+  })
+})
+
+describe('S3: a bad configuration', () => {
+  test('prints every bad variable in one message, never a value, and exits 1', async () => {
+    const service = start({ PORT: 'hunter2', LOG_LEVEL: 'hunter2', SIGNING_SECRET: 'short' })
+    expect(await service.exit).toBe(1)
+    expect(service.stderr.split('\n').slice(0, 4)).toEqual([
+      'The configuration is not usable:',
+      '  PORT: expected an integer from 0 to 65535',
+      '  LOG_LEVEL: expected one of silent, error, warn, info, debug, trace',
+      '  SIGNING_SECRET: expected a secret of at least 8 bytes',
+    ])
+    expect(service.stderr + service.stdout).not.toMatch(/hunter2|short/)
+  })
+})
+
+describe('S6: stopping', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s: what runs is finished, stores are flushed, exit 0',
+    async (signal) => {
+      const service = start()
+      const url = await service.url()
+      const response = fetch(`${url}/slow`)
+      await service.said('slow began')
+      service.child.kill(signal)
+      await service.said('"msg":"stopping"')
+      await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
+      expect(await (await response).json()).toEqual({ done: true })
+      expect(await service.exit).toBe(0)
+      expect(service.stdout).toContain('"msg":"flushed"')
+      expect(service.stdout).not.toContain('hunter2')
+    },
+    10_000,
+  )
+
+  test('a request that never ends is cut off, and the exit is 0 within 10 s', async () => {
+    const service = start()
+    const response = fetch(`${await service.url()}/hang`).catch(() => 'cut off')
+    await service.said('hang began')
+    const beganMs = performance.now()
+    service.child.kill('SIGTERM')
+    expect(await service.exit).toBe(0)
+    expect(performance.now() - beganMs).toBeLessThan(10_000)
+    expect(await response).toBe('cut off')
+    expect(service.stdout).toContain('"msg":"flushed"')
+  }, 15_000)
+
+  test('a second signal exits at once', async () => {
+    const service = start()
+    const response = fetch(`${await service.url()}/hang`).catch(() => 'cut off')
+    await service.said('hang began')
+    service.child.kill('SIGTERM')
+    await service.said('"msg":"stopping"')
+    const beganMs = performance.now()
+    service.child.kill('SIGTERM')
+    expect(await service.exit).toBe(130)
+    expect(performance.now() - beganMs).toBeLessThan(2_000)
+    await response
+  })
+
+  test('a rejection that nobody caught is logged and ends the process with 1', async () => {
+    const service = start()
+    await fetch(`${await service.url()}/reject`)
+    expect(await service.exit).toBe(1)
+    expect(service.stdout).toContain('nobody caught this')
+    expect(service.stdout).toContain('"msg":"flushed"')
+  })
+})
