@@ -1,0 +1,192 @@
+// The payer's side of a pay-once access service: call the resource (paying where no window is open), read the status,
+// watch the window, cancel, top up. What can be expected is an outcome; a service or ledger that is down throws its error.
+import type { Clock } from '@tallystick/x402'
+import type { SchemeNetworkClient } from '@x402/fetch'
+import type { Address, LocalAccount } from 'viem'
+import { type AccessContract, createAccessContract } from './access-contract.ts'
+import {
+  type AccessOutcome,
+  AccessServiceUnavailable,
+  type CancelOutcome,
+  type StatusOutcome,
+  type TopUpOutcome,
+} from './access-outcome.ts'
+import { LedgerUnavailable } from './contract-call.ts'
+import { requestPaid } from './paid-request.ts'
+import { answeredOutcome, statusOutcome, unsignedOutcome } from './read-answers.ts'
+import { type WindowChange, watchWindow } from './window-watch.ts'
+
+/** A purchase answers within 15 s of its receipt; twice that and the ledger's own seconds fit in here. */
+const REQUEST_MS_MAX = 60_000
+/** How long one payment is resent: past the 200 s after which the service opens a found payment by itself. */
+const RESEND_MS = 240_000
+const POLL_MS = 1_000
+/** Pause after a failed or pending answer that names none. */
+const RETRY_AFTER_SECONDS = 5
+
+/** Who pays and signs. Build one from a key with `agentSigner`. */
+export type AgentSigner = {
+  readonly evmAddress: Address
+  /** x402's client side for this payer, which writes that memo into what it signs. */
+  readonly paymentScheme: (memo: string) => SchemeNetworkClient
+  /** Signs the agent's own transactions on the contract. */
+  readonly account: LocalAccount
+}
+
+export type AccessAgentOptions = {
+  /** Where the service is, e.g. `https://access.example`. */
+  readonly baseUrl: string
+  /** The service's own name in its paths, `/api/<name>/access`. */
+  readonly serviceName: string
+  readonly signer: AgentSigner
+  readonly clock: Clock
+  /** Whose window: the signer's own unless stated. A payment for another is a gift. */
+  readonly agent?: Address
+  /** The most that one call may pay, tinybar. Left out, nothing is ever signed. */
+  readonly maxPaymentTinybar?: bigint
+  /** CAIP-2 network that is paid on; `hedera:testnet` unless stated. */
+  readonly network?: `${string}:${string}`
+  /** JSON-RPC of the ledger, for `cancel` and `topUp`. */
+  readonly ledger?: { readonly rpcUrl: string; readonly chainId: number }
+  readonly fetch?: typeof globalThis.fetch
+  readonly requestMs?: number
+  /** How long a payment without a clear answer is resent, milliseconds. */
+  readonly resendMs?: number
+  readonly pollMs?: number
+  readonly onResend?: (attempt: number) => void
+}
+
+export type AccessAgent = {
+  readonly agent: Address
+  /** Calls the paid resource once, paying at most the maximum where no window is open. Counts as one metered call. */
+  access(): Promise<AccessOutcome>
+  /** Free read of window, balance and usage. */
+  status(): Promise<StatusOutcome>
+  /** Reports every poll and every change until the returned function is called. */
+  watch(onChange: (change: WindowChange) => void): () => void
+  /** Ends renewals of the signer's own subscription and claims what is left of its balance. */
+  cancel(): Promise<CancelOutcome>
+  /** Adds to the subscription, for anyone. */
+  topUp(amountTinybar: bigint): Promise<TopUpOutcome>
+}
+
+/** Contract errors that say there is nothing to do. */
+const NOTHING_TO_CANCEL = 'AccessWindow_NothingToCancel'
+const NOTHING_TO_CLAIM = 'AccessWindow_NothingToClaim'
+const NO_OPEN_WINDOW = 'AccessWindow_NoOpenWindow'
+
+function unreachable(baseUrl: string, cause: unknown): AccessServiceUnavailable {
+  return new AccessServiceUnavailable(`No access service answers at ${baseUrl}.`, { cause })
+}
+
+async function cancelAndClaim(contract: AccessContract): Promise<CancelOutcome> {
+  const cancelled = await contract.cancel()
+  if (cancelled.kind === 'refused' && cancelled.errorName !== NOTHING_TO_CANCEL) return cancelled
+  // also after an earlier cancel whose refund was never claimed
+  const claimed = await contract.claimRefund()
+  if (claimed.kind === 'done') {
+    const { amountTinybar, transaction } = claimed
+    return { kind: 'cancelled', refundTinybar: amountTinybar, transaction }
+  }
+  if (claimed.errorName !== NOTHING_TO_CLAIM) return claimed
+  return cancelled.kind === 'done'
+    ? { kind: 'cancelled', refundTinybar: 0n, transaction: undefined }
+    : { kind: 'nothing-to-cancel' }
+}
+
+async function toppedUp(
+  contract: AccessContract,
+  options: { readonly agent: Address; readonly amountTinybar: bigint },
+): Promise<TopUpOutcome> {
+  const outcome = await contract.topUp(options)
+  if (outcome.kind === 'done') {
+    const { balanceTinybar, transaction } = outcome
+    return {
+      kind: 'topped-up',
+      amountTinybar: options.amountTinybar,
+      balanceTinybar,
+      transaction,
+    }
+  }
+  return outcome.errorName === NO_OPEN_WINDOW ? { kind: 'no-open-window' } : outcome
+}
+
+async function callResource(options: AccessAgentOptions, url: string): Promise<AccessOutcome> {
+  const agent = options.agent ?? options.signer.evmAddress
+  const network = options.network ?? 'hedera:testnet'
+  const maxPaymentTinybar = options.maxPaymentTinybar ?? 0n
+  const exchange = await requestPaid({
+    url,
+    fetch: options.fetch ?? globalThis.fetch,
+    clock: options.clock,
+    network,
+    scheme: options.signer.paymentScheme(`x402:${agent.toLowerCase()}`), // X10
+    maxPaymentTinybar,
+    requestMs: options.requestMs ?? REQUEST_MS_MAX,
+    resendMs: options.resendMs ?? RESEND_MS,
+    onResend: options.onResend,
+  })
+  if (exchange.kind === 'answered') {
+    return await answeredOutcome(exchange.response, exchange.payment)
+  }
+  if (exchange.kind === 'unsigned') return unsignedOutcome(exchange, { network, maxPaymentTinybar })
+  if (exchange.payment === undefined) throw unreachable(options.baseUrl, exchange.cause)
+  return {
+    kind: 'payment-pending',
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    error: 'no_answer',
+    payment: exchange.payment,
+  }
+}
+
+/** The agent of one service. Its methods throw AccessServiceUnavailable, and LedgerUnavailable where they sign. */
+export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
+  const agent = options.agent ?? options.signer.evmAddress
+  const fetchOnce = options.fetch ?? globalThis.fetch
+  const requestMs = options.requestMs ?? REQUEST_MS_MAX
+  const root = `${options.baseUrl.replace(/\/+$/, '')}/api/${options.serviceName}`
+  const url = (endpoint: 'access' | 'status'): string => `${root}/${endpoint}?agent=${agent}`
+
+  async function status(): Promise<StatusOutcome> {
+    let response: Response
+    try {
+      response = await fetchOnce(url('status'), { signal: AbortSignal.timeout(requestMs) })
+    } catch (cause) {
+      throw unreachable(options.baseUrl, cause)
+    }
+    return await statusOutcome(response)
+  }
+
+  async function readStatus() {
+    const outcome = await status()
+    if (outcome.kind === 'status') return outcome.status
+    throw new AccessServiceUnavailable(
+      `The service answered ${outcome.httpStatus}: ${outcome.error}.`,
+    )
+  }
+
+  async function contract(): Promise<AccessContract> {
+    if (options.ledger === undefined) throw new LedgerUnavailable('No ledger address was given.')
+    const { contract: address } = await readStatus()
+    return createAccessContract({
+      ...options.ledger,
+      contract: address,
+      account: options.signer.account,
+    })
+  }
+
+  return {
+    agent,
+    access: async () => await callResource(options, url('access')),
+    status,
+    watch: (onChange) =>
+      watchWindow({
+        readStatus,
+        clock: options.clock,
+        pollMs: options.pollMs ?? POLL_MS,
+        onChange,
+      }),
+    cancel: async () => await cancelAndClaim(await contract()),
+    topUp: async (amountTinybar) => await toppedUp(await contract(), { agent, amountTinybar }),
+  }
+}

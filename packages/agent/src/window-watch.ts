@@ -1,0 +1,86 @@
+import type { Clock } from '@tallystick/x402'
+import type { AccessStatus } from './access-answers.ts'
+
+/** Something that a watcher saw. `status` comes with every good poll, before the change that it shows. */
+export type WindowChange =
+  | { readonly kind: 'status'; readonly status: AccessStatus }
+  | { readonly kind: 'opened'; readonly status: AccessStatus }
+  /** `renewals` of the window since the watch began; `periods` of them in this step. */
+  | {
+      readonly kind: 'renewed'
+      readonly status: AccessStatus
+      readonly periods: number
+      readonly renewals: number
+    }
+  | { readonly kind: 'cancelled'; readonly status: AccessStatus }
+  | { readonly kind: 'closed'; readonly status: AccessStatus }
+  | { readonly kind: 'unreachable'; readonly reason: string }
+
+export type WatchOptions = {
+  /** Reads the status; a throw is reported as `unreachable` and asked again at the next poll. */
+  readonly readStatus: () => Promise<AccessStatus>
+  readonly clock: Clock
+  readonly pollMs: number
+  readonly onChange: (change: WindowChange) => void
+}
+
+/** Whole periods by which an open window moved on; 0 if it did not, or if it is another purchase. */
+export function renewedPeriods(before: AccessStatus, after: AccessStatus): number {
+  if (!before.hasAccess || !after.hasAccess || before.periodSeconds === 0) return 0
+  const moved = after.expiresAtSeconds - before.expiresAtSeconds
+  return moved > 0 && moved % before.periodSeconds === 0 ? moved / before.periodSeconds : 0
+}
+
+function changesBetween(
+  before: AccessStatus | undefined,
+  status: AccessStatus,
+  renewalsBefore: number,
+): readonly WindowChange[] {
+  const changes: WindowChange[] = [{ kind: 'status', status }]
+  if (before === undefined) return changes
+  const periods = renewedPeriods(before, status)
+  if (periods > 0) {
+    changes.push({ kind: 'renewed', status, periods, renewals: renewalsBefore + periods })
+  } else if (status.hasAccess && status.expiresAtSeconds !== before.expiresAtSeconds) {
+    changes.push({ kind: 'opened', status })
+  }
+  if (before.hasAccess && status.hasAccess && before.isActive && !status.isActive) {
+    changes.push({ kind: 'cancelled', status })
+  }
+  if (before.hasAccess && !status.hasAccess) changes.push({ kind: 'closed', status })
+  return changes
+}
+
+/** Polls until the returned function is called, which lets no further change through. */
+export function watchWindow(options: WatchOptions): () => void {
+  let last: AccessStatus | undefined
+  let renewals = 0
+  let isStopped = false
+  let cancelTimer: (() => void) | undefined
+
+  function report(changes: readonly WindowChange[]): void {
+    for (const change of changes) {
+      if (isStopped) return
+      if (change.kind === 'renewed') renewals = change.renewals
+      options.onChange(change)
+    }
+  }
+
+  async function poll(): Promise<void> {
+    try {
+      const status = await options.readStatus()
+      const changes = changesBetween(last, status, renewals)
+      last = status
+      report(changes)
+    } catch (error) {
+      report([{ kind: 'unreachable', reason: error instanceof Error ? error.message : 'unknown' }])
+    }
+    if (!isStopped) cancelTimer = options.clock.after(options.pollMs, () => void poll())
+  }
+
+  void poll()
+  return () => {
+    isStopped = true
+    cancelTimer?.()
+  }
+}

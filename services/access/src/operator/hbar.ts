@@ -1,0 +1,21 @@
+/** One tinybar in weibar, the unit of Hedera's JSON-RPC: 18 decimals outside, 8 inside (research: units). */
+export const WEIBAR_PER_TINYBAR = 10_000_000_000n
+
+const TINYBAR_PER_HBAR = 100_000_000n
+const HBAR_PATTERN = /^(\d{1,11})(?:\.(\d{1,8}))?$/
+
+/** Amount for a person: `1234567890n` tinybar is `12.3456789 HBAR`. Exact, negative amounts with a minus sign. */
+export function formatHbar(tinybar: bigint): string {
+  const size = tinybar < 0n ? -tinybar : tinybar
+  const fraction = (size % TINYBAR_PER_HBAR).toString().padStart(8, '0').replace(/0+$/, '')
+  const whole = (size / TINYBAR_PER_HBAR).toString()
+  return `${tinybar < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`} HBAR`
+}
+
+/** Tinybar of a decimal amount in HBAR, or `undefined` if it is none or is finer than a tinybar. */
+export function parseHbar(text: string): bigint | undefined {
+  const match = HBAR_PATTERN.exec(text)
+  if (match === null) return undefined
+  const [, whole = '0', fraction = ''] = match
+  return BigInt(whole) * TINYBAR_PER_HBAR + BigInt(fraction.padEnd(8, '0'))
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '@tallystick/service-kit'
+import type { NeededVariable, OperatorConfig } from './operator-config.ts'
+
+/** What a verb is called with. */
+export type OperatorCall = {
+  readonly config: OperatorConfig
+  /** Arguments that are no options, the verb's own name left out. */
+  readonly words: readonly string[]
+  /** Options by name, without the dashes. */
+  readonly options: Readonly<Record<string, string | boolean | undefined>>
+  readonly clock: Clock
+  /** Prints one line for a person. */
+  readonly print: (line: string) => void
+}
+
+/** One verb of the command. */
+export type OperatorVerb = {
+  readonly name: string
+  /** What follows the name, e.g. `--hbar N`. */
+  readonly usage: string
+  /** One line for the list of verbs. */
+  readonly summary: string
+  readonly options: Readonly<Record<string, 'text' | 'switch'>>
+  /** Variables that must be set, beyond those with a default. */
+  readonly needs: readonly NeededVariable[]
+  /** Does it. Throws OperatorRefusal where a person has to act first. */
+  run(call: OperatorCall): Promise<void>
+}
+
+/** Something that the operator has to change: a bad argument, or a state in which the verb makes no sense. */
+export class OperatorRefusal extends Error {
+  override readonly name = 'OperatorRefusal'
+}

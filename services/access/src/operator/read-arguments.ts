@@ -1,0 +1,47 @@
+import { isAddress } from 'viem'
+import { parseHbar } from './hbar.ts'
+import { type OperatorCall, OperatorRefusal } from './operator-verb.ts'
+
+/** Text of an option, or `undefined` where it is left out. */
+export function textOption(call: OperatorCall, name: string): string | undefined {
+  const value = call.options[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** An amount in HBAR as tinybar, or `undefined` where the option is left out. Throws OperatorRefusal. */
+export function hbarOption(call: OperatorCall, name: string): bigint | undefined {
+  const text = textOption(call, name)
+  if (text === undefined) return undefined
+  const tinybar = parseHbar(text)
+  if (tinybar === undefined) {
+    throw new OperatorRefusal(`--${name} takes an amount in HBAR with at most 8 decimals.`)
+  }
+  return tinybar
+}
+
+/** The same for an amount that must be there and above 0. */
+export function neededHbarOption(call: OperatorCall, name: string): bigint {
+  const tinybar = hbarOption(call, name)
+  if (tinybar === undefined || tinybar === 0n) {
+    throw new OperatorRefusal(`Say how much: --${name} with an amount in HBAR above 0.`)
+  }
+  return tinybar
+}
+
+/** A positive whole number, or `undefined` where the option is left out. Throws OperatorRefusal. */
+export function countOption(call: OperatorCall, name: string): number | undefined {
+  const text = textOption(call, name)
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,9}$/.test(text)) {
+    throw new OperatorRefusal(`--${name} takes a whole number above 0.`)
+  }
+  return Number(text)
+}
+
+/** An EVM address that was given as a word or option. Throws OperatorRefusal. */
+export function addressFrom(text: string | undefined, what: string): `0x${string}` {
+  if (text === undefined || !isAddress(text, { strict: false })) {
+    throw new OperatorRefusal(`${what} is an EVM address, 0x and 40 hexadecimal digits.`)
+  }
+  return text
+}

@@ -1,0 +1,22 @@
+import type { OperatorVerb } from './operator-verb.ts'
+import { openContract, receiptLine } from './owner-contract.ts'
+import { addressFrom } from './read-arguments.ts'
+
+/** Gives up a schedule and arms anew: 1.41 M gas for the schedule service, 0.1 M of our own. */
+const REAP_GAS = 2_000_000n
+
+/** Gives up an overdue schedule of an agent and arms its renewal anew. */
+export const reap: OperatorVerb = {
+  name: 'reap',
+  usage: '0x<agent>',
+  summary: 'give up a schedule that is over 30 s overdue and arm the renewal anew',
+  options: {},
+  needs: ['OWNER_KEY', 'ACCESS_CONTRACT'],
+  async run(call) {
+    const agent = addressFrom(call.words[0], 'The agent')
+    const contract = await openContract(call.config, 'OWNER_KEY')
+    const receipt = await contract.write({ functionName: 'reap', args: [agent], gas: REAP_GAS })
+    call.print(`The overdue schedule of ${agent} is given up and its lock is free.`)
+    call.print(receiptLine(receipt))
+  },
+}

@@ -1,0 +1,101 @@
+// Who may count calls. The contract answers for one address at a time, so the list is made from its RecorderSet events,
+// read in the steps of 1,000 blocks that Hedera's relay allows.
+import { accessWindowAbi } from '@tallystick/contracts'
+import { type Address, getAbiItem, type PublicClient } from 'viem'
+import { contractOf } from './operator-config.ts'
+import { LedgerUnavailable, readLedger, reasonOf } from './operator-ledger.ts'
+import { type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { openContract, receiptLine } from './owner-contract.ts'
+import { addressFrom, textOption } from './read-arguments.ts'
+
+const SET_RECORDER_GAS = 100_000n
+/** Hedera's relay answers at most this many blocks of logs at once. */
+const LOG_BLOCKS_MAX = 1_000n
+/** A longer search would run for many minutes against a public relay. */
+const LOG_REQUESTS_MAX = 500n
+
+/** Addresses that a RecorderSet event named since a block, in lower case. Throws OperatorRefusal for too long a search. */
+async function namedRecorders(
+  reader: PublicClient,
+  contract: Address,
+  fromBlock: bigint,
+): Promise<ReadonlySet<Address>> {
+  const event = getAbiItem({ abi: accessWindowAbi, name: 'RecorderSet' })
+  const head = await reader.getBlockNumber()
+  if (head - fromBlock > LOG_BLOCKS_MAX * LOG_REQUESTS_MAX) {
+    throw new OperatorRefusal(
+      `The ledger has ${head - fromBlock} blocks since ${fromBlock}: say --from-block with the block that \`deploy\` printed, or a later one.`,
+    )
+  }
+  const found = new Set<Address>()
+  for (let from = fromBlock; from <= head; from += LOG_BLOCKS_MAX) {
+    const toBlock = from + LOG_BLOCKS_MAX - 1n < head ? from + LOG_BLOCKS_MAX - 1n : head
+    const logs = await reader.getLogs({ address: contract, event, fromBlock: from, toBlock })
+    for (const { args } of logs) {
+      if (args.recorder !== undefined) found.add(args.recorder)
+    }
+  }
+  return found
+}
+
+async function list(call: OperatorCall): Promise<void> {
+  const fromText = textOption(call, 'from-block') ?? '0'
+  if (!/^\d{1,15}$/.test(fromText)) throw new OperatorRefusal('--from-block takes a block number.')
+  const address = contractOf(call.config)
+  const reader = readLedger({
+    rpcUrl: call.config.LEDGER_RPC_URL,
+    chainId: call.config.LEDGER_CHAIN_ID,
+  })
+  try {
+    const named = await namedRecorders(reader, address, BigInt(fromText))
+    let count = 0
+    for (const recorder of named) {
+      const isRecorder = await reader.readContract({
+        abi: accessWindowAbi,
+        address,
+        functionName: 'isRecorder',
+        args: [recorder],
+      })
+      if (!isRecorder) continue
+      count += 1
+      call.print(recorder)
+    }
+    call.print(count === 1 ? '1 recorder.' : `${count} recorders.`)
+  } catch (cause) {
+    if (cause instanceof OperatorRefusal) throw cause
+    throw new LedgerUnavailable(`The ledger does not answer: ${reasonOf(cause)}`, { cause })
+  }
+}
+
+async function set(call: OperatorCall, isAllowed: boolean): Promise<void> {
+  const recorder = addressFrom(call.words[1], 'A recorder')
+  const contract = await openContract(call.config, 'OWNER_KEY')
+  const receipt = await contract.write({
+    functionName: 'setRecorder',
+    args: [recorder, isAllowed],
+    gas: SET_RECORDER_GAS,
+  })
+  call.print(isAllowed ? `${recorder} counts calls now.` : `${recorder} counts calls no more.`)
+  call.print(receiptLine(receipt))
+}
+
+/** Adds, removes or lists the accounts that may count calls. */
+export const recorders: OperatorVerb = {
+  name: 'recorders',
+  usage: 'add 0x…|remove 0x…|list [--from-block N]',
+  summary: 'who may count calls: one account per service process',
+  options: { 'from-block': 'text' },
+  needs: ['OWNER_KEY', 'ACCESS_CONTRACT'],
+  async run(call) {
+    switch (call.words[0]) {
+      case 'add':
+        return await set(call, true)
+      case 'remove':
+        return await set(call, false)
+      case 'list':
+        return await list(call)
+      default:
+        throw new OperatorRefusal('Say what to do: `add 0x…`, `remove 0x…` or `list`.')
+    }
+  },
+}
