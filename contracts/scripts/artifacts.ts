@@ -22,8 +22,8 @@ type Compiled = {
 
 const TARGETS: readonly Target[] = [
   {
-    source: 'IAccessWindow.sol',
-    contract: 'IAccessWindow',
+    source: 'AccessWindow.sol',
+    contract: 'AccessWindow',
     file: 'access-window.ts',
     prefix: 'accessWindow',
     about: 'the access contract',
