@@ -1,0 +1,166 @@
+/**
+ * Decides whether a call may be accepted now, must wait, or finds its quota spent (A9, A11), and keeps those that
+ * wait, in order of arrival per window. Accepting itself is the recorder's, called in the same tick as the decision.
+ */
+
+import type { Clock } from '@tallystick/service-kit'
+import type { PendingCall } from './usage-call.ts'
+import type { UsageEventListener } from './usage-event.ts'
+import type { UsageLedger } from './usage-ledger.ts'
+import {
+  CATCH_UP_MS,
+  SHOWN_POLL_MS,
+  SHOWN_READS_MAX,
+  UNSHOWN_CALLS_MAX,
+  WAITING_CALLS_MAX,
+} from './usage-limits.ts'
+import type { UsageWindow } from './usage-window.ts'
+
+type AdmissionOptions = {
+  readonly ledger: Pick<UsageLedger, 'readCallsUsed'>
+  readonly clock: Clock
+  /** How many processes record, each with its own key. */
+  readonly recorderCount: number
+  readonly onEvent: UsageEventListener
+  /** Resolves when the receipts that the ledger has now are applied. */
+  readonly refreshReceipts: () => Promise<void>
+  readonly accept: (pending: PendingCall) => void
+  readonly onExpired: (pending: PendingCall) => void
+}
+
+/** The gate before the open batch. */
+export class UsageAdmission {
+  readonly #options: AdmissionOptions
+  readonly #waiting = new Map<UsageWindow, PendingCall[]>()
+  #waitingCount = 0
+  #cancelShownPoll: (() => void) | null = null
+  #isReading = false
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options
+  }
+
+  /** Calls that wait to be accepted. */
+  get waitingCount(): number {
+    return this.#waitingCount
+  }
+
+  /** Accepts the call, answers it, or keeps it until it can be decided; at most until its deadline. */
+  admit(pending: PendingCall): void {
+    pending.window.sawRead(pending.call.callsUsedInRead)
+    this.changed(pending.window)
+    if (this.#waiting.has(pending.window) || this.#decide(pending) === 'wait') this.#wait(pending)
+  }
+
+  /** Something about this window changed: those that wait in it are decided again, in order. */
+  changed(window: UsageWindow): void {
+    const waiting = this.#waiting.get(window)
+    if (waiting === undefined) return
+    while (waiting[0] !== undefined && this.#decide(waiting[0]) !== 'wait') {
+      waiting.shift()
+      this.#waitingCount -= 1
+    }
+    if (waiting.length === 0) this.#waiting.delete(window)
+  }
+
+  /** Answers all that wait as unavailable and cancels the timers. */
+  close(): void {
+    for (const waiting of this.#waiting.values())
+      for (const pending of waiting) pending.settle({ kind: 'unavailable' })
+    this.#waiting.clear()
+    this.#waitingCount = 0
+    this.#cancelShownPoll?.()
+    this.#cancelShownPoll = null
+  }
+
+  #decide(pending: PendingCall): 'accepted' | 'answered' | 'wait' {
+    if (pending.isSettled) return 'answered'
+    const { window, call } = pending
+    if (window.callsRemainingAtBest(call.callsAllowed) <= 0) {
+      pending.settle({ kind: 'quota-spent' })
+      return 'answered'
+    }
+    if (this.#options.recorderCount > 1 && window.callsUnshown >= UNSHOWN_CALLS_MAX) return 'wait'
+    if (window.mayCountTwice && !pending.hasCaughtUp) return 'wait'
+    // Nothing is left by A9, and yet there may be: the read may count calls whose receipts are still to come.
+    if (window.callsRemaining(call.callsAllowed) <= 0) return 'wait'
+    this.#options.accept(pending)
+    return 'accepted'
+  }
+
+  #wait(pending: PendingCall): void {
+    const { clock, recorderCount } = this.#options
+    if (this.#waitingCount >= WAITING_CALLS_MAX) {
+      pending.settle({ kind: 'unavailable' })
+      return
+    }
+    const waiting = this.#waiting.get(pending.window)
+    if (waiting === undefined) this.#waiting.set(pending.window, [pending])
+    else waiting.push(pending)
+    this.#waitingCount += 1
+    pending.startTimer(clock, {
+      ms: pending.unsealedUntilMs - clock.unixMs(),
+      run: () => this.#expire(pending),
+    })
+    if (pending.window.mayCountTwice) this.#catchUp(pending)
+    if (recorderCount > 1) this.#pollShown()
+  }
+
+  #expire(pending: PendingCall): void {
+    const waiting = this.#waiting.get(pending.window)
+    const at = waiting?.indexOf(pending) ?? -1
+    if (waiting === undefined || at < 0) return
+    waiting.splice(at, 1)
+    this.#waitingCount -= 1
+    if (waiting.length === 0) this.#waiting.delete(pending.window)
+    this.#options.onExpired(pending)
+    this.changed(pending.window)
+  }
+
+  /** Whatever the read counted has its receipt by now; fetched, it is counted once. */
+  #catchUp(pending: PendingCall): void {
+    const { clock, refreshReceipts } = this.#options
+    const onCaughtUp = (): void => {
+      cancel()
+      pending.hasCaughtUp = true
+      this.changed(pending.window)
+    }
+    const cancel = clock.after(CATCH_UP_MS, onCaughtUp)
+    void refreshReceipts().finally(onCaughtUp)
+  }
+
+  /** A11: a process whose calls wait for its own chain read to show earlier ones makes that read itself. */
+  #pollShown(): void {
+    if (this.#isReading || this.#cancelShownPoll !== null || this.#waiting.size === 0) return
+    this.#cancelShownPoll = this.#options.clock.after(SHOWN_POLL_MS, () => {
+      this.#cancelShownPoll = null
+      this.#isReading = true
+      void this.#readShown().finally(() => {
+        this.#isReading = false
+        this.#pollShown()
+      })
+    })
+  }
+
+  async #readShown(): Promise<void> {
+    const hidden = [...this.#waiting.keys()].filter((each) => each.callsUnshown > 0)
+    await Promise.all(
+      hidden.slice(0, SHOWN_READS_MAX).map(async (window) => {
+        try {
+          const callsUsed = await this.#options.ledger.readCallsUsed(window)
+          if (callsUsed === null) window.sawClosed()
+          else window.sawRead(callsUsed)
+          this.changed(window)
+        } catch (error) {
+          this.#options.onEvent({
+            kind: 'ledger-failed',
+            step: 'read',
+            reason: 'unreachable',
+            retryMs: SHOWN_POLL_MS,
+            error,
+          })
+        }
+      }),
+    )
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * A ledger for the recorder's tests that keeps the contract's rules of counting and can be told to misbehave in every
+ * way that a real one does. It counts what it was asked and what it counted, so that tests can compare both with what
+ * callers were told.
+ */
+
+import type { Clock } from '@tallystick/service-kit'
+import type {
+  SignedUsage,
+  UsageCount,
+  UsageEntry,
+  UsageLedger,
+  UsageReceipt,
+  UsageSendResult,
+} from './usage-ledger.ts'
+import { usageWindowKey } from './usage-windows.ts'
+
+type Transaction = {
+  readonly key: string
+  readonly nonce: number
+  readonly gasPriceWeibar: string
+  readonly entries: readonly UsageEntry[]
+}
+
+/** The contract's counters and the keys' nonces, shared by the ledgers of several recorders. */
+export class FakeUsageChain {
+  readonly quota: number
+  readonly used = new Map<string, number>()
+  readonly nonces = new Map<string, number>()
+  readonly receipts = new Map<string, UsageReceipt>()
+  /** Mined transactions by hash, with the calls that they counted per window. */
+  readonly counted = new Map<string, Map<string, number>>()
+  readonly closedWindows = new Set<string>()
+  isReverting = false
+
+  constructor(quota: number) {
+    this.quota = quota
+  }
+
+  usedOf(window: { agent: string; windowExpiresAtSeconds: number }): number {
+    return this.used.get(usageWindowKey(window)) ?? 0
+  }
+
+  /** Counts as openPaid does: outside any recorder. */
+  countOutside(window: { agent: string; windowExpiresAtSeconds: number }): void {
+    this.used.set(usageWindowKey(window), this.usedOf(window) + 1)
+  }
+
+  mine(hash: string, { key, nonce, entries }: Transaction): void {
+    this.nonces.set(key, nonce + 1)
+    if (this.isReverting) {
+      this.receipts.set(hash, { kind: 'reverted' })
+      return
+    }
+    const counts = entries.map((entry) => this.#count(hash, entry))
+    this.receipts.set(hash, { kind: 'mined', counts })
+  }
+
+  #count(hash: string, entry: UsageEntry): UsageCount {
+    const { agent, windowExpiresAtSeconds, calls } = entry
+    const window = usageWindowKey(entry)
+    if (this.closedWindows.has(window))
+      return { kind: 'late', agent, windowExpiresAtSeconds, calls }
+    const callsUsed = this.usedOf(entry) + calls
+    if (callsUsed > this.quota) return { kind: 'refused', agent, windowExpiresAtSeconds, calls }
+    this.used.set(window, callsUsed)
+    const counted = this.counted.get(hash) ?? new Map<string, number>()
+    this.counted.set(hash, counted.set(window, (counted.get(window) ?? 0) + calls))
+    return { kind: 'recorded', agent, windowExpiresAtSeconds, callsUsed }
+  }
+}
+
+/** What goes wrong with one request to send. */
+export type SendFault =
+  /** Answered with its hash, and lost. */
+  | 'dropped'
+  /** No answer, and it did not arrive. */
+  | 'lost'
+  /** No answer, and yet it arrived. */
+  | 'unanswered'
+
+/** One key's view of the chain. */
+export class FakeUsageLedger implements UsageLedger {
+  readonly chain: FakeUsageChain
+  readonly #clock: Clock
+  readonly #key: string
+  /** Faults of the next requests to send, in order; null is none. */
+  readonly sendFaults: (SendFault | null)[] = []
+  /** Every raw transaction that reached `send`, in order. */
+  readonly sent: string[] = []
+  sendMs = 0
+  /** How long after its block a receipt shows. */
+  receiptLagMs = 0
+  gasPriceWeibar = 100n
+  hasFunds = true
+  isUnreachable = false
+  /** How far behind the nonce that it tells is. */
+  nonceLag = 0
+  receiptReads = 0
+  readonly #receiptShowsAtMs = new Map<string, number>()
+
+  constructor(options: { chain: FakeUsageChain; clock: Clock; key?: string }) {
+    this.chain = options.chain
+    this.#clock = options.clock
+    this.#key = options.key ?? 'recorder'
+  }
+
+  get nonce(): number {
+    return this.chain.nonces.get(this.#key) ?? 0
+  }
+
+  /** Something else uses the key. */
+  consumeNonce(): void {
+    this.chain.nonces.set(this.#key, this.nonce + 1)
+  }
+
+  async readNonce(): Promise<number> {
+    this.#reach()
+    return Math.max(0, this.nonce - this.nonceLag)
+  }
+
+  async quoteGasPriceWeibar(): Promise<bigint> {
+    this.#reach()
+    return this.gasPriceWeibar
+  }
+
+  async sign(usage: {
+    readonly entries: readonly UsageEntry[]
+    readonly nonce: number
+    readonly gasPriceWeibar: bigint
+  }): Promise<SignedUsage> {
+    const { nonce, gasPriceWeibar } = usage
+    const entries = usage.entries.map(({ agent, calls, windowExpiresAtSeconds }) => ({
+      agent,
+      calls,
+      windowExpiresAtSeconds,
+    }))
+    const rawTransaction = JSON.stringify({
+      key: this.#key,
+      nonce,
+      gasPriceWeibar: `${gasPriceWeibar}`,
+      entries,
+    } satisfies Transaction)
+    return { nonce, gasPriceWeibar, rawTransaction, hash: hashOf(rawTransaction) }
+  }
+
+  async send(rawTransaction: string): Promise<UsageSendResult> {
+    if (this.sendMs > 0) await this.#pass(this.sendMs)
+    this.#reach()
+    const fault = this.sendFaults.shift() ?? null
+    if (fault === 'lost') throw new Error('no answer')
+    this.sent.push(rawTransaction)
+    const result = this.#take(rawTransaction, fault === 'dropped')
+    if (fault === 'unanswered') throw new Error('no answer')
+    return result
+  }
+
+  async readReceipt(hash: string): Promise<UsageReceipt> {
+    this.#reach()
+    this.receiptReads += 1
+    const receipt = this.chain.receipts.get(hash)
+    const isShown = (this.#receiptShowsAtMs.get(hash) ?? 0) <= this.#clock.unixMs()
+    return receipt !== undefined && isShown ? receipt : { kind: 'pending' }
+  }
+
+  async readCallsUsed(window: {
+    readonly agent: string
+    readonly windowExpiresAtSeconds: number
+  }): Promise<number | null> {
+    this.#reach()
+    return this.chain.usedOf(window)
+  }
+
+  #take(rawTransaction: string, isDropped: boolean): UsageSendResult {
+    const transaction = JSON.parse(rawTransaction) as Transaction
+    if (BigInt(transaction.gasPriceWeibar) < this.gasPriceWeibar)
+      return { kind: 'gas-price-too-low' }
+    if (!this.hasFunds) return { kind: 'insufficient-funds' }
+    if (transaction.nonce < this.nonce) return { kind: 'nonce-too-low' }
+    if (transaction.nonce > this.nonce) return { kind: 'nonce-too-high' }
+    if (isDropped) return { kind: 'accepted' }
+    const hash = hashOf(rawTransaction)
+    this.chain.mine(hash, transaction)
+    this.#receiptShowsAtMs.set(hash, this.#clock.unixMs() + this.receiptLagMs)
+    return { kind: 'accepted' }
+  }
+
+  #reach(): void {
+    if (this.isUnreachable) throw new Error('unreachable')
+  }
+
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#clock.after(ms, resolve)
+    })
+  }
+}
+
+/** The fake's hash of its raw transactions. */
+export function hashOf(rawTransaction: string): string {
+  return `hash of ${rawTransaction}`
+}

@@ -1,0 +1,87 @@
+/**
+ * The port through which the recorder of usage sees the ledger: one key, its nonce, its gas price, its transactions
+ * and their receipts. Nothing here knows a batch's policy; usage-recorder.ts decides, the adapter encodes and sends.
+ */
+
+/** Calls of one agent in one window, as one transaction counts them. */
+export type UsageEntry = {
+  /** Lower-case EVM address. */
+  readonly agent: string
+  /** Calls to count, 1 to 2^32 − 1. */
+  readonly calls: number
+  /** The window's end, Unix seconds. */
+  readonly windowExpiresAtSeconds: number
+}
+
+/** A signed transaction. Its hash is final: the same bytes may be sent again, never signed again. */
+export type SignedUsage = {
+  readonly nonce: number
+  /** Offered gas price in weibar (10^10 weibar = 1 tinybar). */
+  readonly gasPriceWeibar: bigint
+  /** 0x-prefixed bytes. */
+  readonly rawTransaction: string
+  /** 0x-prefixed Keccak-256 of those bytes. */
+  readonly hash: string
+}
+
+/** What the ledger said to a transaction. Each refusal is definite: these bytes were not taken this time. */
+export type UsageSendResult =
+  | { readonly kind: 'accepted' }
+  /** The account's nonce is past this one. */
+  | { readonly kind: 'nonce-too-low' }
+  /** A smaller nonce of the account is missing. */
+  | { readonly kind: 'nonce-too-high' }
+  | { readonly kind: 'gas-price-too-low' }
+  /** The account cannot hold gas limit × offered price. */
+  | { readonly kind: 'insufficient-funds' }
+
+/** What one transaction did for one agent and window. */
+export type UsageCount =
+  | {
+      readonly kind: 'recorded'
+      readonly agent: string
+      readonly windowExpiresAtSeconds: number
+      /** Counter of that window after this transaction. */
+      readonly callsUsed: number
+    }
+  | {
+      /** Beyond the quota, or the window is not funded: not counted. */
+      readonly kind: 'refused'
+      readonly agent: string
+      readonly windowExpiresAtSeconds: number
+      readonly calls: number
+    }
+  | {
+      /** The window closed over 60 s ago: counted against no quota. */
+      readonly kind: 'late'
+      readonly agent: string
+      readonly windowExpiresAtSeconds: number
+      readonly calls: number
+    }
+
+export type UsageReceipt =
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'reverted' }
+  | { readonly kind: 'mined'; readonly counts: readonly UsageCount[] }
+
+/** One recorder key on one ledger. Every method rejects with the adapter's error when the ledger does not answer. */
+export type UsageLedger = {
+  /** The nonce that the ledger expects next of this key, without pending transactions. It may lag. */
+  readNonce(): Promise<number>
+  /** The gas price that the ledger quotes now, weibar. */
+  quoteGasPriceWeibar(): Promise<bigint>
+  /** Signs one transaction that counts these entries; none gives one that only consumes its nonce. Never sends. */
+  sign(usage: {
+    readonly entries: readonly UsageEntry[]
+    readonly nonce: number
+    readonly gasPriceWeibar: bigint
+  }): Promise<SignedUsage>
+  /** Sends the bytes once, without retrying. A rejection leaves open whether they arrived. */
+  send(rawTransaction: string): Promise<UsageSendResult>
+  readReceipt(hash: string): Promise<UsageReceipt>
+  /** The counter of that window as a chain read shows it, or null where the ledger no longer shows that window. */
+  readCallsUsed(window: {
+    readonly agent: string
+    readonly windowExpiresAtSeconds: number
+  }): Promise<number | null>
+}

@@ -1,0 +1,64 @@
+/**
+ * Every limit of the metering, with its unit and the reason for it. Rules A9 to A11 fix the first group; the second
+ * bounds what those rules leave open.
+ */
+
+/** A10: a batch is sealed this long after its first call, even while the sender is busy. Milliseconds. */
+export const SEAL_AFTER_MS = 100
+/** A10: a batch is sealed when it holds this many agents. */
+export const SEAL_AT_AGENTS = 50
+/** A10: while the sender is behind, the open batch grows to this many agents and takes no further one. */
+export const OPEN_AGENTS_MAX = 500
+/** A10: this many sealed batches may wait for the sender; the open one stays open meanwhile. */
+export const SEALED_WAITING_MAX = 4
+/** A10: a call that is not sealed after this time is taken out and answered as unavailable. Milliseconds. */
+export const UNSEALED_MS_MAX = 10_000
+/** A10: signed bytes offer this multiple of the quoted gas price; the network charges its own. */
+export const GAS_PRICE_FACTOR = 2n
+/** A11: with several recorders, calls of one agent that this process's chain read does not show yet. */
+export const UNSHOWN_CALLS_MAX = 50
+/** A11: with k recorders, a call that finds fewer than k times this many left waits for its receipt. */
+export const RECEIPT_WAIT_CALLS_PER_RECORDER = 100
+/** A11: the contract still counts calls of a window for this long after its end; then it is forgotten. Seconds. */
+export const FORGET_AFTER_SECONDS = 60
+
+/** Calls in the open batch, bounds the memory of a stuck sender (about 10 MB of promises). */
+export const OPEN_CALLS_MAX = 20_000
+/** Calls that wait to be admitted, bounds the same for agents at the edge of their quota. */
+export const WAITING_CALLS_MAX = 2_000
+/** Batches sent whose receipt is missing: one a second over the slowest ledger's 10 s, several times over. */
+export const SENT_BATCHES_MAX = 64
+/** A quoted gas price is used this long; the factor of two covers what it drifts meanwhile. Milliseconds. */
+export const GAS_QUOTE_MS = 30_000
+/** First pause after a failed ledger request, doubled up to the next constant. Milliseconds. */
+export const RETRY_MS = 250
+/** Longest pause between two attempts: short against the 10 s of a call. Milliseconds. */
+export const RETRY_MS_MAX = 4_000
+/** First pause between two rounds of receipts, doubled up to the next constant while none comes. Milliseconds. */
+export const RECEIPT_POLL_MS = 250
+/** Longest pause between two rounds: 30 requests a minute stay below public rate limits. Milliseconds. */
+export const RECEIPT_POLL_MS_MAX = 2_000
+/** A receipt this late is looked into: public mirrors lag up to 10 s. Milliseconds. */
+export const RECEIPT_PATIENCE_MS = 15_000
+/** A transaction without a receipt whose nonce is consumed is given up after this time. Milliseconds. */
+export const RECEIPT_GIVE_UP_MS = 120_000
+/** A call at the edge of its quota waits this long for receipts that its read seems to know. Milliseconds. */
+export const CATCH_UP_MS = 1_000
+/** How often a process with waiting calls reads the counter itself (A11). Milliseconds. */
+export const SHOWN_POLL_MS = 1_000
+/** A11: longest wait of a sealed call for its receipt: a slow ledger's 10 s, and one resend. Milliseconds. */
+export const RECEIPT_WAIT_MS = 20_000
+/** A nonce gap must last this long before it is filled: the read of the nonce lags up to 10 s. Milliseconds. */
+export const GAP_PATIENCE_MS = 15_000
+/** Missing nonces that are filled with empty transactions; a wider gap means another ledger. */
+export const GAP_FILL_MAX = 64
+/** Batches reverted in a row after which calls are refused for a while: nothing can be recorded. */
+export const REVERTS_BEFORE_PAUSE = 3
+/** How long calls are refused after those reverts, before one is tried again. Milliseconds. */
+export const REVERT_PAUSE_MS = 30_000
+/** How often closed windows are looked for. Milliseconds. */
+export const FORGET_SWEEP_MS = 30_000
+/** How long a shutdown waits for sends and receipts; the service has 10 s in all (S6). Milliseconds. */
+export const CLOSE_MS = 5_000
+/** Windows whose counter is read at once in such a round, so that a crowd does not exhaust a public rate limit. */
+export const SHOWN_READS_MAX = 16

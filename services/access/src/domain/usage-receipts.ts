@@ -1,0 +1,152 @@
+/**
+ * Reads the receipts of what was sent, in order of nonces, in rounds that end at the first missing one. A receipt that
+ * stays away is looked into: bytes that never arrived are sent again unchanged, bytes whose nonce something else
+ * consumed are signed anew. That second step would count calls twice if it were wrong, so it needs proof: a later
+ * transaction of the same key has its receipt and this one, looked up once more after that, still has none.
+ */
+
+import type { Clock } from '@tallystick/service-kit'
+import type { SealedBatch } from './usage-batch.ts'
+import type { UsageEventListener } from './usage-event.ts'
+import type { UsageLedger, UsageReceipt } from './usage-ledger.ts'
+import {
+  RECEIPT_GIVE_UP_MS,
+  RECEIPT_PATIENCE_MS,
+  RECEIPT_POLL_MS,
+  RECEIPT_POLL_MS_MAX,
+} from './usage-limits.ts'
+import type { UsageSender } from './usage-sender.ts'
+
+/** A receipt that settles its batch. */
+export type FinalReceipt = Exclude<UsageReceipt, { kind: 'pending' }> & { readonly hash: string }
+
+type ReceiptOptions = {
+  readonly ledger: UsageLedger
+  readonly clock: Clock
+  readonly sender: UsageSender
+  readonly onEvent: UsageEventListener
+  readonly onReceipt: (batch: SealedBatch, receipt: FinalReceipt) => void
+  /** No receipt will come: the batch was given up. */
+  readonly onMissing: (batch: SealedBatch) => void
+  /** A round is over: what its receipts changed may be acted on, in one go. */
+  readonly onRound: () => void
+}
+
+/** The reader of receipts: one round at a time, as long as something is sent and unreceipted. */
+export class UsageReceipts {
+  readonly #options: ReceiptOptions
+  #round: Promise<void> | null = null
+  #nextRound: Promise<void> | null = null
+  #cancelPoll: (() => void) | null = null
+  #pollMs = RECEIPT_POLL_MS
+  #isStopped = false
+
+  constructor(options: ReceiptOptions) {
+    this.#options = options
+  }
+
+  /** Something was sent: reads at once, unless a round runs or is due that will come to it in its order. */
+  wake(): void {
+    if (this.#round !== null || this.#cancelPoll !== null) return
+    this.#pollMs = RECEIPT_POLL_MS
+    void this.refresh()
+  }
+
+  /** Resolves after a whole round that began after this call. Never rejects. */
+  refresh(): Promise<void> {
+    if (this.#isStopped) return Promise.resolve()
+    if (this.#round === null) return this.#start()
+    this.#nextRound ??= this.#round.then(() => {
+      this.#nextRound = null
+      return this.#isStopped ? undefined : this.#start()
+    })
+    return this.#nextRound
+  }
+
+  /** Ends reading after the request under way and cancels the timer. */
+  stop(): void {
+    this.#isStopped = true
+    this.#cancelPoll?.()
+    this.#cancelPoll = null
+  }
+
+  #start(): Promise<void> {
+    this.#cancelPoll?.()
+    this.#cancelPoll = null
+    this.#round = this.#readAll().finally(() => {
+      this.#round = null
+      this.#schedule()
+      this.#options.onRound()
+    })
+    return this.#round
+  }
+
+  #schedule(): void {
+    const { clock, sender } = this.#options
+    if (this.#isStopped || this.#cancelPoll !== null || sender.sent.length === 0) return
+    this.#cancelPoll = clock.after(this.#pollMs, () => {
+      this.#cancelPoll = null
+      void this.refresh()
+    })
+    this.#pollMs = Math.min(this.#pollMs * 2, RECEIPT_POLL_MS_MAX)
+  }
+
+  async #readAll(): Promise<void> {
+    const { sender, onEvent, onReceipt } = this.#options
+    try {
+      for (;;) {
+        const batch = sender.sent[0]
+        if (batch === undefined || this.#isStopped) return
+        const receipt = await this.#find(batch)
+        if (receipt === null) {
+          await this.#lookInto(batch)
+          return
+        }
+        this.#pollMs = RECEIPT_POLL_MS
+        sender.finish(batch)
+        onReceipt(batch, receipt)
+      }
+    } catch (error) {
+      onEvent({
+        kind: 'ledger-failed',
+        step: 'receipt',
+        reason: 'unreachable',
+        retryMs: this.#pollMs,
+        error,
+      })
+    }
+  }
+
+  /** The receipt of whichever of the batch's signatures was mined: at most one can be. */
+  async #find(batch: SealedBatch): Promise<FinalReceipt | null> {
+    for (const signed of batch.signatures.toReversed()) {
+      const receipt = await this.#options.ledger.readReceipt(signed.hash)
+      if (receipt.kind !== 'pending') return { ...receipt, hash: signed.hash }
+    }
+    return null
+  }
+
+  async #lookInto(batch: SealedBatch): Promise<void> {
+    const { clock, ledger, sender } = this.#options
+    if (clock.unixMs() - batch.sentAtMs < RECEIPT_PATIENCE_MS) return
+    if ((await ledger.readNonce()) <= batch.nonce) {
+      sender.requestResync()
+      return
+    }
+    batch.consumedSinceMs ??= clock.unixMs()
+    // A transaction that counts nothing is not worth another one as its proof.
+    const isCounting = batch.callCount > 0
+    if (isCounting) sender.requestFiller(batch.nonce)
+    if (isCounting && (await this.#isProvedConsumed(batch))) sender.requestResigning(batch)
+    else if (clock.unixMs() - batch.consumedSinceMs >= RECEIPT_GIVE_UP_MS) {
+      sender.finish(batch)
+      this.#options.onMissing(batch)
+    }
+  }
+
+  async #isProvedConsumed(batch: SealedBatch): Promise<boolean> {
+    const later = this.#options.sender.sent.find((each) => each.nonce > batch.nonce)
+    if (later === undefined || (await this.#find(later)) === null) return false
+    return (await this.#find(batch)) === null
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * The one ordered sender of a recorder key (A10). Batches leave in order of their nonces, one request at a time, and
+ * every change to that order is made by its single loop. Signed bytes are resent unchanged until a receipt settles
+ * them; a new signature is made only where the nonce was consumed by something else or the gas price is refused.
+ * Receipts are read elsewhere (usage-receipts.ts), which asks this loop for what must follow.
+ */
+
+import type { Clock } from '@tallystick/service-kit'
+import { SealedBatch, type SealedEntry } from './usage-batch.ts'
+import type { UsageEventListener } from './usage-event.ts'
+import type { UsageTotals } from './usage-figures.ts'
+import type { SignedUsage, UsageLedger, UsageSendResult } from './usage-ledger.ts'
+import { RETRY_MS, RETRY_MS_MAX, SENT_BATCHES_MAX } from './usage-limits.ts'
+import { UsageQueue } from './usage-queue.ts'
+import { UsageRepair } from './usage-repair.ts'
+import type { UsageSigner } from './usage-signer.ts'
+
+type SenderOptions = {
+  readonly ledger: UsageLedger
+  readonly clock: Clock
+  readonly signer: UsageSigner
+  readonly totals: UsageTotals
+  readonly onEvent: UsageEventListener
+  /** Called whenever a batch has gone or the sender has become free. */
+  readonly onProgress: () => void
+  /** Called when the ledger took a batch. */
+  readonly onSent: () => void
+}
+
+type Failure = {
+  readonly step: 'send' | 'nonce' | 'sign'
+  readonly reason: string
+  readonly error?: unknown
+}
+
+/** The loop that signs, sends, resends and signs anew. It never rejects: what fails is tried again after a pause. */
+export class UsageSender {
+  readonly #options: SenderOptions
+  readonly #queue = new UsageQueue()
+  readonly #repair: UsageRepair
+  #signingCount = 0
+  #isRunning = false
+  #isWoken = false
+  #isStopped = false
+  #isResyncWanted = false
+  #isFillerWanted = false
+  #retryMs = RETRY_MS
+  #cancelRetry: (() => void) | null = null
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+    this.#repair = new UsageRepair({ ...options, queue: this.#queue })
+  }
+
+  /** Sealed batches that wait to be sent, the one on its way not counted. */
+  get waitingCount(): number {
+    return this.#queue.waitingCount + this.#signingCount
+  }
+
+  /** True when a batch sealed now would leave at once. */
+  get isFree(): boolean {
+    return (
+      !this.#isRunning &&
+      this.#cancelRetry === null &&
+      this.waitingCount === 0 &&
+      this.sent.length < SENT_BATCHES_MAX
+    )
+  }
+
+  /** Batches sent and without a receipt, by nonce. */
+  get sent(): readonly SealedBatch[] {
+    return this.#queue.sent
+  }
+
+  /** Every signed batch without a receipt, sent or not. */
+  get unfinished(): readonly SealedBatch[] {
+    return this.#queue.all
+  }
+
+  /** True when no batch is being signed, waits, or lacks its receipt. */
+  get isIdle(): boolean {
+    return this.#signingCount === 0 && this.unfinished.length === 0
+  }
+
+  /** Signs these entries as one transaction with the next nonce and queues it. Rejects when signing fails. */
+  async seal(entries: readonly SealedEntry[]): Promise<SignedUsage> {
+    this.#signingCount += 1
+    try {
+      const signed = await this.#options.signer.signNext(entries)
+      this.#queue.wait(new SealedBatch(entries, signed))
+      return signed
+    } finally {
+      this.#signingCount -= 1
+      this.wake()
+    }
+  }
+
+  /** A receipt settled this batch, or it was given up. */
+  finish(batch: SealedBatch): void {
+    this.#queue.finish(batch)
+    this.wake()
+  }
+
+  /** Sends again, unchanged and in order, what the ledger's nonce says has not arrived. */
+  requestResync(): void {
+    this.#isResyncWanted = true
+    this.wake()
+  }
+
+  /** Signs a sent batch anew: its nonce is proved to be consumed by something else. */
+  requestResigning(batch: SealedBatch): void {
+    if (!this.sent.includes(batch)) return
+    this.#queue.consume(batch)
+    this.wake()
+  }
+
+  /** Sends a transaction without entries after all others, unless something follows that nonce already. */
+  requestFiller(afterNonce: number): void {
+    if (this.unfinished.some((batch) => batch.nonce > afterNonce)) return
+    this.#isFillerWanted = true
+    this.wake()
+  }
+
+  /** Runs the loop if there is something to do. */
+  wake(): void {
+    this.#isWoken = true
+    if (this.#isRunning || this.#isStopped || this.#cancelRetry !== null) return
+    void this.#run()
+  }
+
+  /** Ends the loop after the request under way and cancels the timer. */
+  stop(): void {
+    this.#isStopped = true
+    this.#cancelRetry?.()
+    this.#cancelRetry = null
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    while (this.#isWoken && this.#cancelRetry === null && !this.#isStopped) {
+      this.#isWoken = false
+      while (await this.#step()) this.#options.onProgress()
+    }
+    this.#isRunning = false
+    this.#options.onProgress()
+  }
+
+  /** Does one thing; false when there is nothing to do or a pause began. */
+  async #step(): Promise<boolean> {
+    if (this.#isStopped) return false
+    if (this.#isResyncWanted)
+      return this.#try('nonce', async () => {
+        await this.#repair.resync()
+        this.#isResyncWanted = false
+      })
+    const consumed = this.#queue.firstConsumed
+    if (consumed !== undefined) return this.#try('sign', () => this.#repair.resign(consumed))
+    if (this.#isFillerWanted)
+      return this.#try('sign', async () => {
+        await this.#repair.fillNext()
+        this.#isFillerWanted = false
+      })
+    if (this.sent.length >= SENT_BATCHES_MAX) return false
+    const batch = this.#queue.takeFirst()
+    if (batch === undefined) return false
+    // Its place in the queue is free from now on, not only when the ledger has answered.
+    this.#options.onProgress()
+    return this.#deliver(batch)
+  }
+
+  async #try(step: Failure['step'], run: () => Promise<void>): Promise<boolean> {
+    try {
+      await run()
+      return true
+    } catch (error) {
+      return this.#pause({ step, reason: 'unreachable', error })
+    }
+  }
+
+  async #deliver(batch: SealedBatch): Promise<boolean> {
+    const wasDelivered = batch.isDelivered
+    const result = await this.#send(batch)
+    switch (result.kind) {
+      case 'accepted':
+        return this.#wasSent(batch)
+      case 'nonce-too-low':
+        if (!wasDelivered) {
+          this.#queue.consume(batch)
+          return true
+        }
+        // Perhaps these very bytes consumed it: the receipt will tell.
+        batch.consumedSinceMs ??= this.#options.clock.unixMs()
+        return this.#wasSent(batch)
+      case 'gas-price-too-low':
+        batch.isDelivered = wasDelivered
+        this.#queue.wait(batch)
+        return this.#reprice(batch)
+      case 'insufficient-funds':
+        batch.isDelivered = wasDelivered
+        this.#queue.wait(batch)
+        return this.#pause({ step: 'send', reason: result.kind })
+      case 'nonce-too-high':
+        this.#isResyncWanted = true
+        this.#queue.wait(batch)
+        return this.#pause({ step: 'send', reason: result.kind })
+      case 'unreachable':
+        break
+    }
+    // The bytes may have arrived: they stay as they are and are sent again.
+    this.#queue.wait(batch)
+    return this.#pause({ step: 'send', reason: result.kind, error: result.error })
+  }
+
+  async #send(
+    batch: SealedBatch,
+  ): Promise<UsageSendResult | { kind: 'unreachable'; error: unknown }> {
+    const { ledger, totals, onEvent } = this.#options
+    if (batch.isDelivered) {
+      totals.resendsTotal += 1
+      onEvent({ kind: 'resent', hash: batch.current.hash, nonce: batch.nonce })
+    }
+    batch.isDelivered = true
+    try {
+      return await ledger.send(batch.current.rawTransaction)
+    } catch (error) {
+      return { kind: 'unreachable', error }
+    }
+  }
+
+  #wasSent(batch: SealedBatch): true {
+    if (!batch.isAccepted) this.#options.totals.transactionsSentTotal += 1
+    batch.isAccepted = true
+    batch.sentAtMs = this.#options.clock.unixMs()
+    this.#retryMs = RETRY_MS
+    this.#queue.arrive(batch)
+    this.#options.onSent()
+    return true
+  }
+
+  async #reprice(batch: SealedBatch): Promise<boolean> {
+    try {
+      if (await this.#repair.reprice(batch)) return true
+    } catch (error) {
+      return this.#pause({ step: 'sign', reason: 'unreachable', error })
+    }
+    return this.#pause({ step: 'send', reason: 'gas-price-too-low' })
+  }
+
+  #pause(failure: Failure): false {
+    const { clock, onEvent } = this.#options
+    if (this.#isStopped) return false
+    const retryMs = this.#retryMs
+    this.#retryMs = Math.min(retryMs * 2, RETRY_MS_MAX)
+    this.#cancelRetry = clock.after(retryMs, () => {
+      this.#cancelRetry = null
+      this.wake()
+    })
+    onEvent({ kind: 'ledger-failed', ...failure, retryMs })
+    return false
+  }
+}
