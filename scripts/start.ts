@@ -1,11 +1,11 @@
 // `npm start`: the local ledger, the facilitator and every service, with what a person needs to try them. Ctrl-C stops
 // everything. `--watch` restarts a service when its source changes; `--free-ports` takes ports that are free instead of
-// the documented ones; `--stack-file FILE` writes the description elsewhere.
+// the documented ones; `--stack-file FILE` and `--log-folder FOLDER` put the description and the logs elsewhere.
 import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeStack } from './stack/describe-stack.ts'
-import { createLocalStack, type LocalStack } from './stack/local-stack.ts'
+import { createLocalStack, defaultLogFolder, type LocalStack } from './stack/local-stack.ts'
 import { defaultPorts, freePorts, portsInUse } from './stack/ports.ts'
 import { findStack, stackFile, writeStackFile } from './stack/stack-file.ts'
 
@@ -14,6 +14,7 @@ const { values: flags } = parseArgs({
     watch: { type: 'boolean', default: false },
     'free-ports': { type: 'boolean', default: false },
     'stack-file': { type: 'string', default: stackFile },
+    'log-folder': { type: 'string', default: defaultLogFolder },
   },
 })
 const file = flags['stack-file']
@@ -75,6 +76,7 @@ refuseIfRunning()
 const startedMs = performance.now()
 const stack = createLocalStack({
   ports: await choosePorts(),
+  logFolder: flags['log-folder'],
   isWatching: flags.watch,
   onStep: (step) => console.log(`  ${step} ...`),
 })
@@ -86,7 +88,7 @@ try {
     describeStack(description, {
       seconds: (performance.now() - startedMs) / 1_000,
       stackFile: relative(process.cwd(), file),
-      logFolder: relative(process.cwd(), stack.logFolder),
+      logFolder: relative(process.cwd(), flags['log-folder']),
     }),
   )
 } catch (error) {

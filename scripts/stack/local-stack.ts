@@ -10,6 +10,9 @@ import type { StackDescription } from './stack-file.ts'
 
 const TINYBAR_PER_HBAR = 100_000_000n
 const OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, callsAllowed: 20 }
+/** `.local/logs` of this checkout. */
+export const defaultLogFolder = fileURLToPath(new URL('../../.local/logs', import.meta.url))
+
 /** Arms about a hundred renewals at the local gas price before it has to be funded again. */
 const RESERVE_TINYBAR = 500n * TINYBAR_PER_HBAR
 const AGENTS = 8
@@ -17,14 +20,13 @@ const AGENTS = 8
 export type LocalStackOptions = {
   readonly ports: StackPorts
   /** Folder of the services' log files. */
-  readonly logFolder?: string
-  readonly isWatching?: boolean
+  readonly logFolder: string
+  readonly isWatching: boolean
   /** Told before each step, in a person's words. */
-  readonly onStep?: (step: string) => void
+  readonly onStep: (step: string) => void
 }
 
 export type LocalStack = {
-  readonly logFolder: string
   /** Starts everything in order; a step that fails throws with the reason, and the caller stops the rest. */
   start(): Promise<StackDescription>
   /** Stops the services, then the ledger. */
@@ -116,9 +118,7 @@ function describe(
 
 /** A stack that can be stopped at any time, also while it starts. */
 export function createLocalStack(options: LocalStackOptions): LocalStack {
-  const { ports, onStep = () => {} } = options
-  const logFolder =
-    options.logFolder ?? fileURLToPath(new URL('../../.local/logs', import.meta.url))
+  const { ports, logFolder, isWatching, onStep } = options
   const services: ServiceProcess[] = []
   let devnet: Devnet | undefined
   let isStopped = false
@@ -127,7 +127,6 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     if (isStopped) throw new Error('the stack was stopped while it started')
     onStep(`starting ${service.name}`)
     const logFile = join(logFolder, `${service.name}.log`)
-    const isWatching = options.isWatching ?? false
     services.push(spawnService({ ...service, logFile, isWatching }))
     await services.at(-1)?.ready()
   }
@@ -157,5 +156,5 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     for (const service of services.toReversed()) await service.stop()
     await devnet?.stop()
   }
-  return { logFolder, start, stop }
+  return { start, stop }
 }

@@ -1,0 +1,73 @@
+import { statSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findStack, isRunning } from '../../scripts/stack/stack-file.ts'
+import { ended, type SpawnedStack, spawnScript, spawnStack } from './spawned-stack.ts'
+
+let stack: SpawnedStack
+
+beforeAll(async () => {
+  stack = await spawnStack()
+}, 90_000)
+
+afterAll(async () => {
+  stack.child.kill('SIGTERM')
+  await ended(stack.child)
+}, 30_000)
+
+async function statusOf(url: string): Promise<number> {
+  const response = await fetch(url)
+  await response.body?.cancel()
+  return response.status
+}
+
+describe('npm start', () => {
+  it('starts the ledger, the facilitator and every service that exists', async () => {
+    const { access, facilitator, ledger } = stack.description
+    expect(await statusOf(`${access.baseUrl}/ready`)).toBe(200)
+    expect(await statusOf(`${facilitator.url}/supported`)).toBe(200)
+    expect(await statusOf(`${ledger.mirrorUrl}/api/v1/accounts/${access.payTo}`)).toBe(200)
+  })
+
+  it('writes its description for scripts and agents with mode 0600', () => {
+    expect(statSync(stack.stackFile).mode & 0o777).toBe(0o600)
+  })
+
+  it('funds at least five agents, with ECDSA keys in hex', async () => {
+    const { agents, ledger } = stack.description
+    expect(agents.length).toBeGreaterThanOrEqual(5)
+    for (const agent of agents) {
+      expect(agent.privateKey).toMatch(/^0x[0-9a-f]{64}$/)
+      const answer = await fetch(`${ledger.mirrorUrl}/api/v1/accounts/${agent.accountId}`)
+      const account = (await answer.json()) as {
+        evm_address: string
+        balance: { balance: number }
+        key: { _type: string }
+      }
+      expect(account.evm_address).toBe(agent.evmAddress.toLowerCase())
+      expect(account.key._type).toBe('ECDSA_SECP256K1')
+      expect(account.balance.balance).toBeGreaterThan(100e8)
+    }
+  })
+
+  it('prints base URLs and one request to copy, for a person and not as JSON', () => {
+    const output = stack.output()
+    expect(output).toContain(stack.description.access.baseUrl)
+    expect(output).toContain(`curl -i '${stack.description.access.baseUrl}/api/svc/access?agent=0x`)
+    expect(output).not.toMatch(/^\s*[{[]/m)
+  })
+
+  it('names a stack that runs already', async () => {
+    const second = spawnScript('scripts/start.ts', ['--stack-file', stack.stackFile])
+    expect(await ended(second.child)).toBe(1)
+    expect(second.output()).toContain('running already')
+    expect(second.output()).toContain(stack.description.access.baseUrl)
+  })
+
+  it('leaves no process behind after Ctrl-C', async () => {
+    const { process: processes, access } = stack.description
+    expect(await stack.interrupt()).toBe(0)
+    for (const pid of Object.values(processes.children)) expect(isRunning(pid)).toBe(false)
+    await expect(fetch(`${access.baseUrl}/health`)).rejects.toThrow('fetch failed')
+    expect(findStack(stack.stackFile).kind).toBe('none')
+  }, 30_000)
+})

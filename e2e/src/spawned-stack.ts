@@ -1,0 +1,72 @@
+// A local stack as a person starts it, in processes of its own, on ports that are free, with its description in a
+// temporary file so that tests leave a developer's own stack alone.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findStack, type StackDescription } from '../../scripts/stack/stack-file.ts'
+import { eventually } from './eventually.ts'
+
+/** Root of the checkout. */
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+const START_MS_MAX = 60_000
+
+export type SpawnedStack = {
+  readonly description: StackDescription
+  readonly stackFile: string
+  readonly child: ChildProcess
+  /** What it printed so far. */
+  output(): string
+  /** Presses Ctrl-C and resolves with the exit code. */
+  interrupt(): Promise<number | null>
+}
+
+/** Resolves with the exit code, null after a signal. */
+export async function ended(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+  return await new Promise((resolve) => child.once('exit', resolve))
+}
+
+/** Spawns a script of the repository and gathers what it prints. */
+export function spawnScript(script: string, flags: readonly string[]) {
+  const child = spawn(process.execPath, [script, ...flags], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  const gather = (chunk: Buffer) => {
+    text += chunk.toString('utf8')
+  }
+  child.stdout.on('data', gather)
+  child.stderr.on('data', gather)
+  return { child, output: () => text }
+}
+
+/** Starts `scripts/start.ts` and waits until it has described itself. */
+export async function spawnStack(): Promise<SpawnedStack> {
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-'))
+  const stackFile = join(folder, 'stack.json')
+  const flags = ['--free-ports', '--stack-file', stackFile, '--log-folder', join(folder, 'logs')]
+  const { child, output } = spawnScript('scripts/start.ts', flags)
+  await eventually(
+    () => {
+      if (child.exitCode !== null) throw new Error(`npm start ended:\n${output()}`)
+      return existsSync(stackFile) && output().includes('Ctrl-C stops everything')
+    },
+    { timeoutMs: START_MS_MAX },
+  )
+  const found = findStack(stackFile)
+  if (found.kind !== 'running') throw new Error(`the stack is ${found.kind}`)
+  return {
+    description: found.description,
+    stackFile,
+    child,
+    output,
+    interrupt: async () => {
+      child.kill('SIGINT')
+      return await ended(child)
+    },
+  }
+}

@@ -1,0 +1,53 @@
+// `npm run demo`: plays the story on the stack that `npm start` runs, or on one of its own when there is none.
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { playStory } from './demo/play-story.ts'
+import { createLocalStack } from './stack/local-stack.ts'
+import { freePorts } from './stack/ports.ts'
+import { findStack, type StackDescription, stackFile } from './stack/stack-file.ts'
+
+const say = (line: string): void => console.log(line)
+
+async function playOn(stack: StackDescription): Promise<number> {
+  try {
+    await playStory(stack, say)
+    say('\nThe end. Nobody signed anything after the first payment but the cancellation.')
+    return 0
+  } catch (error) {
+    console.error(
+      `\nThe story broke off: ${error instanceof Error ? error.message : String(error)}`,
+    )
+    return 1
+  }
+}
+
+async function playOnOwnStack(): Promise<number> {
+  const logFolder = mkdtempSync(join(tmpdir(), 'tallystick-demo-'))
+  const stack = createLocalStack({
+    ports: await freePorts(),
+    logFolder,
+    isWatching: false,
+    onStep: (step) => say(`  ${step} ...`),
+  })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void stack.stop().then(() => process.exit(130)))
+  }
+  try {
+    return await playOn(await stack.start())
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    return 1
+  } finally {
+    await stack.stop()
+  }
+}
+
+const found = findStack(stackFile)
+if (found.kind === 'running') {
+  say(`On the stack that runs at ${found.description.access.baseUrl}.`)
+  process.exitCode = await playOn(found.description)
+} else {
+  say('No stack runs here; starting one for this story.')
+  process.exitCode = await playOnOwnStack()
+}

@@ -1,0 +1,55 @@
+import { accessWindowAbi } from '@tallystick/contracts'
+import { type Address, createPublicClient, type Hash, http } from 'viem'
+import { hederaTestnet } from 'viem/chains'
+import { z } from 'zod'
+
+const ContractResult = z.object({ timestamp: z.string().regex(/^\d+\.\d{9}$/) })
+
+/** A renewal as the ledger recorded it. */
+export type Renewal = {
+  readonly transactionHash: Hash
+  /** Sender of the transaction: the contract itself where the network made the call. */
+  readonly sender: Address
+  readonly gasUsed: bigint
+  /** Consensus time of the call minus the second at which the window closed, seconds. */
+  readonly latenessSeconds: number
+  readonly expiresAtSeconds: number
+}
+
+export type RenewalSearch = {
+  readonly rpcUrl: string
+  readonly mirrorUrl: string
+  readonly contract: Address
+  readonly agent: Address
+  /** End of the window that was to be renewed, Unix seconds. */
+  readonly closedAtSeconds: number
+  readonly fromBlock: bigint
+}
+
+/** The network's renewal of that window, or undefined while there is none. */
+export async function findRenewal(search: RenewalSearch): Promise<Renewal | undefined> {
+  const client = createPublicClient({ chain: hederaTestnet, transport: http(search.rpcUrl) })
+  const logs = await client.getContractEvents({
+    address: search.contract,
+    abi: accessWindowAbi,
+    eventName: 'WindowRenewed',
+    args: { agent: search.agent },
+    fromBlock: search.fromBlock,
+    strict: true,
+  })
+  const log = logs.find(
+    ({ args }) => args.byNetwork && Number(args.expiresAt) > search.closedAtSeconds,
+  )
+  if (log === undefined) return undefined
+  const receipt = await client.getTransactionReceipt({ hash: log.transactionHash })
+  const answer = await fetch(`${search.mirrorUrl}/api/v1/contracts/results/${log.transactionHash}`)
+  if (!answer.ok) return undefined
+  const consensusSeconds = Number(ContractResult.parse(await answer.json()).timestamp)
+  return {
+    transactionHash: log.transactionHash,
+    sender: receipt.from,
+    gasUsed: receipt.gasUsed,
+    latenessSeconds: consensusSeconds - search.closedAtSeconds,
+    expiresAtSeconds: Number(log.args.expiresAt),
+  }
+}

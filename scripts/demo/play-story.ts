@@ -1,0 +1,183 @@
+// The story of one agent, told as it happens: it asks, pays once, calls for free, sees its window close and renew
+// itself, spends its quota, cancels and gets the rest back. Every figure is read from an answer or from the ledger.
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type AccessAgent,
+  type AccessOutcome,
+  type AccessStatus,
+  agentSigner,
+  createAccessAgent,
+  formatHbar,
+  systemClock,
+} from '@tallystick/agent'
+import { type Address, createPublicClient, http, isAddress } from 'viem'
+import type { StackDescription } from '../stack/stack-file.ts'
+import { findRenewal } from './find-renewal.ts'
+
+/** Pays for any offer of the local ledger, and no more than a person would let an agent pay unasked. */
+const PAYMENT_TINYBAR_MAX = 100_00000000n
+const POLL_MS = 200
+/** A renewal is due within a second; a busy machine gets more. */
+const RENEWAL_WAIT_MS_MAX = 30_000
+const FREE_CALLS_SHOWN = 3
+/** More calls than any quota of the local ledger. */
+const CALLS_MAX = 1_000
+
+type Granted = Extract<AccessOutcome, { kind: 'granted' }>
+type Story = {
+  readonly stack: StackDescription
+  readonly agent: AccessAgent
+  readonly say: (line: string) => void
+}
+
+function address(text: string): Address {
+  if (!isAddress(text, { strict: false })) throw new Error(`${text} is no EVM address`)
+  return text
+}
+
+function expectGranted(outcome: AccessOutcome): Granted {
+  if (outcome.kind !== 'granted')
+    throw new Error(`expected access, got ${JSON.stringify(outcome.kind)}`)
+  return outcome
+}
+
+async function readStatus(agent: AccessAgent): Promise<AccessStatus> {
+  const outcome = await agent.status()
+  if (outcome.kind !== 'status') throw new Error(`the status cannot be read: ${outcome.error}`)
+  return outcome.status
+}
+
+async function askWithoutPaying({ stack, agent, say }: Story): Promise<void> {
+  const url = `${stack.access.baseUrl}/api/svc/access?agent=${agent.agent}`
+  const response = await fetch(url)
+  const body = (await response.json()) as {
+    accepts?: { price: { amount: string }; payTo: string }[]
+  }
+  const offer = body.accepts?.[0]
+  if (response.status !== 402 || offer === undefined)
+    throw new Error(`expected 402, got ${response.status}`)
+  say(`GET ${url}`)
+  say(`402 Payment Required: ${formatHbar(BigInt(offer.price.amount))} to account ${offer.payTo}`)
+}
+
+async function payOnce({ agent, say }: Story): Promise<void> {
+  const paid = expectGranted(await agent.access())
+  if (!paid.paidThisRequest) throw new Error('expected to pay')
+  const { subscription, payment, metering } = paid
+  say('the agent signs one Hedera transfer and sends the request again')
+  say(`200, paid ${formatHbar(payment?.amountTinybar ?? 0n)}: transaction ${payment?.transaction}`)
+  say(
+    `the window is open for ${subscription.secondsRemaining} s; opened by ${metering?.recordedOnChain}`,
+  )
+  say(
+    `balance for renewals: ${formatHbar(subscription.balanceTinybar)}; the ledger holds schedule ${subscription.nextRenewalSchedule}`,
+  )
+}
+
+async function callForFree({ agent, say }: Story): Promise<void> {
+  for (let call = 0; call < FREE_CALLS_SHOWN; call += 1) {
+    const { metering } = expectGranted(await agent.access())
+    say(
+      `200, nothing signed: ${metering?.callsRemaining} calls left, recorded by ${metering?.recordedOnChain}`,
+    )
+  }
+}
+
+async function watchItRenew({ stack, agent, say }: Story): Promise<void> {
+  const { rpcUrl, mirrorUrl } = stack.ledger
+  const client = createPublicClient({ transport: http(rpcUrl) })
+  const fromBlock = await client.getBlockNumber()
+  const before = await readStatus(agent)
+  const closedAtSeconds = before.expiresAtSeconds
+  say(`the window closes in ${before.secondsRemaining} s; nobody does anything`)
+  const search = {
+    rpcUrl,
+    mirrorUrl,
+    contract: address(stack.access.contract),
+    agent: agent.agent,
+    closedAtSeconds,
+    fromBlock,
+  }
+  const deadlineMs = performance.now() + before.secondsRemaining * 1_000 + RENEWAL_WAIT_MS_MAX
+  for (;;) {
+    const renewal = await findRenewal(search)
+    if (renewal !== undefined) {
+      const isOwnCall = renewal.sender.toLowerCase() === search.contract.toLowerCase()
+      say(
+        `renewed by ${isOwnCall ? 'the ledger, as the contract itself' : renewal.sender}: ${renewal.transactionHash}`,
+      )
+      say(
+        `${renewal.latenessSeconds.toFixed(3)} s after the second, ${renewal.gasUsed} gas, paid from the seller's reserve`,
+      )
+      say(
+        `the next window ends ${renewal.expiresAtSeconds - closedAtSeconds} s after the last one: no drift`,
+      )
+      break
+    }
+    if (performance.now() > deadlineMs) throw new Error('the window did not renew itself')
+    await pause(POLL_MS)
+  }
+  const { metering } = expectGranted(await agent.access())
+  say(`200, nothing signed: the quota is full again, ${metering?.callsRemaining} calls left`)
+}
+
+async function spendTheQuota({ agent, say }: Story): Promise<void> {
+  for (let call = 1; call <= CALLS_MAX; call += 1) {
+    const outcome = await agent.access()
+    if (outcome.kind === 'quota-spent') {
+      say(
+        `after ${call - 1} more calls: 429, the quota is spent; it refills in ${outcome.retryAfterSeconds} s`,
+      )
+      return
+    }
+    expectGranted(outcome)
+  }
+  throw new Error('the quota was never spent')
+}
+
+async function cancelAndGetBack({ agent, say }: Story): Promise<void> {
+  const outcome = await agent.cancel()
+  if (outcome.kind !== 'cancelled') throw new Error(`expected to cancel, got ${outcome.kind}`)
+  say(
+    `cancelled; ${formatHbar(outcome.refundTinybar)} came back in ${outcome.transaction ?? 'no transaction'}`,
+  )
+  const status = await readStatus(agent)
+  say(
+    `active: ${status.isActive}; the paid window stays open for ${status.secondsRemaining} s, then the next call is a 402`,
+  )
+}
+
+/** Plays the story to its end with an agent that has no window; throws where a step does not go as told. */
+export async function playStory(
+  stack: StackDescription,
+  say: (line: string) => void,
+): Promise<void> {
+  const chapters: readonly (readonly [string, (story: Story) => Promise<void>])[] = [
+    ['An agent asks without paying', askWithoutPaying],
+    ['It pays once', payOnce],
+    ['It calls again, for free', callForFree],
+    ['The window closes and renews itself', watchItRenew],
+    ['It spends its quota', spendTheQuota],
+    ['It cancels and gets the rest back', cancelAndGetBack],
+  ]
+  const agent = await agentWithoutWindow(stack)
+  for (const [index, [title, play]] of chapters.entries()) {
+    say(`\n${index + 1}. ${title}`)
+    await play({ stack, agent, say: (line) => say(`   ${line}`) })
+  }
+}
+
+async function agentWithoutWindow(stack: StackDescription): Promise<AccessAgent> {
+  for (const { accountId, privateKey } of stack.agents.toReversed()) {
+    const agent = createAccessAgent({
+      baseUrl: stack.access.baseUrl,
+      serviceName: 'svc',
+      signer: agentSigner({ accountId, privateKey }),
+      clock: systemClock,
+      maxPaymentTinybar: PAYMENT_TINYBAR_MAX,
+      ledger: { rpcUrl: stack.ledger.rpcUrl, chainId: stack.ledger.chainId },
+    })
+    if (!(await readStatus(agent)).hasAccess) return agent
+  }
+  throw new Error('every agent of this stack has an open window; try again when one has closed')
+}

@@ -1,0 +1,41 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A committed file, and what it should say. */
+export type GeneratedFile = { readonly path: string; readonly text: string }
+
+const read = (path: string): string =>
+  existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : ''
+
+/** A file whose whole text is generated. */
+export function wholeFile(path: string, text: string): GeneratedFile {
+  return { path, text }
+}
+
+/** A file of which only what stands between `<!-- name -->` and `<!-- /name -->` is generated. */
+export function section(
+  path: string,
+  { name, text }: { name: string; text: string },
+): GeneratedFile {
+  const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+  const current = read(path)
+  const start = current.indexOf(open)
+  const end = current.indexOf(close)
+  if (start < 0 || end < start) throw new Error(`${path} lacks the markers ${open} and ${close}`)
+  return {
+    path,
+    text: `${current.slice(0, start + open.length)}\n${text.trim()}\n${current.slice(end)}`,
+  }
+}
+
+/** Whether the committed file says what it should. */
+export function isCurrent(file: GeneratedFile): boolean {
+  return read(file.path) === file.text
+}
+
+export function writeGenerated(file: GeneratedFile): void {
+  writeFileSync(join(root, file.path), file.text)
+}
