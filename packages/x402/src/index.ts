@@ -1,10 +1,24 @@
+export { buildChallenge } from './challenge.ts'
 export type { Clock } from './clock.ts'
+export { createPaymentGate, type PaymentGateOptions } from './create-payment-gate.ts'
 export {
   type Facilitator,
   FacilitatorUnavailable,
   type PaymentPayload,
   type Settlement,
 } from './facilitator.ts'
+export {
+  createFeePayerDirectory,
+  type FeePayerDirectory,
+  type FeePayerDirectoryOptions,
+} from './fee-payer-directory.ts'
+export type { GateEvent } from './gate-event.ts'
+export { DEFAULT_GATE_LIMITS, type GateLimits, PAYMENT_HEADER_BYTES_MAX } from './gate-limits.ts'
+export { createHttpFacilitator, type HttpFacilitatorOptions } from './http-facilitator.ts'
+export {
+  createMemoryReservationStore,
+  type MemoryReservationStoreOptions,
+} from './memory-reservation-store.ts'
 export type {
   Challenge,
   ChallengeError,
@@ -16,6 +30,7 @@ export type {
   SettledPayment,
 } from './payment-gate.ts'
 export type { PaidResource, PaymentRequirement } from './payment-requirement.ts'
+export { encodePaymentResponse } from './payment-response.ts'
 export {
   type LedgerFinding,
   LedgerUnavailable,
@@ -24,3 +39,4 @@ export {
   type VerifiedPayment,
 } from './payment-scheme.ts'
 export type { Reservation, ReservationStore, ReserveOutcome } from './reservation-store.ts'
+export { classifyRefusal, type RefusalClass } from './settlement-refusals.ts'

@@ -1,1 +1,3 @@
-export {}
+export { PAYMENT_EXPOSED_HEADERS, PAYMENT_REQUEST_HEADERS } from './cors-headers.ts'
+export { paymentHeadersOf } from './payment-headers-of.ts'
+export { sendChallenge, setPaymentResponse } from './send-challenge.ts'

@@ -1,0 +1,135 @@
+/**
+ * The payments under way in this process: who may join a flight, who must wait, and who is refused. What a flight does
+ * is in payment-flight.ts.
+ */
+import type { Clock } from './clock.ts'
+import { createFlightControl, type FlightControl, GateClosed } from './flight-control.ts'
+import type { GateLimits } from './gate-limits.ts'
+import { type FlightPlan, type FlightWorld, flyPayment, isSamePayment } from './payment-flight.ts'
+import type { PaymentOutcome } from './payment-gate.ts'
+import type { VerifiedPayment } from './payment-scheme.ts'
+
+type Outcome = PaymentOutcome<unknown, unknown>
+type Ticket = Omit<FlightPlan<unknown, unknown, unknown>, 'control'>
+
+type Flight = {
+  readonly payment: VerifiedPayment
+  readonly fingerprint: string
+  readonly control: FlightControl
+  readonly done: Promise<Outcome>
+}
+
+/** The flights of one gate. */
+export type FlightBoard = {
+  /** Joins the flight of this payment or starts one, and waits as long as a request may. */
+  board(ticket: Ticket): Promise<Outcome>
+  isPending(subject: string): boolean
+  close(): Promise<void>
+}
+
+export function createFlightBoard(
+  world: FlightWorld,
+  { clock, limits }: { readonly clock: Clock; readonly limits: GateLimits },
+): FlightBoard {
+  const flights = new Map<string, Flight>()
+  const bySubject = new Map<string, Set<Flight>>()
+  const pending: Outcome = { kind: 'pending', retryAfterSeconds: limits.retryAfterSeconds }
+  let isClosed = false
+
+  function takeOff(ticket: Ticket): Flight {
+    const { job, payment } = ticket
+    const control = createFlightControl(clock, limits)
+    const done = land(flyPayment(world, { ...ticket, control }), () => {
+      flights.delete(payment.id)
+      const siblings = bySubject.get(job.subject)
+      siblings?.delete(flight)
+      if (siblings?.size === 0) bySubject.delete(job.subject)
+      control.claim()
+    })
+    const flight: Flight = { payment, fingerprint: job.fingerprint, control, done }
+    flights.set(payment.id, flight)
+    const siblings = bySubject.get(job.subject)
+    if (siblings === undefined) bySubject.set(job.subject, new Set([flight]))
+    else siblings.add(flight)
+    return flight
+  }
+
+  /** The flight's outcome with its end booked; a flight that the gate's closing stopped is pending. */
+  async function land(flying: Promise<Outcome>, end: () => void): Promise<Outcome> {
+    try {
+      return await flying
+    } catch (error) {
+      if (error instanceof GateClosed) return pending
+      throw error
+    } finally {
+      end()
+    }
+  }
+
+  return {
+    async board(ticket) {
+      const { job, payment } = ticket
+      for (let held = flights.get(payment.id); held !== undefined; held = flights.get(payment.id)) {
+        if (held.fingerprint === job.fingerprint && isSamePayment(held.payment, payment)) {
+          held.control.wake()
+          return await waitFor(held, { clock, limits, pending })
+        }
+        await held.control.claimed
+        if (flights.get(payment.id) === held) {
+          return { kind: 'challenged', error: 'payment_already_used' }
+        }
+      }
+      if (hasTwin(bySubject.get(job.subject), ticket)) return pending
+      if (isClosed || flights.size >= limits.flightsMax) {
+        return { kind: 'unavailable', dependency: 'facilitator' }
+      }
+      return await waitFor(takeOff(ticket), { clock, limits, pending })
+    },
+    isPending: (subject) =>
+      [...(bySubject.get(subject) ?? [])].some((flight) => flight.control.isPossiblySettled()),
+    async close() {
+      isClosed = true
+      const running = [...flights.values()]
+      for (const flight of running) flight.control.close()
+      const timeUp = Promise.withResolvers<void>()
+      const cancel = clock.after(limits.closeWaitMs, timeUp.resolve)
+      await Promise.race([Promise.allSettled(running.map((flight) => flight.done)), timeUp.promise])
+      cancel()
+    },
+  }
+}
+
+/** Whether another payment of the same payer for the same thing is under way: this one is then left unsettled (X9). */
+function hasTwin(flights: Iterable<Flight> | undefined, { job, payment }: Ticket): boolean {
+  for (const flight of flights ?? []) {
+    if (flight.fingerprint === job.fingerprint && flight.payment.payer === payment.payer) {
+      return true
+    }
+  }
+  return false
+}
+
+/** A flight's outcome, or `pending` when it takes longer than a request may wait. */
+async function waitFor(
+  flight: Flight,
+  world: { readonly clock: Clock; readonly limits: GateLimits; readonly pending: Outcome },
+): Promise<Outcome> {
+  const { clock, limits, pending } = world
+  const timeUp = Promise.withResolvers<Outcome>()
+  let isOver = false
+  let cancel = clock.after(limits.requestWaitMs, () => timeUp.resolve(pending))
+  void shorten()
+  try {
+    return await Promise.race([flight.done, timeUp.promise])
+  } finally {
+    isOver = true
+    cancel()
+  }
+
+  async function shorten(): Promise<void> {
+    await flight.control.inDoubt
+    if (isOver) return
+    cancel()
+    cancel = clock.after(limits.doubtWaitMs, () => timeUp.resolve(pending))
+  }
+}

@@ -1,0 +1,278 @@
+/**
+ * One payment on its way from reservation to answer, however many requests carry it. Everything that decides between
+ * charging, honouring, refusing and "not known yet" (X6 to X10) is here; who may join a flight is the gate's matter.
+ */
+import {
+  type Facilitator,
+  FacilitatorUnavailable,
+  type PaymentPayload,
+  type Settlement,
+} from './facilitator.ts'
+import type { FlightControl } from './flight-control.ts'
+import type { GateEvent } from './gate-event.ts'
+import { ANSWER_KEPT_SECONDS } from './gate-limits.ts'
+import type { PaidJob, PaymentOutcome } from './payment-gate.ts'
+import type { PaymentRequirement } from './payment-requirement.ts'
+import type { LedgerFinding, PaymentScheme, VerifiedPayment } from './payment-scheme.ts'
+import type { ReservationStore } from './reservation-store.ts'
+import { classifyRefusal } from './settlement-refusals.ts'
+
+/** Our clock and the ledger's may differ by this much when a record is compared with the moment we began to settle. */
+const CLOCK_SKEW_SECONDS = 10
+
+/** What every flight of a gate uses. */
+export type FlightWorld = {
+  readonly facilitator: Facilitator
+  readonly reservations: ReservationStore
+  readonly unixMs: () => number
+  readonly observe: (event: GateEvent) => void
+}
+
+/** What one flight carries. `payload` is absent for a payment that can only be found, since its validity ended. */
+export type FlightPlan<Prepared, Answer, Declined> = {
+  readonly payment: VerifiedPayment
+  readonly scheme: PaymentScheme
+  readonly requirement: PaymentRequirement
+  readonly payload: PaymentPayload | undefined
+  readonly job: PaidJob<Prepared, Answer, Declined>
+  readonly control: FlightControl
+}
+
+type Submission =
+  | { readonly kind: 'settled'; readonly settlement: Settlement }
+  | { readonly kind: 'refused'; readonly settlement: Settlement }
+  | { readonly kind: 'unsent' }
+  | { readonly kind: 'unclear'; readonly refusal: Settlement | undefined }
+
+/** Whether two verified payments are one: the same id alone is not enough, since anybody can sign under a known id. */
+export function isSamePayment(left: VerifiedPayment, right: VerifiedPayment): boolean {
+  return (
+    left.id === right.id &&
+    left.payer === right.payer &&
+    left.payTo === right.payTo &&
+    left.asset === right.asset &&
+    left.amount === right.amount &&
+    left.memo === right.memo
+  )
+}
+
+/** Runs one payment to its end. Throws what `prepare` threw, with the payment released. */
+export async function flyPayment<Prepared, Answer, Declined>(
+  world: FlightWorld,
+  plan: FlightPlan<Prepared, Answer, Declined>,
+): Promise<PaymentOutcome<Answer, Declined>> {
+  const { control, payment } = plan
+  const reserved = await reserve(world, plan)
+  if (reserved.kind === 'ended') return reserved.outcome
+  control.claim()
+  if (reserved.kind === 'resumed' || plan.payload === undefined) {
+    control.markPossiblySettled()
+    return await honourFinding(world, plan, { finding: await lookUp(world, plan) })
+  }
+  const preparation = await prepareOrRelease(world, plan)
+  if (preparation.kind === 'declined') return preparation
+  const settleStartedSeconds = Math.floor(world.unixMs() / 1_000)
+  control.markPossiblySettled()
+  const submission = await submit(world, plan, plan.payload)
+  const { prepared } = preparation
+  if (submission.kind === 'settled') return await complete(world, plan, { ...submission, prepared })
+  if (submission.kind === 'refused') return await refuse(world, payment, submission.settlement)
+  if (submission.kind === 'unsent') {
+    await release(world, payment)
+    return { kind: 'unavailable', dependency: 'facilitator' }
+  }
+  const finding = await lookUp(world, plan)
+  const { refusal } = submission
+  const isOurs =
+    refusal === undefined &&
+    finding.kind === 'landed' &&
+    finding.consensusSeconds >= settleStartedSeconds - CLOCK_SKEW_SECONDS
+  if (!isOurs)
+    return await honourFinding(world, plan, { finding, refusal, prepared: { value: prepared } })
+  const settlement = settlementOf(payment, finding.transaction)
+  return await complete(world, plan, { prepared, settlement })
+}
+
+async function reserve<Prepared, Answer, Declined>(
+  world: FlightWorld,
+  plan: FlightPlan<Prepared, Answer, Declined>,
+): Promise<
+  | { readonly kind: 'fresh' | 'resumed' }
+  | { readonly kind: 'ended'; readonly outcome: PaymentOutcome<Answer, Declined> }
+> {
+  const { job, payment } = plan
+  const reserved = await world.reservations.reserve({
+    paymentId: payment.id,
+    payment,
+    fingerprint: job.fingerprint,
+    subject: job.subject,
+    state: 'reserved',
+    expiresAtSeconds: payment.validUntilSeconds + ANSWER_KEPT_SECONDS,
+  })
+  if (reserved.kind === 'reserved') return { kind: 'fresh' }
+  if (reserved.kind === 'full') {
+    return { kind: 'ended', outcome: { kind: 'unavailable', dependency: 'facilitator' } }
+  }
+  const held = reserved.reservation
+  if (held.fingerprint !== job.fingerprint || !isSamePayment(held.payment, payment)) {
+    return { kind: 'ended', outcome: { kind: 'challenged', error: 'payment_already_used' } }
+  }
+  if (held.state !== 'answered' || held.answer === undefined) return { kind: 'resumed' }
+  const kept = JSON.parse(held.answer) as { answer: Answer; settlement: Settlement }
+  return { kind: 'ended', outcome: { kind: 'paid', ...kept } }
+}
+
+async function prepareOrRelease<Prepared, Answer, Declined>(
+  world: FlightWorld,
+  plan: FlightPlan<Prepared, Answer, Declined>,
+): ReturnType<PaidJob<Prepared, Answer, Declined>['prepare']> {
+  try {
+    const preparation = await plan.job.prepare(plan.payment)
+    if (preparation.kind === 'declined') await release(world, plan.payment)
+    return preparation
+  } catch (error) {
+    await release(world, plan.payment)
+    throw error
+  }
+}
+
+async function submit<Prepared, Answer, Declined>(
+  world: FlightWorld,
+  plan: FlightPlan<Prepared, Answer, Declined>,
+  payload: PaymentPayload,
+): Promise<Submission> {
+  const { payment, requirement, scheme } = plan
+  let settlement: Settlement
+  try {
+    settlement = await world.facilitator.settle(payload, requirement)
+  } catch (error) {
+    if (error instanceof FacilitatorUnavailable && error.nothingSent) return { kind: 'unsent' }
+    world.observe({ kind: 'in_doubt', payment, cause: error })
+    return { kind: 'unclear', refusal: undefined }
+  }
+  if (settlement.success) {
+    world.observe({ kind: 'settled', payment, settlement })
+    return { kind: 'settled', settlement }
+  }
+  const verdict = classifyRefusal(settlement)
+  if (verdict === 'definite') return { kind: 'refused', settlement }
+  if (verdict === 'definite_unless_landed') {
+    const finding = await scheme.find(payment).catch(() => undefined)
+    if (finding !== undefined && finding.kind !== 'landed') return { kind: 'refused', settlement }
+  }
+  world.observe({ kind: 'in_doubt', payment, cause: settlement.errorReason })
+  return { kind: 'unclear', refusal: settlement }
+}
+
+/** Asks the ledger until it knows; the last word on every payment that no facilitator answered for. */
+async function lookUp<Prepared, Answer, Declined>(
+  world: FlightWorld,
+  plan: FlightPlan<Prepared, Answer, Declined>,
+): Promise<Exclude<LedgerFinding, { kind: 'unknown' }>> {
+  const finding = await plan.control.persist(async () => {
+    const found = await plan.scheme.find(plan.payment).catch((cause: unknown) => {
+      world.observe({ kind: 'in_doubt', payment: plan.payment, cause })
+      return { kind: 'unknown' } as const
+    })
+    return found.kind === 'unknown' ? undefined : found
+  })
+  world.observe({ kind: 'found', payment: plan.payment, finding })
+  return finding
+}
+
+/** Honours a payment found on the ledger where the job may, and refuses one that failed or never came (X8, X10). */
+async function honourFinding<Prepared, Answer, Declined>(
+  world: FlightWorld,
+  plan: FlightPlan<Prepared, Answer, Declined>,
+  found: {
+    readonly finding: Exclude<LedgerFinding, { kind: 'unknown' }>
+    readonly refusal?: Settlement | undefined
+    readonly prepared?: { readonly value: Prepared }
+  },
+): Promise<PaymentOutcome<Answer, Declined>> {
+  const { control, job, payment } = plan
+  const { finding, refusal } = found
+  if (finding.kind !== 'landed') {
+    const errorReason = finding.kind === 'failed' ? 'transaction_failed' : 'transaction_expired'
+    return await refuse(world, payment, refusal ?? refusalOf(payment, errorReason))
+  }
+  const honour = await control.persist(async () => {
+    try {
+      return { isAllowed: await job.mayHonour(payment) }
+    } catch (cause) {
+      world.observe({ kind: 'retrying', payment, cause })
+      return undefined
+    }
+  })
+  if (!honour.isAllowed) {
+    await release(world, payment)
+    return { kind: 'challenged', error: 'payment_already_used' }
+  }
+  let prepared = found.prepared
+  if (prepared === undefined) {
+    const preparation = await prepareOrRelease(world, plan)
+    if (preparation.kind === 'declined') return preparation
+    prepared = { value: preparation.prepared }
+  }
+  const settlement = settlementOf(payment, finding.transaction)
+  return await complete(world, plan, { prepared: prepared.value, settlement })
+}
+
+/** Does the paid work; from here on nothing may block (X6), so that failures are retried and never refused. */
+async function complete<Prepared, Answer, Declined>(
+  world: FlightWorld,
+  plan: FlightPlan<Prepared, Answer, Declined>,
+  paid: { readonly prepared: Prepared; readonly settlement: Settlement },
+): Promise<PaymentOutcome<Answer, Declined>> {
+  const { control, job, payment } = plan
+  const { prepared, settlement } = paid
+  const store = async (run: () => Promise<void>): Promise<void> => {
+    await run().catch((cause: unknown) => world.observe({ kind: 'store_failed', payment, cause }))
+  }
+  await store(() => world.reservations.advance(payment.id, 'settled'))
+  const { answer } = await control.persist(async () => {
+    try {
+      return { answer: await job.fulfil(prepared, { payment, settlement }) }
+    } catch (cause) {
+      world.observe({ kind: 'retrying', payment, cause })
+      return undefined
+    }
+  })
+  await store(async () =>
+    world.reservations.advance(payment.id, 'answered', JSON.stringify({ answer, settlement })),
+  )
+  world.observe({ kind: 'fulfilled', payment })
+  return { kind: 'paid', answer, settlement }
+}
+
+async function refuse(
+  world: FlightWorld,
+  payment: VerifiedPayment,
+  settlement: Settlement,
+): Promise<{ kind: 'challenged'; error: string; settlement: Settlement }> {
+  await release(world, payment)
+  const error = readableReason(settlement.errorReason)
+  world.observe({ kind: 'refused', payment, reason: error })
+  return { kind: 'challenged', error, settlement }
+}
+
+async function release(world: FlightWorld, payment: VerifiedPayment): Promise<void> {
+  await world.reservations
+    .release(payment.id)
+    .catch((cause: unknown) => world.observe({ kind: 'store_failed', payment, cause }))
+}
+
+function settlementOf(payment: VerifiedPayment, transaction: string): Settlement {
+  const { network, payer, amount } = payment
+  return { success: true, transaction, network, payer, amount: amount.toString() }
+}
+
+function refusalOf(payment: VerifiedPayment, errorReason: string): Settlement {
+  const { network, payer, nonce } = payment
+  return { success: false, transaction: nonce, network, payer, errorReason }
+}
+
+/** A facilitator's reason, where it is a code; anything else would put foreign text into our answers. */
+function readableReason(reason: string | undefined): string {
+  return reason !== undefined && /^[A-Za-z0-9_]{1,96}$/.test(reason) ? reason : 'settlement_refused'
+}

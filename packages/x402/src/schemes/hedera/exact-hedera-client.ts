@@ -1,0 +1,134 @@
+/**
+ * The paying side of scheme `exact` on Hedera, as `@x402/fetch` and `x402Client` take it: writes and signs a transfer
+ * whose fee the facilitator pays. Nothing is sent to a ledger from here.
+ */
+import { randomInt } from 'node:crypto'
+import type {
+  PaymentPayloadContext,
+  PaymentPayloadResult,
+  PaymentRequirements,
+  SchemeNetworkClient,
+} from '@x402/core/types'
+import type { Clock } from '../../clock.ts'
+import type { PaidResource } from '../../payment-requirement.ts'
+import { isAccountId } from './account-id.ts'
+import type { HederaSigner } from './hedera-signer.ts'
+import {
+  DEFAULT_NODE_ACCOUNT_IDS,
+  HBAR_ASSET,
+  MEMO_BYTES_MAX,
+  VALID_DURATION_SECONDS_MAX,
+  VALID_DURATION_SECONDS_MIN,
+} from './network.ts'
+import { FEE_MAX_TINYBAR } from './verify-hedera-payment.ts'
+import { type TransferDraft, writeTransactionList, writeTransferBody } from './write-transfer.ts'
+
+/** The memo of a payment: a text, or one made from what is asked and what is on sale. */
+export type PaymentMemo =
+  | string
+  | ((
+      requirements: PaymentRequirements,
+      resource: Partial<PaidResource> | undefined,
+    ) => string | undefined)
+
+export type ExactHederaClientOptions = {
+  readonly signer: HederaSigner
+  /** Nodes that the facilitator may submit to. */
+  readonly nodeAccountIds?: readonly string[]
+  /** E.g. `x402:0x…`, which ties the payment to an agent (X10). None by default, as official clients do. */
+  readonly memo?: PaymentMemo
+  readonly clock?: Pick<Clock, 'unixMs'>
+  /** A number from 0 to 999,999,999: keeps two payments through one fee payer in one second apart. */
+  readonly randomNanos?: () => number
+}
+
+/** Validity starts this long before our clock, for nodes whose clock is behind; SDKs do the same. */
+const BACKDATED_SECONDS = 8
+
+/** Scheme `exact` on Hedera, client side. `client.register('hedera:*', new ExactHederaClient({ signer }))`. */
+export class ExactHederaClient implements SchemeNetworkClient {
+  readonly scheme = 'exact'
+  readonly schemeHooks: NonNullable<SchemeNetworkClient['schemeHooks']>
+  readonly #options: ExactHederaClientOptions
+  /** The official client hands the resource to hooks only. */
+  readonly #resources = new WeakMap<PaymentRequirements, Partial<PaidResource>>()
+
+  constructor(options: ExactHederaClientOptions) {
+    this.#options = options
+    this.schemeHooks = {
+      onBeforePaymentCreation: async ({ paymentRequired, selectedRequirements }) => {
+        const { url, description, mimeType } = paymentRequired.resource
+        this.#resources.set(selectedRequirements, {
+          url,
+          ...(description === undefined ? {} : { description }),
+          ...(mimeType === undefined ? {} : { mimeType }),
+        })
+      },
+    }
+  }
+
+  /** Signs a payment of what is asked. Throws RangeError where that is no HBAR transfer through a fee payer. */
+  async createPaymentPayload(
+    x402Version: number,
+    requirements: PaymentRequirements,
+    _context?: PaymentPayloadContext,
+  ): Promise<PaymentPayloadResult> {
+    const draft = this.#draft(requirements)
+    const { signer, nodeAccountIds = DEFAULT_NODE_ACCOUNT_IDS } = this.#options
+    const entries = await Promise.all(
+      nodeAccountIds.map(async (node) => {
+        const bodyBytes = writeTransferBody(draft, node)
+        const signature = await signer.sign(bodyBytes)
+        const { keyKind: kind, publicKey } = signer
+        return { bodyBytes, signatures: [{ kind, publicKey, signature }] }
+      }),
+    )
+    const transaction = Buffer.from(writeTransactionList(entries)).toString('base64')
+    return { x402Version, payload: { transaction } }
+  }
+
+  #draft(requirements: PaymentRequirements): TransferDraft {
+    const { amount, asset, extra, maxTimeoutSeconds, network, payTo } = requirements
+    const feePayer: unknown = extra?.['feePayer']
+    const method: unknown = extra?.['assetTransferMethod'] ?? 'cryptoTransfer'
+    if (!network.startsWith('hedera:') || asset !== HBAR_ASSET || method !== 'cryptoTransfer') {
+      throw new RangeError('only transfers of HBAR on a Hedera network can be paid')
+    }
+    if (typeof feePayer !== 'string' || !isAccountId(feePayer) || !isAccountId(payTo)) {
+      throw new RangeError('a Hedera payment needs account ids as payTo and extra.feePayer')
+    }
+    if (!/^[1-9]\d*$/.test(amount)) throw new RangeError('amount is not a positive integer')
+    const { clock, randomNanos = () => randomInt(1_000_000_000), signer } = this.#options
+    const nowSeconds = Math.floor((clock?.unixMs() ?? Date.now()) / 1_000)
+    return {
+      transactionId: {
+        accountId: feePayer,
+        validStartSeconds: BigInt(nowSeconds - BACKDATED_SECONDS),
+        validStartNanos: randomNanos(),
+      },
+      payer: signer.accountId,
+      payTo,
+      amountTinybar: BigInt(amount),
+      feeMaxTinybar: FEE_MAX_TINYBAR,
+      validDurationSeconds: durationOf(maxTimeoutSeconds),
+      memo: this.#memo(requirements),
+    }
+  }
+
+  #memo(requirements: PaymentRequirements): string {
+    const { memo = '' } = this.#options
+    const text =
+      typeof memo === 'string'
+        ? memo
+        : (memo(requirements, this.#resources.get(requirements)) ?? '')
+    if (Buffer.byteLength(text) > MEMO_BYTES_MAX) {
+      throw new RangeError(`a memo has at most ${MEMO_BYTES_MAX} bytes`)
+    }
+    return text
+  }
+}
+
+function durationOf(maxTimeoutSeconds: number): number {
+  const wanted = Math.floor(maxTimeoutSeconds) + BACKDATED_SECONDS
+  return Math.min(Math.max(wanted, VALID_DURATION_SECONDS_MIN), VALID_DURATION_SECONDS_MAX)
+}

@@ -1,0 +1,178 @@
+/**
+ * A typed client of a Hedera mirror node's REST interface: accounts, transactions by id, an account's credits and
+ * debits, and how far the node has read the ledger. Every answer is bounded in time and size and parsed; a node that
+ * fails in any way throws LedgerUnavailable.
+ */
+import type { z } from 'zod'
+import type { Clock } from '../../clock.ts'
+import { fetchJson } from '../../fetch-json.ts'
+import { LedgerUnavailable } from '../../payment-scheme.ts'
+import type { LedgerAccount } from './account-directory.ts'
+import { longZeroAddress } from './account-id.ts'
+import { type HederaKey, readHederaKey } from './hedera-key.ts'
+import { type LedgerRecord, type LedgerTransfer, toRecord, toTransfer } from './ledger-record.ts'
+import { accountSchema, blocksSchema, transactionsSchema } from './mirror-schemas.ts'
+import { mirrorTransactionId, parseTransactionId } from './transaction-id.ts'
+
+export type MirrorNodeOptions = {
+  /** Base address, without `/api/v1`. */
+  readonly url: string
+  readonly clock: Clock
+  readonly fetch?: typeof fetch
+  readonly timeoutMs?: number
+}
+
+/** A public mirror node answers in 0.1 to 2 s. */
+const TIMEOUT_MS = 10_000
+
+/** A page of 100 transactions with long transfer lists is about 300 kB. */
+const ANSWER_BYTES_MAX = 2_097_152
+
+/** Transactions per page; the most that mirror nodes give. */
+const PAGE_SIZE = 100
+
+/** Pages read in one call: 100,000 transfers, more than 30 days of a busy seller; the caller goes on from the last. */
+const PAGES_MAX = 1_000
+
+export type TransfersSince = {
+  /** The account, `0.0.x`. */
+  readonly accountId: string
+  /** Consensus timestamp `seconds.nanos`; only later ones are read. */
+  readonly afterTimestamp: string
+}
+
+export type MirrorNode = {
+  /** An account by `0.0.x`, `0x` address or base32 key alias; undefined where there is none. */
+  account(name: string): Promise<LedgerAccount | undefined>
+  /** All records of a transaction id, in either spelling: its own, its duplicates' and its children's. */
+  transaction(transactionId: string): Promise<readonly LedgerRecord[]>
+  /** Successful transfers that credited the account, oldest first, page after page. */
+  credits(since: TransfersSince): AsyncIterable<LedgerTransfer>
+  /** Successful transfers that debited the account, oldest first; refunds are among them. */
+  debits(since: TransfersSince): AsyncIterable<LedgerTransfer>
+  /** Consensus time, Unix seconds, up to which the node has read the ledger. */
+  latestConsensusSeconds(): Promise<number>
+}
+
+type Read = <Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+) => Promise<z.infer<Schema> | undefined>
+
+/** A mirror node at `url`. Every method throws LedgerUnavailable where the node does not answer well. */
+export function createMirrorNode(options: MirrorNodeOptions): MirrorNode {
+  const read = createReader(options)
+  return {
+    async account(name) {
+      const path = `/api/v1/accounts/${encodeURIComponent(name)}?transactions=false`
+      const found = await read(path, accountSchema)
+      return found === undefined ? undefined : toAccount(found)
+    },
+    async transaction(transactionId) {
+      const id = parseTransactionId(transactionId)
+      if (id === undefined) throw new RangeError('not a transaction id')
+      const path = `/api/v1/transactions/${mirrorTransactionId(id)}`
+      const found = await read(path, transactionsSchema)
+      return (found?.transactions ?? []).map(toRecord)
+    },
+    credits: (since) => readTransfers(read, { ...since, direction: 'credit' }),
+    debits: (since) => readTransfers(read, { ...since, direction: 'debit' }),
+    async latestConsensusSeconds() {
+      const found = await read('/api/v1/blocks?limit=1&order=desc', blocksSchema)
+      const last = found?.blocks[0]?.timestamp
+      if (last === undefined) throw new LedgerUnavailable('the mirror node knows no block')
+      return Math.floor(Number(last.to ?? last.from))
+    },
+  }
+}
+
+/** Reads one path: parsed JSON, undefined for 404, LedgerUnavailable for everything else. */
+function createReader(options: MirrorNodeOptions): Read {
+  const base = options.url.replace(/\/+$/, '')
+  const { clock, timeoutMs = TIMEOUT_MS } = options
+  return async (path, schema) => {
+    const answer = await fetchJson({
+      url: `${base}${path}`,
+      clock,
+      timeoutMs,
+      fetch: options.fetch ?? fetch,
+      bytesMax: ANSWER_BYTES_MAX,
+    })
+    if (answer.kind !== 'answered') {
+      throw new LedgerUnavailable('the mirror node did not answer', { cause: answer.cause })
+    }
+    if (answer.status === 404) return undefined
+    const parsed = schema.safeParse(answer.json)
+    if (answer.status !== 200 || !parsed.success) {
+      const cause = parsed.error ?? answer.json
+      throw new LedgerUnavailable(`the mirror node answered ${answer.status}`, { cause })
+    }
+    return parsed.data
+  }
+}
+
+async function* readTransfers(
+  read: Read,
+  wanted: TransfersSince & { readonly direction: 'credit' | 'debit' },
+): AsyncGenerator<LedgerTransfer> {
+  const query = new URLSearchParams({
+    'account.id': wanted.accountId,
+    timestamp: `gt:${wanted.afterTimestamp}`,
+    type: wanted.direction,
+    result: 'success',
+    transactiontype: 'CRYPTOTRANSFER',
+    order: 'asc',
+    limit: String(PAGE_SIZE),
+  })
+  let path: string | undefined = `/api/v1/transactions?${query.toString()}`
+  for (let page = 0; page < PAGES_MAX && path !== undefined; page += 1) {
+    const answer: z.infer<typeof transactionsSchema> | undefined = await read(
+      path,
+      transactionsSchema,
+    )
+    for (const transaction of answer?.transactions ?? []) {
+      const transfer = toTransfer(toRecord(transaction), wanted.accountId)
+      if (transfer?.direction === wanted.direction) yield transfer
+    }
+    path = nextPath(answer?.links?.next)
+  }
+}
+
+/** The node's own link to the next page, which must stay on the node: only a path is followed. */
+function nextPath(next: string | null | undefined): string | undefined {
+  if (typeof next !== 'string' || next === '') return undefined
+  if (!next.startsWith('/api/v1/')) throw new LedgerUnavailable('the next page is elsewhere')
+  return next
+}
+
+function toAccount(found: z.infer<typeof accountSchema>): LedgerAccount {
+  const { account: accountId, evm_address: evmAddress } = found
+  try {
+    return {
+      accountId,
+      evmAddress:
+        typeof evmAddress === 'string' && /^0x[0-9a-fA-F]{40}$/.test(evmAddress)
+          ? (evmAddress.toLowerCase() as `0x${string}`)
+          : longZeroAddress(accountId),
+      key: toKey(found.key),
+      isDeleted: found.deleted ?? false,
+    }
+  } catch (cause) {
+    throw new LedgerUnavailable('the mirror node gave an account that cannot be read', { cause })
+  }
+}
+
+function toKey(key: { type: string; hex: string } | null | undefined): HederaKey | null {
+  if (key === null || key === undefined) return null
+  const bytes = Buffer.from(key.hex, 'hex')
+  switch (key.type) {
+    case 'ED25519':
+      return { kind: 'ed25519', publicKey: bytes }
+    case 'ECDSA_SECP256K1':
+      return { kind: 'ecdsa', publicKey: bytes }
+    case 'ProtobufEncoded':
+      return readHederaKey(bytes)
+    default:
+      return { kind: 'unsupported' }
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * Reads the bytes of a partially signed HBAR transfer, as SDKs serialise one for several nodes, into plain values.
+ * Only the shape is judged here: which bodies, which fields, which limits; verify-hedera-payment.ts judges the payment.
+ */
+import { type AccountName, readAccountName } from './account-id.ts'
+import type { HederaRefusal } from './hedera-errors.ts'
+import { fromZigzag, MalformedProtobuf, readMessage, toSigned } from './protobuf-reader.ts'
+import type { TransactionId } from './transaction-id.ts'
+
+/** One signature of a signature map. `prefix` says, by the first bytes of a public key, whose it is. */
+export type SignaturePair = {
+  readonly prefix: Uint8Array
+  readonly kind: 'ed25519' | 'ecdsa'
+  readonly signature: Uint8Array
+}
+
+/** The same transfer addressed to one node: the bytes that were signed, and the signatures. */
+export type SignedBody = {
+  readonly nodeAccountId: string
+  readonly bodyBytes: Uint8Array
+  readonly signatures: readonly SignaturePair[]
+}
+
+/** One line of a transfer list; negative amounts are debits, in tinybar. */
+export type TransferLine = { readonly account: AccountName; readonly amountTinybar: bigint }
+
+/** A transfer of HBAR for one or more nodes, alike for all of them. */
+export type HbarTransfer = {
+  readonly transactionId: TransactionId
+  readonly feeMaxTinybar: bigint
+  readonly validDurationSeconds: bigint
+  readonly memo: string
+  readonly memoBytes: number
+  readonly lines: readonly TransferLine[]
+  readonly bodies: readonly SignedBody[]
+}
+
+export type TransferReading =
+  | { readonly kind: 'transfer'; readonly transfer: HbarTransfer }
+  | { readonly kind: 'refused'; readonly reason: HederaRefusal }
+
+/** Bytes of a serialised transaction: ten nodes' bodies with two signatures each fit, and checking them stays cheap. */
+export const TRANSACTION_BYTES_MAX = 6_144
+
+/** Nodes that one payment may be addressed to; official clients freeze for seven. */
+export const NODES_MAX = 10
+
+/** Signatures per node: a key with more signers than this is not worth the time that checking a forgery takes. */
+export const SIGNATURES_MAX = 20
+
+class Refused extends Error {
+  readonly reason: HederaRefusal
+  constructor(reason: HederaRefusal) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Reads a serialised TransactionList. Never throws: every other input is a refusal. */
+export function readTransfer(bytes: Uint8Array): TransferReading {
+  if (bytes.length > TRANSACTION_BYTES_MAX) {
+    return { kind: 'refused', reason: 'invalid_exact_hedera_payload_transaction_invalid_shape' }
+  }
+  try {
+    return { kind: 'transfer', transfer: readList(bytes) }
+  } catch (error) {
+    if (error instanceof Refused) return { kind: 'refused', reason: error.reason }
+    if (error instanceof MalformedProtobuf || error instanceof TypeError) {
+      return {
+        kind: 'refused',
+        reason: 'invalid_exact_hedera_payload_transaction_could_not_be_decoded',
+      }
+    }
+    throw error
+  }
+}
+
+function readList(bytes: Uint8Array): HbarTransfer {
+  const entries = readMessage(bytes, { 1: 'repeated' }).repeated(1)
+  if (entries.length > NODES_MAX) throw invalidShape()
+  const read = entries.map(readEntry)
+  const [first] = read
+  if (first === undefined) throw new MalformedProtobuf('no transaction')
+  const nodes = new Set(read.map((entry) => entry.signed.nodeAccountId))
+  if (nodes.size !== read.length) throw invalidShape()
+  if (read.some((entry) => !Buffer.from(entry.common).equals(first.common))) throw invalidShape()
+  return { ...readCommon(first.body), bodies: read.map((entry) => entry.signed) }
+}
+
+type Entry = {
+  readonly signed: SignedBody
+  readonly body: ReturnType<typeof readMessage>
+  /** The body's fields but the node, in one order, so that bodies can be compared. */
+  readonly common: Uint8Array
+}
+
+function readEntry(bytes: Uint8Array): Entry {
+  const signedBytes = readMessage(bytes, { 5: 'bytes' }).bytes(5)
+  const signed = readMessage(required(signedBytes), { 1: 'bytes', 2: 'bytes' })
+  const bodyBytes = required(signed.bytes(1))
+  const body = readBody(bodyBytes)
+  const node = readAccountName(required(body.bytes(2)))
+  if (node.kind !== 'number') throw invalidShape()
+  const signatures = readSignatures(signed.bytes(2) ?? new Uint8Array())
+  return {
+    signed: { nodeAccountId: node.accountId, bodyBytes, signatures },
+    body,
+    common: commonOf(body),
+  }
+}
+
+/** The one kind of body that is let through; the other 50 kinds of transaction are fields that we name as such. */
+function readBody(bodyBytes: Uint8Array): ReturnType<typeof readMessage> {
+  const shape = {
+    1: 'bytes',
+    2: 'bytes',
+    3: 'varint',
+    4: 'bytes',
+    6: 'bytes',
+    14: 'bytes',
+  } as const
+  try {
+    return readMessage(bodyBytes, shape)
+  } catch (error) {
+    if (!(error instanceof MalformedProtobuf) || !hasOtherOperation(bodyBytes)) throw error
+    throw new Refused('invalid_exact_hedera_payload_contains_non_transfer_ops')
+  }
+}
+
+/** Whether a body carries one of the other operations of TransactionBody's `data`. */
+function hasOtherOperation(bodyBytes: Uint8Array): boolean {
+  const shape: Record<number, 'varint' | 'bytes' | 'repeated'> = { 3: 'varint', 5: 'varint' }
+  for (const field of [1, 2, 4, 6, 73, ...OPERATION_FIELDS]) shape[field] = 'bytes'
+  try {
+    const fields = readMessage(bodyBytes, shape)
+    return OPERATION_FIELDS.some((field) => field !== 14 && fields.has(field))
+  } catch {
+    return false
+  }
+}
+
+/** Numbers of TransactionBody's `data` fields: 7 to 29, 31 to 60, 65 to 72, 74 to 81. */
+const OPERATION_FIELDS = [
+  ...range({ from: 7, to: 29 }),
+  ...range({ from: 31, to: 60 }),
+  ...range({ from: 65, to: 72 }),
+  ...range({ from: 74, to: 81 }),
+]
+
+function range(ends: { from: number; to: number }): number[] {
+  return Array.from({ length: ends.to - ends.from + 1 }, (_, index) => ends.from + index)
+}
+
+function commonOf(body: ReturnType<typeof readMessage>): Uint8Array {
+  const empty = new Uint8Array()
+  const lengthPrefixed = [1, 4, 6, 14].flatMap((field) => {
+    const bytes = body.bytes(field) ?? empty
+    return [Buffer.from(`${bytes.length}:`), bytes]
+  })
+  return Buffer.concat([Buffer.from(`${body.varint(3)}:`), ...lengthPrefixed])
+}
+
+function readCommon(body: ReturnType<typeof readMessage>): Omit<HbarTransfer, 'bodies'> {
+  const memo = body.bytes(6) ?? new Uint8Array()
+  const duration = readMessage(required(body.bytes(4)), { 1: 'varint' })
+  return {
+    transactionId: readTransactionId(required(body.bytes(1))),
+    feeMaxTinybar: body.varint(3),
+    validDurationSeconds: toSigned(duration.varint(1)),
+    memo: utf8.decode(memo),
+    memoBytes: memo.length,
+    lines: readLines(body.bytes(14)),
+  }
+}
+
+function readTransactionId(bytes: Uint8Array): TransactionId {
+  const fields = readMessage(bytes, { 1: 'bytes', 2: 'bytes', 3: 'varint', 4: 'varint' })
+  if (fields.varint(3) !== 0n || fields.varint(4) !== 0n) throw invalidShape()
+  const account = readAccountName(required(fields.bytes(2)))
+  if (account.kind !== 'number') {
+    throw new Refused('invalid_exact_hedera_payload_fee_payer_mismatch')
+  }
+  const start = readMessage(required(fields.bytes(1)), { 1: 'varint', 2: 'varint' })
+  const validStartSeconds = toSigned(start.varint(1))
+  const nanos = toSigned(start.varint(2))
+  if (validStartSeconds <= 0n || nanos < 0n || nanos > 999_999_999n) throw invalidShape()
+  return { accountId: account.accountId, validStartSeconds, validStartNanos: Number(nanos) }
+}
+
+function readLines(operation: Uint8Array | undefined): TransferLine[] {
+  if (operation === undefined) {
+    throw new Refused('invalid_exact_hedera_payload_contains_non_transfer_ops')
+  }
+  const transfer = readMessage(operation, { 1: 'bytes', 2: 'repeated' })
+  if (transfer.repeated(2).length > 0) {
+    throw new Refused('invalid_exact_hedera_payload_asset_mismatch')
+  }
+  const list = readMessage(transfer.bytes(1) ?? new Uint8Array(), { 1: 'repeated' })
+  return list.repeated(1).map((bytes) => {
+    const line = readMessage(bytes, { 1: 'bytes', 2: 'varint', 3: 'varint' })
+    if (line.varint(3) !== 0n) throw invalidShape()
+    return {
+      account: readAccountName(required(line.bytes(1))),
+      amountTinybar: fromZigzag(line.varint(2)),
+    }
+  })
+}
+
+function readSignatures(bytes: Uint8Array): SignaturePair[] {
+  const pairs = readMessage(bytes, { 1: 'repeated' }).repeated(1)
+  if (pairs.length > SIGNATURES_MAX) throw invalidShape()
+  return pairs.map((pair) => {
+    const fields = readMessage(pair, { 1: 'bytes', 3: 'bytes', 6: 'bytes' })
+    const ed25519 = fields.bytes(3)
+    const ecdsa = fields.bytes(6)
+    const signature = ed25519 ?? ecdsa
+    if (signature === undefined || (ed25519 !== undefined && ecdsa !== undefined)) {
+      throw invalidShape()
+    }
+    return {
+      prefix: fields.bytes(1) ?? new Uint8Array(),
+      kind: ed25519 === undefined ? 'ecdsa' : 'ed25519',
+      signature,
+    }
+  })
+}
+
+function required(bytes: Uint8Array | undefined): Uint8Array {
+  if (bytes === undefined) throw new MalformedProtobuf('a required field is missing')
+  return bytes
+}
+
+function invalidShape(): Refused {
+  return new Refused('invalid_exact_hedera_payload_transaction_invalid_shape')
+}

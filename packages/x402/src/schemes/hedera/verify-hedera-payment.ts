@@ -1,0 +1,222 @@
+/**
+ * The rules of scheme `exact` on Hedera, for HBAR: what makes a partially signed transfer a payment of exactly one
+ * requirement. Stricter than the reference where it is blind (tokens and NFTs, allowances, fees, validity); cheap
+ * checks come first, the payer's key and the signatures last. Both the gate and a facilitator verify with this.
+ */
+import { z } from 'zod'
+import type { PaymentRequirement } from '../../payment-requirement.ts'
+import type { Verification, VerifiedPayment } from '../../payment-scheme.ts'
+import { decodeStrictBase64 } from '../../strict-base64.ts'
+import type { AccountDirectory, LedgerAccount } from './account-directory.ts'
+import { type AccountName, isAccountId, mirrorNameOf } from './account-id.ts'
+import type { HederaRefusal } from './hedera-errors.ts'
+import {
+  HBAR_ASSET,
+  MEMO_BYTES_MAX,
+  TINYBAR_PER_HBAR,
+  VALID_DURATION_SECONDS_MAX,
+  VALID_DURATION_SECONDS_MIN,
+} from './network.ts'
+import { type HbarTransfer, readTransfer, type TransferLine } from './read-transfer.ts'
+import { isSignedBy, isSignedByHollow, SIGNATURE_CHECKS_MAX } from './signature-check.ts'
+import { canonicalTransactionId } from './transaction-id.ts'
+
+/** Most that a payment may let the fee payer be charged: the SDK's default, many times a transfer's real fee. */
+export const FEE_MAX_TINYBAR = TINYBAR_PER_HBAR
+
+/** How far in our future a validity may start: clocks of clients run ahead by seconds. */
+export const START_SKEW_SECONDS = 10
+
+/** A payment with less validity left than this may expire on its way to consensus; it can only be looked up. */
+export const SUBMIT_MARGIN_SECONDS = 5
+
+const AMOUNT = /^[1-9]\d{0,18}$/
+const payloadSchema = z.object({ transaction: z.string() })
+
+export type HederaVerificationContext = {
+  readonly accounts: AccountDirectory
+  readonly nowSeconds: number
+}
+
+type Checked<Value> = Value | { readonly kind: 'refused'; readonly reason: HederaRefusal }
+
+/**
+ * Verifies a payload against a requirement. `expired` where all is right but the time, so that the payment can only be
+ * found on the ledger. Throws LedgerUnavailable where an account cannot be read, and for nothing that a client sent.
+ */
+export async function verifyHederaPayment(
+  payload: unknown,
+  requirement: PaymentRequirement,
+  context: HederaVerificationContext,
+): Promise<Verification> {
+  const wanted = readRequirement(requirement)
+  if ('reason' in wanted) return wanted
+  const parsed = payloadSchema.safeParse(payload)
+  if (!parsed.success) return refused('invalid_exact_hedera_payload')
+  const bytes = decodeStrictBase64(parsed.data.transaction)
+  if (bytes === undefined || bytes.length === 0) {
+    return refused('invalid_exact_hedera_payload_transaction_could_not_be_decoded')
+  }
+  const reading = readTransfer(bytes)
+  if (reading.kind === 'refused') return reading
+  const { transfer } = reading
+  const refusal = judgeFrame(transfer, wanted, context.nowSeconds)
+  if (refusal !== undefined) return refused(refusal)
+  const sides = judgeLines(transfer.lines, wanted)
+  if ('reason' in sides) return sides
+  return await judgeAccounts({ transfer, wanted, sides, network: requirement.network }, context)
+}
+
+type Wanted = {
+  readonly amountTinybar: bigint
+  readonly payTo: string
+  readonly feePayer: string
+}
+
+function readRequirement(requirement: PaymentRequirement): Checked<Wanted> {
+  const { amount, asset, extra, network, payTo, scheme } = requirement
+  if (scheme !== 'exact') return refused('unsupported_scheme')
+  if (!network.startsWith('hedera:')) return refused('network_mismatch')
+  if (asset !== HBAR_ASSET) return refused('invalid_asset')
+  if (!AMOUNT.test(amount) || BigInt(amount) >= 1n << 63n) return refused('invalid_amount')
+  const method = extra['assetTransferMethod'] ?? 'cryptoTransfer'
+  if (method !== 'cryptoTransfer') {
+    return refused('invalid_exact_hedera_unsupported_asset_transfer_method')
+  }
+  const feePayer = extra['feePayer']
+  if (typeof feePayer !== 'string' || !isAccountId(feePayer)) {
+    return refused('invalid_exact_hedera_payload_missing_fee_payer')
+  }
+  if (!isAccountId(payTo)) return refused('invalid_exact_hedera_payload_pay_to')
+  return { amountTinybar: BigInt(amount), payTo, feePayer }
+}
+
+/** Everything about the transaction but its transfer list. Expiry is judged last, by the caller's result kind. */
+function judgeFrame(
+  transfer: HbarTransfer,
+  wanted: Wanted,
+  nowSeconds: number,
+): HederaRefusal | undefined {
+  const { transactionId, validDurationSeconds } = transfer
+  if (transactionId.accountId !== wanted.feePayer) {
+    return 'invalid_exact_hedera_payload_fee_payer_mismatch'
+  }
+  if (transfer.feeMaxTinybar > FEE_MAX_TINYBAR) return 'invalid_exact_hedera_payload_fee_too_high'
+  if (transfer.memoBytes > MEMO_BYTES_MAX || transfer.memo.includes('\0')) {
+    return 'invalid_exact_hedera_payload_memo_too_long'
+  }
+  if (
+    validDurationSeconds > BigInt(VALID_DURATION_SECONDS_MAX) ||
+    validDurationSeconds < BigInt(VALID_DURATION_SECONDS_MIN)
+  ) {
+    return 'invalid_exact_hedera_payload_validity'
+  }
+  if (transactionId.validStartSeconds > BigInt(nowSeconds + START_SKEW_SECONDS)) {
+    return 'invalid_exact_hedera_payload_not_yet_valid'
+  }
+  return undefined
+}
+
+type Sides = { readonly debit: AccountName; readonly credit: AccountName }
+
+/** One debit and one credit of the wanted amount, nothing else; whose they are is judged once aliases are resolved. */
+function judgeLines(lines: readonly TransferLine[], wanted: Wanted): Checked<Sides> {
+  const sum = lines.reduce((total, line) => total + line.amountTinybar, 0n)
+  if (sum !== 0n) return refused('invalid_exact_hedera_payload_hbar_sum_non_zero')
+  const names = lines.map((line) => mirrorNameOf(line.account))
+  if (new Set(names).size !== names.length) {
+    return refused('invalid_exact_hedera_payload_transaction_invalid_shape')
+  }
+  const debits = lines.filter((line) => line.amountTinybar < 0n)
+  if (debits.some((line) => mirrorNameOf(line.account) === wanted.feePayer)) {
+    return refused('invalid_exact_hedera_payload_fee_payer_transferring_hbar')
+  }
+  const credits = lines.filter((line) => line.amountTinybar > 0n)
+  if (credits.length > 1) return refused('invalid_exact_hedera_payload_extra_positive_transfers')
+  const [debit] = debits
+  const [credit] = credits
+  if (debit === undefined || credit === undefined || lines.length !== 2) {
+    return refused('invalid_exact_hedera_payload_unexpected_hbar_transfers')
+  }
+  if (credit.account.kind === 'number' && credit.account.accountId !== wanted.payTo) {
+    return refused('invalid_exact_hedera_payload_pay_to')
+  }
+  if (credit.amountTinybar !== wanted.amountTinybar) {
+    return refused('invalid_exact_hedera_payload_amount_mismatch')
+  }
+  return { debit: debit.account, credit: credit.account }
+}
+
+type Judged = {
+  readonly transfer: HbarTransfer
+  readonly wanted: Wanted
+  readonly sides: Sides
+  readonly network: string
+}
+
+async function judgeAccounts(
+  judged: Judged,
+  context: HederaVerificationContext,
+): Promise<Verification> {
+  const { transfer, wanted, sides } = judged
+  const { accounts, nowSeconds } = context
+  if (sides.credit.kind === 'alias') {
+    const receiver = await accounts.account(mirrorNameOf(sides.credit))
+    if (receiver === undefined) {
+      return refused('invalid_exact_hedera_payload_pay_to_alias_not_allowed')
+    }
+    if (receiver.accountId !== wanted.payTo) return refused('invalid_exact_hedera_payload_pay_to')
+  }
+  const name = mirrorNameOf(sides.debit)
+  const known = await accounts.account(name)
+  const payer =
+    known !== undefined && isSigned(transfer, known) ? known : await accounts.refresh(name)
+  if (payer === undefined) return refused('invalid_exact_hedera_payload_signature_invalid')
+  if (payer.isDeleted) return refused('invalid_exact_hedera_payload_preflight_failed')
+  if (payer.accountId === wanted.feePayer) {
+    return refused('invalid_exact_hedera_payload_fee_payer_transferring_hbar')
+  }
+  if (payer.accountId === wanted.payTo) {
+    return refused('invalid_exact_hedera_payload_unexpected_hbar_transfers')
+  }
+  if (payer !== known && !isSigned(transfer, payer)) {
+    return refused('invalid_exact_hedera_payload_signature_invalid')
+  }
+  const payment = toPayment(judged, payer)
+  const isExpired = nowSeconds > payment.validUntilSeconds - SUBMIT_MARGIN_SECONDS
+  return { kind: isExpired ? 'expired' : 'valid', payment }
+}
+
+/** Whether every node's body is signed: any one of them may be submitted. */
+function isSigned(transfer: HbarTransfer, payer: LedgerAccount): boolean {
+  const { key } = payer
+  const budget = { left: SIGNATURE_CHECKS_MAX }
+  return transfer.bodies.every((body) =>
+    key === null ? isSignedByHollow(body, payer.evmAddress) : isSignedBy(body, key, budget),
+  )
+}
+
+function toPayment({ transfer, wanted, network }: Judged, payer: LedgerAccount): VerifiedPayment {
+  const nonce = canonicalTransactionId(transfer.transactionId)
+  const validFromSeconds = Number(transfer.transactionId.validStartSeconds)
+  return {
+    id: `${network}/${nonce}`,
+    network,
+    asset: HBAR_ASSET,
+    amount: wanted.amountTinybar,
+    payTo: wanted.payTo,
+    payer: payer.accountId,
+    payerEvmAddress: payer.evmAddress,
+    nonce,
+    memo: transfer.memo,
+    validFromSeconds,
+    validUntilSeconds: validFromSeconds + Number(transfer.validDurationSeconds),
+  }
+}
+
+function refused(reason: HederaRefusal): {
+  readonly kind: 'refused'
+  readonly reason: HederaRefusal
+} {
+  return { kind: 'refused', reason }
+}

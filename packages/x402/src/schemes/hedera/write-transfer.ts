@@ -1,0 +1,81 @@
+import { writeAccountId } from './account-id.ts'
+import { toZigzag, writeBytesField, writeVarintField } from './protobuf-writer.ts'
+import type { TransactionId } from './transaction-id.ts'
+
+/** A transfer of HBAR from one account to another, its fee paid by the transaction id's account. */
+export type TransferDraft = {
+  readonly transactionId: TransactionId
+  readonly payer: string
+  readonly payTo: string
+  readonly amountTinybar: bigint
+  /** Most that the fee payer may be charged. */
+  readonly feeMaxTinybar: bigint
+  readonly validDurationSeconds: number
+  /** At most 100 bytes of UTF-8. */
+  readonly memo: string
+}
+
+/** One signature over the body of every node. */
+export type BodySignature = {
+  readonly kind: 'ed25519' | 'ecdsa'
+  /** Raw public key: 32 bytes, or 33 compressed. */
+  readonly publicKey: Uint8Array
+  /** 64 bytes. */
+  readonly signature: Uint8Array
+}
+
+/** The bytes of a transfer's TransactionBody for one node: what a payer signs. Throws RangeError for a bad account id. */
+export function writeTransferBody(draft: TransferDraft, nodeAccountId: string): Uint8Array {
+  const { transactionId } = draft
+  return Buffer.concat([
+    writeBytesField(1, writeTransactionId(transactionId)),
+    writeBytesField(2, writeAccountId(nodeAccountId)),
+    writeVarintField(3, draft.feeMaxTinybar),
+    writeBytesField(4, writeVarintField(1, BigInt(draft.validDurationSeconds))),
+    draft.memo === '' ? new Uint8Array() : writeBytesField(6, Buffer.from(draft.memo, 'utf8')),
+    writeBytesField(14, writeBytesField(1, writeLines(draft))),
+  ])
+}
+
+/** A TransactionList as SDKs read it: each node's body with its signatures. */
+export function writeTransactionList(
+  entries: readonly {
+    readonly bodyBytes: Uint8Array
+    readonly signatures: readonly BodySignature[]
+  }[],
+): Uint8Array {
+  return Buffer.concat(
+    entries.map(({ bodyBytes, signatures }) => {
+      const map = Buffer.concat(signatures.map((one) => writeBytesField(1, writePair(one))))
+      const signed = Buffer.concat([writeBytesField(1, bodyBytes), writeBytesField(2, map)])
+      return writeBytesField(1, writeBytesField(5, signed))
+    }),
+  )
+}
+
+function writeTransactionId(id: TransactionId): Uint8Array {
+  const start = Buffer.concat([
+    writeVarintField(1, id.validStartSeconds),
+    writeVarintField(2, BigInt(id.validStartNanos)),
+  ])
+  return Buffer.concat([
+    writeBytesField(1, start),
+    writeBytesField(2, writeAccountId(id.accountId)),
+  ])
+}
+
+function writeLines({ payer, payTo, amountTinybar }: TransferDraft): Uint8Array {
+  return Buffer.concat([writeLine(payer, -amountTinybar), writeLine(payTo, amountTinybar)])
+}
+
+function writeLine(accountId: string, tinybar: bigint): Uint8Array {
+  const account = writeBytesField(1, writeAccountId(accountId))
+  return writeBytesField(1, Buffer.concat([account, writeVarintField(2, toZigzag(tinybar))]))
+}
+
+function writePair({ kind, publicKey, signature }: BodySignature): Uint8Array {
+  return Buffer.concat([
+    writeBytesField(1, publicKey),
+    writeBytesField(kind === 'ed25519' ? 3 : 6, signature),
+  ])
+}
