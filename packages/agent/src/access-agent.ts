@@ -1,6 +1,7 @@
 // The payer's side of a pay-once access service: call the resource (paying where no window is open), read the status,
 // watch the window, cancel, top up. What can be expected is an outcome; a service or ledger that is down throws its error.
 import type { Clock } from '@tallystick/x402'
+import { agentMemo } from '@tallystick/x402/hedera'
 import type { SchemeNetworkClient } from '@x402/fetch'
 import type { Address, LocalAccount } from 'viem'
 import { type AccessContract, createAccessContract } from './access-contract.ts'
@@ -38,7 +39,8 @@ export type AccessAgentOptions = {
   readonly baseUrl: string
   /** The service's own name in its paths, `/api/<name>/access`. */
   readonly serviceName: string
-  readonly signer: AgentSigner
+  /** Left out, the agent only reads: nothing is ever signed, and `agent` must be stated. */
+  readonly signer?: AgentSigner
   readonly clock: Clock
   /** Whose window: the signer's own unless stated. A payment for another is a gift. */
   readonly agent?: Address
@@ -111,16 +113,21 @@ async function toppedUp(
   return outcome.errorName === NO_OPEN_WINDOW ? { kind: 'no-open-window' } : outcome
 }
 
+function agentOf(options: AccessAgentOptions): Address {
+  const agent = options.agent ?? options.signer?.evmAddress
+  if (agent === undefined) throw new Error('an agent without a signer needs an address')
+  return agent
+}
+
 async function callResource(options: AccessAgentOptions, url: string): Promise<AccessOutcome> {
-  const agent = options.agent ?? options.signer.evmAddress
   const network = options.network ?? 'hedera:testnet'
-  const maxPaymentTinybar = options.maxPaymentTinybar ?? 0n
+  const maxPaymentTinybar = options.signer === undefined ? 0n : (options.maxPaymentTinybar ?? 0n)
   const exchange = await requestPaid({
     url,
     fetch: options.fetch ?? globalThis.fetch,
     clock: options.clock,
     network,
-    scheme: options.signer.paymentScheme(`x402:${agent.toLowerCase()}`), // X10
+    scheme: options.signer?.paymentScheme(agentMemo(agentOf(options))), // X10
     maxPaymentTinybar,
     requestMs: options.requestMs ?? REQUEST_MS_MAX,
     resendMs: options.resendMs ?? RESEND_MS,
@@ -141,7 +148,7 @@ async function callResource(options: AccessAgentOptions, url: string): Promise<A
 
 /** The agent of one service. Its methods throw AccessServiceUnavailable, and LedgerUnavailable where they sign. */
 export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
-  const agent = options.agent ?? options.signer.evmAddress
+  const agent = agentOf(options)
   const fetchOnce = options.fetch ?? globalThis.fetch
   const requestMs = options.requestMs ?? REQUEST_MS_MAX
   const root = `${options.baseUrl.replace(/\/+$/, '')}/api/${options.serviceName}`
@@ -166,13 +173,12 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   }
 
   async function contract(): Promise<AccessContract> {
-    if (options.ledger === undefined) throw new LedgerUnavailable('No ledger address was given.')
+    const { ledger, signer } = options
+    if (ledger === undefined || signer === undefined) {
+      throw new LedgerUnavailable('To sign on the ledger an agent needs its address and a signer.')
+    }
     const { contract: address } = await readStatus()
-    return createAccessContract({
-      ...options.ledger,
-      contract: address,
-      account: options.signer.account,
-    })
+    return createAccessContract({ ...ledger, contract: address, account: signer.account })
   }
 
   return {

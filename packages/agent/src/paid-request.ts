@@ -22,7 +22,8 @@ export type PaidRequestOptions = {
   readonly clock: Clock
   /** CAIP-2 network that this agent pays on, e.g. `hedera:testnet`; it never pays on another. */
   readonly network: `${string}:${string}`
-  readonly scheme: SchemeNetworkClient
+  /** The payer's side of the scheme; without one nothing is signed. */
+  readonly scheme: SchemeNetworkClient | undefined
   /** The most that this request may pay, tinybar; 0 signs nothing. */
   readonly maxPaymentTinybar: bigint
   readonly resendMs: number
@@ -79,7 +80,7 @@ function tracingFetch(options: PaidRequestOptions, trace: Trace): typeof globalT
 }
 
 function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient {
-  const client = new x402Client().register(options.network, options.scheme).setSpendControls({
+  const client = new x402Client().setSpendControls({
     allowedAssets: [
       {
         network: options.network,
@@ -88,6 +89,7 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
       },
     ],
   })
+  if (options.scheme !== undefined) client.register(options.network, options.scheme)
   return new x402HTTPClient(client).onPaymentRequired(async ({ paymentRequired }) => {
     trace.challenge = paymentRequired
   })

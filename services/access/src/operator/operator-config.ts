@@ -2,69 +2,52 @@ import {
   type ConfigProblem,
   configMessage,
   type Environment,
-  httpUrlField,
-  integerField,
   readConfig,
   Secret,
-  textField,
   withFieldMeta,
 } from '@tallystick/service-kit'
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
+import { accessConfigSchema } from '../config.ts'
 
-const KEY_EXPECTED = 'an ECDSA secp256k1 key: 64 hexadecimal digits'
+const { shape } = accessConfigSchema
 
-function keyField(owner: string) {
-  const field = z
+const KEY_EXPECTED = 'an ECDSA private key, 64 hex digits with or without 0x'
+const ownerKey = withFieldMeta(
+  z
     .string()
-    .regex(/^(0x)?[0-9a-fA-F]{64}$/, KEY_EXPECTED)
-    .transform((text) => new Secret(text))
-  return withFieldMeta(field, { expected: KEY_EXPECTED, isSecret: true }).optional().describe(owner)
-}
+    .regex(/^(0x)?[a-fA-F0-9]{64}$/, KEY_EXPECTED)
+    .transform((text) => new Secret(text)),
+  { expected: KEY_EXPECTED, isSecret: true },
+)
 
-function patternField(pattern: RegExp, expected: string) {
-  return withFieldMeta(z.string().regex(pattern, expected), { expected })
-}
-
-/** The environment of `access-operator`: the service's own names, and the owner's key. */
+/** The environment of `access-operator`: the service's own variables, and the owner's key. */
 export const OperatorEnvironment = z.object({
-  LEDGER_RPC_URL: httpUrlField()
-    .prefault('http://127.0.0.1:7546')
-    .describe('JSON-RPC endpoint of the ledger.'),
-  LEDGER_CHAIN_ID: integerField({ min: 1, max: 2 ** 31 })
-    .prefault('296')
-    .describe('Chain id of the ledger; 296 is Hedera testnet.'),
-  MIRROR_URL: httpUrlField()
-    .prefault('http://127.0.0.1:5551')
-    .describe('REST endpoint of the mirror node.'),
-  FACILITATOR_URL: httpUrlField()
-    .prefault('http://127.0.0.1:4020')
-    .describe('x402 facilitator; it submits refunds.'),
-  NETWORK: textField('a CAIP-2 network').prefault('hedera:testnet').describe('x402 network.'),
-  PERIODS_PER_PURCHASE: integerField({ min: 1, max: 1_000 })
-    .prefault('4')
-    .describe('Periods that one payment buys.'),
-  ACCESS_CONTRACT: patternField(/^0x[0-9a-fA-F]{40}$/, 'an EVM address')
-    .optional()
-    .describe('The access contract.'),
-  PAY_TO: patternField(/^0\.0\.\d{1,19}$/, 'an account id 0.0.x')
-    .optional()
-    .describe('Account that payments go to and that forwards them.'),
-  OWNER_KEY: keyField('Key of the owner of the contract.'),
-  PAY_TO_KEY: keyField('Key of PAY_TO.'),
-  RECORDER_KEY: keyField('Key of a recorder.'),
+  LEDGER_RPC_URL: shape.LEDGER_RPC_URL,
+  LEDGER_CHAIN_ID: shape.LEDGER_CHAIN_ID,
+  MIRROR_URL: shape.MIRROR_URL,
+  FACILITATOR_URL: shape.FACILITATOR_URL,
+  NETWORK: shape.NETWORK,
+  PERIODS_PER_PURCHASE: shape.PERIODS_PER_PURCHASE,
+  ACCESS_CONTRACT: shape.ACCESS_CONTRACT,
+  PAY_TO: shape.PAY_TO.optional().describe('Account that payments go to.'),
+  PAY_TO_KEY: shape.PAY_TO_KEY.optional().describe('Private key of PAY_TO.'),
+  RECORDER_KEY: shape.RECORDER_KEY.optional().describe('Private key that records usage.'),
+  OWNER_KEY: ownerKey.optional().describe('Private key of the owner of the contract.'),
 })
+
+const NEEDED = {
+  ACCESS_CONTRACT: 'the address of the access contract',
+  PAY_TO: 'the account 0.0.x that payments go to',
+  OWNER_KEY: `the owner's key: ${KEY_EXPECTED}`,
+  PAY_TO_KEY: `the key of PAY_TO: ${KEY_EXPECTED}`,
+} as const
 
 /** Parsed environment of the command. */
 export type OperatorConfig = z.output<typeof OperatorEnvironment>
 
 /** Variables that a verb may ask for. */
-export type NeededVariable =
-  | 'ACCESS_CONTRACT'
-  | 'PAY_TO'
-  | 'OWNER_KEY'
-  | 'PAY_TO_KEY'
-  | 'RECORDER_KEY'
+export type NeededVariable = keyof typeof NEEDED
 
 export type OperatorConfigReading =
   | { readonly kind: 'valid'; readonly config: OperatorConfig }
@@ -80,8 +63,7 @@ export function readOperatorConfig(
   for (const variable of needs) {
     const isSet = Boolean(environment[variable]) || Boolean(environment[`${variable}_FILE`])
     if (isSet) continue
-    const expected = `${OperatorEnvironment.shape[variable].description ?? ''} It is not set`
-    problems.push({ variable, expected: expected.trim() })
+    problems.push({ variable, expected: `${NEEDED[variable]} (it is not set)` })
   }
   return reading.kind === 'valid' && problems.length === 0
     ? { kind: 'valid', config: reading.config }
@@ -101,7 +83,7 @@ export function keyOf(
 /** The contract's address. Throws if the verb did not ask for the variable. */
 export function contractOf(config: OperatorConfig): Address {
   if (config.ACCESS_CONTRACT === undefined) throw new Error('ACCESS_CONTRACT was not asked for')
-  return config.ACCESS_CONTRACT as Address
+  return config.ACCESS_CONTRACT
 }
 
 /** The account that is paid. Throws if the verb did not ask for the variable. */

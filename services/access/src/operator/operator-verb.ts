@@ -22,7 +22,9 @@ export type OperatorVerb = {
   readonly summary: string
   readonly options: Readonly<Record<string, 'text' | 'switch'>>
   /** Variables that must be set, beyond those with a default. */
-  readonly needs: readonly NeededVariable[]
+  readonly needs:
+    | readonly NeededVariable[]
+    | ((words: readonly string[]) => readonly NeededVariable[])
   /** Does it. Throws OperatorRefusal where a person has to act first. */
   run(call: OperatorCall): Promise<void>
 }

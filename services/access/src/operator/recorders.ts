@@ -85,17 +85,11 @@ export const recorders: OperatorVerb = {
   usage: 'add 0x…|remove 0x…|list [--from-block N]',
   summary: 'who may count calls: one account per service process',
   options: { 'from-block': 'text' },
-  needs: ['OWNER_KEY', 'ACCESS_CONTRACT'],
+  needs: (words) => (words[0] === 'list' ? ['ACCESS_CONTRACT'] : ['OWNER_KEY', 'ACCESS_CONTRACT']),
   async run(call) {
-    switch (call.words[0]) {
-      case 'add':
-        return await set(call, true)
-      case 'remove':
-        return await set(call, false)
-      case 'list':
-        return await list(call)
-      default:
-        throw new OperatorRefusal('Say what to do: `add 0x…`, `remove 0x…` or `list`.')
-    }
+    const [action] = call.words
+    if (action === 'list') return await list(call)
+    if (action === 'add' || action === 'remove') return await set(call, action === 'add')
+    throw new OperatorRefusal('Say what to do: `add 0x…`, `remove 0x…` or `list`.')
   },
 }

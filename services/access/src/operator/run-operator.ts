@@ -1,8 +1,14 @@
 // From an argument list to a verb and an exit code. Nothing here knows a verb; `verbs.ts` is the table.
 import { parseArgs } from 'node:util'
 import type { Clock, Environment } from '@tallystick/service-kit'
+import {
+  FacilitatorUnavailable,
+  LedgerUnavailable as MirrorNodeUnavailable,
+} from '@tallystick/x402'
+import { ChainUnavailable, ContractAbsent } from '../domain/access-contract.ts'
+import { MirrorUnavailable } from '../domain/payment-log.ts'
 import { readOperatorConfig } from './operator-config.ts'
-import { LedgerUnavailable, TransactionReverted } from './operator-ledger.ts'
+import { LedgerUnavailable, reasonOf, TransactionReverted } from './operator-ledger.ts'
 import { OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
 import { verbs } from './verbs.ts'
 
@@ -50,7 +56,12 @@ type Arguments = {
   readonly options: Readonly<Record<string, string | boolean | undefined>>
 }
 
-/** Parses the arguments after the verb. Throws OperatorRefusal; its text never repeats a value. */
+/** Bad arguments or variables: nothing was tried. */
+class BadUsage extends Error {
+  override readonly name = 'BadUsage'
+}
+
+/** Parses the arguments after the verb. Throws BadUsage; its text never repeats a value. */
 function readArguments(verb: OperatorVerb, list: readonly string[]): Arguments {
   const options = Object.fromEntries(
     Object.entries(verb.options).map(([name, kind]) => [
@@ -62,35 +73,39 @@ function readArguments(verb: OperatorVerb, list: readonly string[]): Arguments {
     const parsed = parseArgs({ args: [...list], options, allowPositionals: true, strict: true })
     return { words: parsed.positionals, options: { ...parsed.values } }
   } catch (cause) {
-    throw new OperatorRefusal(`Usage: access-operator ${verb.name} ${verb.usage}`, { cause })
+    throw new BadUsage(`Usage: access-operator ${verb.name} ${verb.usage}`, { cause })
   }
 }
 
+/** What a person can do something about; anything else is a bug and throws. */
+function expectedFailure(error: unknown): string | undefined {
+  const isExpected =
+    error instanceof OperatorRefusal ||
+    error instanceof LedgerUnavailable ||
+    error instanceof TransactionReverted ||
+    error instanceof FacilitatorUnavailable ||
+    error instanceof MirrorUnavailable ||
+    error instanceof MirrorNodeUnavailable ||
+    error instanceof ChainUnavailable ||
+    error instanceof ContractAbsent
+  if (!isExpected) return undefined
+  const cause = error.cause instanceof Error ? ` (${reasonOf(error.cause)})` : ''
+  return error instanceof OperatorRefusal ? error.message : `${error.message}${cause}`
+}
+
 async function runVerb(verb: OperatorVerb, run: OperatorRun): Promise<number> {
-  const reading = readOperatorConfig(run.environment, verb.needs)
-  if (reading.kind === 'invalid') {
-    run.printError(reading.message)
-    return EXIT.usage
-  }
-  let parsed: Arguments
   try {
-    parsed = readArguments(verb, run.arguments.slice(1))
-  } catch (error) {
-    if (!(error instanceof OperatorRefusal)) throw error
-    run.printError(error.message)
-    return EXIT.usage
-  }
-  try {
+    const parsed = readArguments(verb, run.arguments.slice(1))
+    const needs = typeof verb.needs === 'function' ? verb.needs(parsed.words) : verb.needs
+    const reading = readOperatorConfig(run.environment, needs)
+    if (reading.kind === 'invalid') throw new BadUsage(reading.message)
     await verb.run({ config: reading.config, clock: run.clock, print: run.print, ...parsed })
     return EXIT.done
   } catch (error) {
-    const isExpected =
-      error instanceof OperatorRefusal ||
-      error instanceof LedgerUnavailable ||
-      error instanceof TransactionReverted
-    if (!isExpected) throw error
-    run.printError(error.message)
-    return EXIT.failed
+    const message = error instanceof BadUsage ? error.message : expectedFailure(error)
+    if (message === undefined) throw error
+    run.printError(message)
+    return error instanceof BadUsage ? EXIT.usage : EXIT.failed
   }
 }
 
@@ -107,7 +122,9 @@ export async function runOperator(run: OperatorRun): Promise<number> {
   }
   const verb = verbs.find((candidate) => candidate.name === name)
   if (verb === undefined) {
-    run.printError(`There is no such verb. The verbs are: ${verbs.map((one) => one.name).join(', ')}.`)
+    run.printError(
+      `There is no such verb. The verbs are: ${verbs.map((one) => one.name).join(', ')}.`,
+    )
     return EXIT.usage
   }
   return await runVerb(verb, run)

@@ -1,0 +1,44 @@
+import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
+import type { SchemeNetworkClient } from '@x402/fetch'
+import type { Address, Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { AgentSigner } from './access-agent.ts'
+
+const KEY_PATTERN = /^(0x)?[0-9a-fA-F]{64}$/
+
+/**
+ * Signer of one ECDSA key: pays from its account and signs its transactions. `privateKey` is 64 hexadecimal digits, with
+ * or without `0x`. `accountId` is the key's account `0.0.x`, or finds it when a payment is first signed. Throws RangeError
+ * for anything else; the message never holds the key.
+ */
+export function agentSigner(options: {
+  readonly privateKey: string
+  readonly accountId: string | ((evmAddress: Address) => Promise<string>)
+}): AgentSigner {
+  const { accountId, privateKey } = options
+  if (!KEY_PATTERN.test(privateKey)) {
+    throw new RangeError('an agent signs with an ECDSA key of 64 hexadecimal digits')
+  }
+  const key: Hex = `0x${privateKey.replace(/^0x/, '')}`
+  const account = privateKeyToAccount(key)
+  let foundId: Promise<string> | undefined
+
+  async function accountIdOnce(): Promise<string> {
+    if (typeof accountId === 'string') return accountId
+    foundId ??= accountId(account.address)
+    return await foundId
+  }
+
+  function paymentScheme(memo: string): SchemeNetworkClient {
+    return {
+      scheme: 'exact',
+      async createPaymentPayload(version, requirements, context) {
+        const signer = hederaSigner({ accountId: await accountIdOnce(), privateKey: key })
+        const client = new ExactHederaClient({ signer, memo })
+        return await client.createPaymentPayload(version, requirements, context)
+      },
+    }
+  }
+
+  return { evmAddress: account.address, account, paymentScheme }
+}

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+/** The process environment, or what a test puts in its place. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const KEY_EXPECTED = 'an ECDSA secp256k1 key: 64 hexadecimal digits'
+
+const httpUrl = z.url({ protocol: /^https?$/, error: 'an http or https URL' })
+
+const AgentEnvironment = z.object({
+  AGENT_KEY: z
+    .string()
+    .regex(/^(0x)?[0-9a-fA-F]{64}$/, KEY_EXPECTED)
+    .transform((text) => `0x${text.replace(/^0x/, '')}` as const)
+    .optional(),
+  AGENT_ACCOUNT_ID: z
+    .string()
+    .regex(/^0\.0\.\d{1,19}$/, 'an account id 0.0.x')
+    .optional(),
+  ACCESS_URL: httpUrl.default('http://127.0.0.1:3001'),
+  SERVICE_NAME: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'the name in the service’s paths')
+    .default('svc'),
+  LEDGER_RPC_URL: httpUrl.default('http://127.0.0.1:7546'),
+  LEDGER_CHAIN_ID: z
+    .string()
+    .regex(/^[1-9]\d{0,9}$/, 'a chain id')
+    .default('296')
+    .transform(Number),
+  MIRROR_URL: httpUrl.default('http://127.0.0.1:5551'),
+  NETWORK: z
+    .templateLiteral(['hedera:', z.string().regex(/^[a-z0-9]{1,32}$/)], {
+      error: 'a CAIP-2 network such as hedera:testnet',
+    })
+    .default('hedera:testnet'),
+})
+
+/** What the command takes from the environment. The key never leaves this object but to sign. */
+export type AgentConfig = z.infer<typeof AgentEnvironment>
+
+/** Result of reading; `message` names every bad variable at once and never a value. */
+export type AgentConfigReading =
+  | { readonly kind: 'valid'; readonly config: AgentConfig }
+  | { readonly kind: 'invalid'; readonly message: string }
+
+type KeyReading =
+  | { readonly kind: 'key'; readonly text: string | undefined }
+  | { readonly kind: 'problem'; readonly line: string }
+
+function readKey(environment: Environment): KeyReading {
+  const text = environment.AGENT_KEY || undefined
+  const path = environment.AGENT_KEY_FILE || undefined
+  if (path === undefined) return { kind: 'key', text }
+  if (text !== undefined) {
+    return {
+      kind: 'problem',
+      line: 'AGENT_KEY: expected either AGENT_KEY or AGENT_KEY_FILE, not both',
+    }
+  }
+  try {
+    return { kind: 'key', text: readFileSync(path, 'utf8').trim() }
+  } catch {
+    return { kind: 'problem', line: 'AGENT_KEY_FILE: expected the path of a readable file' }
+  }
+}
+
+/** Reads the environment; an empty variable counts as unset. `isKeyNeeded` for verbs that sign. */
+export function readEnvironment(
+  environment: Environment,
+  isKeyNeeded: boolean,
+): AgentConfigReading {
+  const key = readKey(environment)
+  const lines = key.kind === 'problem' ? [key.line] : []
+  const values = Object.fromEntries(
+    Object.keys(AgentEnvironment.shape).map((name) => [name, environment[name] || undefined]),
+  )
+  const keyText = key.kind === 'key' ? key.text : undefined
+  const parsed = AgentEnvironment.safeParse({ ...values, AGENT_KEY: keyText })
+  for (const issue of parsed.error?.issues ?? []) {
+    lines.push(`${String(issue.path[0])}: expected ${issue.message}`)
+  }
+  if (isKeyNeeded && key.kind === 'key' && keyText === undefined) {
+    lines.push(
+      `AGENT_KEY: expected ${KEY_EXPECTED}, here or in the file AGENT_KEY_FILE (it is not set)`,
+    )
+  }
+  return parsed.success && lines.length === 0
+    ? { kind: 'valid', config: parsed.data }
+    : {
+        kind: 'invalid',
+        message: ['The configuration is not usable:', ...lines.map((line) => `  ${line}`)].join(
+          '\n',
+        ),
+      }
+}

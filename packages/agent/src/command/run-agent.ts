@@ -1,0 +1,174 @@
+// From an argument list and an environment to an agent, a verb and an exit code.
+import { type Clock, LedgerUnavailable as MirrorUnavailable } from '@tallystick/x402'
+import { type AccessAgent, createAccessAgent } from '../access-agent.ts'
+import {
+  type AccessOutcome,
+  AccessServiceUnavailable,
+  type CancelOutcome,
+  type TopUpOutcome,
+} from '../access-outcome.ts'
+import { agentSigner } from '../agent-signer.ts'
+import { LedgerUnavailable } from '../contract-call.ts'
+import { AccountUnknown, resolveAccountId } from '../resolve-account-id.ts'
+import { type AgentOutput, jsonLine } from './agent-output.ts'
+import { EXIT, type ExitCode } from './exit-codes.ts'
+import { type AgentArguments, readArguments } from './read-arguments.ts'
+import { type AgentConfig, type Environment, readEnvironment } from './read-environment.ts'
+import { runWatch } from './run-watch.ts'
+import { accessLines, cancelLines, statusOutcomeLines, topUpLines } from './sentences.ts'
+
+export type AgentRun = {
+  readonly arguments: readonly string[]
+  readonly environment: Environment
+  readonly clock: Clock
+  readonly output: AgentOutput
+  /** Ends `watch`. */
+  readonly signal: AbortSignal
+}
+
+const RESEND_SENTENCE =
+  'The service does not know yet what became of the payment; the same payment is sent again.'
+
+const ACCESS_EXIT: Readonly<Record<AccessOutcome['kind'], ExitCode>> = {
+  granted: EXIT.done,
+  'payment-needed': EXIT.paymentNeeded,
+  'cannot-pay': EXIT.failed,
+  'payment-refused': EXIT.failed,
+  'payment-pending': EXIT.paymentPending,
+  'quota-spent': EXIT.quotaSpent,
+  unavailable: EXIT.failed,
+}
+
+const CANCEL_EXIT: Readonly<Record<CancelOutcome['kind'], ExitCode>> = {
+  cancelled: EXIT.done,
+  'nothing-to-cancel': EXIT.nothingThere,
+  refused: EXIT.failed,
+}
+
+const TOP_UP_EXIT: Readonly<Record<TopUpOutcome['kind'], ExitCode>> = {
+  'topped-up': EXIT.done,
+  'no-open-window': EXIT.nothingThere,
+  refused: EXIT.failed,
+}
+
+const USAGE = `tallystick-agent: pay once for access, and watch the window renew itself
+
+  pay [--max-hbar N] [--for 0x…]   call the resource; pay at most N HBAR if no window is open (a gift with --for)
+  status [--for 0x…]               window, balance and calls; free
+  watch [--until-renewals N]       see the window count down and renew; ends by itself after N renewals
+  cancel                           end renewals and get the rest of the balance back
+  topup --hbar N [--for 0x…]       add to the balance of an open window
+
+  --json                           one JSON object per outcome, amounts in tinybar
+
+Environment: AGENT_KEY (or AGENT_KEY_FILE), AGENT_ACCOUNT_ID (looked up when absent), ACCESS_URL, SERVICE_NAME,
+LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, NETWORK. A key is never taken from an argument.
+
+Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable, 3 a payment is needed and not
+allowed by --max-hbar, 4 quota spent, 5 a payment is pending (do not pay anew), 6 nothing to cancel, top up or watch`
+
+async function openAgent(
+  given: AgentArguments,
+  config: AgentConfig,
+  run: AgentRun,
+): Promise<AccessAgent> {
+  const { clock } = run
+  const shared = {
+    baseUrl: config.ACCESS_URL,
+    serviceName: config.SERVICE_NAME,
+    clock,
+    network: config.NETWORK,
+    ledger: { rpcUrl: config.LEDGER_RPC_URL, chainId: config.LEDGER_CHAIN_ID },
+    ...(given.agent === undefined ? {} : { agent: given.agent }),
+    ...(given.maxPaymentTinybar === undefined
+      ? {}
+      : { maxPaymentTinybar: given.maxPaymentTinybar }),
+    onResend: () => {
+      if (!given.isJson) run.output.print(RESEND_SENTENCE)
+    },
+  }
+  const privateKey = config.AGENT_KEY
+  if (privateKey === undefined) return createAccessAgent(shared)
+  const signer = agentSigner({
+    privateKey,
+    accountId:
+      config.AGENT_ACCOUNT_ID ??
+      (async (evmAddress) =>
+        await resolveAccountId({ mirrorUrl: config.MIRROR_URL, evmAddress, clock })),
+  })
+  return createAccessAgent({ ...shared, signer })
+}
+
+async function runVerb(
+  given: AgentArguments,
+  agent: AccessAgent,
+  run: AgentRun,
+): Promise<ExitCode> {
+  const { output } = run
+  const say = (outcome: unknown, lines: readonly string[]): void => {
+    for (const line of given.isJson ? [jsonLine(outcome)] : lines) output.print(line)
+  }
+  if (given.verb === 'pay') {
+    const outcome = await agent.access()
+    say(outcome, accessLines(outcome, agent.agent))
+    return ACCESS_EXIT[outcome.kind]
+  }
+  if (given.verb === 'status') {
+    const outcome = await agent.status()
+    say(outcome, statusOutcomeLines(outcome))
+    return outcome.kind === 'status' ? EXIT.done : EXIT.failed
+  }
+  if (given.verb === 'cancel') {
+    const outcome = await agent.cancel()
+    say(outcome, cancelLines(outcome))
+    return CANCEL_EXIT[outcome.kind]
+  }
+  if (given.verb === 'topup') {
+    const outcome = await agent.topUp(given.amountTinybar ?? 0n)
+    say(outcome, topUpLines(outcome))
+    return TOP_UP_EXIT[outcome.kind]
+  }
+  const { isJson, untilRenewals } = given
+  const { clock, signal } = run
+  return await runWatch({ agent, clock, output, isJson, untilRenewals, signal })
+}
+
+/** What failed, where a person can do something about it; anything else is a bug and throws. */
+function expectedFailure(error: unknown): string | undefined {
+  const isExpected =
+    error instanceof AccessServiceUnavailable ||
+    error instanceof LedgerUnavailable ||
+    error instanceof MirrorUnavailable ||
+    error instanceof AccountUnknown
+  return isExpected ? error.message : undefined
+}
+
+/** Runs one command line and returns its exit code. Bugs throw. */
+export async function runAgent(run: AgentRun): Promise<ExitCode> {
+  const reading = readArguments(run.arguments)
+  if (reading.kind === 'help') {
+    run.output.print(USAGE)
+    return EXIT.done
+  }
+  if (reading.kind === 'invalid') {
+    run.output.printError(reading.message)
+    return EXIT.usage
+  }
+  const given = reading.arguments
+  const isReading = given.verb === 'status' || given.verb === 'watch'
+  const isKeyNeeded = !isReading || given.agent === undefined
+  const environment = readEnvironment(run.environment, isKeyNeeded)
+  if (environment.kind === 'invalid') {
+    run.output.printError(environment.message)
+    return EXIT.usage
+  }
+  try {
+    const agent = await openAgent(given, environment.config, run)
+    return await runVerb(given, agent, run)
+  } catch (error) {
+    const message = expectedFailure(error)
+    if (message === undefined) throw error
+    run.output.printError(given.isJson ? jsonLine({ kind: 'failed', message }) : message)
+    return EXIT.failed
+  }
+}

@@ -1,0 +1,108 @@
+// The `watch` verb: a live line on a terminal, events line by line anywhere else.
+import type { Clock } from '@tallystick/x402'
+import type { AccessAgent } from '../access-agent.ts'
+import type { AccessStatus } from '../access-answers.ts'
+import type { WindowChange } from '../window-watch.ts'
+import { type AgentOutput, jsonLine } from './agent-output.ts'
+import { EXIT, type ExitCode } from './exit-codes.ts'
+import { liveLine } from './live-line.ts'
+import { counted, statusLines, timeOfDay } from './sentences.ts'
+
+/** Often enough for the tenths of a second to run, seldom enough to cost nothing. */
+const REDRAW_MS = 100
+
+export type WatchRun = {
+  readonly agent: AccessAgent
+  readonly clock: Clock
+  readonly output: AgentOutput
+  readonly isJson: boolean
+  /** Ends by itself after so many renewals; without it only the signal ends it. */
+  readonly untilRenewals: number | undefined
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal
+}
+
+/** A change as a sentence; `undefined` for a poll that shows nothing new. */
+function changeLine(change: WindowChange): string | undefined {
+  if (change.kind === 'status') {
+    return undefined
+  }
+  if (change.kind === 'opened') {
+    return `Opened: until ${timeOfDay(change.status.expiresAtSeconds)}.`
+  }
+  if (change.kind === 'renewed') {
+    return `Renewed itself${change.periods === 1 ? '' : ` ${change.periods} times`}: until ${timeOfDay(change.status.expiresAtSeconds)}, ${counted(change.status.periodsFunded, 'renewal')} left; nothing was signed.`
+  }
+  if (change.kind === 'cancelled') {
+    return `Cancelled: it closes at ${timeOfDay(change.status.expiresAtSeconds)}.`
+  }
+  if (change.kind === 'closed') {
+    return 'Closed: no further period is paid for.'
+  }
+  return change.reason
+}
+
+/** How the watch ends after a change; `undefined` where it goes on. */
+function ending(change: WindowChange, untilRenewals: number | undefined): ExitCode | undefined {
+  if (untilRenewals === undefined) return undefined
+  if (change.kind === 'renewed' && change.renewals >= untilRenewals) return EXIT.done
+  const isOver = change.kind === 'closed' || (change.kind === 'status' && !change.status.hasAccess)
+  return isOver ? EXIT.nothingThere : undefined
+}
+
+type Screen = { show(change: WindowChange): void; end(): void }
+
+function jsonScreen({ output }: WatchRun): Screen {
+  return { show: (change) => output.print(jsonLine(change)), end: () => {} }
+}
+
+function lineScreen(run: WatchRun): Screen {
+  const { clock, output } = run
+  let shown: { readonly status: AccessStatus; readonly atMs: number } | undefined
+  let cancelRedraw: (() => void) | undefined
+
+  function drawLive(): void {
+    if (output.redraw === undefined || shown === undefined) return
+    cancelRedraw?.()
+    output.redraw(liveLine(shown.status, clock.unixMs() - shown.atMs))
+    cancelRedraw = clock.after(REDRAW_MS, drawLive)
+  }
+
+  return {
+    show(change) {
+      const isFirst = shown === undefined && change.kind === 'status'
+      if (change.kind === 'status') shown = { status: change.status, atMs: clock.unixMs() }
+      const said = changeLine(change)
+      const lines = isFirst ? statusLines(change.status) : said === undefined ? [] : [said]
+      if (lines.length > 0) output.redraw?.('')
+      for (const line of lines) output.print(line)
+      drawLive()
+    },
+    end() {
+      cancelRedraw?.()
+      output.redraw?.('')
+    },
+  }
+}
+
+/** Watches until the renewals are seen, the window is gone (with a number to see) or the signal comes. */
+export function runWatch(run: WatchRun): Promise<ExitCode> {
+  const screen = run.isJson ? jsonScreen(run) : lineScreen(run)
+  return new Promise((resolve) => {
+    let isOver = false
+    function finish(code: ExitCode): void {
+      if (isOver) return
+      isOver = true
+      stop()
+      screen.end()
+      resolve(code)
+    }
+    const stop = run.agent.watch((change) => {
+      if (isOver) return
+      screen.show(change)
+      const code = ending(change, run.untilRenewals)
+      if (code !== undefined) finish(code)
+    })
+    run.signal.addEventListener('abort', () => finish(EXIT.done), { once: true })
+  })
+}

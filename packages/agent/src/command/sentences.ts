@@ -1,0 +1,160 @@
+// What the command says to a person: outcomes as sentences with figures in HBAR. Pure; nothing here prints.
+import type { AccessStatus } from '../access-answers.ts'
+import type {
+  AccessOutcome,
+  CancelOutcome,
+  StatusOutcome,
+  TopUpOutcome,
+} from '../access-outcome.ts'
+import { formatHbar } from '../hbar.ts'
+
+const ZERO_ADDRESS = /^0x0{40}$/
+/** Lines of the paid resource that are shown; `--json` gives all of it. */
+const RESOURCE_LINES_MAX = 20
+
+/** `1 call`, `2 calls`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** A time of day for a person, in their own zone. */
+export function timeOfDay(unixSeconds: number): string {
+  return new Date(unixSeconds * 1_000).toLocaleTimeString('en-GB')
+}
+
+function resourceLines(resource: unknown): readonly string[] {
+  if (resource === undefined) return []
+  const lines = JSON.stringify(resource, null, 2).split('\n')
+  const shown = lines.slice(0, RESOURCE_LINES_MAX).map((line) => `  ${line}`)
+  const rest = lines.length - shown.length
+  return ['', ...shown, ...(rest > 0 ? [`  … ${counted(rest, 'line')} more, see --json`] : [])]
+}
+
+function grantedLines(granted: Extract<AccessOutcome, { kind: 'granted' }>): readonly string[] {
+  const { subscription, metering, payment } = granted
+  const lines: string[] = []
+  if (payment !== undefined) {
+    lines.push(
+      `Paid ${formatHbar(payment.amountTinybar)} from ${payment.payer}: ${payment.transaction}`,
+    )
+  } else if (granted.paidThisRequest) {
+    lines.push('The window was opened by a payment that was found on the ledger.')
+  } else {
+    lines.push('The window is open: nothing was signed and nothing was paid.')
+  }
+  lines.push(
+    `It is open for ${Math.ceil(subscription.secondsRemaining)} s more, until ${timeOfDay(subscription.expiresAtSeconds)}; ${formatHbar(subscription.balanceTinybar)} are left for renewals.`,
+  )
+  if (metering?.callsRemaining !== undefined) {
+    lines.push(`${counted(metering.callsRemaining, 'call')} left in this window.`)
+  }
+  if (metering?.recordedOnChain !== undefined) {
+    lines.push(`This call is recorded on the ledger by ${metering.recordedOnChain}`)
+  }
+  return [...lines, ...resourceLines(granted.resource)]
+}
+
+/** What came of `pay`. `agent` is whose window it is about. */
+export function accessLines(outcome: AccessOutcome, agent: string): readonly string[] {
+  if (outcome.kind === 'granted') {
+    return grantedLines(outcome)
+  }
+  if (outcome.kind === 'payment-needed') {
+    return [
+      `No window is open for ${agent}. One costs ${formatHbar(outcome.priceTinybar)}, paid to ${outcome.payTo}.`,
+      outcome.maxPaymentTinybar === 0n
+        ? `Nothing was signed. To pay that: pay --max-hbar ${formatHbar(outcome.priceTinybar).replace(' HBAR', '')}`
+        : `Nothing was signed: that is above your maximum of ${formatHbar(outcome.maxPaymentTinybar)}.`,
+    ]
+  }
+  if (outcome.kind === 'cannot-pay') {
+    return [
+      'The service takes no payment that this agent can make. It offers:',
+      ...outcome.offers.map((offer) => `  ${offer}`),
+    ]
+  }
+  if (outcome.kind === 'payment-refused') {
+    return [
+      `The payment of ${formatHbar(outcome.payment.amountTinybar)} was refused: ${outcome.reason}.`,
+      'It moved no money.',
+    ]
+  }
+  if (outcome.kind === 'payment-pending') {
+    return [
+      outcome.payment === undefined
+        ? `An earlier payment for ${agent} is still being looked up on the ledger.`
+        : `A payment of ${formatHbar(outcome.payment.amountTinybar)} was signed and its fate is not known yet (${outcome.error}).`,
+      `Do not pay anew: it opens the window by itself if it landed. Ask again in ${outcome.retryAfterSeconds} s with the same command.`,
+    ]
+  }
+  if (outcome.kind === 'quota-spent') {
+    return [`The quota of this window is spent. It refills in ${outcome.retryAfterSeconds} s.`]
+  }
+  return [
+    `The service cannot serve now (${outcome.httpStatus}, ${outcome.error}). Nothing was signed.`,
+  ]
+}
+
+/** A status in sentences. */
+export function statusLines(status: AccessStatus): readonly string[] {
+  const { usage } = status
+  const price = `${formatHbar(status.pricePerPeriodTinybar)} for ${status.periodSeconds} s`
+  if (!status.hasAccess) {
+    const rest =
+      status.balanceTinybar > 0n ? ` ${formatHbar(status.balanceTinybar)} are left of it.` : ''
+    const past =
+      status.expiresAtSeconds > 0
+        ? ` The last one closed at ${timeOfDay(status.expiresAtSeconds)}.`
+        : ''
+    return [`No window is open for ${status.agent}.${past}${rest}`, `A period costs ${price}.`]
+  }
+  const renewal = ZERO_ADDRESS.test(status.nextRenewalSchedule)
+    ? 'no renewal is armed'
+    : `renewal armed as ${status.nextRenewalSchedule}`
+  return [
+    `The window of ${status.agent} is open for ${Math.ceil(status.secondsRemaining)} s more, until ${timeOfDay(status.expiresAtSeconds)}.`,
+    status.isActive
+      ? `It renews ${counted(status.periodsFunded, 'more time')} from ${formatHbar(status.balanceTinybar)} (${price}); ${renewal}.`
+      : 'It was cancelled and closes then.',
+    usage === null
+      ? 'The calls used cannot be read at the moment.'
+      : `${usage.callsUsed} of ${counted(usage.callsAllowed, 'call')} used, ${usage.callsRemaining} left.`,
+  ]
+}
+
+/** What came of `status`. */
+export function statusOutcomeLines(outcome: StatusOutcome): readonly string[] {
+  return outcome.kind === 'status'
+    ? statusLines(outcome.status)
+    : [`The service cannot tell now (${outcome.httpStatus}, ${outcome.error}).`]
+}
+
+/** What came of `cancel`. */
+export function cancelLines(outcome: CancelOutcome): readonly string[] {
+  if (outcome.kind === 'cancelled') {
+    return [
+      'Cancelled: the window stays open to its end and does not renew again.',
+      outcome.transaction === undefined
+        ? 'There was nothing to refund.'
+        : `${formatHbar(outcome.refundTinybar)} came back: ${outcome.transaction}`,
+    ]
+  }
+  if (outcome.kind === 'nothing-to-cancel') {
+    return ['There is no subscription to cancel and nothing to refund.']
+  }
+  return [`The contract refuses: ${outcome.errorName}.`]
+}
+
+/** What came of `topup`. */
+export function topUpLines(outcome: TopUpOutcome): readonly string[] {
+  if (outcome.kind === 'topped-up') {
+    return [
+      `Added ${formatHbar(outcome.amountTinybar)}: ${formatHbar(outcome.balanceTinybar)} are there for renewals now.`,
+      `Transaction ${outcome.transaction}`,
+    ]
+  }
+  if (outcome.kind === 'no-open-window') {
+    return ['No window is open to be topped up. Open one with `pay`.']
+  }
+  return [`The contract refuses: ${outcome.errorName}.`]
+}

@@ -1,0 +1,132 @@
+// `deploy`: puts the access contract on the ledger and says what the service needs to run on it.
+import { createMirrorNode } from '@tallystick/x402/hedera'
+import type { Address } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { type Deployment, deployThrough, type OfferTerms } from './deploy-access-window.ts'
+import { formatHbar, WEIBAR_PER_TINYBAR } from './hbar.ts'
+import { keyOf, payToOf } from './operator-config.ts'
+import { openOperatorLedger } from './operator-ledger.ts'
+import { type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { addressFrom, countOption, hbarOption, textOption } from './read-arguments.ts'
+
+const TINYBAR_PER_HBAR = 100_000_000n
+/** Defaults (A1). A local period is short, so that a person sees it renew. */
+const LOCAL_OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, callsAllowed: 20 }
+const TESTNET_OFFER = { ...LOCAL_OFFER, periodSeconds: 3_600, callsAllowed: 1_000 }
+/** Arms five renewals at 109 tinybar a gas: each locks 2 x 1.8 M gas, 3.92 HBAR. */
+const RESERVE_TINYBAR = 20n * TINYBAR_PER_HBAR
+/** What the service offers for one `openPaid`, held though not all of it is charged. */
+export const FORWARD_GAS = 2_000_000n
+
+/** A ledger on this machine has short periods by default. */
+function isLocal(rpcUrl: string): boolean {
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(rpcUrl).hostname)
+}
+
+function offerFrom(call: OperatorCall): OfferTerms {
+  const base = isLocal(call.config.LEDGER_RPC_URL) ? LOCAL_OFFER : TESTNET_OFFER
+  const priceTinybar = hbarOption(call, 'price-hbar') ?? base.priceTinybar
+  if (priceTinybar === 0n) throw new OperatorRefusal('A period has a price above 0.')
+  return {
+    priceTinybar,
+    periodSeconds: countOption(call, 'period-seconds') ?? base.periodSeconds,
+    callsAllowed: countOption(call, 'calls') ?? base.callsAllowed,
+  }
+}
+
+function recordersFrom(call: OperatorCall): readonly Address[] {
+  const given = textOption(call, 'recorders')
+  if (given !== undefined) return given.split(',').map((text) => addressFrom(text, 'A recorder'))
+  const { RECORDER_KEY: key } = call.config
+  if (key === undefined) {
+    throw new OperatorRefusal('Say who counts calls: RECORDER_KEY, or --recorders 0x…,0x….')
+  }
+  return [privateKeyToAccount(keyOf(call.config, 'RECORDER_KEY')).address]
+}
+
+/** The EVM address from which payTo forwards, as the network knows it. */
+async function forwarderOf(call: OperatorCall): Promise<Address> {
+  const payTo = payToOf(call.config)
+  const mirror = createMirrorNode({ url: call.config.MIRROR_URL, clock: call.clock })
+  const account = await mirror.account(payTo)
+  if (account === undefined) throw new OperatorRefusal(`The network has no account ${payTo}.`)
+  const { PAY_TO_KEY: key } = call.config
+  if (key !== undefined) {
+    const ofKey = privateKeyToAccount(keyOf(call.config, 'PAY_TO_KEY')).address.toLowerCase()
+    if (ofKey !== account.evmAddress) {
+      throw new OperatorRefusal(
+        `PAY_TO_KEY is not the key of ${payTo}: it signs for ${ofKey}, and that account is ${account.evmAddress}.`,
+      )
+    }
+  }
+  return account.evmAddress
+}
+
+type Report = {
+  readonly deployment: Deployment
+  readonly forwarder: Address
+  readonly recorders: readonly Address[]
+  readonly reserveTinybar: bigint
+  readonly gasPriceTinybar: bigint
+}
+
+function reportLines(call: OperatorCall, report: Report): readonly string[] {
+  const { deployment, gasPriceTinybar } = report
+  const { offer } = deployment
+  const periods = call.config.PERIODS_PER_PURCHASE
+  const purchase = offer.priceTinybar * BigInt(periods)
+  const forward = FORWARD_GAS * gasPriceTinybar
+  return [
+    `The access contract is at ${deployment.contract}, since block ${deployment.blockNumber}.`,
+    `Offer:     ${formatHbar(offer.priceTinybar)} for ${offer.periodSeconds} s and ${offer.callsAllowed} calls; one payment buys ${periods} periods, ${formatHbar(purchase)}.`,
+    `Forwarder: ${report.forwarder} (${payToOf(call.config)})`,
+    ...report.recorders.map((recorder) => `Recorder:  ${recorder}`),
+    '',
+    `Cost:      ${formatHbar(deployment.costTinybar)} (${deployment.gasUsed} gas)`,
+    `Reserve:   ${formatHbar(report.reserveTinybar)} for arming renewals; add with \`fund\``,
+    `Float:     keep at least ${formatHbar(purchase + forward)} on ${payToOf(call.config)}: one purchase and the gas of its forward`,
+    '',
+    'Set for the service:',
+    `  ACCESS_CONTRACT=${deployment.contract.toLowerCase()}`,
+    `  PAY_TO=${payToOf(call.config)}`,
+    `  PERIODS_PER_PURCHASE=${periods}`,
+    `  NETWORK=${call.config.NETWORK}`,
+    `  LEDGER_RPC_URL=${call.config.LEDGER_RPC_URL}`,
+    `  LEDGER_CHAIN_ID=${call.config.LEDGER_CHAIN_ID}`,
+    `  MIRROR_URL=${call.config.MIRROR_URL}`,
+    `  FACILITATOR_URL=${call.config.FACILITATOR_URL}`,
+    '  PAY_TO_KEY and RECORDER_KEY (or PAY_TO_KEY_FILE, RECORDER_KEY_FILE): the keys of the two above',
+  ]
+}
+
+/** Deploys the contract and prints the variables to set, the float and the costs. */
+export const deploy: OperatorVerb = {
+  name: 'deploy',
+  usage: '[--price-hbar N] [--period-seconds N] [--calls N] [--reserve-hbar N] [--recorders 0x…,…]',
+  summary: 'put a contract on the ledger and print what the service needs',
+  options: {
+    'price-hbar': 'text',
+    'period-seconds': 'text',
+    calls: 'text',
+    'reserve-hbar': 'text',
+    recorders: 'text',
+  },
+  needs: ['OWNER_KEY', 'PAY_TO'],
+  async run(call) {
+    const { config } = call
+    const offer = offerFrom(call)
+    const recorders = recordersFrom(call)
+    const reserveTinybar = hbarOption(call, 'reserve-hbar') ?? RESERVE_TINYBAR
+    const forwarder = await forwarderOf(call)
+    const ledger = await openOperatorLedger({
+      rpcUrl: config.LEDGER_RPC_URL,
+      chainId: config.LEDGER_CHAIN_ID,
+      key: keyOf(config, 'OWNER_KEY'),
+    })
+    const setup = { forwarder, recorders, offer, reserveTinybar }
+    const deployment = await deployThrough(ledger, setup)
+    const gasPriceTinybar = (await ledger.reader.getGasPrice()) / WEIBAR_PER_TINYBAR
+    const report = { deployment, forwarder, recorders, reserveTinybar, gasPriceTinybar }
+    for (const line of reportLines(call, report)) call.print(line)
+  },
+}
