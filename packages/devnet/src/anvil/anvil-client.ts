@@ -1,0 +1,107 @@
+// JSON-RPC to anvil over kept-alive loopback connections. Several calls can go in one message; anvil starts them in
+// their order, which is what stamping a block and then filling it relies on.
+
+import { Agent, request } from 'node:http'
+
+/** anvil refused a call. `code` and `data` are its own. */
+export class AnvilRefused extends Error {
+  override name = 'AnvilRefused'
+  readonly code: number
+  readonly data: unknown
+  constructor(error: { code: number; message: string; data?: unknown }) {
+    super(error.message)
+    this.code = error.code
+    this.data = error.data
+  }
+}
+
+/** anvil does not answer. */
+export class AnvilUnavailable extends Error {
+  override name = 'AnvilUnavailable'
+}
+
+/** One call: method and parameters. */
+export type AnvilCall = readonly [method: string, parameters?: readonly unknown[]]
+
+/** Calls to the anvil behind the edges. */
+export type AnvilClient = {
+  /** One call; the result as anvil gives it. @throws AnvilRefused, AnvilUnavailable */
+  call(method: string, parameters?: readonly unknown[]): Promise<unknown>
+  /** Several calls in one message, results in the same order. @throws the first refusal */
+  batch(calls: readonly AnvilCall[]): Promise<unknown[]>
+  /** Closes the connections. */
+  close(): void
+}
+
+type Answer = { id: number; result?: unknown; error?: { code: number; message: string } }
+
+/** Connections kept open to anvil; more would only queue inside it. */
+const SOCKETS_MAX = 16
+
+/** A client of the anvil on loopback `port`. */
+export function createAnvilClient(port: number): AnvilClient {
+  const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
+  let lastId = 0
+
+  function toRequest([method, parameters = []]: AnvilCall): { id: number; [key: string]: unknown } {
+    lastId += 1
+    return { jsonrpc: '2.0', id: lastId, method, params: parameters }
+  }
+
+  function post(body: unknown): Promise<unknown> {
+    const text = JSON.stringify(body)
+    return new Promise((resolve, reject) => {
+      const fail = (cause: unknown): void => {
+        reject(new AnvilUnavailable('anvil does not answer', { cause }))
+      }
+      const headers = {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+      }
+      const sent = request(
+        { host: '127.0.0.1', port, method: 'POST', agent, headers },
+        (response) => {
+          let answer = ''
+          response.setEncoding('utf8')
+          response.on('data', (chunk: string) => {
+            answer += chunk
+          })
+          response.on('error', fail)
+          response.on('end', () => {
+            try {
+              resolve(JSON.parse(answer))
+            } catch (cause) {
+              fail(cause)
+            }
+          })
+        },
+      )
+      sent.on('error', fail)
+      sent.end(text)
+    })
+  }
+
+  return {
+    async call(method, parameters) {
+      return unwrap((await post(toRequest([method, parameters ?? []]))) as Answer)
+    },
+    async batch(calls) {
+      const requests = calls.map(toRequest)
+      const answers = (await post(requests)) as Answer[]
+      const byId = new Map(answers.map((answer) => [answer.id, answer]))
+      return requests.map(({ id }) => {
+        const answer = byId.get(id)
+        if (answer === undefined) throw new AnvilUnavailable('anvil left a call unanswered')
+        return unwrap(answer)
+      })
+    },
+    close() {
+      agent.destroy()
+    },
+  }
+}
+
+function unwrap(answer: Answer): unknown {
+  if (answer.error !== undefined) throw new AnvilRefused(answer.error)
+  return answer.result
+}

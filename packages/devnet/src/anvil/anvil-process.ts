@@ -1,0 +1,121 @@
+// Starts anvil as a child that cannot outlive this process. A shell between the two watches a pipe that only we
+// hold open: when we end, however we end, the pipe closes, and the shell kills anvil and removes its scratch folder.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findAnvil } from './find-anvil.ts'
+
+/** anvil ended, or did not start. The message carries what it printed last. */
+export class AnvilFailed extends Error {
+  override name = 'AnvilFailed'
+}
+
+/** A running anvil. */
+export type AnvilProcess = {
+  /** Loopback port of its JSON-RPC. */
+  port: number
+  /** Process id of anvil's guardian; anvil is in its process group. */
+  processId: number
+  /** Kills it and waits until it is gone. */
+  stop(): Promise<void>
+}
+
+/** How long anvil may take to listen, in milliseconds; it takes about 20 here. */
+const START_MS_MAX = 15_000
+
+/** How much of anvil's output is kept for an error message, in characters. */
+const OUTPUT_CHARACTERS_KEPT = 4_000
+
+// $1 is the scratch folder, the rest the command. Descriptor 3 is the pipe from our process. The shell itself writes
+// nowhere: a word on a closed pipe would end it before it has cleaned up.
+const GUARDIAN = `
+scratch=$1; shift
+exec 3<&0
+"$@" </dev/null 3<&- &
+anvil=$!
+exec >/dev/null 2>&1
+{ read -r _ <&3; kill -9 $anvil 2>/dev/null; } </dev/null &
+wait $anvil
+rm -rf "$scratch"
+kill -9 0
+`
+
+/** Starts anvil counting in tinybar, with its genesis block at `genesisSecond` (Unix seconds). */
+export async function startAnvil(options: {
+  chainId: number
+  genesisSecond: number
+  gasLimit: number
+}): Promise<AnvilProcess> {
+  const scratch = mkdtempSync(join(tmpdir(), 'tallystick-devnet-'))
+  const command = [findAnvil(), ...anvilArguments(options), '--cache-path', scratch]
+  const child = spawn('/bin/sh', ['-c', GUARDIAN, 'devnet-guardian', scratch, ...command], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // A group of its own: Ctrl-C reaches only us, and we stop it in order.
+    detached: true,
+    env: { ...process.env, HOME: scratch },
+  })
+  child.stdin.on('error', () => undefined)
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      resolve()
+    })
+  })
+  const port = await listeningPort(child)
+  return {
+    port,
+    processId: child.pid ?? 0,
+    async stop() {
+      child.stdin.end()
+      await exited
+    },
+  }
+}
+
+function anvilArguments(options: {
+  chainId: number
+  genesisSecond: number
+  gasLimit: number
+}): string[] {
+  return [
+    ['--host', '127.0.0.1'],
+    ['--port', '0'],
+    ['--chain-id', String(options.chainId)],
+    ['--hardfork', 'cancun'],
+    ['--block-base-fee-per-gas', '0'],
+    ['--gas-limit', String(options.gasLimit)],
+    ['--timestamp', String(options.genesisSecond)],
+    ['--accounts', '0'],
+    ['--auto-impersonate'],
+    ['--no-request-size-limit'],
+  ].flat()
+}
+
+function listeningPort(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    const timer = setTimeout(() => {
+      child.stdin?.end()
+      reject(new AnvilFailed(`anvil did not listen within ${START_MS_MAX} ms. ${output}`))
+    }, START_MS_MAX)
+    const read = (chunk: Buffer): void => {
+      output = (output + chunk.toString()).slice(-OUTPUT_CHARACTERS_KEPT)
+      const port = /Listening on 127\.0\.0\.1:(\d+)/.exec(output)?.[1]
+      if (port === undefined) return
+      clearTimeout(timer)
+      child.stdout?.off('data', read).resume()
+      resolve(Number(port))
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('error', (cause) => {
+      clearTimeout(timer)
+      reject(new AnvilFailed('anvil could not be started', { cause }))
+    })
+    child.once('exit', (code) => {
+      clearTimeout(timer)
+      reject(new AnvilFailed(`anvil ended with code ${code}. ${output}`))
+    })
+  })
+}

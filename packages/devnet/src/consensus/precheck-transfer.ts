@@ -1,0 +1,94 @@
+// What a node says to a transfer before it submits it, in the order in which consensus nodes look: form, node, memo, fee,
+// validity, duplicates, amounts, payer, signature, balance.
+
+import { completingKey, isSignedBy } from '../ledger/account-key.ts'
+import type { Entity } from '../ledger/account-registry.ts'
+import { tinycentsToTinybar } from '../ledger/exchange-rate.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { NODE_ACCOUNT_NUMBERS } from '../ledger/network.ts'
+import { secondsToNs } from '../ledger/timestamp.ts'
+import type { Status } from './response-code.ts'
+import type { SignedTransfer } from './signed-transfer.ts'
+
+/** Longest memo, UTF-8 bytes. */
+export const MEMO_BYTES_MAX = 100
+
+/** Validity that a transaction may ask for, seconds (transaction.minValidDuration and maxValidDuration). */
+const VALID_SECONDS_MIN = 15n
+const VALID_SECONDS_MAX = 180n
+
+/** A node wants so many seconds of validity left, so that consensus still falls within (minValidityBufferSecs). */
+const VALID_SECONDS_LEFT = 10n
+
+/** What a plain HBAR transfer costs: $0.0001 = 0.01 cent = 1,000,000 tinycents. */
+const TRANSFER_FEE_TINYCENTS = 1_000_000n
+
+/** Lines that one transfer list may have (ledger.transfers.maxLen). */
+const AMOUNTS_MAX = 10
+
+/** Fee of a transfer at the present rate, tinybar. */
+export function transferFeeTinybar(ledger: Ledger): bigint {
+  return tinycentsToTinybar(TRANSFER_FEE_TINYCENTS, ledger.settings.exchangeRate)
+}
+
+/** `OK`, or the response code with which the node turns the transfer away. `wallNs` is the wall time. */
+export async function precheckTransfer(
+  ledger: Ledger,
+  check: { transfer: SignedTransfer; wallNs: bigint; isKnown: boolean },
+): Promise<Status> {
+  const { transfer, wallNs } = check
+  if (!NODE_ACCOUNT_NUMBERS.includes(transfer.nodeNumber ?? 0)) return 'INVALID_NODE_ACCOUNT'
+  const memo = Buffer.from(transfer.memo, 'utf8')
+  if (memo.length > MEMO_BYTES_MAX) return 'MEMO_TOO_LONG'
+  if (memo.includes(0)) return 'INVALID_ZERO_BYTE_IN_STRING'
+  const time = precheckTime(transfer, wallNs)
+  if (time !== 'OK') return time
+  if (check.isKnown) return 'DUPLICATE_TRANSACTION'
+  const amounts = precheckAmounts(transfer)
+  if (amounts !== 'OK') return amounts
+  return precheckPayer(ledger, transfer)
+}
+
+/** Whether the transaction may be handled at `wallNs`; a node asks for some validity to be left. */
+export function precheckTime(transfer: SignedTransfer, wallNs: bigint): Status {
+  const { validStartNs, validDurationSeconds } = transfer
+  if (validDurationSeconds < VALID_SECONDS_MIN || validDurationSeconds > VALID_SECONDS_MAX) {
+    return 'INVALID_TRANSACTION_DURATION'
+  }
+  if (validStartNs > wallNs) return 'INVALID_TRANSACTION_START'
+  const left =
+    validDurationSeconds - VALID_SECONDS_LEFT > VALID_SECONDS_MIN ? VALID_SECONDS_LEFT : 0n
+  const endNs = validStartNs + secondsToNs(validDurationSeconds - left)
+  return endNs <= wallNs ? 'TRANSACTION_EXPIRED' : 'OK'
+}
+
+function precheckAmounts(transfer: SignedTransfer): Status {
+  if (transfer.hasTokenTransfers) return 'NOT_SUPPORTED'
+  if (transfer.amounts.length > AMOUNTS_MAX) return 'TRANSFER_LIST_SIZE_LIMIT_EXCEEDED'
+  const sum = transfer.amounts.reduce((total, { amountTinybar }) => total + amountTinybar, 0n)
+  if (sum !== 0n) return 'INVALID_ACCOUNT_AMOUNTS'
+  const names = transfer.amounts.map(({ account, isApproval }) =>
+    account.kind === 'number'
+      ? `${account.number}/${isApproval}`
+      : `${account.alias.toString('hex')}/${isApproval}`,
+  )
+  return new Set(names).size === names.length ? 'OK' : 'ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS'
+}
+
+async function precheckPayer(ledger: Ledger, transfer: SignedTransfer): Promise<Status> {
+  const payer = ledger.accounts.byNumber(transfer.payerNumber)
+  if (payer === undefined || payer.kind !== 'account') return 'PAYER_ACCOUNT_NOT_FOUND'
+  if (!hasSigned(payer, transfer)) return 'INVALID_SIGNATURE'
+  const feeTinybar = transferFeeTinybar(ledger)
+  if (transfer.maxFeeTinybar < feeTinybar) return 'INSUFFICIENT_TX_FEE'
+  const [balance = 0n] = await ledger.evm.balances([payer.address])
+  return balance < feeTinybar ? 'INSUFFICIENT_PAYER_BALANCE' : 'OK'
+}
+
+/** Whether the account's key has signed; a hollow account's key is the one that its address was made from. */
+export function hasSigned(entity: Entity, transfer: SignedTransfer): boolean {
+  if (entity.kind === 'contract') return false
+  return entity.key === null
+    ? completingKey(entity.address, transfer.signed) !== undefined
+    : isSignedBy(entity.key, transfer.signed)
+}

@@ -1,0 +1,60 @@
+import { proto } from '@hiero-ledger/proto'
+import type { Address } from 'viem'
+import { type AccountKey, evmAddressOf, fromProtoKey } from '../ledger/account-key.ts'
+import type { AccountRegistry, Entity } from '../ledger/account-registry.ts'
+import { toHexString } from '../ledger/entity-id.ts'
+import type { AccountReference } from './signed-transfer.ts'
+
+/** What a reference names: an entity, an alias that nobody has yet, or nothing that could be an account. */
+export type ResolvedAccount =
+  | { kind: 'entity'; entity: Entity }
+  /** Value sent here creates an account: hollow without a key, whole with one. */
+  | { kind: 'new-alias'; address: Address | undefined; key: AccountKey | null }
+  | { kind: 'unknown' }
+
+/** Finds the account that a transaction names by number or by alias. */
+export function resolveAccount(
+  accounts: AccountRegistry,
+  reference: AccountReference,
+): ResolvedAccount {
+  if (reference.kind === 'number') {
+    const entity = accounts.byNumber(reference.number)
+    return entity === undefined ? { kind: 'unknown' } : { kind: 'entity', entity }
+  }
+  const { alias } = reference
+  if (alias.length === 20) return byAddress(accounts, toHexString(alias))
+  return byKey(accounts, alias)
+}
+
+function byAddress(accounts: AccountRegistry, address: Address): ResolvedAccount {
+  const entity = accounts.byAddress(address)
+  if (entity !== undefined) return { kind: 'entity', entity }
+  // A long-zero address is a number, and no account can be made by naming one.
+  return address.startsWith(`0x${'0'.repeat(24)}`)
+    ? { kind: 'unknown' }
+    : { kind: 'new-alias', address, key: null }
+}
+
+function byKey(accounts: AccountRegistry, alias: Buffer): ResolvedAccount {
+  const key = decodeKey(alias)
+  if (key === undefined || key.kind === 'KEY_LIST') return { kind: 'unknown' }
+  if (key.kind === 'ECDSA_SECP256K1') {
+    const address = evmAddressOf(Buffer.from(key.publicKey, 'hex'))
+    const entity = accounts.byAddress(address)
+    return entity === undefined ? { kind: 'new-alias', address, key } : { kind: 'entity', entity }
+  }
+  const entity = accounts
+    .all()
+    .find(({ key: own }) => own?.kind === 'ED25519' && own.publicKey === key.publicKey)
+  return entity === undefined
+    ? { kind: 'new-alias', address: undefined, key }
+    : { kind: 'entity', entity }
+}
+
+function decodeKey(alias: Buffer): AccountKey | undefined {
+  try {
+    return fromProtoKey(proto.Key.decode(alias))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,129 @@
+// A native transfer as it came over gRPC, taken apart: who pays, from when to when it is valid, who gets and gives what,
+// and who signed. Nothing is judged here beyond its form.
+
+import { createHash } from 'node:crypto'
+import { proto } from '@hiero-ledger/proto'
+import type Long from 'long'
+import { readSignatures, type SignedBytes } from '../ledger/account-key.ts'
+import { secondsToNs } from '../ledger/timestamp.ts'
+import type { Status } from './response-code.ts'
+
+/** An account as a transaction names it. */
+export type AccountReference = { kind: 'number'; number: number } | { kind: 'alias'; alias: Buffer }
+
+/** One line of the transfer list, as signed. */
+export type SignedAmount = { account: AccountReference; amountTinybar: bigint; isApproval: boolean }
+
+/** A decoded transfer. */
+export type SignedTransfer = {
+  payerNumber: number
+  nodeNumber: number | undefined
+  validStartNs: bigint
+  validDurationSeconds: bigint
+  isScheduled: boolean
+  nonce: number
+  memo: string
+  maxFeeTinybar: bigint
+  amounts: SignedAmount[]
+  hasTokenTransfers: boolean
+  signed: SignedBytes
+  /** SHA-384 of the signed transaction. */
+  hash: Buffer
+}
+
+/** Largest transaction that a node takes, bytes. */
+const TRANSACTION_BYTES_MAX = 6_144
+
+/** Either the transfer, or the response code with which a node turns the bytes away. */
+export type DecodedTransfer =
+  | { kind: 'transfer'; transfer: SignedTransfer }
+  | { kind: 'refused'; status: Status }
+
+/** Decodes the request of `cryptoTransfer`. */
+export function decodeSignedTransfer(request: Buffer): DecodedTransfer {
+  if (request.length > TRANSACTION_BYTES_MAX) return refused('TRANSACTION_OVERSIZE')
+  try {
+    const outer = proto.Transaction.decode(request)
+    const signedBytes = outer.signedTransactionBytes ?? new Uint8Array()
+    if (signedBytes.length === 0) return refused('INVALID_TRANSACTION')
+    const signed = proto.SignedTransaction.decode(signedBytes)
+    const bodyBytes = signed.bodyBytes ?? new Uint8Array()
+    if (bodyBytes.length === 0) return refused('INVALID_TRANSACTION_BODY')
+    return decodeBody({
+      body: proto.TransactionBody.decode(bodyBytes),
+      signed: { bytes: bodyBytes, signatures: readSignatures(signed.sigMap) },
+      hash: createHash('sha384').update(signedBytes).digest(),
+    })
+  } catch {
+    return refused('INVALID_TRANSACTION')
+  }
+}
+
+function refused(status: Status): DecodedTransfer {
+  return { kind: 'refused', status }
+}
+
+function decodeBody(parts: {
+  body: proto.ITransactionBody
+  signed: SignedBytes
+  hash: Buffer
+}): DecodedTransfer {
+  const { body, signed, hash } = parts
+  const id = body.transactionID
+  const payer = readAccount(id?.accountID)
+  if (id?.transactionValidStart == null || payer?.kind !== 'number' || payer.number === 0) {
+    return refused('INVALID_TRANSACTION_ID')
+  }
+  // The network alone sets these two.
+  if (id.scheduled === true || (id.nonce ?? 0) !== 0) {
+    return refused('TRANSACTION_ID_FIELD_NOT_ALLOWED')
+  }
+  if (body.cryptoTransfer == null) return refused('INVALID_TRANSACTION_BODY')
+  const node = readAccount(body.nodeAccountID)
+  const amounts = (body.cryptoTransfer.transfers?.accountAmounts ?? []).map(readAmount)
+  if (!amounts.every((amount) => amount !== undefined)) return refused('INVALID_ACCOUNT_ID')
+  const start = id.transactionValidStart
+  return {
+    kind: 'transfer',
+    transfer: {
+      payerNumber: payer.number,
+      nodeNumber: node?.kind === 'number' ? node.number : undefined,
+      validStartNs: secondsToNs(toBigInt(start.seconds)) + BigInt(start.nanos ?? 0),
+      validDurationSeconds: toBigInt(body.transactionValidDuration?.seconds),
+      isScheduled: false,
+      nonce: 0,
+      memo: body.memo ?? '',
+      maxFeeTinybar: toBigInt(body.transactionFee),
+      amounts,
+      hasTokenTransfers: (body.cryptoTransfer.tokenTransfers ?? []).length > 0,
+      signed,
+      hash,
+    },
+  }
+}
+
+function readAmount(line: proto.IAccountAmount): SignedAmount | undefined {
+  const account = readAccount(line.accountID)
+  if (account === undefined) return undefined
+  return {
+    account,
+    amountTinybar: toBigInt(line.amount),
+    isApproval: line.isApproval === true,
+  }
+}
+
+/** The account that a message names, undefined when it names none in this shard and realm. */
+export function readAccount(
+  account: proto.IAccountID | null | undefined,
+): AccountReference | undefined {
+  if (account == null) return undefined
+  if (toBigInt(account.shardNum) !== 0n || toBigInt(account.realmNum) !== 0n) return undefined
+  if (account.alias != null && account.alias.length > 0) {
+    return { kind: 'alias', alias: Buffer.from(account.alias) }
+  }
+  return { kind: 'number', number: Number(toBigInt(account.accountNum)) }
+}
+
+function toBigInt(value: Long | number | null | undefined): bigint {
+  return value == null ? 0n : BigInt(value.toString())
+}

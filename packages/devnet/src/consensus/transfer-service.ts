@@ -1,0 +1,108 @@
+// The life of a transfer between the node's first look and its record: duplicates, transactions that are held back or
+// lost on purpose, and what a client that asks for a receipt is told meanwhile.
+
+import type { Clock } from '../clock.ts'
+import { entityId } from '../ledger/entity-id.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { formatTransactionId, type TransactionRecord } from '../ledger/transaction-record.ts'
+import { handleTransfer } from './handle-transfer.ts'
+import { precheckTime, precheckTransfer } from './precheck-transfer.ts'
+import { isStatus, type Status } from './response-code.ts'
+import { decodeSignedTransfer, type SignedTransfer } from './signed-transfer.ts'
+import { createTransactionMemory } from './transaction-memory.ts'
+
+/** What a client learns of a transaction id. */
+export type Knowledge =
+  | { kind: 'unknown' }
+  | { kind: 'pending' }
+  | { kind: 'handled'; record: TransactionRecord }
+
+/** The transfers of the consensus edge. */
+export type TransferService = {
+  /** The node's answer to a transaction: `OK` or why not. */
+  submit(request: Buffer): Promise<Status>
+  /** What is known of a transaction id in its mirror form. */
+  lookup(mirrorId: string): Knowledge
+  /** Handles what was held back. */
+  release(): void
+}
+
+/** `wall` judges validity and remembers ids: the SDK stamps wall time, wherever the ledger has travelled to. */
+export function createTransferService(
+  ledger: Ledger,
+  wall: Pick<Clock, 'unixMs'>,
+): TransferService {
+  const memory = createTransactionMemory(wall)
+  let held: SignedTransfer[] = []
+  const wallNs = (): bigint => BigInt(Math.floor(wall.unixMs())) * 1_000_000n
+
+  async function handle(transfer: SignedTransfer): Promise<void> {
+    const remembered = memory.find(idOf(transfer))
+    const time = precheckTime(transfer, wallNs())
+    let forced = time === 'OK' ? takeForced(ledger, 'consensus') : time
+    if (remembered?.record !== undefined) forced = 'DUPLICATE_TRANSACTION'
+    const record = await handleTransfer(ledger, { transfer, forced })
+    if (remembered !== undefined) remembered.record ??= record
+  }
+
+  function toConsensus(transfer: SignedTransfer): void {
+    if (ledger.faults.isConsensusHeld) {
+      held.push(transfer)
+      return
+    }
+    if (ledger.faults.transfersToDrop > 0) {
+      ledger.faults.transfersToDrop -= 1
+      return
+    }
+    ledger.queue
+      .run(() => handle(transfer))
+      .catch((cause: unknown) => {
+        process.stderr.write(`devnet: ${idOf(transfer)} was lost: ${String(cause)}\n`)
+      })
+  }
+
+  return {
+    async submit(request) {
+      const decoded = decodeSignedTransfer(request)
+      if (decoded.kind === 'refused') return decoded.status
+      const forced = takeForced(ledger, 'precheck')
+      if (forced !== undefined) return forced
+      const { transfer } = decoded
+      const id = idOf(transfer)
+      const node = transfer.nodeNumber ?? 0
+      // Written down before the checks that wait, so that of two at once one is the duplicate.
+      const isKnown = memory.add(id, node)
+      const status = await precheckTransfer(ledger, { transfer, wallNs: wallNs(), isKnown })
+      if (status === 'OK') toConsensus(transfer)
+      else if (!isKnown) memory.remove(id, node)
+      return status
+    },
+    lookup(mirrorId) {
+      const remembered = memory.find(mirrorId)
+      if (remembered === undefined) return { kind: 'unknown' }
+      return remembered.record === undefined
+        ? { kind: 'pending' }
+        : { kind: 'handled', record: remembered.record }
+    },
+    release() {
+      const released = held
+      held = []
+      for (const transfer of released) toConsensus(transfer)
+    },
+  }
+}
+
+function takeForced(ledger: Ledger, at: 'precheck' | 'consensus'): Status | undefined {
+  const index = ledger.faults.refusals.findIndex((refusal) => refusal.at === at)
+  const status = index < 0 ? undefined : ledger.faults.refusals.splice(index, 1)[0]?.status
+  return status !== undefined && isStatus(status) ? status : undefined
+}
+
+function idOf(transfer: SignedTransfer): string {
+  return formatTransactionId({
+    account: entityId(transfer.payerNumber),
+    validStartNs: transfer.validStartNs,
+    scheduled: false,
+    nonce: 0,
+  })
+}

@@ -1,0 +1,130 @@
+// Keys of accounts and the checking of signatures against them: ED25519, ECDSA on secp256k1 over Keccak-256, and lists
+// of keys with or without a threshold, nested as deep as on the network.
+
+import { createPublicKey, verify } from 'node:crypto'
+import { proto } from '@hiero-ledger/proto'
+import secp256k1 from 'secp256k1'
+import { type Address, keccak256 } from 'viem'
+import { toHexString } from './entity-id.ts'
+
+/** A key that controls an account. Public keys are hex without `0x`: 33 bytes compressed ECDSA, 32 bytes ED25519. */
+export type AccountKey =
+  | { kind: 'ECDSA_SECP256K1' | 'ED25519'; publicKey: string }
+  /** All of `keys` must sign, or `threshold` of them where one is given. */
+  | { kind: 'KEY_LIST'; threshold?: number; keys: readonly AccountKey[] }
+
+/** One signature of a transaction: the public key or a prefix of it, and what kind of signature. */
+export type TransactionSignature = {
+  kind: 'ECDSA_SECP256K1' | 'ED25519'
+  publicKeyPrefix: Buffer
+  signature: Uint8Array
+}
+
+const ED25519_SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
+
+/** The signatures in a transaction's signature map; kinds that no account key has are left out. */
+export function readSignatures(
+  map: proto.ISignatureMap | null | undefined,
+): TransactionSignature[] {
+  return (map?.sigPair ?? []).flatMap((pair): TransactionSignature[] => {
+    const publicKeyPrefix = Buffer.from(pair.pubKeyPrefix ?? [])
+    const { ECDSASecp256k1: ecdsa, ed25519 } = pair
+    if (ecdsa != null && ecdsa.length > 0) {
+      return [{ kind: 'ECDSA_SECP256K1', publicKeyPrefix, signature: ecdsa }]
+    }
+    return ed25519 != null && ed25519.length > 0
+      ? [{ kind: 'ED25519', publicKeyPrefix, signature: ed25519 }]
+      : []
+  })
+}
+
+/** What was signed: the bytes of a transaction body, and the signatures over them. */
+export type SignedBytes = { bytes: Uint8Array; signatures: readonly TransactionSignature[] }
+
+/** Whether the signatures satisfy `key`. An empty list of keys is never satisfied. */
+export function isSignedBy(key: AccountKey, signed: SignedBytes): boolean {
+  if (key.kind === 'KEY_LIST') {
+    const needed = key.threshold ?? key.keys.length
+    const count = key.keys.filter((member) => isSignedBy(member, signed)).length
+    return key.keys.length > 0 && count >= needed
+  }
+  const publicKey = Buffer.from(key.publicKey, 'hex')
+  return signed.signatures.some(
+    (candidate) =>
+      candidate.kind === key.kind &&
+      publicKey.subarray(0, candidate.publicKeyPrefix.length).equals(candidate.publicKeyPrefix) &&
+      verifies({ ...candidate, publicKey, bytes: signed.bytes }),
+  )
+}
+
+/**
+ * The key that completes a hollow account: the ECDSA key whose EVM address is the account's alias, when its whole
+ * public key and a good signature are in the transaction (HIP-583).
+ */
+export function completingKey(address: Address, signed: SignedBytes): AccountKey | undefined {
+  for (const { kind, publicKeyPrefix, signature } of signed.signatures) {
+    if (kind !== 'ECDSA_SECP256K1' || publicKeyPrefix.length !== 33) continue
+    if (evmAddressOf(publicKeyPrefix) !== address) continue
+    if (!verifies({ kind, publicKey: publicKeyPrefix, signature, bytes: signed.bytes })) continue
+    return { kind, publicKey: publicKeyPrefix.toString('hex') }
+  }
+  return undefined
+}
+
+function verifies(check: {
+  kind: 'ECDSA_SECP256K1' | 'ED25519'
+  publicKey: Buffer
+  signature: Uint8Array
+  bytes: Uint8Array
+}): boolean {
+  if (check.signature.length !== 64) return false
+  if (check.kind === 'ED25519') {
+    const der = Buffer.concat([ED25519_SPKI_PREFIX, check.publicKey])
+    const key = createPublicKey({ key: der, format: 'der', type: 'spki' })
+    return verify(null, check.bytes, key, check.signature)
+  }
+  if (!secp256k1.publicKeyVerify(check.publicKey)) return false
+  return secp256k1.ecdsaVerify(check.signature, keccak256(check.bytes, 'bytes'), check.publicKey)
+}
+
+/** Lower-case EVM address of a compressed ECDSA public key. @throws on bytes that are no such key */
+export function evmAddressOf(publicKey: Uint8Array): Address {
+  const point = secp256k1.publicKeyConvert(publicKey, false)
+  return toHexString(keccak256(point.subarray(1), 'bytes').subarray(12))
+}
+
+/** The protobuf form of a key. */
+export function toProtoKey(key: AccountKey): proto.IKey {
+  if (key.kind !== 'KEY_LIST') {
+    const bytes = Buffer.from(key.publicKey, 'hex')
+    return key.kind === 'ED25519' ? { ed25519: bytes } : { ECDSASecp256k1: bytes }
+  }
+  const keys = { keys: key.keys.map(toProtoKey) }
+  return key.threshold === undefined
+    ? { keyList: keys }
+    : { thresholdKey: { threshold: key.threshold, keys } }
+}
+
+/** The key in its protobuf form, undefined for kinds that accounts here cannot have. */
+export function fromProtoKey(key: proto.IKey | null | undefined): AccountKey | undefined {
+  if (key?.ECDSASecp256k1 != null && key.ECDSASecp256k1.length === 33) {
+    return { kind: 'ECDSA_SECP256K1', publicKey: Buffer.from(key.ECDSASecp256k1).toString('hex') }
+  }
+  if (key?.ed25519 != null && key.ed25519.length === 32) {
+    return { kind: 'ED25519', publicKey: Buffer.from(key.ed25519).toString('hex') }
+  }
+  const list = key?.keyList?.keys ?? key?.thresholdKey?.keys?.keys
+  if (list == null) return undefined
+  const keys = list.map(fromProtoKey)
+  if (!keys.every((member) => member !== undefined)) return undefined
+  const threshold = key?.thresholdKey?.threshold
+  return threshold == null ? { kind: 'KEY_LIST', keys } : { kind: 'KEY_LIST', threshold, keys }
+}
+
+/** The mirror node's form of a key: hex of the raw public key, or of the protobuf for lists. */
+export function toMirrorKey(key: AccountKey | null): { _type: string; key: string } | null {
+  if (key === null) return null
+  if (key.kind !== 'KEY_LIST') return { _type: key.kind, key: key.publicKey }
+  const bytes = proto.Key.encode(toProtoKey(key)).finish()
+  return { _type: 'ProtobufEncoded', key: Buffer.from(bytes).toString('hex') }
+}

@@ -1,0 +1,86 @@
+// Every entity that has a number: accounts, contracts, and hollow accounts that came into being by a transfer to an
+// unknown EVM address. Balances are not here: anvil keeps them.
+
+import type { Address } from 'viem'
+import type { AccountKey } from './account-key.ts'
+import { entityId, longZeroAddress, longZeroNumber, lowerAddress } from './entity-id.ts'
+
+/** One account or contract. */
+export type Entity = {
+  number: number
+  /** `0.0.<number>`. */
+  id: string
+  /** The one address under which anvil keeps it: its alias, a contract's own, or the long-zero one. Lower case. */
+  address: Address
+  kind: 'account' | 'contract'
+  /** Null for hollow accounts and contracts: nothing can sign for them. */
+  key: AccountKey | null
+  memo: string
+  /** Consensus timestamp of its creation, nanoseconds. */
+  createdNs: bigint
+}
+
+/** What `create` takes; without `number` the next free one. */
+export type NewEntity = {
+  number?: number
+  address?: Address
+  kind?: Entity['kind']
+  key?: AccountKey | null
+  memo?: string
+  createdNs: bigint
+}
+
+/** The entities of the ledger. */
+export type AccountRegistry = {
+  /** Adds an entity and returns it. @throws when its number or address is taken */
+  create(entity: NewEntity): Entity
+  byNumber(number: number): Entity | undefined
+  /** By any of its addresses, in any letter case. */
+  byAddress(address: string): Entity | undefined
+  /** The address under which anvil keeps what `address` names: long-zero forms of aliased entities are translated. */
+  canonicalAddress(address: string): Address
+  all(): readonly Entity[]
+}
+
+/** Number of the first account that is not the network's own: below 1001 they are reserved on the network. */
+const FIRST_NUMBER = 1001
+
+/** An empty registry. */
+export function createAccountRegistry(): AccountRegistry {
+  const numbers = new Map<number, Entity>()
+  const addresses = new Map<Address, Entity>()
+  let nextNumber = FIRST_NUMBER
+
+  function byAddress(address: string): Entity | undefined {
+    const lower = lowerAddress(address)
+    const number = longZeroNumber(lower)
+    return addresses.get(lower) ?? (number === undefined ? undefined : numbers.get(number))
+  }
+
+  return {
+    create(options) {
+      const number = options.number ?? nextNumber
+      const address = lowerAddress(options.address ?? longZeroAddress(number))
+      if (numbers.has(number)) throw new Error(`entity ${entityId(number)} exists already`)
+      if (addresses.has(address))
+        throw new Error(`an entity with address ${address} exists already`)
+      const entity: Entity = {
+        number,
+        id: entityId(number),
+        address,
+        kind: options.kind ?? 'account',
+        key: options.key ?? null,
+        memo: options.memo ?? '',
+        createdNs: options.createdNs,
+      }
+      numbers.set(number, entity)
+      addresses.set(address, entity)
+      nextNumber = Math.max(nextNumber, number + 1)
+      return entity
+    },
+    byNumber: (number) => numbers.get(number),
+    byAddress,
+    canonicalAddress: (address) => byAddress(address)?.address ?? lowerAddress(address),
+    all: () => [...numbers.values()],
+  }
+}

@@ -1,0 +1,64 @@
+// What an EVM execution moved between accounts is read from its trace, and only when somebody asks: tracing every
+// transaction would halve the ledger's speed, and most are never looked at.
+
+import type { Address, Hex } from 'viem'
+import type { Ledger } from './ledger.ts'
+import { FEE_COLLECTOR } from './network.ts'
+import type { TransactionRecord, Transfer } from './transaction-record.ts'
+
+type Frame = {
+  type: string
+  from: Address
+  to?: Address
+  value?: Hex
+  error?: string
+  calls?: Frame[]
+}
+
+/** Traces per message to anvil: enough to hide the round trip, few enough to keep an answer in memory. */
+const TRACES_PER_BATCH = 50
+
+/** Fills in the transfers of the EVM records among `records` that nobody asked for yet. */
+export async function completeTransfers(
+  ledger: Ledger,
+  records: readonly TransactionRecord[],
+): Promise<void> {
+  const open = records.filter(({ transfers, evm }) => transfers === undefined && evm !== undefined)
+  for (let start = 0; start < open.length; start += TRACES_PER_BATCH) {
+    const part = open.slice(start, start + TRACES_PER_BATCH)
+    const traces = await ledger.anvil.batch(
+      part.map(({ evm }) => [
+        'debug_traceTransaction',
+        [evm?.innerHash ?? '0x', { tracer: 'callTracer' }],
+      ]),
+    )
+    for (const [index, record] of part.entries()) {
+      record.transfers ??= transfersOf(ledger, record, traces[index] as Frame)
+    }
+  }
+}
+
+function transfersOf(ledger: Ledger, record: TransactionRecord, top: Frame): Transfer[] {
+  const changes = new Map<string, bigint>()
+  const add = (account: string, tinybar: bigint): void => {
+    changes.set(account, (changes.get(account) ?? 0n) + tinybar)
+  }
+  const idOf = (address: Address): string => ledger.entityAt(address, record.consensusNs).id
+  const walk = (frame: Frame): void => {
+    // What a failed frame moved, and what frames under it moved, was undone.
+    if (frame.error !== undefined) return
+    const value = BigInt(frame.value ?? 0)
+    const isMoving = frame.type !== 'DELEGATECALL' && frame.type !== 'STATICCALL'
+    if (value > 0n && isMoving && frame.to !== undefined) {
+      add(idOf(frame.from), -value)
+      add(idOf(frame.to), value)
+    }
+    for (const call of frame.calls ?? []) walk(call)
+  }
+  walk(top)
+  add(idOf(top.from), -record.chargedFeeTinybar)
+  add(FEE_COLLECTOR.id, record.chargedFeeTinybar)
+  return [...changes]
+    .filter(([, amountTinybar]) => amountTinybar !== 0n)
+    .map(([account, amountTinybar]) => ({ account, amountTinybar, isApproval: false }))
+}

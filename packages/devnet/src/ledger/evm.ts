@@ -1,0 +1,150 @@
+// The ledger's state machine: anvil, whose wei are tinybar. Every change of state is a block of its own, stamped with
+// the consensus second less the lag by which a record block begins before what it holds. Callers hold the serial queue.
+
+import type { Address, Hex } from 'viem'
+import { numberToHex } from 'viem'
+import type { AnvilClient } from '../anvil/anvil-client.ts'
+import { nsToSeconds } from './timestamp.ts'
+
+/** A receipt as anvil gives it: amounts in tinybar, hashes of the inside. */
+export type InnerReceipt = {
+  transactionHash: Hex
+  blockHash: Hex
+  blockNumber: Hex
+  transactionIndex: Hex
+  status: Hex
+  gasUsed: Hex
+  cumulativeGasUsed: Hex
+  effectiveGasPrice: Hex
+  logsBloom: Hex
+  logs: InnerLog[]
+  from: Address
+  to: Address | null
+  contractAddress: Address | null
+  type: Hex
+}
+
+/** A log as anvil gives it. */
+export type InnerLog = {
+  address: Address
+  topics: Hex[]
+  data: Hex
+  blockNumber: Hex
+  blockHash: Hex
+  transactionHash: Hex
+  transactionIndex: Hex
+  logIndex: Hex
+}
+
+/** A transaction to execute; amounts in tinybar. */
+export type InnerTransaction = {
+  from: Address
+  to: Address | null
+  data: Hex
+  valueTinybar: bigint
+  gas: bigint
+  gasPriceTinybar: bigint
+  nonce?: number
+  /** Moment of consensus, nanoseconds. */
+  consensusNs: bigint
+  /** Stamps the block with this consensus second instead, if later than every block before: for late executions. */
+  asOfSecond?: number
+}
+
+/** What is known of a block besides what anvil keeps. */
+export type BlockTimes = { consensusNs: bigint; recordedAtMs: number }
+
+/** anvil as a ledger. */
+export type Evm = {
+  /** Executes one transaction in one block. @throws AnvilRefused when it never reaches the EVM */
+  execute(transaction: InnerTransaction): Promise<InnerReceipt>
+  /** Sets balances in tinybar and closes a block over them. Returns its number. */
+  setBalances(balances: ReadonlyMap<Address, bigint>, consensusNs: bigint): Promise<number>
+  /** Closes an empty block. Returns its number. */
+  mine(consensusNs: bigint): Promise<number>
+  /** Present balances in tinybar, in the order of `addresses`. */
+  balances(addresses: readonly Address[]): Promise<bigint[]>
+  /** Number of the newest block. */
+  latestBlock(): number
+  /** The newest block that was there at `unixMs` of ledger time; 0 before the first. */
+  blockAt(unixMs: number): number
+  blockTimes(number: number): BlockTimes | undefined
+}
+
+/** Seconds by which `block.timestamp` trails consensus time unless set otherwise (1 to 2 were measured). */
+export const TIMESTAMP_LAG_SECONDS_DEFAULT = 2
+
+/** The state machine over a fresh anvil whose block 0 was there from `startedAtMs`. */
+export function createEvm(options: {
+  anvil: AnvilClient
+  unixMs: () => number
+  lagSeconds: () => number
+}): Evm {
+  const { anvil, unixMs } = options
+  const blocks: BlockTimes[] = [{ consensusNs: 0n, recordedAtMs: unixMs() }]
+  let lastStamp = 0
+
+  function stamp(consensusSecond: number): readonly [string, readonly unknown[]] {
+    lastStamp = Math.max(lastStamp, consensusSecond - options.lagSeconds())
+    return ['evm_setNextBlockTimestamp', [lastStamp]]
+  }
+
+  function remember(number: number, consensusNs: bigint): void {
+    blocks[number] = { consensusNs, recordedAtMs: unixMs() }
+  }
+
+  async function mine(consensusNs: bigint): Promise<number> {
+    await anvil.batch([stamp(nsToSeconds(consensusNs)), ['evm_mine']])
+    const number = blocks.length
+    remember(number, consensusNs)
+    return number
+  }
+
+  return {
+    async execute(transaction) {
+      const second = transaction.asOfSecond ?? nsToSeconds(transaction.consensusNs)
+      const [, receipt] = await anvil.batch([
+        stamp(second),
+        ['eth_sendTransactionSync', [toAnvilTransaction(transaction)]],
+      ])
+      const done = receipt as InnerReceipt
+      remember(Number(done.blockNumber), transaction.consensusNs)
+      return done
+    },
+    async setBalances(balances, consensusNs) {
+      await anvil.batch(
+        [...balances].map(([address, tinybar]) => [
+          'anvil_setBalance',
+          [address, numberToHex(tinybar)],
+        ]),
+      )
+      return mine(consensusNs)
+    },
+    mine,
+    async balances(addresses) {
+      const answers = await anvil.batch(
+        addresses.map((address) => ['eth_getBalance', [address, 'latest']]),
+      )
+      return answers.map((answer) => BigInt(answer as Hex))
+    },
+    latestBlock: () => blocks.length - 1,
+    blockAt(atMs) {
+      let number = blocks.length - 1
+      while (number > 0 && (blocks[number]?.recordedAtMs ?? 0) > atMs) number -= 1
+      return number
+    },
+    blockTimes: (number) => blocks[number],
+  }
+}
+
+function toAnvilTransaction(transaction: InnerTransaction): Record<string, unknown> {
+  return {
+    from: transaction.from,
+    ...(transaction.to === null ? {} : { to: transaction.to }),
+    data: transaction.data,
+    value: numberToHex(transaction.valueTinybar),
+    gas: numberToHex(transaction.gas),
+    gasPrice: numberToHex(transaction.gasPriceTinybar),
+    ...(transaction.nonce === undefined ? {} : { nonce: numberToHex(transaction.nonce) }),
+  }
+}

@@ -1,0 +1,26 @@
+import type { Address } from 'viem'
+
+/** Chain id of Hedera testnet, which viem's `hederaTestnet` has as well. */
+export const CHAIN_ID = 296
+
+/** Gas that one transaction may use, and therefore a block here (HIP-185 and the network's configuration). */
+export const TRANSACTION_GAS_MAX = 15_000_000
+
+/** Price of gas unless set otherwise, tinybar: testnet's in autumn 2026. */
+export const GAS_PRICE_TINYBAR_DEFAULT = 109n
+
+/** What the network earns goes here: 0.0.98, which is also the EVM's coinbase. */
+export const FEE_COLLECTOR: { number: number; id: string; address: Address } = {
+  number: 98,
+  id: '0.0.98',
+  address: '0x0000000000000000000000000000000000000062',
+}
+
+/** The relay's account, which submits EVM transactions for others and is the payer of their transaction ids. */
+export const RELAY_ACCOUNT = { number: 902, id: '0.0.902' }
+
+/** The account from which new accounts are funded: the network's treasury, 0.0.2. */
+export const TREASURY = { number: 2, id: '0.0.2' }
+
+/** Consensus nodes that take transactions at the one gRPC address; `0.0.3` is the one to name. */
+export const NODE_ACCOUNT_NUMBERS: readonly number[] = [3, 4]

@@ -1,0 +1,122 @@
+// What an EVM transaction does to the ledger: it runs in anvil, leaves a record, makes entities of new contracts and
+// of addresses that received value, and is kept in the form in which its sender knows it.
+
+import { type Address, type Hex, hexToBytes } from 'viem'
+import type { InnerReceipt } from './evm.ts'
+import { type Envelope, type EvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
+import type { Ledger } from './ledger.ts'
+import { FEE_COLLECTOR, RELAY_ACCOUNT } from './network.ts'
+import type { Transfer } from './transaction-record.ts'
+
+/** What to run. */
+export type EvmTransactionRequest = {
+  /** Undefined for scheduled calls, whose hash the network chooses. */
+  hash: Hex | undefined
+  from: Address
+  envelope: Envelope
+  /** Consensus second of a scheduled call. */
+  asOfSecond?: number
+  /** `0.0.x` of the schedule, for a scheduled call. */
+  scheduleId?: string
+}
+
+/**
+ * Runs a transaction in a block of its own and records it. The caller holds the queue and has checked the nonce.
+ * @throws AnvilRefused when the payer cannot hold value and gas
+ */
+export async function runEvmTransaction(
+  ledger: Ledger,
+  request: EvmTransactionRequest,
+): Promise<EvmTransaction> {
+  const { envelope, from } = request
+  const isScheduled = request.hash === undefined
+  const gasPriceTinybar = ledger.settings.gasPriceTinybar
+  const consensusNs = ledger.clock.nextTimestamp()
+  const receipt = await ledger.evm.execute({
+    from,
+    to: envelope.to === null ? null : ledger.accounts.canonicalAddress(envelope.to),
+    data: envelope.data,
+    valueTinybar: envelope.valueWeibar / WEIBAR_PER_TINYBAR,
+    gas: envelope.gas,
+    gasPriceTinybar,
+    ...(isScheduled ? {} : { nonce: envelope.nonce }),
+    consensusNs,
+    ...(request.asOfSecond === undefined ? {} : { asOfSecond: request.asOfSecond }),
+  })
+  const transaction: EvmTransaction = {
+    hash: request.hash ?? receipt.transactionHash,
+    from,
+    envelope,
+    receipt,
+    blockNumber: Number(receipt.blockNumber),
+    consensusNs,
+    recordedAtMs: ledger.clock.unixMs(),
+    gasPriceTinybar,
+    isScheduled,
+    revertReason: await revertReason(ledger, receipt),
+  }
+  ledger.transactions.add(transaction)
+  recordTransaction(ledger, transaction)
+  ledger.onExecuted(transaction)
+  return transaction
+}
+
+async function revertReason(ledger: Ledger, receipt: InnerReceipt): Promise<Hex | undefined> {
+  if (BigInt(receipt.status) === 1n) return undefined
+  const trace = await ledger.anvil.call('debug_traceTransaction', [
+    receipt.transactionHash,
+    { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } },
+  ])
+  return (trace as { output?: Hex }).output ?? '0x'
+}
+
+function recordTransaction(ledger: Ledger, transaction: EvmTransaction): void {
+  const { receipt, consensusNs, envelope } = transaction
+  const isSuccess = BigInt(receipt.status) === 1n
+  if (isSuccess && receipt.contractAddress !== null) {
+    ledger.accounts.create({
+      address: receipt.contractAddress,
+      kind: 'contract',
+      createdNs: consensusNs,
+    })
+  }
+  const target = receipt.to ?? receipt.contractAddress
+  if (isSuccess && receipt.to !== null && envelope.valueWeibar > 0n) {
+    ledger.entityAt(receipt.to, consensusNs)
+  }
+  const feeTinybar = BigInt(receipt.gasUsed) * transaction.gasPriceTinybar
+  const payer = ledger.entityAt(transaction.from, consensusNs)
+  ledger.records.add({
+    consensusNs,
+    recordedAtMs: transaction.recordedAtMs,
+    name: transaction.isScheduled ? 'CONTRACTCALL' : 'ETHEREUMTRANSACTION',
+    id: {
+      account: transaction.isScheduled ? payer.id : RELAY_ACCOUNT.id,
+      validStartNs: consensusNs,
+      scheduled: transaction.isScheduled,
+      nonce: 0,
+    },
+    result: isSuccess ? 'SUCCESS' : 'CONTRACT_REVERT_EXECUTED',
+    chargedFeeTinybar: feeTinybar,
+    maxFeeTinybar: envelope.gas * transaction.gasPriceTinybar,
+    memo: new Uint8Array(),
+    node: transaction.isScheduled ? null : '0.0.3',
+    hash: hexToBytes(transaction.hash),
+    validDurationSeconds: transaction.isScheduled ? null : 120,
+    entityId: target === null ? null : (ledger.accounts.byAddress(target)?.id ?? null),
+    transfers: isSuccess ? undefined : feeTransfers(payer.id, feeTinybar),
+    evm: {
+      hash: transaction.hash,
+      innerHash: receipt.transactionHash,
+      blockNumber: transaction.blockNumber,
+    },
+  })
+}
+
+/** The two lines by which a payer pays the network. */
+export function feeTransfers(payer: string, feeTinybar: bigint): Transfer[] {
+  return [
+    { account: FEE_COLLECTOR.id, amountTinybar: feeTinybar, isApproval: false },
+    { account: payer, amountTinybar: -feeTinybar, isApproval: false },
+  ]
+}

@@ -1,0 +1,164 @@
+// The network's hand: it makes each scheduled call when its second comes, as the contract that scheduled it, which holds
+// and pays the gas. It also closes an empty block every two seconds, as the network's record stream does.
+
+import type { Address, Hex } from 'viem'
+import { AnvilRefused } from '../anvil/anvil-client.ts'
+import { entityId, longZeroNumber, lowerAddress } from './entity-id.ts'
+import { type EvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
+import type { Ledger } from './ledger.ts'
+import { runEvmTransaction } from './run-evm-transaction.ts'
+import {
+  createScheduleService,
+  SCHEDULE_SERVICE_ADDRESS,
+  type Schedule,
+  type ScheduleServiceSettings,
+} from './schedule-service.ts'
+
+/** One execution of a schedule. */
+export type ScheduledExecution = {
+  /** Long-zero address of the schedule, lower case. */
+  schedule: Address
+  /** Contract that was called. */
+  to: Address
+  /** Contract that paid and made the call. */
+  payer: Address
+  /** Hash of the execution; undefined when the payer could not hold the gas and nothing ran. */
+  hash: Hex | undefined
+  /** Hedera response code: 22 success, 33 reverted, 10 the payer held too little. */
+  status: 22 | 33 | 10
+  /** Consensus second for which it was scheduled, Unix seconds. */
+  expirySecond: number
+  /** Ledger time at which it ran, Unix milliseconds. */
+  executedAtMs: number
+  /** Consensus timestamp of the execution, nanoseconds. */
+  executedNs: bigint
+  /** Gas used; 0 when nothing ran. */
+  gasUsed: bigint
+}
+
+/** The network's side of scheduled calls. */
+export type Scheduler = {
+  /** Puts the system contract in place. */
+  install(): Promise<void>
+  configure(settings: ScheduleServiceSettings): Promise<void>
+  /** Runs everything whose second has come. */
+  runDue(): Promise<void>
+  /** The second of the earliest pending schedule, undefined for none. */
+  nextSecond(): Promise<number | undefined>
+  executions(): readonly ScheduledExecution[]
+  /** The schedule at an address, as the contract has it. */
+  find(schedule: Address): Promise<Schedule | undefined>
+}
+
+const UINT256_MAX = 2n ** 256n - 1n
+
+/** Builds the scheduler and makes it listen to the ledger. */
+export function createScheduler(ledger: Ledger): Scheduler {
+  const service = createScheduleService(ledger)
+  const executions: ScheduledExecution[] = []
+  let cancelTimer: (() => void) | undefined
+
+  async function executeOne(address: Address, schedule: Schedule): Promise<void> {
+    const outcome = await attempt(ledger, schedule)
+    executions.push({
+      schedule: address,
+      to: lowerAddress(schedule.to),
+      payer: lowerAddress(schedule.payer),
+      hash: outcome.transaction?.hash,
+      status: outcome.status,
+      expirySecond: Number(schedule.expirySecond),
+      executedAtMs: ledger.clock.unixMs(),
+      executedNs: outcome.transaction?.consensusNs ?? ledger.clock.nextTimestamp(),
+      gasUsed: BigInt(outcome.transaction?.receipt.gasUsed ?? 0),
+    })
+    await service.markExecuted(address, outcome.status)
+  }
+
+  async function runDue(): Promise<void> {
+    await ledger.queue.run(async () => {
+      for (;;) {
+        const next = await service.nextDue(BigInt(ledger.clock.nowSeconds()))
+        if (next === undefined) break
+        await executeOne(next.address, next.schedule)
+      }
+      await armTimer()
+    })
+  }
+
+  async function armTimer(): Promise<void> {
+    cancelTimer?.()
+    const next = await service.nextDue(UINT256_MAX)
+    if (next === undefined) return
+    const delayMs = Math.max(0, Number(next.schedule.expirySecond) * 1000 - ledger.clock.unixMs())
+    cancelTimer = ledger.clock.after(delayMs, () => {
+      runDue().catch(report)
+    })
+  }
+
+  ledger.onExecuted = (transaction) => {
+    if (touchesSchedules(transaction)) ledger.queue.run(armTimer).catch(report)
+  }
+
+  return {
+    async install() {
+      await service.install()
+      await service.configure({})
+    },
+    configure: (settings) => ledger.queue.run(() => service.configure(settings)),
+    runDue,
+    async nextSecond() {
+      const next = await service.nextDue(UINT256_MAX)
+      return next === undefined ? undefined : Number(next.schedule.expirySecond)
+    },
+    executions: () => executions,
+    find: (address) => service.scheduleAt(address),
+  }
+}
+
+type Outcome = { status: 22 | 33 | 10; transaction: EvmTransaction | undefined }
+
+async function attempt(ledger: Ledger, schedule: Schedule): Promise<Outcome> {
+  try {
+    const transaction = await runEvmTransaction(ledger, {
+      hash: undefined,
+      from: lowerAddress(schedule.payer),
+      asOfSecond: Number(schedule.expirySecond),
+      envelope: {
+        type: 0,
+        chainId: undefined,
+        nonce: 0,
+        gas: schedule.gasLimit,
+        gasPriceWeibar: ledger.settings.gasPriceTinybar * WEIBAR_PER_TINYBAR,
+        maxFeePerGasWeibar: undefined,
+        maxPriorityFeePerGasWeibar: undefined,
+        valueWeibar: schedule.valueTinybar * WEIBAR_PER_TINYBAR,
+        to: lowerAddress(schedule.to),
+        data: schedule.callData,
+        hasAccessList: false,
+        v: 0n,
+        r: '0x0',
+        s: '0x0',
+      },
+    })
+    return { status: BigInt(transaction.receipt.status) === 1n ? 22 : 33, transaction }
+  } catch (cause) {
+    if (!(cause instanceof AnvilRefused)) throw cause
+    // The payer cannot hold gas and value, or the gas is less than the call itself costs: no frame runs.
+    return { status: /insufficient funds/i.test(cause.message) ? 10 : 33, transaction: undefined }
+  }
+}
+
+function touchesSchedules(transaction: EvmTransaction): boolean {
+  return transaction.receipt.logs.some(
+    ({ address }) => address.toLowerCase() === SCHEDULE_SERVICE_ADDRESS,
+  )
+}
+
+/** `0.0.x` of a schedule's address. */
+export function scheduleId(schedule: Address): string {
+  return entityId(longZeroNumber(schedule) ?? 0)
+}
+
+function report(cause: unknown): void {
+  process.stderr.write(`devnet: scheduler: ${String(cause)}\n`)
+}

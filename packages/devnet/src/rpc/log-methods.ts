@@ -1,0 +1,129 @@
+// eth_getLogs and the filters built on it.
+
+import { type Hex, numberToHex } from 'viem'
+import type { InnerLog } from '../ledger/evm.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { numberOfHash } from './block-methods.ts'
+import { blockNumberOf, visibleBlock } from './block-tag.ts'
+import { isNetworkLog, type JsonObject, toOuterLog } from './outer-view.ts'
+import { refusals } from './rpc-error.ts'
+import { hashParameter, type RpcMethods, required } from './rpc-method.ts'
+
+/** Blocks that one eth_getLogs may span (ETH_GET_LOGS_BLOCK_RANGE_LIMIT of the relay). */
+const LOGS_BLOCKS_MAX = 1_000
+
+/** How long an unused filter lives, milliseconds (the relay's FILTER_TTL). */
+const FILTER_MS_MAX = 300_000
+
+type Filter = { kind: 'logs' | 'blocks'; criteria: Criteria; nextBlock: number; usedAtMs: number }
+
+type Criteria = {
+  address?: unknown
+  topics?: unknown
+  fromBlock?: unknown
+  toBlock?: unknown
+  blockHash?: unknown
+}
+
+/** Logs and filters. */
+export function logMethods(ledger: Ledger): RpcMethods {
+  const filters = new Map<string, Filter>()
+  let lastFilter = 0
+
+  function install(kind: Filter['kind'], criteria: Criteria): Hex {
+    const nowMs = ledger.clock.unixMs()
+    for (const [id, filter] of filters) {
+      if (nowMs - filter.usedAtMs > FILTER_MS_MAX) filters.delete(id)
+    }
+    lastFilter += 1
+    const id = numberToHex(lastFilter, { size: 16 })
+    filters.set(id, { kind, criteria, nextBlock: visibleBlock(ledger) + 1, usedAtMs: nowMs })
+    return id
+  }
+
+  function use(p: readonly unknown[]): Filter {
+    const filter = filters.get(String(required(p, 0)))
+    if (filter === undefined) throw refusals.filterNotFound()
+    filter.usedAtMs = ledger.clock.unixMs()
+    return filter
+  }
+
+  return {
+    eth_getLogs: (p) => readLogs(ledger, criteriaOf(required(p, 0))),
+    eth_newFilter: (p) => install('logs', criteriaOf(p[0] ?? {})),
+    eth_newBlockFilter: () => install('blocks', {}),
+    eth_uninstallFilter: (p) => filters.delete(String(required(p, 0))),
+    eth_getFilterLogs: (p) => {
+      const filter = use(p)
+      if (filter.kind === 'blocks') throw refusals.filterNotFound()
+      return readLogs(ledger, filter.criteria)
+    },
+    eth_getFilterChanges: (p) => changes(ledger, use(p)),
+  }
+}
+
+function criteriaOf(value: unknown): Criteria {
+  if (typeof value !== 'object' || value === null) {
+    throw refusals.invalidParameter(0, 'Expected Filter object')
+  }
+  return value
+}
+
+async function changes(ledger: Ledger, filter: Filter): Promise<unknown> {
+  const from = filter.nextBlock
+  const to = visibleBlock(ledger)
+  if (from > to) return []
+  filter.nextBlock = to + 1
+  if (filter.kind === 'blocks') {
+    const count = to - from + 1
+    const blocks = await ledger.anvil.batch(
+      Array.from({ length: count }, (_, index) => [
+        'eth_getBlockByNumber',
+        [numberToHex(from + index), false],
+      ]),
+    )
+    return blocks.map((block) => (block as { hash: Hex }).hash)
+  }
+  return logsBetween(ledger, { criteria: filter.criteria, from, to })
+}
+
+async function readLogs(ledger: Ledger, criteria: Criteria): Promise<JsonObject[]> {
+  if (criteria.blockHash !== undefined && criteria.blockHash !== null) {
+    const number = await numberOfHash(ledger, hashParameter([criteria.blockHash], 0))
+    return number === undefined ? [] : logsBetween(ledger, { criteria, from: number, to: number })
+  }
+  if (criteria.toBlock !== undefined && criteria.fromBlock === undefined) {
+    if (criteria.toBlock !== 'latest') throw refusals.missingFromBlock()
+  }
+  const head = visibleBlock(ledger)
+  const from = blockNumberOf(ledger, criteria.fromBlock)
+  const to = blockNumberOf(ledger, criteria.toBlock) ?? head
+  if (from === undefined) return []
+  if (from > to) throw refusals.invalidBlockRange()
+  if (to - from >= LOGS_BLOCKS_MAX) throw refusals.rangeTooLarge(LOGS_BLOCKS_MAX)
+  return logsBetween(ledger, { criteria, from, to })
+}
+
+async function logsBetween(
+  ledger: Ledger,
+  range: { criteria: Criteria; from: number; to: number },
+): Promise<JsonObject[]> {
+  const { address, topics } = range.criteria
+  const logs = (await ledger.anvil.call('eth_getLogs', [
+    {
+      fromBlock: numberToHex(range.from),
+      toBlock: numberToHex(range.to),
+      ...(address === undefined || address === null ? {} : { address: canonical(ledger, address) }),
+      ...(topics === undefined || topics === null ? {} : { topics }),
+    },
+  ])) as InnerLog[]
+  return logs.filter(isNetworkLog).map((log) => {
+    const outer = ledger.transactions.byInnerHash(log.transactionHash)
+    return toOuterLog(log, outer?.hash ?? log.transactionHash)
+  })
+}
+
+function canonical(ledger: Ledger, address: unknown): unknown {
+  if (Array.isArray(address)) return address.map((one) => canonical(ledger, one))
+  return typeof address === 'string' ? ledger.accounts.canonicalAddress(address) : address
+}

@@ -1,0 +1,81 @@
+// Prices, the network's identity, and the methods that the relay refuses.
+
+import { type Hex, keccak256, numberToHex } from 'viem'
+import type { Ledger } from '../ledger/ledger.ts'
+import { CHAIN_ID } from '../ledger/network.ts'
+import { blockNumberOf } from './block-tag.ts'
+import { type JsonObject, toWeibar } from './outer-view.ts'
+import { refusals } from './rpc-error.ts'
+import { type RpcMethods, required } from './rpc-method.ts'
+
+/** Blocks that eth_feeHistory answers for at most (the relay's FEE_HISTORY_MAX_RESULTS). */
+const FEE_HISTORY_BLOCKS_MAX = 10
+
+/** Methods that the relay knows and refuses. */
+const UNSUPPORTED = [
+  'eth_coinbase',
+  'eth_getProof',
+  'eth_getWork',
+  'eth_newPendingTransactionFilter',
+  'eth_protocolVersion',
+  'eth_sendTransaction',
+  'eth_sign',
+  'eth_signTransaction',
+  'eth_submitHashrate',
+  'eth_submitWork',
+  'eth_createAccessList',
+  'eth_simulateV1',
+  'net_peerCount',
+]
+
+/** Prices and identity. */
+export function networkMethods(ledger: Ledger): RpcMethods {
+  return {
+    eth_chainId: () => numberToHex(CHAIN_ID),
+    net_version: () => String(CHAIN_ID),
+    net_listening: () => true,
+    web3_clientVersion: () => 'tallystick-devnet/0.1.0',
+    web3_sha3: ([data]) => {
+      if (typeof data !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(data)) {
+        throw refusals.invalidParameter(0, 'Expected 0x prefixed hexadecimal value')
+      }
+      return keccak256(data as Hex)
+    },
+    eth_accounts: () => [],
+    eth_syncing: () => false,
+    eth_mining: () => false,
+    eth_hashrate: () => '0x0',
+    eth_gasPrice: () => toWeibar(ledger.settings.gasPriceTinybar),
+    eth_maxPriorityFeePerGas: () => '0x0',
+    eth_feeHistory: (p) => feeHistory(ledger, p),
+    ...Object.fromEntries(
+      UNSUPPORTED.map((method) => [
+        method,
+        () => {
+          throw refusals.unsupportedMethod()
+        },
+      ]),
+    ),
+  }
+}
+
+function feeHistory(ledger: Ledger, p: readonly unknown[]): JsonObject {
+  const asked = Number(required(p, 0))
+  const newest = blockNumberOf(ledger, required(p, 1))
+  if (newest === undefined) throw refusals.unknownBlock()
+  if (!Number.isSafeInteger(asked) || asked < 0) {
+    throw refusals.invalidParameter(0, 'Expected a block count')
+  }
+  const count = Math.min(asked, FEE_HISTORY_BLOCKS_MAX, newest + 1)
+  const percentiles = Array.isArray(p[2]) ? p[2] : undefined
+  const price = toWeibar(ledger.settings.gasPriceTinybar)
+  // The relay answers a ratio of one half whatever the blocks held, and no tips.
+  return {
+    oldestBlock: numberToHex(newest - count + 1),
+    baseFeePerGas: Array.from({ length: count + 1 }, () => price),
+    gasUsedRatio: Array.from({ length: count }, () => 0.5),
+    ...(percentiles === undefined
+      ? {}
+      : { reward: Array.from({ length: count }, () => percentiles.map(() => '0x0')) }),
+  }
+}

@@ -1,0 +1,117 @@
+// The JSON-RPC edge: weibar outside, tinybar inside. One POST route takes single calls and batches; everything else is
+// in the method files beside this one.
+
+import fastify, { type FastifyInstance } from 'fastify'
+import type { Ledger } from '../ledger/ledger.ts'
+import { blockMethods } from './block-methods.ts'
+import { logMethods } from './log-methods.ts'
+import { networkMethods } from './network-methods.ts'
+import type { JsonObject } from './outer-view.ts'
+import { RpcError, refusals } from './rpc-error.ts'
+import { type RpcMethods, required } from './rpc-method.ts'
+import { sendRawTransaction } from './send-raw-transaction.ts'
+import { stateMethods } from './state-methods.ts'
+
+/** Calls in one batch (the relay's BATCH_REQUESTS_MAX_SIZE). */
+const BATCH_CALLS_MAX = 100
+
+/** Largest request body, bytes (the relay's INPUT_SIZE_LIMIT of 1 MB). */
+const BODY_BYTES_MAX = 1_048_576
+
+const HINT = `This is a JSON-RPC endpoint of a local Hedera. Try:
+curl -s -X POST -H 'content-type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}' `
+
+/** The edge, not yet listening. `controls` are the `devnet_*` methods. */
+export function createRpcServer(ledger: Ledger, controls: RpcMethods): FastifyInstance {
+  const methods = new Map(
+    Object.entries({
+      ...networkMethods(ledger),
+      ...stateMethods(ledger),
+      ...blockMethods(ledger),
+      ...logMethods(ledger),
+      eth_sendRawTransaction: (p: readonly unknown[]) =>
+        sendRawTransaction(ledger, String(required(p, 0))),
+      ...controls,
+    }),
+  )
+  const app = fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true })
+  app.addHook('onRequest', async (request, reply) => {
+    // Browser applications may talk to a local ledger from any origin.
+    void reply.header('access-control-allow-origin', '*')
+    if (request.method === 'OPTIONS') {
+      void reply
+        .header('access-control-allow-headers', '*')
+        .header('access-control-allow-methods', 'POST, GET, OPTIONS')
+      await reply.code(204).send()
+    }
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, body)
+  })
+  app.get('/', (request, reply) =>
+    reply.type('text/plain; charset=utf-8').send(`${HINT}http://${request.host}\n`),
+  )
+  app.options('*', (_request, reply) => reply.code(204).send())
+  app.post('/', async (request, reply) => {
+    if (ledger.faults.unavailable.rpc && !isControl(request.body)) {
+      request.raw.socket.destroy()
+      return reply.hijack()
+    }
+    const answer = await answerBody(methods, String(request.body))
+    return reply.type('application/json').send(JSON.stringify(answer))
+  })
+  return app
+}
+
+/** Calls to `devnet_*` reach a ledger that is otherwise cut off, or nobody could mend it. */
+function isControl(body: unknown): boolean {
+  return typeof body === 'string' && /"method"\s*:\s*"devnet_/.test(body)
+}
+
+async function answerBody(
+  methods: ReadonlyMap<string, RpcMethods[string]>,
+  text: string,
+): Promise<unknown> {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return failure(null, refusals.parseError())
+  }
+  if (!Array.isArray(body)) return answerCall(methods, body)
+  if (body.length > BATCH_CALLS_MAX) {
+    return failure(null, refusals.batchTooLarge(body.length, BATCH_CALLS_MAX))
+  }
+  return body.length === 0
+    ? failure(null, refusals.invalidRequest())
+    : Promise.all(body.map((call) => answerCall(methods, call)))
+}
+
+async function answerCall(
+  methods: ReadonlyMap<string, RpcMethods[string]>,
+  call: unknown,
+): Promise<JsonObject> {
+  const { id = null, method, params = [] } = toCall(call)
+  if (typeof method !== 'string' || !Array.isArray(params)) {
+    return failure(id, refusals.invalidRequest())
+  }
+  const run = methods.get(method)
+  if (run === undefined) return failure(id, refusals.methodNotFound(method))
+  try {
+    return { jsonrpc: '2.0', id, result: (await run(params)) ?? null }
+  } catch (cause) {
+    if (cause instanceof RpcError) return failure(id, cause)
+    process.stderr.write(`devnet: ${method}: ${String(cause)}\n`)
+    return failure(id, refusals.internalError())
+  }
+}
+
+function toCall(call: unknown): { id?: unknown; method?: unknown; params?: unknown } {
+  return typeof call === 'object' && call !== null ? call : {}
+}
+
+function failure(id: unknown, error: RpcError): JsonObject {
+  const { code, message, data } = error
+  return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } }
+}

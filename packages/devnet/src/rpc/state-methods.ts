@@ -1,0 +1,124 @@
+// Reads of state: balances, nonces, code, storage, calls and gas estimates.
+
+import { decodeErrorResult, type Hex, numberToHex } from 'viem'
+import { AnvilRefused } from '../anvil/anvil-client.ts'
+import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { TRANSACTION_GAS_MAX } from '../ledger/network.ts'
+import { innerTag, visibleBlock } from './block-tag.ts'
+import { toWeibar } from './outer-view.ts'
+import { type RpcError, refusals } from './rpc-error.ts'
+import { addressParameter, type RpcMethods, required } from './rpc-method.ts'
+import { isFundsRefusal } from './send-raw-transaction.ts'
+
+/** The reads of state. */
+export function stateMethods(ledger: Ledger): RpcMethods {
+  const { anvil, accounts } = ledger
+  const at = (parameters: readonly unknown[], index: number) =>
+    accounts.canonicalAddress(addressParameter(parameters, index))
+  return {
+    eth_getBalance: async (p) =>
+      toWeibar(
+        (await anvil.call('eth_getBalance', [at(p, 0), innerTag(ledger, p[1] ?? 'latest')])) as Hex,
+      ),
+    eth_getTransactionCount: (p) => transactionCount(ledger, p),
+    eth_getCode: (p) => anvil.call('eth_getCode', [at(p, 0), innerTag(ledger, p[1] ?? 'latest')]),
+    eth_getStorageAt: (p) =>
+      anvil.call('eth_getStorageAt', [
+        at(p, 0),
+        required(p, 1),
+        innerTag(ledger, p[2] ?? 'latest'),
+      ]),
+    eth_call: (p) =>
+      execute(ledger, { method: 'eth_call', call: required(p, 0), tag: p[1], overrides: p[2] }),
+    eth_estimateGas: (p) =>
+      execute(ledger, { method: 'eth_estimateGas', call: required(p, 0), tag: p[1] }),
+  }
+}
+
+async function transactionCount(ledger: Ledger, p: readonly unknown[]): Promise<unknown> {
+  const address = ledger.accounts.canonicalAddress(addressParameter(p, 0))
+  const tag = innerTag(ledger, p[1] ?? 'latest')
+  const { nonceLagMs } = ledger.faults
+  if (nonceLagMs === 0) return ledger.anvil.call('eth_getTransactionCount', [address, tag])
+  const lagged = Math.min(
+    visibleBlock(ledger),
+    ledger.evm.blockAt(ledger.clock.unixMs() - nonceLagMs),
+  )
+  return ledger.anvil.call('eth_getTransactionCount', [address, numberToHex(lagged)])
+}
+
+type Execution = {
+  method: 'eth_call' | 'eth_estimateGas'
+  call: unknown
+  tag: unknown
+  overrides?: unknown
+}
+
+async function execute(ledger: Ledger, execution: Execution): Promise<unknown> {
+  const tag = innerTag(ledger, execution.tag ?? 'latest')
+  const rest = execution.overrides === undefined ? [tag] : [tag, execution.overrides]
+  const call = toInnerCall(ledger, execution.call)
+  const run = (inner: object): Promise<unknown> =>
+    ledger.anvil.call(execution.method, [inner, ...rest])
+  try {
+    return await run(call).catch((cause: unknown) => {
+      if (!(cause instanceof AnvilRefused && isFundsRefusal(cause))) throw cause
+      // A read is not refused because its caller could not pay for its gas.
+      const { gasPrice: _gasPrice, ...free } = call
+      return run(free)
+    })
+  } catch (cause) {
+    throw cause instanceof AnvilRefused ? toRefusal(cause) : cause
+  }
+}
+
+function toInnerCall(ledger: Ledger, call: unknown): { [name: string]: unknown } {
+  if (typeof call !== 'object' || call === null) {
+    throw refusals.invalidParameter(0, 'Expected transaction object')
+  }
+  const fields = new Map<string, unknown>(Object.entries(call))
+  const pick = (name: string): unknown => fields.get(name) ?? undefined
+  const [from, to, value, gas] = ['from', 'to', 'value', 'gas'].map(pick)
+  return {
+    ...(typeof from === 'string' ? { from: ledger.accounts.canonicalAddress(from) } : {}),
+    ...(typeof to === 'string' ? { to: ledger.accounts.canonicalAddress(to) } : {}),
+    data: pick('data') ?? pick('input') ?? '0x',
+    ...(value === undefined ? {} : { value: toTinybarHex(value) }),
+    gas: gas === undefined ? numberToHex(TRANSACTION_GAS_MAX) : cappedGas(gas),
+    // Who calls as somebody sees the network's gas price, as in a transaction.
+    ...(from === undefined ? {} : { gasPrice: numberToHex(ledger.settings.gasPriceTinybar) }),
+  }
+}
+
+function toTinybarHex(value: unknown): Hex {
+  return numberToHex(quantity(value) / WEIBAR_PER_TINYBAR)
+}
+
+function cappedGas(gas: unknown): Hex {
+  const amount = quantity(gas)
+  const max = BigInt(TRANSACTION_GAS_MAX)
+  return numberToHex(amount < max ? amount : max)
+}
+
+function quantity(value: unknown): bigint {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
+  if (typeof value === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(value)) return BigInt(value)
+  throw refusals.invalidParameter(0, 'Expected 0x prefixed hexadecimal value')
+}
+
+function toRefusal(error: AnvilRefused): RpcError {
+  const data = typeof error.data === 'string' ? error.data : '0x'
+  if (isFundsRefusal(error)) return refusals.insufficientBalance()
+  return refusals.reverted(revertText(data), data)
+}
+
+function revertText(data: string): string | undefined {
+  // 0x08c379a0 is Error(string); panics and custom errors have no text.
+  if (!data.startsWith('0x08c379a0')) return undefined
+  try {
+    return String(decodeErrorResult({ data: data as Hex }).args[0])
+  } catch {
+    return undefined
+  }
+}
