@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IAccessWindow} from "../interfaces/IAccessWindow.sol";
+import {Accounts, PackedAccounts} from "../libraries/PackedAccounts.sol";
 import {Roles} from "./Roles.sol";
 
 /// @title The seller's books
@@ -18,25 +19,15 @@ abstract contract Ledger is IAccessWindow, Roles {
     /// @dev Gas price until a transaction shows one, tinybar: that of Hedera in autumn 2026.
     uint256 internal constant DEFAULT_GAS_PRICE = 109;
 
-    /// @dev Two slots. The second also holds what the functions that load it need anyway.
-    struct Accounts {
-        uint64 depositsTinybar;
-        uint64 earnedTinybar;
-        uint64 reserveTinybar;
-        uint64 lockedTinybar;
-        uint64 refundsTinybar;
-        uint64 shortfallTinybar;
-        uint64 gasPriceHintTinybar;
-        bool areSalesPaused;
-    }
-
-    Accounts private _accounts;
+    PackedAccounts private _accounts;
 
     // ------------------------------------------------------------------------------------------------ seller
 
     /// @inheritdoc IAccessWindow
     function pauseSales(bool isPaused) external onlyOwner {
-        _accounts.areSalesPaused = isPaused;
+        Accounts memory accounts = _load();
+        accounts.areSalesPaused = isPaused;
+        _keep(accounts);
         emit SalesPaused(isPaused);
     }
 
@@ -87,7 +78,7 @@ abstract contract Ledger is IAccessWindow, Roles {
 
     /// @inheritdoc IAccessWindow
     function books() external view returns (Books memory) {
-        Accounts memory accounts = _accounts;
+        Accounts memory accounts = _load();
         return Books({
             depositsTinybar: accounts.depositsTinybar,
             earnedTinybar: accounts.earnedTinybar,
@@ -100,26 +91,26 @@ abstract contract Ledger is IAccessWindow, Roles {
 
     /// @inheritdoc IAccessWindow
     function renewalsReserveCanArm() external view returns (uint64) {
-        Accounts memory accounts = _accounts;
+        Accounts memory accounts = _load();
         return uint64(accounts.reserveTinybar / _lockFor(accounts.gasPriceHintTinybar));
     }
 
     /// @inheritdoc IAccessWindow
     function salesPaused() external view returns (bool) {
-        return _accounts.areSalesPaused;
+        return _load().areSalesPaused;
     }
 
     // ------------------------------------------------------------------------------------------- load and keep
 
     function _load() internal view returns (Accounts memory) {
-        return _accounts;
+        return _accounts.load();
     }
 
     /// @dev Repays a shortfall from what the seller has, notes the gas price, and stores. The last thing done to the books.
     function _keep(Accounts memory accounts) internal {
         if (accounts.shortfallTinybar != 0) _repayShortfall(accounts);
         if (tx.gasprice != 0) accounts.gasPriceHintTinybar = _toTinybar(tx.gasprice);
-        _accounts = accounts;
+        _accounts.keep(accounts);
     }
 
     function _fundReserve() internal {

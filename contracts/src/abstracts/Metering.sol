@@ -2,6 +2,8 @@
 pragma solidity 0.8.37;
 
 import {IAccessWindow} from "../interfaces/IAccessWindow.sol";
+import {Accounts} from "../libraries/PackedAccounts.sol";
+import {Subscription} from "../libraries/PackedSubscription.sol";
 import {Subscriptions} from "./Subscriptions.sol";
 
 /// @title Metering
@@ -29,22 +31,16 @@ abstract contract Metering is IAccessWindow, Subscriptions {
     }
 
     function _record(address agent, uint32 calls, uint64 windowExpiresAt) private {
-        Subscription storage subscription = _subscriptions[agent];
-        if (windowExpiresAt != subscription.expiresAt || _isLate(windowExpiresAt)) {
-            return _recordElsewhere(agent, calls, windowExpiresAt);
-        }
-        uint256 callsUsed = uint256(subscription.callsUsed) + calls;
-        if (callsUsed > subscription.callsAllowed) {
-            emit UsageRefused(agent, windowExpiresAt, calls);
-            return;
-        }
-        subscription.callsUsed = uint32(callsUsed);
-        emit UsageRecorded(agent, windowExpiresAt, uint32(callsUsed));
+        if (_isLate(windowExpiresAt)) return _recordElsewhere(agent, calls, windowExpiresAt);
+        (bool isCurrent, bool isCounted, uint256 callsUsed) = _subscriptions[agent].count(calls, windowExpiresAt);
+        if (!isCurrent) return _recordElsewhere(agent, calls, windowExpiresAt);
+        if (isCounted) emit UsageRecorded(agent, windowExpiresAt, uint32(callsUsed));
+        else emit UsageRefused(agent, windowExpiresAt, calls);
     }
 
     /// @dev Calls that do not belong to the window as stored: of the previous one, of one that is projected, or of none.
     function _recordElsewhere(address agent, uint32 calls, uint64 windowExpiresAt) private {
-        Subscription memory subscription = _subscriptions[agent];
+        Subscription memory subscription = _subscriptions[agent].load();
         if (subscription.expiresAt == 0) {
             emit UsageRefused(agent, windowExpiresAt, calls);
         } else if (_isLate(windowExpiresAt)) {
@@ -66,7 +62,8 @@ abstract contract Metering is IAccessWindow, Subscriptions {
             emit UsageRefused(agent, subscription.previousExpiresAt, calls);
             return;
         }
-        _subscriptions[agent].callsUsedPrevious = uint32(callsUsed);
+        subscription.callsUsedPrevious = uint32(callsUsed);
+        _subscriptions[agent].keep(subscription);
         emit UsageRecorded(agent, subscription.previousExpiresAt, uint32(callsUsed));
     }
 

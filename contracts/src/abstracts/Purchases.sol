@@ -2,6 +2,8 @@
 pragma solidity 0.8.37;
 
 import {IAccessWindow} from "../interfaces/IAccessWindow.sol";
+import {Accounts} from "../libraries/PackedAccounts.sol";
+import {Subscription} from "../libraries/PackedSubscription.sol";
 import {Renewals} from "./Renewals.sol";
 
 /// @title Buying, adding, ending
@@ -25,7 +27,7 @@ abstract contract Purchases is IAccessWindow, Renewals {
         if (accounts.areSalesPaused) revert AccessWindow_SalesPaused();
         (uint32 offerId, Offer memory offer) = currentOffer();
         _requireWholePeriods(msg.value, offer.priceTinybar);
-        Subscription memory subscription = _subscriptions[agent];
+        Subscription memory subscription = _subscriptions[agent].load();
         _buy(agent, subscription, accounts, offerId, offer);
         _rearm(agent, subscription, accounts, true);
         _keepBoth(agent, subscription, accounts);
@@ -41,7 +43,7 @@ abstract contract Purchases is IAccessWindow, Renewals {
         _requireWholePeriods(msg.value, offer.priceTinybar);
         _payments[purchase.paymentReference] = Payment({agent: agent, isUsed: true});
         emit PaymentConsumed(purchase.paymentReference, agent, uint64(msg.value));
-        Subscription memory subscription = _subscriptions[agent];
+        Subscription memory subscription = _subscriptions[agent].load();
         Accounts memory accounts = _load();
         _buy(agent, subscription, accounts, purchase.offerId, offer);
         _countCalls(agent, subscription, purchase.calls);
@@ -51,7 +53,7 @@ abstract contract Purchases is IAccessWindow, Renewals {
 
     /// @inheritdoc IAccessWindow
     function topUp(address agent) external payable {
-        Subscription memory subscription = _subscriptions[agent];
+        Subscription memory subscription = _subscriptions[agent].load();
         Accounts memory accounts = _load();
         if (msg.value == 0) revert AccessWindow_WrongValue(0, subscription.priceTinybar);
         _materialise(agent, subscription, accounts, block.timestamp, false);
@@ -67,7 +69,7 @@ abstract contract Purchases is IAccessWindow, Renewals {
 
     /// @inheritdoc IAccessWindow
     function cancel() external {
-        Subscription memory subscription = _subscriptions[msg.sender];
+        Subscription memory subscription = _subscriptions[msg.sender].load();
         Accounts memory accounts = _load();
         _materialise(msg.sender, subscription, accounts, block.timestamp, false);
         uint64 refund = subscription.balanceTinybar;

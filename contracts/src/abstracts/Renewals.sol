@@ -3,6 +3,8 @@ pragma solidity 0.8.37;
 
 import {IAccessWindow} from "../interfaces/IAccessWindow.sol";
 import {IScheduleService} from "../interfaces/IScheduleService.sol";
+import {Accounts} from "../libraries/PackedAccounts.sol";
+import {Subscription} from "../libraries/PackedSubscription.sol";
 import {Subscriptions} from "./Subscriptions.sol";
 
 /// @title Renewals that the network makes
@@ -54,7 +56,7 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
 
     /// @inheritdoc IAccessWindow
     function reap(address agent) external {
-        Subscription memory subscription = _subscriptions[agent];
+        Subscription memory subscription = _subscriptions[agent].load();
         Accounts memory accounts = _load();
         if (!_isOverdue(subscription)) {
             revert AccessWindow_NotOverdue(subscription.scheduledAt, block.timestamp);
@@ -69,7 +71,7 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
     /// overdue, then late) changes no schedule; its gas is booked all the same.
     function _renewAsNetwork(address agent, uint256 expirySecond) private {
         uint256 gasAtStart = gasleft();
-        Subscription memory subscription = _subscriptions[agent];
+        Subscription memory subscription = _subscriptions[agent].load();
         Accounts memory accounts = _load();
         uint256 nowSeconds = block.timestamp;
         uint64 lockTinybar;
@@ -80,7 +82,7 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
         }
         _materialise(agent, subscription, accounts, nowSeconds, true);
         _armIfFunded(agent, subscription, accounts, false);
-        _subscriptions[agent] = subscription;
+        _subscriptions[agent].keep(subscription);
         uint256 gasPrice = _gasPrice(accounts);
         uint256 gasSpent = gasAtStart - gasleft() + SETTLEMENT_GAS;
         _settleGas(accounts, lockTinybar, _saturatingProduct(gasSpent, gasPrice));
@@ -88,7 +90,7 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
     }
 
     function _renewAsAnyone(address agent) private {
-        _renewAndRearm(agent, _subscriptions[agent], _load());
+        _renewAndRearm(agent, _subscriptions[agent].load(), _load());
     }
 
     function _renewAndRearm(address agent, Subscription memory subscription, Accounts memory accounts) private {
@@ -119,7 +121,7 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
                 || subscription.expiresAt <= block.timestamp
         ) return;
         uint256 lockTinybar = _lockFor(_gasPrice(accounts));
-        if (lockTinybar > accounts.reserveTinybar) {
+        if (lockTinybar > accounts.reserveTinybar || lockTinybar > type(uint56).max) {
             emit RenewalNotArmed(agent, subscription.expiresAt, RESERVE_TOO_SMALL);
             return;
         }
@@ -133,7 +135,7 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
         accounts.lockedTinybar += uint64(lockTinybar);
         subscription.schedule = schedule;
         subscription.scheduledAt = uint40(second);
-        subscription.gasLockTinybar = uint64(lockTinybar);
+        subscription.gasLockTinybar = uint56(lockTinybar);
         emit RenewalArmed(agent, schedule, uint64(second), uint64(lockTinybar));
     }
 
@@ -152,9 +154,9 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
         );
         if (!isAnswered || answer.length < 64) return (SERVICE_FAILED, address(0), 0);
         (int256 code, uint256 entity) = abi.decode(answer, (int256, uint256)); // cannot revert on odd bits
-        // with code 210 the network also returns the address of the twin: only 22 counts
-        // forge-lint: disable-next-line(unsafe-typecast)
-        return (int64(code), code == SUCCESS ? address(uint160(entity)) : address(0), second);
+        if (code != SUCCESS) return (int64(code), address(0), 0); // 210 also returns an address: that of the twin
+        if (entity > type(uint64).max) return (SERVICE_FAILED, address(0), 0); // not of shard 0, realm 0
+        return (0, address(uint160(entity)), second);
     }
 
     /// @dev The first second with room among those probed; 0 when all are busy. A service that does not answer the probe

@@ -2,40 +2,21 @@
 pragma solidity 0.8.37;
 
 import {IAccessWindow} from "../interfaces/IAccessWindow.sol";
+import {Accounts} from "../libraries/PackedAccounts.sol";
+import {PackedSubscription, Subscription} from "../libraries/PackedSubscription.sol";
 import {Offers} from "./Offers.sol";
 
 /// @title Subscriptions and their windows
 /// @notice A window is lazy and pushed: `windowOf` projects the periods that the balance pays for, at any second and at a
 /// cost that does not grow with their number; materialising them (`_materialise`) only writes down what was already so.
 abstract contract Subscriptions is IAccessWindow, Offers {
-    /// @dev Three slots. The first is all that metering reads and writes. An unknown agent has `expiresAt` 0.
-    /// `previousExpiresAt`, `callsUsedPrevious` and `callsAllowedPrevious` are the window before the current one, for
-    /// calls that are recorded after its end.
-    struct Subscription {
-        uint40 expiresAt;
-        uint32 periodSeconds;
-        uint32 callsAllowed;
-        uint32 callsUsed;
-        uint32 callsUsedPrevious;
-        uint64 priceTinybar;
-        bool isCancelled;
-        // second slot
-        uint64 balanceTinybar;
-        uint64 gasLockTinybar;
-        uint40 scheduledAt;
-        uint40 previousExpiresAt;
-        uint32 callsAllowedPrevious;
-        // third slot
-        address schedule;
-    }
-
-    mapping(address agent => Subscription) internal _subscriptions;
+    mapping(address agent => PackedSubscription packed) internal _subscriptions;
 
     // ------------------------------------------------------------------------------------------------- views
 
     /// @inheritdoc IAccessWindow
     function windowOf(address agent, uint64 atSeconds) public view returns (Window memory window) {
-        Subscription memory subscription = _subscriptions[agent];
+        Subscription memory subscription = _subscriptions[agent].load();
         if (subscription.expiresAt == 0) return _windowOnOffer();
         window = Window({
             exists: true,
@@ -108,7 +89,7 @@ abstract contract Subscriptions is IAccessWindow, Offers {
     }
 
     function _keepBoth(address agent, Subscription memory subscription, Accounts memory accounts) internal {
-        _subscriptions[agent] = subscription;
+        _subscriptions[agent].keep(subscription);
         _keep(accounts);
     }
 

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {Vm} from "forge-std/Vm.sol";
+import {ScheduleService} from "../../devnet/ScheduleService.sol";
+import {AccessWindow} from "../../src/AccessWindow.sol";
+import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {Subscription} from "../../src/libraries/PackedSubscription.sol";
+import {AccessWindowHarness} from "../AccessWindowHarness.sol";
+import {ScheduleNetwork} from "../ScheduleNetwork.sol";
+import {ModelSubscription} from "./Model.sol";
+
+/// @title A random walk over agents, the seller, strangers and the network
+/// @notice Every action keeps to its preconditions (a revert fails the campaign), and keeps ghost sums of what came in,
+/// what was charged and what went out. The network misbehaves in every way that was seen on Hedera.
+contract AccessHandler is ScheduleNetwork {
+    uint256 internal constant HBAR = 1e8;
+
+    AccessWindowHarness public access;
+    address[4] public agents;
+    uint256 internal _references;
+
+    /// @dev Gas that executions burned without booking it, since the books were last compared with the balance.
+    uint256 public unbookedTinybar;
+    uint256 public unexpectedReverts;
+    uint256 public paidTinybar;
+    uint256 public chargedTinybar;
+    uint256 public cancelledTinybar;
+    uint256 public claimedTinybar;
+    /// @dev Schedules that the contract gave up while the network still held them.
+    address[] public leftovers;
+    mapping(address agent => ModelSubscription model) internal _models;
+    mapping(address agent => mapping(uint256 windowExpiresAt => uint256 calls)) public counted;
+    mapping(address agent => mapping(uint256 windowExpiresAt => uint256 calls)) public allowed;
+    bool internal _isNextUnpaid;
+
+    constructor() {
+        vm.warp(1_795_000_000);
+        _installNetwork();
+        vm.deal(address(this), 1e18);
+        address[] memory recorders = new address[](1);
+        recorders[0] = address(this);
+        access = new AccessWindowHarness{value: 60 * HBAR}(
+            AccessWindow.Deployment(address(this), address(this), recorders, uint64(3 * HBAR), 600, 40)
+        );
+        agents = [address(0xA1), address(0xA2), address(0), address(access)];
+    }
+
+    receive() external payable {}
+
+    modifier transaction(uint256 who) {
+        _newTransaction();
+        address agent = agents[who % agents.length];
+        address scheduleBefore = access.stored(agent).schedule;
+        _pass(agent, block.timestamp);
+        _;
+        _noteLeftover(agent, scheduleBefore);
+    }
+
+    // ----------------------------------------------------------------------------------------------- purchases
+
+    function openPaid(uint256 who, uint256 periods, uint32 calls) external transaction(who) {
+        address agent = agents[who % agents.length];
+        (uint32 offerId, IAccessWindow.Offer memory offer) = access.currentOffer();
+        uint256 value = bound(periods, 1, 6) * offer.priceTinybar;
+        IAccessWindow.Purchase memory purchase = IAccessWindow.Purchase({
+            agent: agent,
+            offerId: offerId,
+            paidAtSeconds: uint64(block.timestamp),
+            calls: calls % 2,
+            paymentReference: bytes32(++_references)
+        });
+        uint256 before = access.windowOf(agent, uint64(block.timestamp)).callsUsed;
+        access.openPaid{value: value}(purchase);
+        bool isNew = _buy(agent, value, offer);
+        Subscription memory stored = access.stored(agent);
+        if (purchase.calls == 1 && stored.callsUsed > (isNew ? 0 : before)) _count(agent, stored.expiresAt, 1);
+    }
+
+    function open(uint256 who, uint256 periods) external transaction(who) {
+        if (access.salesPaused()) return;
+        address agent = agents[who % agents.length];
+        (, IAccessWindow.Offer memory offer) = access.currentOffer();
+        uint256 value = bound(periods, 1, 6) * offer.priceTinybar;
+        access.open{value: value}(agent);
+        _buy(agent, value, offer);
+    }
+
+    function topUp(uint256 who, uint256 value) external transaction(who) {
+        address agent = agents[who % agents.length];
+        ModelSubscription storage model = _models[agent];
+        if (!model.exists || model.isCancelled || model.expiresAt <= block.timestamp) return;
+        value = bound(value, 1, 10 * HBAR);
+        access.topUp{value: value}(agent);
+        paidTinybar += value;
+        model.balanceTinybar += value;
+    }
+
+    function cancel(uint256 who) external transaction(who) {
+        address agent = agents[who % agents.length];
+        ModelSubscription storage model = _models[agent];
+        if (!model.exists || model.isCancelled) return;
+        if (model.expiresAt <= block.timestamp && model.balanceTinybar == 0) return;
+        vm.prank(agent);
+        access.cancel();
+        cancelledTinybar += model.balanceTinybar;
+        model.balanceTinybar = 0;
+        model.isCancelled = true;
+    }
+
+    function claimRefund(uint256 who) external transaction(who) {
+        address agent = agents[who % agents.length];
+        uint256 refund = access.refundOf(agent);
+        // gas that no account of the seller's could pay is missing from the balance until he repays it
+        if (refund == 0 || refund > address(access).balance) return;
+        vm.prank(agent);
+        access.claimRefund(payable(address(this)));
+        claimedTinybar += refund;
+    }
+
+    // ------------------------------------------------------------------------------------------------ metering
+
+    function recordUsage(uint256 who, uint32 calls, uint256 which) external transaction(who) {
+        address agent = agents[who % agents.length];
+        Subscription memory stored = access.stored(agent);
+        calls = calls % 25;
+        uint256 named = uint256(stored.expiresAt) + stored.periodSeconds;
+        if (which % 8 < 4) named = stored.expiresAt;
+        else if (which % 8 < 6) named = stored.previousExpiresAt;
+        else if (which % 8 == 6) named = which % 2 ** 40;
+        vm.recordLogs();
+        access.recordUsage(agent, calls, uint64(named));
+        Subscription memory afterwards = access.stored(agent);
+        if (afterwards.expiresAt != stored.expiresAt) _pass(agent, uint256(stored.expiresAt));
+        if (afterwards.expiresAt != stored.expiresAt && _models[agent].expiresAt != afterwards.expiresAt) {
+            _pass(agent, afterwards.expiresAt - afterwards.periodSeconds);
+        }
+        if (_hasRecorded()) _count(agent, named, calls);
+    }
+
+    // ------------------------------------------------------------------------------------------------- anyone
+
+    function poke(uint256 who) external transaction(who) {
+        access.poke(agents[who % agents.length]);
+    }
+
+    function renewAsAnyone(uint256 who, uint256 second) external transaction(who) {
+        access.renew(agents[who % agents.length], uint64(bound(second, 0, block.timestamp)));
+    }
+
+    function reap(uint256 who) external transaction(who) {
+        address agent = agents[who % agents.length];
+        Subscription memory stored = access.stored(agent);
+        if (stored.schedule == address(0) || block.timestamp <= stored.scheduledAt + access.OVERDUE_SECONDS()) return;
+        access.reap(agent);
+        unbookedTinybar = 0;
+    }
+
+    function skim(uint256 gift) external {
+        vm.deal(address(access), address(access).balance + gift % HBAR); // a native transfer runs no code
+        access.skim();
+        unbookedTinybar = 0;
+    }
+
+    // ------------------------------------------------------------------------------------------------- seller
+
+    function setOffer(uint256 price, uint256 period, uint256 quota) external {
+        access.setOffer(
+            uint64(bound(price, 1, 5 * HBAR)), uint32(bound(period, 15, 2_000)), uint32(bound(quota, 1, 60))
+        );
+    }
+
+    function pauseSales(bool isPaused) external {
+        access.pauseSales(isPaused);
+    }
+
+    function fundReserve(uint256 value) external {
+        access.fundReserve{value: bound(value, 1, 20 * HBAR)}();
+    }
+
+    function withdraw(uint256 amount, bool isReserve) external {
+        access.skim(); // books what is missing, so that the amounts below are what can be had
+        unbookedTinybar = 0;
+        IAccessWindow.Books memory books = access.books();
+        if (books.shortfallTinybar != 0) return;
+        if (isReserve) access.withdrawReserve(payable(this), uint64(amount % (books.reserveTinybar + 1)));
+        else access.withdrawEarnings(payable(this), uint64(amount % (books.earnedTinybar + 1)));
+    }
+
+    // ------------------------------------------------------------------------------------------------ network
+
+    function pass(uint256 seconds_) external {
+        _passTo(_consensus() + seconds_ % 1_500);
+    }
+
+    function stall(uint256 seconds_) external {
+        _stallTo(_consensus() + seconds_ % 200);
+    }
+
+    /// @dev 22, 210, 306, 307, 370, 373, a code nobody knows, starved gas, a full second, and back to normal.
+    function misbehave(uint256 how) external {
+        uint64[10] memory codes = [uint64(22), 210, 306, 307, 370, 373, 9_999, 22, 22, 22];
+        how %= 10;
+        uint64 createGas = how == 7 ? 14_000_000 : 0;
+        uint64 gasPerSecond = how == 8 ? 1 : 0;
+        _configure({gasPerSecond: gasPerSecond, createGas: createGas, forcedCode: int64(codes[how])});
+    }
+
+    function setGasPrice(uint256 price) external {
+        _setGasPrice(bound(price, 1, 900));
+    }
+
+    function starveExecutions(uint256 gas) external {
+        executionGasCap = gas % 3 == 0 ? bound(gas, 1, 1_000_000) : 0;
+    }
+
+    function leaveNextUnpaid() external {
+        _isNextUnpaid = true;
+    }
+
+    function _execute(address schedule, ScheduleService.Schedule memory call) internal override {
+        address agent = _agentOf(call.callData);
+        address before = access.stored(agent).schedule;
+        _pass(agent, before == schedule ? call.expirySecond : block.timestamp);
+        if (_isNextUnpaid) {
+            _isNextUnpaid = false;
+            _markExecuted(schedule, STATUS_INSUFFICIENT_PAYER_BALANCE);
+            return;
+        }
+        super._execute(schedule, call);
+        if (lastStatus == STATUS_REVERTED) {
+            unbookedTinybar += lastGasUsed * gasPrice;
+            if (executionGasCap == 0) ++unexpectedReverts;
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------- ghosts
+
+    function modelOf(address agent) external view returns (ModelSubscription memory) {
+        return _models[agent];
+    }
+
+    function agentCount() external view returns (uint256) {
+        return agents.length;
+    }
+
+    function leftoverCount() external view returns (uint256) {
+        return leftovers.length;
+    }
+
+    /// @dev What is due is due for the model too, whether or not the contract has written it down.
+    function _pass(address agent, uint256 atSeconds) internal {
+        ModelSubscription memory model = _models[agent];
+        chargedTinybar += model.passTo(atSeconds);
+        _models[agent] = model;
+    }
+
+    function _buy(address agent, uint256 value, IAccessWindow.Offer memory offer) internal returns (bool isNew) {
+        ModelSubscription storage model = _models[agent];
+        paidTinybar += value;
+        model.balanceTinybar += value;
+        isNew = !model.exists || model.expiresAt <= block.timestamp;
+        model.exists = true;
+        model.isCancelled = false;
+        if (!isNew) return false;
+        model.expiresAt = block.timestamp + offer.periodSeconds;
+        model.periodSeconds = offer.periodSeconds;
+        model.priceTinybar = offer.priceTinybar;
+        model.callsAllowed = offer.callsAllowed;
+        model.balanceTinybar -= offer.priceTinybar;
+        chargedTinybar += offer.priceTinybar;
+    }
+
+    /// @dev A window keeps the quota under which it was first used; two windows may end in the same second only if the
+    /// first had closed before the second opened.
+    function _count(address agent, uint256 windowExpiresAt, uint256 calls) internal {
+        if (allowed[agent][windowExpiresAt] == 0) allowed[agent][windowExpiresAt] = _models[agent].callsAllowed;
+        counted[agent][windowExpiresAt] += calls;
+    }
+
+    function _hasRecorded() internal returns (bool) {
+        bytes32 recorded = IAccessWindow.UsageRecorded.selector;
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        for (uint256 i; i < logs.length; ++i) {
+            if (logs[i].topics[0] == recorded) return true;
+        }
+        return false;
+    }
+
+    function _noteLeftover(address agent, address before) internal {
+        if (before == address(0) || access.stored(agent).schedule == before) return;
+        if (SCHEDULE_SERVICE.scheduleAt(before).state == ScheduleService.State.Pending) leftovers.push(before);
+    }
+
+    function _agentOf(bytes memory callData) internal pure returns (address agent) {
+        assembly ("memory-safe") {
+            agent := mload(add(callData, 36))
+        }
+    }
+}
