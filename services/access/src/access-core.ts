@@ -1,0 +1,114 @@
+import type { Clock } from '@tallystick/service-kit'
+import {
+  createMemoryReservationStore,
+  createPaymentGate,
+  type Facilitator,
+  type GateEvent,
+  type PaymentGate,
+  type PaymentScheme,
+} from '@tallystick/x402'
+import type { AccessContract } from './domain/access-contract.ts'
+import type { ReportAccessEvent } from './domain/access-event.ts'
+import type { Hex } from './domain/access-window.ts'
+import { type CallAccess, createCallAccess } from './domain/call-access.ts'
+import type { ContractSender } from './domain/contract-sender.ts'
+import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
+import type { PaidResourceReader } from './domain/paid-resource.ts'
+import type { PaymentLog } from './domain/payment-log.ts'
+import { createReaper } from './domain/reaper.ts'
+import { createSalesTerms, type SalesTerms } from './domain/sales-terms.ts'
+import { createSubscriptions } from './domain/subscriptions.ts'
+import type { UsageRecorder } from './domain/usage-recorder.ts'
+
+/** What the service reaches the world through; tests put fakes in their place. */
+export type AccessPorts = {
+  readonly contract: AccessContract
+  readonly sender: ContractSender
+  readonly log: PaymentLog
+  readonly usage: UsageRecorder
+  readonly resource: PaidResourceReader
+  readonly scheme: PaymentScheme
+  readonly facilitator: Facilitator
+  /** Fee payers of the network, the preferred one first. */
+  readonly feePayers: () => Promise<readonly string[]>
+  readonly clock: Clock
+  readonly report: ReportAccessEvent
+  readonly observeGate?: (event: GateEvent) => void
+}
+
+export type AccessSettings = {
+  readonly network: string
+  readonly payTo: string
+  readonly periodsPerPurchase: number
+  /** Public address of the paid resource. */
+  readonly resourceUrl: string
+  readonly paymentReference: (transactionId: string) => Hex
+}
+
+/** The service's parts, connected; nothing runs until `start`. */
+export type AccessCore = {
+  readonly callAccess: CallAccess
+  readonly gate: PaymentGate
+  readonly sweep: CreditSweep
+  readonly terms: SalesTerms
+  start(): void
+  close(): Promise<void>
+}
+
+export function createAccessCore(ports: AccessPorts, settings: AccessSettings): AccessCore {
+  const { clock, contract, sender } = ports
+  const subscriptions = createSubscriptions({ contract, clock })
+  const reservations = createMemoryReservationStore({ clock })
+  const gate = createPaymentGate({
+    schemes: [ports.scheme],
+    facilitator: ports.facilitator,
+    reservations,
+    clock,
+    ...(ports.observeGate === undefined ? {} : { observe: ports.observeGate }),
+  })
+  const sweep = createCreditSweep({
+    ...ports,
+    subscriptions,
+    periodsPerPurchase: settings.periodsPerPurchase,
+    isHeld: async (transactionId) => {
+      const reservation = await reservations.get(`${settings.network}/${transactionId}`)
+      return reservation !== undefined && reservation.state !== 'answered'
+    },
+  })
+  const reaper = createReaper(ports)
+  const terms = createSalesTerms({
+    contract,
+    clock,
+    feePayers: ports.feePayers,
+    network: settings.network,
+    payTo: settings.payTo,
+    periodsPerPurchase: settings.periodsPerPurchase,
+    resource: {
+      url: settings.resourceUrl,
+      description: 'Metered access that renews itself: one payment opens a window on the ledger.',
+      mimeType: 'application/json',
+    },
+  })
+  const callAccess = createCallAccess({
+    ...ports,
+    ...settings,
+    subscriptions,
+    gate,
+    sweep,
+    reaper,
+    terms,
+    isPaymentPending: (agent) => gate.isPending(agent),
+  })
+  return {
+    callAccess,
+    gate,
+    sweep,
+    terms,
+    start: () => sweep.start(),
+    async close() {
+      await Promise.all([sweep.close(), gate.close(), reaper.close()])
+      await ports.usage.close()
+      await sender.close()
+    },
+  }
+}

@@ -1,0 +1,167 @@
+/** Reads of the access contract through JSON-RPC. Writes are in viem-contract-sender.ts. */
+import { accessWindowAbi } from '@tallystick/contracts'
+import type { PublicClient } from 'viem'
+import {
+  type AccessContract,
+  ChainUnavailable,
+  ContractAbsent,
+  type Offer,
+} from '../domain/access-contract.ts'
+import type { AccessWindow, Hex } from '../domain/access-window.ts'
+import { isNoContract } from './viem-errors.ts'
+
+export type ViemAccessContractOptions = {
+  readonly client: PublicClient
+  readonly chainId: number
+  readonly address: Hex | undefined
+}
+
+const abi = accessWindowAbi
+
+/** Counts on the wire are JSON numbers: one beyond their exact range is shown as the largest exact one. */
+const toCount = (value: bigint): number =>
+  value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value)
+
+const lower = (address: Hex): Hex => address.toLowerCase() as Hex
+
+export function createViemAccessContract(options: ViemAccessContractOptions): AccessContract {
+  const { client } = options
+  const verifier = deploymentVerifier(options)
+
+  /** Runs a read; a failure is named, and makes the next call look at chain and code again. */
+  const read = async <Result>(run: (address: Hex) => Promise<Result>): Promise<Result> => {
+    const { address } = options
+    if (address === undefined) throw new ContractAbsent('no contract address is configured')
+    try {
+      return await run(address)
+    } catch (error) {
+      verifier.forget()
+      if (isNoContract(error)) await verifier.ensure()
+      throw new ChainUnavailable('the access contract could not be read', { cause: error })
+    }
+  }
+  const offers = offerHistory(options.client, read)
+
+  return {
+    address: options.address,
+    ensureDeployed: () => verifier.ensure(),
+    windowOf: (agent, atSeconds) =>
+      read(async (address) => {
+        const args = [agent, BigInt(atSeconds)] as const
+        const window = await client.readContract({ address, abi, functionName: 'windowOf', args })
+        return toAccessWindow(window)
+      }),
+    offers,
+    areSalesPaused: () =>
+      read((address) => client.readContract({ address, abi, functionName: 'salesPaused' })),
+    paymentOf: (paymentReference) =>
+      read(async (address) => {
+        const [isUsed, agent] = await client.readContract({
+          address,
+          abi,
+          functionName: 'paymentOf',
+          args: [paymentReference],
+        })
+        return { isUsed, agent: lower(agent) }
+      }),
+    renewalsReserveCanArm: () =>
+      read(async (address) =>
+        toCount(await client.readContract({ address, abi, functionName: 'renewalsReserveCanArm' })),
+      ),
+  }
+}
+
+type ChainWindow = {
+  readonly exists: boolean
+  readonly isOpen: boolean
+  readonly isCancelled: boolean
+  readonly expiresAt: bigint
+  readonly periodSeconds: number
+  readonly priceTinybar: bigint
+  readonly balanceTinybar: bigint
+  readonly periodsFunded: bigint
+  readonly callsUsed: number
+  readonly callsAllowed: number
+  readonly schedule: Hex
+  readonly scheduledAt: bigint
+}
+
+function toAccessWindow(window: ChainWindow): AccessWindow {
+  return {
+    exists: window.exists,
+    isOpen: window.isOpen,
+    isCancelled: window.isCancelled,
+    expiresAtSeconds: toCount(window.expiresAt),
+    periodSeconds: window.periodSeconds,
+    priceTinybar: window.priceTinybar,
+    balanceTinybar: window.balanceTinybar,
+    periodsFunded: toCount(window.periodsFunded),
+    callsUsed: window.callsUsed,
+    callsAllowed: window.callsAllowed,
+    schedule: lower(window.schedule),
+    scheduledAtSeconds: toCount(window.scheduledAt),
+  }
+}
+
+type Read = <Result>(run: (address: Hex) => Promise<Result>) => Promise<Result>
+
+/** Offers never change once set: only those not seen yet are read. A lagging read never shortens the list. */
+function offerHistory(client: PublicClient, read: Read): () => Promise<readonly Offer[]> {
+  const known: Offer[] = []
+  return () =>
+    read(async (address) => {
+      const [currentId] = await client.readContract({ address, abi, functionName: 'currentOffer' })
+      const missing = Array.from(
+        { length: Math.max(0, currentId + 1 - known.length) },
+        (_, index) => known.length + index,
+      )
+      const added = await Promise.all(
+        missing.map(async (offerId): Promise<Offer> => {
+          const args = [offerId] as const
+          const offer = await client.readContract({ address, abi, functionName: 'offerAt', args })
+          return {
+            offerId,
+            priceTinybar: offer.priceTinybar,
+            periodSeconds: offer.periodSeconds,
+            callsAllowed: offer.callsAllowed,
+            startsAtSeconds: toCount(offer.startsAt),
+          }
+        }),
+      )
+      for (const offer of added) known[offer.offerId] = offer
+      return known.slice()
+    })
+}
+
+/** Looks once whether the chain is the configured one and has code at the address; again after anything failed. */
+function deploymentVerifier(options: ViemAccessContractOptions) {
+  const { client, address, chainId } = options
+  let verified: Promise<void> | undefined
+  const verify = async (): Promise<void> => {
+    if (address === undefined) throw new ContractAbsent('no contract address is configured')
+    const [actualChainId, code] = await Promise.all([
+      client.getChainId(),
+      client.getCode({ address }),
+    ]).catch((error: unknown) => {
+      throw new ChainUnavailable('the ledger did not answer', { cause: error })
+    })
+    if (actualChainId !== chainId)
+      throw new ChainUnavailable(`the ledger is chain ${actualChainId}, not ${chainId}`, {
+        isAnotherChain: true,
+      })
+    if (code === undefined || code === '0x')
+      throw new ContractAbsent('there is no code at the contract address')
+  }
+  return {
+    ensure(): Promise<void> {
+      verified ??= verify().catch((error: unknown) => {
+        verified = undefined
+        throw error
+      })
+      return verified
+    },
+    forget(): void {
+      verified = undefined
+    },
+  }
+}

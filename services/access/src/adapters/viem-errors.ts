@@ -1,0 +1,57 @@
+/**
+ * What viem's errors mean. They are told apart by name and text along the chain of causes, not by class: two copies of
+ * viem may be installed, and their classes are not equal.
+ */
+
+function* causes(error: unknown): Generator<Error> {
+  for (let current = error; current instanceof Error; current = current.cause) yield current
+}
+
+/** The name of the contract's error, where a call would revert or did; undefined for any other failure. */
+export function revertName(error: unknown): string | undefined {
+  for (const cause of causes(error)) {
+    if (cause.name !== 'ContractFunctionRevertedError') continue
+    const { data } = cause as Error & { readonly data?: { readonly errorName?: string } }
+    return data?.errorName ?? 'reverted'
+  }
+  return undefined
+}
+
+/** Whether the ledger answered that there is no such contract: a call that returned no data. */
+export function isNoContract(error: unknown): boolean {
+  return [...causes(error)].some((cause) => cause.name === 'ContractFunctionZeroDataError')
+}
+
+/** Whether a receipt or transaction is simply not there yet. */
+export function isNotFound(error: unknown): boolean {
+  return [...causes(error)].some(
+    (cause) =>
+      cause.name === 'TransactionReceiptNotFoundError' || cause.name === 'TransactionNotFoundError',
+  )
+}
+
+export type SendRefusal =
+  /** `expected` is the nonce that the ledger says it wants, where it says one. */
+  | { readonly kind: 'nonce'; readonly expected: number | undefined }
+  /** The ledger has these very bytes already. */
+  | { readonly kind: 'known' }
+  | { readonly kind: 'insufficient-funds' }
+  | { readonly kind: 'gas-price' }
+  /** Nothing is known: it may have been taken. */
+  | { readonly kind: 'unclear' }
+
+/** Why `eth_sendRawTransaction` failed. */
+export function sendRefusal(error: unknown): SendRefusal {
+  const text = [...causes(error)]
+    .map((cause) => `${cause.message} ${(cause as Error & { details?: string }).details ?? ''}`)
+    .join(' ')
+  if (/already known|known transaction|DUPLICATE_TRANSACTION/i.test(text)) return { kind: 'known' }
+  if (/nonce/i.test(text)) {
+    const [, expected] = /(?:current|expected) nonce:?\s*(\d+)/i.exec(text) ?? []
+    return { kind: 'nonce', expected: expected === undefined ? undefined : Number(expected) }
+  }
+  if (/insufficient (funds|payer)|INSUFFICIENT_PAYER_BALANCE/i.test(text))
+    return { kind: 'insufficient-funds' }
+  if (/gas price|INSUFFICIENT_TX_FEE/i.test(text)) return { kind: 'gas-price' }
+  return { kind: 'unclear' }
+}

@@ -1,0 +1,61 @@
+/** The table of contents: what the service serves, and from what. Nothing here reads the environment or opens a connection. */
+import {
+  type Clock,
+  createServiceApp,
+  type Page,
+  paidServiceCors,
+  type ReadinessCheck,
+  type Secret,
+  type ServiceApp,
+} from '@tallystick/service-kit'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Registry } from 'prom-client'
+import { dependencyAnswer, errorAnswer } from './errors.ts'
+import { type AccessRouteDeps, addAccessRoute } from './routes/access-route.ts'
+import { addStatusRoute, type StatusRouteDeps } from './routes/status-route.ts'
+
+export const ACCESS_VERSION = '0.1.0'
+
+export type AccessAppDeps = {
+  /** The segment in `/api/<name>/…`. */
+  readonly serviceName: string
+  readonly callAccess: AccessRouteDeps['callAccess']
+  readonly readStatus: StatusRouteDeps['readStatus']
+  readonly gate: AccessRouteDeps['gate']
+  readonly encodeSettlement: AccessRouteDeps['encodeSettlement']
+  readonly clock: Clock
+  readonly logger?: FastifyBaseLogger
+  readonly registry?: Registry
+  readonly metricsToken?: Secret | undefined
+  readonly readiness?: Readonly<Record<string, ReadinessCheck>>
+  readonly home?: () => Promise<Page>
+  readonly llmsNotes?: string
+}
+
+/** Builds the application; it listens nowhere yet. */
+export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
+  const { serviceName, clock, logger, registry, metricsToken, readiness, home, llmsNotes } = deps
+  return createServiceApp({
+    name: 'tallystick-access',
+    version: ACCESS_VERSION,
+    description:
+      'A metered data feed that is paid for once: the payment opens a window on the ledger, and the network itself renews it.',
+    clock,
+    cors: paidServiceCors,
+    errors: {
+      answer: dependencyAnswer,
+      // The query is the only thing that these routes take.
+      invalidRequest: () => errorAnswer('invalid_agent'),
+    },
+    ...(logger === undefined ? {} : { logger }),
+    ...(registry === undefined ? {} : { registry }),
+    ...(readiness === undefined ? {} : { readiness }),
+    ...(home === undefined ? {} : { home }),
+    ...(llmsNotes === undefined ? {} : { llmsNotes }),
+    metricsToken,
+    routes(app) {
+      addAccessRoute(app, { ...deps, path: `/api/${serviceName}/access` })
+      addStatusRoute(app, { ...deps, path: `/api/${serviceName}/status` })
+    },
+  })
+}

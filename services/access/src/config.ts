@@ -1,0 +1,107 @@
+import {
+  baseUrlField,
+  hostField,
+  httpUrlField,
+  integerField,
+  logLevelField,
+  metricsTokenField,
+  portField,
+  Secret,
+  withFieldMeta,
+} from '@tallystick/service-kit'
+import { z } from 'zod'
+
+const accountIdText = 'a Hedera account id such as 0.0.1001'
+const accountId = () =>
+  withFieldMeta(z.string().regex(/^0\.0\.[1-9]\d{0,18}$/, accountIdText), {
+    expected: accountIdText,
+  })
+
+const feePayersText = 'Hedera account ids, separated by commas'
+const feePayers = () =>
+  withFieldMeta(
+    z
+      .string()
+      .regex(/^\s*0\.0\.\d+\s*(,\s*0\.0\.\d+\s*)*$/, feePayersText)
+      .transform((text) => text.split(',').map((part) => part.trim())),
+    { expected: feePayersText },
+  )
+
+const keyText = 'an ECDSA private key, 64 hex digits with or without 0x'
+const ecdsaKey = () =>
+  withFieldMeta(
+    z
+      .string()
+      .regex(/^(0x)?[a-fA-F0-9]{64}$/, keyText)
+      .transform((text) => new Secret(text)),
+    { expected: keyText, isSecret: true },
+  )
+
+const addressText = 'an EVM address'
+const address = () =>
+  withFieldMeta(
+    z
+      .string()
+      .regex(/^0x[a-fA-F0-9]{40}$/, addressText)
+      .transform((text) => text.toLowerCase() as `0x${string}`),
+    { expected: addressText },
+  )
+
+const networkText = 'hedera:testnet or hedera:mainnet'
+const serviceNameText = 'lower-case letters, digits and dashes'
+
+/** The whole environment of the service (S3). */
+export const accessConfigSchema = z.object({
+  PORT: portField(3001),
+  HOST: hostField(),
+  BASE_URL: baseUrlField('http://localhost:3001'),
+  SERVICE_NAME: withFieldMeta(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, serviceNameText), {
+    expected: serviceNameText,
+  })
+    .prefault('svc')
+    .describe('Path segment of the routes: /api/<name>/access.'),
+  NETWORK: withFieldMeta(z.enum(['hedera:testnet', 'hedera:mainnet']), { expected: networkText })
+    .prefault('hedera:testnet')
+    .describe('CAIP-2 network of payments.'),
+  LEDGER_RPC_URL: httpUrlField()
+    .prefault('http://127.0.0.1:7546')
+    .describe('JSON-RPC of the ledger.'),
+  LEDGER_CHAIN_ID: integerField({ min: 1, max: 999_999_999_999 })
+    .prefault('296')
+    .describe('Chain id that the ledger must have.'),
+  MIRROR_URL: httpUrlField()
+    .prefault('http://127.0.0.1:5551')
+    .describe('Mirror node REST API, without /api/v1.'),
+  FACILITATOR_URL: httpUrlField().prefault('http://127.0.0.1:4020').describe('x402 facilitator.'),
+  FEE_PAYERS: feePayers()
+    .optional()
+    .describe(
+      'Accounts that pay transaction fees; without them the facilitator’s own list is used.',
+    ),
+  ACCESS_CONTRACT: address()
+    .optional()
+    .describe('The access contract. Without it both routes answer 503.'),
+  PAY_TO: accountId().describe('Account that payments go to, used for nothing else.'),
+  PAY_TO_KEY: ecdsaKey().describe(
+    'ECDSA private key of PAY_TO in hex: forwards payments into the contract.',
+  ),
+  RECORDER_KEY: ecdsaKey().describe(
+    'ECDSA private key in hex that records usage; each process has its own.',
+  ),
+  RECORDER_COUNT: integerField({ min: 1, max: 100 })
+    .prefault('1')
+    .describe('How many processes record usage for this contract.'),
+  PERIODS_PER_PURCHASE: integerField({ min: 1, max: 10_000 })
+    .prefault('4')
+    .describe('Periods that one payment buys.'),
+  RESOURCE_URL: httpUrlField()
+    .optional()
+    .describe('JSON that granted calls are served; without it live conditions of the ledger.'),
+  RESOURCE_TIMEOUT_MS: integerField({ min: 100, max: 20_000 })
+    .prefault('5000')
+    .describe('How long the resource’s source may take, milliseconds.'),
+  METRICS_TOKEN: metricsTokenField(),
+  LOG_LEVEL: logLevelField(),
+})
+
+export type AccessConfig = z.output<typeof accessConfigSchema>

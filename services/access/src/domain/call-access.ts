@@ -1,0 +1,232 @@
+/**
+ * The decision behind `/access`, in the order of the specification: chain and contract, open window, otherwise payment.
+ * Dependencies that fail throw their named errors, which errors.ts maps; everything expected is an outcome.
+ */
+import type {
+  ChallengeError,
+  PaymentGate,
+  PaymentHeaders,
+  PaymentTerms,
+  Settlement,
+} from '@tallystick/x402'
+import { type AccessGrantedBody, subscriptionBody } from './access-answers.ts'
+import { type AccessWindow, type Hex, secondsRemaining } from './access-window.ts'
+import type { CreditSweep } from './credit-sweep.ts'
+import { ledgerSeconds } from './ledger-time.ts'
+import {
+  type PreparedPurchase,
+  type PurchaseAnswer,
+  type PurchaseDeclined,
+  type PurchaseDeps,
+  purchaseJob,
+} from './purchase-job.ts'
+import type { Reaper } from './reaper.ts'
+import type { SalesTerms } from './sales-terms.ts'
+import type { UsageRecorder } from './usage-recorder.ts'
+
+export type AccessOutcome =
+  | { readonly kind: 'granted'; readonly body: AccessGrantedBody; readonly settlement?: Settlement }
+  | { readonly kind: 'quota-spent'; readonly retryAfterSeconds: number }
+  /** The usage of this call could not be recorded, so it is not served. */
+  | { readonly kind: 'usage-unavailable' }
+  | {
+      readonly kind: 'challenged'
+      readonly error: ChallengeError
+      readonly terms: PaymentTerms
+      readonly settlement?: Settlement
+    }
+  | { readonly kind: 'payment-pending'; readonly retryAfterSeconds: number }
+  /** Payments made before this process started are not read yet, so that no payment is asked for. */
+  | { readonly kind: 'payments-unread' }
+  | { readonly kind: 'no-fee-payer' }
+  | { readonly kind: 'sales-paused' }
+  | { readonly kind: 'payment-unavailable'; readonly dependency: 'facilitator' | 'ledger' }
+  /** Forwarding was rehearsed and would fail; nothing was settled. */
+  | { readonly kind: 'forward-unavailable'; readonly reason: string }
+
+export type CallAccessDeps = PurchaseDeps & {
+  readonly gate: PaymentGate
+  readonly sweep: CreditSweep
+  readonly reaper: Reaper
+  readonly usage: UsageRecorder
+  readonly terms: SalesTerms
+}
+
+export type AccessCall = { readonly agent: Hex; readonly headers: PaymentHeaders }
+
+/** How soon a call is worth repeating while a payment is being completed, seconds. */
+const PENDING_RETRY_SECONDS = 5
+
+/** Answers calls. Throws ChainUnavailable, ContractAbsent, ResourceUnavailable. */
+export type CallAccess = (call: AccessCall) => Promise<AccessOutcome>
+
+export function createCallAccess(deps: CallAccessDeps): CallAccess {
+  const takeTurn = createTurns()
+  const readWindow = async (agent: Hex): Promise<AccessWindow> => {
+    const window = await deps.subscriptions.read(agent)
+    deps.reaper.consider(agent, window)
+    return window
+  }
+  return async ({ agent, headers }) => {
+    await deps.contract.ensureDeployed()
+    const window = await readWindow(agent)
+    if (window.isOpen) return serveFromWindow(deps, agent, window)
+    const payment = headers.paymentSignature ?? headers.xPayment
+    if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
+    return takeTurn({ agent, payment }, async (hasWaited) => {
+      const current = hasWaited ? await readWindow(agent) : window
+      if (current.isOpen) return serveFromWindow(deps, agent, current)
+      return sell(deps, { agent, headers })
+    })
+  }
+}
+
+/** Whose turn it is to pay for an agent: different payments for one agent go one after the other, equal ones together. */
+type Turn = {
+  readonly payment: string
+  count: number
+  readonly done: Promise<void>
+  readonly end: () => void
+}
+
+function createTurns() {
+  const turns = new Map<Hex, Turn>()
+  return async <Result>(
+    key: { readonly agent: Hex; readonly payment: string },
+    run: (hasWaited: boolean) => Promise<Result>,
+  ): Promise<Result> => {
+    let hasWaited = false
+    let turn = turns.get(key.agent)
+    while (turn !== undefined && turn.payment !== key.payment) {
+      hasWaited = true
+      await turn.done
+      turn = turns.get(key.agent)
+    }
+    if (turn === undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      turn = { payment: key.payment, count: 0, done: promise, end: resolve }
+      turns.set(key.agent, turn)
+    }
+    turn.count += 1
+    try {
+      return await run(hasWaited)
+    } finally {
+      turn.count -= 1
+      if (turn.count === 0) {
+        turns.delete(key.agent)
+        turn.end()
+      }
+    }
+  }
+}
+
+async function serveFromWindow(
+  deps: CallAccessDeps,
+  agent: Hex,
+  window: AccessWindow,
+): Promise<AccessOutcome> {
+  const nowSeconds = ledgerSeconds(deps.clock)
+  const call = {
+    agent,
+    windowExpiresAtSeconds: window.expiresAtSeconds,
+    callsAllowed: window.callsAllowed,
+    callsUsedInRead: window.callsUsed,
+  }
+  const quotaSpent = {
+    kind: 'quota-spent',
+    retryAfterSeconds: Math.max(1, secondsRemaining(window, nowSeconds)),
+  } as const
+  if (deps.usage.callsRemaining(call) <= 0) return quotaSpent
+  const resource = await deps.resource.read()
+  const recorded = await deps.usage.record(call)
+  switch (recorded.kind) {
+    case 'quota-spent':
+      return quotaSpent
+    case 'unavailable':
+      return { kind: 'usage-unavailable' }
+    case 'recorded':
+      deps.report({ kind: 'granted', isPaid: false })
+      return {
+        kind: 'granted',
+        body: {
+          access: 'granted',
+          paidThisRequest: false,
+          subscription: subscriptionBody(window, nowSeconds),
+          why: 'Your window is open: nothing was signed or charged.',
+          metering: {
+            callsRemainingThisPeriod: recorded.callsRemaining,
+            recordedOnChain: recorded.transactionHash,
+            why: 'That transaction counts this call on the contract; a renewal refills the quota.',
+          },
+          resource,
+        },
+      }
+  }
+}
+
+type Refusal = { readonly error: ChallengeError; readonly settlement?: Settlement | undefined }
+
+/** A 402, unless a payment of this agent may be under way or on the ledger unseen: then nobody is asked to pay again (X9, A4). */
+async function challenge(
+  deps: CallAccessDeps,
+  agent: Hex,
+  { error, settlement }: Refusal,
+): Promise<AccessOutcome> {
+  if (deps.gate.isPending(agent) || deps.sweep.isPending(agent))
+    return { kind: 'payment-pending', retryAfterSeconds: PENDING_RETRY_SECONDS }
+  if (!deps.sweep.hasReadPastStart()) return { kind: 'payments-unread' }
+  const terms = await deps.terms.challenged()
+  if (terms.requirements.length === 0) return { kind: 'no-fee-payer' }
+  return { kind: 'challenged', error, terms, ...(settlement === undefined ? {} : { settlement }) }
+}
+
+async function sell(deps: CallAccessDeps, { agent, headers }: AccessCall): Promise<AccessOutcome> {
+  const terms = await deps.terms.accepted()
+  if (terms.requirements.length === 0) return { kind: 'no-fee-payer' }
+  const outcome = await deps.gate.pay<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>(
+    headers,
+    terms,
+    purchaseJob(deps, agent),
+  )
+  deps.report({ kind: 'payment', outcome: outcome.kind })
+  switch (outcome.kind) {
+    case 'paid': {
+      const { answer, settlement } = outcome
+      if (answer.kind === 'used-for-another')
+        return challenge(deps, agent, { error: 'payment_already_used', settlement })
+      deps.report({ kind: 'granted', isPaid: true })
+      return { kind: 'granted', body: answer.body, settlement }
+    }
+    case 'challenged':
+      return challenge(deps, agent, outcome)
+    case 'declined':
+      return declinedOutcome(deps, agent, outcome.declined)
+    case 'pending':
+      return { kind: 'payment-pending', retryAfterSeconds: outcome.retryAfterSeconds }
+    case 'unavailable':
+      return { kind: 'payment-unavailable', dependency: outcome.dependency }
+  }
+}
+
+async function declinedOutcome(
+  deps: CallAccessDeps,
+  agent: Hex,
+  declined: PurchaseDeclined,
+): Promise<AccessOutcome> {
+  switch (declined.kind) {
+    case 'window-open':
+      return serveFromWindow(deps, agent, declined.window)
+    case 'payment-pending':
+      return { kind: 'payment-pending', retryAfterSeconds: PENDING_RETRY_SECONDS }
+    case 'sales-paused':
+      return { kind: 'sales-paused' }
+    case 'memo-names-another-agent':
+      return challenge(deps, agent, { error: 'payment_memo_mismatch' })
+    case 'already-used':
+      return challenge(deps, agent, { error: 'payment_already_used' })
+    case 'float-low':
+      return { kind: 'forward-unavailable', reason: 'seller_float_low' }
+    case 'refused':
+      return { kind: 'forward-unavailable', reason: declined.reason }
+  }
+}

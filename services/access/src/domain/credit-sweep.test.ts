@@ -1,0 +1,202 @@
+import { paymentReference } from '@tallystick/x402/hedera'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openWindow, PRICE_TINYBAR } from '../testing/fake-contract.ts'
+import { PAYER, PAYER_ADDRESS, transactionIdOf } from '../testing/fake-payments.ts'
+import {
+  AGENT,
+  createFakeWorld,
+  type FakeWorld,
+  OTHER_AGENT,
+  START_SECONDS,
+  startFakeService,
+} from '../testing/fake-world.ts'
+import type { PayToCredit } from './payment-log.ts'
+
+let world: FakeWorld
+let service: Awaited<ReturnType<typeof startFakeService>>
+
+beforeEach(async () => {
+  world = createFakeWorld()
+  service = await startFakeService(world)
+})
+afterEach(() => service.close())
+
+const WHOLE = 4n * PRICE_TINYBAR
+let nanos = 0
+
+function credit(change: Partial<PayToCredit> & { readonly ageSeconds: number }): PayToCredit {
+  nanos += 1
+  const { ageSeconds, ...rest } = change
+  const seconds = START_SECONDS - ageSeconds
+  const transactionId = transactionIdOf({ nanos, validFromSeconds: seconds })
+  return {
+    transactionId,
+    paymentReference: paymentReference(transactionId).hash,
+    paidAtSeconds: seconds,
+    consensusTimestamp: `${seconds}.${String(nanos).padStart(9, '0')}`,
+    consensusSeconds: seconds,
+    memo: '',
+    amountTinybar: WHOLE,
+    payer: PAYER,
+    ...rest,
+  }
+}
+
+const call = (agent: string = AGENT) => service.app.inject(`/api/svc/access?agent=${agent}`)
+
+describe('A4: what a credit buys', () => {
+  test('one with a memo x402:<agent> is opened at once, without counting a call', async () => {
+    world.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${OTHER_AGENT}` }))
+    await service.core.sweep.sweep()
+    expect(world.sender.opened).toMatchObject([
+      { agent: OTHER_AGENT, calls: 0, valueTinybar: WHOLE },
+    ])
+    expect(service.core.sweep.unresolvedCount()).toBe(0)
+  })
+
+  test('one without is opened for the payer’s own address when it is older than 200 s; until then its agent waits', async () => {
+    world.log.credits.push(credit({ ageSeconds: 100 }))
+    await service.core.sweep.sweep()
+    expect(world.sender.opened).toEqual([])
+    expect((await call(PAYER_ADDRESS)).json()).toEqual({ error: 'payment_pending' })
+    expect((await call(OTHER_AGENT)).statusCode).toBe(402)
+    world.clock.advanceMs(100_000)
+    await service.core.sweep.sweep()
+    expect(world.sender.opened).toMatchObject([{ agent: PAYER_ADDRESS }])
+    expect((await call(PAYER_ADDRESS)).statusCode).toBe(200)
+  })
+
+  test.each([
+    ['an amount that is no whole purchase', { amountTinybar: WHOLE - 1n }],
+    ['several payers', { payer: undefined }],
+    ['a memo that begins like ours and names nobody', { memo: 'x402:somebody' }],
+  ])('%s is only listed', async (_what, change) => {
+    world.log.credits.push(credit({ ageSeconds: 1_000, ...change }))
+    await service.core.sweep.sweep()
+    expect(world.sender.opened).toEqual([])
+    expect(service.core.sweep.unresolvedCount()).toBe(0)
+  })
+
+  test('a reference that the contract knows is nothing new', async () => {
+    const known = credit({ ageSeconds: 1_000 })
+    world.contract.payments.set(known.paymentReference, AGENT)
+    world.log.credits.push(known)
+    await service.core.sweep.sweep()
+    expect(world.sender.opened).toEqual([])
+  })
+
+  test('the price is that of its time: the offer in force, or one replaced at most 600 s before', async () => {
+    const [first] = world.contract.offerList
+    if (first === undefined) throw new Error('no offer')
+    world.contract.offerList.push({
+      ...first,
+      offerId: 1,
+      priceTinybar: 7n,
+      startsAtSeconds: START_SECONDS - 5_000,
+    })
+    world.log.credits.push(
+      credit({ ageSeconds: 6_000 }),
+      credit({ ageSeconds: 4_401 }),
+      credit({ ageSeconds: 4_399 }),
+      credit({ ageSeconds: 1_000, amountTinybar: 28n }),
+    )
+    await service.core.sweep.sweep()
+    expect(
+      world.sender.opened.map(({ offerId, paidAtSeconds }) => [
+        offerId,
+        START_SECONDS - paidAtSeconds,
+      ]),
+    ).toEqual([
+      [0, 6_000],
+      [0, 4_401],
+      [1, 1_000],
+    ])
+  })
+
+  test('A15: a credit with a refund is never opened', async () => {
+    const refunded = credit({ ageSeconds: 1_000 })
+    world.log.credits.push(refunded)
+    world.log.debits.push({
+      consensusTimestamp: `${START_SECONDS - 10}.000000000`,
+      refundOf: refunded.transactionId,
+    })
+    await service.core.sweep.sweep()
+    expect(world.sender.opened).toEqual([])
+    expect(service.core.sweep.unresolvedCount()).toBe(0)
+  })
+
+  test('a credit older than 30 days is left to the operator', async () => {
+    world.log.credits.push(credit({ ageSeconds: 31 * 86_400 }), credit({ ageSeconds: 29 * 86_400 }))
+    await service.core.sweep.sweep()
+    expect(world.sender.opened).toHaveLength(1)
+  })
+})
+
+describe('A4: when the world fails', () => {
+  test('no challenge is issued until a mirror read reaches past the start', async () => {
+    world.log.reachedSeconds = START_SECONDS - 1
+    service.core.start()
+    await world.clock.advanceMsSettled(500)
+    expect((await call()).json()).toEqual({ error: 'payments_unread' })
+    world.log.reachedSeconds = START_SECONDS + 1
+    await world.clock.advanceMsSettled(1_000)
+    expect((await call()).statusCode).toBe(402)
+  })
+
+  test('a mirror that is down keeps challenges back and is reported; an open window is served', async () => {
+    world.log.isDown = true
+    world.contract.windows.set(OTHER_AGENT, openWindow(START_SECONDS + 15))
+    service.core.start()
+    await world.clock.advanceMsSettled(500)
+    expect((await call()).statusCode).toBe(502)
+    expect((await call(OTHER_AGENT)).statusCode).toBe(200)
+    expect(world.events.map((event) => event.kind)).toContain('sweep-failed')
+  })
+
+  test('a contract that cannot be reached keeps the credit for the next sweep, every 10 s', async () => {
+    world.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${AGENT}` }))
+    world.sender.isDown = true
+    service.core.start()
+    await world.clock.advanceMsSettled(500)
+    expect((await call()).json()).toEqual({ error: 'payment_pending' })
+    world.sender.isDown = false
+    await world.clock.advanceMsSettled(10_000)
+    expect(world.sender.opened).toHaveLength(1)
+    expect((await call()).statusCode).toBe(200)
+  })
+
+  test('one credit that cannot be opened does not stand in the way of the others', async () => {
+    world.log.credits.push(
+      credit({ ageSeconds: 1, memo: `x402:${AGENT}` }),
+      credit({ ageSeconds: 1, memo: `x402:${OTHER_AGENT}` }),
+    )
+    const openPaid = world.sender.openPaid.bind(world.sender)
+    world.sender.openPaid = async (order) => {
+      if (order.agent === AGENT) throw new Error('poison')
+      return openPaid(order)
+    }
+    await service.core.sweep.sweep()
+    await service.core.sweep.sweep()
+    expect(world.sender.opened).toMatchObject([{ agent: OTHER_AGENT }])
+  })
+
+  test('a kill between settlement and opening: the next process opens it, once', async () => {
+    const settled = credit({ ageSeconds: 3, memo: `x402:${AGENT}` })
+    world.log.credits.push(settled)
+    await service.close()
+    service = await startFakeService(world)
+    await service.core.sweep.sweep()
+    await service.core.sweep.sweep()
+    const third = await startFakeService(world)
+    await third.core.sweep.sweep()
+    await third.close()
+    expect(world.sender.opened).toHaveLength(1)
+  })
+})
+
+test('nothing is left running after close', async () => {
+  service.core.start()
+  await world.clock.advanceMsSettled(500)
+  await service.core.close()
+  expect(world.clock.pendingCount()).toBe(0)
+})

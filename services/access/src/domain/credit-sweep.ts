@@ -1,0 +1,143 @@
+/**
+ * The sweep: reads what payTo was credited from the mirror node and opens every purchase that the contract does not
+ * know yet (A4). It is why the service needs no database: whatever a dead process had settled is found here. Memory
+ * holds unresolved credits only; everything else is behind the cursor.
+ */
+import type { Clock } from '@tallystick/service-kit'
+import type { AccessContract } from './access-contract.ts'
+import type { ReportAccessEvent } from './access-event.ts'
+import type { Hex } from './access-window.ts'
+import type { ContractSender } from './contract-sender.ts'
+import type { CreditPurchase } from './credit-purchase.ts'
+import { ledgerSeconds } from './ledger-time.ts'
+import type { PaymentLog } from './payment-log.ts'
+import type { Subscriptions } from './subscriptions.ts'
+import { createUnresolvedCredits } from './unresolved-credits.ts'
+
+/** How far back a new process looks, seconds: 30 days, longer than any outage that nobody has looked at. */
+const LOOK_BACK_SECONDS = 30 * 86_400
+
+/** Between two sweeps, milliseconds. */
+const SWEEP_MS = 10_000
+
+/** Until the first read has passed the start no challenge is issued, so the first sweeps follow closely. */
+const FIRST_SWEEPS_MS = 1_000
+
+/**
+ * A credit without our memo waits this long for the job that may hold it: a payment lives 180 s, after which no client
+ * can still complete it by itself.
+ */
+const UNNAMED_CREDIT_SECONDS = 200
+
+export type CreditSweep = {
+  /** Sweeps now and every 10 s. */
+  start(): void
+  /** One sweep: reads on, then opens what is due. Failures are reported and tried again at the next. */
+  sweep(): Promise<void>
+  /** Whether a credit that buys for this agent is not opened yet, other than the one with that transaction id. */
+  isPending(agent: Hex, exceptTransactionId?: string): boolean
+  /** Whether the mirror node has been read past this process's start: before, an earlier process's payment may be unseen. */
+  hasReadPastStart(): boolean
+  /** How old the last complete read is, seconds; undefined before the first. */
+  ageSeconds(): number | undefined
+  unresolvedCount(): number
+  close(): Promise<void>
+}
+
+export type CreditSweepDeps = {
+  readonly contract: AccessContract
+  readonly sender: ContractSender
+  readonly log: PaymentLog
+  readonly subscriptions: Subscriptions
+  readonly clock: Clock
+  readonly report: ReportAccessEvent
+  readonly periodsPerPurchase: number
+  /** Whether a job of this process holds that payment and will open it itself. */
+  readonly isHeld: (transactionId: string) => Promise<boolean>
+}
+
+export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
+  const { clock, contract, log, report } = deps
+  const startedAtSeconds = ledgerSeconds(clock)
+  const credits = createUnresolvedCredits(deps, startedAtSeconds - LOOK_BACK_SECONDS)
+  let readThroughSeconds: number | undefined
+  let cancelNext: (() => void) | undefined
+  let running: Promise<void> | undefined
+  let isClosed = false
+
+  const hasReadPastStart = (): boolean =>
+    readThroughSeconds !== undefined && readThroughSeconds >= startedAtSeconds
+
+  const openDue = async (): Promise<void> => {
+    for (const purchase of credits.list()) {
+      const ageSeconds = ledgerSeconds(clock) - purchase.consensusSeconds
+      const isDue = purchase.isNamed || ageSeconds >= UNNAMED_CREDIT_SECONDS
+      if (isClosed || !isDue || (await deps.isHeld(purchase.transactionId))) continue
+      // One that cannot be opened now goes to the end, so that it never stands in the way of the others.
+      credits.postpone(purchase)
+      await openPurchase(deps, purchase)
+      credits.resolve(purchase.transactionId)
+    }
+  }
+
+  const sweep = async (): Promise<void> => {
+    try {
+      await contract.ensureDeployed()
+      // Asked first: what the mirror node had read by then is among what is read next.
+      const reachedSeconds = await log.latestConsensusSeconds()
+      if (await credits.readOn()) readThroughSeconds = reachedSeconds
+      await openDue()
+    } catch (error) {
+      report({ kind: 'sweep-failed', error })
+    }
+  }
+
+  const sweepOnce = (): Promise<void> => {
+    running ??= sweep().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  const sweepAndArm = async (): Promise<void> => {
+    await sweepOnce()
+    if (isClosed) return
+    const waitMs = hasReadPastStart() ? SWEEP_MS : FIRST_SWEEPS_MS
+    cancelNext = clock.after(waitMs, () => void sweepAndArm())
+  }
+
+  return {
+    start: () => void sweepAndArm(),
+    sweep: sweepOnce,
+    isPending: (agent, exceptTransactionId) => credits.has(agent, exceptTransactionId),
+    hasReadPastStart,
+    ageSeconds: () =>
+      readThroughSeconds === undefined ? undefined : ledgerSeconds(clock) - readThroughSeconds,
+    unresolvedCount: () => credits.count(),
+    async close() {
+      isClosed = true
+      credits.close()
+      cancelNext?.()
+      await running
+    },
+  }
+}
+
+async function openPurchase(deps: CreditSweepDeps, purchase: CreditPurchase): Promise<void> {
+  const { agent, paymentReference } = purchase.order
+  const outcome = await deps.sender.openPaid(purchase.order)
+  const told = { by: 'sweep', agent, paymentReference } as const
+  switch (outcome.kind) {
+    case 'opened': {
+      deps.subscriptions.hold(agent, outcome.window)
+      const { transactionHash, isTopUp } = outcome
+      deps.report({ kind: 'opened', ...told, transactionHash, isTopUp })
+      return
+    }
+    case 'refused':
+      deps.report({ kind: 'open-refused', ...told, reason: outcome.reason })
+      return
+    case 'already-used':
+      return
+  }
+}

@@ -1,0 +1,29 @@
+import type { Hex } from './access-window.ts'
+
+export type PaymentMemo =
+  /** Nothing for us: no memo, or free text. */
+  | { readonly kind: 'none' }
+  /** The payer signed for whom the payment buys. */
+  | { readonly kind: 'agent'; readonly agent: Hex }
+  /** Begins like one of ours and names nobody: it buys for no one. */
+  | { readonly kind: 'reserved' }
+
+/** Reads the memo that a payer signed: `x402:<agent>` (X10). `refund:` is the seller's own prefix (A15). */
+export function readPaymentMemo(memo: string): PaymentMemo {
+  const [, agent] = /^x402:(0x[a-fA-F0-9]{40})$/.exec(memo) ?? []
+  if (agent !== undefined) return { kind: 'agent', agent: agent.toLowerCase() as Hex }
+  return { kind: /^(x402|refund):/.test(memo) ? 'reserved' : 'none' }
+}
+
+/** Whether a payment with this memo may buy for `agent`: a memo that names another agent, or nobody, may not. */
+export function memoAllows(memo: string, agent: Hex): boolean {
+  const read = readPaymentMemo(memo)
+  switch (read.kind) {
+    case 'none':
+      return true
+    case 'agent':
+      return read.agent === agent
+    case 'reserved':
+      return false
+  }
+}

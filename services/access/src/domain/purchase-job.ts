@@ -1,0 +1,222 @@
+/**
+ * What the payment gate runs for one paid request: everything that can fail comes before money moves, and what follows
+ * it may be repeated until it succeeds (A3, A5).
+ */
+import type { Clock } from '@tallystick/service-kit'
+import type { PaidJob, SettledPayment, VerifiedPayment } from '@tallystick/x402'
+import { type AccessGrantedBody, subscriptionBody, usageBody } from './access-answers.ts'
+import type { AccessContract } from './access-contract.ts'
+import type { ReportAccessEvent } from './access-event.ts'
+import type { AccessWindow, Hex } from './access-window.ts'
+import type { ContractSender, OpenOutcome, PurchaseOrder } from './contract-sender.ts'
+import type { CreditSweep } from './credit-sweep.ts'
+import { ledgerSeconds } from './ledger-time.ts'
+import type { PaidResourceReader } from './paid-resource.ts'
+import { memoAllows, readPaymentMemo } from './payment-memo.ts'
+import { offerOfPayment } from './purchase-terms.ts'
+import type { Subscriptions } from './subscriptions.ts'
+
+/** How long a paid request waits for its own window to show in reads after the receipt (A5), milliseconds. */
+const VISIBLE_MS = 15_000
+
+/** Between two such reads, milliseconds. */
+const VISIBLE_POLL_MS = 500
+
+export type PreparedPurchase = { readonly order: PurchaseOrder; readonly resource: unknown }
+
+export type PurchaseAnswer =
+  | { readonly kind: 'granted'; readonly body: AccessGrantedBody }
+  /** The contract had taken this payment for somebody else before. */
+  | { readonly kind: 'used-for-another' }
+
+export type PurchaseDeclined =
+  /** Another request opened the window meanwhile: the call is served by it, unpaid. */
+  | { readonly kind: 'window-open'; readonly window: AccessWindow }
+  /** Another payment for this agent is not resolved yet. */
+  | { readonly kind: 'payment-pending' }
+  | { readonly kind: 'memo-names-another-agent' }
+  | { readonly kind: 'sales-paused' }
+  | { readonly kind: 'already-used' }
+  | { readonly kind: 'float-low' }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+export type PurchaseDeps = {
+  readonly contract: AccessContract
+  readonly sender: ContractSender
+  readonly subscriptions: Subscriptions
+  readonly sweep: Pick<CreditSweep, 'isPending'>
+  readonly resource: PaidResourceReader
+  readonly clock: Clock
+  readonly report: ReportAccessEvent
+  readonly periodsPerPurchase: number
+  readonly paymentReference: (transactionId: string) => Hex
+  /** Whether the gate has another payment for this agent whose fate is open. */
+  readonly isPaymentPending: (agent: Hex) => boolean
+}
+
+export type PurchaseJob = PaidJob<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>
+
+/** The job of one request for `agent`. `fingerprint` says what the payment buys: method, route and agent (X7). */
+export function purchaseJob(deps: PurchaseDeps, agent: Hex): PurchaseJob {
+  let isSettled = false
+  return {
+    fingerprint: `GET /access ${agent}`,
+    subject: agent,
+    prepare: (payment) => prepare(deps, agent, { payment, isSettled }),
+    async mayHonour(payment) {
+      isSettled = await mayHonour(deps, agent, payment)
+      return isSettled
+    },
+    fulfil: (prepared, settled) => fulfil(deps, prepared, settled),
+  }
+}
+
+const decline = (declined: PurchaseDeclined) => ({ kind: 'declined', declined }) as const
+
+/** `isSettled`: the payment was found on the ledger, so that a pause cannot stop it any more (A3). */
+async function prepare(
+  deps: PurchaseDeps,
+  agent: Hex,
+  { payment, isSettled }: { readonly payment: VerifiedPayment; readonly isSettled: boolean },
+): ReturnType<PurchaseJob['prepare']> {
+  if (!memoAllows(payment.memo, agent)) return decline({ kind: 'memo-names-another-agent' })
+  const isOtherPending =
+    deps.sweep.isPending(agent, payment.nonce) || (!isSettled && deps.isPaymentPending(agent))
+  if (isOtherPending) return decline({ kind: 'payment-pending' })
+  const [window, isPaused, offers] = await Promise.all([
+    deps.subscriptions.read(agent),
+    deps.contract.areSalesPaused(),
+    deps.contract.offers(),
+  ])
+  if (window.isOpen) return decline({ kind: 'window-open', window })
+  if (isPaused && !isSettled) return decline({ kind: 'sales-paused' })
+  const offer = offerOfPayment({
+    offers,
+    amountTinybar: payment.amount,
+    paidAtSeconds: payment.validFromSeconds,
+    periodsPerPurchase: deps.periodsPerPurchase,
+  })
+  if (offer === undefined) return decline({ kind: 'refused', reason: 'no_such_offer' })
+  const order: PurchaseOrder = {
+    agent,
+    offerId: offer.offerId,
+    paidAtSeconds: payment.validFromSeconds,
+    calls: 1,
+    paymentReference: deps.paymentReference(payment.nonce),
+    valueTinybar: payment.amount,
+  }
+  const [rehearsal, resource] = await Promise.all([
+    deps.sender.rehearse(order),
+    deps.resource.read(),
+  ])
+  return rehearsal.kind === 'ready'
+    ? { kind: 'ready', prepared: { order, resource } }
+    : decline(rehearsal)
+}
+
+/** A payment found on the ledger buys for whom its payer signed: the memo's agent, or the payer itself (X10). */
+async function mayHonour(
+  deps: PurchaseDeps,
+  agent: Hex,
+  payment: VerifiedPayment,
+): Promise<boolean> {
+  const memo = readPaymentMemo(payment.memo)
+  const owner = memo.kind === 'agent' ? memo.agent : payment.payerEvmAddress
+  if (owner !== agent || memo.kind === 'reserved') return false
+  const consumed = await deps.contract.paymentOf(deps.paymentReference(payment.nonce))
+  return !consumed.isUsed
+}
+
+async function fulfil(
+  deps: PurchaseDeps,
+  prepared: PreparedPurchase,
+  _settled: SettledPayment,
+): Promise<PurchaseAnswer> {
+  const { order, resource } = prepared
+  const outcome = await deps.sender.openPaid(order)
+  reportOpening(deps.report, order, outcome)
+  switch (outcome.kind) {
+    case 'opened': {
+      deps.subscriptions.hold(order.agent, outcome.window)
+      const seen = await untilVisible(deps, order.agent, outcome.window.expiresAtSeconds)
+      const body = openedBody(deps.clock, { ...outcome, window: seen ?? outcome.window }, resource)
+      return { kind: 'granted', body }
+    }
+    case 'already-used': {
+      if (outcome.agent !== order.agent) return { kind: 'used-for-another' }
+      const window = await deps.subscriptions.read(order.agent)
+      return { kind: 'granted', body: foundOpenBody(deps.clock, window, resource) }
+    }
+    case 'refused':
+      // Kept by the gate and repeated: the value stays with payTo until somebody has looked.
+      throw new Error(`the contract refused a settled payment: ${outcome.reason}`)
+  }
+}
+
+function reportOpening(
+  report: ReportAccessEvent,
+  order: PurchaseOrder,
+  outcome: OpenOutcome,
+): void {
+  const { agent, paymentReference } = order
+  if (outcome.kind === 'opened')
+    report({
+      kind: 'opened',
+      by: 'gate',
+      agent,
+      paymentReference,
+      transactionHash: outcome.transactionHash,
+      isTopUp: outcome.isTopUp,
+    })
+  if (outcome.kind === 'refused')
+    report({ kind: 'open-refused', by: 'gate', agent, paymentReference, reason: outcome.reason })
+}
+
+/** Reads until the window of the receipt shows, at most 15 s; undefined where it did not show by then. */
+async function untilVisible(
+  deps: PurchaseDeps,
+  agent: Hex,
+  expiresAtSeconds: number,
+): Promise<AccessWindow | undefined> {
+  const untilMs = deps.clock.unixMs() + VISIBLE_MS
+  for (;;) {
+    // A read that fails here costs nothing but another try: the window is open either way.
+    const window = await deps.subscriptions.readChain(agent).catch(() => undefined)
+    if (window !== undefined && window.isOpen && window.expiresAtSeconds >= expiresAtSeconds)
+      return window
+    if (deps.clock.unixMs() >= untilMs) return undefined
+    await new Promise<void>((resolve) => {
+      deps.clock.after(VISIBLE_POLL_MS, resolve)
+    })
+  }
+}
+
+type Opened = Extract<OpenOutcome, { kind: 'opened' }>
+
+/** What the payer is answered: `opened.window` as it was last seen. */
+function openedBody(clock: Clock, opened: Opened, resource: unknown): AccessGrantedBody {
+  return {
+    access: 'granted',
+    paidThisRequest: true,
+    subscription: subscriptionBody(opened.window, ledgerSeconds(clock)),
+    why: opened.isTopUp
+      ? 'Your payment settled and topped up the subscription that was already open; this call is its first use of that money.'
+      : 'Your payment settled and opened a window that renews itself while the balance lasts; this call is its first.',
+    metering: {
+      callsRemainingThisPeriod: usageBody(opened.window).callsRemaining,
+      recordedOnChain: opened.transactionHash,
+      why: 'The transaction that opened the window counted this call too.',
+    },
+    resource,
+  }
+}
+
+function foundOpenBody(clock: Clock, window: AccessWindow, resource: unknown): AccessGrantedBody {
+  return {
+    access: 'granted',
+    paidThisRequest: true,
+    subscription: subscriptionBody(window, ledgerSeconds(clock)),
+    why: 'Your payment had settled before and its window is open already; nothing was charged again.',
+    resource,
+  }
+}

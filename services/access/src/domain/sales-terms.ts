@@ -1,0 +1,64 @@
+import type { Clock } from '@tallystick/service-kit'
+import type { PaidResource, PaymentRequirement, PaymentTerms } from '@tallystick/x402'
+import type { AccessContract, Offer } from './access-contract.ts'
+import { ledgerSeconds } from './ledger-time.ts'
+import { PAYMENT_TIMEOUT_SECONDS, payableOffers, purchaseTinybar } from './purchase-terms.ts'
+
+/** HBAR, as x402 names it on Hedera. */
+const HBAR_ASSET = '0.0.0'
+
+/** What is on sale. No requirement while no fee payer is known (X11). Each method throws ChainUnavailable. */
+export type SalesTerms = {
+  /** What a challenge asks for: a whole purchase at the current offer. */
+  challenged(): Promise<PaymentTerms>
+  /** What a payment may match: also the price before a change, for 10 minutes, and every fee payer known. */
+  accepted(): Promise<PaymentTerms>
+}
+
+export type SalesTermsDeps = {
+  readonly contract: AccessContract
+  readonly clock: Clock
+  /** Fee payers of this network, the preferred one first. */
+  readonly feePayers: () => Promise<readonly string[]>
+  readonly network: string
+  /** `0.0.x`. */
+  readonly payTo: string
+  readonly periodsPerPurchase: number
+  readonly resource: PaidResource
+}
+
+export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
+  // A terms object is kept while it holds: the gate renders a challenge once for each.
+  let lastChallenged: { readonly key: string; readonly terms: PaymentTerms } | undefined
+
+  const requirement = (offer: Offer, feePayer: string): PaymentRequirement => ({
+    scheme: 'exact',
+    network: deps.network,
+    amount: purchaseTinybar(offer, deps.periodsPerPurchase).toString(),
+    asset: HBAR_ASSET,
+    payTo: deps.payTo,
+    maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,
+    extra: { feePayer, paymentFlow: 'upfront' },
+  })
+
+  return {
+    async challenged() {
+      const [offers, feePayers] = await Promise.all([deps.contract.offers(), deps.feePayers()])
+      const current = offers.at(-1)
+      const [feePayer] = feePayers
+      const requirements =
+        current === undefined || feePayer === undefined ? [] : [requirement(current, feePayer)]
+      const key = JSON.stringify(requirements)
+      if (lastChallenged?.key !== key)
+        lastChallenged = { key, terms: { requirements, resource: deps.resource } }
+      return lastChallenged.terms
+    },
+    async accepted() {
+      const [offers, feePayers] = await Promise.all([deps.contract.offers(), deps.feePayers()])
+      const requirements = payableOffers(offers, ledgerSeconds(deps.clock)).flatMap((offer) =>
+        feePayers.map((feePayer) => requirement(offer, feePayer)),
+      )
+      return { requirements, resource: deps.resource }
+    },
+  }
+}

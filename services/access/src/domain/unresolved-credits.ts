@@ -1,0 +1,94 @@
+import type { AccessContract } from './access-contract.ts'
+import type { Hex } from './access-window.ts'
+import { type CreditPurchase, purchaseOfCredit } from './credit-purchase.ts'
+import type { PaymentLog, PayToCredit } from './payment-log.ts'
+
+/** Unresolved credits held at once. When it is full the cursor stands still until some are resolved. */
+const UNRESOLVED_MAX = 5_000
+
+/** Credits looked up on the contract side by side: a sixth of what the public relay takes in one batch. */
+const LOOKUPS_AT_ONCE = 16
+
+/** payTo's credits that are purchases which the contract does not know yet, and how far the log was read for them. */
+export type UnresolvedCredits = {
+  /** Reads on; false where it stopped before the log's end. Throws what the log or the contract throws. */
+  readOn(): Promise<boolean>
+  /** Oldest first, those that could not be opened last. */
+  list(): readonly CreditPurchase[]
+  /** Moves one to the end. */
+  postpone(purchase: CreditPurchase): void
+  resolve(transactionId: string): void
+  /** Whether one buys for this agent, other than the one with that transaction id. */
+  has(agent: Hex, exceptTransactionId?: string): boolean
+  count(): number
+  close(): void
+}
+
+export type UnresolvedCreditsDeps = {
+  readonly contract: AccessContract
+  readonly log: PaymentLog
+  readonly periodsPerPurchase: number
+}
+
+/** Starts reading after `fromSeconds`, Unix seconds. */
+export function createUnresolvedCredits(
+  deps: UnresolvedCreditsDeps,
+  fromSeconds: number,
+): UnresolvedCredits {
+  const { log } = deps
+  const unresolved = new Map<string, CreditPurchase>()
+  let creditsReadTo = `${fromSeconds}.000000000`
+  let debitsReadTo = creditsReadTo
+  let isClosed = false
+
+  /** Looks a few credits up and remembers the purchases among them; the cursor moves only when all were looked up. */
+  const admit = async (credits: readonly PayToCredit[]): Promise<void> => {
+    const purchases = await Promise.all(credits.map((credit) => purchaseOfCredit(deps, credit)))
+    for (const purchase of purchases)
+      if (purchase !== undefined) unresolved.set(purchase.transactionId, purchase)
+    creditsReadTo = credits.at(-1)?.consensusTimestamp ?? creditsReadTo
+  }
+
+  const readCredits = async (): Promise<boolean> => {
+    let batch: PayToCredit[] = []
+    for await (const credit of log.creditsAfter(creditsReadTo)) {
+      batch.push(credit)
+      if (batch.length < LOOKUPS_AT_ONCE) continue
+      await admit(batch)
+      batch = []
+      if (isClosed || unresolved.size >= UNRESOLVED_MAX) return false
+    }
+    await admit(batch)
+    return true
+  }
+
+  const readRefunds = async (): Promise<void> => {
+    for await (const debit of log.debitsAfter(debitsReadTo)) {
+      if (debit.refundOf !== undefined) unresolved.delete(debit.refundOf)
+      debitsReadTo = debit.consensusTimestamp
+    }
+  }
+
+  return {
+    async readOn() {
+      const isAtEnd = await readCredits()
+      await readRefunds()
+      return isAtEnd
+    },
+    list: () => [...unresolved.values()],
+    postpone(purchase) {
+      unresolved.delete(purchase.transactionId)
+      unresolved.set(purchase.transactionId, purchase)
+    },
+    resolve: (transactionId) => void unresolved.delete(transactionId),
+    has: (agent, exceptTransactionId) =>
+      [...unresolved.values()].some(
+        (purchase) =>
+          purchase.order.agent === agent && purchase.transactionId !== exceptTransactionId,
+      ),
+    count: () => unresolved.size,
+    close() {
+      isClosed = true
+    },
+  }
+}

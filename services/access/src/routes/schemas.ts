@@ -1,0 +1,125 @@
+/** The wire shapes of both routes, from the interface document: they validate queries, serialise answers and make OpenAPI. */
+import { errorBody } from '@tallystick/service-kit'
+import { z } from 'zod'
+import type { Hex } from '../domain/access-window.ts'
+
+/** `agent`: 0x and forty hex digits; its EIP-55 checksum is not looked at. Lower case from here on. */
+export const agentQuery = z.object({
+  agent: z
+    .string()
+    .regex(/^0x[a-fA-F0-9]{40}$/, 'an EVM address: 0x and 40 hex digits')
+    .transform((text) => text.toLowerCase() as Hex)
+    .describe(
+      'The agent: an EVM address. Whoever holds the subscription, not necessarily who pays.',
+    ),
+})
+
+const unixSeconds = z.int().describe('Unix seconds.')
+const tinybar = z.string().regex(/^\d+$/)
+const scheduleAddress = z
+  .string()
+  .describe('Address of the pending scheduled call; the zero address: no renewal is armed.')
+
+export const subscriptionSchema = z
+  .object({
+    expiresAt: unixSeconds.describe('Unix seconds at which the window closes.'),
+    secondsRemaining: z.int().min(0),
+    periodSeconds: z.int().describe('Length of one funded period.'),
+    balanceTinybar: tinybar.describe('Refundable balance; 1 HBAR = 1e8 tinybar.'),
+    active: z.boolean().describe('The window is open and not cancelled.'),
+    nextRenewalSchedule: scheduleAddress,
+  })
+  .meta({ id: 'Subscription' })
+
+export const accessGrantedSchema = z
+  .object({
+    access: z.literal('granted'),
+    paidThisRequest: z.boolean().describe('False whenever the open window served the call.'),
+    subscription: subscriptionSchema,
+    why: z.string().optional().describe('Plain-language reason the call was served.'),
+    metering: z
+      .object({
+        callsRemainingThisPeriod: z.int(),
+        recordedOnChain: z.string().describe('Hash of the transaction that records this call.'),
+        why: z.string(),
+      })
+      .optional()
+      .describe('Usage is counted on chain; a renewal refills it.'),
+    resource: z.unknown().describe('What was paid for.'),
+  })
+  .meta({ id: 'AccessGranted' })
+
+export const statusSchema = z
+  .object({
+    agent: z.string(),
+    contract: z.string().describe('The access contract that the answer was read from.'),
+    hasAccess: z.boolean(),
+    expiresAt: unixSeconds,
+    secondsRemaining: z.int().min(0),
+    periodSeconds: z.int(),
+    pricePerPeriodTinybar: tinybar,
+    balanceTinybar: tinybar,
+    periodsFunded: z.int().describe('Further renewals that the balance pays for.'),
+    active: z.boolean(),
+    nextRenewalSchedule: scheduleAddress,
+    renewalsReserveCanArm: z
+      .int()
+      .nullable()
+      .describe('Further renewals that the seller’s gas reserve can arm, for anyone.'),
+    usage: z
+      .object({
+        callsUsed: z.int(),
+        callsAllowed: z.int(),
+        callsRemaining: z.int(),
+        resetsAt: unixSeconds.describe('When this quota ends; 0 without an open window.'),
+      })
+      .nullable()
+      .describe('Metered usage of this period, as the contract has it.'),
+    unavailable: z
+      .array(z.string())
+      .describe('Names of the fields that are null because a read did not answer.'),
+    now: unixSeconds.describe('Server time.'),
+  })
+  .meta({ id: 'Status' })
+
+export const paymentRequiredSchema = z
+  .object({
+    x402Version: z.int(),
+    error: z.string(),
+    resource: z.object({ url: z.string(), description: z.string(), mimeType: z.string() }),
+    accepts: z.array(
+      z.object({
+        scheme: z.literal('exact'),
+        network: z.string(),
+        amount: z.string(),
+        asset: z.string(),
+        payTo: z.string(),
+        maxTimeoutSeconds: z.int(),
+        extra: z.record(z.string(), z.unknown()),
+        price: z.object({
+          asset: z.string().describe('0.0.0 is HBAR.'),
+          amount: z.string().describe('Tinybar for the whole purchase.'),
+        }),
+      }),
+    ),
+  })
+  .meta({ id: 'PaymentRequired' })
+
+const described = (description: string) => errorBody.describe(description)
+
+/** The error rows that both routes share. */
+export const sharedErrors = {
+  400: described('`agent` missing or malformed; the chain was not read.'),
+  503: described('The access contract is not deployed on the target network.'),
+}
+
+export const accessErrorRows = {
+  ...sharedErrors,
+  429: described('The quota of this period is spent; it resets when the window renews.'),
+  502: described('An upstream read or the payment facilitator was unavailable.'),
+}
+
+export const statusErrorRows = {
+  ...sharedErrors,
+  502: described('The contract read failed.'),
+}

@@ -1,0 +1,115 @@
+import {
+  type AccessContract,
+  ChainUnavailable,
+  ContractAbsent,
+  type Offer,
+} from '../domain/access-contract.ts'
+import {
+  type AccessWindow,
+  type Hex,
+  projectWindow,
+  ZERO_ADDRESS,
+} from '../domain/access-window.ts'
+
+export const CONTRACT: Hex = '0x00000000000000000000000000000000000c0de0'
+export const PRICE_TINYBAR = 300_000_000n
+
+/** The access contract's reads over maps that tests fill, with the failures that are rare on a real ledger. */
+export type FakeContract = AccessContract & {
+  readonly windows: Map<Hex, AccessWindow>
+  readonly payments: Map<Hex, Hex>
+  readonly offerList: Offer[]
+  /** Names of the reads made, in order. */
+  readonly reads: string[]
+  isAbsent: boolean
+  isDown: boolean
+  isPaused: boolean
+  isReserveDown: boolean
+}
+
+/** A window that is open until `expiresAtSeconds`, three periods of 20 s funded after it. */
+export function openWindow(
+  expiresAtSeconds: number,
+  change: Partial<AccessWindow> = {},
+): AccessWindow {
+  return {
+    exists: true,
+    isOpen: true,
+    isCancelled: false,
+    expiresAtSeconds,
+    periodSeconds: 20,
+    priceTinybar: PRICE_TINYBAR,
+    balanceTinybar: 3n * PRICE_TINYBAR,
+    periodsFunded: 3,
+    callsUsed: 1,
+    callsAllowed: 20,
+    schedule: '0x00000000000000000000000000000000009f9174',
+    scheduledAtSeconds: expiresAtSeconds,
+    ...change,
+  }
+}
+
+export function createFakeContract(): FakeContract {
+  const fake: FakeContract = {
+    address: CONTRACT,
+    windows: new Map(),
+    payments: new Map(),
+    offerList: [
+      {
+        offerId: 0,
+        priceTinybar: PRICE_TINYBAR,
+        periodSeconds: 20,
+        callsAllowed: 20,
+        startsAtSeconds: 0,
+      },
+    ],
+    reads: [],
+    isAbsent: false,
+    isDown: false,
+    isPaused: false,
+    isReserveDown: false,
+    async ensureDeployed() {
+      if (fake.isAbsent) throw new ContractAbsent('no code')
+      if (fake.isDown) throw new ChainUnavailable('down')
+    },
+    async windowOf(agent, atSeconds) {
+      await read('windowOf')
+      const window = fake.windows.get(agent)
+      if (window !== undefined) return projectWindow(window, atSeconds)
+      const offer = fake.offerList.at(-1)
+      return openWindow(0, {
+        exists: false,
+        isOpen: false,
+        balanceTinybar: 0n,
+        periodsFunded: 0,
+        callsUsed: 0,
+        priceTinybar: offer?.priceTinybar ?? 0n,
+        schedule: ZERO_ADDRESS,
+        scheduledAtSeconds: 0,
+      })
+    },
+    async offers() {
+      await read('offers')
+      return fake.offerList.slice()
+    },
+    async areSalesPaused() {
+      await read('salesPaused')
+      return fake.isPaused
+    },
+    async paymentOf(paymentReference) {
+      await read('paymentOf')
+      const agent = fake.payments.get(paymentReference)
+      return { isUsed: agent !== undefined, agent: agent ?? ZERO_ADDRESS }
+    },
+    async renewalsReserveCanArm() {
+      await read('renewalsReserveCanArm')
+      if (fake.isReserveDown) throw new ChainUnavailable('down')
+      return 7
+    },
+  }
+  const read = async (name: string): Promise<void> => {
+    fake.reads.push(name)
+    await fake.ensureDeployed()
+  }
+  return fake
+}

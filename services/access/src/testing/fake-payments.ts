@@ -1,0 +1,124 @@
+import {
+  type Facilitator,
+  FacilitatorUnavailable,
+  type PaymentScheme,
+  type Settlement,
+} from '@tallystick/x402'
+import type { Hex } from '../domain/access-window.ts'
+import {
+  MirrorUnavailable,
+  type PaymentLog,
+  type PayToCredit,
+  type PayToDebit,
+} from '../domain/payment-log.ts'
+
+export const FEE_PAYER = '0.0.9001'
+export const PAYER = '0.0.5001'
+export const PAYER_ADDRESS: Hex = '0x00000000000000000000000000000000000000aa'
+
+export type FakePayment = {
+  /** Nanoseconds of the transaction id: what tells payments apart. */
+  readonly nanos: number
+  readonly validFromSeconds: number
+  readonly memo?: string
+}
+
+export const transactionIdOf = (payment: FakePayment): string =>
+  `${FEE_PAYER}@${payment.validFromSeconds}.${String(payment.nanos).padStart(9, '0')}`
+
+/** A scheme that believes what a payload says; the real one's rules are tested in packages/x402. */
+export function createFakeScheme(): PaymentScheme & { landed: Set<string>; isDown: boolean } {
+  const scheme: ReturnType<typeof createFakeScheme> = {
+    scheme: 'exact',
+    networks: ['hedera:testnet'],
+    landed: new Set(),
+    isDown: false,
+    async verify(payload, requirement) {
+      const payment = payload as FakePayment
+      const nonce = transactionIdOf(payment)
+      return {
+        kind: 'valid',
+        payment: {
+          id: `${requirement.network}/${nonce}`,
+          network: requirement.network,
+          asset: requirement.asset,
+          amount: BigInt(requirement.amount),
+          payTo: requirement.payTo,
+          payer: PAYER,
+          payerEvmAddress: PAYER_ADDRESS,
+          nonce,
+          memo: payment.memo ?? '',
+          validFromSeconds: payment.validFromSeconds,
+          validUntilSeconds: payment.validFromSeconds + 180,
+        },
+      }
+    },
+    async find(payment) {
+      return scheme.landed.has(payment.nonce)
+        ? { kind: 'landed', transaction: payment.nonce, consensusSeconds: payment.validFromSeconds }
+        : { kind: 'unknown' }
+    },
+  }
+  return scheme
+}
+
+export type FakeFacilitator = Facilitator & {
+  readonly settled: string[]
+  /** What the next settlements do. */
+  mode: 'settle' | 'refuse' | 'unreachable' | 'silent'
+  /** Runs before a settlement is answered. */
+  beforeAnswer: () => Promise<void>
+}
+
+export function createFakeFacilitator(): FakeFacilitator {
+  const fake: FakeFacilitator = {
+    settled: [],
+    mode: 'settle',
+    beforeAnswer: async () => undefined,
+    async settle(payload, requirement): Promise<Settlement> {
+      const transaction = transactionIdOf(payload.payload as FakePayment)
+      const { network } = requirement
+      if (fake.mode === 'unreachable')
+        throw new FacilitatorUnavailable('refused', { nothingSent: true })
+      if (fake.mode === 'silent') throw new FacilitatorUnavailable('timed out')
+      if (fake.mode === 'refuse')
+        return { success: false, transaction: '', network, errorReason: 'invalid_signature' }
+      fake.settled.push(transaction)
+      await fake.beforeAnswer()
+      return { success: true, transaction, network, payer: PAYER }
+    },
+    feePayers: async () => new Map([['hedera:testnet', [FEE_PAYER]]]),
+  }
+  return fake
+}
+
+export type FakePaymentLog = PaymentLog & {
+  readonly credits: PayToCredit[]
+  readonly debits: PayToDebit[]
+  reachedSeconds: number
+  isDown: boolean
+}
+
+export function createFakePaymentLog(reachedSeconds: number): FakePaymentLog {
+  async function* after<Item extends { readonly consensusTimestamp: string }>(
+    items: readonly Item[],
+    timestamp: string,
+  ): AsyncGenerator<Item> {
+    if (fake.isDown) throw new MirrorUnavailable('down')
+    for (const item of items) if (Number(item.consensusTimestamp) > Number(timestamp)) yield item
+  }
+  const fake: FakePaymentLog = {
+    credits: [],
+    debits: [],
+    reachedSeconds,
+    isDown: false,
+    creditsAfter: (timestamp) => after(fake.credits, timestamp),
+    debitsAfter: (timestamp) => after(fake.debits, timestamp),
+    async latestConsensusSeconds() {
+      if (fake.isDown) throw new MirrorUnavailable('down')
+      return fake.reachedSeconds
+    },
+    evmAddressOf: async () => PAYER_ADDRESS,
+  }
+  return fake
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '@tallystick/service-kit'
+import { ChainUnavailable } from '../domain/access-contract.ts'
+import type { ContractSender, PurchaseOrder } from '../domain/contract-sender.ts'
+import { ledgerSeconds } from '../domain/ledger-time.ts'
+import { type FakeContract, openWindow } from './fake-contract.ts'
+
+export type FakeSender = ContractSender & {
+  /** Orders that opened a window, in order. */
+  readonly opened: PurchaseOrder[]
+  readonly reaped: string[]
+  isDown: boolean
+  isFloatLow: boolean
+  /** Whether what is opened shows in reads; a lagging ledger does not show it yet. */
+  isVisible: boolean
+  refusal: string | undefined
+}
+
+/** Opens windows on a fake contract, by the contract's own rules for references and top-ups. */
+export function createFakeSender(contract: FakeContract, clock: Clock): FakeSender {
+  const fake: FakeSender = {
+    address: '0x0000000000000000000000000000000000007001',
+    opened: [],
+    reaped: [],
+    isDown: false,
+    isFloatLow: false,
+    isVisible: true,
+    refusal: undefined,
+    async rehearse(order) {
+      if (fake.isDown) throw new ChainUnavailable('down')
+      if (fake.isFloatLow) return { kind: 'float-low' }
+      if (fake.refusal !== undefined) return { kind: 'refused', reason: fake.refusal }
+      return contract.payments.has(order.paymentReference)
+        ? { kind: 'already-used' }
+        : { kind: 'ready' }
+    },
+    async openPaid(order) {
+      if (fake.isDown) throw new ChainUnavailable('down')
+      if (fake.refusal !== undefined) return { kind: 'refused', reason: fake.refusal }
+      const usedFor = contract.payments.get(order.paymentReference)
+      if (usedFor !== undefined) return { kind: 'already-used', agent: usedFor }
+      contract.payments.set(order.paymentReference, order.agent)
+      fake.opened.push(order)
+      const nowSeconds = ledgerSeconds(clock)
+      const before = await contract.windowOf(order.agent, nowSeconds)
+      const window = before.isOpen
+        ? { ...before, balanceTinybar: before.balanceTinybar + order.valueTinybar }
+        : openWindow(nowSeconds + 20, { callsUsed: order.calls })
+      if (fake.isVisible) contract.windows.set(order.agent, window)
+      const transactionHash = `0x${String(fake.opened.length).padStart(64, '0')}` as const
+      return { kind: 'opened', transactionHash, isTopUp: before.isOpen, window }
+    },
+    async reap(agent) {
+      fake.reaped.push(agent)
+      return { kind: 'reaped', transactionHash: `0x${'ee'.repeat(32)}` }
+    },
+    floatTinybar: async () => 10_000_000_000n,
+    forwardGasTinybar: async () => 218_000_000n,
+    close: async () => undefined,
+  }
+  return fake
+}
