@@ -42,7 +42,7 @@ function account(devnet: Devnet, name: string): DevnetAccount {
 }
 
 function facilitatorRecipe(devnet: Devnet, port: number): ServiceRecipe {
-  const feePayer = account(devnet, 'fee-payer')
+  const feePayer = account(devnet, 'facilitator')
   return {
     name: 'facilitator',
     main: 'packages/facilitator/src/main.ts',
@@ -60,7 +60,7 @@ function facilitatorRecipe(devnet: Devnet, port: number): ServiceRecipe {
 }
 
 function accessRecipe(devnet: Devnet, ports: StackPorts, contract: string): ServiceRecipe {
-  const payTo = account(devnet, 'pay-to')
+  const payTo = account(devnet, 'operator')
   return {
     name: 'access',
     main: 'services/access/src/main.ts',
@@ -91,7 +91,7 @@ function describe(
     access: {
       baseUrl: `http://127.0.0.1:${ports.access}`,
       contract: started.contract,
-      payTo: account(devnet, 'pay-to').accountId,
+      payTo: account(devnet, 'operator').accountId,
     },
     ledger: {
       rpcUrl: devnet.rpcUrl,
@@ -142,7 +142,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
       rpcUrl: devnet.rpcUrl,
       chainId: devnet.chainId,
       ownerKey: account(devnet, 'owner').privateKey,
-      forwarder: account(devnet, 'pay-to').evmAddress,
+      forwarder: account(devnet, 'operator').evmAddress,
       recorders: [account(devnet, 'recorder').evmAddress],
       offer: OFFER,
       reserveTinybar: RESERVE_TINYBAR,
