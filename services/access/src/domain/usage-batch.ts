@@ -83,6 +83,8 @@ export class SealedBatch {
   sentAtMs = 0
   /** Since when its nonce is known to be consumed though it has no receipt, Unix milliseconds. */
   consumedSinceMs: number | null = null
+  /** When a later transaction was last asked for as proof of that, Unix milliseconds. */
+  probedAtMs = 0
 
   constructor(entries: readonly SealedEntry[], signed: SignedUsage) {
     this.entries = entries

@@ -42,6 +42,8 @@ export const RECEIPT_POLL_MS_MAX = 2_000
 export const RECEIPT_PATIENCE_MS = 15_000
 /** A transaction without a receipt whose nonce is consumed is given up after this time. Milliseconds. */
 export const RECEIPT_GIVE_UP_MS = 120_000
+/** A transaction sent as proof of a consumed nonce is followed by another one no sooner: two of them at most. */
+export const PROBE_AGAIN_MS = 60_000
 /** A call at the edge of its quota waits this long for receipts that its read seems to know. Milliseconds. */
 export const CATCH_UP_MS = 1_000
 /** How often a process with waiting calls reads the counter itself (A11). Milliseconds. */

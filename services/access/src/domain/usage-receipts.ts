@@ -10,6 +10,7 @@ import type { SealedBatch } from './usage-batch.ts'
 import type { UsageEventListener } from './usage-event.ts'
 import type { UsageLedger, UsageReceipt } from './usage-ledger.ts'
 import {
+  PROBE_AGAIN_MS,
   RECEIPT_GIVE_UP_MS,
   RECEIPT_PATIENCE_MS,
   RECEIPT_POLL_MS,
@@ -58,7 +59,9 @@ export class UsageReceipts {
     if (this.#round === null) return this.#start()
     this.#nextRound ??= this.#round.then(() => {
       this.#nextRound = null
-      return this.#isStopped ? undefined : this.#start()
+      if (this.#isStopped) return undefined
+      // Whoever was told of the last round may have begun the next one already.
+      return this.#round ?? this.#start()
     })
     return this.#nextRound
   }
@@ -128,25 +131,38 @@ export class UsageReceipts {
 
   async #lookInto(batch: SealedBatch): Promise<void> {
     const { clock, ledger, sender } = this.#options
-    if (clock.unixMs() - batch.sentAtMs < RECEIPT_PATIENCE_MS) return
-    if ((await ledger.readNonce()) <= batch.nonce) {
+    const isOverdue = (each: SealedBatch): boolean =>
+      clock.unixMs() - each.sentAtMs >= RECEIPT_PATIENCE_MS
+    if (!isOverdue(batch)) return
+    const ledgerNonce = await ledger.readNonce()
+    if (sender.sent.some((each) => each.nonce >= ledgerNonce && isOverdue(each)))
       sender.requestResync()
+    if (ledgerNonce <= batch.nonce) return
+    batch.consumedSinceMs ??= clock.unixMs()
+    if (await this.#isProvedConsumed(batch)) {
+      sender.requestResigning(batch)
       return
     }
-    batch.consumedSinceMs ??= clock.unixMs()
-    // A transaction that counts nothing is not worth another one as its proof.
-    const isCounting = batch.callCount > 0
-    if (isCounting) sender.requestFiller(batch.nonce)
-    if (isCounting && (await this.#isProvedConsumed(batch))) sender.requestResigning(batch)
-    else if (clock.unixMs() - batch.consumedSinceMs >= RECEIPT_GIVE_UP_MS) {
-      sender.finish(batch)
-      this.#options.onMissing(batch)
-    }
+    this.#probe(batch, ledgerNonce)
+    if (clock.unixMs() - batch.consumedSinceMs < RECEIPT_GIVE_UP_MS) return
+    sender.finish(batch)
+    this.#options.onMissing(batch)
+  }
+
+  /** Sees to it that something follows whose receipt can be the proof; not for what counts nothing itself. */
+  #probe(batch: SealedBatch, ledgerNonce: number): void {
+    const nowMs = this.#options.clock.unixMs()
+    if (batch.callCount === 0 || nowMs - batch.probedAtMs < PROBE_AGAIN_MS) return
+    batch.probedAtMs = nowMs
+    this.#options.sender.requestFiller(ledgerNonce)
   }
 
   async #isProvedConsumed(batch: SealedBatch): Promise<boolean> {
-    const later = this.#options.sender.sent.find((each) => each.nonce > batch.nonce)
-    if (later === undefined || (await this.#find(later)) === null) return false
-    return (await this.#find(batch)) === null
+    const later = this.#options.sender.sent.filter((each) => each.nonce > batch.nonce)
+    // The last one first: where several nonces were consumed, only what was sent after that has a receipt.
+    for (const each of new Set([...later.slice(-1), ...later.slice(0, 1)])) {
+      if ((await this.#find(each)) !== null) return (await this.#find(batch)) === null
+    }
+    return false
   }
 }

@@ -52,7 +52,8 @@ export type UsageRecorder = {
   /** Accepts one call in the same tick as its check and resolves with the hash of the transaction that records it,
    * known when it is signed. Never rejects. */
   record(call: UsageCall): Promise<UsageOutcome>
-  /** Calls of that window that may still be made as far as this process knows, 0 or more. */
+  /** Calls of that window that may still be made as far as this process knows, 0 or more. Where a read may count calls
+   * whose receipts are still to come, the higher figure: 0 means that the quota is spent. */
   callsRemaining(call: UsageCall): number
   readonly figures: () => UsageFigures
   /** Seals and sends what is open and waits for receipts, 5 s at most; later calls are unavailable. */
@@ -154,7 +155,7 @@ class BatchingRecorder implements UsageRecorder {
     const window = this.#windows.find(call)
     if (window === undefined) return Math.max(0, call.callsAllowed - call.callsUsedInRead)
     window.sawRead(call.callsUsedInRead)
-    return Math.max(0, window.callsRemaining(call.callsAllowed))
+    return Math.max(0, window.callsRemainingAtBest(call.callsAllowed))
   }
 
   close(): Promise<void> {

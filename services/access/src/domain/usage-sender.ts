@@ -114,9 +114,9 @@ export class UsageSender {
     this.wake()
   }
 
-  /** Sends a transaction without entries after all others, unless something follows that nonce already. */
-  requestFiller(afterNonce: number): void {
-    if (this.unfinished.some((batch) => batch.nonce > afterNonce)) return
+  /** Sends a transaction without entries after all others, unless one with that nonce or a later one is under way. */
+  requestFiller(nonceMin: number): void {
+    if (this.unfinished.some((batch) => batch.nonce >= nonceMin)) return
     this.#isFillerWanted = true
     this.wake()
   }

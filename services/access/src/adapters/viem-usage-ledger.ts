@@ -1,0 +1,201 @@
+/**
+ * The ledger of one recorder key over JSON-RPC: encodes batches for the access contract, signs them with a local
+ * account, sends the bytes exactly once per request, and decodes what their receipts counted. Nonces, prices, order and
+ * repetition are decided in domain/usage-recorder.ts.
+ */
+
+import { accessWindowAbi } from '@tallystick/contracts'
+import {
+  createPublicClient,
+  encodeFunctionData,
+  type Hex,
+  http,
+  keccak256,
+  type Log,
+  type PublicClient,
+  parseEventLogs,
+  parseTransaction,
+  toHex,
+} from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import type {
+  SignedUsage,
+  UsageCount,
+  UsageEntry,
+  UsageLedger,
+  UsageReceipt,
+  UsageSendResult,
+} from '../domain/usage-ledger.ts'
+import { usageSendRefusal } from './usage-send-refusal.ts'
+import { isNotFound } from './viem-errors.ts'
+
+/** Hedera's relay answers a send only after consensus, 3–8 s; twice that is a dead endpoint. */
+const RPC_LIMIT_MS = 15_000
+/** Reads are tried once more after a dropped connection; a send never is, since its bytes may have arrived. */
+const READ_RETRIES = 1
+
+/** Gas of a transaction before its first entry: 21,000, the call, and a margin. */
+const BASE_GAS = 45_000n
+/** Gas of one entry at its most expensive, a first call that materialises a window, with its call data and a margin. */
+const ENTRY_GAS = 29_000n
+
+/** The ledger did not answer, or answered nothing that says what became of the request. */
+export class UsageLedgerUnavailable extends Error {
+  override name = 'UsageLedgerUnavailable'
+}
+
+export type ViemUsageLedgerOptions = {
+  readonly rpcUrl: string
+  readonly chainId: number
+  /** The access contract. */
+  readonly contract: Hex
+  /** The recorder's key, which the contract must know as a recorder. */
+  readonly privateKey: Hex
+}
+
+/** Gas limit of a transaction with so many entries: what it needs at most, since the account must hold all of it. */
+export function usageGasLimit(entryCount: number): bigint {
+  return BASE_GAS + ENTRY_GAS * BigInt(entryCount)
+}
+
+/** Returns the ledger of that key. It connects to nothing yet. Every method rejects with UsageLedgerUnavailable. */
+export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLedger {
+  const { contract, chainId } = options
+  const client = createPublicClient({
+    transport: http(options.rpcUrl, { timeout: RPC_LIMIT_MS, retryCount: READ_RETRIES }),
+  })
+  const account = privateKeyToAccount(options.privateKey)
+  const readNonce = () =>
+    answered('the nonce could not be read', () =>
+      client.getTransactionCount({ address: account.address, blockTag: 'latest' }),
+    )
+  return {
+    readNonce,
+    quoteGasPriceWeibar: () =>
+      answered('the gas price could not be read', () => client.getGasPrice()),
+    sign: (usage) => signUsage(account, { chainId, contract, ...usage }),
+    send: (rawTransaction) => sendUsage({ client, readNonce }, rawTransaction as Hex),
+    readReceipt: (hash) =>
+      answered('the receipt could not be read', () =>
+        readUsageReceipt(client, { contract, hash: hash as Hex }),
+      ),
+    readCallsUsed: ({ agent, windowExpiresAtSeconds }) =>
+      answered('the usage could not be read', async () => {
+        const window = await client.readContract({
+          address: contract,
+          abi: accessWindowAbi,
+          functionName: 'windowOf',
+          args: [agent as Hex, BigInt(windowExpiresAtSeconds - 1)],
+        })
+        return window.expiresAt === BigInt(windowExpiresAtSeconds) ? window.callsUsed : null
+      }),
+  }
+}
+
+async function answered<Answer>(what: string, ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw new UsageLedgerUnavailable(what, { cause: error })
+  }
+}
+
+async function signUsage(
+  account: PrivateKeyAccount,
+  usage: {
+    readonly chainId: number
+    readonly contract: Hex
+    readonly entries: readonly UsageEntry[]
+    readonly nonce: number
+    readonly gasPriceWeibar: bigint
+  },
+): Promise<SignedUsage> {
+  const { chainId, contract, entries, nonce, gasPriceWeibar } = usage
+  // Legacy, because Hedera's block header carries a base fee that EIP-1559 estimates make nothing of.
+  const rawTransaction = await account.signTransaction({
+    type: 'legacy',
+    chainId,
+    nonce,
+    to: contract,
+    data: encodeUsage(entries),
+    gas: usageGasLimit(entries.length),
+    gasPrice: gasPriceWeibar,
+  })
+  return { nonce, gasPriceWeibar, rawTransaction, hash: keccak256(rawTransaction) }
+}
+
+/** One entry as `recordUsage`, any other number as `recordUsageBatch`. */
+function encodeUsage(entries: readonly UsageEntry[]): Hex {
+  const [first] = entries
+  return first !== undefined && entries.length === 1
+    ? encodeFunctionData({
+        abi: accessWindowAbi,
+        functionName: 'recordUsage',
+        args: [first.agent as Hex, first.calls, BigInt(first.windowExpiresAtSeconds)],
+      })
+    : encodeFunctionData({
+        abi: accessWindowAbi,
+        functionName: 'recordUsageBatch',
+        args: [entries.map(packUsage)],
+      })
+}
+
+/** A word of `recordUsageBatch`: agent (160 bits, high), calls (32 bits), end of the window (64 bits, low). */
+function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): Hex {
+  const word = (BigInt(agent) << 96n) | (BigInt(calls) << 64n) | BigInt(windowExpiresAtSeconds)
+  return toHex(word, { size: 32 })
+}
+
+async function sendUsage(
+  ledger: { readonly client: PublicClient; readonly readNonce: () => Promise<number> },
+  rawTransaction: Hex,
+): Promise<UsageSendResult> {
+  try {
+    await ledger.client.request(
+      { method: 'eth_sendRawTransaction', params: [rawTransaction] },
+      { retryCount: 0 },
+    )
+    return { kind: 'accepted' }
+  } catch (error) {
+    const refusal = usageSendRefusal(error)
+    if (refusal.kind === 'unclear')
+      throw new UsageLedgerUnavailable('the transaction may not have arrived', { cause: error })
+    if (refusal.kind === 'already-known') return { kind: 'accepted' }
+    if (refusal.kind !== 'wrong-nonce') return refusal
+    const { nonce = 0 } = parseTransaction(rawTransaction)
+    const isPast = (await ledger.readNonce()) > nonce
+    return { kind: isPast ? 'nonce-too-low' : 'nonce-too-high' }
+  }
+}
+
+async function readUsageReceipt(
+  client: PublicClient,
+  transaction: { readonly contract: Hex; readonly hash: Hex },
+): Promise<UsageReceipt> {
+  try {
+    const receipt = await client.getTransactionReceipt({ hash: transaction.hash })
+    if (receipt.status === 'reverted') return { kind: 'reverted' }
+    return { kind: 'mined', counts: decodeCounts(receipt.logs, transaction.contract) }
+  } catch (error) {
+    if (isNotFound(error)) return { kind: 'pending' }
+    throw error
+  }
+}
+
+function decodeCounts(logs: readonly Log[], contract: Hex): UsageCount[] {
+  const own = logs.filter((log) => log.address.toLowerCase() === contract.toLowerCase())
+  const events = parseEventLogs({
+    abi: accessWindowAbi,
+    eventName: ['UsageRecorded', 'UsageRefused', 'UsageLate'],
+    logs: own,
+  })
+  return events.map(({ eventName, args }): UsageCount => {
+    const window = {
+      agent: args.agent.toLowerCase(),
+      windowExpiresAtSeconds: Number(args.windowExpiresAt),
+    }
+    if (eventName === 'UsageRecorded')
+      return { kind: 'recorded', ...window, callsUsed: args.callsUsed }
+    return { kind: eventName === 'UsageLate' ? 'late' : 'refused', ...window, calls: args.calls }
+  })
+}
