@@ -46,6 +46,7 @@ const ABOUT_THE_LEDGER: ReadonlySet<string> = new Set([
   'insufficient_funds',
   'invalid_exact_hedera_payload_signature_invalid',
   'invalid_exact_hedera_payload_preflight_failed',
+  'invalid_exact_hedera_payload_not_yet_valid',
 ])
 
 export type RefusalClass = 'definite' | 'definite_unless_landed' | 'unclear'

@@ -53,6 +53,11 @@ export class HederaStandIn {
   readonly records: LedgerRecord[] = []
   fault: FacilitatorFault | undefined
   settlements = 0
+  /** What the facilitator was asked to settle against. */
+  readonly seen: {
+    readonly payload: PaymentRequirement
+    readonly requirement: PaymentRequirement
+  }[] = []
   isMirrorDown = false
   areAccountsDown = false
   mirrorLagSeconds = 0
@@ -147,6 +152,7 @@ export class HederaStandIn {
 
   async #settle(payload: PaymentPayload, requirement: PaymentRequirement): Promise<Settlement> {
     this.settlements += 1
+    this.seen.push({ payload: payload.accepted, requirement })
     const { fault } = this
     const { network } = requirement
     if (fault === 'not_reached') {

@@ -167,10 +167,7 @@ async function judgeAccounts(
     }
     if (receiver.accountId !== wanted.payTo) return refused('invalid_exact_hedera_payload_pay_to')
   }
-  const name = mirrorNameOf(sides.debit)
-  const known = await accounts.account(name)
-  const payer =
-    known !== undefined && isSigned(transfer, known) ? known : await accounts.refresh(name)
+  const payer = await signerOf(transfer, mirrorNameOf(sides.debit), accounts)
   if (payer === undefined) return refused('invalid_exact_hedera_payload_signature_invalid')
   if (payer.isDeleted) return refused('invalid_exact_hedera_payload_preflight_failed')
   if (payer.accountId === wanted.feePayer) {
@@ -179,12 +176,22 @@ async function judgeAccounts(
   if (payer.accountId === wanted.payTo) {
     return refused('invalid_exact_hedera_payload_unexpected_hbar_transfers')
   }
-  if (payer !== known && !isSigned(transfer, payer)) {
-    return refused('invalid_exact_hedera_payload_signature_invalid')
-  }
   const payment = toPayment(judged, payer)
   const isExpired = nowSeconds > payment.validUntilSeconds - SUBMIT_MARGIN_SECONDS
   return { kind: isExpired ? 'expired' : 'valid', payment }
+}
+
+/** The account of that name if it signed, by the key remembered or else by its key of today; undefined if it did not. */
+async function signerOf(
+  transfer: HbarTransfer,
+  name: string,
+  accounts: AccountDirectory,
+): Promise<LedgerAccount | undefined> {
+  const remembered = await accounts.account(name)
+  if (remembered !== undefined && isSigned(transfer, remembered)) return remembered
+  const current = await accounts.refresh(name)
+  if (current === undefined || current === remembered) return undefined
+  return isSigned(transfer, current) ? current : undefined
 }
 
 /** Whether every node's body is signed: any one of them may be submitted. */

@@ -1,0 +1,109 @@
+/**
+ * Route options that put a price on one Fastify route (X1): they attach to the route itself, so that there is no path
+ * to match and none to slip past. What is sold, and what a refusal says, stays with the caller.
+ */
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { PaidJob, PaymentGate, PaymentOutcome, PaymentTerms } from '../payment-gate.ts'
+import { paymentHeadersOf } from './payment-headers-of.ts'
+import { sendChallenge, setPaymentResponse } from './send-challenge.ts'
+
+/** A 502 of a paid route. */
+export type PaymentProblem = {
+  readonly error:
+    | 'payment_pending'
+    | 'facilitator_unavailable'
+    | 'ledger_unavailable'
+    | 'payment_terms_unknown'
+  readonly retryAfterSeconds: number
+}
+
+export type PaidRouteOptions<Prepared, Answer, Declined> = {
+  readonly gate: PaymentGate
+  /** What is on sale; undefined while that is not known, e.g. no fee payer (X11): 502. */
+  readonly terms: (request: FastifyRequest) => PaymentTerms | undefined
+  /** The work of one request. Its body is validated by then, so that bad input costs nothing. */
+  readonly job: (request: FastifyRequest) => PaidJob<Prepared, Answer, Declined>
+  /** Answers a request whose work was declined before settlement. */
+  readonly decline: (reply: FastifyReply, declined: Declined) => FastifyReply
+  /** Answers a 502 in the house's form; `{ error }` by default. */
+  readonly sendProblem?: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
+}
+
+/** What to spread into `app.route` or `app.post`'s options. */
+export type PaidRoute = {
+  readonly exposeHeadRoute: false
+  readonly onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  readonly handler: RouteHandlerMethod
+}
+
+/** When to come back while nothing can be sold; a facilitator's directory is read again after 5 s. */
+const UNAVAILABLE_RETRY_SECONDS = 5
+
+/**
+ * Options for a paid GET or POST route: `app.route({ method: 'POST', url: '/api/grade', ...paidRoute(options) })`.
+ * HEAD is never served, since it would run the handler: no HEAD route is derived, and one declared is 405.
+ */
+export function paidRoute<Prepared, Answer, Declined>(
+  options: PaidRouteOptions<Prepared, Answer, Declined>,
+): PaidRoute {
+  const sendProblem = options.sendProblem ?? sendPlainProblem
+  return {
+    exposeHeadRoute: false,
+    async onRequest(request, reply) {
+      if (request.method !== 'HEAD') return undefined
+      const methods = [request.routeOptions.method ?? []].flat().filter((one) => one !== 'HEAD')
+      const refusal = reply.code(405).header('allow', methods.join(', '))
+      return await refusal.send({ error: 'method_not_allowed' })
+    },
+    async handler(request, reply) {
+      const terms = options.terms(request)
+      if (terms === undefined) {
+        const problem = 'payment_terms_unknown'
+        return sendProblem(reply, { error: problem, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
+      }
+      const headers = paymentHeadersOf(request)
+      const outcome = await options.gate.pay(headers, terms, options.job(request))
+      return sendOutcome(reply, outcome, { options, sendProblem, terms })
+    },
+  }
+}
+
+function sendOutcome<Prepared, Answer, Declined>(
+  reply: FastifyReply,
+  outcome: PaymentOutcome<Answer, Declined>,
+  context: {
+    readonly options: PaidRouteOptions<Prepared, Answer, Declined>
+    readonly sendProblem: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
+    readonly terms: PaymentTerms
+  },
+): FastifyReply {
+  const { options, sendProblem, terms } = context
+  switch (outcome.kind) {
+    case 'paid':
+      return setPaymentResponse(reply, outcome.settlement).send(outcome.answer)
+    case 'challenged': {
+      const challenge = options.gate.challenge(terms, outcome.error)
+      return sendChallenge(reply, challenge, outcome.settlement)
+    }
+    case 'declined':
+      return options.decline(reply, outcome.declined)
+    case 'pending': {
+      const { retryAfterSeconds } = outcome
+      return sendProblem(reply, { error: 'payment_pending', retryAfterSeconds })
+    }
+    case 'unavailable': {
+      const error = `${outcome.dependency}_unavailable` as const
+      return sendProblem(reply, { error, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
+    }
+    default:
+      return outcome satisfies never
+  }
+}
+
+function sendPlainProblem(reply: FastifyReply, problem: PaymentProblem): FastifyReply {
+  return reply
+    .code(502)
+    .header('retry-after', String(problem.retryAfterSeconds))
+    .header('cache-control', 'no-store')
+    .send({ error: problem.error })
+}
