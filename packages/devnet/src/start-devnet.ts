@@ -5,15 +5,15 @@ import { createAnvilClient } from './anvil/anvil-client.ts'
 import { startAnvil } from './anvil/anvil-process.ts'
 import { systemClock } from './clock.ts'
 import { startConsensusServer } from './consensus/consensus-server.ts'
-import { createTransferService } from './consensus/transfer-service.ts'
+import { createTransferService, type TransferService } from './consensus/transfer-service.ts'
 import { createControls } from './controls.ts'
-import type { Devnet, DevnetOptions } from './devnet.ts'
+import type { Devnet, DevnetAccount, DevnetControls, DevnetOptions } from './devnet.ts'
 import { createConsensusClock } from './ledger/consensus-clock.ts'
 import { createAccount } from './ledger/create-account.ts'
 import { createGenesis } from './ledger/genesis.ts'
 import { createLedger, type Ledger } from './ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from './ledger/network.ts'
-import { createScheduler } from './ledger/scheduler.ts'
+import { createScheduler, type Scheduler } from './ledger/scheduler.ts'
 import { createMirrorServer } from './mirror/mirror-server.ts'
 import { requireFreePort } from './port-taken.ts'
 import { controlMethods } from './rpc/control-methods.ts'
@@ -30,11 +30,7 @@ const GENESIS_MARGIN_SECONDS = 60
  * @throws PortTaken naming the port, AnvilMissing naming what to install, AnvilFailed
  */
 export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
-  const host = options.host ?? '127.0.0.1'
-  const { rpcPort = 0, mirrorPort = 0, consensusPort = 0 } = options
-  await requireFreePort({ name: 'JSON-RPC', host, port: rpcPort })
-  await requireFreePort({ name: 'mirror REST', host, port: mirrorPort })
-  await requireFreePort({ name: 'consensus gRPC', host, port: consensusPort })
+  const ports = await requirePorts(options)
   const clock = createConsensusClock(options.clock ?? systemClock)
   const anvilProcess = await startAnvil({
     chainId: CHAIN_ID,
@@ -42,6 +38,7 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
     gasLimit: TRANSACTION_GAS_MAX,
   })
   const anvil = createAnvilClient(anvilProcess.port)
+  const ledger = createLedger({ clock, anvil })
   const closers: (() => unknown)[] = []
   const stop = async (): Promise<void> => {
     clock.stop()
@@ -50,33 +47,24 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
     anvil.close()
     await anvilProcess.stop()
   }
-  const ledger = createLedger({ clock, anvil })
   try {
     const scheduler = createScheduler(ledger)
     await scheduler.install()
     const accounts = await createGenesis(ledger)
     const transfers = createTransferService(ledger, options.wallClock ?? systemClock)
     const controls = createControls({ ledger, scheduler, transfers })
-    const rpc = createRpcServer(ledger, controlMethods({ ledger, scheduler, controls, accounts }))
-    closers.push(() => rpc.close())
-    const mirror = createMirrorServer(ledger)
-    closers.push(() => mirror.close())
-    const rpcUrl = await listen(rpc, { host, port: rpcPort })
-    const mirrorUrl = await listen(mirror, { host, port: mirrorPort })
-    const consensus = await startConsensusServer({
+    const edges = await openEdges({
       ledger,
+      scheduler,
       transfers,
-      host,
-      port: consensusPort,
-    })
-    closers.push(() => {
-      consensus.stop()
+      controls,
+      accounts,
+      closers,
+      ports,
     })
     closeIdleBlocks(ledger)
     return {
-      rpcUrl,
-      mirrorUrl,
-      consensus: { address: `${shownHost(host)}:${consensus.port}`, nodeAccountId: '0.0.3' },
+      ...edges,
       chainId: CHAIN_ID,
       accounts,
       createAccount: async (account) => {
@@ -93,6 +81,46 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
   } catch (cause) {
     await stop()
     throw cause
+  }
+}
+
+type Ports = { host: string; rpcPort: number; mirrorPort: number; consensusPort: number }
+
+async function requirePorts(options: DevnetOptions): Promise<Ports> {
+  const { host = '127.0.0.1', rpcPort = 0, mirrorPort = 0, consensusPort = 0 } = options
+  await requireFreePort({ name: 'JSON-RPC', host, port: rpcPort })
+  await requireFreePort({ name: 'mirror REST', host, port: mirrorPort })
+  await requireFreePort({ name: 'consensus gRPC', host, port: consensusPort })
+  return { host, rpcPort, mirrorPort, consensusPort }
+}
+
+async function openEdges(parts: {
+  ledger: Ledger
+  scheduler: Scheduler
+  transfers: TransferService
+  controls: DevnetControls
+  accounts: DevnetAccount[]
+  closers: (() => unknown)[]
+  ports: Ports
+}): Promise<Pick<Devnet, 'rpcUrl' | 'mirrorUrl' | 'consensus'>> {
+  const { ledger, scheduler, transfers, closers } = parts
+  const { host, rpcPort, mirrorPort, consensusPort } = parts.ports
+  const consensus = await startConsensusServer({ ledger, transfers, host, port: consensusPort })
+  closers.push(() => {
+    consensus.stop()
+  })
+  const rpc = createRpcServer(ledger, controlMethods(parts))
+  closers.push(() => rpc.close())
+  const mirror = createMirrorServer({
+    ledger,
+    scheduler,
+    consensus: { host: shownHost(host), port: consensus.port },
+  })
+  closers.push(() => mirror.close())
+  return {
+    rpcUrl: await listen(rpc, { host, port: rpcPort }),
+    mirrorUrl: await listen(mirror, { host, port: mirrorPort }),
+    consensus: { address: `${shownHost(host)}:${consensus.port}`, nodeAccountId: '0.0.3' },
   }
 }
 

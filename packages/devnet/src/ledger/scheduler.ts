@@ -3,13 +3,13 @@
 
 import type { Address, Hex } from 'viem'
 import { AnvilRefused } from '../anvil/anvil-client.ts'
-import { entityId, longZeroNumber, lowerAddress } from './entity-id.ts'
+import { lowerAddress } from './entity-id.ts'
 import { type EvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
 import { runEvmTransaction } from './run-evm-transaction.ts'
+import { createScheduleLives, type ScheduleLife } from './schedule-lives.ts'
 import {
   createScheduleService,
-  SCHEDULE_SERVICE_ADDRESS,
   type Schedule,
   type ScheduleServiceSettings,
 } from './schedule-service.ts'
@@ -47,14 +47,18 @@ export type Scheduler = {
   nextSecond(): Promise<number | undefined>
   executions(): readonly ScheduledExecution[]
   /** The schedule at an address, as the contract has it. */
-  find(schedule: Address): Promise<Schedule | undefined>
+  find(schedule: Address): Promise<KnownSchedule | undefined>
 }
+
+/** A schedule and when what happened to it, consensus nanoseconds. */
+export type KnownSchedule = ScheduleLife & { schedule: Schedule; executedNs: bigint | undefined }
 
 const UINT256_MAX = 2n ** 256n - 1n
 
 /** Builds the scheduler and makes it listen to the ledger. */
 export function createScheduler(ledger: Ledger): Scheduler {
   const service = createScheduleService(ledger)
+  const lives = createScheduleLives()
   const executions: ScheduledExecution[] = []
   let cancelTimer: (() => void) | undefined
 
@@ -96,7 +100,7 @@ export function createScheduler(ledger: Ledger): Scheduler {
   }
 
   ledger.onExecuted = (transaction) => {
-    if (touchesSchedules(transaction)) ledger.queue.run(armTimer).catch(report)
+    if (lives.read(transaction)) ledger.queue.run(armTimer).catch(report)
   }
 
   return {
@@ -111,7 +115,14 @@ export function createScheduler(ledger: Ledger): Scheduler {
       return next === undefined ? undefined : Number(next.schedule.expirySecond)
     },
     executions: () => executions,
-    find: (address) => service.scheduleAt(address),
+    async find(address) {
+      const schedule = await service.scheduleAt(address)
+      const life = lives.of(address)
+      const executed = executions.find((execution) => execution.schedule === address)
+      return schedule === undefined || life === undefined
+        ? undefined
+        : { schedule, ...life, executedNs: executed?.executedNs }
+    },
   }
 }
 
@@ -146,17 +157,6 @@ async function attempt(ledger: Ledger, schedule: Schedule): Promise<Outcome> {
     // The payer cannot hold gas and value, or the gas is less than the call itself costs: no frame runs.
     return { status: /insufficient funds/i.test(cause.message) ? 10 : 33, transaction: undefined }
   }
-}
-
-function touchesSchedules(transaction: EvmTransaction): boolean {
-  return transaction.receipt.logs.some(
-    ({ address }) => address.toLowerCase() === SCHEDULE_SERVICE_ADDRESS,
-  )
-}
-
-/** `0.0.x` of a schedule's address. */
-export function scheduleId(schedule: Address): string {
-  return entityId(longZeroNumber(schedule) ?? 0)
 }
 
 function report(cause: unknown): void {

@@ -1,12 +1,18 @@
 import { parse as parseQuery } from 'node:querystring'
 import fastify, { type FastifyInstance } from 'fastify'
-import type { Ledger } from '../ledger/ledger.ts'
 import { addAccountRoutes } from './account-routes.ts'
+import { addBlockRoutes } from './block-routes.ts'
+import { addContractRoutes } from './contract-routes.ts'
+import { addLogRoutes } from './log-routes.ts'
+import type { MirrorParts } from './mirror-parts.ts'
 import { MirrorRefusal } from './mirror-query.ts'
+import { addNetworkRoutes } from './network-routes.ts'
+import { addScheduleRoutes } from './schedule-routes.ts'
 import { addTransactionRoutes } from './transaction-routes.ts'
 
 /** The mirror edge, not yet listening. */
-export function createMirrorServer(ledger: Ledger): FastifyInstance {
+export function createMirrorServer(parts: MirrorParts): FastifyInstance {
+  const { ledger } = parts
   const app = fastify({
     forceCloseConnections: true,
     routerOptions: { querystringParser: (text) => parseQuery(text) },
@@ -27,6 +33,11 @@ export function createMirrorServer(ledger: Ledger): FastifyInstance {
   })
   addTransactionRoutes(app, ledger)
   addAccountRoutes(app, ledger)
+  addBlockRoutes(app, ledger)
+  addContractRoutes(app, ledger)
+  addLogRoutes(app, ledger)
+  addScheduleRoutes(app, parts)
+  addNetworkRoutes(app, parts)
   return app
 }
 

@@ -1,0 +1,87 @@
+import type { FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
+import type { Ledger } from '../ledger/ledger.ts'
+import { formatTimestamp, parseTimestamp } from '../ledger/timestamp.ts'
+import { findEntity } from './account-routes.ts'
+import { toMirrorBlockHash } from './block-routes.ts'
+import { networkLogs } from './contract-result.ts'
+import {
+  invalidParameter,
+  type MirrorQuery,
+  nextLink,
+  readLimit,
+  readOrder,
+  readRange,
+  valuesOf,
+} from './mirror-query.ts'
+import { isVisible } from './mirror-view.ts'
+
+const TOPICS = ['topic0', 'topic1', 'topic2', 'topic3'] as const
+
+/** `/api/v1/contracts/{id}/results/logs` and `/api/v1/contracts/results/logs`. */
+export function addLogRoutes(app: FastifyInstance, ledger: Ledger): void {
+  app.get<{ Querystring: MirrorQuery }>('/api/v1/contracts/results/logs', async ({ query }) =>
+    logPage(ledger, { query, path: '/api/v1/contracts/results/logs', address: undefined }),
+  )
+  app.get<{ Params: { id: string }; Querystring: MirrorQuery }>(
+    '/api/v1/contracts/:id/results/logs',
+    async ({ params, query }) => {
+      const { address } = await findEntity(ledger, params.id)
+      const path = `/api/v1/contracts/${params.id}/results/logs`
+      return logPage(ledger, { query, path, address })
+    },
+  )
+}
+
+function logPage(
+  ledger: Ledger,
+  options: { query: MirrorQuery; path: string; address: Address | undefined },
+): { [name: string]: unknown } {
+  const { query, path, address } = options
+  const limit = readLimit(query)
+  const order = readOrder(query, 'desc')
+  const range = readRange({ query, name: 'timestamp', parse: parseTimestamp })
+  const topics = TOPICS.map((name) => readTopics(query, name))
+  const found = ledger.records
+    .between({ fromNs: range.from, toNs: range.to })
+    .filter(({ recordedAtMs }) => isVisible(ledger, recordedAtMs))
+    .flatMap(({ evm }) => (evm === undefined ? [] : [ledger.transactions.byHash(evm.hash)]))
+    .filter((transaction) => transaction !== undefined)
+    .flatMap((transaction) =>
+      networkLogs(transaction).map((log, index) => ({ transaction, log, index })),
+    )
+    .filter(({ log }) => address === undefined || log.address.toLowerCase() === address)
+    .filter(({ log }) =>
+      topics.every((wanted, at) => wanted.length === 0 || wanted.includes(log.topics[at] ?? '')),
+    )
+  if (order === 'desc') found.reverse()
+  const page = found.slice(0, limit)
+  const end = page.length < limit ? undefined : page.at(-1)
+  const last = end === undefined ? undefined : formatTimestamp(end.transaction.consensusNs)
+  return {
+    logs: page.map(({ transaction, log, index }) => ({
+      address: log.address,
+      block_hash: toMirrorBlockHash(transaction.receipt.blockHash),
+      block_number: transaction.blockNumber,
+      bloom: '0x',
+      contract_id: ledger.accounts.byAddress(log.address)?.id ?? null,
+      data: log.data,
+      index,
+      root_contract_id:
+        ledger.accounts.byAddress(transaction.receipt.to ?? log.address)?.id ?? null,
+      timestamp: formatTimestamp(transaction.consensusNs),
+      topics: log.topics,
+      transaction_hash: transaction.hash,
+      transaction_index: Number(transaction.receipt.transactionIndex),
+    })),
+    links: { next: nextLink({ path, query, name: 'timestamp', order, last }) },
+  }
+}
+
+function readTopics(query: MirrorQuery, name: string): string[] {
+  return valuesOf(query, name).map((text) => {
+    const digits = /^(?:0x)?([0-9a-fA-F]{1,64})$/.exec(text)?.[1]
+    if (digits === undefined) throw invalidParameter(name)
+    return `0x${digits.toLowerCase().padStart(64, '0')}`
+  })
+}

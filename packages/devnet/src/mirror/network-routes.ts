@@ -1,0 +1,75 @@
+import type { FastifyInstance } from 'fastify'
+import { entityId } from '../ledger/entity-id.ts'
+import { NODE_ACCOUNT_NUMBERS } from '../ledger/network.ts'
+import { formatTimestamp } from '../ledger/timestamp.ts'
+import type { MirrorParts } from './mirror-parts.ts'
+import { visibleNs } from './mirror-view.ts'
+
+/** The network sets its rate once an hour, on the hour, seconds. */
+const RATE_SECONDS = 3_600
+
+/** Kinds of transaction for which the network states a price of gas. */
+const GAS_KINDS = ['ContractCall', 'ContractCreate', 'EthereumTransaction']
+
+/** All tinybar that there are. */
+const TOTAL_SUPPLY_TINYBAR = '5000000000000000000'
+
+/** `/api/v1/network/exchangerate`, `…/fees`, `…/nodes` and `…/supply`. */
+export function addNetworkRoutes(app: FastifyInstance, parts: MirrorParts): void {
+  const { ledger } = parts
+  const timestamp = (): string => formatTimestamp(visibleNs(ledger))
+
+  app.get('/api/v1/network/exchangerate', async () => {
+    const { hbar, cents } = ledger.settings.exchangeRate
+    const hourEnd = (Math.floor(ledger.clock.nowSeconds() / RATE_SECONDS) + 1) * RATE_SECONDS
+    const rate = { cent_equivalent: cents, expiration_time: hourEnd, hbar_equivalent: hbar }
+    return {
+      current_rate: rate,
+      next_rate: { ...rate, expiration_time: hourEnd + RATE_SECONDS },
+      timestamp: timestamp(),
+    }
+  })
+
+  app.get('/api/v1/network/fees', async () => ({
+    fees: GAS_KINDS.map((transaction_type) => ({
+      gas: Number(ledger.settings.gasPriceTinybar),
+      transaction_type,
+    })),
+    timestamp: timestamp(),
+  }))
+
+  app.get('/api/v1/network/supply', async () => ({
+    released_supply: TOTAL_SUPPLY_TINYBAR,
+    timestamp: timestamp(),
+    total_supply: TOTAL_SUPPLY_TINYBAR,
+  }))
+
+  app.get('/api/v1/network/nodes', async () => {
+    const { host, port } = parts.consensus
+    const endpoint = { domain_name: '', ip_address_v4: host, port }
+    const from = formatTimestamp(ledger.accounts.byNumber(3)?.createdNs ?? 0n)
+    return {
+      nodes: NODE_ACCOUNT_NUMBERS.map((number) => ({
+        admin_key: null,
+        decline_reward: false,
+        description: 'local node',
+        file_id: '0.0.102',
+        max_stake: 0,
+        memo: entityId(number),
+        min_stake: 0,
+        node_account_id: entityId(number),
+        node_cert_hash: '0x',
+        node_id: number - 3,
+        public_key: '0x',
+        reward_rate_start: 0,
+        service_endpoints: [endpoint],
+        stake: 0,
+        stake_not_rewarded: 0,
+        stake_rewarded: 0,
+        staking_period: null,
+        timestamp: { from, to: null },
+      })),
+      links: { next: null },
+    }
+  })
+}

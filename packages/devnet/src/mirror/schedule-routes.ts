@@ -1,0 +1,57 @@
+import { proto } from '@hiero-ledger/proto'
+import type { FastifyInstance } from 'fastify'
+import Long from 'long'
+import { hexToBytes } from 'viem'
+import { entityId, entityNumber, longZeroAddress } from '../ledger/entity-id.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { KnownSchedule } from '../ledger/scheduler.ts'
+import { formatTimestamp, secondsToNs } from '../ledger/timestamp.ts'
+import type { MirrorParts } from './mirror-parts.ts'
+import { invalidParameter, notFound } from './mirror-query.ts'
+import { visibleNs } from './mirror-view.ts'
+
+/** `/api/v1/schedules/{id}`. As on the network, nothing says that a schedule expired unexecuted. */
+export function addScheduleRoutes(app: FastifyInstance, parts: MirrorParts): void {
+  const { ledger, scheduler } = parts
+  app.get<{ Params: { id: string } }>('/api/v1/schedules/:id', async ({ params }) => {
+    const number = entityNumber(params.id)
+    if (number === undefined) throw invalidParameter('scheduleId')
+    const known = await scheduler.find(longZeroAddress(number))
+    const nowNs = visibleNs(ledger)
+    if (known === undefined || isHidden(ledger, known.createdNs, nowNs)) throw notFound()
+    const { deletedNs, executedNs } = known
+    return {
+      admin_key: null,
+      consensus_timestamp: formatTimestamp(known.createdNs),
+      creator_account_id: ledger.accounts.byAddress(known.creator)?.id ?? null,
+      deleted: deletedNs !== undefined && !isHidden(ledger, deletedNs, nowNs),
+      executed_timestamp:
+        executedNs === undefined || isHidden(ledger, executedNs, nowNs)
+          ? null
+          : formatTimestamp(executedNs),
+      expiration_time: formatTimestamp(secondsToNs(known.schedule.expirySecond)),
+      memo: '',
+      payer_account_id: ledger.accounts.byAddress(known.schedule.payer)?.id ?? null,
+      schedule_id: entityId(number),
+      signatures: [],
+      transaction_body: Buffer.from(scheduledBody(ledger, known)).toString('base64'),
+      wait_for_expiry: true,
+    }
+  })
+}
+
+function isHidden(ledger: Ledger, atNs: bigint, nowNs: bigint): boolean {
+  return ledger.faults.mirrorLagMs > 0 && atNs > nowNs
+}
+
+function scheduledBody(ledger: Ledger, { schedule }: KnownSchedule): Uint8Array {
+  const target = ledger.accounts.byAddress(schedule.to)
+  return proto.SchedulableTransactionBody.encode({
+    contractCall: {
+      contractID: { contractNum: Long.fromNumber(target?.number ?? 0) },
+      gas: Long.fromString(schedule.gasLimit.toString()),
+      amount: Long.fromString(schedule.valueTinybar.toString()),
+      functionParameters: hexToBytes(schedule.callData),
+    },
+  }).finish()
+}
