@@ -6,7 +6,6 @@ import {
   parseTransactionId,
   refundOfMemo,
 } from '@tallystick/x402/hedera'
-import type { Hex } from '../domain/access-window.ts'
 import { MirrorUnavailable, type PaymentLog, type PayToCredit } from '../domain/payment-log.ts'
 
 export type MirrorPaymentLogOptions = {

@@ -63,6 +63,8 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
         if (receipt?.status !== 'success') return undefined
         return { kind: 'opened', ...(await windowOfReceipt({ receipt, order, contract, clock })) }
       }
+      default:
+        return rehearsal satisfies never
     }
   }
 
@@ -85,14 +87,7 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
   return {
     address: sender.address,
     rehearse: (order) => named(async () => rehearsePurchase(await stage(), order)),
-    openPaid: (order) =>
-      named(async () => {
-        for (let attempt = 1; attempt <= OPEN_TRIES; attempt += 1) {
-          const outcome = await attemptOpen(order)
-          if (outcome !== undefined) return outcome
-        }
-        throw new ChainUnavailable('the forwarded purchase got no receipt')
-      }),
+    openPaid: (order) => named(() => untilDefinite(() => attemptOpen(order))),
     reap: (agent) => named(() => reap(agent)),
     floatTinybar: () =>
       named(
@@ -101,6 +96,17 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
     forwardGasTinybar: () => named(async () => forwardGas(await sender.gasPriceWeibar())),
     close: () => sender.close(),
   }
+}
+
+/** Repeats what lost a race or a nonce; a reference that was consumed by then ends it. */
+async function untilDefinite<Outcome>(
+  attempt: () => Promise<Outcome | undefined>,
+): Promise<Outcome> {
+  for (let tries = 1; tries <= OPEN_TRIES; tries += 1) {
+    const outcome = await attempt()
+    if (outcome !== undefined) return outcome
+  }
+  throw new ChainUnavailable('the forwarded purchase got no receipt')
 }
 
 function addressOf(contract: AccessContract): Hex {

@@ -161,6 +161,8 @@ async function serveFromWindow(
           resource,
         },
       }
+    default:
+      return recorded satisfies never
   }
 }
 
@@ -205,6 +207,8 @@ async function sell(deps: CallAccessDeps, { agent, headers }: AccessCall): Promi
       return { kind: 'payment-pending', retryAfterSeconds: outcome.retryAfterSeconds }
     case 'unavailable':
       return { kind: 'payment-unavailable', dependency: outcome.dependency }
+    default:
+      return outcome satisfies never
   }
 }
 
@@ -228,5 +232,7 @@ async function declinedOutcome(
       return { kind: 'forward-unavailable', reason: 'seller_float_low' }
     case 'refused':
       return { kind: 'forward-unavailable', reason: declined.reason }
+    default:
+      return declined satisfies never
   }
 }

@@ -25,5 +25,7 @@ export function memoAllows(memo: string, agent: Hex): boolean {
       return read.agent === agent
     case 'reserved':
       return false
+    default:
+      return read satisfies never
   }
 }

@@ -150,6 +150,8 @@ async function fulfil(
     case 'refused':
       // Kept by the gate and repeated: the value stays with payTo until somebody has looked.
       throw new Error(`the contract refused a settled payment: ${outcome.reason}`)
+    default:
+      return outcome satisfies never
   }
 }
 

@@ -80,6 +80,8 @@ function sendOutcome(deps: AccessRouteDeps, reply: FastifyReply, outcome: Access
         outcome.reason === 'seller_float_low' ? 'seller_float_low' : 'forward_refused',
         30,
       )
+    default:
+      return outcome satisfies never
   }
 }
 

@@ -1,0 +1,94 @@
+import { kitLinks, type Page } from '@tallystick/service-kit'
+import type { AccessContract, Offer } from '../domain/access-contract.ts'
+import { purchaseTinybar } from '../domain/purchase-terms.ts'
+import { firstRequestCode } from './first-request.ts'
+
+const TINYBAR_PER_HBAR = 100_000_000n
+
+export type HomePageDeps = {
+  readonly contract: AccessContract
+  readonly network: string
+  readonly payTo: string
+  readonly periodsPerPurchase: number
+  readonly accessUrl: string
+  readonly statusUrl: string
+  readonly counts: () => { readonly windowsOpened: number; readonly callsGranted: number }
+}
+
+/** Tinybar as HBAR, without trailing zeros. */
+function hbarText(tinybar: bigint): string {
+  const fraction = String(tinybar % TINYBAR_PER_HBAR)
+    .padStart(8, '0')
+    .replace(/0+$/, '')
+  return `${tinybar / TINYBAR_PER_HBAR}${fraction === '' ? '' : `.${fraction}`} HBAR`
+}
+
+function offerFigures(offer: Offer | undefined, periodsPerPurchase: number) {
+  if (offer === undefined) return [{ label: 'On sale', value: 'the ledger does not answer' }]
+  return [
+    { label: 'One payment', value: hbarText(purchaseTinybar(offer, periodsPerPurchase)) },
+    { label: 'buys', value: `${periodsPerPurchase} periods of ${offer.periodSeconds} s` },
+    { label: 'Calls in a period', value: String(offer.callsAllowed) },
+  ]
+}
+
+/** The page at `/`: what this is, live figures, an agent's first request to copy (S4). */
+export async function homePage(deps: HomePageDeps): Promise<Page> {
+  const { contract, counts, periodsPerPurchase } = deps
+  // The page shows what it can: a ledger that is down takes figures from it, nothing else.
+  const [offers, renewals] = await Promise.all([
+    contract.offers().catch(() => []),
+    contract.renewalsReserveCanArm().catch(() => undefined),
+  ])
+  const offer = offers.at(-1)
+  const { windowsOpened, callsGranted } = counts()
+  return {
+    title: 'Tallystick access',
+    lead: 'A metered data feed that is paid for once. The payment opens a window on the ledger for an agent, an EVM address; when the window closes, the network itself renews it, with no second signature, until the balance ends or the agent cancels.',
+    figures: [
+      ...offerFigures(offer, periodsPerPurchase),
+      { label: 'Network', value: deps.network },
+      { label: 'Contract', value: contract.address ?? 'not deployed' },
+      { label: 'Paid to', value: deps.payTo },
+      { label: 'Renewals that the reserve can arm', value: String(renewals ?? 'unknown') },
+      { label: 'Purchases since start', value: String(windowsOpened) },
+      { label: 'Calls served since start', value: String(callsGranted) },
+    ],
+    requests: [
+      {
+        title: 'An agent’s first request',
+        code: firstRequestCode({
+          url: deps.accessUrl,
+          network: deps.network,
+          amount: String(offer === undefined ? 0n : purchaseTinybar(offer, periodsPerPurchase)),
+        }),
+      },
+      {
+        title: 'What it costs, without paying',
+        code: `curl -i '${deps.accessUrl}?agent=0x00000000000000000000000000000000000a6e17'`,
+      },
+      {
+        title: 'The state of a subscription, free',
+        code: `curl '${deps.statusUrl}?agent=0x00000000000000000000000000000000000a6e17'`,
+      },
+    ],
+    links: kitLinks,
+  }
+}
+
+/** Ends `/llms.txt`: how a program pays. */
+export function llmsNotes(deps: {
+  readonly accessUrl: string
+  readonly statusUrl: string
+  readonly network: string
+}): string {
+  return `## How to get in
+
+1. \`GET ${deps.statusUrl}?agent=<your EVM address>\` is free: \`hasAccess\` says whether a window is open.
+2. \`GET ${deps.accessUrl}?agent=<your EVM address>\` inside a window answers 200 and costs nothing.
+3. Without a window it answers 402. The challenge (x402 version 2, scheme \`exact\`, HBAR on ${deps.network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer of \`accepts[0].amount\` tinybar to \`payTo\` with \`extra.feePayer\` as fee payer, and repeat the call with the payload in PAYMENT-SIGNATURE.
+4. Put \`x402:<your EVM address>\` into the transfer's memo: it ties the payment to you, whatever fails afterwards.
+5. On 429 wait for \`Retry-After\`: the quota resets when the window renews. On 502 \`payment_pending\` repeat the call and do not sign another payment.
+
+A whole client is on the page at \`/\`.`
+}

@@ -1,0 +1,147 @@
+/**
+ * The service on a real local ledger: devnet, the deployed contract and the facilitator, all in the test's process, with
+ * devnet's clock. One world serves a whole test file.
+ */
+import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
+import { parseConsensusNodes, startFacilitator } from '@tallystick/facilitator'
+import { type Environment, listeningUrl, readConfig, systemClock } from '@tallystick/service-kit'
+import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { accessConfigSchema } from '../config.ts'
+import { deployAccessWindow } from '../operator/deploy-access-window.ts'
+import { type AccessService, createAccessService } from '../service.ts'
+
+const TINYBAR_PER_HBAR = 100_000_000n
+
+export type RealWorld = {
+  readonly devnet: Devnet
+  readonly contract: `0x${string}`
+  readonly owner: DevnetAccount
+  readonly payTo: DevnetAccount
+  readonly recorder: DevnetAccount
+  readonly facilitator: Awaited<ReturnType<typeof startFacilitator>>
+  agent(name: string): Promise<DevnetAccount>
+  /** Starts a process of the service; it ends with the world at the latest. */
+  startService(change?: Environment): Promise<RunningService>
+  stop(): Promise<void>
+}
+
+export type RunningService = AccessService & {
+  readonly baseUrl: string
+  readonly stop: () => Promise<void>
+}
+
+export type RealOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
+
+export async function startRealWorld(offer: RealOffer): Promise<RealWorld> {
+  const devnet = await startDevnet()
+  const account = (name: string): DevnetAccount => {
+    const found = devnet.accounts.find((one) => one.name === name)
+    if (found === undefined) throw new Error(`devnet has no account ${name}`)
+    return found
+  }
+  const [owner, payTo, recorder, feePayer] = ['owner', 'operator', 'recorder', 'facilitator'].map(
+    account,
+  )
+  if (!owner || !payTo || !recorder || !feePayer) throw new Error('unreachable')
+  const { contract } = await deployAccessWindow({
+    rpcUrl: devnet.rpcUrl,
+    chainId: devnet.chainId,
+    ownerKey: owner.privateKey,
+    forwarder: payTo.evmAddress,
+    recorders: [recorder.evmAddress],
+    offer: { priceTinybar: 3n * TINYBAR_PER_HBAR, ...offer },
+    reserveTinybar: 500n * TINYBAR_PER_HBAR,
+  })
+  const nodes = parseConsensusNodes(`${devnet.consensus.address}=${devnet.consensus.nodeAccountId}`)
+  const facilitator = await startFacilitator({
+    network: 'hedera:testnet',
+    consensusNodes: nodes ?? [],
+    mirrorUrl: devnet.mirrorUrl,
+    feePayer: feePayer.accountId,
+    feePayerKey: feePayer.privateKey,
+  })
+  const services = new Set<RunningService>()
+  const environment = {
+    NETWORK: 'hedera:testnet',
+    LEDGER_RPC_URL: devnet.rpcUrl,
+    LEDGER_CHAIN_ID: String(devnet.chainId),
+    MIRROR_URL: devnet.mirrorUrl,
+    FACILITATOR_URL: facilitator.url,
+    ACCESS_CONTRACT: contract,
+    PAY_TO: payTo.accountId,
+    PAY_TO_KEY: payTo.privateKey,
+    RECORDER_KEY: recorder.privateKey,
+  }
+  return {
+    devnet,
+    contract,
+    owner,
+    payTo,
+    recorder,
+    facilitator,
+    agent: (name) => devnet.createAccount({ name, balanceTinybar: 1_000n * TINYBAR_PER_HBAR }),
+    async startService(change = {}) {
+      const service = await startListening(devnet, { ...environment, ...change })
+      services.add(service)
+      return service
+    },
+    async stop() {
+      for (const service of services) await service.stop()
+      await facilitator.stop()
+      await devnet.stop()
+    },
+  }
+}
+
+async function startListening(devnet: Devnet, environment: Environment): Promise<RunningService> {
+  const reading = readConfig(accessConfigSchema, environment)
+  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
+  const service = await createAccessService({
+    config: reading.config,
+    clock: devnet.clock,
+    // The ledger travels, and signed payments do not.
+    paymentClock: systemClock,
+  })
+  service.start()
+  await service.app.listen({ host: '127.0.0.1', port: 0 })
+  let stopped: Promise<void> | undefined
+  const stop = async (): Promise<void> => {
+    await service.app.close()
+    await service.close()
+  }
+  return {
+    ...service,
+    baseUrl: listeningUrl(service.app),
+    stop: () => {
+      stopped ??= stop()
+      return stopped
+    },
+  }
+}
+
+/** The official client, which signs a payment at the first 402. */
+export function payingFetch(agent: DevnetAccount, memo?: string): typeof fetch {
+  const signer = hederaSigner(agent)
+  const scheme = new ExactHederaClient({ signer, ...(memo === undefined ? {} : { memo }) })
+  const client = new x402Client().register('hedera:*', scheme)
+  client.setSpendControls({
+    allowedAssets: [
+      {
+        network: 'hedera:testnet',
+        asset: '0.0.0',
+        maxAmountPerPayment: String(100n * TINYBAR_PER_HBAR),
+      },
+    ],
+  })
+  return wrapFetchWithPayment(fetch, client)
+}
+
+/** Polls until `isDone`, for what happens in the background; throws after `limitMs`. */
+export async function until(isDone: () => Promise<boolean>, limitMs = 10_000): Promise<void> {
+  const endMs = Date.now() + limitMs
+  while (!(await isDone())) {
+    if (Date.now() > endMs) throw new Error('it did not happen in time')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
