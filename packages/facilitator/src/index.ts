@@ -1,1 +1,24 @@
-export {}
+export {
+  type BuildFacilitatorOptions,
+  type BuiltFacilitator,
+  buildFacilitator,
+} from './build-facilitator.ts'
+export { facilitatorConfig } from './config.ts'
+export { createFacilitatorApp, type FacilitatorAppOptions } from './facilitator-app.ts'
+export { type ConsensusProblem, ConsensusUnavailable } from './hedera/consensus-error.ts'
+export { type ConsensusNode, parseConsensusNodes } from './hedera/consensus-nodes.ts'
+export {
+  ExactHederaFacilitator,
+  type ExactHederaFacilitatorOptions,
+} from './hedera/exact-hedera-facilitator.ts'
+export type { SettlementEnd } from './hedera/settlement-end.ts'
+export {
+  createHederaFacilitator,
+  type HederaFacilitator,
+  type HederaFacilitatorOptions,
+} from './hedera-facilitator.ts'
+export {
+  type RunningFacilitator,
+  type StartFacilitatorOptions,
+  startFacilitator,
+} from './start-facilitator.ts'

@@ -1,3 +1,4 @@
+export { Counter, Gauge, Histogram, Registry } from 'prom-client'
 export { isBearer } from './bearer-token.ts'
 export type { Clock } from './clock.ts'
 export {

@@ -3,6 +3,7 @@
  * SIGINT or a bug that nobody caught (S6). Only a service's main.ts calls this.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import { collectDefaultMetrics, type Registry } from 'prom-client'
 import type { ServiceApp } from './service-app.ts'
 
 export type ServeOptions = {
@@ -10,6 +11,8 @@ export type ServeOptions = {
   readonly host: string
   readonly port: number
   readonly logger: FastifyBaseLogger
+  /** Where figures of the process (memory, event loop, garbage collection) are registered; nowhere by default. */
+  readonly registry?: Registry
   /** Runs at the signal, before open requests are waited for: ends streams, stops pollers. */
   readonly onStopping?: () => void | Promise<void>
   /** Runs when the last request is answered: flushes and closes stores and clients. */
@@ -104,6 +107,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     process.exit(1)
   }
   exitOnSignals(options)
+  if (options.registry !== undefined) collectDefaultMetrics({ register: options.registry })
   const url = listeningUrl(app)
   logger.info({ url }, 'listening')
   return { url, stop: () => stopOrderly(options) }

@@ -15,6 +15,7 @@ import {
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  LogController,
   type RawServerDefault,
 } from 'fastify'
 import { Gauge, Registry } from 'prom-client'
@@ -87,7 +88,7 @@ function newFastify(options: ServiceAppOptions): ServiceApp {
   const answerError = errorHandler(options.errors ?? {})
   const app = fastify({
     ...(options.logger === undefined ? {} : { loggerInstance: options.logger }),
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     genReqId: () => newRequestId(),
     bodyLimit: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,

@@ -1,0 +1,209 @@
+/**
+ * The facilitator's HTTP surface: `POST /verify`, `POST /settle` and `GET /supported` as x402 v2 defines them and official
+ * clients call them, beside what every service serves. What fails here is a 503 with a code; a refused payment is a 200.
+ */
+import {
+  type Clock,
+  createServiceApp,
+  type ErrorAnswer,
+  errorBody,
+  type Page,
+  type ReadinessCheck,
+  type Registry,
+  type RequestIssue,
+  type Secret,
+  type ServiceApp,
+  type ServiceAppOptions,
+} from '@tallystick/service-kit'
+import { LedgerUnavailable } from '@tallystick/x402'
+import { x402Facilitator } from '@x402/core/facilitator'
+import type {
+  Network,
+  PaymentPayload,
+  PaymentRequirements,
+  SchemeNetworkFacilitator,
+  SettleResponse,
+} from '@x402/core/types'
+import { z } from 'zod'
+import { ConsensusUnavailable } from './hedera/consensus-error.ts'
+
+export type FacilitatorAppOptions = {
+  /** Each network with the scheme that settles on it. */
+  readonly schemes: readonly {
+    readonly network: string
+    readonly scheme: SchemeNetworkFacilitator
+  }[]
+  readonly clock: Clock
+  readonly logger?: NonNullable<ServiceAppOptions['logger']>
+  readonly registry?: Registry
+  readonly metricsToken?: Secret | undefined
+  readonly readiness: Readonly<Record<string, ReadinessCheck>>
+  readonly home: () => Page | Promise<Page>
+}
+
+/** A payment of ten Hedera nodes is 8 KiB in base64; the rest is two requirements and a resource. */
+const BODY_LIMIT_BYTES = 32_768
+
+/** What a 503 asks callers to wait: about one consensus round. */
+const RETRY_AFTER_SECONDS = '3'
+
+const requirement = z.looseObject({
+  scheme: z.string(),
+  network: z.string().regex(/^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/, 'a CAIP-2 network'),
+  asset: z.string(),
+  amount: z.string().describe('Base units, decimal digits.'),
+  payTo: z.string(),
+  maxTimeoutSeconds: z.number(),
+  extra: z.record(z.string(), z.unknown()).default({}),
+})
+const request = z
+  .object({
+    x402Version: z.number(),
+    paymentPayload: z.looseObject({
+      x402Version: z.number(),
+      payload: z.record(z.string(), z.unknown()),
+      accepted: requirement,
+    }),
+    paymentRequirements: requirement,
+  })
+  .describe('A payment and what it is to pay.')
+const verifyAnswer = z.looseObject({
+  isValid: z.boolean(),
+  invalidReason: z.string().optional(),
+  payer: z.string().optional(),
+})
+const settleAnswer = z.looseObject({
+  success: z.boolean(),
+  errorReason: z.string().optional(),
+  transaction: z.string().describe('Transaction id; empty where nothing was submitted.'),
+  network: z.string(),
+  payer: z.string().optional(),
+  amount: z.string().optional(),
+})
+const supportedAnswer = z.object({
+  kinds: z.array(
+    z.looseObject({ x402Version: z.number(), scheme: z.string(), network: z.string() }),
+  ),
+  extensions: z.array(z.string()),
+  signers: z.record(z.string(), z.array(z.string())),
+})
+
+type Body = z.output<typeof request>
+
+/** The two refusals that no scheme can make, because none is responsible. */
+function unroutable(facilitator: x402Facilitator, body: Body): string | undefined {
+  if (body.x402Version !== 2 || body.paymentPayload.x402Version !== 2) return 'invalid_x402_version'
+  const { network, scheme } = body.paymentRequirements
+  const { kinds } = facilitator.getSupported()
+  if (kinds.some((kind) => kind.scheme === scheme && kind.network === network)) return undefined
+  return kinds.some((kind) => kind.scheme === scheme) ? 'network_mismatch' : 'unsupported_scheme'
+}
+
+const settleRefusal = (errorReason: string, network: string): SettleResponse => ({
+  success: false,
+  errorReason,
+  transaction: '',
+  network: network as Network,
+})
+
+/** The shapes of @x402/core, which types networks more narrowly than its wire does. */
+const wireTypes = (body: Body) => ({
+  payload: body.paymentPayload as unknown as PaymentPayload,
+  requirements: body.paymentRequirements as unknown as PaymentRequirements,
+})
+
+/** 503: nothing was submitted, and the same payment may be sent again. */
+function unavailable(error: unknown): ErrorAnswer | undefined {
+  const code =
+    error instanceof ConsensusUnavailable
+      ? error.problem
+      : error instanceof LedgerUnavailable
+        ? 'ledger_unavailable'
+        : undefined
+  return code === undefined
+    ? undefined
+    : { status: 503, error: code, headers: { 'retry-after': RETRY_AFTER_SECONDS } }
+}
+
+/** Official clients read `invalidReason` and `errorReason` also from a 400. */
+const malformed = (issues: readonly RequestIssue[]): ErrorAnswer => ({
+  status: 400,
+  error: 'invalid_payload',
+  details: { issues, invalidReason: 'invalid_payload', errorReason: 'invalid_payload' },
+})
+
+function addRoutes(app: ServiceApp, facilitator: x402Facilitator): void {
+  const errors = { 400: errorBody, 503: errorBody }
+  app.get(
+    '/supported',
+    {
+      exposeHeadRoute: true,
+      schema: {
+        summary: 'Schemes, networks and fee payers that this facilitator settles with.',
+        response: { 200: supportedAnswer },
+      },
+    },
+    async () => facilitator.getSupported(),
+  )
+  app.post(
+    '/verify',
+    {
+      schema: {
+        summary: 'Whether a payment would be settled; submits nothing.',
+        body: request,
+        response: { 200: verifyAnswer, ...errors },
+      },
+    },
+    async ({ body }) => {
+      const invalidReason = unroutable(facilitator, body)
+      if (invalidReason !== undefined) return { isValid: false, invalidReason }
+      const { payload, requirements } = wireTypes(body)
+      return { ...(await facilitator.verify(payload, requirements)) }
+    },
+  )
+  app.post(
+    '/settle',
+    {
+      schema: {
+        summary: 'Submits a payment once and answers what the ledger recorded.',
+        body: request,
+        response: { 200: settleAnswer, ...errors },
+      },
+    },
+    async ({ body }) => {
+      const reason = unroutable(facilitator, body)
+      if (reason !== undefined)
+        return { ...settleRefusal(reason, body.paymentRequirements.network) }
+      const { payload, requirements } = wireTypes(body)
+      return { ...(await facilitator.settle(payload, requirements)) }
+    },
+  )
+}
+
+/** Builds the server around the given schemes. */
+export function createFacilitatorApp(options: FacilitatorAppOptions): Promise<ServiceApp> {
+  const facilitator = new x402Facilitator()
+  for (const { network, scheme } of options.schemes)
+    facilitator.register(network as Network, scheme)
+  const { clock, home, logger, metricsToken, readiness, registry } = options
+  return createServiceApp({
+    name: 'tallystick-facilitator',
+    version: '0.1.0',
+    description: 'An x402 facilitator: verifies signed payments and settles them on Hedera.',
+    clock,
+    home,
+    readiness,
+    metricsToken,
+    ...(logger === undefined ? {} : { logger }),
+    ...(registry === undefined ? {} : { registry }),
+    cors: {
+      methods: ['GET', 'POST', 'OPTIONS'],
+      allowedHeaders: ['content-type'],
+      exposedHeaders: ['x-request-id', 'retry-after'],
+      maxAgeSeconds: 600,
+    },
+    bodyLimitBytes: BODY_LIMIT_BYTES,
+    errors: { answer: unavailable, invalidRequest: malformed },
+    routes: (scope) => addRoutes(scope, facilitator),
+  })
+}

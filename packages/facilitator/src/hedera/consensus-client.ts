@@ -1,0 +1,191 @@
+/**
+ * Consensus nodes over gRPC, through the ledger's SDK: which nodes, how long they are waited for, and what they say became
+ * of a transaction id. How a payment is handed to them is in submit-payment.ts.
+ */
+import {
+  AccountId,
+  Client,
+  Hbar,
+  type PrivateKey,
+  TransactionId,
+  TransactionReceiptQuery,
+  type TransactionRecord,
+  TransactionRecordQuery,
+} from '@hiero-ledger/sdk'
+import type { Clock } from '@tallystick/service-kit'
+import type { ConsensusNode } from './consensus-nodes.ts'
+import type { NodeProbe } from './node-probe.ts'
+import { type Submission, submitPayment } from './submit-payment.ts'
+
+/** What the ledger says of a transaction id. */
+export type Settled =
+  | {
+      readonly kind: 'recorded'
+      /** The network's word; `SUCCESS` or why it failed. */
+      readonly status: string
+      /** SHA-384 of the signed bytes that were executed under this id. */
+      readonly hash: Uint8Array
+      /** Net change by account, tinybar. */
+      readonly netTinybar: ReadonlyMap<string, bigint>
+    }
+  /** Not known in time; `cause` for the log. */
+  | { readonly kind: 'unknown'; readonly cause: unknown }
+
+export type ConsensusClient = {
+  /** Throws ConsensusUnavailable, and only where nothing was submitted. */
+  submit(transactionList: Uint8Array): Promise<Submission>
+  /** Waits for the receipt and reads the record. Never throws. */
+  outcome(transactionId: string): Promise<Settled>
+  /** Whether any node can be reached. */
+  isReachable(): Promise<boolean>
+  close(): void
+}
+
+export type ConsensusClientOptions = {
+  /** The CAIP-2 network whose public nodes are used where `nodes` is empty. */
+  readonly network: string
+  readonly nodes: readonly ConsensusNode[]
+  /** `0.0.x`. */
+  readonly feePayer: string
+  readonly feePayerKey: PrivateKey
+  readonly probe: NodeProbe
+  readonly clock: Clock
+  readonly limits?: Partial<ConsensusLimits>
+}
+
+/** How long the network is waited for. */
+export type ConsensusLimits = {
+  /** One gRPC call. */
+  readonly callMs: number
+  /** From submission to a receipt. */
+  readonly outcomeMs: number
+}
+
+/**
+ * Nodes answer a call within a second, and a slow one is better waited for than doubted. Consensus takes 2 to 5 s, on a
+ * loaded network a little more; official clients wait 90 s for a facilitator, the gate 45 s.
+ */
+const DEFAULT_LIMITS: ConsensusLimits = { callMs: 5_000, outcomeMs: 20_000 }
+/** More polls than fit into any wait at the shortest pause: time ends the polling, not their number. */
+const POLLS_MAX = 1_000
+const POLL_FIRST_MS = 250
+const POLL_PAUSE_MAX_MS = 1_000
+/** A record costs about 0.001 HBAR; more than this is no price for looking. */
+const RECORD_FEE_MAX = Hbar.fromTinybars(10_000_000)
+/** How long the SDK leaves a node alone after a failed call: hardly, since the probe chooses nodes, and there may be only one. */
+const NODE_BACKOFF_MS = 10
+const NODE_BACKOFF_MAX_MS = 20
+
+function newClient(options: ConsensusClientOptions, limits: ConsensusLimits): Client {
+  const { network, nodes } = options
+  const client =
+    nodes.length === 0
+      ? Client.forName(network.replace(/^hedera:/, ''))
+      : Client.forNetwork(
+          Object.fromEntries(
+            nodes.map((node) => [node.address, AccountId.fromString(node.accountId)]),
+          ),
+          { scheduleNetworkUpdate: false },
+        )
+  return client
+    .setOperator(options.feePayer, options.feePayerKey)
+    .setGrpcDeadline(limits.callMs)
+    .setRequestTimeout(limits.outcomeMs)
+    .setNodeMinBackoff(NODE_BACKOFF_MS)
+    .setNodeMaxBackoff(NODE_BACKOFF_MAX_MS)
+    .setMinBackoff(POLL_FIRST_MS)
+    .setMaxBackoff(POLL_PAUSE_MAX_MS)
+    .setDefaultRegenerateTransactionId(false)
+}
+
+function netByAccount(record: TransactionRecord): ReadonlyMap<string, bigint> {
+  const net = new Map<string, bigint>()
+  const add = (account: string, tinybar: bigint): void => {
+    net.set(account, (net.get(account) ?? 0n) + tinybar)
+  }
+  for (const { accountId, amount } of record.transfers)
+    add(accountId.toString(), BigInt(amount.toTinybars().toString()))
+  // Whoever stakes is paid rewards with the next transfer that touches the account (HIP-406): no part of the payment.
+  for (const { accountId, amount } of record.paidStakingRewards)
+    add(accountId.toString(), -BigInt(amount.toTinybars().toString()))
+  return net
+}
+
+/** Reads receipt and record once; throws what the SDK throws. */
+async function readRecord(
+  id: TransactionId,
+  client: Client,
+  limits: { readonly receiptMs: number; readonly callMs: number },
+): Promise<Settled> {
+  await new TransactionReceiptQuery()
+    .setTransactionId(id)
+    .setValidateStatus(false)
+    .setMaxAttempts(POLLS_MAX)
+    .execute(client, limits.receiptMs)
+  const record = await new TransactionRecordQuery()
+    .setTransactionId(id)
+    .setValidateReceiptStatus(false)
+    .setMaxQueryPayment(RECORD_FEE_MAX)
+    .setMaxAttempts(POLLS_MAX)
+    .execute(client, limits.callMs)
+  return {
+    kind: 'recorded',
+    status: record.receipt.status.toString(),
+    hash: record.transactionHash,
+    netTinybar: netByAccount(record),
+  }
+}
+
+/** Tries until the time is up: a node that fails, or a record that lags behind its receipt, is asked again. */
+async function outcome(
+  transactionId: string,
+  client: Client,
+  { clock, limits }: { readonly clock: Clock; readonly limits: ConsensusLimits },
+): Promise<Settled> {
+  const id = TransactionId.fromString(transactionId)
+  const endMs = clock.unixMs() + limits.outcomeMs
+  for (;;) {
+    try {
+      const receiptMs = Math.max(endMs - clock.unixMs(), limits.callMs)
+      return await readRecord(id, client, { receiptMs, callMs: limits.callMs })
+    } catch (cause) {
+      // Unreachable nodes, no receipt in time, a record too dear: the transfer may have landed all the same.
+      if (clock.unixMs() + POLL_FIRST_MS >= endMs) return { kind: 'unknown', cause }
+    }
+    await new Promise<void>((resolve) => {
+      clock.after(POLL_FIRST_MS, resolve)
+    })
+  }
+}
+
+/** Clients by address: the SDK shares one gRPC channel per address in the whole process, and the last one closes it. */
+const holders = new Map<string, number>()
+
+function hold(addresses: readonly string[]): () => boolean {
+  for (const address of addresses) holders.set(address, (holders.get(address) ?? 0) + 1)
+  return () => {
+    for (const address of addresses) holders.set(address, (holders.get(address) ?? 1) - 1)
+    return addresses.every((address) => holders.get(address) === 0)
+  }
+}
+
+/** Returns a client of the given nodes, or of the public nodes of the network. */
+export function createConsensusClient(options: ConsensusClientOptions): ConsensusClient {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const client = newClient(options, limits)
+  const release = hold(Object.keys(client.network))
+  const { feePayerKey, probe } = options
+  return {
+    submit: (transactionList) =>
+      submitPayment(transactionList, { client, feePayerKey, probe, callMs: limits.callMs }),
+    outcome: (transactionId) => outcome(transactionId, client, { clock: options.clock, limits }),
+    isReachable: async () => {
+      const addresses = Object.keys(client.network)
+      const answers = await Promise.all(addresses.map((address) => probe.isReachable(address)))
+      return answers.includes(true)
+    },
+    close() {
+      if (release()) client.close()
+    },
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Adds the fee payer's signature to one body of a payment and submits it once. It never makes a transaction id, and what
+ * a node may have received is never reported as refused.
+ */
+import {
+  type Client,
+  type PrivateKey,
+  StatusError,
+  Transaction,
+  TransferTransaction,
+} from '@hiero-ledger/sdk'
+import { ConsensusUnavailable } from './consensus-error.ts'
+import type { NodeProbe } from './node-probe.ts'
+import { BUSY_STATUSES, judgePrecheck } from './precheck-status.ts'
+import { splitTransactionList } from './split-transaction-list.ts'
+
+/** What became of handing a payment to the network. */
+export type Submission =
+  /** A node took it or, where there is a `cause`, may have. `hash` is the SHA-384 of the signed bytes. */
+  | { readonly kind: 'submitted'; readonly hash: Uint8Array; readonly cause?: unknown }
+  /** The network knows this transaction id already. */
+  | { readonly kind: 'duplicate' }
+  /** Refused before consensus: no fee, no transfer. `status` is the network's word. */
+  | { readonly kind: 'refused'; readonly reason: string; readonly status: string }
+
+/** Where a payment is submitted, and by whom. */
+export type Network = {
+  readonly client: Client
+  readonly feePayerKey: PrivateKey
+  readonly probe: NodeProbe
+  /** Longest that one call may take. */
+  readonly callMs: number
+}
+
+type Body = { readonly address: string; readonly transaction: TransferTransaction }
+
+/** The bodies of a payment that are addressed to nodes we know. */
+function knownBodies(client: Client, transactionList: Uint8Array): readonly Body[] {
+  const addresses = new Map(
+    Object.entries(client.network).map(([address, id]) => [id.toString(), address]),
+  )
+  return splitTransactionList(transactionList).flatMap((bytes) => {
+    const transaction = Transaction.fromBytes(bytes)
+    const node = transaction.nodeAccountIds?.[0]?.toString() ?? ''
+    const address = addresses.get(node)
+    return address === undefined || !(transaction instanceof TransferTransaction)
+      ? []
+      : [{ address, transaction }]
+  })
+}
+
+const refused = (reason: string, status: string): Submission => ({
+  kind: 'refused',
+  reason,
+  status,
+})
+
+/** Signs one body and hands it to its node; undefined where the node was too busy to take it. */
+async function submitBody(body: Body, to: Network): Promise<Submission | undefined> {
+  const { callMs, client, feePayerKey, probe } = to
+  const signed = await body.transaction.sign(feePayerKey)
+  // A client may have put a false signature under our key, which signing leaves in place.
+  if (!feePayerKey.publicKey.verifyTransaction(signed))
+    return refused('invalid_exact_hedera_payload_signature_invalid', 'INVALID_SIGNATURE')
+  const hash = await signed.getTransactionHash()
+  const once = signed.setMaxAttempts(1)
+  try {
+    await once.execute(client, callMs)
+  } catch (error) {
+    const status = precheckStatus(error)
+    if (status === undefined) {
+      probe.doubted(body.address)
+      return { kind: 'submitted', hash, cause: error }
+    }
+    probe.proven(body.address)
+    const judged = judgePrecheck(status)
+    switch (judged.kind) {
+      case 'busy':
+        return undefined
+      case 'duplicate':
+        return { kind: 'duplicate' }
+      case 'ours':
+        throw new ConsensusUnavailable(judged.problem, { cause: error })
+      case 'refused':
+        return refused(judged.reason, status)
+    }
+  }
+  probe.proven(body.address)
+  return { kind: 'submitted', hash }
+}
+
+/** The node's precheck code, where it answered; undefined where it may have taken the transaction. */
+function precheckStatus(error: unknown): string | undefined {
+  if (error instanceof StatusError) return error.status.toString()
+  // With one attempt the SDK folds a busy node's answer into the text of an error of its own, and leaves the text open
+  // where it passed over a node that had failed before: nothing was sent then.
+  const text = error instanceof Error ? error.message : ''
+  if (text.endsWith('last error being: ')) return 'BUSY'
+  return [...BUSY_STATUSES].find((status) => text.endsWith(`last error being: ${status}`))
+}
+
+/**
+ * Hands a payment to the first of its nodes that can be reached, one body, once: a node that is busy is followed by the
+ * next, one that may have taken the body is not. Throws ConsensusUnavailable, and only where nothing was submitted.
+ */
+export async function submitPayment(transactionList: Uint8Array, to: Network): Promise<Submission> {
+  const bodies = knownBodies(to.client, transactionList)
+  if (bodies.length === 0)
+    return refused('invalid_exact_hedera_payload_preflight_failed', 'INVALID_NODE_ACCOUNT')
+  for (const body of bodies) {
+    if (!(await to.probe.isReachable(body.address))) continue
+    const submission = await submitBody(body, to)
+    if (submission !== undefined) return submission
+  }
+  throw new ConsensusUnavailable('consensus_unavailable')
+}

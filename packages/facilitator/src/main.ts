@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+/** The facilitator's command: environment in, a listening server out. */
+import { createLogger, loadConfig, serve, systemClock } from '@tallystick/service-kit'
+import { buildFacilitator } from './build-facilitator.ts'
+import { facilitatorConfig } from './config.ts'
+
+const config = loadConfig(facilitatorConfig, process.env)
+const logger = createLogger({ name: 'facilitator', level: config.LOG_LEVEL })
+const { app, hedera, registry } = await buildFacilitator({
+  network: config.NETWORK,
+  consensusNodes: config.CONSENSUS_NODES ?? [],
+  mirrorUrl: config.MIRROR_URL,
+  feePayer: config.FEE_PAYER,
+  feePayerKey: config.FEE_PAYER_KEY.reveal(),
+  clock: systemClock,
+  logger,
+  metricsToken: config.METRICS_TOKEN,
+})
+await serve({
+  app,
+  host: config.HOST,
+  port: config.PORT,
+  logger,
+  registry,
+  onStop: () => hedera.close(),
+})
