@@ -1,0 +1,137 @@
+// What every UsageLedger must do, for the fake of the tests and for the real one alike.
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { SignedUsage, UsageEntry, UsageLedger, UsageReceipt } from './usage-ledger.ts'
+
+/** A ledger with an empty window, and ways to make it refuse. */
+export type UsageLedgerWorld = {
+  readonly ledger: UsageLedger
+  /** Quota of each window. */
+  readonly quota: number
+  /** An agent whose window is open and unused. */
+  newWindow(): Promise<{ readonly agent: string; readonly windowExpiresAtSeconds: number }>
+  raiseGasPrice(): Promise<void> | void
+  takeFunds(): Promise<void> | void
+  cutOff(): Promise<void> | void
+}
+
+/** Runs the suite; `start` is called before each test. */
+export function describeUsageLedger(
+  name: string,
+  start: () => Promise<UsageLedgerWorld> | UsageLedgerWorld,
+): void {
+  describe(`UsageLedger: ${name}`, () => {
+    let world: UsageLedgerWorld
+    beforeEach(async () => {
+      world = await start()
+    })
+
+    const sign = async (entries: readonly UsageEntry[], nonceOffset = 0): Promise<SignedUsage> => {
+      const { ledger } = world
+      const nonce = (await ledger.readNonce()) + nonceOffset
+      return ledger.sign({
+        entries,
+        nonce,
+        gasPriceWeibar: 2n * (await ledger.quoteGasPriceWeibar()),
+      })
+    }
+    /** Sends these entries and returns their receipt once there is one. */
+    const receiptOf = async (entries: readonly UsageEntry[]): Promise<UsageReceipt> => {
+      const signed = await sign(entries)
+      expect(await world.ledger.send(signed.rawTransaction)).toEqual({ kind: 'accepted' })
+      await expect
+        .poll(async () => (await world.ledger.readReceipt(signed.hash)).kind)
+        .not.toBe('pending')
+      return world.ledger.readReceipt(signed.hash)
+    }
+
+    test('A10: the same usage with the same nonce and price has the same bytes and hash; another nonce has others', async () => {
+      const entries = [{ ...(await world.newWindow()), calls: 1 }]
+      const first = await sign(entries)
+      expect(await sign(entries)).toEqual(first)
+      expect((await sign(entries, 1)).hash).not.toBe(first.hash)
+    })
+
+    test('A11: one entry is counted in its window, and the receipt tells the counter', async () => {
+      const window = await world.newWindow()
+      expect(await world.ledger.readCallsUsed(window)).toBe(0)
+      expect(await receiptOf([{ ...window, calls: 3 }])).toEqual({
+        kind: 'mined',
+        counts: [{ kind: 'recorded', ...window, callsUsed: 3 }],
+      })
+      expect(await world.ledger.readCallsUsed(window)).toBe(3)
+    })
+
+    test('A11: a batch counts each of its entries', async () => {
+      const windows = [await world.newWindow(), await world.newWindow(), await world.newWindow()]
+      const receipt = await receiptOf(windows.map((window, at) => ({ ...window, calls: at + 1 })))
+      expect(receipt).toEqual({
+        kind: 'mined',
+        counts: windows.map((window, at) => ({ kind: 'recorded', ...window, callsUsed: at + 1 })),
+      })
+    })
+
+    test('A11: a batch never reverts for one agent: what exceeds a quota is refused, the rest is counted', async () => {
+      const [full, other] = [await world.newWindow(), await world.newWindow()]
+      const receipt = await receiptOf([
+        { ...full, calls: world.quota + 1 },
+        { ...other, calls: 1 },
+      ])
+      expect(receipt).toEqual({
+        kind: 'mined',
+        counts: [
+          { kind: 'refused', ...full, calls: world.quota + 1 },
+          { kind: 'recorded', ...other, callsUsed: 1 },
+        ],
+      })
+    })
+
+    test('A10: no entry at all consumes the nonce and counts nothing', async () => {
+      const nonce = await world.ledger.readNonce()
+      expect(await receiptOf([])).toEqual({ kind: 'mined', counts: [] })
+      expect(await world.ledger.readNonce()).toBe(nonce + 1)
+    })
+
+    test('A10: bytes sent again are refused by their nonce and count once', async () => {
+      const window = await world.newWindow()
+      const signed = await sign([{ ...window, calls: 1 }])
+      await world.ledger.send(signed.rawTransaction)
+      await expect.poll(() => world.ledger.readCallsUsed(window)).toBe(1)
+      expect(await world.ledger.send(signed.rawTransaction)).toEqual({ kind: 'nonce-too-low' })
+      expect(await world.ledger.readCallsUsed(window)).toBe(1)
+    })
+
+    test('A10: a nonce ahead of its turn is refused and its receipt stays pending', async () => {
+      const signed = await sign([{ ...(await world.newWindow()), calls: 1 }], 1)
+      expect(await world.ledger.send(signed.rawTransaction)).toEqual({ kind: 'nonce-too-high' })
+      expect(await world.ledger.readReceipt(signed.hash)).toEqual({ kind: 'pending' })
+    })
+
+    test('A10: a gas price no longer accepted is told', async () => {
+      const signed = await sign([{ ...(await world.newWindow()), calls: 1 }])
+      await world.raiseGasPrice()
+      expect(await world.ledger.send(signed.rawTransaction)).toEqual({ kind: 'gas-price-too-low' })
+    })
+
+    test('A10: a key without gas money is told', async () => {
+      const signed = await sign([{ ...(await world.newWindow()), calls: 1 }])
+      await world.takeFunds()
+      expect(await world.ledger.send(signed.rawTransaction)).toEqual({ kind: 'insufficient-funds' })
+    })
+
+    test('A10: a ledger that does not answer rejects every request', async () => {
+      const window = await world.newWindow()
+      const signed = await sign([{ ...window, calls: 1 }])
+      const { ledger } = world
+      await world.cutOff()
+      const requests = [
+        ledger.send(signed.rawTransaction),
+        ledger.readNonce(),
+        ledger.quoteGasPriceWeibar(),
+        ledger.readReceipt(signed.hash),
+        ledger.readCallsUsed(window),
+      ]
+      const settled = await Promise.allSettled(requests)
+      expect(settled.map(({ status }) => status)).toEqual(requests.map(() => 'rejected'))
+    })
+  })
+}
