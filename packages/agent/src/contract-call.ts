@@ -79,7 +79,7 @@ async function submit(
     type: 'legacy',
     chainId: options.chainId,
     nonce: await reader.getTransactionCount({ address: account.address, blockTag: 'latest' }),
-    gasPrice: await reader.getGasPrice(),
+    gasPrice: ((await reader.getGasPrice()) * 11n) / 10n, // outlives a rising quote; the network charges its own price
     gas: call.gas,
     to: options.contract,
     data: call.data,

@@ -2,10 +2,11 @@
 import { createMirrorNode } from '@tallystick/x402/hedera'
 import type { Address } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { forwardGas } from '../adapters/purchase-rehearsal.ts'
 import { type Deployment, deployThrough, type OfferTerms } from './deploy-access-window.ts'
-import { formatHbar, WEIBAR_PER_TINYBAR } from './hbar.ts'
+import { formatHbar } from './hbar.ts'
 import { keyOf, payToOf } from './operator-config.ts'
-import { openOperatorLedger } from './operator-ledger.ts'
+import { offeredGasPrice, openOperatorLedger } from './operator-ledger.ts'
 import { type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
 import { addressFrom, countOption, hbarOption, textOption } from './read-arguments.ts'
 
@@ -15,8 +16,6 @@ const LOCAL_OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, ca
 const TESTNET_OFFER = { ...LOCAL_OFFER, periodSeconds: 3_600, callsAllowed: 1_000 }
 /** Arms five renewals at 109 tinybar a gas: each locks 2 x 1.8 M gas, 3.92 HBAR. */
 const RESERVE_TINYBAR = 20n * TINYBAR_PER_HBAR
-/** What the service offers for one `openPaid`, held though not all of it is charged. */
-export const FORWARD_GAS = 2_000_000n
 
 /** A ledger on this machine has short periods by default. */
 function isLocal(rpcUrl: string): boolean {
@@ -67,15 +66,15 @@ type Report = {
   readonly forwarder: Address
   readonly recorders: readonly Address[]
   readonly reserveTinybar: bigint
-  readonly gasPriceTinybar: bigint
+  /** Held by payTo for one forward, tinybar. */
+  readonly forwardTinybar: bigint
 }
 
 function reportLines(call: OperatorCall, report: Report): readonly string[] {
-  const { deployment, gasPriceTinybar } = report
+  const { deployment, forwardTinybar } = report
   const { offer } = deployment
   const periods = call.config.PERIODS_PER_PURCHASE
   const purchase = offer.priceTinybar * BigInt(periods)
-  const forward = FORWARD_GAS * gasPriceTinybar
   return [
     `The access contract is at ${deployment.contract}, since block ${deployment.blockNumber}.`,
     `Offer:     ${formatHbar(offer.priceTinybar)} for ${offer.periodSeconds} s and ${offer.callsAllowed} calls; one payment buys ${periods} periods, ${formatHbar(purchase)}.`,
@@ -84,7 +83,7 @@ function reportLines(call: OperatorCall, report: Report): readonly string[] {
     '',
     `Cost:      ${formatHbar(deployment.costTinybar)} (${deployment.gasUsed} gas)`,
     `Reserve:   ${formatHbar(report.reserveTinybar)} for arming renewals; add with \`fund\``,
-    `Float:     keep at least ${formatHbar(purchase + forward)} on ${payToOf(call.config)}: one purchase and the gas of its forward`,
+    `Float:     keep at least ${formatHbar(purchase + forwardTinybar)} on ${payToOf(call.config)}: one purchase and the gas of its forward`,
     '',
     'Set for the service:',
     `  ACCESS_CONTRACT=${deployment.contract.toLowerCase()}`,
@@ -125,8 +124,8 @@ export const deploy: OperatorVerb = {
     })
     const setup = { forwarder, recorders, offer, reserveTinybar }
     const deployment = await deployThrough(ledger, setup)
-    const gasPriceTinybar = (await ledger.reader.getGasPrice()) / WEIBAR_PER_TINYBAR
-    const report = { deployment, forwarder, recorders, reserveTinybar, gasPriceTinybar }
+    const forwardTinybar = forwardGas(offeredGasPrice(await ledger.reader.getGasPrice()))
+    const report = { deployment, forwarder, recorders, reserveTinybar, forwardTinybar }
     for (const line of reportLines(call, report)) call.print(line)
   },
 }

@@ -17,6 +17,11 @@ const RECEIPT_MS_MAX = 60_000
 /** Often enough to feel at once on a local ledger, seldom enough for a public relay. */
 const RECEIPT_POLL_MS = 250
 
+/** Price offered for a quoted one: a tenth more outlives a rising quote, and the network charges its own price anyway. */
+export function offeredGasPrice(quotedWeibar: bigint): bigint {
+  return (quotedWeibar * 11n) / 10n
+}
+
 export type LedgerAddress = {
   /** JSON-RPC endpoint. */
   readonly rpcUrl: string
@@ -104,7 +109,7 @@ export async function openOperatorLedger(
   let nextNonce: number | undefined
 
   async function submit(call: LedgerCall): Promise<Hex> {
-    const gasPrice = await reader.getGasPrice()
+    const gasPrice = offeredGasPrice(await reader.getGasPrice())
     nextNonce ??= await reader.getTransactionCount({ address: account.address, blockTag: 'latest' })
     const serializedTransaction = await account.signTransaction({
       type: 'legacy',

@@ -31,8 +31,8 @@ import {
 } from './payments-desk.ts'
 import { REFUND_VALID_SECONDS, refundSlotAt, refundTransactionId } from './refund-slot.ts'
 
-/** A mirror node shows a transaction within 10 s; twice that, and a slow one. */
-const MIRROR_MS_MAX = 30_000
+/** A mirror node shows a transaction within 10 s; this is a slow one. */
+const MIRROR_MS_MAX = 20_000
 const MIRROR_POLL_MS = 500
 
 function pause(desk: PaymentsDesk, ms: number): Promise<void> {

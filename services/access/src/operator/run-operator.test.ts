@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { manualClock } from '@tallystick/service-kit'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { formatHbar, parseHbar } from './hbar.ts'
+import { runOperator } from './run-operator.ts'
+import { verbs } from './verbs.ts'
+
+async function run(line: readonly string[], environment: Record<string, string> = {}) {
+  const lines: string[] = []
+  const print = (text: string) => void lines.push(text)
+  const clock = manualClock(1_763_600_000_000)
+  const code = await runOperator({ arguments: line, environment, clock, print, printError: print })
+  return { code, text: lines.join('\n') }
+}
+
+const keyHex = fc
+  .uint8Array({ minLength: 32, maxLength: 32 })
+  .map((bytes) => Buffer.from(bytes).toString('hex'))
+
+describe('access-operator', () => {
+  test('help names every verb, its arguments and the exit codes', async () => {
+    const { code, text } = await run(['--help'])
+    expect(code).toBe(0)
+    for (const verb of verbs) expect(text).toContain(`${verb.name} ${verb.usage}`.trim())
+    expect(text).toContain('Exit codes: 0 done')
+    expect((await run([])).code).toBe(2)
+  })
+
+  test('an unknown verb or option is a usage error that repeats no value', async () => {
+    expect(await run(['sell'])).toMatchObject({ code: 2 })
+    const { code, text } = await run(['fund', '--hbat', 'sesame'])
+    expect(code).toBe(2)
+    expect(text).toBe('Usage: access-operator fund --hbar N')
+  })
+
+  test('every missing or bad variable is named in one message, never with a value', async () => {
+    const { code, text } = await run(['fund', '--hbar', '1'], {
+      OWNER_KEY: 'sesame',
+      LEDGER_CHAIN_ID: 'two',
+    })
+    expect(code).toBe(2)
+    expect(text).toContain('OWNER_KEY: expected an ECDSA private key')
+    expect(text).toContain('LEDGER_CHAIN_ID: expected an integer')
+    expect(text).toContain(
+      'ACCESS_CONTRACT: expected the address of the access contract (it is not set)',
+    )
+    expect(text).not.toContain('sesame')
+  })
+
+  test('a key as an argument is refused and never printed, wherever it stands', async () => {
+    const frames = [
+      (key: string) => ['fund', key],
+      (key: string) => ['fund', '--key', `0x${key}`],
+      (key: string) => [`--owner=${key.toUpperCase()}`, 'deploy'],
+      (key: string) => ['deploy', `3030020100300706052b8104000a04220420${key}`],
+    ]
+    await fc.assert(
+      fc.asyncProperty(keyHex, fc.constantFrom(...frames), async (key, frame) => {
+        const { code, text } = await run(frame(key))
+        expect(code).toBe(2)
+        expect(text).toContain('looks like a private key')
+        expect(text.toLowerCase()).not.toContain(key)
+      }),
+    )
+  })
+
+  test('a key in the environment is never printed, when the ledger is down neither', async () => {
+    const LEDGER_RPC_URL = 'http://127.0.0.1:1'
+    const contract = `0x${'12'.repeat(20)}`
+    await fc.assert(
+      fc.asyncProperty(keyHex, async (key) => {
+        const environment = { OWNER_KEY: key, LEDGER_RPC_URL, ACCESS_CONTRACT: contract }
+        const { code, text } = await run(['pause'], environment)
+        expect(code).toBe(1)
+        expect(text.toLowerCase()).not.toContain(key)
+      }),
+      { numRuns: 10 },
+    )
+  })
+
+  test('amounts are read and shown exactly, to the tinybar', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 5_000_000_000_000_000_000n }), (tinybar) => {
+        expect(parseHbar(formatHbar(tinybar).replace(' HBAR', ''))).toBe(tinybar)
+      }),
+    )
+    for (const bad of ['', '1,5', '-1', '0.123456789', '1e3', ' 1']) {
+      expect(parseHbar(bad)).toBeUndefined()
+    }
+  })
+
+  test('the command runs as a process and ends with the exit code', async () => {
+    const main = fileURLToPath(new URL('main.ts', import.meta.url))
+    const ended = await promisify(execFile)(process.execPath, [main, 'fund'], {
+      env: { PATH: process.env.PATH },
+    }).catch((error: unknown) => error as { code: number; stderr: string })
+    expect(ended).toMatchObject({ code: 2 })
+    expect(ended.stderr).toContain('OWNER_KEY')
+  })
+})
