@@ -2,3 +2,4 @@
 export { accessWindowAbi, accessWindowBytecode } from './access-window.ts'
 export { scheduleServiceAbi, scheduleServiceRuntimeCode } from './schedule-service.ts'
 export { exchangeRateAbi, exchangeRateRuntimeCode } from './exchange-rate.ts'
+export { accessWindowGasLimits } from './gas-limits.ts'

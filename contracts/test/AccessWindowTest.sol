@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {AccessWindow} from "../src/AccessWindow.sol";
 import {IAccessWindow} from "../src/interfaces/IAccessWindow.sol";
+import {AccessWindowHarness} from "./AccessWindowHarness.sol";
 import {ScheduleNetwork} from "./ScheduleNetwork.sol";
 
 /// @title A deployed contract and its people, for tests
@@ -20,7 +21,7 @@ abstract contract AccessWindowTest is ScheduleNetwork {
     address internal agent = makeAddr("agent");
     address internal stranger = makeAddr("stranger");
 
-    AccessWindow internal access;
+    AccessWindowHarness internal access;
     uint256 private _references;
 
     function setUp() public virtual {
@@ -32,11 +33,11 @@ abstract contract AccessWindowTest is ScheduleNetwork {
         vm.deal(agent, 1_000_000 * HBAR);
     }
 
-    function _deploy(uint256 reserve) internal returns (AccessWindow) {
+    function _deploy(uint256 reserve) internal returns (AccessWindowHarness) {
         address[] memory recorders = new address[](1);
         recorders[0] = recorder;
         vm.deal(address(this), reserve);
-        return new AccessWindow{value: reserve}(
+        return new AccessWindowHarness{value: reserve}(
             AccessWindow.Deployment({
                 owner: owner,
                 forwarder: forwarder,
@@ -51,9 +52,9 @@ abstract contract AccessWindowTest is ScheduleNetwork {
     // ------------------------------------------------------------------------------------------- transactions
 
     function _open(address payer, address who, uint256 value) internal {
-        _newTransaction();
         vm.prank(payer);
         access.open{value: value}(who);
+        _newTransaction();
     }
 
     function _open(uint256 periods) internal {
@@ -72,27 +73,27 @@ abstract contract AccessWindowTest is ScheduleNetwork {
     }
 
     function _openPaid(IAccessWindow.Purchase memory purchase, uint256 value) internal {
-        _newTransaction();
         vm.prank(forwarder);
         access.openPaid{value: value}(purchase);
+        _newTransaction();
     }
 
     function _topUp(address payer, address who, uint256 value) internal {
-        _newTransaction();
         vm.prank(payer);
         access.topUp{value: value}(who);
+        _newTransaction();
     }
 
     function _cancel(address who) internal {
-        _newTransaction();
         vm.prank(who);
         access.cancel();
+        _newTransaction();
     }
 
     function _record(address who, uint32 calls, uint64 windowExpiresAt) internal {
-        _newTransaction();
         vm.prank(recorder);
         access.recordUsage(who, calls, windowExpiresAt);
+        _newTransaction();
     }
 
     function _setOffer(uint64 price, uint32 period, uint32 quota) internal {

@@ -22,7 +22,7 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
     uint256 public constant SCHEDULE_GAS = 1_550_000;
     /// @notice Gas of a scheduled renewal that it cannot measure itself: 21,000 intrinsic, at most 1,088 of calldata, and
     /// what follows its own measurement.
-    uint256 public constant SETTLEMENT_GAS = 34_000;
+    uint256 public constant SETTLEMENT_GAS = 32_000;
     /// @dev Gas kept for the rest of the transaction when `scheduleCall` eats all that it was given: the books and the
     /// subscription, three events.
     uint256 private constant FINISH_GAS = 60_000;
@@ -163,7 +163,8 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
     /// is asked to schedule at the end of the window.
     function _freeSecond(uint256 expiresAt) private view returns (uint256 second) {
         second = expiresAt;
-        for (uint256 i; i < PROBES && gasleft() > ARM_GAS; ++i) {
+        for (uint256 i; i < PROBES; ++i) {
+            if (gasleft() < ARM_GAS) return expiresAt; // too little is left to schedule at all: the caller says so
             (bool isAnswered, bytes memory answer) = address(SCHEDULE_SERVICE).staticcall{gas: PROBE_GAS}(
                 abi.encodeCall(IScheduleService.hasScheduleCapacity, (second, RENEW_GAS))
             );

@@ -1,0 +1,109 @@
+// Runs the contracts' tests: forge in this package's folder, one line per test, and reports/tests.json for the count of
+// the whole repository. Also fails when Solidity is not formatted, when forge's linter objects, when a gas snapshot
+// drifts, or when the bounded campaign made fewer invariant calls than promised.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { contractsFolder, forge } from './foundry.ts'
+
+/** What forge says of one test in `--json`. */
+type TestResult = {
+  readonly status: 'Success' | 'Failure' | 'Skipped'
+  readonly reason: string | null
+  readonly kind: Readonly<Record<string, Readonly<Record<string, number>>>>
+  readonly counterexample: unknown
+}
+type Suites = Readonly<
+  Record<string, { readonly test_results: Readonly<Record<string, TestResult>> }>
+>
+
+/** One line of the report. */
+type Outcome = { readonly name: string; readonly isPassed: boolean; readonly note: string }
+
+const isLong = process.env['TALLYSTICK_LONG'] === '1' || process.env['FOUNDRY_PROFILE'] === 'long'
+
+/** Calls that the random walk promises in all: the figures of the README. */
+const INVARIANT_CALLS_MIN = isLong ? 100_000 : 20_000
+
+const callsOf = (result: TestResult): number => result.kind['Invariant']?.['calls'] ?? 0
+
+function noteOf(result: TestResult): string {
+  if (result.status !== 'Success') {
+    const example =
+      result.counterexample === null ? '' : ` ${JSON.stringify(result.counterexample)}`
+    return `${result.reason ?? result.status}${example}`
+  }
+  const [kind, figures] = Object.entries(result.kind)[0] ?? ['', {}]
+  if (kind === 'Invariant') return `${figures['calls']} calls`
+  if (kind === 'Fuzz') return `${figures['runs']} runs`
+  return ''
+}
+
+function outcomesOf(suites: Suites): readonly Outcome[] {
+  return Object.entries(suites).flatMap(([suite, { test_results: results }]) =>
+    Object.entries(results).map(([name, result]) => ({
+      name: `${suite.split(':')[1] ?? suite} ${name.split('(')[0] ?? name}`,
+      isPassed: result.status === 'Success',
+      note: noteOf(result),
+    })),
+  )
+}
+
+function runTests(): readonly Outcome[] {
+  const run = forge(
+    ['test', '--json', '--gas-snapshot-check=true'],
+    isLong ? { FOUNDRY_PROFILE: 'long' } : {},
+  )
+  const start = run.stdout.indexOf('{"')
+  if (start < 0) {
+    return [{ name: 'forge test', isPassed: false, note: `${run.stdout}${run.stderr}` }]
+  }
+  const suites = JSON.parse(run.stdout.slice(start)) as Suites
+  const results = Object.values(suites).flatMap((suite) => Object.values(suite.test_results))
+  const calls = results.reduce((sum, result) => sum + callsOf(result), 0)
+  const hasFailure = results.some((result) => result.status !== 'Success')
+  return [
+    ...outcomesOf(suites),
+    {
+      name: 'gas snapshots are those of snapshots/',
+      isPassed: run.exitCode === 0 || hasFailure,
+      note: run.exitCode === 0 ? '' : run.stderr,
+    },
+    {
+      name: `the random walk makes ${INVARIANT_CALLS_MIN} calls or more`,
+      isPassed: calls >= INVARIANT_CALLS_MIN,
+      note: `${calls} calls`,
+    },
+  ]
+}
+
+function runCheck(name: string, commandLine: readonly string[]): Outcome {
+  const run = forge(commandLine)
+  return {
+    name,
+    isPassed: run.exitCode === 0,
+    note: run.exitCode === 0 ? '' : `${run.stdout}${run.stderr}`,
+  }
+}
+
+function main(): void {
+  const outcomes = [
+    runCheck('Solidity is formatted', ['fmt', '--check']),
+    runCheck('the linter has no objection', ['lint', '--deny', 'warnings']),
+    ...runTests(),
+  ]
+  for (const outcome of outcomes) {
+    console.log(
+      `${outcome.isPassed ? '✓' : '✗'} ${outcome.name}${outcome.note && ` (${outcome.note})`}`,
+    )
+  }
+  const numFailedTests = outcomes.filter((outcome) => !outcome.isPassed).length
+  const numPassedTests = outcomes.length - numFailedTests
+  const folder = join(contractsFolder, 'reports')
+  mkdirSync(folder, { recursive: true })
+  const report = { numPassedTests, numFailedTests, success: numFailedTests === 0 }
+  writeFileSync(join(folder, 'tests.json'), `${JSON.stringify(report)}\n`)
+  console.log(`${numPassedTests} passed, ${numFailedTests} failed`)
+  if (numFailedTests > 0) process.exitCode = 1
+}
+
+main()

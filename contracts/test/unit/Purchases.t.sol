@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {AccessWindowTest} from "../AccessWindowTest.sol";
+
+/// @notice A receiver that claims again from inside the payment.
+contract Reentrant {
+    IAccessWindow private immutable ACCESS;
+    bool public hasTriedAgain;
+    bool public hasSucceededAgain;
+
+    constructor(IAccessWindow access) {
+        ACCESS = access;
+    }
+
+    function cancelAndClaim() external {
+        ACCESS.cancel();
+        ACCESS.claimRefund(payable(address(this)));
+    }
+
+    receive() external payable {
+        hasTriedAgain = true;
+        try ACCESS.claimRefund(payable(address(this))) {
+            hasSucceededAgain = true;
+        } catch {}
+    }
+}
+
+contract PurchasesTest is AccessWindowTest {
+    // ---------------------------------------------------------------------------------------------------- open
+
+    function test_Open_RevertWhen_SalesArePaused() external {
+        vm.prank(owner);
+        access.pauseSales(true);
+        vm.expectRevert(IAccessWindow.AccessWindow_SalesPaused.selector);
+        vm.prank(stranger);
+        access.open{value: PRICE}(agent);
+    }
+
+    function test_Open_RevertWhen_TheValueIsNotAWholePositiveNumberOfPeriods() external {
+        uint256[3] memory values = [uint256(0), PRICE - 1, 2 * PRICE + 1];
+        for (uint256 i; i < values.length; ++i) {
+            vm.expectRevert(
+                abi.encodeWithSelector(IAccessWindow.AccessWindow_WrongValue.selector, values[i], uint256(PRICE))
+            );
+            vm.prank(stranger);
+            access.open{value: values[i]}(agent);
+        }
+    }
+
+    function test_Open_OpensNowOnTheCurrentTermsAndChargesOnePeriod() external {
+        vm.expectEmit(address(access));
+        emit IAccessWindow.SubscriptionOpened(agent, stranger, uint64(START) + PERIOD, 0, 3 * PRICE);
+        _open(4);
+        IAccessWindow.Window memory window = _window();
+        assertTrue(window.exists);
+        assertTrue(window.isOpen);
+        assertEq(window.expiresAt, START + PERIOD);
+        assertEq(window.balanceTinybar, 3 * PRICE);
+        assertEq(window.periodsFunded, 3);
+        assertEq(window.callsAllowed, QUOTA);
+        assertEq(access.books().earnedTinybar, PRICE);
+        assertEq(access.books().depositsTinybar, 3 * PRICE);
+    }
+
+    function test_Open_AddsWhatWasLeftOfAnOldBalance() external {
+        _open(1);
+        _topUp(agent, agent, PRICE / 2);
+        _passTo(_expiresAt() + 1);
+        assertFalse(_window().isOpen);
+        _open(1);
+        assertEq(_window().balanceTinybar, PRICE / 2);
+        _assertSolvent();
+    }
+
+    function test_Open_ArmsTheRenewalWhenFurtherPeriodsArePaidFor() external {
+        _open(1);
+        assertEq(_window().schedule, address(0));
+        _open(1);
+        IAccessWindow.Window memory window = _window();
+        assertEq(window.scheduledAt, window.expiresAt);
+        assertEq(SCHEDULE_SERVICE.scheduleAt(window.schedule).payer, address(access));
+        assertEq(access.books().lockedTinybar, _lock());
+    }
+
+    function test_Open_AddsToAnOpenWindowOnItsPinnedTerms() external {
+        _open(2);
+        _setOffer(7 * HBAR, 60, 5);
+        _open(stranger, agent, 7 * HBAR);
+        IAccessWindow.Window memory window = _window();
+        assertEq(window.priceTinybar, PRICE, "a stranger's gift changes nobody's price");
+        assertEq(window.periodSeconds, PERIOD);
+        assertEq(window.callsAllowed, QUOTA);
+        assertEq(window.balanceTinybar, PRICE + 7 * HBAR);
+    }
+
+    function test_Open_RevivesACancelledSubscription() external {
+        _open(3);
+        _cancel(agent);
+        _open(2);
+        IAccessWindow.Window memory window = _window();
+        assertFalse(window.isCancelled);
+        assertEq(window.balanceTinybar, 2 * PRICE);
+        assertTrue(window.schedule != address(0));
+        assertEq(access.refundOf(agent), 2 * PRICE, "the refund stays claimable");
+    }
+
+    function test_Open_RevertWhen_TheGasLimitCannotArm() external {
+        vm.prank(stranger);
+        (bool isSuccess, bytes memory answer) =
+            address(access).call{gas: 1_300_000, value: 2 * PRICE}(abi.encodeCall(IAccessWindow.open, (agent)));
+        assertFalse(isSuccess, "an estimate of gas must not find a limit that arms nothing");
+        assertEq(bytes4(answer), IAccessWindow.AccessWindow_InsufficientGas.selector);
+    }
+
+    // ------------------------------------------------------------------------------------------------ openPaid
+
+    function test_OpenPaid_RevertWhen_TheSenderIsNotAForwarder() external {
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NotForwarder.selector, stranger));
+        vm.prank(stranger);
+        access.openPaid{value: PRICE}(purchase);
+    }
+
+    function test_OpenPaid_RevertWhen_TheReferenceIsKnown() external {
+        IAccessWindow.Purchase memory purchase = _purchase(address(0), 1);
+        _openPaid(purchase, 2 * PRICE);
+        (bool isUsed, address payee) = access.paymentOf(purchase.paymentReference);
+        assertTrue(isUsed);
+        assertEq(payee, address(0));
+        uint256 before = forwarder.balance;
+        vm.expectRevert(
+            abi.encodeWithSelector(IAccessWindow.AccessWindow_PaymentAlreadyUsed.selector, purchase.paymentReference)
+        );
+        vm.prank(forwarder);
+        access.openPaid{value: 2 * PRICE}(purchase);
+        assertEq(forwarder.balance, before, "the value stays with the forwarder");
+    }
+
+    function test_OpenPaid_RevertWhen_TheOfferDoesNotExist() external {
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        purchase.offerId = 1;
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_UnknownOffer.selector, 1));
+        vm.prank(forwarder);
+        access.openPaid{value: PRICE}(purchase);
+        purchase.offerId = type(uint32).max;
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_UnknownOffer.selector, type(uint32).max));
+        vm.prank(forwarder);
+        access.openPaid{value: PRICE}(purchase);
+    }
+
+    function test_OpenPaid_TakesAnOfferThatWasReplacedAtMost600SecondsBeforeThePayment() external {
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 0);
+        vm.warp(START + 1_000);
+        _setOffer(9 * HBAR, 60, 5);
+        vm.warp(START + 30 days); // a sweep may forward it much later
+        purchase.paidAtSeconds = uint64(START) + 1_601;
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IAccessWindow.AccessWindow_OfferReplaced.selector, 0, START + 1_000, purchase.paidAtSeconds
+            )
+        );
+        vm.prank(forwarder);
+        access.openPaid{value: PRICE}(purchase);
+
+        purchase.paidAtSeconds = uint64(START) + 1_600;
+        _openPaid(purchase, PRICE);
+        assertEq(_window().periodSeconds, PERIOD, "the terms that were challenged");
+        assertEq(_window().priceTinybar, PRICE);
+    }
+
+    function test_OpenPaid_IgnoresAPause() external {
+        vm.prank(owner);
+        access.pauseSales(true);
+        _openPaid(_purchase(agent, 1), 4 * PRICE);
+        assertTrue(_window().isOpen);
+    }
+
+    function test_OpenPaid_CountsTheCallThatThePaymentServes() external {
+        _openPaid(_purchase(agent, 1), 2 * PRICE);
+        assertEq(_window().callsUsed, 1);
+    }
+
+    function test_OpenPaid_RefusesTheCallWhenTheQuotaIsSpent() external {
+        _openPaid(_purchase(agent, 1), 2 * PRICE);
+        _record(agent, QUOTA - 1, _expiresAt());
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        vm.expectEmit(address(access));
+        emit IAccessWindow.UsageRefused(agent, _expiresAt(), 1);
+        _openPaid(purchase, PRICE);
+        assertEq(_window().callsUsed, QUOTA);
+        assertEq(_window().balanceTinybar, 2 * PRICE, "the payment itself is taken");
+    }
+
+    function test_OpenPaid_OpensWhateverTheScheduleServiceAnswers() external {
+        int64[9] memory codes = [int64(210), 306, 307, 370, 373, 7, 16, 9_999, -5];
+        for (uint256 i; i < codes.length; ++i) {
+            address who = address(uint160(0x1000 + i));
+            _configure({gasPerSecond: 0, createGas: 0, forcedCode: codes[i]});
+            IAccessWindow.Purchase memory purchase = _purchase(who, 1);
+            vm.expectEmit(address(access));
+            emit IAccessWindow.RenewalNotArmed(who, uint64(block.timestamp) + PERIOD, codes[i]);
+            _openPaid(purchase, 2 * PRICE);
+            assertTrue(_window(who).isOpen);
+            assertEq(_window(who).schedule, address(0));
+        }
+    }
+
+    function test_OpenPaid_OpensWithStarvedGas() external {
+        _configure({gasPerSecond: 0, createGas: 14_000_000, forcedCode: 0});
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        vm.expectEmit(address(access));
+        emit IAccessWindow.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, -1);
+        _openPaid(purchase, 2 * PRICE);
+        assertTrue(_window().isOpen);
+    }
+
+    function test_OpenPaid_OpensWithAGasLimitThatCannotArm() external {
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        vm.expectEmit(address(access));
+        emit IAccessWindow.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, -1);
+        vm.prank(forwarder);
+        access.openPaid{gas: 400_000, value: 2 * PRICE}(purchase);
+        assertTrue(_window().isOpen);
+    }
+
+    function test_OpenPaid_OpensWithoutAReserve() external {
+        access = _deploy({reserve: 0});
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        vm.expectEmit(address(access));
+        emit IAccessWindow.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, 0);
+        _openPaid(purchase, 2 * PRICE);
+        _passTo(_expiresAt() + 1);
+        assertTrue(_window().isOpen, "the window goes on lazily");
+    }
+
+    function testFuzz_I11_OpenPaidSucceedsForEveryAddress(address who, uint8 periods, uint32 calls) external {
+        uint256 count = uint256(periods) + 1;
+        _openPaid(_purchase(who, calls), count * PRICE);
+        IAccessWindow.Window memory window = _window(who);
+        assertTrue(window.isOpen);
+        assertEq(window.periodsFunded, count - 1);
+        assertEq(window.schedule != address(0), count > 1);
+    }
+
+    function test_I11_OpenPaidSucceedsForTheOddestAddresses() external {
+        address[8] memory odd = [
+            address(0),
+            address(1),
+            address(10),
+            address(access),
+            address(SCHEDULE_SERVICE),
+            forwarder,
+            owner,
+            address(type(uint160).max)
+        ];
+        for (uint256 i; i < odd.length; ++i) {
+            _openPaid(_purchase(odd[i], 1), 2 * PRICE);
+            assertTrue(_window(odd[i]).isOpen);
+        }
+    }
+
+    function test_OpenPaid_RevertWhen_TheBooksCannotHoldTheAmount() external {
+        _setOffer(type(uint64).max, PERIOD, QUOTA);
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        vm.deal(forwarder, type(uint128).max);
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_AmountTooLarge.selector, type(uint64).max));
+        vm.prank(forwarder);
+        access.openPaid{value: type(uint64).max}(purchase);
+        vm.expectRevert(
+            abi.encodeWithSelector(IAccessWindow.AccessWindow_AmountTooLarge.selector, 3 * uint256(type(uint64).max))
+        );
+        vm.prank(forwarder);
+        access.openPaid{value: 3 * uint256(type(uint64).max)}(purchase);
+    }
+
+    // --------------------------------------------------------------------------------------------------- topUp
+
+    function test_TopUp_RevertWhen_TheValueIsZero() external {
+        _open(1);
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_WrongValue.selector, 0, uint256(PRICE)));
+        access.topUp(agent);
+    }
+
+    function test_TopUp_RevertWhen_NoWindowIsOpen() external {
+        bytes memory refusal = abi.encodeWithSelector(IAccessWindow.AccessWindow_NoOpenWindow.selector, agent);
+        vm.startPrank(stranger);
+        vm.expectRevert(refusal);
+        access.topUp{value: 1}(agent);
+        access.open{value: PRICE}(agent);
+        vm.warp(block.timestamp + PERIOD);
+        vm.expectRevert(refusal);
+        access.topUp{value: 1}(agent);
+    }
+
+    function test_TopUp_RevertWhen_Cancelled() external {
+        _open(1);
+        _cancel(agent);
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NoOpenWindow.selector, agent));
+        vm.prank(stranger);
+        access.topUp{value: PRICE}(agent);
+    }
+
+    function test_TopUp_TakesAnyAmountFromAnyoneAndArmsWhatIsFundedNow() external {
+        _open(1);
+        _topUp(stranger, agent, PRICE - 1);
+        assertEq(_window().schedule, address(0));
+        _topUp(owner == stranger ? agent : stranger, agent, 1);
+        assertTrue(_window().schedule != address(0));
+        assertEq(_window().periodsFunded, 1);
+    }
+
+    // -------------------------------------------------------------------------------------------------- cancel
+
+    function test_Cancel_RevertWhen_ThereIsNothingToCancel() external {
+        bytes memory refusal = abi.encodeWithSelector(IAccessWindow.AccessWindow_NothingToCancel.selector, agent);
+        vm.expectRevert(refusal);
+        vm.prank(agent);
+        access.cancel();
+        _open(2);
+        _cancel(agent);
+        vm.expectRevert(refusal);
+        vm.prank(agent);
+        access.cancel();
+    }
+
+    function test_Cancel_LeavesTheWindowOpenAndTheBalanceClaimableAlsoOfAGift() external {
+        _open(stranger, agent, 4 * PRICE);
+        address schedule = _window().schedule;
+        _cancel(agent);
+        IAccessWindow.Window memory window = _window();
+        assertTrue(window.isOpen);
+        assertTrue(window.isCancelled);
+        assertEq(window.balanceTinybar, 0);
+        assertEq(window.schedule, address(0));
+        assertEq(access.refundOf(agent), 3 * PRICE);
+        assertEq(access.books().lockedTinybar, 0);
+        assertEq(access.books().reserveTinybar, 100 * HBAR, "the lock is free again");
+        assertEq(uint256(SCHEDULE_SERVICE.scheduleAt(schedule).state), 3, "deleted");
+        assertEq(_passTo(window.expiresAt + 10), 0, "the network makes no call");
+        assertFalse(_window().isOpen);
+    }
+
+    function test_Cancel_KeepsTheLockWhenTheNetworkDoesNotDelete() external {
+        _open(4);
+        vm.mockCall(
+            address(SCHEDULE_SERVICE),
+            abi.encodeWithSelector(SCHEDULE_SERVICE.deleteSchedule.selector),
+            abi.encode(int64(7))
+        );
+        _cancel(agent);
+        vm.clearMockedCalls();
+        assertEq(access.books().lockedTinybar, _lock());
+        assertEq(_passTo(_expiresAt() + 1), 1, "the leftover call comes");
+        assertEq(lastStatus, STATUS_SUCCESS);
+        assertEq(access.books().lockedTinybar, 0);
+        assertFalse(_window().isOpen, "and renews nothing");
+        _assertSolvent();
+    }
+
+    // --------------------------------------------------------------------------------------------- claimRefund
+
+    function test_ClaimRefund_RevertWhen_NothingIsClaimable() external {
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NothingToClaim.selector, agent));
+        vm.prank(agent);
+        access.claimRefund(payable(agent));
+    }
+
+    function test_ClaimRefund_RevertWhen_TheReceiverRefusesOrIsZero() external {
+        _open(2);
+        _cancel(agent);
+        address payable[2] memory receivers = [payable(address(0)), payable(address(access))];
+        for (uint256 i; i < receivers.length; ++i) {
+            vm.expectRevert(
+                abi.encodeWithSelector(IAccessWindow.AccessWindow_TransferFailed.selector, receivers[i], uint256(PRICE))
+            );
+            vm.prank(agent);
+            access.claimRefund(receivers[i]);
+        }
+        assertEq(access.refundOf(agent), PRICE);
+    }
+
+    function test_ClaimRefund_PaysOnceWhenTheReceiverCallsBack() external {
+        Reentrant reentrant = new Reentrant(access);
+        _open(stranger, address(reentrant), 3 * PRICE);
+        _open(3);
+        _cancel(agent);
+        _newTransaction();
+        reentrant.cancelAndClaim();
+        assertTrue(reentrant.hasTriedAgain());
+        assertFalse(reentrant.hasSucceededAgain());
+        assertEq(address(reentrant).balance, 2 * PRICE);
+        assertEq(access.books().refundsTinybar, 2 * PRICE, "the other agent's refund is whole");
+        _assertSolvent();
+    }
+
+    function test_ClaimRefund_PaysTheRefund() external {
+        _open(3);
+        _cancel(agent);
+        address payable to = payable(makeAddr("to"));
+        vm.prank(agent);
+        access.claimRefund(to);
+        assertEq(to.balance, 2 * PRICE);
+        assertEq(access.books().refundsTinybar, 0);
+        _assertSolvent();
+    }
+}
