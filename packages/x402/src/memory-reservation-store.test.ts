@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { createMemoryReservationStore } from './memory-reservation-store.ts'
+import { describeReservationStore, reservationOf } from './reservation-store.contract.ts'
+import { manualClock } from './testing/manual-clock.ts'
+
+const START_MS = 1_795_226_000_000
+
+describeReservationStore('memory', () => {
+  const clock = manualClock(START_MS)
+  return {
+    store: createMemoryReservationStore({ clock }),
+    nowSeconds: () => clock.unixMs() / 1_000,
+  }
+})
+
+test('bounded memory: when answers are full, the one used longest ago is forgotten', async () => {
+  const store = createMemoryReservationStore({ clock: manualClock(START_MS), answeredMax: 2 })
+  for (const id of ['a', 'b']) {
+    await store.reserve(reservationOf(id))
+    await store.advance(id, 'answered', '{}')
+  }
+  expect(await store.get('a')).toBeDefined()
+  await store.reserve(reservationOf('c'))
+  await store.advance('c', 'answered', '{}')
+  expect(await store.get('b')).toBeUndefined()
+  expect(await store.get('a')).toBeDefined()
+  expect(await store.get('c')).toBeDefined()
+})
+
+test('bounded memory: when open ones are full, nothing more is reserved, and none is forgotten', async () => {
+  const store = createMemoryReservationStore({ clock: manualClock(START_MS), openMax: 2 })
+  for (const id of ['a', 'b']) await store.reserve(reservationOf(id))
+  expect(await store.reserve(reservationOf('c'))).toEqual({ kind: 'full' })
+  expect((await store.open()).map(({ paymentId }) => paymentId)).toEqual(['a', 'b'])
+})

@@ -1,0 +1,39 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import vectors from '../../../vectors/payment-reference.json' with { type: 'json' }
+import {
+  canonicalTransactionId,
+  mirrorTransactionId,
+  parseTransactionId,
+  paymentReference,
+} from './transaction-id.ts'
+
+describe('A2: the payment reference', () => {
+  test.each(vectors.references)('of $transactionId', ({ transactionId, text, hash }) => {
+    expect(paymentReference(transactionId)).toEqual({ text, hash })
+  })
+
+  test.each(vectors.refused)('of %j there is none', (transactionId) => {
+    expect(() => paymentReference(transactionId)).toThrow(RangeError)
+  })
+
+  test('is the same for the SDK’s and the mirror node’s spelling of every id', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          accountId: fc.nat().map((number) => `0.0.${number}`),
+          validStartSeconds: fc.bigInt(0n, 10n ** 18n),
+          validStartNanos: fc.integer({ min: 0, max: 999_999_999 }),
+        }),
+        (id) => {
+          const sdk = canonicalTransactionId(id)
+          const mirror = mirrorTransactionId(id)
+          expect(parseTransactionId(sdk)).toEqual(id)
+          expect(parseTransactionId(mirror)).toEqual(id)
+          expect(paymentReference(mirror)).toEqual(paymentReference(sdk))
+          expect(paymentReference(sdk).text).toBe(sdk)
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,51 @@
+import fastify, { type FastifyInstance } from 'fastify'
+
+/** A server on a free port of loopback; its base address, and how to end it. */
+export async function listen(
+  app: FastifyInstance,
+): Promise<{ readonly url: string; readonly port: number; readonly close: () => Promise<void> }> {
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    url,
+    port: Number(new URL(url).port),
+    async close() {
+      app.server.closeAllConnections()
+      await app.close()
+    },
+  }
+}
+
+/** A server whose answers the test sets: status, body and how it misbehaves. */
+export type ScriptedServer = {
+  readonly url: string
+  readonly requests: { readonly method: string; readonly url: string; readonly body: unknown }[]
+  answer: { status: number; body: string; headers?: Record<string, string> } | 'hang' | 'drop'
+  close(): Promise<void>
+}
+
+export async function scriptedServer(): Promise<ScriptedServer> {
+  const app = fastify({ forceCloseConnections: true })
+  const requests: ScriptedServer['requests'] = []
+  app.all('/*', async (request, reply) => {
+    requests.push({ method: request.method, url: request.url, body: request.body })
+    const { answer } = server
+    if (answer === 'hang') return await new Promise(() => undefined)
+    if (answer === 'drop') {
+      request.raw.socket.destroy()
+      return reply.hijack()
+    }
+    return await reply
+      .code(answer.status)
+      .headers({ 'content-type': 'application/json', ...answer.headers })
+      .serializer(String)
+      .send(answer.body)
+  })
+  const listening = await listen(app)
+  const server: ScriptedServer = {
+    url: listening.url,
+    requests,
+    answer: { status: 200, body: '{}' },
+    close: listening.close,
+  }
+  return server
+}
