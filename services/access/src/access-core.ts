@@ -98,6 +98,7 @@ export function createAccessCore(ports: AccessPorts, settings: AccessSettings): 
     reaper,
     terms,
     isPaymentPending: (agent) => gate.isPending(agent),
+    hasLanded: async (payment) => (await ports.scheme.find(payment)).kind === 'landed',
   })
   return {
     callAccess,

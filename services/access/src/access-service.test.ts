@@ -1,5 +1,10 @@
+/** The service on a real local ledger, over HTTP: what an agent meets in the main. Rare failures are in the route tests. */
+import { accessWindowAbi } from '@tallystick/contracts'
+import { createPublicClient, http, parseEventLogs } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { StatusBody } from './domain/access-answers.ts'
 import {
+  type AnswerBody,
   payingFetch,
   type RealWorld,
   type RunningService,
@@ -17,17 +22,202 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => world.stop(), 30_000)
 
-const accessUrl = (agent: string) => `${service.baseUrl}/api/svc/access?agent=${agent}`
+const accessUrl = (agent: string, from = service) => `${from.baseUrl}/api/svc/access?agent=${agent}`
+const call = async (agent: string, from = service) => {
+  const answer = await fetch(accessUrl(agent, from))
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: (await answer.json()) as AnswerBody,
+  }
+}
+const pay = async (
+  agent: Awaited<ReturnType<RealWorld['agent']>>,
+  forAgent: string = agent.evmAddress,
+) => {
+  const answer = await payingFetch(agent)(accessUrl(forAgent))
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: (await answer.json()) as AnswerBody,
+  }
+}
+const status = async (agent: string) =>
+  (await (await fetch(`${service.baseUrl}/api/svc/status?agent=${agent}`)).json()) as StatusBody
+const usageOf = async (hash: string) => {
+  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const receipt = await client.waitForTransactionReceipt({
+    hash: hash as `0x${string}`,
+    pollingInterval: 50,
+  })
+  return parseEventLogs({ abi: accessWindowAbi, logs: receipt.logs, eventName: 'UsageRecorded' })
+}
 
-describe('on a real ledger', () => {
-  test('the official @x402/fetch client pays and gets in; then calls are free', async () => {
-    const agent = await world.agent('official')
-    const challenged = await fetch(accessUrl(agent.evmAddress))
+describe('the story of one agent', () => {
+  test('402, pays once with the official @x402/fetch client, 200; calls are free; the window renews itself; quota spent is 429', async () => {
+    const agent = await world.agent('story')
+    const challenged = await call(agent.evmAddress)
     expect(challenged.status).toBe(402)
-    const paid = await payingFetch(agent)(accessUrl(agent.evmAddress))
-    const body = await paid.json()
-    expect([paid.status, body]).toMatchObject([200, { paidThisRequest: true }])
-    const free = await (await fetch(accessUrl(agent.evmAddress))).json()
-    expect(free).toMatchObject({ paidThisRequest: false })
+    expect(challenged.body.accepts?.[0]).toMatchObject({
+      amount: '1200000000',
+      payTo: world.payTo.accountId,
+    })
+    expect(
+      Buffer.from(String(challenged.headers.get('payment-required')), 'base64').toString(),
+    ).toBe(JSON.stringify(challenged.body))
+
+    const paid = await pay(agent)
+    expect(paid.status).toBe(200)
+    expect(paid.body).toMatchObject({
+      access: 'granted',
+      paidThisRequest: true,
+      subscription: { periodSeconds: 600, balanceTinybar: '900000000', active: true },
+      metering: { callsRemainingThisPeriod: 4 },
+      resource: { network: 'hedera:testnet', gasPriceTinybar: '109', usdPerHbar: '0.07816666' },
+    })
+    const [first] = await usageOf(String(paid.body.metering?.recordedOnChain))
+    expect(first?.args.callsUsed).toBe(1)
+
+    const free = await call(agent.evmAddress)
+    expect(free).toMatchObject({
+      status: 200,
+      body: { paidThisRequest: false, metering: { callsRemainingThisPeriod: 3 } },
+    })
+    const [second] = await usageOf(String(free.body.metering?.recordedOnChain))
+    expect(second?.args).toMatchObject({
+      callsUsed: 2,
+      windowExpiresAt: BigInt(paid.body.subscription.expiresAt),
+    })
+    expect(await status(agent.evmAddress)).toMatchObject({
+      hasAccess: true,
+      contract: world.contract,
+      pricePerPeriodTinybar: '300000000',
+      balanceTinybar: '900000000',
+      periodsFunded: 3,
+      usage: { callsUsed: 2, callsAllowed: 5, callsRemaining: 3 },
+      unavailable: [],
+    })
+
+    await world.devnet.controls.advanceSeconds(601)
+    const renewed = await call(agent.evmAddress)
+    expect(renewed).toMatchObject({
+      status: 200,
+      body: {
+        paidThisRequest: false,
+        subscription: {
+          expiresAt: paid.body.subscription.expiresAt + 600,
+          balanceTinybar: '600000000',
+        },
+        metering: { callsRemainingThisPeriod: 4 },
+      },
+    })
+    for (let used = 1; used < 5; used += 1) expect((await call(agent.evmAddress)).status).toBe(200)
+    const spent = await call(agent.evmAddress)
+    expect(spent).toMatchObject({ status: 429, body: { error: 'quota_exhausted' } })
+    expect(Number(spent.headers.get('retry-after'))).toBeGreaterThan(590)
+    await world.devnet.controls.advanceSeconds(600)
+    expect((await call(agent.evmAddress)).status).toBe(200)
+  }, 30_000)
+
+  test('A8: after the last funded period the next call is a 402', async () => {
+    const agent = await world.agent('until-the-end')
+    expect((await pay(agent)).status).toBe(200)
+    await world.devnet.controls.advanceSeconds(3 * 600 + 300)
+    expect(await status(agent.evmAddress)).toMatchObject({ hasAccess: true, periodsFunded: 0 })
+    expect((await call(agent.evmAddress)).status).toBe(200)
+    await world.devnet.controls.advanceSeconds(301)
+    expect(await status(agent.evmAddress)).toMatchObject({
+      hasAccess: false,
+      active: false,
+      balanceTinybar: '0',
+    })
+    expect((await call(agent.evmAddress)).status).toBe(402)
+    expect((await pay(agent)).body.paidThisRequest).toBe(true)
+  }, 30_000)
+
+  test('X10: a memo ties a gift to its agent; the same payment for another agent is refused', async () => {
+    const giver = await world.agent('giver')
+    const friend = '0x00000000000000000000000000000000f00df00d'
+    const refused = await payingFetch(giver, `x402:${giver.evmAddress}`)(accessUrl(friend))
+    expect(refused.status).toBe(402)
+    expect(await refused.json()).toMatchObject({ error: 'payment_memo_mismatch' })
+    const gift = await payingFetch(giver, `x402:${friend}`)(accessUrl(friend))
+    expect(gift.status).toBe(200)
+    expect((await call(friend)).status).toBe(200)
+    expect((await call(giver.evmAddress)).status).toBe(402)
+  }, 30_000)
+})
+
+describe('many at once', () => {
+  test('eight agents pay at the same time: each forwarded in order from payTo’s key', async () => {
+    const agents = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => world.agent(`crowd-${index}`)),
+    )
+    const answers = await Promise.all(agents.map((agent) => pay(agent)))
+    expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 8 }, () => 200))
+    expect(new Set(answers.map((answer) => answer.body.metering?.recordedOnChain)).size).toBe(8)
+  }, 60_000)
+
+  test('A14: two replicas share payTo’s key: a nonce that the other took is retried', async () => {
+    const recorder = await world.agent('second-recorder')
+    const second = await world.startService({ RECORDER_KEY: recorder.privateKey })
+    await until(async () => (await call(recorder.evmAddress, second)).status === 402)
+    const agents = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => world.agent(`replica-${index}`)),
+    )
+    const answers = await Promise.all(
+      agents.map((agent, index) =>
+        payingFetch(agent)(accessUrl(agent.evmAddress, index % 2 === 0 ? service : second)),
+      ),
+    )
+    expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 6 }, () => 200))
+    await second.stop()
+  }, 60_000)
+})
+
+describe('lagging reads', () => {
+  test('A5, A8: no false 402 after a purchase or at a boundary while reads lag by 3 s', async () => {
+    const agent = await world.agent('lagging')
+    // Something to lag behind: without it the ledger as it was is the ledger as it is.
+    world.devnet.controls.setReadLagMs(3_000)
+    try {
+      const paying = pay(agent)
+      expect((await paying).body.paidThisRequest).toBe(true)
+      expect((await call(agent.evmAddress)).status).toBe(200)
+      const { expiresAt } = (await call(agent.evmAddress)).body.subscription
+      await world.devnet.controls.advanceSeconds(expiresAt - world.devnet.nowSeconds() - 1)
+      const statuses: number[] = []
+      for (let step = 0; step < 6; step += 1) {
+        statuses.push((await call(agent.evmAddress)).status)
+        await world.devnet.controls.advanceSeconds(1)
+      }
+      expect(statuses).not.toContain(402)
+      expect(statuses.filter((one) => one === 200).length).toBeGreaterThan(3)
+    } finally {
+      world.devnet.controls.setReadLagMs(0)
+    }
+  }, 60_000)
+})
+
+describe('X9: identical requests', () => {
+  test('the same header sent ten times at once, and later to another process, is paid once', async () => {
+    const agent = await world.agent('repeating')
+    let header = ''
+    const recording: typeof fetch = async (input, init) => {
+      const request = new Request(input, init)
+      header = request.headers.get('payment-signature') ?? header
+      return header === '' ? fetch(request) : new Response('{}', { status: 200 })
+    }
+    await payingFetch(agent, undefined, recording)(accessUrl(agent.evmAddress))
+    const send = (from = service) =>
+      fetch(accessUrl(agent.evmAddress, from), { headers: { 'payment-signature': header } })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send()))
+    const bodies = await Promise.all(answers.map((answer) => answer.text()))
+    expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 10 }, () => 200))
+    expect(new Set(bodies).size).toBe(1)
+    expect(answers[0]?.headers.get('payment-response')).not.toBeNull()
+    const before = await status(agent.evmAddress)
+    expect(await (await send()).json()).toMatchObject({ paidThisRequest: false })
+    expect(await status(agent.evmAddress)).toMatchObject({ balanceTinybar: before.balanceTinybar })
   }, 30_000)
 })

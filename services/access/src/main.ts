@@ -11,5 +11,6 @@ await serve({
   host: config.HOST,
   port: config.PORT,
   logger,
+  registry: service.registry,
   onStop: () => service.close(),
 })

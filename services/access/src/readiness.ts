@@ -29,20 +29,27 @@ const notReady = (
   ...(details === undefined ? {} : { details }),
 })
 
+/** Names a ledger that is down, rather than the check that met it. */
+const onLedger =
+  (check: ReadinessCheck): ReadinessCheck =>
+  async () => {
+    try {
+      return await check()
+    } catch (error) {
+      if (error instanceof ContractAbsent) return notReady('contract_not_deployed')
+      const isAnother = error instanceof ChainUnavailable && error.isAnotherChain
+      return notReady(isAnother ? 'wrong_chain' : 'chain_unavailable')
+    }
+  }
+
 /** What the service cannot sell or serve without, by name. */
 export function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, ReadinessCheck>> {
   const { contract, sender, sweep, feePayers } = deps
   return {
-    async contract() {
-      try {
-        await contract.ensureDeployed()
-        return ready
-      } catch (error) {
-        if (error instanceof ContractAbsent) return notReady('contract_not_deployed')
-        const isAnother = error instanceof ChainUnavailable && error.isAnotherChain
-        return notReady(isAnother ? 'wrong_chain' : 'chain_unavailable')
-      }
-    },
+    contract: onLedger(async () => {
+      await contract.ensureDeployed()
+      return ready
+    }),
     async facilitator() {
       if (feePayers.feePayer(deps.network) === undefined) return notReady('no_fee_payer')
       return feePayers.state().failure === undefined ? ready : notReady('facilitator_down')
@@ -54,7 +61,7 @@ export function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Re
         return notReady('mirror_behind', { ageSeconds })
       return ready
     },
-    async float() {
+    float: onLedger(async () => {
       const [offers, held, gas] = await Promise.all([
         contract.offers(),
         sender.floatTinybar(),
@@ -67,12 +74,12 @@ export function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Re
       return held >= needed
         ? ready
         : notReady('payto_float_low', { heldTinybar: String(held), neededTinybar: String(needed) })
-    },
-    async recorder() {
+    }),
+    recorder: onLedger(async () => {
       const { held, needed } = await deps.recorderGas()
       return held >= needed
         ? ready
         : notReady('recorder_gas_low', { heldTinybar: String(held), neededTinybar: String(needed) })
-    },
+    }),
   }
 }

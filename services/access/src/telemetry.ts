@@ -14,7 +14,7 @@ export type Telemetry = {
   readonly counts: () => { readonly windowsOpened: number; readonly callsGranted: number }
 }
 
-/** Figures that are read when metrics are asked for. A read that throws leaves its gauge out of that answer. */
+/** Figures that are read when metrics are asked for; what is not known is NaN. */
 export type MeasuredFigures = {
   readonly usage: () => UsageFigures
   readonly unresolvedCredits: () => number
@@ -156,8 +156,7 @@ export function registerMeasuredFigures(registry: Registry, figures: MeasuredFig
       help,
       registers,
       collect() {
-        const value = read()
-        if (value !== undefined) measured.set(value)
+        measured.set(read() ?? Number.NaN)
       },
     })
   }
@@ -174,8 +173,7 @@ export function registerMeasuredFigures(registry: Registry, figures: MeasuredFig
     help: 'Further renewals that the seller’s gas reserve can arm.',
     registers,
     async collect() {
-      const renewals = await figures.renewalsReserveCanArm().catch(() => undefined)
-      if (renewals !== undefined) reserve.set(renewals)
+      reserve.set(await figures.renewalsReserveCanArm().catch(() => Number.NaN))
     },
   })
 }

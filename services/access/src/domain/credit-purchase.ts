@@ -2,7 +2,7 @@ import type { AccessContract } from './access-contract.ts'
 import type { PurchaseOrder } from './contract-sender.ts'
 import type { PaymentLog, PayToCredit } from './payment-log.ts'
 import { readPaymentMemo } from './payment-memo.ts'
-import { offerOfPayment } from './purchase-terms.ts'
+import { offerOfPayment, offersOfTime } from './purchase-terms.ts'
 
 /** A credit of payTo that is a purchase which the contract does not know yet. */
 export type CreditPurchase = {
@@ -30,7 +30,7 @@ export async function purchaseOfCredit(
   const memo = readPaymentMemo(credit.memo)
   if (payer === undefined || memo.kind === 'reserved') return undefined
   const offer = offerOfPayment({
-    offers: await deps.contract.offers(),
+    offers: offersOfTime(await deps.contract.offers(), paidAtSeconds),
     amountTinybar,
     paidAtSeconds,
     periodsPerPurchase: deps.periodsPerPurchase,

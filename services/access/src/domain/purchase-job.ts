@@ -13,7 +13,7 @@ import type { CreditSweep } from './credit-sweep.ts'
 import { ledgerSeconds } from './ledger-time.ts'
 import type { PaidResourceReader } from './paid-resource.ts'
 import { memoAllows, readPaymentMemo } from './payment-memo.ts'
-import { offerOfPayment } from './purchase-terms.ts'
+import { offerOfPayment, payableOffers } from './purchase-terms.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
 /** How long a paid request waits for its own window to show in reads after the receipt (A5), milliseconds. */
@@ -52,6 +52,8 @@ export type PurchaseDeps = {
   readonly paymentReference: (transactionId: string) => Hex
   /** Whether the gate has another payment for this agent whose fate is open. */
   readonly isPaymentPending: (agent: Hex) => boolean
+  /** Whether the ledger has this payment already. Throws where the ledger cannot be asked. */
+  readonly hasLanded: (payment: VerifiedPayment) => Promise<boolean>
 }
 
 export type PurchaseJob = PaidJob<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>
@@ -89,9 +91,10 @@ async function prepare(
     deps.contract.offers(),
   ])
   if (window.isOpen) return decline({ kind: 'window-open', window })
-  if (isPaused && !isSettled) return decline({ kind: 'sales-paused' })
+  if (isPaused && !isSettled && !(await isOwnAndLanded(deps, agent, payment)))
+    return decline({ kind: 'sales-paused' })
   const offer = offerOfPayment({
-    offers,
+    offers: payableOffers(offers, ledgerSeconds(deps.clock)),
     amountTinybar: payment.amount,
     paidAtSeconds: payment.validFromSeconds,
     periodsPerPurchase: deps.periodsPerPurchase,
@@ -112,6 +115,17 @@ async function prepare(
   return rehearsal.kind === 'ready'
     ? { kind: 'ready', prepared: { order, resource } }
     : decline(rehearsal)
+}
+
+/** Whether a payment that meets a pause was settled before, by a process that died or a facilitator that fell silent. */
+async function isOwnAndLanded(
+  deps: PurchaseDeps,
+  agent: Hex,
+  payment: VerifiedPayment,
+): Promise<boolean> {
+  // A ledger that cannot be asked leaves it to the sweep, which no pause stops.
+  const hasLanded = await deps.hasLanded(payment).catch(() => false)
+  return hasLanded && (await mayHonour(deps, agent, payment))
 }
 
 /** A payment found on the ledger buys for whom its payer signed: the memo's agent, or the payer itself (X10). */

@@ -11,17 +11,31 @@ export function purchaseTinybar(offer: Offer, periodsPerPurchase: number): bigin
   return offer.priceTinybar * BigInt(periodsPerPurchase)
 }
 
-/** Offers at which a payment is taken now: the current one, then those replaced at most 600 s ago. */
+/** Offers at which a payment is taken now, oldest first: those replaced at most 600 s ago, and the current one. */
 export function payableOffers(offers: readonly Offer[], nowSeconds: number): readonly Offer[] {
-  return offers
-    .filter((_offer, index) => {
-      const replacedAt = offers[index + 1]?.startsAtSeconds
-      return replacedAt === undefined || replacedAt + REPLACED_OFFER_SECONDS >= nowSeconds
-    })
-    .toReversed()
+  return offers.filter((_offer, index) => {
+    const replacedAt = offers[index + 1]?.startsAtSeconds
+    return replacedAt === undefined || replacedAt + REPLACED_OFFER_SECONDS >= nowSeconds
+  })
+}
+
+/**
+ * Offers at which a payment that became valid at `paidAtSeconds` may have been challenged, oldest first: those in force
+ * then, or replaced at most 600 s before. Clients stamp payments a few seconds back and a payment lives 180 s, so that
+ * an offer may also begin that much after.
+ */
+export function offersOfTime(offers: readonly Offer[], paidAtSeconds: number): readonly Offer[] {
+  return offers.filter((offer, index) => {
+    const replacedAt = offers[index + 1]?.startsAtSeconds ?? Number.POSITIVE_INFINITY
+    return (
+      offer.startsAtSeconds <= paidAtSeconds + PAYMENT_TIMEOUT_SECONDS &&
+      replacedAt + REPLACED_OFFER_SECONDS >= paidAtSeconds
+    )
+  })
 }
 
 export type PaidAmount = {
+  /** Those that may have been paid for, oldest first. */
   readonly offers: readonly Offer[]
   readonly amountTinybar: bigint
   /** Second in which the payment became valid, Unix seconds. */
@@ -30,23 +44,13 @@ export type PaidAmount = {
 }
 
 /**
- * The offer whose purchase price was paid, none where the amount is no whole purchase at a price of that time. Of
- * several with the same price the one in force when the payment became valid wins, then the newest. Clients stamp
- * payments a few seconds back, and a payment lives 180 s: an offer may therefore begin that much after `paidAtSeconds`.
+ * The offer whose purchase price was paid, none where the amount is no whole purchase. Of several with the same price
+ * the last that had begun when the payment became valid wins, since that is what its payer was shown.
  */
 export function offerOfPayment(paid: PaidAmount): Offer | undefined {
-  const { offers, paidAtSeconds } = paid
-  const replacedAtSeconds = (offer: Offer): number =>
-    offers.find((other) => other.offerId === offer.offerId + 1)?.startsAtSeconds ??
-    Number.POSITIVE_INFINITY
-  const matching = offers.filter(
-    (offer) =>
-      purchaseTinybar(offer, paid.periodsPerPurchase) === paid.amountTinybar &&
-      offer.startsAtSeconds <= paidAtSeconds + PAYMENT_TIMEOUT_SECONDS &&
-      replacedAtSeconds(offer) + REPLACED_OFFER_SECONDS >= paidAtSeconds,
+  const matching = paid.offers.filter(
+    (offer) => purchaseTinybar(offer, paid.periodsPerPurchase) === paid.amountTinybar,
   )
-  const inForce = matching.find(
-    (offer) => offer.startsAtSeconds <= paidAtSeconds && paidAtSeconds < replacedAtSeconds(offer),
-  )
-  return inForce ?? matching.at(-1)
+  const shown = matching.findLast((offer) => offer.startsAtSeconds <= paid.paidAtSeconds)
+  return shown ?? matching[0]
 }

@@ -60,7 +60,10 @@ export async function homePage(deps: HomePageDeps): Promise<Page> {
         code: firstRequestCode({
           url: deps.accessUrl,
           network: deps.network,
-          amount: String(offer === undefined ? 0n : purchaseTinybar(offer, periodsPerPurchase)),
+          amount:
+            offer === undefined
+              ? 'tinybar of a purchase'
+              : String(purchaseTinybar(offer, periodsPerPurchase)),
         }),
       },
       {

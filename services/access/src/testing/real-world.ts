@@ -8,6 +8,7 @@ import { type Environment, listeningUrl, readConfig, systemClock } from '@tallys
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { accessConfigSchema } from '../config.ts'
+import type { AccessGrantedBody } from '../domain/access-answers.ts'
 import { deployAccessWindow } from '../operator/deploy-access-window.ts'
 import { type AccessService, createAccessService } from '../service.ts'
 
@@ -29,6 +30,12 @@ export type RealWorld = {
 export type RunningService = AccessService & {
   readonly baseUrl: string
   readonly stop: () => Promise<void>
+}
+
+/** What `/access` answers, whichever answer it is. */
+export type AnswerBody = AccessGrantedBody & {
+  readonly error?: string
+  readonly accepts?: readonly { readonly amount: string; readonly payTo: string }[]
 }
 
 export type RealOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
@@ -121,7 +128,11 @@ async function startListening(devnet: Devnet, environment: Environment): Promise
 }
 
 /** The official client, which signs a payment at the first 402. */
-export function payingFetch(agent: DevnetAccount, memo?: string): typeof fetch {
+export function payingFetch(
+  agent: DevnetAccount,
+  memo?: string,
+  through: typeof fetch = fetch,
+): typeof fetch {
   const signer = hederaSigner(agent)
   const scheme = new ExactHederaClient({ signer, ...(memo === undefined ? {} : { memo }) })
   const client = new x402Client().register('hedera:*', scheme)
@@ -134,7 +145,7 @@ export function payingFetch(agent: DevnetAccount, memo?: string): typeof fetch {
       },
     ],
   })
-  return wrapFetchWithPayment(fetch, client)
+  return wrapFetchWithPayment(through, client)
 }
 
 /** Polls until `isDone`, for what happens in the background; throws after `limitMs`. */
