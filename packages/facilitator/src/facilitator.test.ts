@@ -29,9 +29,14 @@ let payer: DevnetAccount
 let seller: DevnetAccount
 let facilitator: RunningFacilitator
 let client: HTTPFacilitatorClient
+/** A facilitator that gives the network little time, for what never comes. */
+let impatient: RunningFacilitator
+let impatientClient: HTTPFacilitatorClient
 const lines: string[] = []
 
-const start = (changes: { feePayer?: DevnetAccount; nodes?: string } = {}) => {
+type Changes = { feePayer?: DevnetAccount; nodes?: string; outcomeMs?: number }
+
+const start = (changes: Changes = {}) => {
   const { accountId, privateKey } = changes.feePayer ?? feePayer
   const nodes = changes.nodes ?? `${devnet.consensus.address}=${devnet.consensus.nodeAccountId}`
   return startFacilitator({
@@ -40,7 +45,7 @@ const start = (changes: { feePayer?: DevnetAccount; nodes?: string } = {}) => {
     mirrorUrl: devnet.mirrorUrl,
     feePayer: accountId,
     feePayerKey: privateKey,
-    limits: { callMs: 1_000, outcomeMs: 1_500 },
+    limits: { callMs: 3_000, outcomeMs: changes.outcomeMs ?? 15_000 },
     logger: createLogger({
       name: 'facilitator',
       level: 'debug',
@@ -58,10 +63,13 @@ beforeAll(async () => {
   seller = await account('facilitator-test-seller', 10n)
   facilitator = await start()
   client = new HTTPFacilitatorClient({ url: facilitator.url })
+  impatient = await start({ outcomeMs: 600 })
+  impatientClient = new HTTPFacilitatorClient({ url: impatient.url })
 }, 30_000)
 
 afterAll(async () => {
   await facilitator.stop()
+  await impatient.stop()
   await devnet.stop()
 })
 
@@ -380,7 +388,7 @@ describe('what the ledger decides', () => {
   test('while consensus is slow the answer is pending, with its transaction; asked again, the same submission is read', async () => {
     const payload = await pay()
     devnet.controls.holdConsensus(true)
-    const first = await settle(payload)
+    const first = await impatientClient.settle(payload, payload.accepted)
     expect(first).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
@@ -388,15 +396,17 @@ describe('what the ledger decides', () => {
     })
     const change = await changeBy(async () => {
       devnet.controls.holdConsensus(false)
-      const second = await settle(payload)
-      expect(second).toMatchObject({ success: true, transaction: first.transaction })
+      await expect
+        .poll(() => impatientClient.settle(payload, payload.accepted), { timeout: 10_000 })
+        .toMatchObject({ success: true, transaction: first.transaction })
     })
     expect(change).toEqual({ payer: -PRICE, seller: PRICE })
-  })
+  }, 20_000)
 
   test('a transfer that the network lost is pending, never refused', async () => {
     devnet.controls.dropNextTransfers(1)
-    expect(await settle(await pay())).toMatchObject({
+    const payload = await pay()
+    expect(await impatientClient.settle(payload, payload.accepted)).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
     })
@@ -431,7 +441,7 @@ describe('503: nothing was submitted, the same payment may come again', () => {
 
   test('a node that cuts the call off may have taken it: pending, not 503', async () => {
     devnet.controls.setUnavailable({ consensus: true })
-    const answer = await post(facilitator.url, await pay())
+    const answer = await post(impatient.url, await pay())
     devnet.controls.setUnavailable({ consensus: false })
     expect(answer).toMatchObject({ status: 200, body: { errorReason: 'settlement_pending' } })
   }, 15_000)

@@ -12,7 +12,7 @@ import {
   type ExactHederaFacilitatorOptions,
 } from './hedera/exact-hedera-facilitator.ts'
 import { parsePrivateKey } from './hedera/fee-payer-key.ts'
-import { type BalanceReader, mirrorBalances } from './hedera/mirror-balance.ts'
+import { mirrorBalances } from './hedera/mirror-balance.ts'
 import { createNodeProbe } from './hedera/node-probe.ts'
 
 export type HederaFacilitatorOptions = {
@@ -43,6 +43,23 @@ export type HederaFacilitator = {
 /** Below this the fee payer should be topped up: enough for over a thousand transfers at their real price. */
 const FEE_PAYER_BALANCE_MIN_TINYBAR = 5n * TINYBAR_PER_HBAR
 
+/** However often the page and `/ready` are asked for, the mirror node is asked for the fee payer's balance this often. */
+const BALANCE_KEPT_MS = 2_000
+
+/** Reads one account's balance, shared between callers for a short time. */
+function keptBalance(
+  read: () => Promise<bigint | undefined>,
+  clock: Clock,
+): () => Promise<bigint | undefined> {
+  let kept: { readonly atMs: number; readonly balance: Promise<bigint | undefined> } | undefined
+  return () => {
+    const nowMs = clock.unixMs()
+    if (kept === undefined || nowMs - kept.atMs >= BALANCE_KEPT_MS)
+      kept = { atMs: nowMs, balance: read() }
+    return kept.balance
+  }
+}
+
 /** Builds the Hedera side from addresses and a key. Throws RangeError where the key cannot be read; the message never holds it. */
 export function createHederaFacilitator(options: HederaFacilitatorOptions): HederaFacilitator {
   const { clock, feePayer, mirrorUrl, network } = options
@@ -71,6 +88,7 @@ export function createHederaFacilitator(options: HederaFacilitatorOptions): Hede
     clock,
     ...(options.onEnd === undefined ? {} : { onEnd: options.onEnd }),
   })
+  const feePayerBalance = keptBalance(() => balances(feePayer), clock)
   return {
     scheme,
     readiness: {
@@ -81,11 +99,11 @@ export function createHederaFacilitator(options: HederaFacilitatorOptions): Hede
       feePayer: feePayerCheck({
         feePayer,
         accounts,
-        balances,
+        balance: feePayerBalance,
         publicKey: feePayerKey.publicKey.toBytesRaw(),
       }),
     },
-    feePayerBalance: () => balances(feePayer),
+    feePayerBalance,
     close: () => consensus.close(),
   }
 }
@@ -94,11 +112,11 @@ function feePayerCheck(checked: {
   readonly feePayer: string
   readonly publicKey: Uint8Array
   readonly accounts: AccountDirectory
-  readonly balances: BalanceReader
+  readonly balance: () => Promise<bigint | undefined>
 }): ReadinessCheck {
-  const { accounts, balances, feePayer, publicKey } = checked
+  const { accounts, feePayer, publicKey } = checked
   return async () => {
-    const [account, balance] = await Promise.all([accounts.account(feePayer), balances(feePayer)])
+    const [account, balance] = await Promise.all([accounts.account(feePayer), checked.balance()])
     if (account === undefined || account.isDeleted)
       return { kind: 'not-ready', reason: 'fee_payer_unknown', details: { feePayer } }
     const { key } = account

@@ -6,8 +6,10 @@ export type ConfigRow = {
   readonly variable: string
   readonly description: string
   readonly expected: string
-  /** Empty where there is none. */
+  /** Empty where there is none; in words where it depends on the surroundings. */
   readonly defaultText: string
+  /** Whether `defaultText` can be assigned as it stands. */
+  readonly isDefaultLiteral: boolean
   readonly isRequired: boolean
   /** Also read from `<variable>_FILE`. */
   readonly isSecret: boolean
@@ -29,6 +31,7 @@ export function describeConfig(schema: z.ZodObject): readonly ConfigRow[] {
       description: meta.description ?? '',
       expected: meta.expected ?? 'a text',
       defaultText: meta.defaultText ?? defaultOf(field),
+      isDefaultLiteral: meta.defaultText === undefined,
       isRequired: !z.safeParse(field, undefined).success,
       isSecret: meta.isSecret === true,
     }
@@ -59,8 +62,10 @@ export function environmentTable(schema: z.ZodObject): string {
 export function environmentExample(schema: z.ZodObject): string {
   const blocks = describeConfig(schema).map((row) => {
     const file = row.isSecret ? `; or the path of a file in ${row.variable}_FILE` : ''
-    const comment = `# ${row.description} Expected: ${row.expected}${file}.`
-    const assignment = row.isRequired ? `${row.variable}=` : `#${row.variable}=${row.defaultText}`
+    const fallback = row.isDefaultLiteral ? '' : ` Default: ${row.defaultText}.`
+    const comment = `# ${row.description} Expected: ${row.expected}${file}.${fallback}`
+    const value = row.isDefaultLiteral ? row.defaultText : ''
+    const assignment = row.isRequired ? `${row.variable}=` : `#${row.variable}=${value}`
     return `${comment}\n${assignment}\n`
   })
   return blocks.join('\n')

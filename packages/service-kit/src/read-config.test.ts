@@ -166,6 +166,7 @@ describe('the configuration documents itself', () => {
       description: 'TCP port to listen on; 0 takes a free one.',
       expected: 'an integer from 0 to 65535',
       defaultText: '3001',
+      isDefaultLiteral: true,
       isRequired: false,
       isSecret: false,
     })
@@ -188,5 +189,6 @@ describe('the configuration documents itself', () => {
     const example = environmentExample(schema)
     expect(example).toContain('\nSIGNING_SECRET=\n')
     expect(example).toContain('\n#POLL_MS=1000\n')
+    expect(example).toContain('Default: 127.0.0.1, in a container 0.0.0.0.\n#HOST=\n')
   })
 })

@@ -90,7 +90,7 @@ function newClient(options: ConsensusClientOptions, limits: ConsensusLimits): Cl
   return client
     .setOperator(options.feePayer, options.feePayerKey)
     .setGrpcDeadline(limits.callMs)
-    .setRequestTimeout(limits.outcomeMs)
+    .setRequestTimeout(Math.max(limits.outcomeMs, 2 * limits.callMs))
     .setNodeMinBackoff(NODE_BACKOFF_MS)
     .setNodeMaxBackoff(NODE_BACKOFF_MAX_MS)
     .setMinBackoff(POLL_FIRST_MS)

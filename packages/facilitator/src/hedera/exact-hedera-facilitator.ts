@@ -18,7 +18,6 @@ import { matchesAccepted } from './accepted-requirement.ts'
 import type { ConsensusClient } from './consensus-client.ts'
 import { ConsensusUnavailable } from './consensus-error.ts'
 import type { BalanceReader } from './mirror-balance.ts'
-import { isSignedByPayer } from './payer-signature.ts'
 import { DUPLICATE, judgeRecord, type SettlementEnd, settleResponse } from './settlement-end.ts'
 import { type PaymentIdentity, settlementFlights } from './settlement-flights.ts'
 
@@ -118,15 +117,7 @@ export class ExactHederaFacilitator implements SchemeNetworkFacilitator {
       return refused('fee_payer_not_managed_by_facilitator')
     const requirement: PaymentRequirement = { ...wanted, scheme: this.scheme }
     const nowSeconds = Math.floor(clock.unixMs() / 1_000)
-    const verification = await verifyHederaPayment(payload.payload, requirement, {
-      accounts,
-      nowSeconds,
-    })
-    if (verification.kind === 'refused') return verification
-    const payer = await accounts.account(verification.payment.payer)
-    return payer !== undefined && isSignedByPayer(bytesOf(payload), payer)
-      ? verification
-      : refused('invalid_exact_hedera_payload_signature_invalid')
+    return await verifyHederaPayment(payload.payload, requirement, { accounts, nowSeconds })
   }
 
   async #fly(flight: Flight): Promise<SettleResponse> {
