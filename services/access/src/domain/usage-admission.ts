@@ -49,7 +49,7 @@ export class UsageAdmission {
   admit(pending: PendingCall): void {
     pending.window.sawRead(pending.call.callsUsedInRead)
     this.changed(pending.window)
-    if (this.#waiting.has(pending.window) || this.#decide(pending) === 'wait') this.#wait(pending)
+    if (this.#decide(pending) === 'wait') this.#wait(pending)
   }
 
   /** Something about this window changed: those that wait in it are decided again, in order. */
@@ -114,7 +114,6 @@ export class UsageAdmission {
     this.#waitingCount -= 1
     if (waiting.length === 0) this.#waiting.delete(pending.window)
     this.#options.onExpired(pending)
-    this.changed(pending.window)
   }
 
   /** Whatever the read counted has its receipt by now; fetched, it is counted once. */

@@ -108,9 +108,7 @@ export class UsageBatcher {
   }
 
   #seal(): void {
-    const entries = this.#close()
-    for (const pending of entries.flatMap((entry) => entry.pending)) pending.stopTimer()
-    void this.#sign(entries)
+    void this.#sign(this.#close())
   }
 
   async #sign(entries: readonly SealedEntry[]): Promise<void> {

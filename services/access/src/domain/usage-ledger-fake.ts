@@ -92,11 +92,15 @@ export class FakeUsageLedger implements UsageLedger {
   /** How long after its block a receipt shows. */
   receiptLagMs = 0
   gasPriceWeibar = 100n
+  /** What it quotes, where that is not what it asks. */
+  quotedWeibar: bigint | null = null
   hasFunds = true
   isUnreachable = false
   /** How far behind the nonce that it tells is. */
   nonceLag = 0
   receiptReads = 0
+  /** Receipts for which this is true do not show. */
+  hidesReceipt: (hash: string) => boolean = () => false
   readonly #receiptShowsAtMs = new Map<string, number>()
 
   constructor(options: { chain: FakeUsageChain; clock: Clock; key?: string }) {
@@ -121,7 +125,7 @@ export class FakeUsageLedger implements UsageLedger {
 
   async quoteGasPriceWeibar(): Promise<bigint> {
     this.#reach()
-    return this.gasPriceWeibar
+    return this.quotedWeibar ?? this.gasPriceWeibar
   }
 
   async sign(usage: {
@@ -160,7 +164,9 @@ export class FakeUsageLedger implements UsageLedger {
     this.receiptReads += 1
     const receipt = this.chain.receipts.get(hash)
     const isShown = (this.#receiptShowsAtMs.get(hash) ?? 0) <= this.#clock.unixMs()
-    return receipt !== undefined && isShown ? receipt : { kind: 'pending' }
+    return receipt !== undefined && isShown && !this.hidesReceipt(hash)
+      ? receipt
+      : { kind: 'pending' }
   }
 
   async readCallsUsed(window: {

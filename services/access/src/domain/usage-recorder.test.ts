@@ -97,6 +97,14 @@ describe('A9: what remains', () => {
     expect(await outcomeOf(recorder.record(call()))).toEqual({ kind: 'quota-spent' })
   })
 
+  test('A9: a read that shows an unreceipted call makes its receipt be fetched before the next one is counted', async () => {
+    ledger.receiptLagMs = 100
+    await recordedHash(recorder.record(call({ callsUsedInRead: 0 })))
+    await clock.advanceMsSettled(150)
+    expect(recorder.figures().unreceiptedCalls).toBe(1)
+    expect(await outcomeOf(recorder.record(call()))).toMatchObject({ callsRemaining: 18 })
+  })
+
   test('A9: a read that lags behind the last receipt leaves the receipt standing', async () => {
     for (let at = 0; at < 5; at += 1)
       await recordedHash(recorder.record(call({ callsUsedInRead: 0 })))
@@ -186,6 +194,7 @@ describe('A10: sealing', () => {
 
   test('A10: while four sealed batches wait it stays open, to 500 agents, until one has gone', async () => {
     ledger.sendMs = 3_000
+    ledger.receiptLagMs = Number.POSITIVE_INFINITY
     await recordedHash(recorder.record(call()))
     for (let batch = 0; batch < 4; batch += 1) {
       void recorder.record(call())
@@ -203,6 +212,11 @@ describe('A10: sealing', () => {
     await clock.advanceMsSettled(1_000)
     expect(recorder.figures()).toMatchObject({ sealedBatches: 4, openBatchCalls: 0 })
     expect(new Set(await Promise.all(open.map(recordedHash))).size).toBe(1)
+    void recorder.record(call({ callsUsedInRead: 0 }))
+    await clock.advanceMsSettled(2_500)
+    expect(recorder.figures()).toMatchObject({ sealedBatches: 4, openBatchCalls: 1 })
+    await clock.advanceMsSettled(150)
+    expect(recorder.figures()).toMatchObject({ sealedBatches: 4, openBatchCalls: 0 })
   })
 
   test('A10: a call not sealed within 10 s is taken out, is unavailable, and is not recorded', async () => {
@@ -326,6 +340,32 @@ describe('A10: sending again and signing anew', () => {
     expect(recorder.figures().unreceiptedCalls).toBe(0)
   })
 
+  test('A10: a refused gas price that the ledger quotes no better leaves the bytes as they are until it does', async () => {
+    await recordedHash(recorder.record(call()))
+    ledger.quotedWeibar = 100n
+    ledger.gasPriceWeibar = 500n
+    await recordedHash(recorder.record(call()))
+    await clock.advanceMsSettled(20_000)
+    expect(recorder.figures().resigningsTotal).toBe(0)
+    ledger.quotedWeibar = 500n
+    await clock.advanceMsSettled(5_000)
+    expect(recorder.figures()).toMatchObject({ resigningsTotal: 1, unreceiptedCalls: 0 })
+  })
+
+  test('A10: pauses between attempts double to 4 s and begin anew after a success', async () => {
+    for (let outage = 0; outage < 2; outage += 1) {
+      events.length = 0
+      ledger.hasFunds = false
+      await recordedHash(recorder.record(call()))
+      await clock.advanceMsSettled(11_000)
+      expect(events.flatMap((event) => ('retryMs' in event ? [event.retryMs] : []))).toEqual([
+        250, 500, 1_000, 2_000, 4_000, 4_000,
+      ])
+      ledger.hasFunds = true
+      await clock.advanceMsSettled(5_000)
+    }
+  })
+
   test('A10: without gas money the bytes wait unchanged, and are sent when there is some', async () => {
     ledger.hasFunds = false
     const hash = await recordedHash(recorder.record(call()))
@@ -350,6 +390,24 @@ describe('A10: sending again and signing anew', () => {
     expect(chain.usedOf(call())).toBe(1)
   })
 
+  test('A10: a receipt that shows just as a later one proves its absence is believed: nothing is signed anew', async () => {
+    const first = await recordedHash(recorder.record(call()))
+    let isLaterShown = false
+    start()
+    ledger.hidesReceipt = (hash) => {
+      if (hash !== first) isLaterShown = true
+      return hash === first && !isLaterShown
+    }
+    expect(await recordedHash(recorder.record(call()))).toBe(first)
+    await recordedHash(recorder.record(call({ callsUsedInRead: 0 })))
+    await clock.advanceMsSettled(30_000)
+    expect(recorder.figures()).toMatchObject({
+      resigningsTotal: 0,
+      recordedCallsTotal: 2,
+      unreceiptedCalls: 0,
+    })
+  })
+
   test('A10: receipts that never come are given up in the agent’s favour; nothing is signed or counted twice', async () => {
     ledger.receiptLagMs = Number.POSITIVE_INFINITY
     await recordedHash(recorder.record(call()))
@@ -368,7 +426,9 @@ describe('A10: sending again and signing anew', () => {
     // The ledger forgot two transactions that it had given receipts for.
     chain.nonces.set('recorder', 1)
     const hash = await recordedHash(recorder.record(call()))
-    await clock.advanceMsSettled(60_000)
+    await clock.advanceMsSettled(14_000)
+    expect(kinds()).not.toContain('nonce-gap-filled')
+    await clock.advanceMsSettled(46_000)
     expect(kinds().filter((kind) => kind === 'nonce-gap-filled')).toHaveLength(2)
     expect(chain.counted.has(hash)).toBe(true)
     expect(recorder.figures()).toMatchObject({ resigningsTotal: 0, unreceiptedCalls: 0 })
@@ -389,9 +449,9 @@ describe('A10: sending again and signing anew', () => {
     ledger.receiptLagMs = Number.POSITIVE_INFINITY
     for (let at = 0; at < 70; at += 1) {
       void recorder.record(call({ callsUsedInRead: 0 }))
-      await settle()
+      await clock.advanceMsSettled(100)
     }
-    expect(recorder.figures().sentBatches).toBe(64)
+    expect(recorder.figures()).toMatchObject({ sentBatches: 64, sealedBatches: 4 })
   })
 })
 

@@ -45,8 +45,7 @@ export class UsageRepair {
   /** Signs with a fresh nonce; the old one is known to be consumed by something else. */
   async resign(batch: SealedBatch): Promise<void> {
     const { ledger, signer, queue } = this.#options
-    const nonceMin = Math.max(await ledger.readNonce(), batch.nonce + 1)
-    const signed = await signer.signNext(batch.entries, nonceMin)
+    const signed = await signer.signNext(batch.entries, await ledger.readNonce())
     this.#resigned(batch, { reason: 'nonce-consumed', signed })
     queue.wait(batch)
   }
