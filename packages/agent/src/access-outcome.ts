@@ -6,6 +6,8 @@ export type SignedPayment = {
   readonly amountTinybar: bigint
   /** Account that is paid, `0.0.x`. */
   readonly payTo: string
+  /** Id of the transfer, `0.0.x@seconds.nanoseconds`, under which any explorer shows what became of it. */
+  readonly transaction: string
   /** Value of the `PAYMENT-SIGNATURE` header: whoever holds it can only send this very payment. */
   readonly header: string
 }

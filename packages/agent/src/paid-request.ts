@@ -1,6 +1,7 @@
 // One request through the official `@x402/fetch`, with what an agent must know about it afterwards: what was asked, and
 // whether a payment was signed. The official client decides and signs; nothing of it is changed.
 import type { Clock } from '@tallystick/x402'
+import { canonicalTransactionId, HBAR_ASSET, readTransfer } from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import {
   type PaymentRequired,
@@ -12,9 +13,6 @@ import {
 } from '@x402/fetch'
 import type { SignedPayment } from './access-outcome.ts'
 import { createResendingFetch, PAYMENT_HEADER } from './resending-fetch.ts'
-
-/** HBAR in x402's `asset` on Hedera. */
-export const HBAR_ASSET = '0.0.0'
 
 export type PaidRequestOptions = {
   readonly url: string
@@ -66,14 +64,22 @@ export function hbarOffer(
 
 type Trace = { challenge: PaymentRequired | undefined; payment: SignedPayment | undefined }
 
+/** What a payment header says; it was made by the scheme that this agent registered. */
+function signedPayment(header: string): SignedPayment {
+  const { accepted, payload } = decodePaymentSignatureHeader(header)
+  const reading = readTransfer(Buffer.from(String(payload['transaction']), 'base64'))
+  const transaction =
+    reading.kind === 'transfer' ? canonicalTransactionId(reading.transfer.transactionId) : ''
+  return { amountTinybar: BigInt(accepted.amount), payTo: accepted.payTo, transaction, header }
+}
+
 /** `fetch` with a time limit that notes the payment which passes through it. */
 function tracingFetch(options: PaidRequestOptions, trace: Trace): typeof globalThis.fetch {
   return async (input, init) => {
     const request = new Request(input, init)
     const header = request.headers.get(PAYMENT_HEADER)
     if (header !== null && trace.payment === undefined) {
-      const { accepted } = decodePaymentSignatureHeader(header)
-      trace.payment = { amountTinybar: BigInt(accepted.amount), payTo: accepted.payTo, header }
+      trace.payment = signedPayment(header)
     }
     return await options.fetch(request, { signal: AbortSignal.timeout(options.requestMs) })
   }

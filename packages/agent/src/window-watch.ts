@@ -41,7 +41,10 @@ function changesBetween(
   const periods = renewedPeriods(before, status)
   if (periods > 0) {
     changes.push({ kind: 'renewed', status, periods, renewals: renewalsBefore + periods })
-  } else if (status.hasAccess && status.expiresAtSeconds !== before.expiresAtSeconds) {
+  } else if (
+    status.hasAccess &&
+    (!before.hasAccess || status.expiresAtSeconds !== before.expiresAtSeconds)
+  ) {
     changes.push({ kind: 'opened', status })
   }
   if (before.hasAccess && status.hasAccess && before.isActive && !status.isActive) {

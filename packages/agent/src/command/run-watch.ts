@@ -12,7 +12,7 @@ import { counted, statusLines, timeOfDay } from './sentences.ts'
 const REDRAW_MS = 100
 
 export type WatchRun = {
-  readonly agent: AccessAgent
+  readonly agent: Pick<AccessAgent, 'watch'>
   readonly clock: Clock
   readonly output: AgentOutput
   readonly isJson: boolean

@@ -83,7 +83,7 @@ export function accessLines(outcome: AccessOutcome, agent: string): readonly str
     return [
       outcome.payment === undefined
         ? `An earlier payment for ${agent} is still being looked up on the ledger.`
-        : `A payment of ${formatHbar(outcome.payment.amountTinybar)} was signed and its fate is not known yet (${outcome.error}).`,
+        : `A payment of ${formatHbar(outcome.payment.amountTinybar)} was signed and its fate is not known yet (${outcome.error}): ${outcome.payment.transaction}`,
       `Do not pay anew: it opens the window by itself if it landed. Ask again in ${outcome.retryAfterSeconds} s with the same command.`,
     ]
   }

@@ -1,0 +1,188 @@
+// A stand-in for the access service: it speaks access.md over real HTTP and answers what a test tells it to, one answer
+// per request to `/access`. It keeps what it was sent.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Clock } from '@tallystick/x402'
+import { readTransfer } from '@tallystick/x402/hedera'
+import { decodePaymentSignatureHeader } from '@x402/core/http'
+
+export const CONTRACT = `0x${'c0'.repeat(20)}`
+export const PRICE_TINYBAR = 1_200_000_000n
+const SCHEDULE = `0x${'0'.repeat(34)}9f9174`
+
+/** What `/access` answers to one request; `hang-up` closes the connection without an answer. */
+export type Answer =
+  | {
+      readonly status: number
+      readonly body: unknown
+      readonly headers?: Readonly<Record<string, string>>
+    }
+  | 'hang-up'
+
+export type StandIn = {
+  readonly baseUrl: string
+  /** Payment headers that `/access` got, in order; undefined for a request without one. */
+  readonly payments: readonly (string | undefined)[]
+  /** Query strings of every request. */
+  readonly urls: readonly string[]
+  /** The next answers of `/access`; the last one stays. */
+  script(...answers: readonly Answer[]): void
+  stop(): Promise<void>
+}
+
+const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
+
+/** A 402 with a challenge in body and header (X2, X3). */
+export function challenge(
+  change: Readonly<Record<string, unknown>> = {},
+  error = 'payment_required',
+): Answer {
+  const body = {
+    x402Version: 2,
+    error,
+    resource: {
+      url: 'http://access.test/api/svc/access',
+      description: '4 windows',
+      mimeType: 'application/json',
+    },
+    accepts: [
+      {
+        scheme: 'exact',
+        network: 'hedera:testnet',
+        amount: PRICE_TINYBAR.toString(),
+        asset: '0.0.0',
+        payTo: '0.0.1002',
+        maxTimeoutSeconds: 180,
+        extra: { feePayer: '0.0.1003', paymentFlow: 'upfront' },
+        price: { asset: '0.0.0', amount: PRICE_TINYBAR.toString() },
+        ...change,
+      },
+    ],
+  }
+  return { status: 402, body, headers: { 'payment-required': base64(body) } }
+}
+
+/** A 200 of `/access`. */
+export function granted(isPaid: boolean): Answer {
+  const settlement = {
+    success: true,
+    transaction: '0.0.1003@1763600000.000000001',
+    network: 'hedera:testnet',
+    payer: '0.0.1004',
+  }
+  return {
+    status: 200,
+    body: {
+      access: 'granted',
+      paidThisRequest: isPaid,
+      subscription: {
+        expiresAt: 1_763_600_020,
+        secondsRemaining: 20,
+        periodSeconds: 20,
+        balanceTinybar: '900000000',
+        active: true,
+        nextRenewalSchedule: SCHEDULE,
+      },
+      metering: { callsRemainingThisPeriod: 19, recordedOnChain: `0x${'ab'.repeat(32)}` },
+      resource: { hbarUsd: 0.08 },
+    },
+    ...(isPaid ? { headers: { 'payment-response': base64(settlement) } } : {}),
+  }
+}
+
+/** An error answer, with `Retry-After` where seconds are given. */
+export function failed(status: number, error: string, retryAfter?: number): Answer {
+  const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
+  return { status, body: { error }, headers }
+}
+
+/** A 200 of `/status`. */
+export function statusBody(change: Readonly<Record<string, unknown>> = {}) {
+  return {
+    agent: `0x${'a1'.repeat(20)}`,
+    contract: CONTRACT,
+    hasAccess: true,
+    expiresAt: 1_763_600_020,
+    secondsRemaining: 12,
+    periodSeconds: 20,
+    pricePerPeriodTinybar: '300000000',
+    balanceTinybar: '900000000',
+    periodsFunded: 3,
+    active: true,
+    nextRenewalSchedule: SCHEDULE,
+    renewalsReserveCanArm: 7,
+    usage: { callsUsed: 3, callsAllowed: 20, callsRemaining: 17, resetsAt: 1_763_600_020 },
+    unavailable: [],
+    now: 1_763_600_008,
+    ...change,
+  }
+}
+
+function send(response: ServerResponse, answer: Answer): void {
+  if (answer === 'hang-up') {
+    response.socket?.destroy()
+    return
+  }
+  response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
+  response.end(JSON.stringify(answer.body))
+}
+
+/** Starts on a free port. */
+export async function startStandIn(): Promise<StandIn> {
+  const payments: (string | undefined)[] = []
+  const urls: string[] = []
+  let script: Answer[] = [challenge()]
+  const server = createServer((request: IncomingMessage, response) => {
+    urls.push(request.url ?? '')
+    if (request.url?.startsWith('/api/svc/status') === true) {
+      send(response, { status: 200, body: statusBody() })
+      return
+    }
+    const header = request.headers['payment-signature']
+    payments.push(typeof header === 'string' ? header : undefined)
+    const [answer] = script
+    if (script.length > 1) script = script.slice(1)
+    send(response, answer ?? 'hang-up')
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    payments,
+    urls,
+    script: (...answers) => {
+      script = [...answers]
+    },
+    stop: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** What a payment header signs. Throws for one that is no transfer. */
+export function signedTransfer(header: string | undefined) {
+  if (header === undefined) throw new Error('there is no payment header')
+  const { payload } = decodePaymentSignatureHeader(header)
+  const reading = readTransfer(Buffer.from(String(payload['transaction']), 'base64'))
+  if (reading.kind !== 'transfer') throw new Error(`no transfer: ${reading.kind}`)
+  return reading.transfer
+}
+
+/** A clock in which every wait is over at once; `waitsMs` keeps what was asked for. */
+export function hurriedClock(): Clock & { readonly waitsMs: number[] } {
+  let nowMs = Date.now()
+  const waitsMs: number[] = []
+  return {
+    waitsMs,
+    unixMs: () => nowMs,
+    after(ms, run) {
+      waitsMs.push(ms)
+      nowMs += ms
+      const handle = setImmediate(run)
+      return () => clearImmediate(handle)
+    },
+  }
+}

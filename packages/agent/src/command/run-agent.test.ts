@@ -1,0 +1,206 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  type Answer,
+  challenge,
+  failed,
+  granted,
+  hurriedClock,
+  type StandIn,
+  startStandIn,
+} from '../access-stand-in.fixture.ts'
+import { formatHbar, parseHbar } from '../hbar.ts'
+import { EXIT } from './exit-codes.ts'
+import { readArguments } from './read-arguments.ts'
+import { runAgent } from './run-agent.ts'
+
+const KEY = `${'0'.repeat(63)}7`
+const folder = mkdtempSync(join(tmpdir(), 'agent-'))
+
+let service: StandIn
+
+beforeEach(async () => {
+  service = await startStandIn()
+})
+afterEach(async () => {
+  await service.stop()
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function run(
+  line: readonly string[],
+  environment: Readonly<Record<string, string>> = { AGENT_KEY: KEY },
+) {
+  const out: string[] = []
+  const err: string[] = []
+  const code = await runAgent({
+    arguments: line,
+    environment: { ACCESS_URL: service.baseUrl, AGENT_ACCOUNT_ID: '0.0.1004', ...environment },
+    clock: hurriedClock(),
+    signal: new AbortController().signal,
+    output: {
+      print: (text) => void out.push(text),
+      printError: (text) => void err.push(text),
+      redraw: undefined,
+    },
+  })
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+const keyHex = fc
+  .uint8Array({ minLength: 32, maxLength: 32 })
+  .map((bytes) => Buffer.from(bytes).toString('hex'))
+
+describe('pay', () => {
+  test('without a maximum it says the price and how to pay it, and signs nothing', async () => {
+    const { code, out } = await run(['pay'])
+    expect(code).toBe(EXIT.paymentNeeded)
+    expect(out).toContain('One costs 12 HBAR, paid to 0.0.1002.')
+    expect(out).toContain('Nothing was signed. To pay that: pay --max-hbar 12')
+    expect(service.payments).toEqual([undefined])
+  })
+
+  test('with a maximum it pays and says what came of it in HBAR', async () => {
+    service.script(challenge(), granted(true))
+    const { code, out } = await run(['pay', '--max-hbar', '12'])
+    expect(code).toBe(EXIT.done)
+    expect(out).toContain('Paid 12 HBAR from 0.0.1004: 0.0.1003@1763600000.000000001')
+    expect(out).toContain('9 HBAR are left for renewals')
+    expect(out).toContain('19 calls left in this window.')
+    expect(out).toContain(`recorded on the ledger by 0x${'ab'.repeat(32)}`)
+    expect(out).toContain('"hbarUsd": 0.08')
+  })
+
+  test('--json gives one object with amounts in tinybar', async () => {
+    service.script(challenge(), granted(true))
+    const { out } = await run(['pay', '--max-hbar', '12', '--json'])
+    expect(JSON.parse(out)).toMatchObject({
+      kind: 'granted',
+      payment: { amountTinybar: '1200000000' },
+      subscription: { balanceTinybar: '900000000' },
+    })
+  })
+
+  test.for<[string, Answer[], number]>([
+    ['the quota is spent', [failed(429, 'quota_exhausted', 12)], EXIT.quotaSpent],
+    ['a payment is pending', [failed(502, 'payment_pending', 2)], EXIT.paymentPending],
+    ['the service is down', [failed(503, 'contract_absent')], EXIT.failed],
+    ['the payment is refused', [challenge(), challenge({}, 'insufficient_funds')], EXIT.failed],
+    ['the window is open', [granted(false)], EXIT.done],
+  ])('has an exit code of its own when %s', async ([, answers, code]) => {
+    service.script(...answers)
+    expect((await run(['pay', '--max-hbar', '12'])).code).toBe(code)
+  })
+
+  test('while the same payment is resent a person is told', async () => {
+    service.script(challenge(), failed(502, 'payment_pending', 1), granted(true))
+    const { out } = await run(['pay', '--max-hbar', '12'])
+    expect(out).toContain('the same payment is sent again')
+  })
+})
+
+describe('arguments and environment', () => {
+  test.for([
+    [['buy'], 'Say one of: pay, status, watch, cancel, topup.'],
+    [['pay', '--max-hbar', 'lots'], 'An amount is in HBAR'],
+    [['pay', '--for', '0x12'], '--for takes an EVM address'],
+    [['topup'], 'Say how much to add'],
+    [['topup', '--hbar', '0'], 'Say how much to add'],
+    [['cancel', '--for', `0x${'12'.repeat(20)}`], 'Only the agent itself can cancel'],
+    [['watch', '--until-renewals', '0'], 'whole number above 0'],
+    [['pay', '--sesame'], 'an option that this command does not know'],
+  ] as const)('%j is a usage error', async ([line, message]) => {
+    const { code, err } = await run(line)
+    expect(code).toBe(EXIT.usage)
+    expect(err).toContain(message)
+    expect(service.urls).toEqual([])
+  })
+
+  test('--help names the verbs, the variables and the exit codes', async () => {
+    const { code, out } = await run(['--help'])
+    expect(code).toBe(0)
+    for (const word of ['pay', 'watch', 'AGENT_KEY_FILE', 'Exit codes']) expect(out).toContain(word)
+  })
+
+  test('every bad variable is named at once, never with a value', async () => {
+    const { code, err } = await run(['pay'], {
+      AGENT_KEY: 'sesame',
+      LEDGER_CHAIN_ID: 'two',
+      ACCESS_URL: 'x',
+    })
+    expect(code).toBe(EXIT.usage)
+    for (const name of ['AGENT_KEY', 'LEDGER_CHAIN_ID', 'ACCESS_URL']) expect(err).toContain(name)
+    expect(err).not.toMatch(/sesame|two/)
+  })
+
+  test('status and watch need no key when --for says whose window', async () => {
+    const line = ['status', '--for', `0x${'12'.repeat(20)}`]
+    expect(await run(line, {})).toMatchObject({ code: EXIT.done })
+    expect(await run(['status'], {})).toMatchObject({ code: EXIT.usage })
+  })
+
+  test('a key comes from a file as well, and not from both', async () => {
+    const file = join(folder, 'key')
+    writeFileSync(file, `0x${KEY}\n`, { mode: 0o600 })
+    expect((await run(['status'], { AGENT_KEY_FILE: file })).code).toBe(EXIT.done)
+    const both = await run(['status'], { AGENT_KEY_FILE: file, AGENT_KEY: KEY })
+    expect(both).toMatchObject({ code: EXIT.usage })
+    expect(both.err).toContain('not both')
+    expect((await run(['status'], { AGENT_KEY_FILE: `${file}x` })).err).toContain('readable file')
+  })
+
+  test('a key as an argument is refused and never printed, wherever it stands', () => {
+    const frames = [
+      (key: string) => ['pay', key],
+      (key: string) => ['pay', '--key', `0x${key}`],
+      (key: string) => ['pay', `--key=${key.toUpperCase()}`],
+      (key: string) => ['--for', key, 'status'],
+      (key: string) => ['pay', `3030020100300706052b8104000a04220420${key}`],
+    ]
+    fc.assert(
+      fc.property(keyHex, fc.constantFrom(...frames), (key, frame) => {
+        const reading = readArguments(frame(key))
+        expect(reading).toMatchObject({ kind: 'invalid' })
+        const message = reading.kind === 'invalid' ? reading.message : ''
+        expect(message).toContain('looks like a private key')
+        expect(message.toLowerCase()).not.toContain(key)
+      }),
+    )
+  })
+
+  test('a key from the environment is never printed, whatever the verb, the output and the answer', async () => {
+    const lines = [
+      ['pay', '--max-hbar', '12'],
+      ['pay', '--max-hbar', '12', '--json'],
+      ['status', '--json'],
+      ['cancel'],
+      ['topup', '--hbar', '1', '--json'],
+    ] as const
+    const answers: Answer[] = [granted(true), challenge({}, 'refused'), failed(502, 'x', 300)]
+    await fc.assert(
+      fc.asyncProperty(
+        keyHex,
+        fc.constantFrom(...lines),
+        fc.constantFrom(...answers),
+        async (key, line, answer) => {
+          service.script(challenge(), answer)
+          const ledger = { LEDGER_RPC_URL: 'http://127.0.0.1:1' }
+          const { out, err } = await run(line, { AGENT_KEY: key, ...ledger })
+          expect(`${out}${err}`.toLowerCase()).not.toContain(key)
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
+  test('amounts are read and shown exactly, to the tinybar', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 5_000_000_000_000_000_000n }), (tinybar) => {
+        expect(parseHbar(formatHbar(tinybar).replace(' HBAR', ''))).toBe(tinybar)
+      }),
+    )
+  })
+})
