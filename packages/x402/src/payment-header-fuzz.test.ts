@@ -101,7 +101,9 @@ function meaningOf(header: string): string | undefined {
   }
 }
 
-test(`${MUTATIONS} mutations of a payment header: never a throw, never a settlement`, async () => {
+test(`${MUTATIONS} mutations of a payment header: never a throw, never a settlement`, {
+  timeout: 120_000,
+}, async () => {
   const { gate, job, ledger, terms } = gateHouse()
   const header = await ledger.pay(terms, { randomNanos: () => 7 })
   const dice = createDice('payment headers')

@@ -1,0 +1,313 @@
+/**
+ * The official client, resource server and facilitator classes, unmodified, with our Hedera scheme on either side: they
+ * are the judge of what goes over the wire.
+ */
+import { x402Client, x402HTTPClient } from '@x402/core/client'
+import { x402Facilitator } from '@x402/core/facilitator'
+import {
+  type HTTPAdapter,
+  type HTTPProcessResult,
+  x402HTTPResourceServer,
+  x402ResourceServer,
+} from '@x402/core/server'
+import type {
+  PaymentRequirements,
+  SchemeNetworkFacilitator,
+  SettleResponse,
+} from '@x402/core/types'
+import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
+import fastify from 'fastify'
+import { afterEach, describe, expect, test } from 'vitest'
+import { paidRoute } from '../../fastify/paid-route.ts'
+import { AGENT, gateHouse } from '../../testing/gate-house.ts'
+import { FEE_PAYER, HederaStandIn, NETWORK, PAY_TO, PAYER } from '../../testing/hedera-stand-in.ts'
+import { listen } from '../../testing/json-server.ts'
+import { ExactHederaClient, type ExactHederaClientOptions } from './exact-hedera-client.ts'
+import { ExactHederaServer } from './exact-hedera-server.ts'
+import { agentMemo } from './payment-memo.ts'
+import { verifyHederaPayment } from './verify-hedera-payment.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+/** The line that every first request to copy carries (X13). */
+const spendControls = {
+  allowedAssets: [{ network: NETWORK, asset: '0.0.0', maxAmountPerPayment: '1000000000' }],
+} as const
+
+function schemeClient(
+  ledger: HederaStandIn,
+  changes: Partial<ExactHederaClientOptions> = {},
+): ExactHederaClient {
+  const signer = ledger.signers.get(PAYER)
+  if (signer === undefined) throw new Error('no payer')
+  return new ExactHederaClient({ signer, clock: ledger.clock, ...changes })
+}
+
+function official(
+  ledger: HederaStandIn,
+  changes: Partial<ExactHederaClientOptions> = {},
+): x402Client {
+  return new x402Client()
+    .setSpendControls({ allowedAssets: [...spendControls.allowedAssets] })
+    .register('hedera:*', schemeClient(ledger, changes))
+}
+
+async function serve() {
+  const house = gateHouse()
+  const app = fastify()
+  const { gate, job, terms } = house
+  app.get(
+    '/api/svc/access',
+    paidRoute({ gate, terms: () => terms, job: () => job(), decline: neverDeclines }),
+  )
+  const { url, close } = await listen(app)
+  closing.push(close)
+  return { ...house, url: `${url}/api/svc/access` }
+}
+
+describe('X13: our gate and the official @x402/fetch', () => {
+  test('pays and gets in, unmodified, with its setSpendControls line', async () => {
+    const { ledger, url } = await serve()
+    const response = await wrapFetchWithPayment(fetch, official(ledger))(url)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ granted: 'resource', payer: PAYER })
+    const settlement = decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
+    expect(settlement).toMatchObject({ success: true, network: NETWORK })
+    expect(ledger.settlements).toBe(1)
+    expect(ledger.records).toHaveLength(1)
+  })
+
+  test('refuses HBAR without that line, before anything is signed', async () => {
+    const { ledger, url } = await serve()
+    const cautious = new x402Client().register('hedera:*', schemeClient(ledger))
+    await expect(wrapFetchWithPayment(fetch, cautious)(url)).rejects.toThrow(/spend/i)
+    expect(ledger.settlements).toBe(0)
+  })
+
+  test('X10: writes the memo that the agent configures, also one made from the resource', async () => {
+    const { ledger, url } = await serve()
+    const seen: unknown[] = []
+    const memo = (requirements: PaymentRequirements, resource: unknown): string => {
+      seen.push(requirements.payTo, resource)
+      return agentMemo(AGENT)
+    }
+    expect((await wrapFetchWithPayment(fetch, official(ledger, { memo }))(url)).status).toBe(200)
+    expect(ledger.records[0]?.memo).toBe(`x402:${AGENT}`)
+    expect(seen).toEqual([
+      PAY_TO,
+      {
+        url: 'https://access.example/api/svc/access',
+        description: 'One purchase of access',
+        mimeType: 'application/json',
+      },
+    ])
+  })
+
+  test('100 payments of one client at once are 100 settlements, each with its own transaction id', async () => {
+    const { job, gate, ledger, terms } = await serve()
+    const headers = await Promise.all(Array.from({ length: 100 }, () => ledger.pay(terms)))
+    const outcomes = await Promise.all(
+      headers.map((header, index) =>
+        gate.pay({ paymentSignature: header }, terms, job({ fingerprint: `call ${index}` })),
+      ),
+    )
+    expect(outcomes.map(({ kind }) => kind)).toEqual(Array.from({ length: 100 }, () => 'paid'))
+    expect(new Set(ledger.records.map(({ transactionId }) => transactionId)).size).toBe(100)
+  })
+})
+
+describe('X12: the official server and facilitator classes take our scheme as it is', () => {
+  test('challenge, payment and settlement through x402HTTPResourceServer and x402Facilitator', async () => {
+    const ledger = new HederaStandIn()
+    const http = await officialServer(ledger)
+    const unpaid = await http.processHTTPRequest(request())
+    const challenge = responseOf(unpaid)
+    expect(challenge.status).toBe(402)
+    const client = new x402HTTPClient(official(ledger))
+    const required = client.getPaymentRequiredResponse((name) => headerOf(challenge.headers, name))
+    expect(required.accepts[0]).toMatchObject({
+      scheme: 'exact',
+      network: NETWORK,
+      asset: '0.0.0',
+      amount: '500000000',
+      payTo: PAY_TO,
+      extra: { feePayer: FEE_PAYER },
+    })
+    const payload = await client.createPaymentPayload(required)
+    const paid = await http.processHTTPRequest(
+      request(client.encodePaymentSignatureHeader(payload)),
+    )
+    expect(paid.type).not.toBe('payment-error')
+    expect(ledger.records).toMatchObject([{ result: 'SUCCESS' }])
+  })
+
+  test('a price in dollars is refused, since nothing here knows a rate', async () => {
+    const server = new ExactHederaServer()
+    await expect(server.parsePrice('$1', NETWORK)).rejects.toThrow(RangeError)
+    await expect(server.parsePrice({ asset: '0.0.5', amount: '1' }, NETWORK)).rejects.toThrow(
+      RangeError,
+    )
+    expect(server.getAssetDecimals('0.0.0', NETWORK)).toBe(8)
+    expect(server.getAssetDecimals('0.0.5', NETWORK)).toBeUndefined()
+  })
+
+  test('a facilitator without a fee payer is a configuration error', async () => {
+    const requirement = {
+      scheme: 'exact',
+      network: NETWORK,
+      amount: '1',
+      asset: '0.0.0',
+      payTo: PAY_TO,
+      maxTimeoutSeconds: 180,
+      extra: {},
+    } as const
+    const enhancing = new ExactHederaServer().enhancePaymentRequirements(requirement, { extra: {} })
+    await expect(enhancing).rejects.toThrow('names no fee payer')
+  })
+})
+
+describe('the client refuses what it cannot pay', () => {
+  const asked: PaymentRequirements = {
+    scheme: 'exact',
+    network: NETWORK,
+    amount: '1',
+    asset: '0.0.0',
+    payTo: PAY_TO,
+    maxTimeoutSeconds: 180,
+    extra: { feePayer: FEE_PAYER },
+  }
+  test.each<[string, Partial<PaymentRequirements>]>([
+    ['a token', { asset: '0.0.5' }],
+    ['another network family', { network: 'eip155:196' }],
+    ['no fee payer', { extra: {} }],
+    ['a payTo that is no account', { payTo: '0x1' }],
+    ['an amount of nothing', { amount: '0' }],
+    [
+      'another transfer method',
+      { extra: { feePayer: FEE_PAYER, assetTransferMethod: 'transferExecutor' } },
+    ],
+  ])('%s', async (_name, changes) => {
+    const client = schemeClient(new HederaStandIn())
+    await expect(client.createPaymentPayload(2, { ...asked, ...changes })).rejects.toThrow(
+      RangeError,
+    )
+  })
+
+  test('a memo over 100 bytes', async () => {
+    const client = schemeClient(new HederaStandIn(), { memo: 'x'.repeat(101) })
+    await expect(client.createPaymentPayload(2, asked)).rejects.toThrow('at most 100 bytes')
+  })
+
+  test.each([
+    [1, 15],
+    [60, 68],
+    [180, 180],
+    [3_600, 180],
+  ])(
+    'maxTimeoutSeconds %i gives a validity of %i s, which the network takes',
+    async (maxTimeoutSeconds, seconds) => {
+      const ledger = new HederaStandIn()
+      const { payload } = await schemeClient(ledger).createPaymentPayload(2, {
+        ...asked,
+        maxTimeoutSeconds,
+      })
+      const verified = await ledger.scheme.verify(payload, {
+        ...asked,
+        scheme: 'exact',
+        extra: asked.extra,
+      })
+      if (verified.kind !== 'valid') throw new Error('not valid')
+      const { validFromSeconds, validUntilSeconds } = verified.payment
+      expect(validUntilSeconds - validFromSeconds).toBe(seconds)
+    },
+  )
+})
+
+function neverDeclines(): never {
+  throw new Error('nothing is declined here')
+}
+
+/** Settles through the stand-in; the real facilitator is a package of its own. */
+class StandInFacilitator implements SchemeNetworkFacilitator {
+  readonly scheme = 'exact'
+  readonly caipFamily = 'hedera:*'
+  readonly #ledger: HederaStandIn
+
+  constructor(ledger: HederaStandIn) {
+    this.#ledger = ledger
+  }
+
+  getExtra(): { feePayer: string } {
+    return { feePayer: FEE_PAYER }
+  }
+
+  getSigners(): string[] {
+    return [FEE_PAYER]
+  }
+
+  async verify(...[payload, requirements]: Parameters<SchemeNetworkFacilitator['verify']>) {
+    const context = { accounts: this.#ledger.directory, nowSeconds: this.#ledger.nowSeconds() }
+    const wanted = { ...requirements, scheme: 'exact' } as const
+    const verified = await verifyHederaPayment(payload.payload, wanted, context)
+    return verified.kind === 'valid'
+      ? { isValid: true, payer: verified.payment.payer }
+      : { isValid: false, invalidReason: verified.kind }
+  }
+
+  async settle(
+    ...[payload, requirements]: Parameters<SchemeNetworkFacilitator['settle']>
+  ): Promise<SettleResponse> {
+    const wanted = { ...requirements, scheme: 'exact' } as const
+    const settlement = await this.#ledger.facilitator.settle(
+      { x402Version: 2, payload: payload.payload, accepted: wanted },
+      wanted,
+    )
+    return { ...settlement, network: NETWORK }
+  }
+}
+
+async function officialServer(ledger: HederaStandIn): Promise<x402HTTPResourceServer> {
+  const facilitator = new x402Facilitator().register(NETWORK, new StandInFacilitator(ledger))
+  const resourceServer = new x402ResourceServer({
+    verify: (payload, requirements) => facilitator.verify(payload, requirements),
+    settle: (payload, requirements) => facilitator.settle(payload, requirements),
+    getSupported: async () => facilitator.getSupported() as never,
+  }).register(NETWORK, new ExactHederaServer())
+  const http = new x402HTTPResourceServer(resourceServer, {
+    'GET /paid': {
+      accepts: {
+        scheme: 'exact',
+        network: NETWORK,
+        payTo: PAY_TO,
+        price: { asset: '0.0.0', amount: '500000000' },
+        maxTimeoutSeconds: 180,
+      },
+    },
+  })
+  await http.initialize()
+  return http
+}
+
+function request(headers: Record<string, string> = {}) {
+  const adapter: HTTPAdapter = {
+    getHeader: (name) => headerOf(headers, name),
+    getMethod: () => 'GET',
+    getPath: () => '/paid',
+    getUrl: () => 'http://shop.example/paid',
+    getAcceptHeader: () => '',
+    getUserAgent: () => '',
+  }
+  return { adapter, path: '/paid', method: 'GET' }
+}
+
+function responseOf(result: HTTPProcessResult) {
+  if (result.type !== 'payment-error') throw new Error(`not refused: ${result.type}`)
+  return result.response
+}
+
+function headerOf(headers: Record<string, string>, wanted: string): string | undefined {
+  return Object.entries(headers).find(([name]) => name.toLowerCase() === wanted.toLowerCase())?.[1]
+}
