@@ -25,8 +25,11 @@ const RATE_SECONDS = 3_600
 export type QueryContext = { ledger: Ledger; transfers: TransferService }
 
 /** `getTransactionReceipts`. */
-export function answerReceipt(context: QueryContext, query: proto.IQuery): proto.IResponse {
-  const known = knowledge(context, query.transactionGetReceipt?.transactionID)
+export async function answerReceipt(
+  context: QueryContext,
+  query: proto.IQuery,
+): Promise<proto.IResponse> {
+  const known = await knowledge(context, query.transactionGetReceipt?.transactionID)
   if (known.kind === 'unknown') {
     return { transactionGetReceipt: { header: header('RECEIPT_NOT_FOUND') } }
   }
@@ -37,10 +40,13 @@ export function answerReceipt(context: QueryContext, query: proto.IQuery): proto
 }
 
 /** `getTxRecordByTxID`. */
-export function answerRecord(context: QueryContext, query: proto.IQuery): proto.IResponse {
+export async function answerRecord(
+  context: QueryContext,
+  query: proto.IQuery,
+): Promise<proto.IResponse> {
   const asked = query.transactionGetRecord
   if (isCostQuestion(asked?.header)) return { transactionGetRecord: { header: cost() } }
-  const known = knowledge(context, asked?.transactionID)
+  const known = await knowledge(context, asked?.transactionID)
   if (known.kind !== 'handled') {
     return { transactionGetRecord: { header: header('RECORD_NOT_FOUND') } }
   }
@@ -112,7 +118,10 @@ function find(
   return resolved.kind === 'entity' ? resolved.entity : undefined
 }
 
-function knowledge(context: QueryContext, id: proto.ITransactionID | null | undefined): Knowledge {
+async function knowledge(
+  context: QueryContext,
+  id: proto.ITransactionID | null | undefined,
+): Promise<Knowledge> {
   const account = readAccount(id?.accountID)
   if (id?.transactionValidStart == null || account?.kind !== 'number') return { kind: 'unknown' }
   const { seconds, nanos } = id.transactionValidStart

@@ -9,6 +9,8 @@ export type RememberedTransaction = {
   seenAtMs: number
   /** Nodes that took it. */
   nodes: Set<number>
+  /** Ends when consensus has handled it; undefined while it is held back, or lost. */
+  handling: Promise<void> | undefined
   /** What consensus made of it first; undefined while it is on its way. */
   record: TransactionRecord | undefined
 }
@@ -44,6 +46,7 @@ export function createTransactionMemory(wall: Pick<Clock, 'unixMs'>): Transactio
       const entry = entries.get(id) ?? {
         seenAtMs: wall.unixMs(),
         nodes: new Set<number>(),
+        handling: undefined,
         record: undefined,
       }
       const isKnown = entry.nodes.has(node)

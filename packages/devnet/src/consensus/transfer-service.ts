@@ -21,8 +21,8 @@ export type Knowledge =
 export type TransferService = {
   /** The node's answer to a transaction: `OK` or why not. */
   submit(request: Buffer): Promise<Status>
-  /** What is known of a transaction id in its mirror form. */
-  lookup(mirrorId: string): Knowledge
+  /** What is known of a transaction id in its mirror form, once what is being handled has been. */
+  lookup(mirrorId: string): Promise<Knowledge>
   /** Handles what was held back. */
   release(): void
 }
@@ -54,11 +54,13 @@ export function createTransferService(
       ledger.faults.transfersToDrop -= 1
       return
     }
-    ledger.queue
+    const handling = ledger.queue
       .run(() => handle(transfer))
       .catch((cause: unknown) => {
         process.stderr.write(`devnet: ${idOf(transfer)} was lost: ${String(cause)}\n`)
       })
+    const remembered = memory.find(idOf(transfer))
+    if (remembered !== undefined) remembered.handling ??= handling
   }
 
   return {
@@ -77,8 +79,10 @@ export function createTransferService(
       else if (!isKnown) memory.remove(id, node)
       return status
     },
-    lookup(mirrorId) {
+    async lookup(mirrorId) {
       const remembered = memory.find(mirrorId)
+      // Clients that find nothing wait a quarter of a second before they ask again; this takes milliseconds.
+      await remembered?.handling
       if (remembered === undefined) return { kind: 'unknown' }
       return remembered.record === undefined
         ? { kind: 'pending' }

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { describe, expect, test } from 'vitest'
+import { createAnvilClient } from './anvil-client.ts'
+import { startAnvil } from './anvil-process.ts'
+import { AnvilMissing, findAnvil } from './find-anvil.ts'
+
+const OPTIONS = { chainId: 296, genesisSecond: 1_700_000_000, gasLimit: 15_000_000 }
+
+function isAlive(processId: number): boolean {
+  try {
+    // The guardian leads a process group in which anvil is; signal 0 only asks whether anybody is left.
+    process.kill(-processId, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function folders(): string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith('tallystick-devnet-'))
+}
+
+describe('anvil’s process', () => {
+  test('serves, and stop leaves neither process nor folder', async () => {
+    const before = folders()
+    const anvil = await startAnvil(OPTIONS)
+    const own = folders().filter((name) => !before.includes(name))
+    const client = createAnvilClient(anvil.port)
+    expect(await client.call('eth_chainId')).toBe('0x128')
+    client.close()
+    await anvil.stop()
+    expect(isAlive(anvil.processId)).toBe(false)
+    expect(own.filter((name) => existsSync(`${tmpdir()}/${name}`))).toEqual([])
+  })
+
+  test('dies with us, even by kill -9', async () => {
+    const script = `
+      import { startAnvil } from '${new URL('./anvil-process.ts', import.meta.url).href}'
+      const anvil = await startAnvil(${JSON.stringify(OPTIONS)})
+      console.log(anvil.processId)
+      setInterval(() => {}, 1000)`
+    const parent = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const processId = await new Promise<number>((resolve) => {
+      parent.stdout.once('data', (line: Buffer) => {
+        resolve(Number(line.toString()))
+      })
+    })
+    expect(isAlive(processId)).toBe(true)
+    parent.kill('SIGKILL')
+    await expect.poll(() => isAlive(processId), { timeout: 5_000, interval: 20 }).toBe(false)
+  })
+})
+
+describe('findAnvil', () => {
+  test('gives the program itself, not a launcher that would leave it behind', () => {
+    expect(findAnvil()).toMatch(/\/bin\/anvil$/)
+  })
+
+  test('says what to install where there is none', () => {
+    const { platform } = process
+    Object.defineProperty(process, 'platform', { value: 'plan9' })
+    try {
+      expect(() => findAnvil('/nowhere')).toThrow(AnvilMissing)
+      expect(() => findAnvil('/nowhere')).toThrow(/Install Foundry/)
+    } finally {
+      Object.defineProperty(process, 'platform', { value: platform })
+    }
+  })
+
+  test('takes the one on PATH where npm carries none', () => {
+    const folder = findAnvil().replace(/\/anvil$/, '')
+    const { platform } = process
+    Object.defineProperty(process, 'platform', { value: 'plan9' })
+    try {
+      expect(findAnvil(`/nowhere:${folder}`)).toBe(`${folder}/anvil`)
+    } finally {
+      Object.defineProperty(process, 'platform', { value: platform })
+    }
+  })
+})

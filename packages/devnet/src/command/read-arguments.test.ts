@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { readArguments } from './read-arguments.ts'
+
+describe('the command line', () => {
+  test('without words: the ports where SDKs and tools look for a local Hedera', () => {
+    expect(readArguments([])).toEqual({
+      kind: 'start',
+      host: '127.0.0.1',
+      rpcPort: 7546,
+      mirrorPort: 5551,
+      consensusPort: 50_211,
+    })
+  })
+
+  test('ports and host, in both spellings', () => {
+    expect(
+      readArguments(['--rpc-port', '0', '--mirror-port=81', '--host', '0.0.0.0']),
+    ).toMatchObject({
+      rpcPort: 0,
+      mirrorPort: 81,
+      host: '0.0.0.0',
+    })
+  })
+
+  test.each([['--help'], ['-h'], ['--rpc-port', '1', '--help']])('%s asks for help', (...words) => {
+    expect(readArguments(words)).toEqual({ kind: 'help' })
+  })
+
+  test.each([
+    ['--port', /no option --port/],
+    ['--rpc-port', /needs a value/],
+    ['--rpc-port=x', /needs a port/],
+    ['--rpc-port=65536', /needs a port/],
+  ])('refuses %s', (word, message) => {
+    expect(readArguments([word])).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringMatching(message),
+    })
+  })
+})

@@ -1,0 +1,128 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
+const MODULES = fileURLToPath(new URL('../node_modules', import.meta.url))
+const FREE_PORTS = ['--rpc-port', '0', '--mirror-port', '0', '--consensus-port', '0']
+const run = promisify(execFile)
+
+type Ended = { code: number | null; output: string }
+
+function start(words: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('exit', (code) => {
+      resolve({ code, output })
+    })
+  })
+  return { child, ended }
+}
+
+describe('tallystick-devnet', () => {
+  let folder: string
+  let printed = ''
+  let devnet: ReturnType<typeof start>
+
+  beforeAll(async () => {
+    devnet = start(FREE_PORTS)
+    devnet.child.stdout?.on('data', (chunk: Buffer) => {
+      printed += chunk.toString()
+    })
+    await new Promise<void>((resolve, reject) => {
+      devnet.child.stdout?.on('data', () => {
+        if (printed.includes('client.close()')) resolve()
+      })
+      devnet.child.once('exit', () => {
+        reject(new Error(`it ended: ${printed}`))
+      })
+    })
+    // A third party's project: its own folder, with the packages installed.
+    folder = mkdtempSync(join(tmpdir(), 'third-party-'))
+    symlinkSync(MODULES, join(folder, 'node_modules'))
+  })
+  afterAll(async () => {
+    devnet.child.kill('SIGINT')
+    await devnet.ended
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** The lines under a heading of what was printed, up to the next heading, without their indent. */
+  function printedScript(heading: string): string {
+    const after = printed.split(`${heading}\n`)[1] ?? ''
+    const lines = after.split('\n')
+    const end = lines.findIndex((line) => line !== '' && !line.startsWith('  '))
+    return lines
+      .slice(0, end < 0 ? undefined : end)
+      .map((line) => line.slice(2))
+      .join('\n')
+  }
+
+  async function runThirdParty(name: string, script: string): Promise<string> {
+    const file = join(folder, name)
+    writeFileSync(file, script)
+    const { stdout } = await run(process.execPath, [file], { cwd: folder, timeout: 20_000 })
+    return stdout
+  }
+
+  test('prints the three addresses, every account with its key, and that the keys are worthless', () => {
+    expect(printed).toMatch(/JSON-RPC +http:\/\/127\.0\.0\.1:\d+ +\(chain id 296\)/)
+    expect(printed).toMatch(/Mirror REST +http:\/\/127\.0\.0\.1:\d+\/api\/v1/)
+    expect(printed).toMatch(/Consensus gRPC +127\.0\.0\.1:\d+ +\(node 0\.0\.3/)
+    expect(printed).toContain('worthless outside')
+    expect(printed.match(/0x[0-9a-f]{64}$/gm)?.length).toBeGreaterThanOrEqual(13)
+  })
+
+  test('the viem script that it prints runs as it is, in a process of its own', async () => {
+    const output = await runThirdParty('viem.mjs', printedScript('A first viem script:'))
+    expect(output).toContain("status: 'success'")
+  })
+
+  test('the SDK script that it prints runs as it is, in a process of its own', async () => {
+    const output = await runThirdParty('sdk.mjs', printedScript('A first SDK script:'))
+    expect(output.trim()).toBe('SUCCESS')
+  })
+
+  test('--help exits 0, an unknown option 2', async () => {
+    const help = await start(['--help']).ended
+    expect(help).toMatchObject({ code: 0, output: expect.stringContaining('--mirror-port') })
+    expect(await start(['--nonsense']).ended).toMatchObject({
+      code: 2,
+      output: expect.stringContaining('There is no option --nonsense.'),
+    })
+  })
+
+  test('a port in use is a clear error that names it', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => {
+      other.listen(0, '127.0.0.1', resolve)
+    })
+    const address = other.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const ended = await start([...FREE_PORTS, '--consensus-port', String(port)]).ended
+    other.close()
+    expect(ended).toEqual({
+      code: 1,
+      output: `Port ${port} (consensus gRPC) is taken by another program. End it, or choose another port.\n`,
+    })
+  })
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it with code 0', async (signal) => {
+    const { child, ended } = start(FREE_PORTS)
+    await new Promise((resolve) => child.stdout?.once('data', resolve))
+    child.kill(signal)
+    expect((await ended).code).toBe(0)
+  })
+})

@@ -1,0 +1,171 @@
+import { type Hex, keccak256, parseEther, parseGwei } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Devnet, DevnetAccount } from '../devnet.ts'
+import { startDevnet } from '../start-devnet.ts'
+import { accountNamed, rpc, type TestClient, viemClient } from '../testing/test-clients.ts'
+
+let devnet: Devnet
+let sender: DevnetAccount
+let receiver: DevnetAccount
+let client: TestClient
+let gasPrice: bigint
+
+beforeAll(async () => {
+  devnet = await startDevnet()
+  sender = accountNamed(devnet, 'agent-1')
+  receiver = accountNamed(devnet, 'agent-2')
+  client = viemClient(devnet, sender)
+  gasPrice = await client.getGasPrice()
+})
+afterAll(async () => {
+  await devnet.stop()
+})
+
+async function signed(changes: { [field: string]: unknown } = {}): Promise<Hex> {
+  const nonce = await client.getTransactionCount({ address: sender.evmAddress })
+  const base = { chainId: 296, type: 'legacy', to: receiver.evmAddress, value: parseEther('1') }
+  const transaction = { ...base, gas: 21_000n, gasPrice, nonce, ...changes }
+  return client.account.type === 'local'
+    ? client.account.signTransaction(transaction as never)
+    : '0x'
+}
+
+async function refusal(changes: { [field: string]: unknown }): Promise<unknown> {
+  const { error } = await rpc(devnet, 'eth_sendRawTransaction', [await signed(changes)])
+  return error
+}
+
+describe('eth_sendRawTransaction refuses, in the relay’s words', () => {
+  test('WRONG_NONCE: a nonce that was used is too low', async () => {
+    await rpc(devnet, 'eth_sendRawTransaction', [await signed()])
+    const current = await client.getTransactionCount({ address: sender.evmAddress })
+    expect(await refusal({ nonce: 0 })).toEqual({
+      code: 32001,
+      message: `Nonce too low. Provided nonce: 0, current nonce: ${current}`,
+    })
+  })
+
+  test('WRONG_NONCE: a nonce ahead of its turn is too high, and never gets a receipt', async () => {
+    const current = await client.getTransactionCount({ address: sender.evmAddress })
+    const raw = await signed({ nonce: current + 1 })
+    const { error } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
+    expect(error).toEqual({
+      code: 32002,
+      message: `Nonce too high. Provided nonce: ${current + 1}, current nonce: ${current}`,
+    })
+    await rpc(devnet, 'eth_sendRawTransaction', [await signed()])
+    const { result } = await rpc(devnet, 'eth_getTransactionReceipt', [keccak256(raw)])
+    expect(result).toBeNull()
+  })
+
+  test('INSUFFICIENT_GAS_PRICE: below the network’s price', async () => {
+    expect(await refusal({ gasPrice: gasPrice - 1n })).toMatchObject({ code: -32009 })
+  })
+
+  test('INSUFFICIENT_GAS_PRICE: the fee that a wallet derives from the block header', async () => {
+    const { baseFeePerGas } = await client.getBlock()
+    expect(baseFeePerGas).toBe(109n)
+    const derived = { type: 'eip1559', gasPrice: undefined, maxPriorityFeePerGas: 0n }
+    expect(await refusal({ ...derived, maxFeePerGas: 131n })).toMatchObject({ code: -32009 })
+  })
+
+  test('a value below one tinybar', async () => {
+    expect(await refusal({ value: 1n })).toEqual({
+      code: -32602,
+      message: "Value can't be non-zero and less than 10_000_000_000 wei which is 1 tinybar",
+    })
+  })
+
+  test('another chain id', async () => {
+    expect(await refusal({ chainId: 1 })).toEqual({
+      code: -32000,
+      message: 'ChainId (0x1) not supported. The correct chainId is 0x128',
+    })
+  })
+
+  test('INSUFFICIENT_PAYER_BALANCE: value and gas at the offered price exceed the balance', async () => {
+    expect(await refusal({ value: parseEther('100000') })).toEqual({
+      code: -32000,
+      message: 'Insufficient funds for transfer',
+    })
+    expect(await refusal({ gas: 15_000_000n, gasPrice: gasPrice * 1_000n })).toMatchObject({
+      code: -32000,
+    })
+  })
+
+  test('gas over 15 million, and gas below the intrinsic cost', async () => {
+    expect(await refusal({ gas: 15_000_001n })).toMatchObject({ code: -32005 })
+    expect(await refusal({ gas: 20_999n })).toMatchObject({ code: -32003 })
+  })
+
+  test('blob transactions, type 3', async () => {
+    const { error } = await rpc(devnet, 'eth_sendRawTransaction', [`0x03${'ab'.repeat(200)}`])
+    expect(error).toMatchObject({ code: -32611 })
+  })
+
+  test('an access list', async () => {
+    const accessList = [{ address: receiver.evmAddress, storageKeys: [] }]
+    expect(await refusal({ type: 'eip2930', accessList })).toMatchObject({ code: -32601 })
+  })
+
+  test('a sender that the network does not know', async () => {
+    const stranger = privateKeyToAccount(generatePrivateKey())
+    const raw = await stranger.signTransaction({
+      chainId: 296,
+      gas: 60_000n,
+      gasPrice,
+      type: 'legacy',
+    })
+    const { error } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
+    expect(error).toMatchObject({ code: -32001 })
+  })
+
+  test('call data over the relay’s limit', async () => {
+    const data = `0x${'00'.repeat(131_073)}`
+    expect(await refusal({ data, gas: 15_000_000n })).toMatchObject({ code: -32201 })
+  })
+})
+
+describe('eth_sendRawTransaction takes', () => {
+  test('what it answers is in a block already, under the hash that the sender computed', async () => {
+    const raw = await signed()
+    const { result } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
+    const receipt = await client.getTransactionReceipt({ hash: result as Hex })
+    expect(receipt).toMatchObject({ status: 'success', transactionHash: result })
+  })
+
+  test('types 0 and 2 alike; the network charges its own price, whatever was offered', async () => {
+    const before = await client.getBalance({ address: sender.evmAddress })
+    const hash = await client.sendTransaction({
+      to: receiver.evmAddress,
+      value: parseEther('2'),
+      maxFeePerGas: gasPrice * 2n,
+      maxPriorityFeePerGas: parseGwei('1'),
+    })
+    const receipt = await client.waitForTransactionReceipt({ hash })
+    const after = await client.getBalance({ address: sender.evmAddress })
+    expect(receipt).toMatchObject({ type: 'eip1559', effectiveGasPrice: gasPrice })
+    expect(before - after).toBe(parseEther('2') + receipt.gasUsed * gasPrice)
+  })
+
+  test('value to an address that nobody has: a hollow account comes into being', async () => {
+    const address = '0x1234567890123456789012345678901234567890'
+    await client.sendTransaction({ to: address, value: parseEther('3'), gasPrice })
+    const response = await fetch(`${devnet.mirrorUrl}/api/v1/accounts/${address}`)
+    expect(await response.json()).toMatchObject({
+      evm_address: address,
+      key: null,
+      balance: { balance: 300_000_000 },
+    })
+  })
+
+  test('the long-zero address of an account as its alias', async () => {
+    const before = await client.getBalance({ address: receiver.evmAddress })
+    const number = Number(receiver.accountId.split('.')[2])
+    const longZero = `0x${number.toString(16).padStart(40, '0')}` as const
+    await client.sendTransaction({ to: longZero, value: parseEther('1'), gasPrice })
+    expect(await client.getBalance({ address: longZero })).toBe(before + parseEther('1'))
+    expect(await client.getBalance({ address: receiver.evmAddress })).toBe(before + parseEther('1'))
+  })
+})

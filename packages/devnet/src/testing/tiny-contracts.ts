@@ -1,0 +1,27 @@
+import type { Hex } from 'viem'
+
+// Contracts of a few instructions, assembled by hand so that this package needs no compiler. Each is creation code:
+// the first nine bytes return what follows.
+
+/**
+ * Passes its calldata on to the schedule service at 0x16b and returns or reverts with what comes back; without calldata
+ * it only takes the value. When the network makes a call that it scheduled to itself, the calldata is the next
+ * `scheduleCall`: so a chain of renewals is calldata within calldata.
+ */
+export const SCHEDULING_CONTRACT = deploys(
+  '3615602157365f5f375f5f365f5f61016b5af13d5f5f3e601d573d5ffd5b3d5ff35b00',
+)
+
+/** Writes its calldata into a log with the one topic 0x2a. */
+export const LOGGING_CONTRACT = deploys('365f5f37602a365fa100')
+
+/** Reverts with its calldata. */
+export const REVERTING_CONTRACT = deploys('365f5f37365ffd')
+
+/** Sends the value on to the address in its calldata. */
+export const FORWARDING_CONTRACT = deploys('5f5f5f5f345f355af100')
+
+function deploys(runtime: string): Hex {
+  const length = (runtime.length / 2).toString(16).padStart(2, '0')
+  return `0x60${length}8060093d393df3${runtime}`
+}
