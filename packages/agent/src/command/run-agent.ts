@@ -110,7 +110,7 @@ async function runVerb(
   }
   if (given.verb === 'pay') {
     const outcome = await agent.access()
-    say(outcome, accessLines(outcome, agent.agent))
+    say(outcome, accessLines(outcome, agent.agent.toLowerCase()))
     return ACCESS_EXIT[outcome.kind]
   }
   if (given.verb === 'status') {

@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createAccessAgent } from './access-agent.ts'
+import { agentSigner } from './agent-signer.ts'
+import { type RealStack, startRealStack } from './real-stack.fixture.ts'
+import { systemClock } from './system-clock.ts'
+
+const CALLS = 12
+
+let stack: RealStack
+
+beforeAll(async () => {
+  stack = await startRealStack()
+}, 60_000)
+
+afterAll(async () => {
+  await stack.stop()
+})
+
+test('A16: the command pays once, is served for free, sees the window renew, tops up, cancels and is refunded', async () => {
+  const { privateKey, accountId, evmAddress } = await stack.newAgent('buyer')
+  const run = async (...line: string[]) => await stack.agent(privateKey, line)
+
+  const stranger = await run('status')
+  expect(stranger).toMatchObject({ code: 0, err: '' })
+  expect(stranger.out.toLowerCase()).toContain(`no window is open for ${evmAddress}`)
+
+  const asked = await run('pay')
+  expect(asked).toMatchObject({ code: 3, err: '' })
+  expect(asked.out).toContain('pay --max-hbar 12')
+
+  const paid = await run('pay', '--max-hbar', '12')
+  expect(paid).toMatchObject({ code: 0, err: '' })
+  expect(paid.out).toContain(`Paid 12 HBAR from ${accountId}: 0.0.`)
+  expect(paid.out).toMatch(/recorded on the ledger by 0x[0-9a-f]{64}/)
+
+  const free = await run('pay', '--max-hbar', '12')
+  expect(free).toMatchObject({ code: 0 })
+  expect(free.out).toContain('nothing was signed and nothing was paid')
+
+  const watch = await run('watch', '--until-renewals', '1')
+  expect(watch).toMatchObject({ code: 0, err: '' })
+  expect(watch.out).toContain('Renewed itself: until')
+
+  const toppedUp = await run('topup', '--hbar', '9')
+  expect(toppedUp).toMatchObject({ code: 0, err: '' })
+  expect(toppedUp.out).toContain('Added 9 HBAR')
+
+  const cancelled = await run('cancel', '--json')
+  expect(cancelled).toMatchObject({ code: 0, err: '' })
+  const outcome = JSON.parse(cancelled.out) as { kind: string; refundTinybar: string }
+  // 21 HBAR paid in whole periods of 3: those begun are the seller's, the rest came back
+  expect(outcome.kind).toBe('cancelled')
+  expect(BigInt(outcome.refundTinybar) % 300_000_000n).toBe(0n)
+  expect(BigInt(outcome.refundTinybar)).toBeGreaterThanOrEqual(900_000_000n)
+
+  expect(await run('cancel')).toMatchObject({ code: 6 })
+}, 60_000)
+
+test('A16: a gift opens the window of another agent, and the payer has none', async () => {
+  const giver = await stack.newAgent('giver')
+  const friend = `0x${'fe'.repeat(20)}`
+  const gift = await stack.agent(giver.privateKey, ['pay', '--max-hbar', '12', '--for', friend])
+  expect(gift).toMatchObject({ code: 0, err: '' })
+  const theirs = await stack.agent(giver.privateKey, ['status', '--for', friend, '--json'])
+  expect(JSON.parse(theirs.out)).toMatchObject({ status: { hasAccess: true } })
+  const own = await stack.agent(giver.privateKey, ['status', '--json'])
+  expect(JSON.parse(own.out)).toMatchObject({ status: { hasAccess: false } })
+}, 60_000)
+
+test('A16: a spent quota has an exit code of its own, and a top-up without a window another', async () => {
+  const { privateKey, accountId } = await stack.newAgent('eager')
+  expect(await stack.agent(privateKey, ['topup', '--hbar', '3'])).toMatchObject({ code: 6 })
+  expect(await stack.agent(privateKey, ['pay', '--max-hbar', '12'])).toMatchObject({ code: 0 })
+  // by the library, all at once: more calls than two windows hold, wherever the boundary falls
+  const agent = createAccessAgent({
+    baseUrl: stack.environment['ACCESS_URL'] ?? '',
+    serviceName: 'svc',
+    signer: agentSigner({ privateKey, accountId }),
+    clock: systemClock,
+  })
+  const outcomes = await Promise.all(
+    Array.from({ length: CALLS }, async () => (await agent.access()).kind),
+  )
+  expect(outcomes).toContain('granted')
+  expect(outcomes).toContain('quota-spent')
+  expect(new Set(outcomes).size).toBe(2)
+}, 60_000)
+
+test('A16: a key whose address has no account yet is told so', async () => {
+  const { code, err } = await stack.agent('1'.repeat(64), ['pay', '--max-hbar', '12'])
+  expect(code).toBe(1)
+  expect(err).toContain('The network has no account for 0x')
+  expect(err).not.toContain('1'.repeat(64))
+}, 60_000)
+
+test('X13: the first request to copy in the README is a whole official client, and pays', async () => {
+  const folder = fileURLToPath(new URL('..', import.meta.url))
+  const readme = readFileSync(`${folder}/README.md`, 'utf8')
+  const script = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
+  expect(script).toContain('setSpendControls')
+  const { privateKey, accountId } = await stack.newAgent('reader')
+  const line = ['--input-type=module-typescript', '--eval', script]
+  const ended = await promisify(execFile)(process.execPath, line, {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'],
+      ...stack.environment,
+      AGENT_KEY: privateKey,
+      AGENT_ACCOUNT_ID: accountId,
+    },
+  })
+  expect(ended.stdout).toContain('200')
+  expect(ended.stdout).toMatch(/paidThisRequest: true/)
+  expect(ended.stderr).toBe('')
+}, 60_000)
