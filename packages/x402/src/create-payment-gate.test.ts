@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createPaymentGate } from './create-payment-gate.ts'
 import type { ReservationStore } from './reservation-store.ts'
 import { agentMemo } from './schemes/hedera/payment-memo.ts'
 import { AGENT, gateHouse } from './testing/gate-house.ts'
@@ -438,6 +439,28 @@ describe('found on the ledger', () => {
     expect(ledger.settlements).toBe(0)
   })
 
+  test('X9: a reservation left open by an earlier process is resumed at start, without its header', async () => {
+    const { gate, job, ledger, reservations, terms } = gateHouse()
+    const header = await ledger.pay(terms, { memo })
+    const verified = await ledger.scheme.verify(decode(header).payload, requirementOf(terms))
+    if (verified.kind !== 'valid') throw new Error('not valid')
+    await reservations.reserve({
+      paymentId: verified.payment.id,
+      payment: verified.payment,
+      fingerprint: job().fingerprint,
+      subject: AGENT,
+      state: 'settled',
+      expiresAtSeconds: verified.payment.validUntilSeconds,
+    })
+    ledger.land(verified.payment)
+    const [left] = await reservations.open()
+    if (left === undefined) throw new Error('nothing left open')
+    expect((await gate.resume(left, job())).kind).toBe('paid')
+    expect(ledger.settlements).toBe(0)
+    expect(await reservations.open()).toEqual([])
+    expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
+  })
+
   test('somebody else’s transaction under the same id is no payment of ours', async () => {
     const { gate, job, ledger, terms } = gateHouse()
     const header = await ledger.pay(terms, { memo })
@@ -463,6 +486,39 @@ test('after settlement nothing blocks: a store that fails is reported, and the a
   const header = await ledger.pay(terms)
   expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
   expect(events.filter(({ kind }) => kind === 'store_failed')).toHaveLength(2)
+})
+
+test('after settlement nothing blocks: an observer that throws changes nothing', async () => {
+  const ledger = new HederaStandIn()
+  const { job, reservations, terms } = gateHouse({ ledger })
+  const gate = createPaymentGate({
+    schemes: [ledger.scheme],
+    facilitator: ledger.facilitator,
+    reservations,
+    clock: ledger.clock,
+    observe() {
+      throw new Error('the log is full')
+    },
+  })
+  const header = await ledger.pay(terms)
+  expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
+})
+
+test('S6: what runs when the gate closes is finished: a settlement under way is still fulfilled', async () => {
+  const { gate, job, ledger, runs, terms } = gateHouse()
+  const hold = Promise.withResolvers<{ kind: 'ready'; prepared: string }>()
+  const paying = gate.pay(
+    { paymentSignature: await ledger.pay(terms) },
+    terms,
+    job({ prepare: () => hold.promise }),
+  )
+  await settled()
+  const closing = gate.close()
+  hold.resolve({ kind: 'ready', prepared: 'resource' })
+  await closing
+  expect((await paying).kind).toBe('paid')
+  expect(runs.fulfilled).toBe(1)
+  expect(ledger.clock.timers()).toBe(0)
 })
 
 test('X11: the requirement of a network that no scheme serves is a mistake of ours, not a challenge', async () => {

@@ -9,6 +9,7 @@ import { createFlightBoard } from './flight-board.ts'
 import type { GateEvent } from './gate-event.ts'
 import { DEFAULT_GATE_LIMITS, type GateLimits } from './gate-limits.ts'
 import { isForResource, matchRequirement } from './match-requirement.ts'
+import type { SettlementOrder } from './payment-flight.ts'
 import type {
   PaidJob,
   PaymentGate,
@@ -16,10 +17,9 @@ import type {
   PaymentOutcome,
   PaymentTerms,
 } from './payment-gate.ts'
-import type { PaymentRequirement } from './payment-requirement.ts'
 import { LedgerUnavailable, type PaymentScheme, type VerifiedPayment } from './payment-scheme.ts'
 import { readPaymentHeaders } from './read-payment-headers.ts'
-import type { ReservationStore } from './reservation-store.ts'
+import type { Reservation, ReservationStore } from './reservation-store.ts'
 
 export type PaymentGateOptions = {
   readonly schemes: readonly PaymentScheme[]
@@ -36,26 +36,46 @@ type Admission =
   | {
       readonly kind: 'admitted'
       readonly scheme: PaymentScheme
-      readonly requirement: PaymentRequirement
       readonly payment: VerifiedPayment
-      readonly payload: PaymentPayload | undefined
+      readonly order: SettlementOrder | undefined
     }
+
+/** A gate that can also take up what an earlier process left open in a store that outlives it. */
+export type ResumingPaymentGate = PaymentGate & {
+  /**
+   * Completes a reservation of an earlier process (X9), from `reservations.open()` at start: its payment is looked up on
+   * the ledger, never settled anew. The outcome is that of `pay`, and takes as long as the ledger takes to know.
+   */
+  resume<Prepared, Answer, Declined>(
+    reservation: Reservation,
+    job: PaidJob<Prepared, Answer, Declined>,
+  ): Promise<PaymentOutcome<Answer, Declined>>
+}
 
 /**
  * A gate over one facilitator and one reservation store. `pay` never throws for anything that a client sent; it throws
  * what `prepare` threw (the payment is released), what the store threw before settlement, and for a requirement whose
  * network no scheme serves. An `Answer` must survive JSON, since later identical requests get it from the store.
  */
-export function createPaymentGate(options: PaymentGateOptions): PaymentGate {
+export function createPaymentGate(options: PaymentGateOptions): ResumingPaymentGate {
   const { clock, facilitator, observe, reservations, schemes } = options
   const limits: GateLimits = { ...DEFAULT_GATE_LIMITS, ...options.limits }
   const world = {
     facilitator,
     reservations,
     unixMs: () => clock.unixMs(),
-    observe: observe ?? (() => undefined),
+    observe: unharmed(observe),
   }
   const flights = createFlightBoard(world, { clock, limits })
+  // The board holds flights of many jobs; each one's outcome comes from its own job, so its types are the call's.
+  const board = async <Prepared, Answer, Declined>(
+    ticket: Omit<Extract<Admission, { kind: 'admitted' }>, 'kind'>,
+    job: PaidJob<Prepared, Answer, Declined>,
+  ): Promise<PaymentOutcome<Answer, Declined>> => {
+    const anyJob = job as PaidJob<unknown, unknown, unknown>
+    const outcome = await flights.board({ ...ticket, job: anyJob })
+    return outcome as PaymentOutcome<Answer, Declined>
+  }
   return {
     challenge: buildChallenge,
     async pay<Prepared, Answer, Declined>(
@@ -65,10 +85,12 @@ export function createPaymentGate(options: PaymentGateOptions): PaymentGate {
     ) {
       const admission = await admit(schemes, headers, terms)
       if (admission.kind === 'ended') return admission.outcome
-      // The board holds flights of many jobs; each one's outcome comes from its own job, so its types are this call's.
-      const anyJob = job as PaidJob<unknown, unknown, unknown>
-      const outcome = await flights.board({ ...admission, job: anyJob })
-      return outcome as PaymentOutcome<Answer, Declined>
+      return await board(admission, job)
+    },
+    async resume(reservation, job) {
+      const { payment } = reservation
+      const scheme = schemeOf(schemes, payment.network)
+      return await board({ scheme, payment, order: undefined }, job)
     },
     isPending: (subject) => flights.isPending(subject),
     close: () => flights.close(),
@@ -88,24 +110,41 @@ async function admit(
   const requirement = matchRequirement(accepted, terms.requirements)
   if (requirement === undefined) return challenged('payment_requirements_mismatch')
   if (!isForResource(resource, terms.resource)) return challenged('payment_resource_mismatch')
-  const scheme = schemes.find((one) => one.networks.includes(requirement.network))
-  if (scheme === undefined) throw new Error(`no payment scheme for ${requirement.network}`)
+  const scheme = schemeOf(schemes, requirement.network)
   try {
     const verification = await scheme.verify(payload, requirement)
     if (verification.kind === 'refused') return challenged(verification.reason)
     const { payment } = verification
-    const { resource: onSale } = terms
+    if (verification.kind === 'expired')
+      return { kind: 'admitted', scheme, payment, order: undefined }
     const ours: PaymentPayload = {
       x402Version: 2,
       payload,
       accepted: requirement,
-      resource: onSale,
+      resource: terms.resource,
     }
-    const isLive = verification.kind === 'valid'
-    return { kind: 'admitted', scheme, requirement, payment, payload: isLive ? ours : undefined }
+    return { kind: 'admitted', scheme, payment, order: { payload: ours, requirement } }
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
     return { kind: 'ended', outcome: { kind: 'unavailable', dependency: 'ledger' } }
+  }
+}
+
+/** The scheme of a network; a network of ours without one is a mistake of ours. */
+function schemeOf(schemes: readonly PaymentScheme[], network: string): PaymentScheme {
+  const scheme = schemes.find((one) => one.networks.includes(network))
+  if (scheme === undefined) throw new Error(`no payment scheme for ${network}`)
+  return scheme
+}
+
+/** An observer that may fail: what listens must not be able to stop a settled payment. */
+function unharmed(observe: PaymentGateOptions['observe']): (event: GateEvent) => void {
+  return (event) => {
+    try {
+      observe?.(event)
+    } catch {
+      // The gate has nobody to tell: the observer is the one who is told.
+    }
   }
 }
 

@@ -15,7 +15,10 @@ export type FlightControl = {
   isPossiblySettled(): boolean
   claim(): void
   markPossiblySettled(): void
-  /** Runs `step` until it succeeds, with growing pauses; `step` says that it is not done yet by `undefined`. */
+  /**
+   * Runs `step` until it succeeds, with growing pauses; `step` says that it is not done yet by `undefined`. Once the
+   * gate is closed it is run no second time: throws GateClosed.
+   */
   persist<Value extends object>(step: () => Promise<Value | undefined>): Promise<Value>
   /** Ends the present pause at once. */
   wake(): void
@@ -53,7 +56,6 @@ export function createFlightControl(clock: Clock, limits: GateLimits): FlightCon
         ;
         pauseMs = Math.min(pauseMs * 2, limits.retryMaxMs)
       ) {
-        if (isClosed) throw new GateClosed('the gate is closed')
         const value = await step()
         if (value !== undefined) return value
         inDoubt.resolve()

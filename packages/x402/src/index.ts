@@ -1,6 +1,10 @@
 export { buildChallenge } from './challenge.ts'
 export type { Clock } from './clock.ts'
-export { createPaymentGate, type PaymentGateOptions } from './create-payment-gate.ts'
+export {
+  createPaymentGate,
+  type PaymentGateOptions,
+  type ResumingPaymentGate,
+} from './create-payment-gate.ts'
 export {
   type Facilitator,
   FacilitatorUnavailable,

@@ -28,12 +28,18 @@ export type FlightWorld = {
   readonly observe: (event: GateEvent) => void
 }
 
-/** What one flight carries. `payload` is absent for a payment that can only be found, since its validity ended. */
+/** What a facilitator is asked to settle. */
+export type SettlementOrder = {
+  readonly payload: PaymentPayload
+  readonly requirement: PaymentRequirement
+}
+
+/** What one flight carries. */
 export type FlightPlan<Prepared, Answer, Declined> = {
   readonly payment: VerifiedPayment
   readonly scheme: PaymentScheme
-  readonly requirement: PaymentRequirement
-  readonly payload: PaymentPayload | undefined
+  /** What the facilitator gets; absent for a payment that can only be found, e.g. since its validity ended. */
+  readonly order: SettlementOrder | undefined
   readonly job: PaidJob<Prepared, Answer, Declined>
   readonly control: FlightControl
 }
@@ -65,7 +71,7 @@ export async function flyPayment<Prepared, Answer, Declined>(
   const reserved = await reserve(world, plan)
   if (reserved.kind === 'ended') return reserved.outcome
   control.claim()
-  if (reserved.kind === 'resumed' || plan.payload === undefined) {
+  if (reserved.kind === 'resumed' || plan.order === undefined) {
     control.markPossiblySettled()
     return await honourFinding(world, plan, { finding: await lookUp(world, plan) })
   }
@@ -73,7 +79,7 @@ export async function flyPayment<Prepared, Answer, Declined>(
   if (preparation.kind === 'declined') return preparation
   const settleStartedSeconds = Math.floor(world.unixMs() / 1_000)
   control.markPossiblySettled()
-  const submission = await submit(world, plan, plan.payload)
+  const submission = await submit(world, plan, plan.order)
   const { prepared } = preparation
   if (submission.kind === 'settled') return await complete(world, plan, { ...submission, prepared })
   if (submission.kind === 'refused') return await refuse(world, payment, submission.settlement)
@@ -139,12 +145,12 @@ async function prepareOrRelease<Prepared, Answer, Declined>(
 async function submit<Prepared, Answer, Declined>(
   world: FlightWorld,
   plan: FlightPlan<Prepared, Answer, Declined>,
-  payload: PaymentPayload,
+  order: SettlementOrder,
 ): Promise<Submission> {
-  const { payment, requirement, scheme } = plan
+  const { payment, scheme } = plan
   let settlement: Settlement
   try {
-    settlement = await world.facilitator.settle(payload, requirement)
+    settlement = await world.facilitator.settle(order.payload, order.requirement)
   } catch (error) {
     if (error instanceof FacilitatorUnavailable && error.nothingSent) return { kind: 'unsent' }
     world.observe({ kind: 'in_doubt', payment, cause: error })

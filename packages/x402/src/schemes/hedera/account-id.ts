@@ -30,13 +30,26 @@ export function mirrorNameOf(name: AccountName): string {
     : toBase32(name.alias)
 }
 
+/** Headers of a serialised Ed25519 and a serialised ECDSA key, each with its length: the key aliases that accounts have. */
+const KEY_ALIASES = [
+  { header: Buffer.from('1220', 'hex'), bytes: 34 },
+  { header: Buffer.from('3a21', 'hex'), bytes: 35 },
+]
+
+function isPlainAlias(alias: Uint8Array): boolean {
+  const isKey = KEY_ALIASES.some(
+    ({ bytes, header }) => alias.length === bytes && header.equals(alias.subarray(0, 2)),
+  )
+  return isKey || alias.length === 20
+}
+
 /** Reads a protobuf AccountID. Throws MalformedProtobuf. */
 export function readAccountName(bytes: Uint8Array): AccountName {
   const fields = readMessage(bytes, { 1: 'varint', 2: 'varint', 3: 'varint', 4: 'bytes' })
   const alias = fields.bytes(4)
   if (alias !== undefined) {
     if (fields.has(3)) throw new MalformedProtobuf('account has a number and an alias')
-    if (fields.varint(1) !== 0n || fields.varint(2) !== 0n || alias.length === 0) {
+    if (fields.varint(1) !== 0n || fields.varint(2) !== 0n || !isPlainAlias(alias)) {
       throw new MalformedProtobuf('account alias is not plain')
     }
     return { kind: 'alias', alias }

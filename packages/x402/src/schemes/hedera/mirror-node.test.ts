@@ -89,9 +89,9 @@ describe('account', () => {
     expect((await mirror.account('0.0.9001'))?.key?.kind).toBe(kind)
   })
 
-  test('404 is no account', async () => {
-    answer({ _status: { messages: [{ message: 'Not found' }] } }, 404)
-    expect(await mirror.account('0.0.1')).toBeUndefined()
+  test.each([404, 400])('status %i is no account', async (status) => {
+    answer({ _status: { messages: [{ message: 'Not found' }] } }, status)
+    expect(await mirror.account('0.0.9223372036854775807')).toBeUndefined()
   })
 })
 
@@ -261,7 +261,6 @@ describe('LedgerUnavailable', () => {
   test.each<[string, unknown, number]>([
     ['status 500', {}, 500],
     ['status 429', {}, 429],
-    ['status 400', {}, 400],
     ['other JSON', { account: 5 }, 200],
     ['an account id that is none', { account: 'x' }, 200],
     [

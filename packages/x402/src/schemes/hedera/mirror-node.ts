@@ -57,6 +57,7 @@ export type MirrorNode = {
 type Read = <Schema extends z.ZodType>(
   path: string,
   schema: Schema,
+  absent?: readonly number[],
 ) => Promise<z.infer<Schema> | undefined>
 
 /** A mirror node at `url`. Every method throws LedgerUnavailable where the node does not answer well. */
@@ -65,7 +66,8 @@ export function createMirrorNode(options: MirrorNodeOptions): MirrorNode {
   return {
     async account(name) {
       const path = `/api/v1/accounts/${encodeURIComponent(name)}?transactions=false`
-      const found = await read(path, accountSchema)
+      // A number beyond what the ledger can ever give out is a bad request to the node, and no account either.
+      const found = await read(path, accountSchema, [400, 404])
       return found === undefined ? undefined : toAccount(found)
     },
     async transaction(transactionId) {
@@ -86,11 +88,11 @@ export function createMirrorNode(options: MirrorNodeOptions): MirrorNode {
   }
 }
 
-/** Reads one path: parsed JSON, undefined for 404, LedgerUnavailable for everything else. */
+/** Reads one path: parsed JSON, undefined for the statuses that mean absence, LedgerUnavailable for everything else. */
 function createReader(options: MirrorNodeOptions): Read {
   const base = options.url.replace(/\/+$/, '')
   const { clock, timeoutMs = TIMEOUT_MS } = options
-  return async (path, schema) => {
+  return async (path, schema, absent = [404]) => {
     const answer = await fetchJson({
       url: `${base}${path}`,
       clock,
@@ -101,7 +103,7 @@ function createReader(options: MirrorNodeOptions): Read {
     if (answer.kind !== 'answered') {
       throw new LedgerUnavailable('the mirror node did not answer', { cause: answer.cause })
     }
-    if (answer.status === 404) return undefined
+    if (absent.includes(answer.status)) return undefined
     const parsed = schema.safeParse(answer.json)
     if (answer.status !== 200 || !parsed.success) {
       const cause = parsed.error ?? answer.json

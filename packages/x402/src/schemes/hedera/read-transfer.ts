@@ -67,7 +67,7 @@ export function readTransfer(bytes: Uint8Array): TransferReading {
     return { kind: 'transfer', transfer: readList(bytes) }
   } catch (error) {
     if (error instanceof Refused) return { kind: 'refused', reason: error.reason }
-    if (error instanceof MalformedProtobuf || error instanceof TypeError) {
+    if (error instanceof MalformedProtobuf) {
       return {
         kind: 'refused',
         reason: 'invalid_exact_hedera_payload_transaction_could_not_be_decoded',
@@ -169,7 +169,7 @@ function readCommon(body: ReturnType<typeof readMessage>): Omit<HbarTransfer, 'b
     transactionId: readTransactionId(required(body.bytes(1))),
     feeMaxTinybar: body.varint(3),
     validDurationSeconds: toSigned(duration.varint(1)),
-    memo: utf8.decode(memo),
+    memo: decodeText(memo),
     memoBytes: memo.length,
     lines: readLines(body.bytes(14)),
   }
@@ -225,6 +225,14 @@ function readSignatures(bytes: Uint8Array): SignaturePair[] {
       signature,
     }
   })
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new MalformedProtobuf('text is not UTF-8')
+  }
 }
 
 function required(bytes: Uint8Array | undefined): Uint8Array {

@@ -25,7 +25,7 @@ import {
   standInTerms,
 } from '../../testing/hedera-stand-in.ts'
 import type { LedgerAccount } from './account-directory.ts'
-import { longZeroAddress } from './account-id.ts'
+import { longZeroAddress, mirrorNameOf } from './account-id.ts'
 import type { HederaKey } from './hedera-key.ts'
 import { type HederaSigner, hederaSigner } from './hedera-signer.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
@@ -157,6 +157,20 @@ describe('valid', () => {
       { ...lineOf(PAY_TO, 300_000_000), accountID: { alias } },
     ]
     expect(await reasonOf({ edit: withLines(lines) }, { ledger })).toBe('valid')
+  })
+
+  test('payer named by its key alias, as the mirror spells it', async () => {
+    const alias = Buffer.concat([Buffer.from('3a21', 'hex'), payer.publicKey])
+    const ledger = new HederaStandIn()
+    const account = ledger.accounts.get(PAYER)
+    if (account === undefined) throw new Error('no payer')
+    ledger.accounts.set(mirrorNameOf({ kind: 'alias', alias }), account)
+    const lines = [
+      { ...lineOf(PAYER, -300_000_000), accountID: { alias } },
+      lineOf(PAY_TO, 300_000_000),
+    ]
+    expect(await reasonOf({ edit: withLines(lines) }, { ledger })).toBe('valid')
+    expect(mirrorNameOf({ kind: 'alias', alias })).toMatch(/^HIQ[A-Z2-7]{53}$/)
   })
 
   test('a hollow account signed by the key of its address (HIP-583)', async () => {
@@ -449,6 +463,21 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
     const accountID = { alias: Buffer.alloc(20, 0x99) }
     const lines = [lineOf(PAYER, -300_000_000), { ...lineOf(PAY_TO, 300_000_000), accountID }]
     expect(await reasonOf({ edit: withLines(lines) })).toBe(at('pay_to_alias_not_allowed'))
+  })
+
+  test('an alias that no account can have', async () => {
+    const accountID = { alias: Buffer.alloc(21, 0x99) }
+    const lines = [{ ...lineOf(PAYER, -300_000_000), accountID }, lineOf(PAY_TO, 300_000_000)]
+    expect(await reasonOf({ edit: withLines(lines) })).toBe(at('transaction_could_not_be_decoded'))
+  })
+
+  test('a memo that is no UTF-8', async () => {
+    expect(
+      await reasonOf({
+        edit: ({ memo: _memo, ...body }) => body,
+        tail: Buffer.from('3201ff', 'hex'),
+      }),
+    ).toBe(at('transaction_could_not_be_decoded'))
   })
 
   test('somebody else’s account under an address in place of payTo', async () => {
