@@ -45,6 +45,16 @@ export type AccessSettings = {
   readonly paymentReference: (transactionId: string) => Hex
 }
 
+/** What runs at shutdown gets this long, inside the 10 s of S6; what it leaves behind the next process finds. */
+const CLOSE_MS = 6_000
+
+function atMost(clock: Clock, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(CLOSE_MS, resolve)
+    work.then(resolve, reject).finally(cancel)
+  })
+}
+
 /** The service's parts, connected; nothing runs until `start`. */
 export type AccessCore = {
   readonly callAccess: CallAccess
@@ -107,9 +117,16 @@ export function createAccessCore(ports: AccessPorts, settings: AccessSettings): 
     terms,
     start: () => sweep.start(),
     async close() {
-      await Promise.all([sweep.close(), gate.close(), reaper.close()])
-      await ports.usage.close()
-      await sender.close()
+      const closing = Promise.all([
+        sweep.close(),
+        gate.close(),
+        reaper.close(),
+        ports.usage.close(),
+      ])
+      await atMost(
+        clock,
+        closing.then(() => sender.close()),
+      )
     },
   }
 }

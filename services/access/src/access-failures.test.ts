@@ -281,6 +281,13 @@ describe('the seller’s money', () => {
   }, 30_000)
 })
 
+test('a key that is not payTo’s is named on /ready', async () => {
+  const stranger = await world.agent('not-payto')
+  const other = await world.startService({ PAY_TO_KEY: stranger.privateKey })
+  expect((await readyChecks(other))['float']).toMatchObject({ reason: 'payto_key_mismatch' })
+  await other.stop()
+}, 30_000)
+
 describe('the network fails', () => {
   test('a forward that the network loses is sent again: one settlement, one opening', async () => {
     const agent = await world.agent('lost-forward')

@@ -8,7 +8,7 @@ import {
 } from '@tallystick/x402/hedera'
 import { privateKeyToAddress } from 'viem/accounts'
 import { WEIBAR_PER_TINYBAR } from './adapters/hedera-units.ts'
-import { createLedgerClient } from './adapters/ledger-client.ts'
+import { createReadingClient, createSendingClient } from './adapters/ledger-client.ts'
 import { createLedgerConditions } from './adapters/ledger-conditions.ts'
 import { createMirrorPaymentLog } from './adapters/mirror-payment-log.ts'
 import { createUpstreamResource } from './adapters/upstream-resource.ts'
@@ -40,7 +40,7 @@ export type World = ReturnType<typeof connectWorld>
 export function connectWorld(options: WorldOptions) {
   const { config, clock } = options
   const { NETWORK: network, LEDGER_CHAIN_ID: chainId } = config
-  const client = createLedgerClient(config.LEDGER_RPC_URL)
+  const client = createReadingClient(config.LEDGER_RPC_URL)
   const contract = createViemAccessContract({ client, chainId, address: config.ACCESS_CONTRACT })
   const recorderKey = keyOf(config.RECORDER_KEY.reveal())
   const recorder = privateKeyToAddress(recorderKey)
@@ -66,7 +66,7 @@ export function connectWorld(options: WorldOptions) {
       clock: options.paymentClock,
     }),
     sender: createViemContractSender({
-      client,
+      client: createSendingClient(config.LEDGER_RPC_URL),
       chainId,
       contract,
       privateKey: keyOf(config.PAY_TO_KEY.reveal()),

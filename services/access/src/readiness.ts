@@ -3,6 +3,7 @@ import type { FeePayerDirectory } from '@tallystick/x402'
 import { type AccessContract, ChainUnavailable, ContractAbsent } from './domain/access-contract.ts'
 import type { ContractSender } from './domain/contract-sender.ts'
 import type { CreditSweep } from './domain/credit-sweep.ts'
+import type { PaymentLog } from './domain/payment-log.ts'
 import { purchaseTinybar } from './domain/purchase-terms.ts'
 
 /** The sweep reads every 10 s and the mirror lags by up to 10 s: three times that is a mirror node that stands still. */
@@ -15,6 +16,9 @@ export type ReadinessDeps = {
   readonly feePayers: FeePayerDirectory
   readonly network: string
   readonly periodsPerPurchase: number
+  /** `0.0.x`. */
+  readonly payTo: string
+  readonly log: Pick<PaymentLog, 'evmAddressOf'>
   /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
   readonly recorderGas: () => Promise<{ readonly held: bigint; readonly needed: bigint }>
 }
@@ -62,6 +66,9 @@ export function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Re
       return ready
     },
     float: onLedger(async () => {
+      // A mirror node that is down is told by its own check.
+      const payTo = await deps.log.evmAddressOf(deps.payTo).catch(() => sender.address)
+      if (payTo !== sender.address) return notReady('payto_key_mismatch')
       const [offers, held, gas] = await Promise.all([
         contract.offers(),
         sender.floatTinybar(),

@@ -165,6 +165,19 @@ describe('A4: when the world fails', () => {
     expect((await call()).statusCode).toBe(200)
   })
 
+  test('a credit that the contract refuses stays pending and is told: its agent is not asked to pay again', async () => {
+    world.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${AGENT}` }))
+    world.sender.refusal = 'AccessWindow_NotForwarder'
+    await service.core.sweep.sweep()
+    expect(world.events).toMatchObject([
+      { kind: 'open-refused', reason: 'AccessWindow_NotForwarder' },
+    ])
+    expect((await call()).json()).toEqual({ error: 'payment_pending' })
+    world.sender.refusal = undefined
+    await service.core.sweep.sweep()
+    expect((await call()).statusCode).toBe(200)
+  })
+
   test('one credit that cannot be opened does not stand in the way of the others', async () => {
     world.log.credits.push(
       credit({ ageSeconds: 1, memo: `x402:${AGENT}` }),

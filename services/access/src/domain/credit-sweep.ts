@@ -75,8 +75,7 @@ export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
       if (isClosed || !isDue || (await deps.isHeld(purchase.transactionId))) continue
       // One that cannot be opened now goes to the end, so that it never stands in the way of the others.
       credits.postpone(purchase)
-      await openPurchase(deps, purchase)
-      credits.resolve(purchase.transactionId)
+      if (await openPurchase(deps, purchase)) credits.resolve(purchase.transactionId)
     }
   }
 
@@ -123,7 +122,8 @@ export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
   }
 }
 
-async function openPurchase(deps: CreditSweepDeps, purchase: CreditPurchase): Promise<void> {
+/** Returns whether it is resolved. What the contract refuses stays pending and is told at every sweep: it is paid for. */
+async function openPurchase(deps: CreditSweepDeps, purchase: CreditPurchase): Promise<boolean> {
   const { agent, paymentReference } = purchase.order
   const outcome = await deps.sender.openPaid(purchase.order)
   const told = { by: 'sweep', agent, paymentReference } as const
@@ -132,12 +132,14 @@ async function openPurchase(deps: CreditSweepDeps, purchase: CreditPurchase): Pr
       deps.subscriptions.hold(agent, outcome.window)
       const { transactionHash, isTopUp } = outcome
       deps.report({ kind: 'opened', ...told, transactionHash, isTopUp })
-      return
+      return true
     }
+    case 'already-used':
+      return true
     case 'refused':
       deps.report({ kind: 'open-refused', ...told, reason: outcome.reason })
-      return
-    case 'already-used':
-      return
+      return false
+    default:
+      return outcome satisfies never
   }
 }

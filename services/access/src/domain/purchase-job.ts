@@ -158,7 +158,8 @@ async function fulfil(
     }
     case 'already-used': {
       if (outcome.agent !== order.agent) return { kind: 'used-for-another' }
-      const window = await deps.subscriptions.read(order.agent)
+      const seen = await untilVisible(deps, order.agent, 0)
+      const window = seen ?? (await deps.subscriptions.read(order.agent))
       return { kind: 'granted', body: foundOpenBody(deps.clock, window, resource) }
     }
     case 'refused':

@@ -231,6 +231,12 @@ describe('402', () => {
     expect(world.facilitator.settled).toEqual([])
   })
 
+  test('X4: a v2 payload under X-PAYMENT is accepted as well', async () => {
+    const header = paymentHeader(await challenge(), payment)
+    const answer = await call({ 'x-payment': header['payment-signature'] ?? '' })
+    expect(answer.json()).toMatchObject({ paidThisRequest: true })
+  })
+
   test('X10: a memo that names the agent is taken, and so is free text', async () => {
     const body = await challenge()
     const named = await call(paymentHeader(body, { ...payment, memo: `x402:${AGENT}` }))

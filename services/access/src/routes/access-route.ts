@@ -1,6 +1,6 @@
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { PaymentGate, Settlement } from '@tallystick/x402'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { AccessOutcome, CallAccess } from '../domain/call-access.ts'
 import { type AccessError, errorAnswer } from '../errors.ts'
 import { neverStored } from './never-stored.ts'
@@ -8,6 +8,7 @@ import {
   accessErrorRows,
   accessGrantedSchema,
   agentQuery,
+  paymentHeaders,
   paymentRequiredSchema,
 } from './schemas.ts'
 
@@ -28,24 +29,19 @@ export function addAccessRoute(app: ServiceApp, deps: AccessRouteDeps): void {
       'Without an open window the answer is 402 with an x402 challenge, in the body and, base64, in PAYMENT-REQUIRED. Repeat the call with PAYMENT-SIGNATURE; the window then renews itself while its balance lasts.',
     tags: ['access'],
     querystring: agentQuery,
+    headers: paymentHeaders,
     response: { 200: accessGrantedSchema, 402: paymentRequiredSchema, ...accessErrorRows },
   }
   app.get(deps.path, { schema, onRequest: neverStored }, async (request, reply) => {
     const outcome = await deps.callAccess({
       agent: request.query.agent,
       headers: {
-        paymentSignature: headerText(request, 'payment-signature'),
-        xPayment: headerText(request, 'x-payment'),
+        paymentSignature: request.headers['payment-signature'],
+        xPayment: request.headers['x-payment'],
       },
     })
     return sendOutcome(deps, reply, outcome)
   })
-}
-
-/** A header's text; a repeated one joined, which then decodes as nothing and is refused. */
-function headerText(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name]
-  return Array.isArray(value) ? value.join(', ') : value
 }
 
 function sendOutcome(deps: AccessRouteDeps, reply: FastifyReply, outcome: AccessOutcome) {

@@ -14,6 +14,15 @@ export const agentQuery = z.object({
     ),
 })
 
+/** What a paying client sends; everything else about headers is left alone. */
+export const paymentHeaders = z.looseObject({
+  'payment-signature': z
+    .string()
+    .optional()
+    .describe('x402 version 2 payment payload, base64 JSON, on the retry after a 402.'),
+  'x-payment': z.string().optional().describe('The same, for clients that use this name.'),
+})
+
 const unixSeconds = z.int().describe('Unix seconds.')
 const tinybar = z.string().regex(/^\d+$/)
 const scheduleAddress = z

@@ -1,0 +1,153 @@
+/** What the service serves besides its two routes (S4, S5, S9), and that the documentation says what it does. */
+import { Secret } from '@tallystick/service-kit'
+import { Registry } from 'prom-client'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { buildAccessApp } from './app.ts'
+import { zeroUsageTotals } from './domain/usage-figures.ts'
+import { accessErrors } from './errors.ts'
+import { homePage, llmsNotes } from './pages/home-page.ts'
+import { createTelemetry, registerMeasuredFigures } from './telemetry.ts'
+import { createFakeWorld, type FakeWorld, startFakeService } from './testing/fake-world.ts'
+
+let world: FakeWorld
+let service: Awaited<ReturnType<typeof startFakeService>>
+let app: Awaited<ReturnType<typeof buildAccessApp>>
+let telemetry: ReturnType<typeof createTelemetry>
+
+const places = {
+  network: 'hedera:testnet',
+  payTo: '0.0.7001',
+  periodsPerPurchase: 4,
+  accessUrl: 'https://access.example/api/svc/access',
+  statusUrl: 'https://access.example/api/svc/status',
+}
+
+beforeEach(async () => {
+  world = createFakeWorld()
+  service = await startFakeService(world)
+  const registry = new Registry()
+  telemetry = createTelemetry(registry)
+  registerMeasuredFigures(registry, {
+    usage: () => ({
+      openBatchCalls: 0,
+      waitingCalls: 0,
+      sealedBatches: 0,
+      sentBatches: 0,
+      unreceiptedCalls: 3,
+      windows: 1,
+      ...zeroUsageTotals(),
+    }),
+    unresolvedCredits: () => 2,
+    sweepAgeSeconds: () => undefined,
+    renewalsReserveCanArm: () => world.contract.renewalsReserveCanArm(),
+  })
+  app = await buildAccessApp({
+    serviceName: 'svc',
+    callAccess: service.core.callAccess,
+    readStatus: () => Promise.reject(new Error('not asked')),
+    gate: service.core.gate,
+    encodeSettlement: () => '',
+    clock: world.clock,
+    registry,
+    metricsToken: new Secret('a token of 24 characters'),
+    home: () => homePage({ ...places, contract: world.contract, counts: telemetry.counts }),
+    llmsNotes: llmsNotes(places),
+  })
+})
+afterEach(async () => {
+  await app.close()
+  await service.close()
+})
+
+describe('S4', () => {
+  test('GET / shows what this is, live figures and a whole client with its setSpendControls line (X13)', async () => {
+    telemetry.report({ kind: 'granted', isPaid: false })
+    const page = (await app.inject('/')).body
+    expect(page).toContain('12 HBAR')
+    expect(page).toContain('4 periods of 20 s')
+    expect(page).toContain('<dt>Calls served since start</dt><dd>1</dd>')
+    expect(page).toContain('setSpendControls')
+    expect(page).toContain('maxAmountPerPayment: &#39;1200000000&#39;')
+    expect(page).toContain(places.accessUrl)
+  })
+
+  test('GET / goes on while the ledger is down', async () => {
+    world.contract.isDown = true
+    const page = await app.inject('/')
+    expect(page.statusCode).toBe(200)
+    expect(page.body).toContain('the ledger does not answer')
+  })
+
+  test('/metrics asks for its token, and names no agent', async () => {
+    expect((await app.inject('/metrics')).statusCode).toBe(401)
+    telemetry.report({
+      kind: 'opened',
+      by: 'sweep',
+      agent: '0x00000000000000000000000000000000000000aa',
+      paymentReference: '0x01',
+      transactionHash: '0x02',
+      isTopUp: false,
+    })
+    const headers = { authorization: 'Bearer a token of 24 characters' }
+    const { body } = await app.inject({ url: '/metrics', headers })
+    expect(body).toContain('access_windows_opened_total{by="sweep",kind="opened"} 1')
+    expect(body).toContain('access_usage_unreceipted_calls 3')
+    expect(body).toContain('access_sweep_unresolved 2')
+    expect(body).toMatch(/access_sweep_age_seconds nan/i)
+    expect(body).toContain('access_renewals_reserve_can_arm 7')
+    expect(body).not.toContain('00aa')
+  })
+
+  test('/openapi.json is 3.1 and has every status of both routes', async () => {
+    const { openapi, paths } = (await app.inject('/openapi.json')).json()
+    expect(openapi).toBe('3.1.0')
+    expect(Object.keys(paths['/api/svc/access'].get.responses)).toEqual([
+      '200',
+      '400',
+      '402',
+      '429',
+      '502',
+      '503',
+    ])
+    expect(Object.keys(paths['/api/svc/status'].get.responses)).toEqual([
+      '200',
+      '400',
+      '502',
+      '503',
+    ])
+  })
+
+  test('/llms.txt says how to get in', async () => {
+    expect((await app.inject('/llms.txt')).body).toContain('PAYMENT-SIGNATURE')
+  })
+})
+
+describe('S9', () => {
+  test('a preflight is answered before any gate, and the payment headers may be sent and read', async () => {
+    const answer = await app.inject({
+      method: 'OPTIONS',
+      url: '/api/svc/access',
+      headers: {
+        origin: 'https://agent.example',
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'payment-signature,access-control-expose-headers',
+      },
+    })
+    expect(answer.statusCode).toBe(204)
+    expect(String(answer.headers['access-control-allow-headers'])).toMatch(/PAYMENT-SIGNATURE/i)
+    expect(world.contract.reads).toEqual([])
+    const challenged = await app.inject({
+      url: '/api/svc/access?agent=x',
+      headers: { origin: 'https://agent.example' },
+    })
+    expect(String(challenged.headers['access-control-expose-headers'])).toMatch(/PAYMENT-REQUIRED/i)
+  })
+})
+
+test('S5: every literal error is a snake_case code with its status and meaning', () => {
+  for (const [code, { status, meaning }] of Object.entries(accessErrors)) {
+    expect(code).toMatch(/^[a-z][a-z_]*$/)
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(meaning).toMatch(/\.$/)
+  }
+})

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '@tallystick/service-kit'
+import { describe, expect, test } from 'vitest'
+import { accessConfigSchema } from './config.ts'
+
+const KEY = `0x${'a1'.repeat(32)}`
+const good = { PAY_TO: '0.0.1001', PAY_TO_KEY: KEY, RECORDER_KEY: 'b2'.repeat(32) }
+
+describe('S3: the environment', () => {
+  test('three variables are enough', () => {
+    expect(readConfig(accessConfigSchema, good)).toMatchObject({
+      kind: 'valid',
+      config: {
+        PORT: 3001,
+        SERVICE_NAME: 'svc',
+        NETWORK: 'hedera:testnet',
+        LEDGER_CHAIN_ID: 296,
+        PERIODS_PER_PURCHASE: 4,
+        RECORDER_COUNT: 1,
+      },
+    })
+  })
+
+  test('every bad variable is named at once, and no value is told', () => {
+    const bad = {
+      ...good,
+      PAY_TO: 'me',
+      PAY_TO_KEY: 'hunter2',
+      ACCESS_CONTRACT: '0x12',
+      NETWORK: 'hedera:previewnet',
+      FEE_PAYERS: 'a,b',
+      SERVICE_NAME: 'A/b',
+      PERIODS_PER_PURCHASE: '0',
+    }
+    const reading = readConfig(accessConfigSchema, bad)
+    if (reading.kind === 'valid') throw new Error('it was taken')
+    expect(reading.problems.map(({ variable }) => variable).toSorted()).toEqual([
+      'ACCESS_CONTRACT',
+      'FEE_PAYERS',
+      'NETWORK',
+      'PAY_TO',
+      'PAY_TO_KEY',
+      'PERIODS_PER_PURCHASE',
+      'SERVICE_NAME',
+    ])
+    expect(JSON.stringify(reading)).not.toContain('hunter2')
+  })
+
+  test('keys come from files as well, and never show', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'access-config-'))
+    try {
+      const path = join(folder, 'key')
+      writeFileSync(path, `${KEY}\n`)
+      const { PAY_TO, RECORDER_KEY } = good
+      const reading = readConfig(accessConfigSchema, {
+        PAY_TO,
+        RECORDER_KEY,
+        PAY_TO_KEY_FILE: path,
+      })
+      if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
+      expect(reading.config.PAY_TO_KEY.reveal()).toBe(KEY)
+      expect(JSON.stringify(reading.config)).not.toContain('a1a1')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('lists and addresses are read as the service needs them', () => {
+    const reading = readConfig(accessConfigSchema, {
+      ...good,
+      FEE_PAYERS: '0.0.2, 0.0.3',
+      ACCESS_CONTRACT: '0x00000000000000000000000000000000000C0DE0',
+    })
+    expect(reading).toMatchObject({
+      config: {
+        FEE_PAYERS: ['0.0.2', '0.0.3'],
+        ACCESS_CONTRACT: '0x00000000000000000000000000000000000c0de0',
+      },
+    })
+  })
+})
