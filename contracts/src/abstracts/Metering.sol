@@ -87,7 +87,7 @@ abstract contract Metering is IAccessWindow, Subscriptions {
 
     /// @dev Whether that second ends a funded window after the stored one that begins within the next 10 s, or began.
     function _isWindowAhead(Subscription memory subscription, uint256 windowExpiresAt) private view returns (bool) {
-        if (windowExpiresAt <= subscription.expiresAt || subscription.isCancelled) return false;
+        if (windowExpiresAt <= subscription.expiresAt) return false;
         uint256 ahead = windowExpiresAt - subscription.expiresAt;
         return ahead % subscription.periodSeconds == 0
             && ahead / subscription.periodSeconds <= _periodsFunded(subscription)

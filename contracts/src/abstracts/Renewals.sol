@@ -116,10 +116,8 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
     function _armIfFunded(address agent, Subscription memory subscription, Accounts memory accounts, bool isGasRequired)
         internal
     {
-        if (
-            subscription.schedule != address(0) || subscription.isCancelled || _periodsFunded(subscription) == 0
-                || subscription.expiresAt <= block.timestamp
-        ) return;
+        if (subscription.schedule != address(0) || _periodsFunded(subscription) == 0) return;
+        if (subscription.expiresAt <= block.timestamp) return;
         uint256 lockTinybar = _lockFor(_gasPrice(accounts));
         if (lockTinybar > accounts.reserveTinybar || lockTinybar > type(uint56).max) {
             emit RenewalNotArmed(agent, subscription.expiresAt, RESERVE_TOO_SMALL);

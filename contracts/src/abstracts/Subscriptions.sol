@@ -44,18 +44,19 @@ abstract contract Subscriptions is IAccessWindow, Offers {
 
     // ---------------------------------------------------------------------------------------------- projection
 
-    /// @dev How many further periods are due at `atSeconds` and paid for. Zero for an unknown or cancelled subscription.
+    /// @dev How many further periods are due at `atSeconds` and paid for.
     function _periodsDue(Subscription memory subscription, uint256 atSeconds) internal pure returns (uint256) {
-        if (atSeconds < subscription.expiresAt || subscription.isCancelled) return 0;
+        if (atSeconds < subscription.expiresAt) return 0;
         uint256 funded = _periodsFunded(subscription);
         if (funded == 0) return 0;
         uint256 due = (atSeconds - subscription.expiresAt) / subscription.periodSeconds + 1;
         return due < funded ? due : funded;
     }
 
-    /// @dev How many periods the balance pays for; 0 for an unknown subscription, whose price is 0.
+    /// @dev How many periods the balance pays for; 0 for an unknown subscription, whose price is 0, and for a cancelled one,
+    /// whose balance is 0 (`cancel` takes it, and what adds to it revives).
     function _periodsFunded(Subscription memory subscription) internal pure returns (uint256) {
-        if (subscription.balanceTinybar < subscription.priceTinybar || subscription.priceTinybar == 0) return 0;
+        if (subscription.balanceTinybar == 0) return 0;
         return subscription.balanceTinybar / subscription.priceTinybar;
     }
 
