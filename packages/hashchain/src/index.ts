@@ -1,2 +1,58 @@
-export type { CheckpointSigner, JournalStore, TreeHead } from './journal.ts'
-export type { ChainedVersion, ChainVerdict } from './version-chain.ts'
+export { canonicalJson, type JsonValue } from './canonical-json.ts'
+export {
+  type Checkpoint,
+  formatCheckpoint,
+  type ParsedCheckpoint,
+  parseCheckpoint,
+} from './checkpoint.ts'
+export {
+  createKeyRing,
+  type KeyRing,
+  type ParsedKeyRing,
+  parseKeyRing,
+  SEAL_KEY_BYTES,
+  type SealKey,
+} from './key-ring.ts'
+export {
+  consistencyProof,
+  inclusionProof,
+  type LeafHashReader,
+  verifyConsistency,
+  verifyInclusion,
+} from './merkle-proof.ts'
+export {
+  type CompactRange,
+  type CompactRangeState,
+  createCompactRange,
+  emptyRootHash,
+  HASH_BYTES,
+  leafHash,
+  nodeHash,
+  rootOf,
+  type TreeHead,
+} from './merkle-tree.ts'
+export {
+  isSealed,
+  type OpenedValue,
+  openValue,
+  recordSlot,
+  SEAL_ALGORITHM,
+  sealedKeyId,
+  sealValue,
+} from './seal.ts'
+export { createNoteSigner, type NoteSigner, type OpenedNote, openNote } from './signed-note.ts'
+export {
+  type BreakReason,
+  type ChainedVersion,
+  type ChainReplay,
+  type ChainVerdict,
+  createChainReplay,
+  GENESIS_PREV_HASH,
+  hasLoneSurrogate,
+  type PreimagedVersion,
+  parsePreimage,
+  preimageHash,
+  type VersionContent,
+  versionHash,
+  versionPreimage,
+} from './version-chain.ts'

@@ -1,0 +1,60 @@
+/** What JSON can hold. Optional members are left out, never `undefined`. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue }
+
+/** Deeper nesting than any entry needs; it turns a cycle into an error instead of an exhausted stack. */
+const NESTING_MAX = 64
+
+/**
+ * The one RFC 8785 (JSON Canonicalization Scheme) text of a value: no white space, object members sorted by the UTF-16
+ * code units of their names, numbers and strings as ECMAScript writes them. Encode it as UTF-8.
+ *
+ * Throws a TypeError for what JSON cannot hold: `undefined`, functions, symbols, bigints, NaN and the infinities, lone
+ * surrogates, holes in arrays, objects with a class of their own (dates, maps), and nesting deeper than 64.
+ */
+export function canonicalJson(value: JsonValue): string {
+  return write(value, 0)
+}
+
+function write(value: unknown, depth: number): string {
+  if (depth > NESTING_MAX) throw new TypeError(`JSON nests deeper than ${NESTING_MAX}`)
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string') return writeString(value)
+  if (typeof value === 'number') return writeNumber(value)
+  if (Array.isArray(value)) return writeArray(value, depth)
+  if (typeof value === 'object') return writeObject(value, depth)
+  throw new TypeError(`JSON cannot hold a value of type ${typeof value}`)
+}
+
+function writeNumber(value: number): string {
+  if (!Number.isFinite(value)) throw new TypeError('JSON cannot hold a number that is not finite')
+  return JSON.stringify(value)
+}
+
+function writeString(text: string): string {
+  if (!text.isWellFormed()) throw new TypeError('JSON text cannot hold a lone surrogate')
+  return JSON.stringify(text)
+}
+
+function writeArray(items: readonly unknown[], depth: number): string {
+  const parts: string[] = []
+  // By index, so that a hole reads as undefined and is refused.
+  for (let index = 0; index < items.length; index += 1) parts.push(write(items[index], depth + 1))
+  return `[${parts.join(',')}]`
+}
+
+function writeObject(object: object, depth: number): string {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new TypeError('JSON cannot hold an object with a class of its own')
+  const members = Object.entries(object)
+  // The default order of strings in ECMAScript is by UTF-16 code units, as RFC 8785 §3.2.3 asks.
+  members.sort(([left], [right]) => (left < right ? -1 : 1))
+  const parts = members.map(([name, member]) => `${writeString(name)}:${write(member, depth + 1)}`)
+  return `{${parts.join(',')}}`
+}

@@ -1,0 +1,57 @@
+import { HASH_BYTES, type TreeHead } from './merkle-tree.ts'
+import { decodeStrictBase64, encodeBase64 } from './strict-base64.ts'
+
+/** The signed statement of a journal: "at this size my root is this" (https://c2sp.org/tlog-checkpoint). */
+export type Checkpoint = TreeHead & {
+  /** Unique name of the journal, a URL without scheme by custom, such as `care.example.org/user`. */
+  readonly origin: string
+  /** Further lines, each non-empty; most checkpoints have none. */
+  readonly extensionLines: readonly string[]
+}
+
+/** What a text turns out to be when read as a checkpoint. */
+export type ParsedCheckpoint =
+  | { readonly kind: 'checkpoint'; readonly checkpoint: Checkpoint }
+  | {
+      readonly kind: 'malformed'
+      readonly part: 'lines' | 'origin' | 'size' | 'root' | 'extension'
+    }
+
+/** A decimal number without leading zeros. */
+const DECIMAL = /^(?:0|[1-9]\d*)$/
+const ONE_LINE = /^[^\n\r]+$/
+
+/**
+ * The text of a checkpoint, to be signed as a note: origin, size in decimal and root in base64, a line each. Throws a
+ * RangeError for what the format cannot hold: an empty or broken line, a size that is not a whole number from 0, a root
+ * that is not 32 bytes.
+ */
+export function formatCheckpoint(
+  checkpoint: Omit<Checkpoint, 'extensionLines'> & {
+    readonly extensionLines?: readonly string[]
+  },
+): string {
+  const { origin, size, rootHash, extensionLines = [] } = checkpoint
+  if (!ONE_LINE.test(origin) || !extensionLines.every((line) => ONE_LINE.test(line)))
+    throw new RangeError('origin and extension lines of a checkpoint are single, non-empty lines')
+  if (!Number.isSafeInteger(size) || size < 0)
+    throw new RangeError('the size of a checkpoint is a whole number from 0')
+  if (rootHash.length !== HASH_BYTES)
+    throw new RangeError(`the root of a checkpoint has ${HASH_BYTES} bytes`)
+  return [origin, String(size), encodeBase64(rootHash), ...extensionLines, ''].join('\n')
+}
+
+/** Reads a checkpoint's text, as `openNote` gives it, strictly: every accepted text is what `formatCheckpoint` writes. */
+export function parseCheckpoint(text: string): ParsedCheckpoint {
+  const [origin, sizeText, rootText, ...rest] = text.split('\n')
+  if (origin === undefined || sizeText === undefined || rootText === undefined || rest.pop() !== '')
+    return { kind: 'malformed', part: 'lines' }
+  if (!ONE_LINE.test(origin)) return { kind: 'malformed', part: 'origin' }
+  const size = Number(sizeText)
+  if (!DECIMAL.test(sizeText) || !Number.isSafeInteger(size))
+    return { kind: 'malformed', part: 'size' }
+  const rootHash = decodeStrictBase64(rootText)
+  if (rootHash?.length !== HASH_BYTES) return { kind: 'malformed', part: 'root' }
+  if (!rest.every((line) => ONE_LINE.test(line))) return { kind: 'malformed', part: 'extension' }
+  return { kind: 'checkpoint', checkpoint: { origin, size, rootHash, extensionLines: rest } }
+}

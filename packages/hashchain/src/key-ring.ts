@@ -1,0 +1,88 @@
+/**
+ * The keys that values are sealed under: one that is active, and older ones that only open. Keys live in `KeyObject`s,
+ * which print nothing; no error names more than a key's id.
+ */
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { decodeStrictBase64 } from './strict-base64.ts'
+
+/** AES-256. */
+export const SEAL_KEY_BYTES = 32
+/** Long enough for a date or a UUID, short enough for one length byte in a sealed value. */
+const KEY_ID_CHARACTERS_MAX = 64
+const KEY_ID = /^[A-Za-z0-9._-]+$/
+
+/** Keys by id; see `createKeyRing`. */
+export type KeyRing = {
+  /** The key that new values are sealed under. */
+  readonly activeId: string
+  /** All ids, the active one first. */
+  readonly ids: readonly string[]
+  /** The key of an id, if the ring has it. */
+  key(id: string): KeyObject | undefined
+  /** Those of `ids` that the ring has no key for, each once (C16: a service with missing keys refuses to start). */
+  missing(ids: Iterable<string>): readonly string[]
+  /** Fresh random bytes for nonces. */
+  randomBytes(size: number): Uint8Array
+}
+
+/** One key of a ring: an id of 1 to 64 letters, digits, dots, dashes and underscores, and 32 bytes. */
+export type SealKey = { readonly id: string; readonly key: Uint8Array }
+
+/**
+ * Builds a ring. Throws a RangeError, naming ids only, for a bad id, a key that is not 32 bytes, an id given twice, or
+ * an active id without a key. `randomBytes` is the cryptographic generator unless a test passes another.
+ */
+export function createKeyRing(options: {
+  readonly activeId: string
+  readonly keys: readonly SealKey[]
+  readonly randomBytes?: (size: number) => Uint8Array
+}): KeyRing {
+  const { activeId } = options
+  const keys = new Map<string, KeyObject>()
+  for (const { id, key } of options.keys) {
+    if (!isKeyId(id)) throw new RangeError('a key id has 1 to 64 letters, digits, ".", "_" or "-"')
+    if (key.length !== SEAL_KEY_BYTES)
+      throw new RangeError(`the key "${id}" has not ${SEAL_KEY_BYTES} bytes`)
+    if (keys.has(id)) throw new RangeError(`the key id "${id}" is given twice`)
+    keys.set(id, createSecretKey(key))
+  }
+  if (!keys.has(activeId)) throw new RangeError(`the ring has no key for its active id`)
+  return {
+    activeId,
+    ids: [activeId, ...[...keys.keys()].filter((id) => id !== activeId)],
+    key: (id) => keys.get(id),
+    missing: (ids) => [...new Set(ids)].filter((id) => !keys.has(id)),
+    randomBytes: options.randomBytes ?? ((size) => randomBytes(size)),
+  }
+}
+
+/** A ring read from a configured text, or what is wrong with it, in words that hold no part of the text. */
+export type ParsedKeyRing =
+  | { readonly kind: 'ring'; readonly ring: KeyRing }
+  | { readonly kind: 'refused'; readonly problem: string }
+
+/**
+ * Reads `id:base64,id:base64` as an environment variable holds it, the active key first; base64 is standard and padded,
+ * 32 bytes a key. White space around an entry is passed over.
+ */
+export function parseKeyRing(text: string): ParsedKeyRing {
+  const keys: SealKey[] = []
+  for (const [index, entry] of text.split(',').entries()) {
+    const refuse = (expected: string): ParsedKeyRing => ({
+      kind: 'refused',
+      problem: `key ${index + 1}: expected ${expected}`,
+    })
+    const [id = '', encoded, ...rest] = entry.trim().split(':')
+    if (encoded === undefined || rest.length > 0) return refuse('an id, a colon and a key')
+    if (!isKeyId(id)) return refuse('an id of 1 to 64 letters, digits, ".", "_" or "-"')
+    const key = decodeStrictBase64(encoded)
+    if (key?.length !== SEAL_KEY_BYTES) return refuse(`${SEAL_KEY_BYTES} bytes in padded base64`)
+    if (keys.some((known) => known.id === id)) return refuse('an id that no other key has')
+    keys.push({ id, key })
+  }
+  return { kind: 'ring', ring: createKeyRing({ activeId: keys[0]?.id ?? '', keys }) }
+}
+
+function isKeyId(text: string): boolean {
+  return text.length <= KEY_ID_CHARACTERS_MAX && KEY_ID.test(text)
+}

@@ -1,0 +1,152 @@
+/**
+ * RFC 9162 proofs: that an entry is in a tree (inclusion), and that a tree is the beginning of a later one
+ * (consistency). Proofs are made from stored leaf hashes; they are checked with nothing but two roots.
+ */
+import { nodeHash, rootOf } from './merkle-tree.ts'
+
+/** Leaf hashes `from` (inclusive) to `to` (exclusive), in order, from wherever they are stored. */
+export type LeafHashReader = (range: {
+  readonly from: number
+  readonly to: number
+}) => Iterable<Uint8Array>
+
+/** The hashes that lead from leaf `index` to the root of the first `size` leaves, nearest the leaf first. O(size). */
+export function inclusionProof(options: {
+  readonly index: number
+  readonly size: number
+  readonly leafHashes: LeafHashReader
+}): readonly Uint8Array[] {
+  const { index, size, leafHashes } = options
+  if (!isWhole(index) || !isWhole(size) || index >= size)
+    throw new RangeError('an inclusion proof needs an index below the size')
+  const path: Uint8Array[] = []
+  let from = 0
+  let to = size
+  while (to - from > 1) {
+    const middle = from + splitPoint(to - from)
+    if (index < middle) {
+      path.push(rootOf(leafHashes({ from: middle, to })))
+      to = middle
+    } else {
+      path.push(rootOf(leafHashes({ from, to: middle })))
+      from = middle
+    }
+  }
+  return path.toReversed()
+}
+
+/** Whether a proof leads from a leaf's hash to a root (RFC 9162 §2.1.3.2). Never throws. */
+export function verifyInclusion(options: {
+  readonly index: number
+  readonly size: number
+  readonly leafHash: Uint8Array
+  readonly proof: readonly Uint8Array[]
+  readonly rootHash: Uint8Array
+}): boolean {
+  const { index, size, proof, rootHash } = options
+  if (!isWhole(index) || !isWhole(size) || index >= size) return false
+  let node = index
+  let last = size - 1
+  let hash = options.leafHash
+  for (const sibling of proof) {
+    if (last === 0) return false
+    if (node % 2 === 1 || node === last) {
+      hash = nodeHash({ left: sibling, right: hash })
+      while (node % 2 === 0 && node !== 0) {
+        node /= 2
+        last = Math.floor(last / 2)
+      }
+    } else {
+      hash = nodeHash({ left: hash, right: sibling })
+    }
+    node = Math.floor(node / 2)
+    last = Math.floor(last / 2)
+  }
+  return last === 0 && isSame(hash, rootHash)
+}
+
+/** The hashes that show the first `oldSize` leaves to be the beginning of the first `size` leaves. O(size). */
+export function consistencyProof(options: {
+  readonly oldSize: number
+  readonly size: number
+  readonly leafHashes: LeafHashReader
+}): readonly Uint8Array[] {
+  const { oldSize, size, leafHashes } = options
+  if (!isWhole(oldSize) || !isWhole(size) || oldSize < 1 || oldSize > size)
+    throw new RangeError('a consistency proof needs an old size from 1 to the size')
+  const path: Uint8Array[] = []
+  let from = 0
+  let to = size
+  while (oldSize !== to) {
+    const middle = from + splitPoint(to - from)
+    if (oldSize <= middle) {
+      path.push(rootOf(leafHashes({ from: middle, to })))
+      to = middle
+    } else {
+      path.push(rootOf(leafHashes({ from, to: middle })))
+      from = middle
+    }
+  }
+  // A reader of the proof knows the old root already, but not the root of a part of it.
+  if (from > 0) path.push(rootOf(leafHashes({ from, to })))
+  return path.toReversed()
+}
+
+/** Whether a proof shows the older tree to be the beginning of the newer (RFC 9162 §2.1.4.2). Never throws. */
+export function verifyConsistency(options: {
+  readonly oldSize: number
+  readonly oldRootHash: Uint8Array
+  readonly size: number
+  readonly rootHash: Uint8Array
+  readonly proof: readonly Uint8Array[]
+}): boolean {
+  const { oldSize, oldRootHash, size, rootHash } = options
+  if (!isWhole(oldSize) || !isWhole(size) || oldSize < 1 || oldSize > size) return false
+  if (oldSize === size) return options.proof.length === 0 && isSame(oldRootHash, rootHash)
+  const proof = isPowerOfTwo(oldSize) ? [oldRootHash, ...options.proof] : options.proof
+  const [first, ...rest] = proof
+  if (first === undefined) return false
+  let node = oldSize - 1
+  let last = size - 1
+  while (node % 2 === 1) {
+    node = Math.floor(node / 2)
+    last = Math.floor(last / 2)
+  }
+  let oldHash = first
+  let hash = first
+  for (const sibling of rest) {
+    if (last === 0) return false
+    if (node % 2 === 1 || node === last) {
+      oldHash = nodeHash({ left: sibling, right: oldHash })
+      hash = nodeHash({ left: sibling, right: hash })
+      while (node % 2 === 0 && node !== 0) {
+        node /= 2
+        last = Math.floor(last / 2)
+      }
+    } else {
+      hash = nodeHash({ left: hash, right: sibling })
+    }
+    node = Math.floor(node / 2)
+    last = Math.floor(last / 2)
+  }
+  return last === 0 && isSame(oldHash, oldRootHash) && isSame(hash, rootHash)
+}
+
+/** The largest power of two below `size`, where RFC 9162 divides a tree; `size` is at least 2. */
+function splitPoint(size: number): number {
+  let power = 1
+  while (power * 2 < size) power *= 2
+  return power
+}
+
+function isPowerOfTwo(size: number): boolean {
+  return size === 1 || splitPoint(size) * 2 === size
+}
+
+function isWhole(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
+}
+
+function isSame(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0
+}

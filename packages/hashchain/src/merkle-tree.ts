@@ -1,0 +1,117 @@
+/**
+ * RFC 9162 Merkle trees over SHA-256: the hashes of leaves and nodes, and the compact range, which appends and gives
+ * the root in memory of O(log n). Proofs are in merkle-proof.ts.
+ */
+import { createHash, hash } from 'node:crypto'
+
+/** Length of every hash here, bytes. */
+export const HASH_BYTES = 32
+
+/** Domain separation of RFC 9162 §2.1.1: without it an inner node could pass for a leaf. */
+const LEAF_PREFIX = Buffer.of(0x00)
+const NODE_PREFIX = Buffer.of(0x01)
+
+/** Size and root of a journal at one moment. */
+export type TreeHead = {
+  readonly size: number
+  /** RFC 9162 Merkle tree root, 32 bytes. */
+  readonly rootHash: Uint8Array
+}
+
+/** Everything that a compact range needs to go on: one root for each complete subtree, the largest first. */
+export type CompactRangeState = {
+  /** Number of leaves. */
+  readonly size: number
+  /** As many 32-byte hashes as `size` has one bits. */
+  readonly peaks: readonly Uint8Array[]
+}
+
+/** Hash of a leaf: SHA-256(0x00 ‖ entry), 32 bytes. */
+export function leafHash(entry: Uint8Array): Uint8Array {
+  return createHash('sha256').update(LEAF_PREFIX).update(entry).digest()
+}
+
+/** Hash of an inner node: SHA-256(0x01 ‖ left ‖ right), 32 bytes. */
+export function nodeHash(children: {
+  readonly left: Uint8Array
+  readonly right: Uint8Array
+}): Uint8Array {
+  return createHash('sha256')
+    .update(NODE_PREFIX)
+    .update(children.left)
+    .update(children.right)
+    .digest()
+}
+
+/** Root of the tree without leaves: SHA-256 of nothing, 32 bytes. */
+export function emptyRootHash(): Uint8Array {
+  return hash('sha256', '', 'buffer')
+}
+
+/** A tree that only grows at its end. */
+export type CompactRange = {
+  /** Number of leaves. */
+  readonly size: number
+  /** Adds the next leaf's hash (32 bytes; anything else throws a RangeError). Amortised O(1), at worst O(log n). */
+  append(leaf: Uint8Array): void
+  /** RFC 9162 Merkle tree root of all leaves so far, 32 bytes. O(log n). */
+  rootHash(): Uint8Array
+  /** A copy that later appends do not change: keep it to roll back, store it to resume. */
+  state(): CompactRangeState
+}
+
+/**
+ * Starts a tree, empty or from a `state()` taken earlier. Throws a RangeError for a state whose peaks do not fit its
+ * size; it cannot tell peaks that fit but are wrong, which a comparison with a signed checkpoint does.
+ */
+export function createCompactRange(state?: CompactRangeState): CompactRange {
+  let size = state?.size ?? 0
+  const peaks = [...(state?.peaks ?? [])]
+  if (!Number.isSafeInteger(size) || size < 0 || peaks.length !== countOneBits(size))
+    throw new RangeError('the state of a compact range does not fit its size')
+  for (const peak of peaks) requireHash(peak)
+
+  return {
+    get size() {
+      return size
+    },
+    append: (leaf) => {
+      requireHash(leaf)
+      let hashOfSubtree = leaf
+      // Each trailing one bit of the size is a complete subtree that the new leaf completes a larger one with.
+      for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) {
+        hashOfSubtree = nodeHash({ left: requirePeak(peaks.pop()), right: hashOfSubtree })
+      }
+      peaks.push(hashOfSubtree)
+      size += 1
+    },
+    rootHash: () =>
+      peaks.length === 0
+        ? emptyRootHash()
+        : peaks.reduceRight((right, left) => nodeHash({ left, right })),
+    state: () => ({ size, peaks: [...peaks] }),
+  }
+}
+
+/** RFC 9162 Merkle tree root over leaf hashes, in order; 32 bytes. */
+export function rootOf(leafHashes: Iterable<Uint8Array>): Uint8Array {
+  const range = createCompactRange()
+  for (const leaf of leafHashes) range.append(leaf)
+  return range.rootHash()
+}
+
+/** Beyond 32 bits, where the bitwise operators of ECMAScript end. */
+function countOneBits(size: number): number {
+  let count = 0
+  for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) count += rest % 2
+  return count
+}
+
+function requireHash(bytes: Uint8Array): void {
+  if (bytes.length !== HASH_BYTES) throw new RangeError(`a hash has ${HASH_BYTES} bytes`)
+}
+
+function requirePeak(peak: Uint8Array | undefined): Uint8Array {
+  if (peak === undefined) throw new RangeError('a compact range has lost a peak')
+  return peak
+}

@@ -1,0 +1,145 @@
+/**
+ * Sealing of values at rest (C16): AES-256-GCM under a key of the ring, bound to the slot that the value belongs to.
+ * A sealed value describes itself, so that keys can be rotated one value at a time:
+ *
+ *     0xf9 | key id length, 1 byte | key id, ASCII | nonce, 12 bytes | ciphertext | tag, 16 bytes
+ *
+ * 0xf9 names format 1 and never occurs in UTF-8, so sealed and plain bytes cannot be taken for one another. The bytes
+ * before the nonce, followed by the slot, are the additional authenticated data.
+ */
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import type { KeyRing } from './key-ring.ts'
+
+/** What receipts and status lines call the algorithm. */
+export const SEAL_ALGORITHM = 'AES-256-GCM'
+
+const FORMAT_1 = 0xf9
+/** 96 bits, the nonce length that GCM is made for. Random nonces stay safe for 2^32 values under one key. */
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+/** Format byte and length byte. */
+const PREFIX_BYTES = 2
+
+/** What opening a sealed value gives. */
+export type OpenedValue =
+  | { readonly kind: 'opened'; readonly value: string }
+  | {
+      readonly kind: 'unopened'
+      /**
+       * `malformed`: not a sealed value of this format. `key_missing`: the ring lacks the key `keyId`. `seal`: the
+       * bytes were altered, or they were sealed for another slot; GCM cannot tell which.
+       */
+      readonly reason: 'malformed' | 'key_missing' | 'seal'
+      /** The id that the value names, where it is readable. */
+      readonly keyId?: string
+    }
+
+/**
+ * The slot of a record's version, `patient|domain|version|audience`. Throws a RangeError where a part is empty or
+ * holds `|` (or patient or domain `/`), since two slots would then share one text.
+ */
+export function recordSlot(parts: {
+  readonly patient: string
+  readonly domain: string
+  /** From 1. */
+  readonly version: number
+  readonly audience: 'user' | 'assistant'
+}): string {
+  const { patient, domain, version, audience } = parts
+  if (!isSlotName(patient) || !isSlotName(domain))
+    throw new RangeError('patient and domain of a slot are not empty and hold neither "/" nor "|"')
+  if (!Number.isSafeInteger(version) || version < 1)
+    throw new RangeError('the version of a slot is a whole number from 1')
+  return `${patient}|${domain}|${version}|${audience}`
+}
+
+/**
+ * The sealed bytes of a value under the ring's active key, bound to `slot`. Throws a RangeError for a value or slot
+ * with a lone surrogate, which has no UTF-8 form to seal.
+ */
+export function sealValue(options: {
+  readonly ring: KeyRing
+  readonly value: string
+  readonly slot: string
+}): Uint8Array {
+  const { ring, value, slot } = options
+  if (!value.isWellFormed() || !slot.isWellFormed())
+    throw new RangeError('a text with a lone surrogate cannot be sealed')
+  const key = ring.key(ring.activeId)
+  const nonce = ring.randomBytes(NONCE_BYTES)
+  if (key === undefined || nonce.length !== NONCE_BYTES)
+    throw new RangeError('the ring gave no key or a nonce of the wrong length')
+  const keyId = Buffer.from(ring.activeId, 'ascii')
+  const header = Buffer.concat([Buffer.of(FORMAT_1, keyId.length), keyId])
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+  cipher.setAAD(additionalData(header, slot))
+  return Buffer.concat([
+    header,
+    nonce,
+    cipher.update(value, 'utf8'),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ])
+}
+
+/** Opens a sealed value in the slot where it was found. Never throws for what the bytes or the slot hold. */
+export function openValue(options: {
+  readonly ring: KeyRing
+  readonly sealed: Uint8Array
+  readonly slot: string
+}): OpenedValue {
+  const { ring, slot } = options
+  const sealed = asBuffer(options.sealed)
+  const nonceStart = headerLength(sealed)
+  if (nonceStart === undefined) return { kind: 'unopened', reason: 'malformed' }
+  const keyId = sealed.toString('latin1', PREFIX_BYTES, nonceStart)
+  const key = ring.key(keyId)
+  if (key === undefined) return { kind: 'unopened', reason: 'key_missing', keyId }
+  const textStart = nonceStart + NONCE_BYTES
+  const tagStart = sealed.length - TAG_BYTES
+  const nonce = sealed.subarray(nonceStart, textStart)
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+  decipher.setAAD(additionalData(sealed.subarray(0, nonceStart), slot))
+  decipher.setAuthTag(sealed.subarray(tagStart))
+  const opened = decipher.update(sealed.subarray(textStart, tagStart))
+  try {
+    decipher.final()
+  } catch {
+    return { kind: 'unopened', reason: 'seal', keyId }
+  }
+  return { kind: 'opened', value: opened.toString('utf8') }
+}
+
+/** Whether bytes have the form of a sealed value. No UTF-8 text has; whether it opens is another matter. */
+export function isSealed(bytes: Uint8Array): boolean {
+  return headerLength(bytes) !== undefined
+}
+
+/** The id of the key that a value was sealed under, or undefined for bytes that are not sealed. */
+export function sealedKeyId(sealed: Uint8Array): string | undefined {
+  const nonceStart = headerLength(sealed)
+  return nonceStart === undefined
+    ? undefined
+    : asBuffer(sealed).toString('latin1', PREFIX_BYTES, nonceStart)
+}
+
+/** Where the nonce starts, or undefined where the bytes are no sealed value. */
+function headerLength(bytes: Uint8Array): number | undefined {
+  const keyIdLength = bytes[1]
+  if (bytes[0] !== FORMAT_1 || keyIdLength === undefined || keyIdLength === 0) return undefined
+  const nonceStart = PREFIX_BYTES + keyIdLength
+  return bytes.length < nonceStart + NONCE_BYTES + TAG_BYTES ? undefined : nonceStart
+}
+
+/** The header ends where its own length byte says, so header and slot cannot run into each other. */
+function additionalData(header: Uint8Array, slot: string): Buffer {
+  return Buffer.concat([header, Buffer.from(slot, 'utf8')])
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function isSlotName(text: string): boolean {
+  return text !== '' && !/[/|]/.test(text)
+}

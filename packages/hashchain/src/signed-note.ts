@@ -1,0 +1,187 @@
+/**
+ * C2SP signed notes (https://c2sp.org/signed-note) with Ed25519: making one under our own key, and opening one with a
+ * known verifier key. What the signed text says is a matter of checkpoint.ts.
+ */
+import {
+  createPrivateKey,
+  createPublicKey,
+  hash,
+  type KeyObject,
+  sign as signEd25519,
+  verify as verifyEd25519,
+} from 'node:crypto'
+import { decodeStrictBase64, encodeBase64 } from './strict-base64.ts'
+
+/** Length of an Ed25519 seed and of an Ed25519 public key, bytes. */
+const KEY_BYTES = 32
+/** Length of the key id in front of each signature, bytes. */
+const KEY_ID_BYTES = 4
+/** The signature type of Ed25519 in the signed-note format. */
+const ALGORITHM_ED25519 = 0x01
+/** DER that precedes a raw key, so that node:crypto takes it. */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
+/** The space; every code unit below it is an ASCII control character. */
+const FIRST_PRINTABLE = 0x20
+const SIGNATURE_LINE_START = '\u2014 '
+/** A note is a few lines; more is refused before any work is done on it. */
+const NOTE_CHARACTERS_MAX = 1_000_000
+/** Cosigners are few; each line costs a comparison, and the format asks readers for a limit. */
+const SIGNATURES_MAX = 100
+/** A key name is not empty and holds no white space and no plus sign. */
+const KEY_NAME = /^[^\s\u0085+]+$/u
+
+/** Signs texts as C2SP signed notes. */
+export type NoteSigner = {
+  /** Name in the signature line, such as the journal's origin. */
+  readonly keyName: string
+  /** What readers need to check a note: `name+id+base64(0x01 ‖ public key)`. */
+  readonly verifierKey: string
+  /** First four bytes of SHA-256(name ‖ newline ‖ 0x01 ‖ public key), as eight lower-case hex digits. */
+  readonly keyId: string
+  /** The note over `text`. Throws a RangeError for a text that does not end in a newline or holds control characters. */
+  sign(text: string): string
+}
+
+/** What a note under a known key turns out to be. */
+export type OpenedNote =
+  /** At least one signature of the key holds, and none of it fails. `text` ends in a newline. */
+  | { readonly kind: 'opened'; readonly text: string }
+  | {
+      readonly kind: 'refused'
+      /** `unknown_key`: no line is by this key. `bad_signature`: one is, and it does not hold. */
+      readonly reason: 'malformed_key' | 'malformed_note' | 'unknown_key' | 'bad_signature'
+    }
+
+/**
+ * A signer from an Ed25519 seed of 32 bytes. The seed stays inside node:crypto. Throws a RangeError for a seed of
+ * another length and for a name with white space or a plus sign.
+ */
+export function createNoteSigner(options: {
+  readonly keyName: string
+  readonly seed: Uint8Array
+}): NoteSigner {
+  const { keyName, seed } = options
+  if (seed.length !== KEY_BYTES) throw new RangeError(`an Ed25519 seed has ${KEY_BYTES} bytes`)
+  if (!isKeyName(keyName)) throw new RangeError('a key name has no white space and no plus sign')
+  const privateKey = createPrivateKey({
+    key: Buffer.concat([PKCS8_PREFIX, seed]),
+    format: 'der',
+    type: 'pkcs8',
+  })
+  // By way of PEM, because the types know no public key from a KeyObject.
+  const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' })).export({
+    format: 'der',
+    type: 'spki',
+  })
+  const typedKey = Buffer.concat([
+    Buffer.of(ALGORITHM_ED25519),
+    publicKey.subarray(SPKI_PREFIX.length),
+  ])
+  const keyId = keyIdOf(keyName, typedKey)
+  return {
+    keyName,
+    verifierKey: `${keyName}+${keyId.toString('hex')}+${encodeBase64(typedKey)}`,
+    keyId: keyId.toString('hex'),
+    sign: (text) => {
+      if (!isNoteText(text))
+        throw new RangeError('a note ends in a newline and holds no other control character')
+      const signature = signEd25519(null, Buffer.from(text), privateKey)
+      const blob = encodeBase64(Buffer.concat([keyId, signature]))
+      return `${text}\n${SIGNATURE_LINE_START}${keyName} ${blob}\n`
+    },
+  }
+}
+
+/**
+ * Checks a note against one verifier key. Lines by other keys are passed over, as the format asks; a failing signature
+ * by this key refuses the note even if another of its lines holds.
+ */
+export function openNote(options: {
+  readonly note: string
+  readonly verifierKey: string
+}): OpenedNote {
+  const verifier = readVerifierKey(options.verifierKey)
+  if (verifier === undefined) return { kind: 'refused', reason: 'malformed_key' }
+  const parts = splitNote(options.note)
+  if (parts === undefined) return { kind: 'refused', reason: 'malformed_note' }
+  const own = parts.signatures.filter(
+    (line) => line.keyName === verifier.keyName && line.keyId.equals(verifier.keyId),
+  )
+  if (own.length === 0) return { kind: 'refused', reason: 'unknown_key' }
+  const text = Buffer.from(parts.text)
+  return own.every((line) => verifyEd25519(null, text, verifier.publicKey, line.signature))
+    ? { kind: 'opened', text: parts.text }
+    : { kind: 'refused', reason: 'bad_signature' }
+}
+
+type Verifier = {
+  readonly keyName: string
+  readonly keyId: Buffer
+  readonly publicKey: KeyObject
+}
+
+function readVerifierKey(text: string): Verifier | undefined {
+  const [keyName = '', idText = '', ...rest] = text.split('+')
+  // Base64 may hold plus signs of its own.
+  const typedKey = decodeStrictBase64(rest.join('+'))
+  if (!isKeyName(keyName) || typedKey?.length !== KEY_BYTES + 1) return undefined
+  if (typedKey[0] !== ALGORITHM_ED25519) return undefined
+  const keyId = keyIdOf(keyName, typedKey)
+  if (keyId.toString('hex') !== idText) return undefined
+  const der = Buffer.concat([SPKI_PREFIX, typedKey.subarray(1)])
+  return { keyName, keyId, publicKey: createPublicKey({ key: der, format: 'der', type: 'spki' }) }
+}
+
+type SignatureLine = {
+  readonly keyName: string
+  readonly keyId: Buffer
+  readonly signature: Buffer
+}
+
+function splitNote(
+  note: string,
+): { readonly text: string; readonly signatures: readonly SignatureLine[] } | undefined {
+  if (note.length > NOTE_CHARACTERS_MAX || !isNoteText(note)) return undefined
+  // The signatures follow the last blank line; the text may hold blank lines of its own.
+  const blankLine = note.lastIndexOf('\n\n')
+  if (blankLine < 0) return undefined
+  const lines = note.slice(blankLine + 2, -1).split('\n')
+  if (lines.length > SIGNATURES_MAX) return undefined
+  const signatures: SignatureLine[] = []
+  for (const line of lines) {
+    const signature = readSignatureLine(line)
+    if (signature === undefined) return undefined
+    signatures.push(signature)
+  }
+  return { text: note.slice(0, blankLine + 1), signatures }
+}
+
+function readSignatureLine(line: string): SignatureLine | undefined {
+  if (!line.startsWith(SIGNATURE_LINE_START)) return undefined
+  const [keyName = '', encoded = '', ...rest] = line.slice(SIGNATURE_LINE_START.length).split(' ')
+  const blob = decodeStrictBase64(encoded)
+  if (rest.length > 0 || !isKeyName(keyName)) return undefined
+  if (blob === undefined || blob.length <= KEY_ID_BYTES) return undefined
+  return {
+    keyName,
+    keyId: blob.subarray(0, KEY_ID_BYTES),
+    signature: blob.subarray(KEY_ID_BYTES),
+  }
+}
+
+function keyIdOf(keyName: string, typedKey: Uint8Array): Buffer {
+  const named = Buffer.concat([Buffer.from(`${keyName}\n`), typedKey])
+  return hash('sha256', named, 'buffer').subarray(0, KEY_ID_BYTES)
+}
+
+function isKeyName(text: string): boolean {
+  return KEY_NAME.test(text) && text.isWellFormed()
+}
+
+function isNoteText(text: string): boolean {
+  if (!text.endsWith('\n') || !text.isWellFormed()) return false
+  for (let index = 0; index < text.length; index += 1)
+    if (text.charCodeAt(index) < FIRST_PRINTABLE && text[index] !== '\n') return false
+  return true
+}
