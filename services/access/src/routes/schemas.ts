@@ -56,7 +56,7 @@ export const accessGrantedSchema = z
       .describe('Usage is counted on chain; a renewal refills it.'),
     resource: z.unknown().describe('What was paid for.'),
   })
-  .meta({ id: 'AccessGranted' })
+  .meta({ id: 'AccessGranted', description: 'The call is served.' })
 
 export const statusSchema = z
   .object({
@@ -89,7 +89,7 @@ export const statusSchema = z
       .describe('Names of the fields that are null because a read did not answer.'),
     now: unixSeconds.describe('Server time.'),
   })
-  .meta({ id: 'Status' })
+  .meta({ id: 'Status', description: 'The subscription as it stands now.' })
 
 export const paymentRequiredSchema = z
   .object({
@@ -112,7 +112,11 @@ export const paymentRequiredSchema = z
       }),
     ),
   })
-  .meta({ id: 'PaymentRequired' })
+  .meta({
+    id: 'PaymentRequired',
+    description:
+      'No open subscription and no valid payment: the challenge, also base64 in PAYMENT-REQUIRED.',
+  })
 
 const described = (description: string) => errorBody.describe(description)
 
