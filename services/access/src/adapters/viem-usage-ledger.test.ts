@@ -231,6 +231,21 @@ describe('the recorder on devnet', () => {
     expect(await usedOf(agent)).toBe(2)
   })
 
+  test('A10: a process that starts on a nonce that lags 2 s signs anew, and its calls are counted once', async () => {
+    world = await startUsageDevnet({ quota: 20 })
+    const agent = await world.openWindow()
+    const before = startRecorder()
+    for (let at = 0; at < 4; at += 1) await callOnce(before, agent)
+    await before.close()
+    world.devnet.controls.setNonceLagMs(2_000)
+    const after = startRecorder()
+    const told = [await callOnce(after, agent), await callOnce(after, agent)]
+    await receipted(after)
+    expect(hashesOf(told)).toHaveLength(2)
+    expect(after.figures().resigningsTotal).toBeGreaterThan(0)
+    expect(await usedOf(agent)).toBe(6)
+  })
+
   test('A10: a second process with the same key consumes nonces; nothing is lost or counted twice', async () => {
     world = await startUsageDevnet({ quota: 200 })
     const agents = [await world.openWindow(), await world.openWindow()] as const

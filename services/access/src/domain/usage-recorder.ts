@@ -18,6 +18,7 @@
  * - reverted, refused, late: not counted and given back to the window; three reverts in a row refuse calls for 30 s;
  * - no receipt ever: given up after 2 minutes in the agent's favour; 64 unreceipted batches stop the sender;
  * - reads that show calls whose receipts are not here yet: receipts are fetched first, so that no call counts twice;
+ * - several recorders: a call whose receipt takes over 20 s is unavailable, though the ledger may count it yet;
  * - a kill loses at most what was not sent, in the agent's favour.
  */
 
