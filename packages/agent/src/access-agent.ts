@@ -84,16 +84,16 @@ function unreachable(baseUrl: string, cause: unknown): AccessServiceUnavailable 
 async function cancelAndClaim(contract: AccessContract): Promise<CancelOutcome> {
   const cancelled = await contract.cancel()
   if (cancelled.kind === 'refused' && cancelled.errorName !== NOTHING_TO_CANCEL) return cancelled
+  if (cancelled.kind === 'done' && cancelled.refundTinybar === 0n) {
+    return { kind: 'cancelled', refundTinybar: 0n, transaction: undefined }
+  }
   // also after an earlier cancel whose refund was never claimed
-  const claimed = await contract.claimRefund()
+  const claimed = await contract.claimRefund({ isCertain: cancelled.kind === 'done' })
   if (claimed.kind === 'done') {
     const { amountTinybar, transaction } = claimed
     return { kind: 'cancelled', refundTinybar: amountTinybar, transaction }
   }
-  if (claimed.errorName !== NOTHING_TO_CLAIM) return claimed
-  return cancelled.kind === 'done'
-    ? { kind: 'cancelled', refundTinybar: 0n, transaction: undefined }
-    : { kind: 'nothing-to-cancel' }
+  return claimed.errorName === NOTHING_TO_CLAIM ? { kind: 'nothing-to-cancel' } : claimed
 }
 
 async function toppedUp(

@@ -18,8 +18,10 @@ export type ContractOutcome<Done> =
 export type AccessContract = {
   /** Ends renewals; what is left becomes claimable. */
   cancel(): Promise<ContractOutcome<{ readonly refundTinybar: bigint }>>
-  /** Sends the claimable refund to the agent's own account. */
-  claimRefund(): Promise<ContractOutcome<{ readonly amountTinybar: bigint }>>
+  /** Sends the claimable refund to the agent's own account. `isCertain` after a `cancel` that left one. */
+  claimRefund(options?: {
+    readonly isCertain: boolean
+  }): Promise<ContractOutcome<{ readonly amountTinybar: bigint }>>
   topUp(options: {
     readonly agent: Address
     readonly amountTinybar: bigint
@@ -39,10 +41,10 @@ export function createAccessContract(options: ContractCallOptions): AccessContra
       const [event] = parseEventLogs({ abi, logs, eventName: 'SubscriptionCancelled' })
       return { kind: 'done', transaction, refundTinybar: event?.args.refundTinybar ?? 0n }
     },
-    async claimRefund() {
+    async claimRefund({ isCertain } = { isCertain: false }) {
       const args = [options.account.address] as const
       const data = encodeFunctionData({ abi, functionName: 'claimRefund', args })
-      const sent = await send({ data, valueTinybar: 0n, gas: CLAIM_GAS })
+      const sent = await send({ data, valueTinybar: 0n, gas: CLAIM_GAS, isCertain })
       if (sent.kind === 'refused') return sent
       const { logs, transactionHash: transaction } = sent.receipt
       const [event] = parseEventLogs({ abi, logs, eventName: 'RefundClaimed' })

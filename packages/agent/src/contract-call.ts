@@ -33,6 +33,8 @@ export type ContractCall = {
   readonly valueTinybar: bigint
   /** Fixed limit: `gas * gasPrice` must be held, only gas used is charged. */
   readonly gas: bigint
+  /** Sent without trying it first: reads lag for seconds behind what this account itself just did. */
+  readonly isCertain?: boolean
 }
 
 export type ContractCallOutcome =
@@ -69,16 +71,19 @@ function refusalOf(error: unknown): string | undefined {
   }
 }
 
-async function submit(
-  reader: PublicClient,
-  options: ContractCallOptions,
-  call: ContractCall,
-): Promise<TransactionReceipt> {
-  const { account } = options
-  const serializedTransaction = await account.signTransaction({
+type Submission = {
+  readonly reader: PublicClient
+  readonly options: ContractCallOptions
+  readonly call: ContractCall
+  readonly nonce: number
+}
+
+async function submit(submission: Submission): Promise<TransactionReceipt> {
+  const { reader, options, call, nonce } = submission
+  const serializedTransaction = await options.account.signTransaction({
     type: 'legacy',
     chainId: options.chainId,
-    nonce: await reader.getTransactionCount({ address: account.address, blockTag: 'latest' }),
+    nonce,
     gasPrice: ((await reader.getGasPrice()) * 11n) / 10n, // outlives a rising quote; the network charges its own price
     gas: call.gas,
     to: options.contract,
@@ -99,7 +104,9 @@ export function createContractCaller(
     transport: http(options.rpcUrl, { retryCount: 0 }), // a resent transaction is a second one
     pollingInterval: RECEIPT_POLL_MS,
   })
-  return async (call) => {
+  let nextNonce = 0 // counted here after the first read, since the relay's count lags by seconds
+
+  async function attempt(call: ContractCall): Promise<string | undefined> {
     try {
       await reader.call({
         account: options.account.address,
@@ -108,13 +115,24 @@ export function createContractCaller(
         value: call.valueTinybar * WEIBAR_PER_TINYBAR,
         gas: call.gas,
       })
+      return undefined
     } catch (cause) {
       const errorName = refusalOf(cause)
-      if (errorName !== undefined) return { kind: 'refused', errorName }
+      if (errorName !== undefined) return errorName
       throw new LedgerUnavailable(`The ledger cannot try it: ${shortMessage(cause)}`, { cause })
     }
+  }
+
+  return async (call) => {
+    const errorName = call.isCertain === true ? undefined : await attempt(call)
+    if (errorName !== undefined) return { kind: 'refused', errorName }
     try {
-      return { kind: 'sent', receipt: await submit(reader, options, call) }
+      const { address } = options.account
+      const counted = await reader.getTransactionCount({ address, blockTag: 'latest' })
+      const nonce = Math.max(counted, nextNonce)
+      const receipt = await submit({ reader, options, call, nonce })
+      nextNonce = nonce + 1
+      return { kind: 'sent', receipt }
     } catch (cause) {
       throw new LedgerUnavailable(`The ledger did not do it: ${shortMessage(cause)}`, { cause })
     }

@@ -62,7 +62,12 @@ export function hbarOffer(
   )
 }
 
-type Trace = { challenge: PaymentRequired | undefined; payment: SignedPayment | undefined }
+type Trace = {
+  challenge: PaymentRequired | undefined
+  payment: SignedPayment | undefined
+  /** What kept the scheme from signing: the official client tells only its message. */
+  failure: unknown
+}
 
 /** What a payment header says; it was made by the scheme that this agent registered. */
 function signedPayment(header: string): SignedPayment {
@@ -95,7 +100,20 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
       },
     ],
   })
-  if (options.scheme !== undefined) client.register(options.network, options.scheme)
+  const { scheme } = options
+  if (scheme !== undefined) {
+    client.register(options.network, {
+      scheme: scheme.scheme,
+      async createPaymentPayload(version, requirements, context) {
+        try {
+          return await scheme.createPaymentPayload(version, requirements, context)
+        } catch (error) {
+          trace.failure = error
+          throw error
+        }
+      },
+    })
+  }
   return new x402HTTPClient(client).onPaymentRequired(async ({ paymentRequired }) => {
     trace.challenge = paymentRequired
   })
@@ -103,7 +121,7 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
 
 /** Sends a GET, paying once if it is asked to and may. Never signs twice. */
 export async function requestPaid(options: PaidRequestOptions): Promise<PaidExchange> {
-  const trace: Trace = { challenge: undefined, payment: undefined }
+  const trace: Trace = { challenge: undefined, payment: undefined, failure: undefined }
   const inner = createResendingFetch({
     fetch: tracingFetch(options, trace),
     clock: options.clock,
@@ -116,7 +134,7 @@ export async function requestPaid(options: PaidRequestOptions): Promise<PaidExch
     return { kind: 'answered', response, payment: trace.payment }
   } catch (cause) {
     if (trace.payment === undefined && trace.challenge !== undefined) {
-      return { kind: 'unsigned', challenge: trace.challenge, cause }
+      return { kind: 'unsigned', challenge: trace.challenge, cause: trace.failure ?? cause }
     }
     return { kind: 'unanswered', payment: trace.payment, cause }
   }

@@ -34,11 +34,16 @@ function unexpected(response: Response): AccessServiceUnavailable {
 function settledPayment(response: Response, payment: SignedPayment | undefined) {
   const header = response.headers.get('payment-response')
   if (header === null || payment === undefined) return undefined
-  const settlement = decodePaymentResponseHeader(header)
-  return {
-    amountTinybar: payment.amountTinybar,
-    transaction: settlement.transaction,
-    payer: settlement.payer ?? '',
+  try {
+    const { transaction, payer = '' } = decodePaymentResponseHeader(header)
+    return { amountTinybar: payment.amountTinybar, transaction, payer }
+  } catch (cause) {
+    throw new AccessServiceUnavailable(
+      'The service answered a PAYMENT-RESPONSE that cannot be read.',
+      {
+        cause,
+      },
+    )
   }
 }
 

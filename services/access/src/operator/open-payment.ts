@@ -1,4 +1,4 @@
-import { createLedgerClient } from '../adapters/ledger-client.ts'
+import { createSendingClient } from '../adapters/ledger-client.ts'
 import { createViemContractSender } from '../adapters/viem-contract-sender.ts'
 import { keyOf } from './operator-config.ts'
 import { type OperatorCall, OperatorRefusal } from './operator-verb.ts'
@@ -16,7 +16,7 @@ export async function openPayment(call: OperatorCall): Promise<void> {
     throw new OperatorRefusal(`It cannot be opened: ${outcome.reason}. Refund it instead.`)
   }
   const sender = createViemContractSender({
-    client: createLedgerClient(call.config.LEDGER_RPC_URL),
+    client: createSendingClient(call.config.LEDGER_RPC_URL),
     chainId: call.config.LEDGER_CHAIN_ID,
     contract: desk.contract,
     privateKey: keyOf(call.config, 'PAY_TO_KEY'),

@@ -76,10 +76,10 @@ describe('A15: deploy', () => {
   })
 
   test('a forward’s float is reckoned with the gas that the service offers', async () => {
-    const { createLedgerClient } = await import('../adapters/ledger-client.ts')
+    const { createSendingClient } = await import('../adapters/ledger-client.ts')
     const { createViemContractSender } = await import('../adapters/viem-contract-sender.ts')
     const { createViemAccessContract } = await import('../adapters/viem-access-contract.ts')
-    const client = createLedgerClient(stack.devnet.rpcUrl)
+    const client = createSendingClient(stack.devnet.rpcUrl)
     const chainId = stack.devnet.chainId
     const sender = createViemContractSender({
       client,
@@ -259,9 +259,35 @@ describe('A15: payments', () => {
     120_000,
   )
 
+  test('earnings of an opened purchase are withdrawn by the owner', async () => {
+    const { code, out } = await stack.run(['withdraw', 'earnings'], deployed())
+    expect(code).toBe(0)
+    expect(out).toMatch(/^\d+ HBAR of the earnings went to 0x/)
+  })
+
   test('an id that payTo was not credited by is refused', async () => {
     const missing = ['payments', 'refund', '0.0.1001@1700000000.000000001']
     expect((await stack.run(missing, deployed())).err).toContain('was not credited by')
     expect((await stack.run(['payments', 'open', 'x'], deployed())).err).toContain('Say which')
   })
+})
+
+describe('A7: reap', () => {
+  test('gives up a schedule that the network never made, and arms the renewal anew', async () => {
+    const agent = stack.account('agent-10')
+    const { controls } = stack.devnet
+    const id = await stack.pay({ from: agent, amountTinybar: PURCHASE_TINYBAR })
+    expect((await stack.run(['payments', 'open', id], deployed())).code).toBe(0)
+    // the network finds the contract unable to hold the gas of the call: it is over, and nothing tells the contract
+    const held = await read().getBalance({ address: contract })
+    await controls.setBalanceTinybar(contract, 1n)
+    await controls.advanceSeconds(21)
+    await controls.setBalanceTinybar(contract, held / 10_000_000_000n)
+    await controls.advanceSeconds(31)
+    const { code, out, err } = await stack.run(['reap', agent.evmAddress], deployed())
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toContain(`The overdue schedule of ${agent.evmAddress} is given up`)
+    const again = await stack.run(['reap', agent.evmAddress], deployed())
+    expect(again.err).toContain('no schedule of that agent is more than 30 s overdue')
+  }, 60_000)
 })

@@ -7,7 +7,7 @@ import {
   type MirrorNode,
   parseTransactionId,
 } from '@tallystick/x402/hedera'
-import { createLedgerClient } from '../adapters/ledger-client.ts'
+import { createReadingClient } from '../adapters/ledger-client.ts'
 import { createMirrorPaymentLog } from '../adapters/mirror-payment-log.ts'
 import { createViemAccessContract } from '../adapters/viem-access-contract.ts'
 import type { AccessContract } from '../domain/access-contract.ts'
@@ -36,7 +36,7 @@ export type JudgedCredit = { readonly credit: PayToCredit; readonly outcome: Cre
 export function openPaymentsDesk(config: OperatorConfig, clock: Clock): PaymentsDesk {
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
   const accounts = createMirrorAccountDirectory({ mirror, clock })
-  const client = createLedgerClient(config.LEDGER_RPC_URL)
+  const client = createReadingClient(config.LEDGER_RPC_URL)
   return {
     config,
     clock,

@@ -4,7 +4,8 @@
 // Time is cut into slots of 180 s. In one slot a credit has exactly one possible refund transaction: its id is made from
 // the credit's reference and the slot's start, so that the network itself refuses a second one as a duplicate. A
 // transaction of an earlier slot is dead before the next slot begins; and a refund is only submitted once the mirror
-// node has shown the ledger past that death and no refund was on it.
+// node has shown the ledger past that death and no refund was on it. The id names the fee payer: operators who refund the
+// same credit in the same slot must use one facilitator.
 import type { TransactionId } from '@tallystick/x402/hedera'
 
 /** Length of a slot, seconds. */

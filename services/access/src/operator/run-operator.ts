@@ -29,12 +29,11 @@ export type OperatorRun = {
   readonly printError: (line: string) => void
 }
 
-/** Whether a text may be a private key: 64 hexadecimal digits in a row, or a DER prefix of one. */
+/** Whether a text may be a private key: 64 hexadecimal digits in a row, or its DER prefix. No verb takes such a text. */
 function looksLikeKey(text: string): boolean {
   return /[0-9a-f]{64}/i.test(text) || /30(2e|30|54|77)0201/i.test(text)
 }
 
-/** A transaction hash has 64 digits too, but no verb takes one. */
 const KEY_REFUSAL =
   'One argument looks like a private key. Keys come from the environment (OWNER_KEY or OWNER_KEY_FILE), where other users of this machine do not see them. If it is a real key, replace it: your shell may have kept this line.'
 
