@@ -32,8 +32,8 @@ main{max-width:46rem;margin:0 auto;padding:2rem 1.25rem 4rem}
 h1{font-size:1.7rem;line-height:1.2;margin:0 0 .5rem}
 h2{font-size:1.05rem;margin:2.2rem 0 .5rem}
 .lead{font-size:1.1rem;margin:0}
-dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:1px;background:var(--line);border:1px solid var(--line);margin:0}
-dl div{background:var(--paper);padding:.7rem .85rem}
+dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:1px;margin:0}
+dl div{outline:1px solid var(--line);padding:.7rem .85rem}
 dt{color:var(--faint);font-size:.85rem}
 dd{margin:0;font-size:1.15rem;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 pre{margin:0;padding:.85rem 1rem;border:1px solid var(--line);overflow-x:auto;font:.88rem/1.5 ui-monospace,monospace}
