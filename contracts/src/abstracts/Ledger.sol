@@ -108,7 +108,7 @@ abstract contract Ledger is IAccessWindow, Roles {
 
     /// @dev Repays a shortfall from what the seller has, notes the gas price, and stores. The last thing done to the books.
     function _keep(Accounts memory accounts) internal {
-        if (accounts.shortfallTinybar != 0) _repayShortfall(accounts);
+        _repayShortfall(accounts);
         if (tx.gasprice != 0) accounts.gasPriceHintTinybar = _toTinybar(tx.gasprice);
         _accounts.keep(accounts);
     }
@@ -143,20 +143,14 @@ abstract contract Ledger is IAccessWindow, Roles {
     /// @dev Gives a lock back after paying `spentTinybar` of gas from it. What it does not cover comes from the free
     /// reserve, then from earnings, and the rest is owed: never from deposits or refunds (I10).
     function _settleGas(Accounts memory accounts, uint64 lockTinybar, uint256 spentTinybar) internal {
-        uint256 missing;
         accounts.lockedTinybar -= lockTinybar;
         if (spentTinybar <= lockTinybar) {
             accounts.reserveTinybar += lockTinybar - uint64(spentTinybar);
         } else {
-            missing = spentTinybar - lockTinybar;
-            uint64 fromReserve = _atMost(missing, accounts.reserveTinybar);
-            accounts.reserveTinybar -= fromReserve;
-            missing -= fromReserve;
-            uint64 fromEarned = _atMost(missing, accounts.earnedTinybar);
-            accounts.earnedTinybar -= fromEarned;
-            missing -= fromEarned;
-            accounts.shortfallTinybar += _atMost(missing, type(uint64).max - accounts.shortfallTinybar);
+            uint64 room = type(uint64).max - accounts.shortfallTinybar;
+            accounts.shortfallTinybar += _atMost(spentTinybar - lockTinybar, room);
         }
+        _repayShortfall(accounts);
         if (spentTinybar != 0) emit GasCharged(_toTinybar(spentTinybar), accounts.shortfallTinybar);
     }
 
@@ -171,6 +165,7 @@ abstract contract Ledger is IAccessWindow, Roles {
     // ----------------------------------------------------------------------------------------------------- inside
 
     function _repayShortfall(Accounts memory accounts) private pure {
+        if (accounts.shortfallTinybar == 0) return;
         uint64 fromReserve = _atMost(accounts.shortfallTinybar, accounts.reserveTinybar);
         accounts.reserveTinybar -= fromReserve;
         accounts.shortfallTinybar -= fromReserve;

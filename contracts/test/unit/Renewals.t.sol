@@ -127,17 +127,24 @@ contract RenewalsTest is AccessWindowTest {
         assertEq(access.books().reserveTinybar, books.shortfallTinybar);
     }
 
-    function test_Renew_TakesTheNextFreeSecondWhenOneIsBusy() external {
-        // eight schedules of 1.8 M gas fill a second of 15 M
-        for (uint256 i; i < 9; ++i) {
+    function test_Renew_TakesTheNextFreeSecondAmongThoseProbed() external {
+        // eight schedules of 1.8 M gas fill a second of 15 M; probed are 0, 1, 2, 4, 8, 16, 32 and 64 s after the end
+        vm.deal(address(this), 500 * HBAR);
+        access.fundReserve{value: 500 * HBAR}();
+        uint64[8] memory offsets = [uint64(0), 1, 2, 4, 8, 16, 32, 64];
+        for (uint256 i; i < 64; ++i) {
             address who = address(uint160(0x1000 + i));
             _open(stranger, who, 2 * PRICE);
-            assertEq(_window(who).scheduledAt, START + PERIOD + (i < 8 ? 0 : 1));
+            assertEq(_window(who).scheduledAt, START + PERIOD + offsets[i / 8]);
         }
-        _passTo(START + PERIOD + 1);
-        for (uint256 i; i < 9; ++i) {
+        vm.expectEmit(address(access));
+        emit IAccessWindow.RenewalNotArmed(agent, uint64(START) + PERIOD, 370);
+        _open(2);
+        _passTo(START + PERIOD + 64);
+        for (uint256 i; i < 64; ++i) {
             assertEq(access.stored(address(uint160(0x1000 + i))).expiresAt, START + 2 * PERIOD, "without drift");
         }
+        _assertSolvent();
     }
 
     function test_Renew_GoesOnLazilyWhenEveryProbedSecondIsBusy() external {
