@@ -1,0 +1,70 @@
+/**
+ * The HS256 secrets that a service trusts: the first signs, all verify, so that a secret is rotated by putting the new
+ * one first and dropping the old one when its last token has expired. Secrets live in `KeyObject`s, which print nothing.
+ */
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
+
+/** RFC 7518 §3.2: an HS256 key is at least as long as the hash. */
+export const TOKEN_SECRET_BYTES_MIN = 32
+
+/** A ring of HS256 secrets; see `createTokenKeys`. */
+export type TokenKeys = {
+  /** How many secrets the ring holds. */
+  readonly count: number
+  /** HMAC-SHA256 of a text's UTF-8 bytes under the first secret, base64url without padding. */
+  sign(signingInput: string): string
+  /** Whether `signature`, in strict base64url, is that of any secret. The time tells neither which nor how nearly. */
+  matches(signed: { readonly signingInput: string; readonly signature: string }): boolean
+}
+
+/** Builds a ring; the first secret signs. Throws a RangeError for no secret or one of fewer than 32 bytes. */
+export function createTokenKeys(secrets: readonly Uint8Array[]): TokenKeys {
+  if (secrets.some((secret) => secret.length < TOKEN_SECRET_BYTES_MIN))
+    throw new RangeError(`a token secret has at least ${TOKEN_SECRET_BYTES_MIN} bytes`)
+  const keys = secrets.map((secret) => createSecretKey(secret))
+  const [first] = keys
+  if (first === undefined) throw new RangeError('a token key ring has at least one secret')
+  return {
+    count: keys.length,
+    sign: (signingInput) => signatureOf(first, signingInput),
+    matches: ({ signingInput, signature }) => {
+      // Compared as text: only the one strict spelling of a signature is equal, whatever a decoder would forgive.
+      const presented = Buffer.from(signature, 'utf8')
+      let isMatch = false
+      // Every secret is tried also after a match, so that the time does not tell which one it was.
+      for (const key of keys) {
+        const expected = Buffer.from(signatureOf(key, signingInput), 'utf8')
+        if (presented.length === expected.length && timingSafeEqual(presented, expected))
+          isMatch = true
+      }
+      return isMatch
+    },
+  }
+}
+
+/** A ring read from a configured text, or what is wrong with it, in words that hold no part of the text. */
+export type ParsedTokenKeys =
+  | { readonly kind: 'keys'; readonly keys: TokenKeys }
+  | { readonly kind: 'refused'; readonly problem: string }
+
+/**
+ * Reads the secrets of an environment variable or secret file: one a line, the signing one first, empty lines passed
+ * over. A secret is the UTF-8 bytes of its line, never decoded and never trimmed; a line break is the separator because
+ * it is the one character that a secret on one line cannot hold.
+ */
+export function parseTokenKeys(text: string): ParsedTokenKeys {
+  const lines = text.split(/\r?\n/).filter((line) => line !== '')
+  if (lines.length === 0) return { kind: 'refused', problem: 'expected at least one secret' }
+  const secrets = lines.map((line) => Buffer.from(line, 'utf8'))
+  const short = secrets.findIndex((secret) => secret.length < TOKEN_SECRET_BYTES_MIN)
+  if (short >= 0)
+    return {
+      kind: 'refused',
+      problem: `secret ${short + 1}: expected at least ${TOKEN_SECRET_BYTES_MIN} bytes`,
+    }
+  return { kind: 'keys', keys: createTokenKeys(secrets) }
+}
+
+function signatureOf(key: KeyObject, signingInput: string): string {
+  return createHmac('sha256', key).update(signingInput, 'utf8').digest('base64url')
+}

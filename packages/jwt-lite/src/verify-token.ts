@@ -1,0 +1,124 @@
+/**
+ * Verification of compact HS256 tokens in the order that care's document fixes (Authentication 3). It looks at what the
+ * caller gives it and nothing else: the time, the audience and the keys come in.
+ */
+import type { TokenKeys } from './token-keys.ts'
+
+/** No issuer of ours comes near it, and a longer header line would be refused by most proxies; it bounds the parsing. */
+export const TOKEN_CHARACTERS_MAX = 8192
+
+/** One more than a token has: a fourth segment shows that there are too many, and no further one is cut out. */
+const SEGMENTS_READ = 4
+
+/** Why a token is refused, in the order of the checks: the first that applies is the answer. */
+export type TokenFailure =
+  | 'malformed'
+  | 'bad_alg'
+  | 'bad_signature'
+  | 'expired'
+  | 'wrong_audience'
+  | 'no_scopes'
+
+/** What a valid token says. */
+export type TokenClaims = {
+  /** The principal, not empty. */
+  readonly sub: string
+  /** Scopes in the token's order, each once, at least one. */
+  readonly scopes: readonly string[]
+  /** Equal to the audience that was asked for. */
+  readonly audience: string
+  /** Unix time; the token is valid strictly before it. */
+  readonly expiresAtSeconds: number
+  /** Unix time, where the token has one. */
+  readonly issuedAtSeconds?: number
+  /** `jti`, where the token has one. */
+  readonly tokenId?: string
+}
+
+export type TokenVerdict =
+  | { readonly kind: 'valid'; readonly claims: TokenClaims }
+  | { readonly kind: 'invalid'; readonly failure: TokenFailure }
+
+/**
+ * Checks a token. Never throws, whatever the text.
+ *
+ * 1. `malformed`: longer than 8,192 characters, not three segments, a header that is no JSON object in strict base64url,
+ *    or one with `crit`, whose demands nobody here knows (RFC 7515 §4.1.11). 2. `bad_alg`: `alg` is not `HS256`.
+ * 3. `bad_signature`: under none of the keys; also any other spelling of a right one. Claims are not looked at before;
+ *    signed claims that are no JSON object are `malformed`. 4. `expired`: `exp` not in the future, or no whole number.
+ * 5. `wrong_audience`: `aud` is not that one string; a list is refused even if it holds it. 6. `no_scopes`: no scope, or
+ *    `sub` empty or no string. `typ`, `iat`, `nbf` and `jti` are not checked.
+ */
+export function verifyToken(
+  token: string,
+  expected: {
+    readonly keys: TokenKeys
+    readonly audience: string
+    /** Unix time in seconds. */
+    readonly nowSeconds: number
+  },
+): TokenVerdict {
+  if (token.length > TOKEN_CHARACTERS_MAX) return invalid('malformed')
+  const [headerText, claimsText, signature, ...rest] = token.split('.', SEGMENTS_READ)
+  if (headerText === undefined || claimsText === undefined || signature === undefined)
+    return invalid('malformed')
+  const header = decodeObject(headerText)
+  if (rest.length > 0 || header === undefined || Object.hasOwn(header, 'crit'))
+    return invalid('malformed')
+  if (own(header, 'alg') !== 'HS256') return invalid('bad_alg')
+  const signingInput = `${headerText}.${claimsText}`
+  if (!expected.keys.matches({ signingInput, signature })) return invalid('bad_signature')
+  const claims = decodeObject(claimsText)
+  return claims === undefined ? invalid('malformed') : judgeClaims(claims, expected)
+}
+
+function judgeClaims(
+  claims: object,
+  expected: { readonly audience: string; readonly nowSeconds: number },
+): TokenVerdict {
+  const exp = own(claims, 'exp')
+  if (typeof exp !== 'number' || !Number.isSafeInteger(exp) || !(exp > expected.nowSeconds))
+    return invalid('expired')
+  if (own(claims, 'aud') !== expected.audience) return invalid('wrong_audience')
+  const sub = own(claims, 'sub')
+  const scope = own(claims, 'scope')
+  const scopes = typeof scope === 'string' ? scope.split(' ').filter((name) => name !== '') : []
+  if (scopes.length === 0 || typeof sub !== 'string' || sub === '') return invalid('no_scopes')
+  const iat = own(claims, 'iat')
+  const jti = own(claims, 'jti')
+  return {
+    kind: 'valid',
+    claims: {
+      sub,
+      scopes: [...new Set(scopes)],
+      audience: expected.audience,
+      expiresAtSeconds: exp,
+      ...(typeof iat === 'number' ? { issuedAtSeconds: iat } : {}),
+      ...(typeof jti === 'string' ? { tokenId: jti } : {}),
+    },
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The JSON object of a segment in canonical base64url, or undefined. */
+function decodeObject(segment: string): object | undefined {
+  const bytes = Buffer.from(segment, 'base64url')
+  // The decoder forgives padding, foreign characters and trailing bits; what it wrote back would differ.
+  if (bytes.toString('base64url') !== segment) return undefined
+  try {
+    const value: unknown = JSON.parse(utf8.decode(bytes))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A member of the object itself, so that a name such as `constructor` finds nothing inherited. */
+function own(object: object, name: string): unknown {
+  return Object.getOwnPropertyDescriptor(object, name)?.value
+}
+
+function invalid(failure: TokenFailure): TokenVerdict {
+  return { kind: 'invalid', failure }
+}
