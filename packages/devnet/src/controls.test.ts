@@ -191,5 +191,12 @@ describe('devnet_* over JSON-RPC', () => {
   test('refuses what it does not understand', async () => {
     expect((await rpc(devnet, 'devnet_advanceSeconds', [-1])).error).toMatchObject({ code: -32602 })
     expect((await rpc(devnet, 'devnet_setReadLagMs', [])).error).toMatchObject({ code: -32602 })
+    const twin = { name: 'treasury', balanceTinybar: '1' }
+    expect((await rpc(devnet, 'devnet_createAccount', [twin])).error?.message).toMatch(
+      /exists already/,
+    )
+    expect((await rpc(devnet, 'devnet_refuseNext', ['NOPE'])).error?.message).toMatch(
+      /response code/,
+    )
   })
 })

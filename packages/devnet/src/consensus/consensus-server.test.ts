@@ -1,3 +1,5 @@
+import { credentials, Client as GrpcClient } from '@grpc/grpc-js'
+import { proto } from '@hiero-ledger/proto'
 import {
   AccountBalanceQuery,
   AccountId,
@@ -294,6 +296,35 @@ describe('a node turns away, and nobody is charged', () => {
     expect(await statusOf(transaction)).toBe('TRANSFER_LIST_SIZE_LIMIT_EXCEEDED')
   })
 
+  test('TRANSACTION_HAS_UNKNOWN_FIELDS: fields that no node knows', async () => {
+    const transaction = transfer().freezeWith(client)
+    const list = proto.TransactionList.decode(transaction.toBytes())
+    const [first] = list.transactionList ?? []
+    const signed = proto.SignedTransaction.decode(first?.signedTransactionBytes ?? new Uint8Array())
+    // Field 999, a varint 1.
+    const bodyBytes = Buffer.concat([
+      signed.bodyBytes ?? Buffer.alloc(0),
+      Buffer.from('b83e01', 'hex'),
+    ])
+    const signature = sdkKey(payer).sign(bodyBytes)
+    const pubKeyPrefix = sdkKey(payer).publicKey.toBytesRaw()
+    const sigMap = { sigPair: [{ pubKeyPrefix, ECDSASecp256k1: signature }] }
+    const signedTransactionBytes = proto.SignedTransaction.encode({ bodyBytes, sigMap }).finish()
+    const raw = proto.Transaction.encode({ signedTransactionBytes }).finish()
+    expect(await submitRaw(raw)).toBe('TRANSACTION_HAS_UNKNOWN_FIELDS')
+  })
+
+  test('TRANSACTION_OVERSIZE, INVALID_TRANSACTION and INVALID_TRANSACTION_BODY: bytes that are no transaction', async () => {
+    expect(await submitRaw(Buffer.alloc(6_145))).toBe('TRANSACTION_OVERSIZE')
+    expect(await submitRaw(Buffer.from('ffff', 'hex'))).toBe('INVALID_TRANSACTION')
+    expect(await submitRaw(Buffer.alloc(0))).toBe('INVALID_TRANSACTION')
+    const signedTransactionBytes = proto.SignedTransaction.encode({
+      bodyBytes: Buffer.from([]),
+    }).finish()
+    const raw = proto.Transaction.encode({ signedTransactionBytes }).finish()
+    expect(await submitRaw(raw)).toMatch(/^INVALID_TRANSACTION/)
+  })
+
   test('NOT_SUPPORTED: tokens do not exist here', async () => {
     const transaction = new TransferTransaction()
       .addTokenTransfer(TokenId.fromString('0.0.5'), payer.accountId, -1)
@@ -434,6 +465,26 @@ describe('faults on request', () => {
     wallMs = 0
   })
 })
+
+/** Sends bytes to the node as they are and returns the name of its answer. */
+async function submitRaw(bytes: Uint8Array): Promise<string> {
+  const node = new GrpcClient(devnet.consensus.address, credentials.createInsecure())
+  const answer = await new Promise<Buffer>((resolve, reject) => {
+    node.makeUnaryRequest(
+      '/proto.CryptoService/cryptoTransfer',
+      (request: Uint8Array) => Buffer.from(request),
+      (response: Buffer) => response,
+      bytes,
+      (failure, response) => {
+        if (response === undefined) reject(failure ?? new Error('no answer'))
+        else resolve(response)
+      },
+    )
+  })
+  node.close()
+  const { nodeTransactionPrecheckCode } = proto.TransactionResponse.decode(answer)
+  return proto.ResponseCodeEnum[nodeTransactionPrecheckCode ?? 0] ?? ''
+}
 
 /** The mirror node's form of an SDK transaction id. */
 function toMirrorId(id: TransactionId): string {

@@ -47,10 +47,18 @@ export function decodeSignedTransfer(request: Buffer): DecodedTransfer {
     const signedBytes = outer.signedTransactionBytes ?? new Uint8Array()
     if (signedBytes.length === 0) return refused('INVALID_TRANSACTION')
     const signed = proto.SignedTransaction.decode(signedBytes)
+    if (proto.SignedTransaction.encode(signed).finish().length !== signedBytes.length) {
+      return refused('TRANSACTION_HAS_UNKNOWN_FIELDS')
+    }
     const bodyBytes = signed.bodyBytes ?? new Uint8Array()
     if (bodyBytes.length === 0) return refused('INVALID_TRANSACTION_BODY')
+    const body = proto.TransactionBody.decode(bodyBytes)
+    // The decoder drops what it does not know, so that the encoded form comes out shorter.
+    if (proto.TransactionBody.encode(body).finish().length !== bodyBytes.length) {
+      return refused('TRANSACTION_HAS_UNKNOWN_FIELDS')
+    }
     return decodeBody({
-      body: proto.TransactionBody.decode(bodyBytes),
+      body,
       signed: { bytes: bodyBytes, signatures: readSignatures(signed.sigMap) },
       hash: createHash('sha384').update(signedBytes).digest(),
     })

@@ -4,8 +4,9 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
 import secp256k1 from 'secp256k1'
-import { type Address, keccak256 } from 'viem'
+import type { Address } from 'viem'
 import { toHexString } from './entity-id.ts'
+import { keccakBytes } from './keccak.ts'
 
 /** A key that controls an account. Public keys are hex without `0x`: 33 bytes compressed ECDSA, 32 bytes ED25519. */
 export type AccountKey =
@@ -84,13 +85,13 @@ function verifies(check: {
     return verify(null, check.bytes, key, check.signature)
   }
   if (!secp256k1.publicKeyVerify(check.publicKey)) return false
-  return secp256k1.ecdsaVerify(check.signature, keccak256(check.bytes, 'bytes'), check.publicKey)
+  return secp256k1.ecdsaVerify(check.signature, keccakBytes(check.bytes), check.publicKey)
 }
 
 /** Lower-case EVM address of a compressed ECDSA public key. @throws on bytes that are no such key */
 export function evmAddressOf(publicKey: Uint8Array): Address {
   const point = secp256k1.publicKeyConvert(publicKey, false)
-  return toHexString(keccak256(point.subarray(1), 'bytes').subarray(12))
+  return toHexString(keccakBytes(point.subarray(1)).subarray(12))
 }
 
 /** The protobuf form of a key. */

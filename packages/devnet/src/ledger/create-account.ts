@@ -4,12 +4,16 @@ import { hexToBytes, keccak256, stringToBytes } from 'viem'
 import type { DevnetAccount, NewAccount } from '../devnet.ts'
 import { type AccountKey, evmAddressOf } from './account-key.ts'
 import type { Entity } from './account-registry.ts'
+import { longZeroAddress } from './entity-id.ts'
 import type { Ledger } from './ledger.ts'
 import { TREASURY } from './network.ts'
 
 const ED25519_PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** Makes a funded account at consensus and returns it with its key. The caller holds the queue. */
+/**
+ * Makes an account, funded from the network's treasury, and returns it with its key. The caller holds the queue.
+ * @throws when the key has an account already: keys are derived from names unless given
+ */
 export async function createAccount(
   ledger: Ledger,
   options: NewAccount & { number?: number },
@@ -26,7 +30,13 @@ export async function createAccount(
     key,
     createdNs: consensusNs,
   })
-  await ledger.evm.setBalances(new Map([[entity.address, balanceTinybar]]), consensusNs)
+  const treasury = longZeroAddress(TREASURY.number)
+  const [left = 0n] = await ledger.evm.balances([treasury])
+  const balances = new Map([
+    [treasury, left - balanceTinybar],
+    [entity.address, balanceTinybar],
+  ])
+  await ledger.evm.setBalances(balances, consensusNs)
   recordCreation(ledger, entity, balanceTinybar)
   return { name, accountId: entity.id, evmAddress: entity.address, privateKey, keyType }
 }

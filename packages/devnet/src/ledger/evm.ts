@@ -129,9 +129,14 @@ export function createEvm(options: {
     },
     latestBlock: () => blocks.length - 1,
     blockAt(atMs) {
-      let number = blocks.length - 1
-      while (number > 0 && (blocks[number]?.recordedAtMs ?? 0) > atMs) number -= 1
-      return number
+      let low = 0
+      let high = blocks.length - 1
+      while (low < high) {
+        const middle = (low + high + 1) >> 1
+        if ((blocks[middle]?.recordedAtMs ?? 0) <= atMs) low = middle
+        else high = middle - 1
+      }
+      return low
     },
     blockTimes: (number) => blocks[number],
   }

@@ -12,7 +12,7 @@ const ROLE_BALANCE_TINYBAR = 1_000_000n * TINYBAR_PER_HBAR
 /** What each agent starts with: thousands of purchases. */
 const AGENT_BALANCE_TINYBAR = 10_000n * TINYBAR_PER_HBAR
 
-/** What is left in the network's treasury, which funds accounts made later: the 50 billion HBAR that there are. */
+/** All HBAR that there are begin in the network's treasury, which funds every account. */
 const TREASURY_BALANCE_TINYBAR = 50_000_000_000n * TINYBAR_PER_HBAR
 
 /** Who is there from the start, in order of their numbers from 0.0.1001 on. */

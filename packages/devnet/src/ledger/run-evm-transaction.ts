@@ -74,11 +74,8 @@ function recordTransaction(ledger: Ledger, transaction: EvmTransaction): void {
   const { receipt, consensusNs, envelope } = transaction
   const isSuccess = BigInt(receipt.status) === 1n
   if (isSuccess && receipt.contractAddress !== null) {
-    ledger.accounts.create({
-      address: receipt.contractAddress,
-      kind: 'contract',
-      createdNs: consensusNs,
-    })
+    // Value may have been sent to the address before its contract was there.
+    ledger.entityAt(receipt.contractAddress, consensusNs).kind = 'contract'
   }
   const target = receipt.to ?? receipt.contractAddress
   if (isSuccess && receipt.to !== null && envelope.valueWeibar > 0n) {

@@ -5,7 +5,7 @@ import type { DevnetAccount, DevnetControls } from '../devnet.ts'
 import { createAccount } from '../ledger/create-account.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Scheduler } from '../ledger/scheduler.ts'
-import { refusals } from './rpc-error.ts'
+import { RpcError, refusals } from './rpc-error.ts'
 import type { RpcMethods } from './rpc-method.ts'
 
 const count = z.number().int().min(0)
@@ -41,7 +41,7 @@ export function controlMethods(parts: {
   accounts: DevnetAccount[]
 }): RpcMethods {
   const { ledger, scheduler, controls, accounts } = parts
-  return {
+  return explained({
     devnet_advanceSeconds: (p) => controls.advanceSeconds(read(count, p, 0)),
     devnet_setReadLagMs: (p) => controls.setReadLagMs(read(count, p, 0)),
     devnet_setMirrorLagMs: (p) => controls.setMirrorLagMs(read(count, p, 0)),
@@ -74,6 +74,28 @@ export function controlMethods(parts: {
         executedNs: execution.executedNs.toString(),
         gasUsed: execution.gasUsed.toString(),
       })),
+  })
+}
+
+/** The methods with their errors as refusals: who asks for something impossible is told why. */
+function explained(methods: RpcMethods): RpcMethods {
+  return Object.fromEntries(
+    Object.entries(methods).map(([name, method]) => [
+      name,
+      (parameters: readonly unknown[]) => explain(method, parameters),
+    ]),
+  )
+}
+
+async function explain(
+  method: RpcMethods[string],
+  parameters: readonly unknown[],
+): Promise<unknown> {
+  try {
+    return await method(parameters)
+  } catch (cause) {
+    if (cause instanceof RpcError || !(cause instanceof Error)) throw cause
+    throw refusals.invalidArguments(cause.message)
   }
 }
 

@@ -4,13 +4,13 @@ import {
   concatHex,
   type Hex,
   hexToBytes,
-  keccak256,
   padHex,
   parseTransaction,
   serializeTransaction,
 } from 'viem'
 import { toHexString } from '../ledger/entity-id.ts'
 import type { Envelope } from '../ledger/evm-transaction.ts'
+import { keccakBytes } from '../ledger/keccak.ts'
 import { refusals } from './rpc-error.ts'
 
 /** A raw transaction, taken apart, with its signer. */
@@ -56,13 +56,13 @@ function parse(raw: Hex): ParsedTransaction {
   const { r: _r, s: _s, v, yParity, ...unsigned } = decoded as typeof decoded & { v?: bigint }
   const parity =
     yParity ?? (v === 27n || v === 28n ? Number(v - 27n) : Number(((v ?? 0n) - 35n) % 2n))
-  const digest = keccak256(serializeTransaction(unsigned as never), 'bytes')
+  const digest = keccakBytes(hexToBytes(serializeTransaction(unsigned as never)))
   // Leading zero bytes are absent in RLP.
   const signature = hexToBytes(concatHex([padHex(r, { size: 32 }), padHex(s, { size: 32 })]))
   const publicKey = secp256k1.ecdsaRecover(signature, parity, digest, false)
   return {
-    hash: keccak256(raw),
-    from: toHexString(keccak256(publicKey.subarray(1), 'bytes').subarray(12)),
+    hash: toHexString(keccakBytes(Buffer.from(raw.slice(2), 'hex'))),
+    from: toHexString(keccakBytes(publicKey.subarray(1)).subarray(12)),
     bytes: (raw.length - 2) / 2,
     envelope: {
       type: TYPE_NUMBERS[decoded.type],

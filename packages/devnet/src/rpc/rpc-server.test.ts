@@ -2,6 +2,7 @@ import { exchangeRateAbi } from '@tallystick/contracts'
 import {
   encodeAbiParameters,
   encodeFunctionData,
+  getContractAddress,
   type Hex,
   keccak256,
   parseAbi,
@@ -156,6 +157,15 @@ describe('viem works unmodified', () => {
     expect(lag).toBeLessThanOrEqual(3)
   })
 
+  test('a contract at an address that had value before it', async () => {
+    const nonce = await client.getTransactionCount({ address: client.account.address })
+    const address = getContractAddress({ from: client.account.address, nonce: BigInt(nonce + 1) })
+    await client.sendTransaction({ to: address, value: parseEther('1'), gasPrice })
+    expect(await deploy(LOGGING_CONTRACT)).toBe(address.toLowerCase())
+    const response = await fetch(`${devnet.mirrorUrl}/api/v1/contracts/${address}`)
+    expect(response.status).toBe(200)
+  })
+
   test('a contract’s payments to others arrive', async () => {
     const to = await deploy(FORWARDING_CONTRACT)
     const { evmAddress } = accountNamed(devnet, 'agent-4')
@@ -183,6 +193,13 @@ describe('the edge answers as the relay does', () => {
     expect(await post('{')).toMatchObject({ error: { code: -32700 } })
     expect(await post('{"jsonrpc":"2.0","id":1}')).toMatchObject({ error: { code: -32600 } })
     expect(await post('[]')).toMatchObject({ error: { code: -32600 } })
+  })
+
+  test('browsers of any origin, preflight included', async () => {
+    const preflight = await fetch(devnet.rpcUrl, { method: 'OPTIONS' })
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
+    expect(preflight.headers.get('access-control-allow-methods')).toContain('POST')
   })
 
   test('a body over one megabyte with 413', async () => {

@@ -1,0 +1,137 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import * as fc from 'fast-check'
+import secp256k1 from 'secp256k1'
+import { keccak256 } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { describe, expect, test } from 'vitest'
+import {
+  type AccountKey,
+  completingKey,
+  evmAddressOf,
+  fromProtoKey,
+  isSignedBy,
+  type SignedBytes,
+  type TransactionSignature,
+  toProtoKey,
+} from './account-key.ts'
+
+const BYTES = Buffer.from('what was signed')
+
+type Signer = { key: AccountKey; publicKey: Buffer; signature: TransactionSignature }
+
+function ed25519(): Signer {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+  return {
+    key: { kind: 'ED25519', publicKey: raw.toString('hex') },
+    publicKey: raw,
+    signature: { kind: 'ED25519', publicKeyPrefix: raw, signature: sign(null, BYTES, privateKey) },
+  }
+}
+
+function ecdsa(seed: number): Signer {
+  const privateKey = Buffer.alloc(32, seed)
+  const publicKey = Buffer.from(secp256k1.publicKeyCreate(privateKey, true))
+  const { signature } = secp256k1.ecdsaSign(keccak256(BYTES, 'bytes'), privateKey)
+  return {
+    key: { kind: 'ECDSA_SECP256K1', publicKey: publicKey.toString('hex') },
+    publicKey,
+    signature: { kind: 'ECDSA_SECP256K1', publicKeyPrefix: publicKey, signature },
+  }
+}
+
+/** The bytes with that one signature. */
+function signed(signature: TransactionSignature): SignedBytes {
+  return { bytes: BYTES, signatures: [signature] }
+}
+
+const signers = [ed25519(), ecdsa(1), ed25519(), ecdsa(2), ecdsa(3)]
+
+describe('signatures', () => {
+  test('a key is satisfied by its own signature alone, over these bytes alone', () => {
+    for (const [at, { key }] of signers.entries()) {
+      for (const [by, { signature }] of signers.entries()) {
+        expect(isSignedBy(key, { bytes: BYTES, signatures: [signature] })).toBe(at === by)
+      }
+      const all = signers.map(({ signature }) => signature)
+      expect(isSignedBy(key, { bytes: Buffer.from('other'), signatures: all })).toBe(false)
+    }
+  })
+
+  test('a prefix of the public key is enough, none as well, and another prefix is not', () => {
+    for (const { key, publicKey, signature } of signers) {
+      for (const length of [0, 5]) {
+        const publicKeyPrefix = publicKey.subarray(0, length)
+        expect(
+          isSignedBy(key, { bytes: BYTES, signatures: [{ ...signature, publicKeyPrefix }] }),
+        ).toBe(true)
+      }
+      const wrong = { ...signature, publicKeyPrefix: Buffer.from([0xff]) }
+      expect(isSignedBy(key, { bytes: BYTES, signatures: [wrong] })).toBe(false)
+    }
+  })
+
+  test('a list wants all, a threshold list as many as it says, nested ones too', () => {
+    fc.assert(
+      fc.property(
+        fc.subarray([0, 1, 2, 3, 4]),
+        fc.integer({ min: 1, max: 5 }),
+        (who, threshold) => {
+          const signatures = who.flatMap((index) => signers[index]?.signature ?? [])
+          const keys = signers.map(({ key }) => key)
+          const all = { bytes: BYTES, signatures }
+          expect(isSignedBy({ kind: 'KEY_LIST', keys }, all)).toBe(who.length === 5)
+          const some: AccountKey = { kind: 'KEY_LIST', threshold, keys }
+          expect(isSignedBy(some, all)).toBe(who.length >= threshold)
+          const nested: AccountKey = { kind: 'KEY_LIST', keys: [some] }
+          expect(isSignedBy(nested, all)).toBe(who.length >= threshold)
+        },
+      ),
+    )
+    expect(isSignedBy({ kind: 'KEY_LIST', keys: [] }, { bytes: BYTES, signatures: [] })).toBe(false)
+  })
+
+  test('a short, empty or malleated signature is none', () => {
+    const [, signer] = signers
+    if (signer === undefined) throw new Error('there are signers')
+    for (const signature of [
+      Buffer.alloc(0),
+      Buffer.alloc(64),
+      signer.signature.signature.subarray(1),
+    ]) {
+      expect(
+        isSignedBy(signer.key, { bytes: BYTES, signatures: [{ ...signer.signature, signature }] }),
+      ).toBe(false)
+    }
+  })
+})
+
+describe('keys', () => {
+  test('their protobuf form reads back the same', () => {
+    const keys = signers.map(({ key }) => key)
+    const all: AccountKey[] = [
+      ...keys,
+      { kind: 'KEY_LIST', keys },
+      { kind: 'KEY_LIST', threshold: 2, keys: [{ kind: 'KEY_LIST', keys }, ...keys] },
+    ]
+    for (const key of all) expect(fromProtoKey(toProtoKey(key))).toEqual(key)
+    expect(fromProtoKey({})).toBeUndefined()
+    expect(fromProtoKey(null)).toBeUndefined()
+  })
+
+  test('the EVM address of a key is the one that wallets derive', () => {
+    for (const seed of [1, 2, 3]) {
+      const wallet = privateKeyToAccount(`0x${Buffer.alloc(32, seed).toString('hex')}`)
+      expect(evmAddressOf(ecdsa(seed).publicKey)).toBe(wallet.address.toLowerCase())
+    }
+  })
+
+  test('a hollow account is completed by the key of its address, with its whole public key, and by no other', () => {
+    const own = ecdsa(1)
+    const address = evmAddressOf(own.publicKey)
+    expect(completingKey(address, signed(own.signature))).toEqual(own.key)
+    expect(completingKey(address, signed(ecdsa(2).signature))).toBeUndefined()
+    const short = { ...own.signature, publicKeyPrefix: own.publicKey.subarray(0, 10) }
+    expect(completingKey(address, signed(short))).toBeUndefined()
+  })
+})

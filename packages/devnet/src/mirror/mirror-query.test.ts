@@ -1,0 +1,67 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { formatTimestamp, parseTimestamp } from '../ledger/timestamp.ts'
+import { nextLink, RANGE_END, readRange } from './mirror-query.ts'
+
+const timestamp = fc.bigInt({ min: 0n, max: 9_999_999_999_999_999_999n })
+
+describe('timestamps', () => {
+  test('what is written reads back the same, with nine digits', () => {
+    fc.assert(
+      fc.property(timestamp, (nanoseconds) => {
+        const text = formatTimestamp(nanoseconds)
+        expect(text).toMatch(/^\d+\.\d{9}$/)
+        expect(parseTimestamp(text)).toBe(nanoseconds)
+      }),
+    )
+  })
+
+  test.each([
+    ['1700000000', 1_700_000_000_000_000_000n],
+    ['1700000000.5', 1_700_000_000_500_000_000n],
+    ['', undefined],
+    ['1.0000000001', undefined],
+    ['-1', undefined],
+    ['1e9', undefined],
+  ])('%s reads as %s', (text, expected) => {
+    expect(parseTimestamp(text)).toBe(expected)
+  })
+})
+
+function read(values: string | string[]): { from: bigint; to: bigint } {
+  return readRange({ query: { timestamp: values }, name: 'timestamp', parse: parseTimestamp })
+}
+
+describe('ranges', () => {
+  test('bounds narrow each other, whatever their order', () => {
+    fc.assert(
+      fc.property(timestamp, timestamp, (a, b) => {
+        const bounds = [`gt:${formatTimestamp(a)}`, `lte:${formatTimestamp(b)}`]
+        expect(read(bounds)).toEqual({ from: a + 1n, to: b < RANGE_END ? b : RANGE_END })
+        expect(read(bounds.toReversed())).toEqual(read(bounds))
+      }),
+    )
+  })
+
+  test.each(['ne:5', 'about:5', 'gt:', 'gt:x', ''])('%s is refused', (value) => {
+    expect(() => read(value)).toThrow('Invalid parameter: timestamp')
+  })
+})
+
+describe('the link to the next page', () => {
+  const options = { path: '/p', name: 'timestamp', last: '5.000000000' }
+
+  test('keeps every other parameter and moves the bound on the side that the page goes', () => {
+    const query = { 'account.id': '0.0.2', limit: '2', timestamp: ['gte:1', 'lt:9'] }
+    expect(nextLink({ ...options, query, order: 'desc' })).toBe(
+      '/p?account.id=0.0.2&limit=2&timestamp=gte:1&timestamp=lt:5.000000000',
+    )
+    expect(nextLink({ ...options, query, order: 'asc' })).toBe(
+      '/p?account.id=0.0.2&limit=2&timestamp=lt:9&timestamp=gt:5.000000000',
+    )
+  })
+
+  test('is null after a page that is not full', () => {
+    expect(nextLink({ ...options, query: {}, order: 'asc', last: undefined })).toBeNull()
+  })
+})
