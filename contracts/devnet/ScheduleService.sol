@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IScheduleService} from "../src/interfaces/IScheduleService.sol";
+import {ScheduleBook} from "./ScheduleBook.sol";
 
 /// @title Hedera's schedule service for local ledgers
 /// @notice Lives at 0x16b. It has neither constructor nor immutables, so that its runtime code alone can be placed there
@@ -11,37 +12,7 @@ import {IScheduleService} from "../src/interfaces/IScheduleService.sol";
 /// top-level transaction; the second lies after the consensus second and at most 5,356,800 s ahead; an identical pending
 /// schedule is 210, a busy second 370; only the creator deletes; `scheduleCall` costs about 1.41 M gas in all;
 /// `block.timestamp` trails consensus time. What it cannot see: a caller that runs under DELEGATECALL.
-contract ScheduleService is IScheduleService {
-    /// @notice The life of a schedule.
-    enum State {
-        Unknown,
-        Pending,
-        Executed,
-        Deleted
-    }
-
-    /// @notice One scheduled call.
-    /// @param to contract to call
-    /// @param expirySecond consensus second of its execution, Unix seconds
-    /// @param payer contract that created it, makes the call and pays for its gas
-    /// @param gasLimit gas of the execution
-    /// @param valueTinybar amount sent along, tinybar
-    /// @param closedAtSecond consensus second in which it was executed or deleted; 0 while pending
-    /// @param status Hedera response code of its execution; 0 before
-    /// @param state where it stands
-    /// @param callData calldata of the execution
-    struct Schedule {
-        address to;
-        uint64 expirySecond;
-        address payer;
-        uint64 gasLimit;
-        uint64 valueTinybar;
-        uint64 closedAtSecond;
-        uint16 status;
-        State state;
-        bytes callData;
-    }
-
+contract ScheduleService is IScheduleService, ScheduleBook {
     int64 internal constant SUCCESS = 22;
     int64 internal constant INVALID_SIGNATURE = 7;
     int64 internal constant INVALID_CONTRACT_ID = 16;
@@ -66,35 +37,12 @@ contract ScheduleService is IScheduleService {
     uint256 internal constant DELETE_GAS = 40_000;
     /// @dev Needed beyond the price, because a frame forwards at most 63/64 of its gas.
     uint256 internal constant STARVATION_MARGIN = 40_000;
-    /// @dev Entity number of the first schedule, so that addresses look like 0.0.1048576 and up.
-    uint256 internal constant FIRST_ENTITY = 0x100000;
 
     // configuration: 0 means the default
     uint64 internal _lagSeconds;
     uint64 internal _gasPerSecond;
     uint64 internal _createGas;
     int64 internal _forcedCode;
-
-    uint256 internal _count;
-    mapping(uint256 entity => Schedule) internal _schedules;
-    uint256[] internal _pending;
-    mapping(uint256 entity => uint256 indexPlusOne) internal _pendingIndex;
-    mapping(bytes32 equality => uint256 entity) internal _byEquality;
-
-    /// @notice Gas that pending and executed schedules hold in a second.
-    mapping(uint256 second => uint256 gas) public gasScheduledAt;
-
-    event ScheduleCreated(
-        address indexed schedule,
-        address indexed payer,
-        address indexed to,
-        uint64 expirySecond,
-        uint64 gasLimit,
-        uint64 valueTinybar,
-        bytes callData
-    );
-    event ScheduleDeleted(address indexed schedule);
-    event ScheduleExecuted(address indexed schedule, uint16 status);
 
     error ScheduleService_NotNetwork(address caller);
     /// @dev The network fails the whole transaction for this; a contract can only fail its own frame.
@@ -118,7 +66,8 @@ contract ScheduleService is IScheduleService {
         _requireFirstOfTransaction();
         responseCode = _refusal(to, expirySecond, gasLimit);
         if (responseCode == SUCCESS) {
-            (responseCode, scheduleAddress) = _create(
+            bool isNew;
+            (isNew, scheduleAddress) = _create(
                 Schedule({
                     to: to,
                     expirySecond: uint64(expirySecond),
@@ -131,6 +80,7 @@ contract ScheduleService is IScheduleService {
                     callData: callData
                 })
             );
+            if (!isNew) responseCode = IDENTICAL_SCHEDULE_ALREADY_CREATED;
         }
         uint256 used = gasAtStart - gasleft();
         if (used < price) _consumeGas(price - used);
@@ -146,7 +96,7 @@ contract ScheduleService is IScheduleService {
         if (schedule.state == State.Deleted) return SCHEDULE_ALREADY_DELETED;
         if (schedule.payer != msg.sender) return INVALID_SIGNATURE;
         gasScheduledAt[schedule.expirySecond] -= schedule.gasLimit;
-        _close(entity, State.Deleted);
+        _close(entity, State.Deleted, consensusSecond());
         emit ScheduleDeleted(scheduleAddress);
         return SUCCESS;
     }
@@ -181,41 +131,13 @@ contract ScheduleService is IScheduleService {
         return _gasPerSecond == 0 ? DEFAULT_GAS_PER_SECOND : _gasPerSecond;
     }
 
-    /// @notice The schedule at a long-zero address; `state` is Unknown for none.
-    function scheduleAt(address scheduleAddress) external view returns (Schedule memory schedule) {
-        return _schedules[uint160(scheduleAddress)];
-    }
-
-    /// @notice Number of pending schedules.
-    function pendingCount() external view returns (uint256) {
-        return _pending.length;
-    }
-
-    /// @notice The earliest pending schedule whose second is at most `upToSecond`, ties in order of creation; the zero
-    /// address for none.
-    function nextDue(uint256 upToSecond)
-        external
-        view
-        returns (address scheduleAddress, Schedule memory schedule)
-    {
-        uint256 best;
-        uint256 bestSecond = type(uint256).max;
-        for (uint256 i; i < _pending.length; ++i) {
-            uint256 entity = _pending[i];
-            uint256 second = _schedules[entity].expirySecond;
-            if (second > upToSecond || second > bestSecond) continue;
-            if (second < bestSecond || entity < best) (best, bestSecond) = (entity, second);
-        }
-        return (address(uint160(best)), _schedules[best]);
-    }
-
     /// @notice Marks a schedule executed, whatever its call came to. Network only; a schedule that is not pending stays.
     /// @param status Hedera response code: 22 success, 33 reverted, 10 the payer held too little
     function markExecuted(address scheduleAddress, uint16 status) external onlyNetwork {
         uint256 entity = uint160(scheduleAddress);
         if (_schedules[entity].state != State.Pending) return;
         _schedules[entity].status = status;
-        _close(entity, State.Executed);
+        _close(entity, State.Executed, consensusSecond());
         emit ScheduleExecuted(scheduleAddress, status);
     }
 
@@ -269,53 +191,6 @@ contract ScheduleService is IScheduleService {
     function _fits(uint256 second, uint256 gasLimit) internal view returns (bool) {
         uint256 limit = gasPerSecond();
         return gasLimit <= limit && gasScheduledAt[second] <= limit - gasLimit;
-    }
-
-    /// @dev Equality as on the network: second, admin key (hence the creator) and scheduled body. The duplicate's address
-    /// comes back with the code.
-    function _create(Schedule memory schedule) internal returns (int64 responseCode, address scheduleAddress) {
-        bytes32 equality = keccak256(
-            abi.encode(
-                schedule.to,
-                schedule.expirySecond,
-                schedule.payer,
-                schedule.gasLimit,
-                schedule.valueTinybar,
-                schedule.callData
-            )
-        );
-        uint256 twin = _byEquality[equality];
-        if (twin != 0 && _schedules[twin].state == State.Pending) {
-            return (IDENTICAL_SCHEDULE_ALREADY_CREATED, address(uint160(twin)));
-        }
-        uint256 entity = FIRST_ENTITY + _count++;
-        scheduleAddress = address(uint160(entity));
-        _schedules[entity] = schedule;
-        _pending.push(entity);
-        _pendingIndex[entity] = _pending.length;
-        _byEquality[equality] = entity;
-        gasScheduledAt[schedule.expirySecond] += schedule.gasLimit;
-        emit ScheduleCreated(
-            scheduleAddress,
-            schedule.payer,
-            schedule.to,
-            schedule.expirySecond,
-            schedule.gasLimit,
-            schedule.valueTinybar,
-            schedule.callData
-        );
-        return (SUCCESS, scheduleAddress);
-    }
-
-    function _close(uint256 entity, State state) internal {
-        uint256 index = _pendingIndex[entity] - 1;
-        uint256 last = _pending[_pending.length - 1];
-        _pending[index] = last;
-        _pendingIndex[last] = index + 1;
-        _pending.pop();
-        delete _pendingIndex[entity];
-        _schedules[entity].state = state;
-        _schedules[entity].closedAtSecond = uint64(consensusSecond());
     }
 
     function _consumeGas(uint256 amount) internal view {

@@ -2,9 +2,11 @@
 pragma solidity 0.8.37;
 
 import {Vm} from "forge-std/Vm.sol";
+import {ScheduleBook} from "../../devnet/ScheduleBook.sol";
 import {ScheduleService} from "../../devnet/ScheduleService.sol";
 import {AccessWindow} from "../../src/AccessWindow.sol";
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {Subscription} from "../../src/libraries/PackedSubscription.sol";
 import {AccessWindowHarness} from "../AccessWindowHarness.sol";
 import {ScheduleNetwork} from "../ScheduleNetwork.sol";
@@ -218,7 +220,7 @@ contract AccessHandler is ScheduleNetwork {
         _isNextUnpaid = true;
     }
 
-    function _execute(address schedule, ScheduleService.Schedule memory call) internal override {
+    function _execute(address schedule, ScheduleBook.Schedule memory call) internal override {
         address agent = _agentOf(call.callData);
         address before = access.stored(agent).schedule;
         bool isKnownToHaveCome = before == schedule && call.expirySecond > block.timestamp;
@@ -280,17 +282,13 @@ contract AccessHandler is ScheduleNetwork {
     }
 
     function _hasRecorded() internal returns (bool) {
-        bytes32 recorded = IAccessWindow.UsageRecorded.selector;
-        Vm.Log[] memory logs = vm.getRecordedLogs();
-        for (uint256 i; i < logs.length; ++i) {
-            if (logs[i].topics[0] == recorded) return true;
-        }
-        return false;
+        Vm.Log[] memory logs = vm.getRecordedLogs(); // what is recorded is reported last
+        return logs[logs.length - 1].topics[0] == IAccessWindowEvents.UsageRecorded.selector;
     }
 
     function _noteLeftover(address agent, address before) internal {
         if (before == address(0) || access.stored(agent).schedule == before) return;
-        if (SCHEDULE_SERVICE.scheduleAt(before).state == ScheduleService.State.Pending) leftovers.push(before);
+        if (SCHEDULE_SERVICE.scheduleAt(before).state == ScheduleBook.State.Pending) leftovers.push(before);
     }
 
     function _agentOf(bytes memory callData) internal pure returns (address agent) {

@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {StdInvariant} from "forge-std/StdInvariant.sol";
 import {Test} from "forge-std/Test.sol";
+import {ScheduleBook} from "../../devnet/ScheduleBook.sol";
 import {ScheduleService} from "../../devnet/ScheduleService.sol";
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
 import {Subscription} from "../../src/libraries/PackedSubscription.sol";
@@ -21,11 +22,6 @@ contract AccessWindowInvariantTest is StdInvariant, Test {
         handler = new AccessHandler();
         access = handler.access();
         targetContract(address(handler));
-        excludeSelector(FuzzSelector({addr: address(handler), selectors: _views()}));
-    }
-
-    function _views() private pure returns (bytes4[] memory selectors) {
-        selectors = new bytes4[](0);
     }
 
     function invariant_I1_TheBalanceCoversTheBooks() external view {
@@ -91,14 +87,14 @@ contract AccessWindowInvariantTest is StdInvariant, Test {
             assertEq(stored.schedule == address(0), stored.gasLockTinybar == 0, "locked if and only if armed");
             assertEq(stored.schedule == address(0), stored.scheduledAt == 0);
             if (stored.schedule == address(0)) continue;
-            ScheduleService.Schedule memory schedule = SCHEDULE_SERVICE.scheduleAt(stored.schedule);
+            ScheduleBook.Schedule memory schedule = SCHEDULE_SERVICE.scheduleAt(stored.schedule);
             assertEq(schedule.expirySecond, stored.scheduledAt);
-            assertTrue(schedule.state != ScheduleService.State.Deleted, "a deleted schedule is forgotten");
-            if (schedule.state == ScheduleService.State.Pending) ++known;
+            assertTrue(schedule.state != ScheduleBook.State.Deleted, "a deleted schedule is forgotten");
+            if (schedule.state == ScheduleBook.State.Pending) ++known;
         }
         for (uint256 i; i < handler.leftoverCount(); ++i) {
-            ScheduleService.Schedule memory schedule = SCHEDULE_SERVICE.scheduleAt(handler.leftovers(i));
-            if (schedule.state == ScheduleService.State.Pending) ++known;
+            ScheduleBook.Schedule memory schedule = SCHEDULE_SERVICE.scheduleAt(handler.leftovers(i));
+            if (schedule.state == ScheduleBook.State.Pending) ++known;
         }
         assertEq(SCHEDULE_SERVICE.pendingCount(), known, "the network holds none that is not accounted for");
     }

@@ -2,16 +2,17 @@
 pragma solidity 0.8.37;
 
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
 contract MeteringTest is AccessWindowTest {
     // --------------------------------------------------------------------------------------------- recordUsage
 
     function test_RecordUsage_RevertWhen_TheSenderIsNotARecorder() external {
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NotRecorder.selector, owner));
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NotRecorder.selector, owner));
         vm.prank(owner);
         access.recordUsage(agent, 1, 0);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NotRecorder.selector, owner));
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NotRecorder.selector, owner));
         vm.prank(owner);
         access.recordUsageBatch(new bytes32[](0));
     }
@@ -165,15 +166,15 @@ contract MeteringTest is AccessWindowTest {
         usages[3] = _usage(other, 4, expiresAt);
         usages[4] = bytes32(type(uint256).max);
         vm.expectEmit(address(access));
-        emit IAccessWindow.UsageRecorded(agent, expiresAt, 3);
+        emit IAccessWindowEvents.UsageRecorded(agent, expiresAt, 3);
         vm.expectEmit(address(access));
-        emit IAccessWindow.UsageRefused(address(0), expiresAt, 1);
+        emit IAccessWindowEvents.UsageRefused(address(0), expiresAt, 1);
         vm.expectEmit(address(access));
-        emit IAccessWindow.UsageRefused(other, expiresAt, QUOTA + 1);
+        emit IAccessWindowEvents.UsageRefused(other, expiresAt, QUOTA + 1);
         vm.expectEmit(address(access));
-        emit IAccessWindow.UsageRecorded(other, expiresAt, 4);
+        emit IAccessWindowEvents.UsageRecorded(other, expiresAt, 4);
         vm.expectEmit(address(access));
-        emit IAccessWindow.UsageRefused(address(type(uint160).max), type(uint64).max, type(uint32).max);
+        emit IAccessWindowEvents.UsageRefused(address(type(uint160).max), type(uint64).max, type(uint32).max);
         vm.prank(recorder);
         access.recordUsageBatch(usages);
         assertEq(_window().callsUsed, 3);
@@ -188,16 +189,16 @@ contract MeteringTest is AccessWindowTest {
 
     function _expectRecorded(address who, uint64 windowExpiresAt, uint32 callsUsed) private {
         vm.expectEmit(address(access));
-        emit IAccessWindow.UsageRecorded(who, windowExpiresAt, callsUsed);
+        emit IAccessWindowEvents.UsageRecorded(who, windowExpiresAt, callsUsed);
     }
 
     function _expectRefused(address who, uint64 windowExpiresAt, uint32 calls) private {
         vm.expectEmit(address(access));
-        emit IAccessWindow.UsageRefused(who, windowExpiresAt, calls);
+        emit IAccessWindowEvents.UsageRefused(who, windowExpiresAt, calls);
     }
 
     function _expectLate(address who, uint64 windowExpiresAt, uint32 calls) private {
         vm.expectEmit(address(access));
-        emit IAccessWindow.UsageLate(who, windowExpiresAt, calls);
+        emit IAccessWindowEvents.UsageLate(who, windowExpiresAt, calls);
     }
 }

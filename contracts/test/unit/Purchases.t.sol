@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
 /// @notice A receiver that claims again from inside the payment.
@@ -33,7 +34,7 @@ contract PurchasesTest is AccessWindowTest {
     function test_Open_RevertWhen_SalesArePaused() external {
         vm.prank(owner);
         access.pauseSales(true);
-        vm.expectRevert(IAccessWindow.AccessWindow_SalesPaused.selector);
+        vm.expectRevert(IAccessWindowEvents.AccessWindow_SalesPaused.selector);
         vm.prank(stranger);
         access.open{value: PRICE}(agent);
     }
@@ -42,7 +43,7 @@ contract PurchasesTest is AccessWindowTest {
         uint256[3] memory values = [uint256(0), PRICE - 1, 2 * PRICE + 1];
         for (uint256 i; i < values.length; ++i) {
             vm.expectRevert(
-                abi.encodeWithSelector(IAccessWindow.AccessWindow_WrongValue.selector, values[i], uint256(PRICE))
+                abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_WrongValue.selector, values[i], uint256(PRICE))
             );
             vm.prank(stranger);
             access.open{value: values[i]}(agent);
@@ -51,7 +52,7 @@ contract PurchasesTest is AccessWindowTest {
 
     function test_Open_OpensNowOnTheCurrentTermsAndChargesOnePeriod() external {
         vm.expectEmit(address(access));
-        emit IAccessWindow.SubscriptionOpened(agent, stranger, uint64(START) + PERIOD, 0, 3 * PRICE);
+        emit IAccessWindowEvents.SubscriptionOpened(agent, stranger, uint64(START) + PERIOD, 0, 3 * PRICE);
         _open(4);
         IAccessWindow.Window memory window = _window();
         assertTrue(window.exists);
@@ -111,14 +112,14 @@ contract PurchasesTest is AccessWindowTest {
         (bool isSuccess, bytes memory answer) =
             address(access).call{gas: 1_300_000, value: 2 * PRICE}(abi.encodeCall(IAccessWindow.open, (agent)));
         assertFalse(isSuccess, "an estimate of gas must not find a limit that arms nothing");
-        assertEq(bytes4(answer), IAccessWindow.AccessWindow_InsufficientGas.selector);
+        assertEq(bytes4(answer), IAccessWindowEvents.AccessWindow_InsufficientGas.selector);
     }
 
     // ------------------------------------------------------------------------------------------------ openPaid
 
     function test_OpenPaid_RevertWhen_TheSenderIsNotAForwarder() external {
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NotForwarder.selector, stranger));
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NotForwarder.selector, stranger));
         vm.prank(stranger);
         access.openPaid{value: PRICE}(purchase);
     }
@@ -131,7 +132,9 @@ contract PurchasesTest is AccessWindowTest {
         assertEq(payee, address(0));
         uint256 before = forwarder.balance;
         vm.expectRevert(
-            abi.encodeWithSelector(IAccessWindow.AccessWindow_PaymentAlreadyUsed.selector, purchase.paymentReference)
+            abi.encodeWithSelector(
+                IAccessWindowEvents.AccessWindow_PaymentAlreadyUsed.selector, purchase.paymentReference
+            )
         );
         vm.prank(forwarder);
         access.openPaid{value: 2 * PRICE}(purchase);
@@ -141,11 +144,13 @@ contract PurchasesTest is AccessWindowTest {
     function test_OpenPaid_RevertWhen_TheOfferDoesNotExist() external {
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
         purchase.offerId = 1;
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_UnknownOffer.selector, 1));
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_UnknownOffer.selector, 1));
         vm.prank(forwarder);
         access.openPaid{value: PRICE}(purchase);
         purchase.offerId = type(uint32).max;
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_UnknownOffer.selector, type(uint32).max));
+        vm.expectRevert(
+            abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_UnknownOffer.selector, type(uint32).max)
+        );
         vm.prank(forwarder);
         access.openPaid{value: PRICE}(purchase);
     }
@@ -158,7 +163,7 @@ contract PurchasesTest is AccessWindowTest {
         purchase.paidAtSeconds = uint64(START) + 1_601;
         vm.expectRevert(
             abi.encodeWithSelector(
-                IAccessWindow.AccessWindow_OfferReplaced.selector, 0, START + 1_000, purchase.paidAtSeconds
+                IAccessWindowEvents.AccessWindow_OfferReplaced.selector, 0, START + 1_000, purchase.paidAtSeconds
             )
         );
         vm.prank(forwarder);
@@ -187,7 +192,7 @@ contract PurchasesTest is AccessWindowTest {
         _record(agent, QUOTA - 1, _expiresAt());
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
         vm.expectEmit(address(access));
-        emit IAccessWindow.UsageRefused(agent, _expiresAt(), 1);
+        emit IAccessWindowEvents.UsageRefused(agent, _expiresAt(), 1);
         _openPaid(purchase, PRICE);
         assertEq(_window().callsUsed, QUOTA);
         assertEq(_window().balanceTinybar, 2 * PRICE, "the payment itself is taken");
@@ -200,7 +205,7 @@ contract PurchasesTest is AccessWindowTest {
             _configure({gasPerSecond: 0, createGas: 0, forcedCode: codes[i]});
             IAccessWindow.Purchase memory purchase = _purchase(who, 1);
             vm.expectEmit(address(access));
-            emit IAccessWindow.RenewalNotArmed(who, uint64(block.timestamp) + PERIOD, codes[i]);
+            emit IAccessWindowEvents.RenewalNotArmed(who, uint64(block.timestamp) + PERIOD, codes[i]);
             _openPaid(purchase, 2 * PRICE);
             assertTrue(_window(who).isOpen);
             assertEq(_window(who).schedule, address(0));
@@ -211,7 +216,7 @@ contract PurchasesTest is AccessWindowTest {
         _configure({gasPerSecond: 0, createGas: 14_000_000, forcedCode: 0});
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
         vm.expectEmit(address(access));
-        emit IAccessWindow.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, -1);
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, -1);
         _openPaid(purchase, 2 * PRICE);
         assertTrue(_window().isOpen);
     }
@@ -219,7 +224,7 @@ contract PurchasesTest is AccessWindowTest {
     function test_OpenPaid_OpensWithAGasLimitThatCannotArm() external {
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
         vm.expectEmit(address(access));
-        emit IAccessWindow.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, -1);
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, -1);
         vm.prank(forwarder);
         access.openPaid{gas: 400_000, value: 2 * PRICE}(purchase);
         assertTrue(_window().isOpen);
@@ -229,7 +234,7 @@ contract PurchasesTest is AccessWindowTest {
         access = _deploy({reserve: 0});
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
         vm.expectEmit(address(access));
-        emit IAccessWindow.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, 0);
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, 0);
         _openPaid(purchase, 2 * PRICE);
         _passTo(_expiresAt() + 1);
         assertTrue(_window().isOpen, "the window goes on lazily");
@@ -265,11 +270,15 @@ contract PurchasesTest is AccessWindowTest {
         _setOffer(type(uint64).max, PERIOD, QUOTA);
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
         vm.deal(forwarder, type(uint128).max);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_AmountTooLarge.selector, type(uint64).max));
+        vm.expectRevert(
+            abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_AmountTooLarge.selector, type(uint64).max)
+        );
         vm.prank(forwarder);
         access.openPaid{value: type(uint64).max}(purchase);
         vm.expectRevert(
-            abi.encodeWithSelector(IAccessWindow.AccessWindow_AmountTooLarge.selector, 3 * uint256(type(uint64).max))
+            abi.encodeWithSelector(
+                IAccessWindowEvents.AccessWindow_AmountTooLarge.selector, 3 * uint256(type(uint64).max)
+            )
         );
         vm.prank(forwarder);
         access.openPaid{value: 3 * uint256(type(uint64).max)}(purchase);
@@ -279,12 +288,12 @@ contract PurchasesTest is AccessWindowTest {
 
     function test_TopUp_RevertWhen_TheValueIsZero() external {
         _open(1);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_WrongValue.selector, 0, uint256(PRICE)));
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_WrongValue.selector, 0, uint256(PRICE)));
         access.topUp(agent);
     }
 
     function test_TopUp_RevertWhen_NoWindowIsOpen() external {
-        bytes memory refusal = abi.encodeWithSelector(IAccessWindow.AccessWindow_NoOpenWindow.selector, agent);
+        bytes memory refusal = abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NoOpenWindow.selector, agent);
         vm.startPrank(stranger);
         vm.expectRevert(refusal);
         access.topUp{value: 1}(agent);
@@ -297,7 +306,7 @@ contract PurchasesTest is AccessWindowTest {
     function test_TopUp_RevertWhen_Cancelled() external {
         _open(1);
         _cancel(agent);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NoOpenWindow.selector, agent));
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NoOpenWindow.selector, agent));
         vm.prank(stranger);
         access.topUp{value: PRICE}(agent);
     }
@@ -314,7 +323,7 @@ contract PurchasesTest is AccessWindowTest {
     // -------------------------------------------------------------------------------------------------- cancel
 
     function test_Cancel_RevertWhen_ThereIsNothingToCancel() external {
-        bytes memory refusal = abi.encodeWithSelector(IAccessWindow.AccessWindow_NothingToCancel.selector, agent);
+        bytes memory refusal = abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NothingToCancel.selector, agent);
         vm.expectRevert(refusal);
         vm.prank(agent);
         access.cancel();
@@ -362,7 +371,7 @@ contract PurchasesTest is AccessWindowTest {
     // --------------------------------------------------------------------------------------------- claimRefund
 
     function test_ClaimRefund_RevertWhen_NothingIsClaimable() external {
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NothingToClaim.selector, agent));
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NothingToClaim.selector, agent));
         vm.prank(agent);
         access.claimRefund(payable(agent));
     }
@@ -373,7 +382,9 @@ contract PurchasesTest is AccessWindowTest {
         address payable[2] memory receivers = [payable(address(0)), payable(address(access))];
         for (uint256 i; i < receivers.length; ++i) {
             vm.expectRevert(
-                abi.encodeWithSelector(IAccessWindow.AccessWindow_TransferFailed.selector, receivers[i], uint256(PRICE))
+                abi.encodeWithSelector(
+                    IAccessWindowEvents.AccessWindow_TransferFailed.selector, receivers[i], uint256(PRICE)
+                )
             );
             vm.prank(agent);
             access.claimRefund(receivers[i]);

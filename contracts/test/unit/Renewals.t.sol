@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
 contract RenewalsTest is AccessWindowTest {
@@ -81,7 +82,9 @@ contract RenewalsTest is AccessWindowTest {
         _open(4);
         uint64 expiresAt = _expiresAt();
         vm.warp(expiresAt - 1);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NotDue.selector, expiresAt, expiresAt - 1));
+        vm.expectRevert(
+            abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NotDue.selector, expiresAt, expiresAt - 1)
+        );
         access.renew(agent, expiresAt);
     }
 
@@ -116,7 +119,9 @@ contract RenewalsTest is AccessWindowTest {
 
         vm.startPrank(owner);
         vm.expectRevert(
-            abi.encodeWithSelector(IAccessWindow.AccessWindow_ShortfallOutstanding.selector, books.shortfallTinybar)
+            abi.encodeWithSelector(
+                IAccessWindowEvents.AccessWindow_ShortfallOutstanding.selector, books.shortfallTinybar
+            )
         );
         access.withdrawEarnings(payable(owner), 0);
         vm.stopPrank();
@@ -138,7 +143,7 @@ contract RenewalsTest is AccessWindowTest {
             assertEq(_window(who).scheduledAt, START + PERIOD + offsets[i / 8]);
         }
         vm.expectEmit(address(access));
-        emit IAccessWindow.RenewalNotArmed(agent, uint64(START) + PERIOD, 370);
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(START) + PERIOD, 370);
         _open(2);
         _passTo(START + PERIOD + 64);
         for (uint256 i; i < 64; ++i) {
@@ -150,7 +155,7 @@ contract RenewalsTest is AccessWindowTest {
     function test_Renew_GoesOnLazilyWhenEveryProbedSecondIsBusy() external {
         _configure({gasPerSecond: 1, createGas: 0, forcedCode: 0});
         vm.expectEmit(address(access));
-        emit IAccessWindow.RenewalNotArmed(agent, uint64(START) + PERIOD, 370);
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(START) + PERIOD, 370);
         _open(4);
         _passTo(START + PERIOD + 1);
         assertTrue(_window().isOpen);
@@ -217,13 +222,13 @@ contract RenewalsTest is AccessWindowTest {
     // ---------------------------------------------------------------------------------------------------- reap
 
     function test_Reap_RevertWhen_NothingIsOverdue() external {
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NotOverdue.selector, 0, START));
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NotOverdue.selector, 0, START));
         access.reap(agent);
         _open(4);
         uint64 expiresAt = _expiresAt();
         _stallTo(expiresAt + 32);
         vm.expectRevert(
-            abi.encodeWithSelector(IAccessWindow.AccessWindow_NotOverdue.selector, expiresAt, expiresAt + 30)
+            abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NotOverdue.selector, expiresAt, expiresAt + 30)
         );
         access.reap(agent);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {ScheduleBook} from "../../devnet/ScheduleBook.sol";
 import {ScheduleService} from "../../devnet/ScheduleService.sol";
 import {ScheduleNetwork} from "../ScheduleNetwork.sol";
 
@@ -23,11 +24,11 @@ contract ScheduleServiceTest is ScheduleNetwork {
         assertApproxEqAbs(gasBefore - gasleft(), 1_410_000, 6_000);
         assertEq(code, 22);
         assertEq(schedule, address(0x100000));
-        ScheduleService.Schedule memory stored = SCHEDULE_SERVICE.scheduleAt(schedule);
+        ScheduleBook.Schedule memory stored = SCHEDULE_SERVICE.scheduleAt(schedule);
         assertEq(stored.payer, address(this));
         assertEq(stored.valueTinybar, 7);
         assertEq(stored.callData, "call");
-        assertEq(uint256(stored.state), uint256(ScheduleService.State.Pending));
+        assertEq(uint256(stored.state), uint256(ScheduleBook.State.Pending));
     }
 
     function test_ScheduleCall_RefusesAsTheNetworkDoes() external {

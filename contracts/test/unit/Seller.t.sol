@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {AccessWindow} from "../../src/AccessWindow.sol";
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
 contract SellerTest is AccessWindowTest {
@@ -34,7 +35,7 @@ contract SellerTest is AccessWindowTest {
         for (uint256 i; i < 4; ++i) {
             vm.expectRevert(
                 abi.encodeWithSelector(
-                    IAccessWindow.AccessWindow_InvalidOffer.selector, prices[i], periods[i], quotas[i]
+                    IAccessWindowEvents.AccessWindow_InvalidOffer.selector, prices[i], periods[i], quotas[i]
                 )
             );
             vm.prank(owner);
@@ -46,7 +47,7 @@ contract SellerTest is AccessWindowTest {
         _open(3);
         vm.warp(START + 10);
         vm.expectEmit(address(access));
-        emit IAccessWindow.OfferSet(1, HBAR, 60, 7, uint64(START) + 10);
+        emit IAccessWindowEvents.OfferSet(1, HBAR, 60, 7, uint64(START) + 10);
         _setOffer(HBAR, 60, 7);
         _passTo(_expiresAt() + 3);
         assertEq(_window().priceTinybar, PRICE);
@@ -56,7 +57,7 @@ contract SellerTest is AccessWindowTest {
         assertEq(access.offerCount(), 2);
         assertEq(access.offerAt(0).priceTinybar, PRICE);
         assertEq(access.offerAt(1).startsAt, START + 10);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_UnknownOffer.selector, 2));
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_UnknownOffer.selector, 2));
         access.offerAt(2);
     }
 
@@ -98,7 +99,7 @@ contract SellerTest is AccessWindowTest {
         assertFalse(access.isRecorder(recorder));
         vm.prank(stranger);
         access.recordUsage(agent, 1, 0);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_NotRecorder.selector, recorder));
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NotRecorder.selector, recorder));
         vm.prank(recorder);
         access.recordUsage(agent, 1, 0);
     }
@@ -117,7 +118,7 @@ contract SellerTest is AccessWindowTest {
     }
 
     function test_Ownership_IsNeverGivenUp() external {
-        vm.expectRevert(IAccessWindow.AccessWindow_OwnerRequired.selector);
+        vm.expectRevert(IAccessWindowEvents.AccessWindow_OwnerRequired.selector);
         vm.prank(owner);
         access.renounceOwnership();
         assertEq(access.owner(), owner);
@@ -134,7 +135,7 @@ contract SellerTest is AccessWindowTest {
 
     function test_FundReserve_AddsToTheReserve() external {
         vm.expectEmit(address(access));
-        emit IAccessWindow.ReserveFunded(stranger, 5 * HBAR);
+        emit IAccessWindowEvents.ReserveFunded(stranger, 5 * HBAR);
         vm.prank(stranger);
         access.fundReserve{value: 5 * HBAR}();
         assertEq(access.books().reserveTinybar, 105 * HBAR);
@@ -154,7 +155,9 @@ contract SellerTest is AccessWindowTest {
         _open(2);
         uint64 free = 100 * HBAR - _lock();
         vm.startPrank(owner);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_InsufficientFunds.selector, free + 1, free));
+        vm.expectRevert(
+            abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_InsufficientFunds.selector, free + 1, free)
+        );
         access.withdrawReserve(payable(owner), free + 1);
         access.withdrawReserve(payable(owner), free);
         assertEq(owner.balance, free);
@@ -165,9 +168,13 @@ contract SellerTest is AccessWindowTest {
     function test_WithdrawEarnings_PaysEarningsOnly() external {
         _open(4);
         vm.startPrank(owner);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_InsufficientFunds.selector, PRICE + 1, PRICE));
+        vm.expectRevert(
+            abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_InsufficientFunds.selector, PRICE + 1, PRICE)
+        );
         access.withdrawEarnings(payable(owner), PRICE + 1);
-        vm.expectRevert(abi.encodeWithSelector(IAccessWindow.AccessWindow_TransferFailed.selector, address(0), PRICE));
+        vm.expectRevert(
+            abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_TransferFailed.selector, address(0), PRICE)
+        );
         access.withdrawEarnings(payable(address(0)), PRICE);
         access.withdrawEarnings(payable(owner), PRICE);
         assertEq(owner.balance, PRICE);
@@ -182,7 +189,7 @@ contract SellerTest is AccessWindowTest {
         assertEq(lastStatus, STATUS_REVERTED);
         uint64 burned = uint64(lastGasUsed * gasPrice);
         vm.expectEmit(address(access));
-        emit IAccessWindow.GasCharged(burned, 0);
+        emit IAccessWindowEvents.GasCharged(burned, 0);
         vm.prank(owner);
         access.withdrawReserve(payable(owner), 1);
         assertEq(access.books().reserveTinybar, 100 * HBAR - _lock() - burned - 1);
@@ -194,7 +201,7 @@ contract SellerTest is AccessWindowTest {
     function test_Skim_AddsWhatArrivedOutsideTheBooks() external {
         vm.deal(address(access), address(access).balance + 7 * HBAR);
         vm.expectEmit(address(access));
-        emit IAccessWindow.Skimmed(7 * HBAR);
+        emit IAccessWindowEvents.Skimmed(7 * HBAR);
         access.skim();
         assertEq(access.books().reserveTinybar, 107 * HBAR);
         access.skim();
