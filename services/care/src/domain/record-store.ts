@@ -1,0 +1,92 @@
+// The port behind which records are kept. SQLite implements it (adapters/sqlite-record-store.ts), PostgreSQL can later;
+// record-store.contract.ts is the suite that every implementation passes.
+import type { Audience, CareRecord, ChainSlot, NewRecord } from './care-record.ts'
+
+export type AppendOutcome =
+  | { readonly kind: 'appended'; readonly record: CareRecord }
+  /** The same signed request came before, inside its window: the first answer, no new version. */
+  | { readonly kind: 'repeated'; readonly record: CareRecord; readonly subscribers: number }
+  /** The chain of that patient and domain belongs to the other audience. */
+  | { readonly kind: 'audience-conflict' }
+
+/** Identifies a signed write that may be sent again: the MAC, until its timestamp leaves the window. */
+export type RequestKey = { readonly mac: string; readonly expiresAtMs: number }
+
+export type ReadOutcome =
+  | { readonly kind: 'found'; readonly record: CareRecord; readonly latestVersion: number }
+  | { readonly kind: 'absent' }
+  /** The stored version does not hold: hash, link, seal or slot. Its text is never given out. */
+  | { readonly kind: 'broken'; readonly version: number }
+
+/** A chain as lists show it. */
+export type ChainHead = ChainSlot & {
+  readonly latestVersion: number
+  readonly writtenAt: string
+  readonly priority?: number
+  /** Order of creation, for paging. */
+  readonly sequence: number
+}
+
+/** How the newest version of a chain is stored, read from its bytes. */
+export type AtRestReceipt = {
+  readonly uri: string
+  readonly encrypted: boolean
+  /** `AES-256-GCM` or `none`. */
+  readonly algorithm: string
+  readonly keyId?: string
+  readonly storedBytes: number
+}
+
+export type ChainVerification = {
+  readonly slot: ChainSlot
+  readonly versions: number
+  readonly intact: boolean
+  /** First version that does not hold. */
+  readonly brokenAt?: number
+  readonly receipt: AtRestReceipt
+}
+
+export type RecordStore = {
+  /** Durable when it resolves: appended and fsynced, in one commit with whatever came at the same time. */
+  append(record: NewRecord, request?: RequestKey): Promise<AppendOutcome>
+  /** Notes how many sessions heard of a write, for the answer to a repeated request. */
+  noteSubscribers(request: RequestKey, subscribers: number): Promise<void>
+  latest(slot: ChainSlot): Promise<ReadOutcome>
+  version(slot: ChainSlot, version: number): Promise<ReadOutcome>
+  /** The chain of patient and domain in that audience, undefined if there is none. */
+  head(slot: ChainSlot): Promise<ChainHead | undefined>
+  /** Chains of the given audiences in order of creation, after a sequence number. */
+  heads(query: {
+    readonly audiences: readonly Audience[]
+    readonly after?: number
+    readonly limit: number
+    readonly patient?: string
+  }): Promise<readonly ChainHead[]>
+  /** Versions written at or after a time, oldest first, of one patient. */
+  changesSince(query: {
+    readonly patient: string
+    readonly audiences: readonly Audience[]
+    readonly sinceIso: string
+    readonly limit: number
+  }): Promise<readonly CareRecord[]>
+  /** Replays chains from stored bytes, in slices that leave the event loop to others. */
+  verify(query: {
+    readonly audiences: readonly Audience[]
+    readonly slot?: ChainSlot
+  }): AsyncIterable<ChainVerification>
+  /** Signed checkpoint of the journal of an audience, as a C2SP note. */
+  checkpoint(audience: Audience): Promise<string>
+  /** NDJSON lines of everything an auditor may see: journal entries, versions, checkpoint. */
+  exportLines(query: {
+    readonly audiences: readonly Audience[]
+    readonly slot?: ChainSlot
+  }): AsyncIterable<string>
+  /** Whether values are sealed, and under which key; the at-rest status line is made from it. */
+  sealing(): { readonly isSealed: boolean; readonly keyId?: string }
+  close(): Promise<void>
+}
+
+/** The store cannot be read or written: a full disk, a lock, a damaged file. */
+export class RecordStoreUnavailable extends Error {
+  override readonly name = 'RecordStoreUnavailable'
+}

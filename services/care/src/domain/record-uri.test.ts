@@ -1,0 +1,88 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { audioUri, chainUri, isRecordName, parseRecordUri, versionUri } from './record-uri.ts'
+
+const name = fc.string({ minLength: 1, unit: 'binary' }).filter(isRecordName)
+const slot = fc.record({
+  patient: name,
+  domain: name,
+  audience: fc.constantFrom('user' as const, 'assistant' as const),
+})
+
+describe('C7', () => {
+  it('URIs take /<n> and /v<n>, and emit /<n>', () => {
+    const read = parseRecordUri('care://ann/medication/v3')
+    expect(read).toEqual(parseRecordUri('care://ann/medication/3'))
+    expect(read).toEqual({
+      slot: { patient: 'ann', domain: 'medication', audience: 'user' },
+      version: 3,
+      isAudio: false,
+    })
+    expect(versionUri({ patient: 'ann', domain: 'medication', audience: 'user' }, 3)).toBe(
+      'care://ann/medication/3',
+    )
+  })
+
+  it('patient and domain are percent-encoded where needed', () => {
+    const odd = { patient: 'Ann Ö.', domain: '50% dose?', audience: 'assistant' } as const
+    expect(chainUri(odd)).toBe('care-internal://Ann%20%C3%96./50%25%20dose%3F')
+    expect(parseRecordUri(chainUri(odd))?.slot).toEqual(odd)
+  })
+
+  it('what is emitted is read back, for every name', () => {
+    fc.assert(
+      fc.property(slot, fc.integer({ min: 1, max: 1e9 }), (one, version) => {
+        expect(parseRecordUri(chainUri(one))).toEqual({ slot: one, isAudio: false })
+        expect(parseRecordUri(versionUri(one, version))).toEqual({
+          slot: one,
+          version,
+          isAudio: false,
+        })
+      }),
+    )
+  })
+})
+
+describe('record URIs', () => {
+  it('an internal record uses care-internal and is never spoken', () => {
+    expect(parseRecordUri('care-internal://ann/plan')?.slot.audience).toBe('assistant')
+    expect(parseRecordUri('care-internal://ann/plan/1/audio')).toBeUndefined()
+  })
+
+  it('a blob is the audio of one version', () => {
+    const user = { patient: 'ann', domain: 'tea', audience: 'user' } as const
+    expect(audioUri(user, 2)).toBe('care://ann/tea/2/audio')
+    expect(parseRecordUri('care://ann/tea/2/audio')?.isAudio).toBe(true)
+    expect(parseRecordUri('care://ann/tea/audio')).toBeUndefined()
+  })
+
+  it.each([
+    'care://ann',
+    'care:///tea',
+    'care://ann/',
+    'care://ann/tea/',
+    'care://ann/tea/0',
+    'care://ann/tea/01',
+    'care://ann/tea/-1',
+    'care://ann/tea/1/2',
+    'care://a%2Fb/tea',
+    'care://a%7Cb/tea',
+    'care://ann/%zz',
+    'care://ann/%C3',
+    'http://ann/tea',
+    'CARE://ann/tea',
+    'ui://care/echo',
+    '',
+  ])('%j names no record', (uri) => {
+    expect(parseRecordUri(uri)).toBeUndefined()
+  })
+
+  it('any text is read or refused, never thrown at', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const read = parseRecordUri(`care://${text}`)
+        expect(read === undefined || isRecordName(read.slot.patient)).toBe(true)
+      }),
+    )
+  })
+})

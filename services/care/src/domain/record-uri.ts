@@ -1,0 +1,70 @@
+import type { Audience, ChainSlot } from './care-record.ts'
+
+/** A record's URI taken apart. `version` is absent where the newest is meant; `isAudio` for `…/<version>/audio`. */
+export type RecordUri = {
+  readonly slot: ChainSlot
+  readonly version?: number
+  readonly isAudio: boolean
+}
+
+const SCHEMES: Readonly<Record<string, Audience>> = {
+  care: 'user',
+  'care-internal': 'assistant',
+}
+/** Versions are counted in integers that JavaScript holds exactly. */
+const VERSION_PATTERN = /^v?([1-9]\d{0,14})$/
+/** Characters that a path segment of RFC 3986 may hold as they are; `/` and `|` cannot be in a name at all. */
+const AS_THEY_ARE = /%(?:21|24|26|27|28|29|2A|2B|2C|3A|3B|3D|40)/gi
+/** A request never needs a longer one: both names and their escapes. */
+export const RECORD_URI_CHARS_MAX = 4_096
+
+function decodeName(text: string): string | undefined {
+  try {
+    const name = decodeURIComponent(text)
+    return isRecordName(name) ? name : undefined
+  } catch {
+    return undefined // a stray % or bytes that are no UTF-8
+  }
+}
+
+/** Whether a text can name a patient or a domain: not empty, no `/`, no `|`, well-formed Unicode. */
+export function isRecordName(text: string): boolean {
+  return text !== '' && !/[/|]/.test(text) && text.isWellFormed()
+}
+
+/** Reads a `care://` or `care-internal://` URI, versions as `/<n>` or `/v<n>`; undefined for anything else. */
+export function parseRecordUri(uri: string): RecordUri | undefined {
+  if (uri.length > RECORD_URI_CHARS_MAX) return undefined
+  const match = /^([a-z-]+):\/\/([^/]*)\/([^/]*)(?:\/([^/]+))?(?:\/(audio))?$/.exec(uri)
+  const audience = SCHEMES[match?.[1] ?? '']
+  const patient = decodeName(match?.[2] ?? '')
+  const domain = decodeName(match?.[3] ?? '')
+  if (audience === undefined || patient === undefined || domain === undefined) return undefined
+  const slot = { patient, domain, audience }
+  const versionText = match?.[4]
+  const isAudio = match?.[5] !== undefined
+  if (versionText === undefined) return { slot, isAudio: false }
+  const version = VERSION_PATTERN.exec(versionText)?.[1]
+  if (version === undefined || (isAudio && audience !== 'user')) return undefined
+  return { slot, version: Number(version), isAudio }
+}
+
+function encodeName(name: string): string {
+  return encodeURIComponent(name).replace(AS_THEY_ARE, (escape) => decodeURIComponent(escape))
+}
+
+/** The URI of a chain, `care://<patient>/<domain>`, names percent-encoded where needed. */
+export function chainUri({ patient, domain, audience }: ChainSlot): string {
+  const scheme = audience === 'user' ? 'care' : 'care-internal'
+  return `${scheme}://${encodeName(patient)}/${encodeName(domain)}`
+}
+
+/** The URI of one version, `…/<n>`. */
+export function versionUri(slot: ChainSlot, version: number): string {
+  return `${chainUri(slot)}/${version}`
+}
+
+/** The URI of a version's spoken form, `…/<n>/audio`. */
+export function audioUri(slot: ChainSlot, version: number): string {
+  return `${versionUri(slot, version)}/audio`
+}
