@@ -3,13 +3,12 @@ import { CURRENCY_NOTE, toHbarText } from './hbar-text.ts'
 
 /** What a person sees when the ledger is up: where it listens, who has money, and two scripts to begin with. */
 export async function welcome(devnet: Devnet, balanceTinybar: BalanceReader): Promise<string> {
-  const lines: string[] = []
-  for (const { name, accountId, evmAddress, privateKey, keyType } of devnet.accounts) {
-    const balance = toHbarText(await balanceTinybar(accountId)).padStart(11)
-    const kind = keyType === 'ED25519' ? 'ED25519' : 'ECDSA  '
-    lines.push(
-      `  ${accountId}  ${name.padEnd(11)} ${balance}  ${kind}  ${evmAddress}  ${privateKey}`,
-    )
+  const head = { id: 'id', name: 'name', balance: 'HBAR', kind: 'key' }
+  const lines = [row({ ...head, evmAddress: 'EVM address', privateKey: 'private key' })]
+  for (const account of devnet.accounts) {
+    const balance = toHbarText(await balanceTinybar(account.accountId))
+    const kind = account.keyType === 'ED25519' ? 'ED25519' : 'ECDSA'
+    lines.push(row({ ...account, id: account.accountId, balance, kind }))
   }
   return `
 Local Hedera is up. Ctrl-C ends it; nothing is kept.
@@ -19,7 +18,6 @@ Local Hedera is up. Ctrl-C ends it; nothing is kept.
   Consensus gRPC  ${devnet.consensus.address}  (node ${devnet.consensus.nodeAccountId}, no TLS)
 
 Accounts. These keys are public and the same on every machine: worthless outside, never fund them on a real network.
-  id          name        ${'balance ℏ'.padStart(11)}  key      EVM address                                 private key
 ${lines.join('\n')}
 ${CURRENCY_NOTE}
 
@@ -29,6 +27,19 @@ ${indent(viemScript(devnet))}
 A first SDK script:
 ${indent(sdkScript(devnet))}
 `
+}
+
+function row(cells: {
+  id: string
+  name: string
+  balance: string
+  kind: string
+  evmAddress: string
+  privateKey: string
+}): string {
+  const { id, name, balance, kind, evmAddress, privateKey } = cells
+  const left = `  ${id.padEnd(9)} ${name.padEnd(11)} ${balance.padStart(10)}  ${kind.padEnd(8)}`
+  return `${left} ${evmAddress.padEnd(42)}  ${privateKey}`
 }
 
 /** Reads an account's balance in tinybar. */

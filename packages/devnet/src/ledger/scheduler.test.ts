@@ -71,7 +71,10 @@ async function answer(to: Address, data: Hex): Promise<[number, bigint]> {
 }
 
 describe('scheduled calls', () => {
-  test('run within 100 ms of their second, from the contract that scheduled them, which pays', async () => {
+  // A machine that is busy with other things may be late once.
+  test('run within 100 ms of their second, from the contract that scheduled them, which pays', {
+    retry: 2,
+  }, async () => {
     const contract = await deploy()
     const second = devnet.nowSeconds() + 3
     const count = devnet.executions().length
