@@ -12,6 +12,7 @@ import {
   type StatusOutcome,
   type TopUpOutcome,
 } from './access-outcome.ts'
+import { cancelAndClaim, topUp } from './change-subscription.ts'
 import { LedgerUnavailable } from './contract-call.ts'
 import { requestPaid } from './paid-request.ts'
 import { answeredOutcome, statusOutcome, unsignedOutcome } from './read-answers.ts'
@@ -66,51 +67,14 @@ export type AccessAgent = {
   status(): Promise<StatusOutcome>
   /** Reports every poll and every change until the returned function is called. */
   watch(onChange: (change: WindowChange) => void): () => void
-  /** Ends renewals of the signer's own subscription and claims what is left of its balance. */
+  /** Ends renewals of the signer's own subscription (not of another `agent`) and claims what is left of its balance. */
   cancel(): Promise<CancelOutcome>
   /** Adds to the subscription, for anyone. */
   topUp(amountTinybar: bigint): Promise<TopUpOutcome>
 }
 
-/** Contract errors that say there is nothing to do. */
-const NOTHING_TO_CANCEL = 'AccessWindow_NothingToCancel'
-const NOTHING_TO_CLAIM = 'AccessWindow_NothingToClaim'
-const NO_OPEN_WINDOW = 'AccessWindow_NoOpenWindow'
-
 function unreachable(baseUrl: string, cause: unknown): AccessServiceUnavailable {
   return new AccessServiceUnavailable(`No access service answers at ${baseUrl}.`, { cause })
-}
-
-async function cancelAndClaim(contract: AccessContract): Promise<CancelOutcome> {
-  const cancelled = await contract.cancel()
-  if (cancelled.kind === 'refused' && cancelled.errorName !== NOTHING_TO_CANCEL) return cancelled
-  if (cancelled.kind === 'done' && cancelled.refundTinybar === 0n) {
-    return { kind: 'cancelled', refundTinybar: 0n, transaction: undefined }
-  }
-  // also after an earlier cancel whose refund was never claimed
-  const claimed = await contract.claimRefund({ isCertain: cancelled.kind === 'done' })
-  if (claimed.kind === 'done') {
-    const { amountTinybar, transaction } = claimed
-    return { kind: 'cancelled', refundTinybar: amountTinybar, transaction }
-  }
-  return claimed.errorName === NOTHING_TO_CLAIM ? { kind: 'nothing-to-cancel' } : claimed
-}
-
-async function toppedUp(
-  contract: AccessContract,
-  options: { readonly agent: Address; readonly amountTinybar: bigint },
-): Promise<TopUpOutcome> {
-  const outcome = await contract.topUp(options)
-  if (outcome.kind === 'done') {
-    const { balanceTinybar, transaction } = outcome
-    return {
-      kind: 'topped-up',
-      amountTinybar: options.amountTinybar,
-      balanceTinybar,
-      transaction,
-    }
-  }
-  return outcome.errorName === NO_OPEN_WINDOW ? { kind: 'no-open-window' } : outcome
 }
 
 function agentOf(options: AccessAgentOptions): Address {
@@ -193,6 +157,6 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
         onChange,
       }),
     cancel: async () => await cancelAndClaim(await contract()),
-    topUp: async (amountTinybar) => await toppedUp(await contract(), { agent, amountTinybar }),
+    topUp: async (amountTinybar) => await topUp(await contract(), { agent, amountTinybar }),
   }
 }

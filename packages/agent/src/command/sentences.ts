@@ -12,6 +12,9 @@ const ZERO_ADDRESS = /^0x0{40}$/
 /** Lines of the paid resource that are shown; `--json` gives all of it. */
 const RESOURCE_LINES_MAX = 20
 
+/** The relay answers from the mirror node, which lags 3 to 10 s. */
+const LAG_SENTENCE = 'If you paid a moment ago, the ledger may not show it yet: try again in 10 s.'
+
 /** `1 call`, `2 calls`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
@@ -140,7 +143,7 @@ export function cancelLines(outcome: CancelOutcome): readonly string[] {
     ]
   }
   if (outcome.kind === 'nothing-to-cancel') {
-    return ['There is no subscription to cancel and nothing to refund.']
+    return ['There is no subscription to cancel and nothing to refund.', LAG_SENTENCE]
   }
   return [`The contract refuses: ${outcome.errorName}.`]
 }
@@ -154,7 +157,7 @@ export function topUpLines(outcome: TopUpOutcome): readonly string[] {
     ]
   }
   if (outcome.kind === 'no-open-window') {
-    return ['No window is open to be topped up. Open one with `pay`.']
+    return ['No window is open to be topped up. Open one with `pay`.', LAG_SENTENCE]
   }
   return [`The contract refuses: ${outcome.errorName}.`]
 }
