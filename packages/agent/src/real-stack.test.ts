@@ -94,7 +94,7 @@ test('A16: a refund comes back although the ledger’s reads and nonces lag behi
   const { privateKey } = await stack.newAgent('hasty')
   expect(await stack.agent(privateKey, ['pay', '--max-hbar', '12'])).toMatchObject({ code: 0 })
   stack.devnet.controls.setReadLagMs(1_500)
-  stack.devnet.controls.setNonceLagMs(3_000)
+  stack.devnet.controls.setNonceLagMs(8_000)
   try {
     const isShown = async () =>
       (await stack.agent(privateKey, ['status'])).out.includes('It renews')

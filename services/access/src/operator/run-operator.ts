@@ -38,11 +38,10 @@ const KEY_REFUSAL =
   'One argument looks like a private key. Keys come from the environment (OWNER_KEY or OWNER_KEY_FILE), where other users of this machine do not see them. If it is a real key, replace it: your shell may have kept this line.'
 
 function usage(): readonly string[] {
-  const width = Math.max(...verbs.map(({ name, usage: rest }) => `${name} ${rest}`.length))
   return [
     'access-operator: the seller’s side of the access contract',
     '',
-    ...verbs.map((verb) => `  ${`${verb.name} ${verb.usage}`.padEnd(width)}  ${verb.summary}`),
+    ...verbs.flatMap((verb) => [`  ${verb.name} ${verb.usage}`.trimEnd(), `      ${verb.summary}`]),
     '',
     'Keys and addresses come from the environment: OWNER_KEY, PAY_TO_KEY (or OWNER_KEY_FILE, …),',
     'ACCESS_CONTRACT, PAY_TO, LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, FACILITATOR_URL.',
@@ -88,8 +87,14 @@ function expectedFailure(error: unknown): string | undefined {
     error instanceof ChainUnavailable ||
     error instanceof ContractAbsent
   if (!isExpected) return undefined
-  const cause = error.cause instanceof Error ? ` (${reasonOf(error.cause)})` : ''
-  return error instanceof OperatorRefusal ? error.message : `${error.message}${cause}`
+  // messages of this folder are whole; those of the service's adapters leave the reason to their cause
+  const isWhole =
+    error instanceof OperatorRefusal ||
+    error instanceof LedgerUnavailable ||
+    error instanceof TransactionReverted
+  return isWhole || error.cause === undefined
+    ? error.message
+    : `${error.message} (${reasonOf(error.cause)})`
 }
 
 async function runVerb(verb: OperatorVerb, run: OperatorRun): Promise<number> {
