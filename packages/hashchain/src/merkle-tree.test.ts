@@ -1,0 +1,141 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import vectors from '../vectors/merkle.json' with { type: 'json' }
+import {
+  createCompactRange,
+  emptyRootHash,
+  HASH_BYTES,
+  leafHash,
+  nodeHash,
+  rootOf,
+} from './merkle-tree.ts'
+import { byteFlips } from './testing/byte-flips.ts'
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const vectorLeaves = vectors.entries.map((entry) => leafHash(Buffer.from(entry, 'hex')))
+const leaves = (count: number): Uint8Array[] =>
+  Array.from({ length: count }, (_, index) => leafHash(Buffer.from(`entry ${index}`)))
+
+/** The tree hash word for word as RFC 9162 §2.1.1 defines it. */
+const definition = (hashes: readonly Uint8Array[]): Uint8Array => {
+  const [first] = hashes
+  if (first === undefined) return emptyRootHash()
+  if (hashes.length === 1) return first
+  let split = 1
+  while (split * 2 < hashes.length) split *= 2
+  return nodeHash({
+    left: definition(hashes.slice(0, split)),
+    right: definition(hashes.slice(split)),
+  })
+}
+
+describe('RFC 9162: the tree', () => {
+  test.each(vectors.rootHashes.map((rootHash, size) => ({ size, rootHash })))(
+    'golden vector: $size entries have the root $rootHash',
+    ({ size, rootHash }) => {
+      expect(hex(rootOf(vectorLeaves.slice(0, size)))).toBe(rootHash)
+    },
+  )
+
+  test('the root is that of the definition, at every size to 130', () => {
+    const range = createCompactRange()
+    const all = leaves(130)
+    for (const [index, leaf] of all.entries()) {
+      expect(hex(range.rootHash())).toBe(hex(definition(all.slice(0, index))))
+      range.append(leaf)
+    }
+  })
+
+  test('the state stays small: one hash for each one bit of the size', () => {
+    const range = createCompactRange()
+    for (const leaf of leaves(1000)) range.append(leaf)
+    expect(range.size).toBe(1000)
+    expect(range.state().peaks).toHaveLength(6)
+  })
+
+  test('a tree taken up again from its state at any point gives the same root', () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 60 }), fc.nat({ max: 60 }), (before, after) => {
+        const all = leaves(before + after)
+        const first = createCompactRange()
+        for (const leaf of all.slice(0, before)) first.append(leaf)
+        const second = createCompactRange(first.state())
+        for (const leaf of all.slice(before)) second.append(leaf)
+        expect(second.size).toBe(all.length)
+        expect(hex(second.rootHash())).toBe(hex(rootOf(all)))
+      }),
+    )
+  })
+
+  test('a tentative append is undone by going back to the state before it', () => {
+    const range = createCompactRange()
+    for (const leaf of leaves(7)) range.append(leaf)
+    const before = range.state()
+    const rootBefore = hex(range.rootHash())
+    for (const leaf of leaves(9)) range.append(leaf)
+    expect(hex(range.rootHash())).not.toBe(rootBefore)
+    expect(hex(createCompactRange(before).rootHash())).toBe(rootBefore)
+    expect(before.size).toBe(7)
+  })
+
+  test('sizes beyond 32 bits are counted right', () => {
+    const peak = leafHash(Buffer.of())
+    const range = createCompactRange({ size: 2 ** 40 + 1, peaks: [peak, peak] })
+    range.append(peak)
+    expect(range.state().peaks).toHaveLength(2)
+    expect(range.size).toBe(2 ** 40 + 2)
+  })
+
+  test.each([
+    { size: 1, peaks: [] },
+    { size: 0, peaks: [emptyRootHash()] },
+    { size: 3, peaks: [emptyRootHash()] },
+    { size: 1, peaks: [Buffer.alloc(31)] },
+    { size: -1, peaks: [] },
+    { size: 0.5, peaks: [] },
+  ])('a state that does not fit its size is refused: $size', (state) => {
+    expect(() => createCompactRange(state)).toThrow(RangeError)
+  })
+
+  test('a leaf that is no hash is refused', () => {
+    const range = createCompactRange()
+    expect(() => range.append(Buffer.alloc(HASH_BYTES + 1))).toThrow(RangeError)
+    expect(range.size).toBe(0)
+  })
+})
+
+describe('tampering changes the root', () => {
+  const all = leaves(11)
+  const root = hex(rootOf(all))
+
+  test('every flipped byte of every leaf hash', () => {
+    for (const [index, leaf] of all.entries())
+      for (const { flipped } of byteFlips(leaf))
+        expect(hex(rootOf(all.with(index, flipped)))).not.toBe(root)
+  })
+
+  test('every flipped byte of an entry', () => {
+    const entry = Buffer.from('{"value":"one"}')
+    for (const { flipped } of byteFlips(entry))
+      expect(hex(leafHash(flipped))).not.toBe(hex(leafHash(entry)))
+  })
+
+  test('a dropped tail, a dropped leaf, a repeated leaf, two leaves exchanged', () => {
+    for (let index = 0; index < all.length; index += 1) {
+      const leaf = all[index]
+      const other = all[(index + 1) % all.length]
+      if (leaf === undefined || other === undefined) throw new Error('unreachable')
+      expect(hex(rootOf(all.slice(0, index)))).not.toBe(root)
+      expect(hex(rootOf(all.toSpliced(index, 1)))).not.toBe(root)
+      expect(hex(rootOf(all.toSpliced(index, 0, leaf)))).not.toBe(root)
+      const exchanged = all.with(index, other).with((index + 1) % all.length, leaf)
+      expect(hex(rootOf(exchanged))).not.toBe(root)
+    }
+  })
+
+  test('an inner node cannot pass for a leaf', () => {
+    const [left, right] = leaves(2)
+    if (left === undefined || right === undefined) throw new Error('unreachable')
+    expect(hex(leafHash(Buffer.concat([left, right])))).not.toBe(hex(nodeHash({ left, right })))
+  })
+})

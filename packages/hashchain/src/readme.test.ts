@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+
+const folder = new URL('..', import.meta.url)
+const readme = readFileSync(new URL('README.md', folder), 'utf8')
+
+/** Each `sh run` block with the block of expected output that follows it. */
+const examples = [...readme.matchAll(/```sh run\n([^]*?)```\s+```\n([^]*?)```/g)].map(
+  ([, script = '', output = '']) => ({ script, output }),
+)
+
+const hasTool = (tool: string): boolean => {
+  try {
+    execFileSync('sh', ['-c', `command -v ${tool}`], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('the README: what a reader can check without our code', () => {
+  test('has three examples', () => {
+    expect(examples).toHaveLength(3)
+  })
+
+  test.for(examples)('$script', ({ script, output }, { skip }) => {
+    for (const tool of ['sha256sum', 'jq', 'seq'])
+      if (script.includes(`${tool} `) && !hasTool(tool)) skip(`${tool} is not installed`)
+    expect(execFileSync('sh', ['-c', script], { cwd: folder, encoding: 'utf8' })).toBe(output)
+  })
+
+  test('the loop over all versions names an altered one', ({ skip }) => {
+    if (!hasTool('jq')) skip('jq is not installed')
+    const loop = examples[1]?.script ?? ''
+    const altered = loop.replaceAll('.preimage"', '.value"')
+    expect(altered).not.toBe(loop)
+    expect(execFileSync('sh', ['-c', altered], { cwd: folder, encoding: 'utf8' })).toContain(
+      'version 1 does not hold',
+    )
+  })
+})
