@@ -24,10 +24,19 @@ export type AuditRow = {
   readonly uri?: string
 }
 
+/** A row as the trail keeps it, with its place in it. */
+export type KeptAuditRow = AuditRow & {
+  /** From 1, in order of arrival; `before` counts in it. */
+  readonly sequence: number
+}
+
 export type AuditTrail = {
   /** Accepted rows are durable when it resolves; refusals are batched. */
   add(row: AuditRow): Promise<void>
-  /** Newest first. */
-  read(query: { readonly limit: number; readonly before?: number }): Promise<readonly AuditRow[]>
+  /** Newest first, of those with a sequence under `before`. */
+  read(query: {
+    readonly limit: number
+    readonly before?: number
+  }): Promise<readonly KeptAuditRow[]>
   close(): Promise<void>
 }

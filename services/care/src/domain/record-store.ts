@@ -15,7 +15,7 @@ export type RequestKey = { readonly mac: string; readonly expiresAtMs: number }
 export type ReadOutcome =
   | { readonly kind: 'found'; readonly record: CareRecord; readonly latestVersion: number }
   | { readonly kind: 'absent' }
-  /** The stored version does not hold: hash, link, seal or slot. Its text is never given out. */
+  /** The stored version does not hold: hash, leaf, link, seal or slot. Its text is never given out. */
   | { readonly kind: 'broken'; readonly version: number }
 
 /** A chain as lists show it. */
@@ -47,7 +47,12 @@ export type ChainVerification = {
 }
 
 export type RecordStore = {
-  /** Durable when it resolves: appended and fsynced, in one commit with whatever came at the same time. */
+  /**
+   * Durable when it resolves: appended and fsynced, in one commit with whatever came at the same time. A request that is
+   * repeated while its first write is still being told to sessions waits for `noteSubscribers`, at most 2 s, so that both
+   * answers are the same: call it after every write with a request, also with 0. Rejects with RecordStoreUnavailable;
+   * throws a TypeError for names or texts that no version may hold (a lone surrogate, a `/` in a name).
+   */
   append(record: NewRecord, request?: RequestKey): Promise<AppendOutcome>
   /** Notes how many sessions heard of a write, for the answer to a repeated request. */
   noteSubscribers(request: RequestKey, subscribers: number): Promise<void>
@@ -62,10 +67,11 @@ export type RecordStore = {
     readonly limit: number
     readonly patient?: string
   }): Promise<readonly ChainHead[]>
-  /** Versions written at or after a time, oldest first, of one patient. */
+  /** Versions written at or after a time, oldest first, of one patient; those that do not hold are left out. */
   changesSince(query: {
     readonly patient: string
     readonly audiences: readonly Audience[]
+    /** As `Date.prototype.toISOString` writes it: times are compared as texts. */
     readonly sinceIso: string
     readonly limit: number
   }): Promise<readonly CareRecord[]>
@@ -74,9 +80,14 @@ export type RecordStore = {
     readonly audiences: readonly Audience[]
     readonly slot?: ChainSlot
   }): AsyncIterable<ChainVerification>
-  /** Signed checkpoint of the journal of an audience, as a C2SP note. */
+  /** Signed checkpoint of the journal of an audience as it is now, as a C2SP note. */
   checkpoint(audience: Audience): Promise<string>
-  /** NDJSON lines of everything an auditor may see: journal entries, versions, checkpoint. */
+  /** The key that checks those notes, `name+id+base64`; public. */
+  verifierKey(audience: Audience): string
+  /**
+   * NDJSON lines of everything an auditor may see, each without its newline: journal entries, versions, leaf hashes,
+   * checkpoint (record-store-export.ts says how they look, verify-export.ts checks them).
+   */
   exportLines(query: {
     readonly audiences: readonly Audience[]
     readonly slot?: ChainSlot
@@ -86,7 +97,7 @@ export type RecordStore = {
   close(): Promise<void>
 }
 
-/** The store cannot be read or written: a full disk, a lock, a damaged file. */
+/** The store cannot be read or written: a full disk, a lock, a damaged file. The message is for the operator. */
 export class RecordStoreUnavailable extends Error {
   override readonly name = 'RecordStoreUnavailable'
 }

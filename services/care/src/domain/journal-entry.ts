@@ -1,0 +1,178 @@
+// The entry that a write leaves in its journal (C9): RFC 8785 JSON of every field of the record, with 32 random bytes that
+// keep the leaf's hash from being guessed. A store keeps this one text for a version; the hashed preimage of the version
+// (C8) is cut out of it, since both write strings exactly as ECMAScript's JSON.stringify does.
+import { canonicalJson, preimageHash, versionHash } from '@tallystick/hashchain'
+import type { CareRecord, ChainSlot, NewRecord } from './care-record.ts'
+import { isRecordName } from './record-uri.ts'
+
+/** A record with the random bytes that are shown only together with it: 64 lower-case hex digits. */
+export type JournalEntry = CareRecord & { readonly random: string }
+
+/** Random bytes in an entry (C9). */
+export const ENTRY_RANDOM_BYTES = 32
+
+/** A version hash and the random part: 32 bytes in lower-case hex. */
+const HEX_CHARS = 64
+const HEX_PATTERN = /^[0-9a-f]{64}$/
+/** What `Date.prototype.toISOString` writes for the years 0 to 9999. */
+const TIME_PATTERN = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
+const TIME_CHARS = 24
+/** RFC 9162 §2.1.1: a leaf is hashed behind one zero byte. */
+const LEAF_PREFIX = '\u0000'
+
+/** The text of an entry; its UTF-8 bytes are the journal's leaf. */
+export function writeJournalEntry(entry: JournalEntry): string {
+  const { audience, authorId, authorLabel, domain, patient, prevHash, priority, random } = entry
+  const { staleAfter, value, version, versionHash: hash, writtenAt } = entry
+  return canonicalJson({
+    audience,
+    authorId,
+    authorLabel,
+    domain,
+    patient,
+    prevHash,
+    ...(priority === undefined ? {} : { priority }),
+    random,
+    ...(staleAfter === undefined ? {} : { staleAfter }),
+    value,
+    version,
+    versionHash: hash,
+    writtenAt,
+  })
+}
+
+/** The entry that follows a version with `prevHash`, its version hash computed. */
+export function nextEntry(options: {
+  readonly record: NewRecord
+  readonly prevHash: string
+  readonly version: number
+  readonly writtenAt: string
+  readonly random: string
+}): JournalEntry {
+  const { record, prevHash, version, writtenAt, random } = options
+  const { patient, domain, audience, value, authorId, authorLabel, staleAfter, priority } = record
+  return {
+    patient,
+    domain,
+    audience,
+    value,
+    authorId,
+    authorLabel,
+    ...(staleAfter === undefined ? {} : { staleAfter }),
+    ...(priority === undefined ? {} : { priority }),
+    writtenAt,
+    version,
+    prevHash,
+    random,
+    versionHash: versionHash({ prevHash, value, writtenAt, authorId }),
+  }
+}
+
+const hasText = (fields: Record<string, unknown>, names: readonly string[]): boolean =>
+  names.every((name) => typeof fields[name] === 'string')
+
+function isEntry(fields: Record<string, unknown>): fields is JournalEntry & typeof fields {
+  const { audience, patient, domain, version, priority, staleAfter } = fields
+  return (
+    hasText(fields, ['patient', 'domain', 'value', 'authorId', 'authorLabel', 'writtenAt']) &&
+    hasText(fields, ['prevHash', 'versionHash', 'random']) &&
+    (audience === 'user' || audience === 'assistant') &&
+    isRecordName(String(patient)) &&
+    isRecordName(String(domain)) &&
+    typeof version === 'number' &&
+    (priority === undefined || typeof priority === 'number') &&
+    (staleAfter === undefined || typeof staleAfter === 'string')
+  )
+}
+
+/** Reads an entry strictly: undefined for any text that `writeJournalEntry` does not write. */
+export function readJournalEntry(text: string): JournalEntry | undefined {
+  let fields: unknown
+  try {
+    fields = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (typeof fields !== 'object' || fields === null) return undefined
+  const candidate = fields as Record<string, unknown>
+  if (!isEntry(candidate) || !Number.isSafeInteger(candidate.version) || candidate.version < 1)
+    return undefined
+  const { random, prevHash, versionHash: hash } = candidate
+  if (![random, prevHash, hash].every((hex) => HEX_PATTERN.test(hex))) return undefined
+  // Also refuses members that no entry has: they are not written again.
+  return isWrittenBack(candidate, text) ? candidate : undefined
+}
+
+function isWrittenBack(entry: JournalEntry, text: string): boolean {
+  try {
+    return writeJournalEntry(entry) === text
+  } catch {
+    return false // half a surrogate pair, from an escape
+  }
+}
+
+/** The record without the random part, as it is served. */
+export function recordOf(entry: JournalEntry): CareRecord {
+  const { random: _, ...record } = entry
+  return record
+}
+
+/** Lower-case hex RFC 9162 leaf hash of an entry's text. */
+export function entryLeafHash(text: string): string {
+  return preimageHash(LEAF_PREFIX + text)
+}
+
+/** The parts of an entry that a replay needs, cut out of its text without parsing it. */
+export type EntryCut = {
+  readonly prevHash: string
+  readonly versionHash: string
+  readonly writtenAt: string
+  /** The text that was hashed to `versionHash` (C8). */
+  readonly preimage: string
+}
+
+/** Cuts entries of one chain; undefined for a text that belongs to another slot or has another form. */
+export type EntryCutter = (text: string, version: number) => EntryCut | undefined
+
+/**
+ * A cutter for the entries of a chain. A member's name between `,"` and `":` never occurs inside a string, where a quote
+ * is escaped, so that searching for it finds the member; members stand in the order of RFC 8785.
+ */
+export function createEntryCutter({ patient, domain, audience }: ChainSlot): EntryCutter {
+  const start = `{"audience":"${audience}","authorId":`
+  const slotMembers = `,"domain":${JSON.stringify(domain)},"patient":${JSON.stringify(patient)},"prevHash":"`
+  return (text, version) => {
+    if (!text.startsWith(start)) return undefined
+    const authorEnd = text.indexOf(',"authorLabel":', start.length)
+    const slotStart = text.indexOf(slotMembers, authorEnd)
+    if (authorEnd < 0 || slotStart < 0) return undefined
+    const prevHashStart = slotStart + slotMembers.length
+    const prevHashEnd = prevHashStart + HEX_CHARS
+    const valueName = ',"value":'
+    const valueStart = text.indexOf(valueName, prevHashEnd) + valueName.length
+    const versionMember = `,"version":${version},"versionHash":"`
+    const timeName = '","writtenAt":"'
+    const timeStart = text.length - TIME_CHARS - 2
+    const hashStart = timeStart - timeName.length - HEX_CHARS
+    const valueEnd = hashStart - versionMember.length
+    const prevHash = text.slice(prevHashStart, prevHashEnd)
+    const writtenAt = text.slice(timeStart, -2)
+    if (
+      valueStart < prevHashEnd ||
+      valueEnd < valueStart ||
+      !text.startsWith(versionMember, valueEnd) ||
+      !text.startsWith(timeName, timeStart - timeName.length) ||
+      !text.endsWith('"}') ||
+      !TIME_PATTERN.test(writtenAt)
+    )
+      return undefined
+    const author = text.slice(start.length, authorEnd)
+    const value = text.slice(valueStart, valueEnd)
+    return {
+      prevHash,
+      versionHash: text.slice(hashStart, hashStart + HEX_CHARS),
+      writtenAt,
+      preimage: `["${prevHash}",${value},"${writtenAt}",${author}]`,
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// The replay of one stored chain: every version is checked against its slot, its place, the journal's leaf, the version
+// before and its own hash. Where the bytes come from, and opening sealed ones, is the adapters' matter.
+import { GENESIS_PREV_HASH, preimageHash } from '@tallystick/hashchain'
+import type { ChainSlot } from './care-record.ts'
+import { createEntryCutter, entryLeafHash } from './journal-entry.ts'
+
+/**
+ * Why a version does not hold. `missing`: it is not there. `seal`: its sealed bytes do not open in its slot. `leaf`: some
+ * field is not what the journal recorded. `slot`: it belongs elsewhere. `link`: it does not name the version before.
+ * `hash`: its fields do not hash to its version hash. `head`: the chain's recorded head is another one.
+ */
+export type VersionFault = 'missing' | 'seal' | 'leaf' | 'slot' | 'link' | 'hash' | 'head'
+
+/** One version as a store keeps it. */
+export type StoredVersion = {
+  readonly version: number
+  /** The entry's text in the clear; undefined where sealed bytes do not open. */
+  readonly entry: string | undefined
+  /** Lower-case hex leaf hash that the journal keeps for it. */
+  readonly leafHash: string
+  /** The time that the store keeps beside the entry, where it does. */
+  readonly writtenAt?: string
+}
+
+export type ReplayVerdict = {
+  /** Everything that was added, held or not. */
+  readonly versions: number
+  readonly broken?: { readonly version: number; readonly fault: VersionFault }
+}
+
+/** A replay in progress: versions go in by order; memory does not grow with them. */
+export type StoredChainReplay = {
+  add(stored: StoredVersion): void
+  /** Ends the replay against what the store has recorded as the chain's newest version, and gives the verdict. */
+  end(head: { readonly version: number; readonly versionHash: string }): ReplayVerdict
+  /** Versions added so far. */
+  readonly versions: number
+}
+
+/** The checks that need no other version, and what they leave to compare with the version before. */
+export type LoneVersion =
+  | { readonly kind: 'holds'; readonly prevHash: string; readonly versionHash: string }
+  | { readonly kind: 'broken'; readonly fault: VersionFault }
+
+/** Checks a stored version by itself: seal, leaf, slot, hash. */
+export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => LoneVersion {
+  const cut = createEntryCutter(slot)
+  return ({ entry, leafHash, version, writtenAt }) => {
+    if (entry === undefined) return { kind: 'broken', fault: 'seal' }
+    if (entryLeafHash(entry) !== leafHash) return { kind: 'broken', fault: 'leaf' }
+    const parts = cut(entry, version)
+    if (parts === undefined) return { kind: 'broken', fault: 'slot' }
+    if (writtenAt !== undefined && writtenAt !== parts.writtenAt)
+      return { kind: 'broken', fault: 'leaf' }
+    if (preimageHash(parts.preimage) !== parts.versionHash) return { kind: 'broken', fault: 'hash' }
+    return { kind: 'holds', prevHash: parts.prevHash, versionHash: parts.versionHash }
+  }
+}
+
+/** Starts the replay of the chain in `slot`. After a break further versions are only counted. */
+export function createStoredChainReplay(slot: ChainSlot): StoredChainReplay {
+  const check = createVersionCheck(slot)
+  let versions = 0
+  let headHash = GENESIS_PREV_HASH
+  let broken: ReplayVerdict['broken']
+
+  return {
+    get versions() {
+      return versions
+    },
+    add: (stored) => {
+      versions += 1
+      if (broken !== undefined) return
+      if (stored.version !== versions) {
+        broken = { version: versions, fault: 'missing' }
+        return
+      }
+      const found = check(stored)
+      if (found.kind === 'broken') broken = { version: versions, fault: found.fault }
+      else if (found.prevHash !== headHash) broken = { version: versions, fault: 'link' }
+      else headHash = found.versionHash
+    },
+    end: (head) => {
+      if (broken !== undefined) return { versions, broken }
+      if (versions < head.version || versions === 0)
+        return { versions, broken: { version: versions + 1, fault: 'missing' } }
+      if (versions > head.version || headHash !== head.versionHash)
+        return {
+          versions,
+          broken: { version: Math.min(versions, head.version + 1), fault: 'head' },
+        }
+      return { versions }
+    },
+  }
+}

@@ -1,0 +1,270 @@
+// The offline check of an export: replays every chain, hashes every entry to its leaf, and every leaf to the root that the
+// checkpoint signs. It needs no service and no secret key; the format is record-store-export.ts.
+import {
+  type CompactRange,
+  createCompactRange,
+  openNote,
+  parseCheckpoint,
+  versionPreimage,
+} from '@tallystick/hashchain'
+import { z } from 'zod'
+import type { Audience } from './care-record.ts'
+import { entryLeafHash, readJournalEntry } from './journal-entry.ts'
+import { EXPORT_FORMAT } from './record-store-export.ts'
+import { chainUri, parseRecordUri } from './record-uri.ts'
+import {
+  createStoredChainReplay,
+  type StoredChainReplay,
+  type VersionFault,
+} from './verify-chain.ts'
+
+const audience = z.enum(['user', 'assistant'])
+const hex = z.string().regex(/^[0-9a-f]{64}$/)
+const index = z.int().min(0)
+const place = { uri: z.string(), journal: audience, leafIndex: index, version: z.int().min(1) }
+
+const exportLine = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('export'),
+    format: z.literal(EXPORT_FORMAT),
+    audiences: z.array(audience),
+    uri: z.string().optional(),
+  }),
+  z.object({ kind: z.literal('leaves'), journal: audience, from: index, hashes: z.array(hex) }),
+  z.object({
+    kind: z.literal('version'),
+    ...place,
+    versionHash: hex,
+    preimage: z.string(),
+    entry: z.string(),
+  }),
+  z.object({ kind: z.literal('broken'), ...place, fault: z.string() }),
+  z.object({
+    kind: z.literal('checkpoint'),
+    journal: audience,
+    note: z.string(),
+    verifierKey: z.string(),
+  }),
+])
+
+type Line = z.output<typeof exportLine>
+type VersionLine = Extract<Line, { kind: 'version' }>
+type BrokenLine = Extract<Line, { kind: 'broken' }>
+
+/** What was found of one chain. */
+export type ExportedChain = {
+  readonly uri: string
+  readonly versions: number
+  readonly brokenAt?: number
+  readonly fault?: VersionFault
+}
+
+/** What was found of one journal. */
+export type ExportedJournal = {
+  readonly journal: Audience
+  /** Leaves in the export. */
+  readonly size: number
+  /** Name in the checkpoint's first line. */
+  readonly origin: string
+  /** The key that the checkpoint holds under: the pinned one, or the export's own. */
+  readonly verifierKey: string
+}
+
+export type ExportReport = {
+  readonly chains: readonly ExportedChain[]
+  readonly journals: readonly ExportedJournal[]
+  /** Versions replayed. */
+  readonly versions: number
+  /** Everything else that does not hold, in sentences. */
+  readonly problems: readonly string[]
+  readonly isIntact: boolean
+}
+
+type JournalState = {
+  readonly tree: CompactRange
+  chunk: readonly string[]
+  chunkFrom: number
+  /** Next leaf that must have an entry, in an export of everything. */
+  nextEntry: number
+  found?: ExportedJournal
+}
+
+/** The text is no export: not JSON lines, or of another format. */
+export class NotAnExport extends Error {
+  override readonly name = 'NotAnExport'
+}
+
+/** Checks the lines of an export, first to last. `verifierKeys` pins the keys that checkpoints must be signed with. */
+export async function verifyExport(
+  lines: AsyncIterable<string> | Iterable<string>,
+  verifierKeys: readonly string[] = [],
+): Promise<ExportReport> {
+  const check = new ExportCheck(verifierKeys)
+  let number = 0
+  for await (const line of lines) {
+    number += 1
+    if (line.trim() !== '') check.take(readLine(line, number), number)
+  }
+  return check.report()
+}
+
+function readLine(text: string, number: number): Line {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (error) {
+    throw new NotAnExport(`line ${number} is not JSON`, { cause: error })
+  }
+  const line = exportLine.safeParse(parsed)
+  if (line.success) return line.data
+  throw new NotAnExport(`line ${number} is no line of a ${EXPORT_FORMAT} export`, {
+    cause: line.error,
+  })
+}
+
+class ExportCheck {
+  readonly #verifierKeys: readonly string[]
+  readonly #replays = new Map<string, StoredChainReplay>()
+  readonly #heads = new Map<string, { version: number; versionHash: string }>()
+  readonly #faults = new Map<string, { brokenAt: number; fault: VersionFault }>()
+  readonly #journals = new Map<Audience, JournalState>()
+  readonly #problems: string[] = []
+  #versions = 0
+  #header: Extract<Line, { kind: 'export' }> | undefined
+
+  constructor(verifierKeys: readonly string[]) {
+    this.#verifierKeys = verifierKeys
+  }
+
+  take(line: Line, number: number): void {
+    if (this.#header === undefined && line.kind !== 'export')
+      throw new NotAnExport('the first line is not the header of an export')
+    switch (line.kind) {
+      case 'export':
+        if (this.#header !== undefined) throw new NotAnExport(`line ${number} is a second header`)
+        this.#header = line
+        return
+      case 'leaves':
+        this.#takeLeaves(line)
+        return
+      case 'version':
+      case 'broken':
+        this.#takeVersion(line)
+        return
+      case 'checkpoint':
+        this.#takeCheckpoint(line)
+    }
+  }
+
+  report(): ExportReport {
+    const header = this.#header
+    if (header === undefined) throw new NotAnExport('the export is empty')
+    for (const journal of header.audiences)
+      if (this.#journal(journal).found === undefined)
+        this.#problems.push(`the ${journal} journal has no checkpoint that holds`)
+    const chains = [...this.#replays].map(([uri, replay]) => this.#chainReport(uri, replay))
+    const journals = [...this.#journals.values()].flatMap(({ found }) => found ?? [])
+    const isIntact =
+      this.#problems.length === 0 && chains.every(({ brokenAt }) => brokenAt === undefined)
+    return { chains, journals, versions: this.#versions, problems: this.#problems, isIntact }
+  }
+
+  #chainReport(uri: string, replay: StoredChainReplay): ExportedChain {
+    const { versions } = replay
+    const { broken } = replay.end(this.#heads.get(uri) ?? { version: versions, versionHash: '' })
+    const stated = this.#faults.get(uri)
+    if (stated !== undefined && stated.brokenAt <= (broken?.version ?? stated.brokenAt))
+      return { uri, versions, ...stated }
+    return broken === undefined
+      ? { uri, versions }
+      : { uri, versions, brokenAt: broken.version, fault: broken.fault }
+  }
+
+  #journal(journal: Audience): JournalState {
+    const known = this.#journals.get(journal)
+    if (known !== undefined) return known
+    const fresh = { tree: createCompactRange(), chunk: [], chunkFrom: 0, nextEntry: 0 }
+    this.#journals.set(journal, fresh)
+    return fresh
+  }
+
+  #takeLeaves({ journal, from, hashes }: Extract<Line, { kind: 'leaves' }>): void {
+    const state = this.#journal(journal)
+    if (from !== state.tree.size)
+      this.#problems.push(`leaves of the ${journal} journal are not in order at ${from}`)
+    this.#requireEntries(journal, state.tree.size)
+    for (const leaf of hashes) state.tree.append(Buffer.from(leaf, 'hex'))
+    state.chunk = hashes
+    state.chunkFrom = from
+  }
+
+  /** In an export of everything, each leaf has its entry, in order. */
+  #requireEntries(journal: Audience, upTo: number): void {
+    const state = this.#journal(journal)
+    if (this.#header?.uri === undefined && state.nextEntry < upTo)
+      this.#problems.push(`the ${journal} journal lacks the entry of leaf ${state.nextEntry}`)
+    state.nextEntry = Math.max(state.nextEntry, upTo)
+  }
+
+  #takeVersion(line: VersionLine | BrokenLine): void {
+    const named = parseRecordUri(line.uri)
+    if (named?.version !== line.version || named.slot.audience !== line.journal) {
+      this.#problems.push(`the line of ${line.uri} names another version or journal`)
+      return
+    }
+    const uri = chainUri(named.slot)
+    const state = this.#journal(line.journal)
+    this.#requireEntries(line.journal, line.leafIndex)
+    state.nextEntry = Math.max(state.nextEntry, line.leafIndex + 1)
+    this.#versions += 1
+    const replay = this.#replays.get(uri) ?? createStoredChainReplay(named.slot)
+    this.#replays.set(uri, replay)
+    const version = line.version
+    // A leaf that is not there equals no hash, so that the version does not hold.
+    const leafHash = state.chunk[line.leafIndex - state.chunkFrom] ?? ''
+    replay.add({ version, leafHash, entry: line.kind === 'version' ? line.entry : undefined })
+    if (line.kind === 'broken') this.#state(uri, version, line.fault as VersionFault)
+    else {
+      this.#heads.set(uri, { version, versionHash: line.versionHash })
+      this.#compareEntry(line, uri)
+    }
+  }
+
+  /** What the line says beside the entry must be what the entry says. */
+  #compareEntry(line: VersionLine, uri: string): void {
+    const entry = readJournalEntry(line.entry)
+    const isSame =
+      entry !== undefined &&
+      entryLeafHash(line.entry) !== '' &&
+      versionPreimage(entry) === line.preimage &&
+      entry.versionHash === line.versionHash
+    if (!isSame) this.#state(uri, line.version, 'slot')
+  }
+
+  #state(uri: string, brokenAt: number, fault: VersionFault): void {
+    if (!this.#faults.has(uri)) this.#faults.set(uri, { brokenAt, fault })
+  }
+
+  #takeCheckpoint(line: Extract<Line, { kind: 'checkpoint' }>): void {
+    const { journal, note } = line
+    const state = this.#journal(journal)
+    this.#requireEntries(journal, state.tree.size)
+    const keys = this.#verifierKeys.length === 0 ? [line.verifierKey] : this.#verifierKeys
+    for (const verifierKey of keys) {
+      const opened = openNote({ note, verifierKey })
+      if (opened.kind !== 'opened') continue
+      const read = parseCheckpoint(opened.text)
+      if (read.kind !== 'checkpoint') continue
+      const { size, rootHash, origin } = read.checkpoint
+      if (size !== state.tree.size)
+        this.#problems.push(
+          `the ${journal} journal has ${state.tree.size} leaves, its checkpoint says ${size}`,
+        )
+      else if (Buffer.compare(rootHash, state.tree.rootHash()) !== 0)
+        this.#problems.push(`the ${journal} journal does not hash to its checkpoint`)
+      state.found = { journal, size: state.tree.size, origin, verifierKey }
+      return
+    }
+    this.#problems.push(`the checkpoint of the ${journal} journal is not signed by a known key`)
+  }
+}
