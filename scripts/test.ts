@@ -3,6 +3,7 @@
 // that did not load), counts as one failure. `--long` runs the full counts instead of the bounded ones.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 
@@ -50,6 +51,7 @@ const turbo = spawnSync(
     'test',
     '--continue',
     '--output-logs=new-only',
+    `--concurrency=${availableParallelism()}`, // each suite brings workers of its own
     ...passedOn.filter((argument) => argument !== '--long'),
   ],
   {
