@@ -2,7 +2,7 @@
 // a file differs from what it would write. The output depends on sources and compiler settings only.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { contractsFolder, forge } from './foundry.ts'
+import { ARTIFACTS_BUILD, ARTIFACTS_FOLDER, contractsFolder, forge } from './foundry.ts'
 
 /** One contract whose artifact is committed. */
 type Target = {
@@ -47,9 +47,6 @@ const TARGETS: readonly Target[] = [
   },
 ]
 
-/** A build of its own: forge forgets the tests when it builds these folders into theirs. */
-const BUILD_FOLDER = 'cache/artifacts'
-
 const CODE_NOTES = {
   bytecode: 'Creation code, without constructor arguments.',
   runtimeCode:
@@ -63,7 +60,13 @@ const partOf = (code: 'bytecode' | 'runtimeCode'): 'Bytecode' | 'RuntimeCode' =>
   code === 'bytecode' ? 'Bytecode' : 'RuntimeCode'
 
 function readCompiled(target: Target): Compiled {
-  const file = join(contractsFolder, BUILD_FOLDER, 'out', target.source, `${target.contract}.json`)
+  const file = join(
+    contractsFolder,
+    ARTIFACTS_FOLDER,
+    'out',
+    target.source,
+    `${target.contract}.json`,
+  )
   return JSON.parse(readFileSync(file, 'utf8')) as Compiled
 }
 
@@ -116,10 +119,7 @@ function indexModule(): string {
 }
 
 function build(): void {
-  const run = forge(['build', 'src', 'devnet'], {
-    FOUNDRY_OUT: `${BUILD_FOLDER}/out`,
-    FOUNDRY_CACHE_PATH: BUILD_FOLDER,
-  })
+  const run = forge(['build', 'src', 'devnet'], ARTIFACTS_BUILD)
   if (run.exitCode !== 0) {
     throw new Error(`forge build failed:\n${run.stdout}${run.stderr}`)
   }

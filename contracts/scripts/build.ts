@@ -1,7 +1,7 @@
-// Compiles everything, tests included, into out/.
-import { forge } from './foundry.ts'
+// Compiles everything, tests included, where scripts/test.ts finds it.
+import { forge, WHOLE_BUILD } from './foundry.ts'
 
-const run = forge(['build'])
+const run = forge(['build'], WHOLE_BUILD)
 process.stdout.write(run.stdout)
 process.stderr.write(run.stderr)
 process.exitCode = run.exitCode

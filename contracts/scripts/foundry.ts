@@ -8,6 +8,26 @@ import { fileURLToPath } from 'node:url'
 /** Folder of this package: forge resolves `./tools/solc.mjs` against the working directory. */
 export const contractsFolder = dirname(dirname(fileURLToPath(import.meta.url)))
 
+const buildIn = (folder: string): Readonly<Record<string, string>> => ({
+  FOUNDRY_OUT: `${folder}/out`,
+  FOUNDRY_CACHE_PATH: folder,
+})
+
+/** Build folder of whole builds, tests included. */
+export const WHOLE_BUILD = buildIn('cache/whole')
+
+/**
+ * Build folder of the linter. After an edit it compiles without code into whatever folder it is given, and a later build
+ * there takes the files for up to date and forgets their tests.
+ */
+export const LINT_BUILD = buildIn('cache/lint')
+
+/** Folder of a build without the tests, for the artifacts. */
+export const ARTIFACTS_FOLDER = 'cache/artifacts'
+
+/** Build folder of the artifacts: a build of some folders makes forge forget the others. */
+export const ARTIFACTS_BUILD = buildIn(ARTIFACTS_FOLDER)
+
 /** Output of one call can be long: the JSON of a whole test run with its traces, bytes. */
 const OUTPUT_BYTES_MAX = 256 * 1024 * 1024
 

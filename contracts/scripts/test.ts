@@ -1,9 +1,9 @@
 // Runs the contracts' tests: forge in this package's folder, one line per test, and reports/tests.json for the count of
 // the whole repository. Also fails when Solidity is not formatted, when forge's linter objects, when a gas snapshot
 // drifts, or when the bounded campaign made fewer invariant calls than promised.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { contractsFolder, forge } from './foundry.ts'
+import { contractsFolder, forge, LINT_BUILD, WHOLE_BUILD } from './foundry.ts'
 
 /** What forge says of one test in `--json`. */
 type TestResult = {
@@ -49,7 +49,8 @@ function outcomesOf(suites: Suites): readonly Outcome[] {
 }
 
 function runTests(): readonly Outcome[] {
-  const run = forge(['test', '--json'], isLong ? { FOUNDRY_PROFILE: 'long' } : {})
+  const profile = isLong ? 'long' : 'default'
+  const run = forge(['test', '--json'], { ...WHOLE_BUILD, FOUNDRY_PROFILE: profile })
   const start = run.stdout.indexOf('{"')
   if (start < 0) {
     return [{ name: 'forge test', isPassed: false, note: `${run.stdout}${run.stderr}` }]
@@ -57,8 +58,13 @@ function runTests(): readonly Outcome[] {
   const suites = JSON.parse(run.stdout.slice(start)) as Suites
   const results = Object.values(suites).flatMap((suite) => Object.values(suite.test_results))
   const calls = results.reduce((sum, result) => sum + callsOf(result), 0)
+  const files = globSync('test/**/*.t.sol', { cwd: contractsFolder })
+  const missing = files.filter(
+    (file) => !Object.keys(suites).some((suite) => suite.startsWith(file)),
+  )
   return [
     ...outcomesOf(suites),
+    { name: 'every test file ran', isPassed: missing.length === 0, note: missing.join(', ') },
     {
       name: `the random walk makes ${INVARIANT_CALLS_MIN} calls or more`,
       isPassed: calls >= INVARIANT_CALLS_MIN,
@@ -68,7 +74,7 @@ function runTests(): readonly Outcome[] {
 }
 
 function runCheck(name: string, commandLine: readonly string[]): Outcome {
-  const run = forge(commandLine)
+  const run = forge(commandLine, commandLine[0] === 'lint' ? LINT_BUILD : WHOLE_BUILD)
   return {
     name,
     isPassed: run.exitCode === 0,
@@ -80,6 +86,7 @@ function main(): void {
   const outcomes = [
     runCheck('Solidity is formatted', ['fmt', '--check']),
     runCheck('the linter has no objection', ['lint', '--deny', 'warnings']),
+    runCheck('everything compiles', ['build']),
     ...runTests(),
     // not part of the run above: with --json forge skips this check
     runCheck('gas is what snapshots/ says', [
