@@ -120,7 +120,8 @@ interface IAccessWindow is IAccessWindowEvents {
     /// `block.timestamp` that is 1 to 2 s early
     function renew(address agent, uint64 expirySecond) external;
 
-    /// @notice Materialises what is due and arms a renewal where none is, for anyone.
+    /// @notice Materialises what is due and arms a renewal where none is, or where the pending one is 30 s overdue, for
+    /// anyone.
     /// @param agent whose window
     function poke(address agent) external;
 

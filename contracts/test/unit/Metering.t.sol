@@ -114,6 +114,16 @@ contract MeteringTest is AccessWindowTest {
         assertEq(_window().callsUsed, 6);
     }
 
+    function test_RecordUsage_GivesAMissedWindowAQuotaOfItsOwn() external {
+        _open(5);
+        uint64 expiresAt = _expiresAt();
+        _record(agent, QUOTA, expiresAt);
+        vm.warp(expiresAt + PERIOD + 5);
+        access.renew(agent, expiresAt);
+        _expectRecorded(agent, expiresAt + PERIOD, QUOTA);
+        _record(agent, QUOTA, expiresAt + PERIOD);
+    }
+
     function test_RecordUsage_RefusesTheNextWindowWhenItIsNotFundedOrCancelled() external {
         _open(1);
         uint64 expiresAt = _expiresAt();

@@ -209,6 +209,18 @@ contract RenewalsTest is AccessWindowTest {
         assertTrue(_window().schedule != address(0));
     }
 
+    function test_Poke_GivesUpAnOverdueScheduleAndArmsAnew() external {
+        _open(10);
+        uint64 expiresAt = _expiresAt();
+        address lost = _window().schedule;
+        _stallTo(expiresAt + 33);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalReaped(agent, lost, expiresAt);
+        access.poke(agent);
+        assertEq(access.stored(agent).scheduledAt, expiresAt + PERIOD);
+        _assertSolvent();
+    }
+
     function test_Poke_DoesNothingWhenThereIsNothingToDo() external {
         access.poke(agent);
         assertFalse(_window().exists);
