@@ -1,0 +1,117 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { mintToken } from './mint-token.ts'
+import { createTokenKeys, type TokenKeys } from './token-keys.ts'
+import { createTokenVerifier } from './token-verifier.ts'
+import { verifyToken } from './verify-token.ts'
+
+const secret = Buffer.from('correct horse battery staple, thirty-two')
+const audience = 'http://localhost:3002/mcp'
+const startSeconds = 1_800_000_000
+
+/** A clock that stands where it is put. */
+const settableClock = () => {
+  let nowMs = startSeconds * 1000
+  return { unixMs: () => nowMs, setMs: (ms: number) => (nowMs = ms) }
+}
+
+/** A ring that counts how often it is asked. */
+const countingKeys = () => {
+  const keys = createTokenKeys([secret])
+  const calls = { count: 0 }
+  const counting: TokenKeys = {
+    ...keys,
+    matches: (asked) => {
+      calls.count += 1
+      return keys.matches(asked)
+    },
+  }
+  return { keys: counting, calls }
+}
+
+const tokenOf = (jti: string, lifetimeSeconds = 60): string =>
+  mintToken({
+    sub: 'a',
+    scope: 's',
+    audience,
+    typ: 'care+jwt',
+    key: secret,
+    nowSeconds: startSeconds,
+    jti,
+    lifetimeSeconds,
+  })
+
+describe('the memory of verified tokens', () => {
+  test('a token is verified once and known afterwards', () => {
+    const { keys, calls } = countingKeys()
+    const verifier = createTokenVerifier({ keys, audience, clock: settableClock() })
+    const [first, second] = [verifier.verify(tokenOf('1')), verifier.verify(tokenOf('1'))]
+    expect(first).toMatchObject({ kind: 'valid', claims: { tokenId: '1' } })
+    expect(second).toEqual(first)
+    expect(calls.count).toBe(1)
+  })
+
+  test('a known token never outlives its exp', () => {
+    const clock = settableClock()
+    const { keys } = countingKeys()
+    const verifier = createTokenVerifier({ keys, audience, clock })
+    verifier.verify(tokenOf('1'))
+    clock.setMs((startSeconds + 60) * 1000 - 1)
+    expect(verifier.verify(tokenOf('1')).kind).toBe('valid')
+    clock.setMs((startSeconds + 60) * 1000)
+    expect(verifier.verify(tokenOf('1'))).toEqual({ kind: 'invalid', failure: 'expired' })
+    expect(verifier.cachedTokens).toBe(0)
+  })
+
+  test('it is bounded: the token used longest ago is forgotten first', () => {
+    const { keys, calls } = countingKeys()
+    const clock = settableClock()
+    const verifier = createTokenVerifier({ keys, audience, clock, cacheSize: 3 })
+    for (const jti of ['1', '2', '3', '1', '4']) verifier.verify(tokenOf(jti))
+    expect(verifier.cachedTokens).toBe(3)
+    expect(calls.count).toBe(4)
+    for (const jti of ['1', '3', '4']) verifier.verify(tokenOf(jti))
+    expect(calls.count).toBe(4)
+    verifier.verify(tokenOf('2'))
+    expect(calls.count).toBe(5)
+  })
+
+  test('refused tokens are not remembered', () => {
+    const { keys } = countingKeys()
+    const verifier = createTokenVerifier({ keys, audience, clock: settableClock() })
+    for (const text of ['', 'a.b.c', `${tokenOf('1')}x`, tokenOf('1', -1)])
+      expect(verifier.verify(text).kind).toBe('invalid')
+    expect(verifier.cachedTokens).toBe(0)
+  })
+
+  test('a size of 0 remembers nothing, and one that is none is refused', () => {
+    const { keys } = countingKeys()
+    const options = { keys, audience, clock: settableClock() }
+    const verifier = createTokenVerifier({ ...options, cacheSize: 0 })
+    expect(verifier.verify(tokenOf('1')).kind).toBe('valid')
+    expect(verifier.cachedTokens).toBe(0)
+    for (const cacheSize of [-1, 1.5, Number.NaN])
+      expect(() => createTokenVerifier({ ...options, cacheSize })).toThrow(RangeError)
+  })
+
+  test('it answers as verifyToken does, whatever comes in whatever order, the clock jumping both ways', () => {
+    const tokens = [...['1', '2', '3', '4'].map((jti) => tokenOf(jti, Number(jti) * 10)), 'a.b.c']
+    const step = fc.record({
+      place: fc.nat({ max: 4 }),
+      offsetMs: fc.integer({ min: -9e4, max: 9e4 }),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const clock = settableClock()
+        const keys = createTokenKeys([secret])
+        const verifier = createTokenVerifier({ keys, audience, clock, cacheSize: 2 })
+        for (const { place, offsetMs } of steps) {
+          clock.setMs(startSeconds * 1000 + offsetMs)
+          const token = tokens[place] ?? ''
+          const nowSeconds = clock.unixMs() / 1000
+          expect(verifier.verify(token)).toEqual(verifyToken(token, { keys, audience, nowSeconds }))
+        }
+      }),
+    )
+  })
+})
