@@ -1,0 +1,137 @@
+import { type KeyRing, parseKeyRing } from '@tallystick/hashchain'
+import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
+import {
+  baseUrlField,
+  hostField,
+  integerField,
+  logLevelField,
+  metricsTokenField,
+  portField,
+  Secret,
+  secretField,
+  textField,
+  withFieldMeta,
+} from '@tallystick/service-kit'
+import { z } from 'zod'
+
+/** An HMAC key shorter than its hash is weaker than the hash (RFC 2104 §3). */
+const WRITE_SECRET_BYTES_MIN = 32
+const CHECKPOINT_SEED_BYTES = 32
+const SECONDS_PER_DAY = 86_400
+
+const serviceNameText = 'lower-case letters, digits and dashes'
+
+const tokenKeysText = `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one a line`
+/** A transformed secret has no text left to print: keys live in `KeyObject`s. */
+const tokenKeys = () =>
+  withFieldMeta(
+    z.string().transform((text, context): TokenKeys => {
+      const parsed = parseTokenKeys(text)
+      if (parsed.kind === 'keys') return parsed.keys
+      context.addIssue({ code: 'custom', message: tokenKeysText })
+      return z.NEVER
+    }),
+    { expected: tokenKeysText, isSecret: true },
+  )
+
+const sealKeysText = 'id:base64 of 32 bytes, several separated by commas, the active one first'
+const sealKeys = () =>
+  withFieldMeta(
+    z.string().transform((text, context): KeyRing => {
+      const parsed = parseKeyRing(text)
+      if (parsed.kind === 'ring') return parsed.ring
+      context.addIssue({ code: 'custom', message: sealKeysText })
+      return z.NEVER
+    }),
+    { expected: sealKeysText, isSecret: true },
+  )
+
+const checkpointKeyText = 'an Ed25519 seed: 32 bytes in base64'
+const checkpointKey = () =>
+  withFieldMeta(
+    z
+      .string()
+      .refine((text) => {
+        const seed = Buffer.from(text, 'base64')
+        return seed.length === CHECKPOINT_SEED_BYTES && seed.toString('base64') === text
+      }, checkpointKeyText)
+      .transform((text) => new Secret(text)),
+    { expected: checkpointKeyText, isSecret: true },
+  )
+
+const serversText = 'a JSON array of http or https URLs'
+const serverList = z.array(z.url({ protocol: /^https?$/ }))
+const authorizationServers = () =>
+  withFieldMeta(
+    z.string().transform((text, context): readonly string[] => {
+      try {
+        return serverList.parse(JSON.parse(text))
+      } catch {
+        context.addIssue({ code: 'custom', message: serversText })
+        return z.NEVER
+      }
+    }),
+    { expected: serversText },
+  )
+
+const hostsText = 'host names, separated by commas, with a port where it is not the usual one'
+const hosts = () =>
+  withFieldMeta(
+    z
+      .string()
+      .regex(/^\s*[^\s,/]+\s*(,\s*[^\s,/]+\s*)*$/, hostsText)
+      .transform((text) => text.split(',').map((host) => host.trim().toLowerCase())),
+    { expected: hostsText },
+  )
+
+/** The whole environment of the service (S3). */
+export const careConfigSchema = z.object({
+  PORT: portField(3002),
+  HOST: hostField(),
+  BASE_URL: baseUrlField('http://localhost:3002'),
+  SERVICE_NAME: withFieldMeta(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, serviceNameText), {
+    expected: serviceNameText,
+  })
+    .prefault('care')
+    .describe('Name in headers (x-<name>-signature), token types and card URIs.'),
+  WRITE_SECRET: secretField({ minBytes: WRITE_SECRET_BYTES_MIN }).describe(
+    'Key of signed writes; its UTF-8 bytes are used as they are.',
+  ),
+  TOKEN_SECRET: tokenKeys().describe(
+    'Keys of HS256 tokens, one a line: all are trusted, the first signs development tokens.',
+  ),
+  AUTHORIZATION_SERVERS: authorizationServers()
+    .prefault('[]')
+    .describe('Issuers of tokens, named in the protected-resource metadata.'),
+  ALLOWED_HOSTS: hosts()
+    .optional()
+    .describe('Further values of Host that /mcp takes, besides BASE_URL’s and loopback.'),
+  DATABASE_PATH: textField('a path')
+    .prefault('care.db')
+    .describe('File of the record store; sessions, audit rows and checkpoints lie beside it.'),
+  SEAL_KEYS: sealKeys()
+    .optional()
+    .describe('Keys that values are sealed under at rest; without them values lie in plaintext.'),
+  CHECKPOINT_KEY: checkpointKey().describe('Signs the journals’ checkpoints.'),
+  SESSION_IDLE_SECONDS: integerField({ min: 60, max: 7 * SECONDS_PER_DAY })
+    .prefault('1800')
+    .describe('An MCP session without request or stream ends after this, seconds.'),
+  SESSION_TTL_SECONDS: integerField({ min: 300, max: 30 * SECONDS_PER_DAY })
+    .prefault('86400')
+    .describe('Any MCP session ends after this, seconds.'),
+  SESSIONS_MAX: integerField({ min: 1, max: 1_000_000 })
+    .prefault('20000')
+    .describe('Open MCP sessions in all; the next is 429.'),
+  SESSIONS_PER_SUB_MAX: integerField({ min: 1, max: 1_000_000 })
+    .prefault('64')
+    .describe('Open MCP sessions of one principal; the next is 429.'),
+  METRICS_TOKEN: metricsTokenField(),
+  LOG_LEVEL: logLevelField(),
+})
+
+export type CareConfig = z.output<typeof careConfigSchema>
+
+/** The Ed25519 seed that `CHECKPOINT_KEY` holds. */
+export function checkpointSeed(config: Pick<CareConfig, 'CHECKPOINT_KEY'>): Uint8Array {
+  return Buffer.from(config.CHECKPOINT_KEY.reveal(), 'base64')
+}

@@ -1,0 +1,82 @@
+/**
+ * Every literal `error` of this service's own routes, with its status and what it means; JSON-RPC errors are in
+ * mcp/json-rpc.ts. Failing dependencies are mapped to answers here and nowhere else.
+ */
+import type { TokenFailure } from '@tallystick/jwt-lite'
+import type { ErrorAnswer } from '@tallystick/service-kit'
+import { RecordStoreUnavailable } from './domain/record-store.ts'
+import { SCOPES } from './domain/scopes.ts'
+
+/** Seconds after which a request that met a failing store, or a queue, is worth repeating. */
+const RETRY_SECONDS = 5
+
+export const careErrors = {
+  unauthorized: {
+    status: 401,
+    meaning:
+      'The write was refused. Which rule it broke is in the audit trail, never in the answer.',
+  },
+  invalid_token: {
+    status: 401,
+    meaning: '`error_description` says why the token is refused, or that one is required.',
+  },
+  insufficient_scope: { status: 403, meaning: 'The token is valid and lacks the scope for this.' },
+  not_found: {
+    status: 404,
+    meaning: 'Nothing is there, or nothing that the caller may know of: both look alike.',
+  },
+  method_not_allowed: { status: 405, meaning: 'The path takes other methods: see `Allow`.' },
+  conflict: { status: 409, meaning: 'The chain belongs to the other audience.' },
+  internal_error: {
+    status: 500,
+    meaning: 'A fault of the service; the request id leads to its log.',
+  },
+  busy: { status: 503, meaning: 'Too many replays wait already.' },
+  store_unavailable: {
+    status: 503,
+    meaning: 'The record store cannot be read or written. A write may be sent again as it is.',
+  },
+} as const satisfies Readonly<Record<string, { readonly status: number; readonly meaning: string }>>
+
+export type CareError = keyof typeof careErrors
+
+/** The answer for one code. */
+export function errorAnswer(
+  error: CareError,
+  details?: Readonly<Record<string, unknown>>,
+): ErrorAnswer {
+  const { status } = careErrors[error]
+  return {
+    status,
+    error,
+    headers: {
+      'cache-control': 'no-store',
+      ...(status === 503 ? { 'retry-after': String(RETRY_SECONDS) } : {}),
+    },
+    ...(details === undefined ? {} : { details }),
+  }
+}
+
+/** The 401 of care.md, Authentication 8. `failure` is undefined where no bearer token was presented. */
+export function invalidToken(
+  failure: TokenFailure | undefined,
+  place: { readonly serviceName: string; readonly metadataUrl: string },
+): ErrorAnswer {
+  const challenge = `Bearer realm="${place.serviceName}", resource_metadata="${place.metadataUrl}"`
+  const failed = `, error="invalid_token", scope="${SCOPES.join(' ')}"`
+  const answer = errorAnswer('invalid_token', {
+    error_description: failure ?? 'bearer token required',
+  })
+  return {
+    ...answer,
+    headers: {
+      ...answer.headers,
+      'www-authenticate': failure === undefined ? challenge : `${challenge}${failed}`,
+    },
+  }
+}
+
+/** The answer to a dependency that failed; undefined for anything else, which is a bug. */
+export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
+  return error instanceof RecordStoreUnavailable ? errorAnswer('store_unavailable') : undefined
+}

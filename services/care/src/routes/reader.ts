@@ -1,0 +1,51 @@
+import type { TokenVerdict } from '@tallystick/jwt-lite'
+import { sendError } from '@tallystick/service-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Audience } from '../domain/care-record.ts'
+import { ASSISTANT_SCOPE, USER_SCOPE } from '../domain/scopes.ts'
+import { invalidToken } from '../errors.ts'
+import { presentedToken } from './presented-token.ts'
+
+/** Who asks on a public route, where a token is optional. */
+export type Reader = {
+  /** Audiences whose chains may be known to exist: `user` always, `assistant` with its scope. */
+  readonly visible: readonly Audience[]
+  /** Audiences whose records may be read; none without a token. */
+  readonly readable: readonly Audience[]
+  readonly isAnonymous: boolean
+}
+
+export type ReaderDeps = {
+  readonly verifyToken: (token: string) => TokenVerdict
+  /** URL that a 401 names, see care.md, Authentication 8. */
+  readonly metadataUrl: string
+  readonly serviceName: string
+}
+
+/** The reader of a request. Undefined where its token is refused: the 401 has been sent then. */
+export function readerOf(
+  exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  deps: ReaderDeps,
+): Reader | undefined {
+  const presented = presentedToken(exchange.request.headers.authorization)
+  if (presented.kind === 'none') return { visible: ['user'], readable: [], isAnonymous: true }
+  if (presented.kind === 'other') {
+    sendError(exchange.reply, invalidToken(undefined, deps))
+    return undefined
+  }
+  const verdict = deps.verifyToken(presented.token)
+  if (verdict.kind === 'invalid') {
+    sendError(exchange.reply, invalidToken(verdict.failure, deps))
+    return undefined
+  }
+  const { scopes } = verdict.claims
+  const hasAssistantScope = scopes.includes(ASSISTANT_SCOPE)
+  return {
+    visible: hasAssistantScope ? ['user', 'assistant'] : ['user'],
+    readable: [
+      ...(scopes.includes(USER_SCOPE) ? (['user'] as const) : []),
+      ...(hasAssistantScope ? (['assistant'] as const) : []),
+    ],
+    isAnonymous: false,
+  }
+}

@@ -1,0 +1,39 @@
+import type { IncomingMessage } from 'node:http'
+
+/** A body as it came over the wire. */
+export type RequestBody =
+  | { readonly kind: 'whole'; readonly bytes: Buffer }
+  | { readonly kind: 'too-large' }
+
+/**
+ * How much of a body that is refused for its size is still read, so that its sender finishes and sees the answer; who
+ * sends more is cut off.
+ */
+const DISCARDED_BYTES_MAX = 4 * 1_024 * 1_024
+
+/**
+ * Reads a body byte for byte, whatever its content type and before any parsing: a MAC is over these bytes. Resolves as
+ * `too-large` at the first byte over the limit. Rejects when the sender goes away in the middle.
+ */
+export function readRequestBody(
+  request: IncomingMessage,
+  limitBytes: number,
+): Promise<RequestBody> {
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = []
+    let total = 0
+    request.on('data', (chunk: Buffer) => {
+      total += chunk.length
+      if (total <= limitBytes) {
+        chunks.push(chunk)
+        return
+      }
+      chunks = []
+      resolve({ kind: 'too-large' })
+      if (total > limitBytes + DISCARDED_BYTES_MAX) request.destroy()
+    })
+    request.on('end', () => resolve({ kind: 'whole', bytes: Buffer.concat(chunks) }))
+    request.on('error', reject)
+    request.on('close', () => reject(new Error('the sender went away before its body ended')))
+  })
+}

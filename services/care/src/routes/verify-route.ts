@@ -1,0 +1,112 @@
+/** `GET /verify`: anyone replays every chain that they may know of (care.md, C18). */
+import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import type { ChainVerifier, VerifyRun } from '../domain/chain-verifier.ts'
+import { parseRecordUri, type RecordUri } from '../domain/record-uri.ts'
+import {
+  chainPayload,
+  type ReportPlace,
+  verifyPayload,
+  verifyText,
+} from '../domain/verify-report.ts'
+import { errorAnswer } from '../errors.ts'
+import { type Reader, type ReaderDeps, readerOf } from './reader.ts'
+
+export type VerifyRouteDeps = ReaderDeps & {
+  readonly verifier: Pick<ChainVerifier, 'verify'>
+  /** The MCP endpoint's URL. */
+  readonly resource: string
+  /** The at-rest status line. */
+  readonly atRestLine: () => string
+}
+
+const receiptSchema = z.looseObject({
+  uri: z.string(),
+  encrypted: z.boolean(),
+  algorithm: z.string(),
+})
+const verdictSchema = z.object({
+  uri: z.string(),
+  versions: z.int(),
+  intact: z.boolean(),
+  brokenAt: z.int().optional().describe('First version that does not hold.'),
+})
+const payloadSchema = z.union([
+  z.object({
+    resource: z.string(),
+    checkedAt: z.string(),
+    atRest: z.string(),
+    chains: z.array(verdictSchema),
+    receipts: z.array(receiptSchema),
+    versions: z.int(),
+    intact: z.boolean(),
+  }),
+  verdictSchema.extend({ atRest: receiptSchema }).describe('With `uri`.'),
+])
+
+/** JSON where `Accept` is application/json, any type or absent, unless it holds text/html (care.md). */
+export function isJsonAccepted(accept: string | undefined): boolean {
+  const types = (accept ?? '').toLowerCase()
+  if (types.includes('text/html')) return false
+  return types.trim() === '' || types.includes('application/json') || types.includes('*/*')
+}
+
+/** A query parameter; given twice it names nothing. */
+export const uriQuery = z.object({
+  uri: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .describe('A record’s URI: its chain is meant, whichever version the URI names.'),
+})
+
+const sendText = (reply: FastifyReply, text: string): FastifyReply =>
+  reply.type('text/plain; charset=utf-8').send(text)
+
+const sendJson = (reply: FastifyReply, payload: unknown): FastifyReply =>
+  // Serialised here: a schema would walk every chain of a large answer once more.
+  reply.type('application/json; charset=utf-8').send(JSON.stringify(payload))
+
+/** The replay of what a reader may see; `found` is undefined where the URI names no chain that they may know of. */
+async function replayFor(
+  reader: Reader,
+  target: RecordUri | undefined,
+  verifier: Pick<ChainVerifier, 'verify'>,
+): Promise<VerifyRun | undefined> {
+  const audiences = reader.visible
+  // A hidden chain goes the way of an unknown one: the store is asked the same, and finds nothing.
+  return target === undefined
+    ? verifier.verify({ audiences })
+    : verifier.verify({ audiences, slot: target.slot })
+}
+
+export function addVerifyRoute(app: ServiceApp, deps: VerifyRouteDeps): void {
+  const schema = {
+    tags: ['verify'],
+    summary: 'Replays every chain from its stored bytes.',
+    description:
+      'Public. Without a token it shows `care://` chains, with the assistant scope internal ones as well. JSON, or plain text where `Accept` asks for another type. It holds no value, version hash, author or time of a record.',
+    querystring: uriQuery,
+    response: { 200: payloadSchema, 401: errorBody, 404: errorBody, 503: errorBody },
+  }
+  app.get('/verify', { schema }, async (request, reply) => {
+    const reader = readerOf({ request, reply }, deps)
+    if (reader === undefined) return reply
+    void reply.header('cache-control', 'no-store')
+    const place: ReportPlace = { resource: deps.resource, atRest: deps.atRestLine() }
+    const isJson = isJsonAccepted(request.headers.accept)
+    const { uri } = request.query
+    const notFound = () => sendError(reply, errorAnswer('not_found', { uri: [uri].flat()[0] }))
+    const target = typeof uri === 'string' ? parseRecordUri(uri) : undefined
+    if (uri !== undefined && target === undefined) return notFound()
+    const run = await replayFor(reader, target, deps.verifier)
+    if (run === undefined) return sendError(reply, errorAnswer('busy'))
+    if (target === undefined)
+      return isJson
+        ? sendJson(reply, verifyPayload(run, place))
+        : sendText(reply, verifyText(run, place))
+    const [chain] = run.chains
+    if (chain === undefined || (target.version ?? 1) > chain.versions) return notFound()
+    return isJson ? sendJson(reply, chainPayload(chain)) : sendText(reply, verifyText(run, place))
+  })
+}

@@ -1,0 +1,81 @@
+import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { AuditTrail } from '../domain/audit-trail.ts'
+import type { PublishRecord } from '../domain/publish-record.ts'
+import { writeBody } from '../domain/write-fields.ts'
+import { errorAnswer } from '../errors.ts'
+import { type JudgeWriteDeps, judgeWrite, type WriteRefusal } from './judge-write.ts'
+import { readRequestBody } from './request-body.ts'
+
+/** care.md, Limits: 256 KiB. */
+export const WRITE_BODY_BYTES_MAX = 262_144
+
+export type WriteRouteDeps = JudgeWriteDeps & {
+  readonly serviceName: string
+  readonly publish: PublishRecord
+  readonly audit: Pick<AuditTrail, 'add'>
+  /** The present time in ISO 8601. */
+  readonly isoNow: () => string
+}
+
+const answerSchema = z.object({
+  uri: z.string().describe('The chain’s URI, the one that hosts subscribe to.'),
+  version: z.int().min(1),
+  versionHash: z.string().describe('SHA-256, lower-case hex; /doc/verify has the hashed bytes.'),
+  writtenAt: z.string().describe('ISO 8601, by the server’s clock.'),
+  subscribers: z.int().min(0).describe('Sessions subscribed to that URI.'),
+  notified: z.boolean(),
+})
+
+/** A header that came once; twice is a value that nothing is equal to. */
+const headerText = (value: string | readonly string[] | undefined): string | undefined =>
+  value === undefined || typeof value === 'string' ? value : value.join()
+
+/**
+ * Serves `POST /write`. It answers in the `onRequest` hook, before the framework looks at the body: the MAC is over the
+ * raw bytes, and a content type or an encoding that the framework dislikes must not be refused differently.
+ */
+export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
+  const signatureHeader = `x-${deps.serviceName}-signature`
+  const timestampHeader = `x-${deps.serviceName}-timestamp`
+
+  const refuse = async (
+    exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+    refusal: WriteRefusal,
+  ): Promise<FastifyReply> => {
+    try {
+      await deps.audit.add({ at: deps.isoNow(), outcome: 'rejected', ...refusal })
+    } catch (error) {
+      // The answer stays the one answer; the operator learns of the trail.
+      exchange.request.log.error({ err: error, reason: refusal.reason }, 'audit row was not kept')
+    }
+    return sendError(exchange.reply, errorAnswer('unauthorized'))
+  }
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const body = await readRequestBody(request.raw, WRITE_BODY_BYTES_MAX)
+    const { headers } = request
+    const signature = headerText(headers[signatureHeader])
+    const timestamp = headerText(headers[timestampHeader])
+    const { authorization } = headers
+    const judgement = judgeWrite({ signature, timestamp, authorization, body }, deps)
+    if (judgement.kind === 'refused') return refuse({ request, reply }, judgement.refusal)
+    const outcome = await deps.publish(judgement.write)
+    if (outcome.kind === 'conflict') return sendError(reply, errorAnswer('conflict'))
+    return reply.code(200).header('cache-control', 'no-store').send(outcome.answer)
+  }
+  app.route({
+    method: 'POST',
+    url: '/write',
+    schema: {
+      tags: ['write'],
+      summary: 'Publishes a version of a record.',
+      description: `Signed: \`${signatureHeader}\` is the lower-case hex HMAC-SHA256 over the bytes \`<timestamp>.<raw body>\` under the write secret, \`${timestampHeader}\` the ISO 8601 timestamp, at most 300 s from the server's clock. Without a signature: a bearer token with \`care.write\`. Every refusal is the same 401.`,
+      body: writeBody,
+      response: { 200: answerSchema, 401: errorBody, 409: errorBody, 503: errorBody },
+    },
+    onRequest: answer,
+    // Never reached: onRequest has answered.
+    handler: async () => undefined,
+  })
+}

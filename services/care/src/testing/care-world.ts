@@ -1,0 +1,154 @@
+// The whole service in one process with stores in memory and a hub that only remembers: for tests of the HTTP side.
+import { createHmac } from 'node:crypto'
+import { mintToken } from '@tallystick/jwt-lite'
+import { type ManualClock, manualClock, readConfig, type ServiceApp } from '@tallystick/service-kit'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { assembleCare, careTokens } from '../assemble-care.ts'
+import { type CareConfig, careConfigSchema } from '../config.ts'
+import type { AuditRow, AuditTrail } from '../domain/audit-trail.ts'
+import type { CareRecord } from '../domain/care-record.ts'
+import type { SessionHub } from '../domain/session-hub.ts'
+import { createMemoryRecordStore, type MemoryRecordStore } from './memory-record-store.ts'
+
+export const START_MS = Date.UTC(2026, 10, 21, 12)
+export const WRITE_SECRET = 'write-secret-for-tests-0123456789abcdef'
+export const TOKEN_SECRET = 'token-secret-for-tests-0123456789abcdef'
+export const BASE_URL = 'https://care.test'
+export const RESOURCE = `${BASE_URL}/mcp`
+
+/** The least environment that the service starts with. */
+export const testEnvironment = {
+  BASE_URL,
+  WRITE_SECRET,
+  TOKEN_SECRET,
+  AUTHORIZATION_SERVERS: '["https://issuer.test"]',
+  CHECKPOINT_KEY: Buffer.alloc(32, 7).toString('base64'),
+  LOG_LEVEL: 'silent',
+}
+
+/** A hub without sessions of its own: it keeps what it was told and says how many listened. */
+export type RecordingHub = SessionHub & {
+  readonly published: { readonly record: CareRecord; readonly previous: CareRecord | undefined }[]
+  subscribers: number
+  openSessions: number
+  /** Runs within each publish, before it resolves. */
+  during: (record: CareRecord) => Promise<void>
+}
+
+export type CareWorld = {
+  readonly app: ServiceApp
+  readonly config: CareConfig
+  readonly clock: ManualClock
+  readonly store: MemoryRecordStore
+  readonly audit: AuditTrail & { readonly rows: AuditRow[] }
+  readonly hub: RecordingHub
+  /** A valid token with these scopes, unless claims say otherwise. */
+  token(
+    scope: string,
+    claims?: { sub?: string; audience?: string; expiredSeconds?: number },
+  ): string
+  /** Sends a body as a signed write. */
+  write(body: unknown, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  close(): Promise<void>
+}
+
+export function testConfig(changes: Readonly<Record<string, string>> = {}): CareConfig {
+  const reading = readConfig(careConfigSchema, { ...testEnvironment, ...changes })
+  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
+  return reading.config
+}
+
+/** Lower-case hex HMAC-SHA256 of `<timestamp>.<body>`. */
+export function signatureOf(signed: {
+  readonly timestamp: string
+  readonly body: string | Uint8Array
+  readonly secret?: string
+}): string {
+  return createHmac('sha256', signed.secret ?? WRITE_SECRET)
+    .update(`${signed.timestamp}.`)
+    .update(signed.body)
+    .digest('hex')
+}
+
+export function memoryAudit(): AuditTrail & { readonly rows: AuditRow[] } {
+  const rows: AuditRow[] = []
+  return {
+    rows,
+    add: async (row) => {
+      rows.push(row)
+    },
+    read: async ({ limit, before = Number.POSITIVE_INFINITY }) =>
+      rows
+        .map((row, index) => ({ ...row, sequence: index + 1 }))
+        .filter(({ sequence }) => sequence < before)
+        .toReversed()
+        .slice(0, limit),
+    close: async () => undefined,
+  }
+}
+
+export function recordingHub(): RecordingHub {
+  const hub: RecordingHub = {
+    published: [],
+    subscribers: 0,
+    openSessions: 0,
+    during: async () => undefined,
+    async publish(record, previous) {
+      await hub.during(record)
+      hub.published.push({ record, previous })
+      return hub.subscribers
+    },
+    sessions: () => hub.openSessions,
+  }
+  return hub
+}
+
+export async function startCareWorld(
+  options: { readonly environment?: Readonly<Record<string, string>> } = {},
+): Promise<CareWorld> {
+  const config = testConfig(options.environment)
+  const clock = manualClock(START_MS)
+  const store = createMemoryRecordStore({ clock })
+  const audit = memoryAudit()
+  const hub = recordingHub()
+  const tokens = careTokens(config, clock)
+  const mcp = { hub, addRoutes: () => undefined }
+  const { app } = await assembleCare({ config, clock, store, audit, tokens, mcp })
+  await app.ready()
+  const inject = (request: InjectOptions): Promise<LightMyRequestResponse> => app.inject(request)
+  return {
+    app,
+    config,
+    clock,
+    store,
+    audit,
+    hub,
+    token: (scope, { sub = 'clinician-1', audience = RESOURCE, lifetimeSeconds = 3_600 } = {}) =>
+      mintToken({
+        sub,
+        scope,
+        audience,
+        typ: 'care+jwt',
+        key: config.TOKEN_SECRET,
+        nowSeconds: clock.unixMs() / 1_000,
+        lifetimeSeconds,
+        jti: 'test',
+      }),
+    write: (body, headers = {}) => {
+      const payload = typeof body === 'string' ? body : JSON.stringify(body)
+      const timestamp = new Date(clock.unixMs()).toISOString()
+      const signature = signatureOf({ timestamp, body: payload })
+      return inject({
+        method: 'POST',
+        url: '/write',
+        payload,
+        headers: { 'x-care-signature': signature, 'x-care-timestamp': timestamp, ...headers },
+      })
+    },
+    get: (url, headers = {}) => inject({ method: 'GET', url, headers }),
+    close: async () => {
+      await app.close()
+    },
+  }
+}
