@@ -83,6 +83,18 @@ describe('RFC 9162: inclusion', () => {
   })
 })
 
+test('what is no hash proves nothing and throws nothing', () => {
+  const short = Buffer.alloc(31)
+  const inclusion = inclusionOf({ index: 2, size: 5 })
+  expect(verifyInclusion({ ...inclusion, leafHash: short })).toBe(false)
+  expect(verifyInclusion({ ...inclusion, rootHash: short })).toBe(false)
+  expect(verifyInclusion({ ...inclusion, proof: inclusion.proof.with(0, short) })).toBe(false)
+  const consistency = consistencyOf({ oldSize: 4, size: 7 })
+  expect(verifyConsistency({ ...consistency, oldRootHash: short })).toBe(false)
+  expect(verifyConsistency({ ...consistency, rootHash: short })).toBe(false)
+  expect(verifyConsistency({ ...consistency, proof: consistency.proof.with(0, short) })).toBe(false)
+})
+
 describe('RFC 9162: consistency', () => {
   test.each(vectors.consistency)('golden vector: $oldSize to $size', ({ oldSize, size, proof }) => {
     const made = consistencyProof({ oldSize, size, leafHashes: readerOf(vectorLeaves) })

@@ -2,7 +2,7 @@
  * RFC 9162 proofs: that an entry is in a tree (inclusion), and that a tree is the beginning of a later one
  * (consistency). Proofs are made from stored leaf hashes; they are checked with nothing but two roots.
  */
-import { nodeHash, rootOf } from './merkle-tree.ts'
+import { HASH_BYTES, nodeHash, rootOf } from './merkle-tree.ts'
 
 /** Leaf hashes `from` (inclusive) to `to` (exclusive), in order, from wherever they are stored. */
 export type LeafHashReader = (range: {
@@ -45,6 +45,7 @@ export function verifyInclusion(options: {
 }): boolean {
   const { index, size, proof, rootHash } = options
   if (!isWhole(index) || !isWhole(size) || index >= size) return false
+  if (!areHashes([options.leafHash, ...proof])) return false
   let node = index
   let last = size - 1
   let hash = options.leafHash
@@ -102,6 +103,7 @@ export function verifyConsistency(options: {
 }): boolean {
   const { oldSize, oldRootHash, size, rootHash } = options
   if (!isWhole(oldSize) || !isWhole(size) || oldSize < 1 || oldSize > size) return false
+  if (!areHashes([oldRootHash, ...options.proof])) return false
   if (oldSize === size) return options.proof.length === 0 && isSame(oldRootHash, rootHash)
   const proof = isPowerOfTwo(oldSize) ? [oldRootHash, ...options.proof] : options.proof
   const [first, ...rest] = proof
@@ -145,6 +147,10 @@ function isPowerOfTwo(size: number): boolean {
 
 function isWhole(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0
+}
+
+function areHashes(proof: readonly Uint8Array[]): boolean {
+  return proof.every((hash) => hash.length === HASH_BYTES)
 }
 
 function isSame(left: Uint8Array, right: Uint8Array): boolean {

@@ -101,6 +101,9 @@ describe('RFC 9162: the tree', () => {
     const range = createCompactRange()
     expect(() => range.append(Buffer.alloc(HASH_BYTES + 1))).toThrow(RangeError)
     expect(range.size).toBe(0)
+    const root = emptyRootHash()
+    expect(() => nodeHash({ left: Buffer.alloc(31), right: root })).toThrow(RangeError)
+    expect(() => nodeHash({ left: root, right: Buffer.alloc(33) })).toThrow(RangeError)
   })
 })
 

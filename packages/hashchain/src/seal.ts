@@ -133,11 +133,16 @@ function headerLength(bytes: Uint8Array): number | undefined {
 
 /** The header ends where its own length byte says, so header and slot cannot run into each other. */
 function additionalData(header: Uint8Array, slot: string): Buffer {
-  return Buffer.concat([header, Buffer.from(slot, 'utf8')])
+  const data = Buffer.allocUnsafe(header.length + Buffer.byteLength(slot, 'utf8'))
+  data.set(header)
+  data.write(slot, header.length, 'utf8')
+  return data
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return bytes instanceof Buffer
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function isSlotName(text: string): boolean {

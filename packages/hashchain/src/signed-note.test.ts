@@ -1,4 +1,3 @@
-import { Buffer } from 'node:buffer'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/note.json' with { type: 'json' }
