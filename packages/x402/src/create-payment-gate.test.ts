@@ -263,6 +263,26 @@ describe('pending', () => {
     })
   })
 
+  test('X9: an expired payment that nobody here has sent keeps its payer waiting, and nobody whom a stranger names', async () => {
+    const { gate, job, ledger, terms } = gateHouse()
+    const header = await ledger.pay(terms, { memo })
+    await ledger.clock.advanceMs(180_000)
+    const stranger = gate.pay({ paymentSignature: header }, terms, job())
+    await ledger.clock.advanceMs(1_000)
+    expect(gate.isPending(AGENT)).toBe(false)
+    const own = ledger.accounts.get(PAYER)?.evmAddress ?? ''
+    const ownHeader = await ledger.pay(terms, { payer: PAYER, memo: agentMemo(own) })
+    await ledger.clock.advanceMs(180_000)
+    expect((await stranger).kind).toBe('pending')
+    const expired = gate.pay({ paymentSignature: ownHeader }, terms, job({ subject: own }))
+    await ledger.clock.advanceMs(1_000)
+    expect(gate.isPending(own)).toBe(true)
+    await ledger.clock.advanceMs(60_000)
+    expect((await expired).kind).toBe('pending')
+    expect(gate.isPending(own)).toBe(false)
+    expect(ledger.settlements).toBe(0)
+  })
+
   test('X9: another payment of the same payer for the same thing waits, unsettled', async () => {
     const { gate, job, ledger, terms } = gateHouse()
     ledger.fault = 'answer_lost'

@@ -78,6 +78,11 @@ export function createPaymentGate(options: PaymentGateOptions): ResumingPaymentG
   }
   return {
     challenge: buildChallenge,
+    async refusalOf(headers, terms) {
+      const admission = await admit(schemes, headers, terms)
+      const isRefused = admission.kind === 'ended' && admission.outcome.kind === 'challenged'
+      return isRefused ? admission.outcome.error : undefined
+    },
     async pay<Prepared, Answer, Declined>(
       headers: PaymentHeaders,
       terms: PaymentTerms,

@@ -72,8 +72,11 @@ export async function flyPayment<Prepared, Answer, Declined>(
   if (reserved.kind === 'ended') return reserved.outcome
   control.claim()
   if (reserved.kind === 'resumed' || plan.order === undefined) {
-    control.markPossiblySettled()
-    return await honourFinding(world, plan, { finding: await lookUp(world, plan) })
+    // What nobody here has sent keeps only its own payer waiting: anybody can sign an old payment for somebody else.
+    if (reserved.kind === 'resumed' || isFor(plan)) control.markPossiblySettled()
+    const finding = await lookUp(world, plan)
+    if (finding.kind === 'landed') control.markPossiblySettled()
+    return await honourFinding(world, plan, { finding })
   }
   const preparation = await prepareOrRelease(world, plan)
   if (preparation.kind === 'declined') return preparation
@@ -97,6 +100,15 @@ export async function flyPayment<Prepared, Answer, Declined>(
     return await honourFinding(world, plan, { finding, refusal, prepared: { value: prepared } })
   const settlement = settlementOf(payment, finding.transaction)
   return await complete(world, plan, { prepared, settlement })
+}
+
+/** Whether the payer of a payment is the one who waits for it. */
+function isFor(plan: {
+  readonly job: { readonly subject: string }
+  readonly payment: VerifiedPayment
+}): boolean {
+  const { payer, payerEvmAddress } = plan.payment
+  return plan.job.subject === payer || plan.job.subject === payerEvmAddress
 }
 
 async function reserve<Prepared, Answer, Declined>(

@@ -72,6 +72,8 @@ export type PaymentHeaders = {
 /** Verifies, settles once and runs the job once, however often the same payment comes. */
 export type PaymentGate = {
   challenge(terms: PaymentTerms, error: ChallengeError): Challenge
+  /** Why these headers hold no payment for those terms, by the checks that `pay` makes first; undefined where they may. */
+  refusalOf(headers: PaymentHeaders, terms: PaymentTerms): Promise<ChallengeError | undefined>
   pay<Prepared, Answer, Declined>(
     headers: PaymentHeaders,
     terms: PaymentTerms,
