@@ -13,6 +13,7 @@ import { type AccessGrantedBody, subscriptionBody } from './access-answers.ts'
 import { type AccessWindow, type Hex, secondsRemaining } from './access-window.ts'
 import type { CreditSweep } from './credit-sweep.ts'
 import { ledgerSeconds } from './ledger-time.ts'
+import { createPaymentTurns } from './payment-turns.ts'
 import {
   type PreparedPurchase,
   type PurchaseAnswer,
@@ -61,7 +62,7 @@ const PENDING_RETRY_SECONDS = 5
 export type CallAccess = (call: AccessCall) => Promise<AccessOutcome>
 
 export function createCallAccess(deps: CallAccessDeps): CallAccess {
-  const takeTurn = createTurns()
+  const takeTurn = createPaymentTurns(deps.clock)
   const readWindow = async (agent: Hex): Promise<AccessWindow> => {
     const window = await deps.subscriptions.read(agent)
     deps.reaper.consider(agent, window)
@@ -73,50 +74,16 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     if (window.isOpen) return serveFromWindow(deps, agent, window)
     const payment = headers.paymentSignature ?? headers.xPayment
     if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
+    const terms = await deps.terms.accepted()
+    if (terms.requirements.length === 0) return { kind: 'no-fee-payer' }
+    // What is no payment takes no turn: whoever sends it would keep the agent's own payment waiting.
+    const error = await deps.gate.refusalOf(headers, terms)
+    if (error !== undefined) return challenge(deps, agent, { error })
     return takeTurn({ agent, payment }, async (hasWaited) => {
       const current = hasWaited ? await readWindow(agent) : window
       if (current.isOpen) return serveFromWindow(deps, agent, current)
-      return sell(deps, { agent, headers })
+      return sell(deps, { agent, headers }, terms)
     })
-  }
-}
-
-/** Whose turn it is to pay for an agent: different payments for one agent go one after the other, equal ones together. */
-type Turn = {
-  readonly payment: string
-  count: number
-  readonly done: Promise<void>
-  readonly end: () => void
-}
-
-function createTurns() {
-  const turns = new Map<Hex, Turn>()
-  return async <Result>(
-    key: { readonly agent: Hex; readonly payment: string },
-    run: (hasWaited: boolean) => Promise<Result>,
-  ): Promise<Result> => {
-    let hasWaited = false
-    let turn = turns.get(key.agent)
-    while (turn !== undefined && turn.payment !== key.payment) {
-      hasWaited = true
-      await turn.done
-      turn = turns.get(key.agent)
-    }
-    if (turn === undefined) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      turn = { payment: key.payment, count: 0, done: promise, end: resolve }
-      turns.set(key.agent, turn)
-    }
-    turn.count += 1
-    try {
-      return await run(hasWaited)
-    } finally {
-      turn.count -= 1
-      if (turn.count === 0) {
-        turns.delete(key.agent)
-        turn.end()
-      }
-    }
   }
 }
 
@@ -182,9 +149,11 @@ async function challenge(
   return { kind: 'challenged', error, terms, ...(settlement === undefined ? {} : { settlement }) }
 }
 
-async function sell(deps: CallAccessDeps, { agent, headers }: AccessCall): Promise<AccessOutcome> {
-  const terms = await deps.terms.accepted()
-  if (terms.requirements.length === 0) return { kind: 'no-fee-payer' }
+async function sell(
+  deps: CallAccessDeps,
+  { agent, headers }: AccessCall,
+  terms: PaymentTerms,
+): Promise<AccessOutcome> {
   const outcome = await deps.gate.pay<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>(
     headers,
     terms,

@@ -66,6 +66,17 @@ describe('A4: what a credit buys', () => {
     expect((await call(PAYER_ADDRESS)).statusCode).toBe(200)
   })
 
+  test('one without a memo that was opened after it was read is pending no longer, however young', async () => {
+    const opened = credit({ ageSeconds: 3 })
+    world.log.credits.push(opened)
+    await service.core.sweep.sweep()
+    expect((await call()).json()).toEqual({ error: 'payment_pending' })
+    world.contract.payments.set(opened.paymentReference, AGENT)
+    await service.core.sweep.sweep()
+    expect((await call()).statusCode).toBe(402)
+    expect(world.sender.opened).toEqual([])
+  })
+
   test.each([
     ['an amount that is no whole purchase', { amountTinybar: WHOLE - 1n }],
     ['several payers', { payer: undefined }],

@@ -72,7 +72,13 @@ export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
     for (const purchase of credits.list()) {
       const ageSeconds = ledgerSeconds(clock) - purchase.consensusSeconds
       const isDue = purchase.isNamed || ageSeconds >= UNNAMED_CREDIT_SECONDS
-      if (isClosed || !isDue || (await deps.isHeld(purchase.transactionId))) continue
+      if (isClosed || (await deps.isHeld(purchase.transactionId))) continue
+      if (!isDue) {
+        // The job that it waited for may have opened it by now, here or on another replica: its agent waits no longer.
+        const consumed = await contract.paymentOf(purchase.order.paymentReference)
+        if (consumed.isUsed) credits.resolve(purchase.transactionId)
+        continue
+      }
       // One that cannot be opened now goes to the end, so that it never stands in the way of the others.
       credits.postpone(purchase)
       if (await openPurchase(deps, purchase)) credits.resolve(purchase.transactionId)

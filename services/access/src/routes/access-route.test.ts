@@ -370,6 +370,17 @@ describe('502', () => {
     expect(world.sender.opened).toHaveLength(1)
   })
 
+  test('a header that holds no payment waits for nobody', async () => {
+    const header = paymentHeader(await challenge(), payment)
+    const settling = Promise.withResolvers<void>()
+    world.facilitator.beforeAnswer = () => settling.promise
+    const paid = call(header)
+    await world.clock.advanceMsSettled(1)
+    await expectError('payment_pending', { 'payment-signature': '%%%' })
+    settling.resolve()
+    expect((await paid).statusCode).toBe(200)
+  })
+
   test('the contract cannot be reached after settlement: pending, completed in the background', async () => {
     const header = paymentHeader(await challenge(), payment)
     world.facilitator.beforeAnswer = async () => {
