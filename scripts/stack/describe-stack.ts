@@ -32,7 +32,7 @@ Pay once as ${agent?.name ?? 'an agent'} and stay in (the key is read from the e
 
   export ACCESS_URL=${access.baseUrl} LEDGER_RPC_URL=${ledger.rpcUrl} MIRROR_URL=${ledger.mirrorUrl}
   export AGENT_KEY=$(npx node -p "require('./${around.stackFile}').agents[0].privateKey")
-  npm run --silent agent -- pay
+  npm run --silent agent -- pay --max-hbar 12
   npm run --silent agent -- watch
 
 See the whole story with: npm run demo
