@@ -1,0 +1,152 @@
+// Reads of single versions and of lists. Every version is checked against its slot, its leaf and its hash before its text
+// leaves here, straight from the stored bytes: there is no cache that could hide an alteration.
+import type { Audience, CareRecord, ChainSlot } from '../domain/care-record.ts'
+import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
+import type { ChainHead, ReadOutcome, RecordStore } from '../domain/record-store.ts'
+import { createVersionCheck, type VersionFault } from '../domain/verify-chain.ts'
+import type { RecordStatements, VersionRow, WholeChainRow } from './sqlite-statements.ts'
+import { type EntrySeal, slotTextOf } from './store-seal.ts'
+
+/** A stored version, opened and checked by itself. */
+export type OpenedVersion =
+  | { readonly kind: 'holds'; readonly entry: string; readonly record: CareRecord }
+  | { readonly kind: 'broken'; readonly fault: VersionFault }
+
+/** Opens one row in the slot where it was found. */
+export function openVersion(options: {
+  readonly row: VersionRow
+  readonly slot: ChainSlot
+  readonly seal: EntrySeal
+}): OpenedVersion {
+  const { row, slot, seal } = options
+  const [, , version, writtenAt, leafHash, body] = row
+  const entry = seal.open(body, slotTextOf(slot)(version))
+  const lone = createVersionCheck(slot)({ version, entry, leafHash, writtenAt })
+  if (lone.kind === 'broken') return lone
+  const record = readJournalEntry(entry ?? '')
+  if (entry === undefined || record === undefined) return { kind: 'broken', fault: 'slot' }
+  return { kind: 'holds', entry, record: recordOf(record) }
+}
+
+/** The slot that a chain's row names. */
+export const slotOfChain = ([, patient, domain, audience]: WholeChainRow): ChainSlot => ({
+  patient,
+  domain,
+  audience,
+})
+
+type Reads = Pick<RecordStore, 'latest' | 'version' | 'head' | 'heads' | 'changesSince'>
+
+/** The reading half of the store. */
+export function createSqliteReads(statements: RecordStatements, seal: EntrySeal): Reads {
+  return {
+    latest: async (slot) => readLatest({ statements, seal, slot }),
+    version: async (slot, version) => readVersion({ statements, seal, slot }, version),
+    head: async (slot) => {
+      const chain = statements.chainByName.get(slot.patient, slot.domain)
+      if (chain?.[1] !== slot.audience) return undefined
+      const whole = statements.chainById.get(chain[0])
+      return whole === undefined ? undefined : headOf({ statements, seal, slot }, whole)
+    },
+    heads: async (query) =>
+      chainsOf(statements, query).map((chain) =>
+        headOf({ statements, seal, slot: slotOfChain(chain) }, chain),
+      ),
+    changesSince: async ({ patient, audiences, sinceIso, limit }) =>
+      chainsOf(statements, { audiences, patient, limit: Number.MAX_SAFE_INTEGER })
+        .flatMap((chain) => {
+          const slot = slotOfChain(chain)
+          const rows = statements.versions[slot.audience].since.all(chain[0], sinceIso, limit)
+          return rows.map((row) => openVersion({ row, slot, seal }))
+        })
+        .flatMap((opened) => (opened.kind === 'holds' ? [opened.record] : []))
+        .toSorted((left, right) => byText(left.writtenAt, right.writtenAt))
+        .slice(0, limit),
+  }
+}
+
+const byText = (left: string, right: string): number => Number(left > right) - Number(left < right)
+
+type SlotReading = {
+  readonly statements: RecordStatements
+  readonly seal: EntrySeal
+  readonly slot: ChainSlot
+}
+
+function readLatest({ statements, seal, slot }: SlotReading): ReadOutcome {
+  const chain = statements.chainByName.get(slot.patient, slot.domain)
+  if (chain?.[1] !== slot.audience) return { kind: 'absent' }
+  const [id, , latestVersion, headHash] = chain
+  const row = statements.versions[slot.audience].newest.get(id)
+  if (row === undefined || row[2] !== latestVersion)
+    return { kind: 'broken', version: Math.max(latestVersion, row?.[2] ?? 1) }
+  const opened = openVersion({ row, slot, seal })
+  if (opened.kind === 'broken' || opened.record.versionHash !== headHash)
+    return { kind: 'broken', version: latestVersion }
+  return linked({ statements, seal, slot }, { id, latestVersion, opened })
+}
+
+function readVersion({ statements, seal, slot }: SlotReading, version: number): ReadOutcome {
+  const chain = statements.chainByName.get(slot.patient, slot.domain)
+  if (chain?.[1] !== slot.audience || version < 1) return { kind: 'absent' }
+  const [id, , latestVersion] = chain
+  const row = statements.versions[slot.audience].byVersion.get(id, version)
+  if (row === undefined)
+    return version > latestVersion ? { kind: 'absent' } : { kind: 'broken', version }
+  const opened = openVersion({ row, slot, seal })
+  if (opened.kind === 'broken') return { kind: 'broken', version }
+  return linked({ statements, seal, slot }, { id, latestVersion, opened })
+}
+
+/** A version that names another hash than the version before it, where that one holds, is broken too. */
+function linked(
+  { statements, seal, slot }: SlotReading,
+  found: {
+    readonly id: number
+    readonly latestVersion: number
+    readonly opened: Extract<OpenedVersion, { kind: 'holds' }>
+  },
+): ReadOutcome {
+  const { record } = found.opened
+  const before = statements.versions[slot.audience].byVersion.get(found.id, record.version - 1)
+  const previous = before === undefined ? undefined : openVersion({ row: before, slot, seal })
+  if (previous?.kind === 'holds' && previous.record.versionHash !== record.prevHash)
+    return { kind: 'broken', version: record.version }
+  return { kind: 'found', record, latestVersion: found.latestVersion }
+}
+
+function chainsOf(
+  statements: RecordStatements,
+  query: {
+    readonly audiences: readonly Audience[]
+    readonly patient?: string
+    readonly after?: number
+    readonly limit: number
+  },
+): readonly WholeChainRow[] {
+  const { audiences, patient, after = 0, limit } = query
+  if (patient !== undefined)
+    return statements.chainsOfPatient
+      .all(patient)
+      .filter(([id, , , audience]) => id > after && audiences.includes(audience))
+      .slice(0, limit)
+  return [...new Set(audiences)]
+    .flatMap((audience) => statements.chainsAfter.all(audience, after, limit))
+    .toSorted(([left], [right]) => left - right)
+    .slice(0, limit)
+}
+
+function headOf({ statements, seal, slot }: SlotReading, chain: WholeChainRow): ChainHead {
+  const [id, , , , latestVersion] = chain
+  const row = statements.versions[slot.audience].newest.get(id)
+  const opened = row === undefined ? undefined : openVersion({ row, slot, seal })
+  const record = opened?.kind === 'holds' ? opened.record : undefined
+  return {
+    ...slot,
+    latestVersion,
+    // Of a broken version only the time that is kept beside it.
+    writtenAt: record?.writtenAt ?? row?.[3] ?? '',
+    ...(record?.priority === undefined ? {} : { priority: record.priority }),
+    sequence: id,
+  }
+}

@@ -1,0 +1,94 @@
+// What the store's tests share: a store in a folder of its own that goes away with the test, and a hand on its stored rows.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createKeyRing, type KeyRing } from '@tallystick/hashchain'
+import { type Clock, manualClock } from '@tallystick/service-kit'
+import type { ChainSlot, NewRecord } from '../domain/care-record.ts'
+import type { RecordStore } from '../domain/record-store.ts'
+import { openSqliteRecordStore, type SqliteRecordStoreOptions } from './sqlite-record-store.ts'
+import { createEntrySeal, slotTextOf } from './store-seal.ts'
+
+export const TEST_SEED = new Uint8Array(32).fill(9)
+export const TEST_ORIGIN = 'care.test/care'
+/** 2026-06-01T08:00:00Z. */
+export const TEST_START_MS = 1_780_300_800_000
+
+/** A ring with keys named by their ids, the first active. */
+export function testKeyRing(...ids: readonly [string, ...string[]]): KeyRing {
+  const keys = ids.map((id) => ({ id, key: new Uint8Array(32).fill(id.charCodeAt(id.length - 1)) }))
+  return createKeyRing({ activeId: ids[0], keys })
+}
+
+/** A store's folder, by default empty. */
+export type StoreFolder = {
+  readonly databasePath: string
+  open(over?: Partial<SqliteRecordStoreOptions>): RecordStore
+  /** A connection of one's own to the records, to do what the store would not; closed after `use`. */
+  tinker<Result>(use: (database: DatabaseSync) => Result): Result
+  remove(): void
+}
+
+export function makeStoreFolder(clock: Clock = manualClock(TEST_START_MS)): StoreFolder {
+  const folder = mkdtempSync(join(tmpdir(), 'care-store-'))
+  const databasePath = join(folder, 'care.db')
+  return {
+    databasePath,
+    open: (over = {}) =>
+      openSqliteRecordStore({
+        databasePath,
+        clock,
+        checkpointSeed: TEST_SEED,
+        origin: TEST_ORIGIN,
+        ...over,
+      }),
+    tinker: (use) => {
+      const database = new DatabaseSync(databasePath, { timeout: 2_000 })
+      try {
+        return use(database)
+      } finally {
+        database.close()
+      }
+    },
+    remove: () => {
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Changes a stored entry behind the store's back; one that is sealed is sealed again, in its slot, under the ring's key. */
+export function tamperEntry(options: {
+  readonly folder: StoreFolder
+  readonly slot: ChainSlot
+  readonly version: number
+  readonly change: (entry: string) => string
+  readonly keyRing?: KeyRing | undefined
+}): void {
+  const { folder, slot, version, change, keyRing } = options
+  const seal = createEntrySeal(keyRing)
+  const slotText = slotTextOf(slot)(version)
+  const table = `${slot.audience}_versions`
+  folder.tinker((database) => {
+    const row = database
+      .prepare(
+        `SELECT leaf_index, body FROM ${table} WHERE version = ? AND chain = (SELECT id FROM chains WHERE patient = ? AND domain = ?)`,
+      )
+      .get(version, slot.patient, slot.domain)
+    const body = seal.close(change(seal.open(row?.body, slotText) ?? ''), slotText)
+    database
+      .prepare(`UPDATE ${table} SET body = ? WHERE leaf_index = ?`)
+      .run(body, Number(row?.leaf_index))
+  })
+}
+
+export const storeRecord = (over: Partial<NewRecord> = {}): NewRecord => ({
+  patient: 'ann',
+  domain: 'tea',
+  audience: 'user',
+  value: 'Ann takes her tea without sugar.',
+  authorId: 'dr-osei',
+  authorLabel: 'Dr Osei',
+  ...over,
+})
