@@ -76,6 +76,10 @@ describe('RFC 9162: the tree', () => {
     expect(hex(range.rootHash())).not.toBe(rootBefore)
     expect(hex(createCompactRange(before).rootHash())).toBe(rootBefore)
     expect(before.size).toBe(7)
+    const again = createCompactRange(before)
+    again.append(emptyRootHash())
+    expect(before.peaks).toHaveLength(3)
+    expect(hex(createCompactRange(before).rootHash())).toBe(rootBefore)
   })
 
   test('sizes beyond 32 bits are counted right', () => {

@@ -151,11 +151,9 @@ describe('a replay', () => {
       fc.property(anyValues, fc.nat(), (values, seed) => {
         const versions = chainOf([...values, 'last'])
         const missing = seed % values.length
-        expect(replay(versions.toSpliced(missing, 1))).toMatchObject({
-          kind: 'broken',
-          version: missing + 1,
-          reason: 'link',
-        })
+        const left = versions.toSpliced(missing, 1)
+        for (const verdict of [replay(left), replayPreimages(left)])
+          expect(verdict).toMatchObject({ kind: 'broken', version: missing + 1, reason: 'link' })
       }),
     )
   })
@@ -167,24 +165,20 @@ describe('a replay', () => {
         const place = seed % values.length
         const [moved] = versions.splice(place, 1)
         if (moved !== undefined) versions.splice(place + 1, 0, moved)
-        expect(replay(versions)).toMatchObject({ kind: 'broken', version: place + 1 })
+        for (const verdict of [replay(versions), replayPreimages(versions)])
+          expect(verdict).toMatchObject({ kind: 'broken', version: place + 1, reason: 'link' })
       }),
     )
   })
 
   test('finds a version rewritten together with its own hash, at the next version', () => {
-    const versions = chainOf(['one', 'two', 'three'])
-    const rewritten = { ...versions[1], ...chainOf(['one', 'TWO'])[1] }
-    expect(
-      replay(
-        [versions[0], rewritten, versions[2]].filter((v) => v !== undefined) as ChainedVersion[],
-      ),
-    ).toEqual({
-      kind: 'broken',
-      version: 3,
-      reason: 'link',
-      versions: 3,
-    })
+    const [first, , third] = chainOf(['one', 'two', 'three'])
+    const [, rewritten] = chainOf(['one', 'TWO'])
+    if (first === undefined || rewritten === undefined || third === undefined)
+      throw new Error('unreachable')
+    const versions = [first, rewritten, third]
+    for (const verdict of [replay(versions), replayPreimages(versions)])
+      expect(verdict).toEqual({ kind: 'broken', version: 3, reason: 'link', versions: 3 })
   })
 
   test('cannot see a dropped tail by itself: the head hash and the journal tell', () => {

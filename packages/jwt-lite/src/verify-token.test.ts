@@ -29,6 +29,12 @@ const signed = (header: unknown, claims: unknown): string => {
   return `${input}.${keys.sign(input)}`
 }
 
+const base64url = (text: string) => Buffer.from(text, 'latin1').toString('base64url')
+const signedText = (headerText: string, claimsText: string) => {
+  const input = `${headerText}.${claimsText}`
+  return `${input}.${keys.sign(input)}`
+}
+
 const at = (seconds: number) => verifyToken(token, { ...expected, nowSeconds: seconds }).kind
 
 const padded = (length: number) => mintToken({ ...request, jti: 'x'.repeat(length) })
@@ -123,10 +129,26 @@ describe('Authentication 3: verification order and failure names', () => {
     expect(verifyToken(padded(fitting + 12), expected)).toMatchObject({ failure: 'malformed' })
   })
 
-  test('names that objects inherit are no claims', () => {
-    const claims = JSON.parse('{"__proto__":{"sub":"a","scope":"s","aud":"x","exp":9e9}}')
-    expect(verifyToken(signed({ alg: 'HS256' }, claims), expected)).toMatchObject({
-      failure: 'expired',
+  const claims = JSON.stringify({ sub: 'a', scope: 's', aud: audience, exp: nowSeconds + 1 })
+  const header = '{"alg":"HS256"}'
+  test.each([
+    ['padding in the header', `${base64url(header)}=`, base64url(claims)],
+    ['padding in the claims', base64url(header), `${base64url(claims)}=`],
+    ['a foreign character in the header', ` ${base64url(header)}`, base64url(claims)],
+    [
+      'a twin of the last character',
+      base64url('{"alg":"HS256"} ').replace(/A$/, 'B'),
+      base64url(claims),
+    ],
+    ['a byte order mark', base64url(`\u00ef\u00bb\u00bf${header}`), base64url(claims)],
+    ['bytes that are no UTF-8', base64url(header), base64url(claims.replace('"a"', '"\u00ff"'))],
+  ])('also a well-signed token is malformed with %s', (_, headerText, claimsText) => {
+    expect(verifyToken(signedText(base64url(header), base64url(claims)), expected).kind).toBe(
+      'valid',
+    )
+    expect(verifyToken(signedText(headerText, claimsText), expected)).toEqual({
+      kind: 'invalid',
+      failure: 'malformed',
     })
   })
 })

@@ -63,9 +63,8 @@ export function verifyToken(
   if (headerText === undefined || claimsText === undefined || signature === undefined)
     return invalid('malformed')
   const header = decodeObject(headerText)
-  if (rest.length > 0 || header === undefined || Object.hasOwn(header, 'crit'))
-    return invalid('malformed')
-  if (own(header, 'alg') !== 'HS256') return invalid('bad_alg')
+  if (rest.length > 0 || header === undefined || 'crit' in header) return invalid('malformed')
+  if (header['alg'] !== 'HS256') return invalid('bad_alg')
   const signingInput = `${headerText}.${claimsText}`
   if (!expected.keys.matches({ signingInput, signature })) return invalid('bad_signature')
   const claims = decodeObject(claimsText)
@@ -73,19 +72,19 @@ export function verifyToken(
 }
 
 function judgeClaims(
-  claims: object,
+  claims: JsonObject,
   expected: { readonly audience: string; readonly nowSeconds: number },
 ): TokenVerdict {
-  const exp = own(claims, 'exp')
+  const exp = claims['exp']
   if (typeof exp !== 'number' || !Number.isSafeInteger(exp) || !(exp > expected.nowSeconds))
     return invalid('expired')
-  if (own(claims, 'aud') !== expected.audience) return invalid('wrong_audience')
-  const sub = own(claims, 'sub')
-  const scope = own(claims, 'scope')
+  if (claims['aud'] !== expected.audience) return invalid('wrong_audience')
+  const sub = claims['sub']
+  const scope = claims['scope']
   const scopes = typeof scope === 'string' ? scope.split(' ').filter((name) => name !== '') : []
   if (scopes.length === 0 || typeof sub !== 'string' || sub === '') return invalid('no_scopes')
-  const iat = own(claims, 'iat')
-  const jti = own(claims, 'jti')
+  const iat = claims['iat']
+  const jti = claims['jti']
   return {
     kind: 'valid',
     claims: {
@@ -99,24 +98,25 @@ function judgeClaims(
   }
 }
 
+type JsonObject = Readonly<Record<string, unknown>>
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The JSON object of a segment in canonical base64url, or undefined. */
-function decodeObject(segment: string): object | undefined {
+function decodeObject(segment: string): JsonObject | undefined {
   const bytes = Buffer.from(segment, 'base64url')
   // The decoder forgives padding, foreign characters and trailing bits; what it wrote back would differ.
   if (bytes.toString('base64url') !== segment) return undefined
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+    return isJsonObject(value) ? value : undefined
   } catch {
     return undefined
   }
 }
 
-/** A member of the object itself, so that a name such as `constructor` finds nothing inherited. */
-function own(object: object, name: string): unknown {
-  return Object.getOwnPropertyDescriptor(object, name)?.value
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function invalid(failure: TokenFailure): TokenVerdict {
