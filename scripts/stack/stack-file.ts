@@ -1,6 +1,6 @@
 // Where a running local stack is written down for scripts and agents: `.local/stack.json`, readable by its owner alone,
 // since it holds the keys of the funded agents (worthless outside the local ledger).
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -38,13 +38,15 @@ export function writeStackFile(file: string, description: StackDescription): voi
   writeFileSync(file, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 })
 }
 
+/** Whether a process runs. One that ended, but was never waited for by its parent, does not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
   } catch {
     return false
   }
+  const stat = `/proc/${pid}/stat` // on Linux; elsewhere signal 0 has to do
+  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'))
 }
 
 export type FoundStack =
