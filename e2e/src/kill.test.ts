@@ -1,0 +1,114 @@
+// Access is killed with SIGKILL at every stage of a purchase. Whatever had been settled by then buys its window once, is
+// asked for by nobody again, and is in no log together with a key.
+import { accessWindowAbi } from '@tallystick/contracts'
+import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { createPublicClient, http } from 'viem'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from './eventually.ts'
+import { type KillableStack, type LedgerAccount, startKillableStack } from './killable-stack.ts'
+
+const HBAR = 100_000_000n
+const FUNDS_TINYBAR = 20n * HBAR
+const PURCHASE_TINYBAR = 12n * HBAR
+/** Kills at these times after the payment was sent, milliseconds: before, during and after settlement and forwarding. */
+const isLong = process.env['TALLYSTICK_LONG'] === '1'
+const KILLS_MS = Array.from({ length: isLong ? 50 : 8 }, (_, index) =>
+  Math.round((index * 560) / (isLong ? 49 : 7)),
+)
+
+let stack: KillableStack
+
+beforeAll(async () => {
+  stack = await startKillableStack()
+}, 90_000)
+afterAll(() => stack.stop(), 40_000)
+
+const accessUrl = (agent: LedgerAccount) =>
+  `${stack.description.access.baseUrl}/api/svc/access?agent=${agent.evmAddress}`
+
+async function pay(agent: LedgerAccount, onSent: () => void): Promise<number | undefined> {
+  const signer = hederaSigner(agent)
+  const scheme = new ExactHederaClient({ signer, memo: `x402:${agent.evmAddress}` })
+  const client = new x402Client().register('hedera:*', scheme)
+  const maxAmountPerPayment = String(PURCHASE_TINYBAR)
+  client.setSpendControls({
+    allowedAssets: [{ network: 'hedera:testnet', asset: '0.0.0', maxAmountPerPayment }],
+  })
+  const told: typeof fetch = (input, init) => {
+    const request = new Request(input, init)
+    if (request.headers.has('payment-signature')) onSent()
+    return fetch(request)
+  }
+  try {
+    const answer = await wrapFetchWithPayment(told, client)(accessUrl(agent))
+    return answer.status
+  } catch {
+    // The connection was cut.
+    return undefined
+  }
+}
+
+async function statusOf(agent: LedgerAccount): Promise<number> {
+  const answer = await fetch(accessUrl(agent))
+  await answer.body?.cancel()
+  return answer.status
+}
+
+async function spentTinybar(agent: LedgerAccount): Promise<bigint> {
+  const balance = BigInt(await stack.ledger<string>('eth_getBalance', agent.evmAddress, 'latest'))
+  return FUNDS_TINYBAR - balance / 10_000_000_000n
+}
+
+/** What the contract has earned from an agent and holds for it, as its events tell. */
+async function boughtTinybar(agent: LedgerAccount): Promise<readonly bigint[]> {
+  const client = createPublicClient({ transport: http(stack.description.ledger.rpcUrl) })
+  const consumed = await client.getContractEvents({
+    abi: accessWindowAbi,
+    address: stack.description.access.contract as `0x${string}`,
+    eventName: 'PaymentConsumed',
+    args: { agent: agent.evmAddress },
+    fromBlock: 0n,
+  })
+  return consumed.map(({ args }) => args.valueTinybar ?? 0n)
+}
+
+it('A4: kill -9 at every stage of a purchase: nothing is charged twice, nothing paid is lost', async () => {
+  const stages: string[] = []
+  for (const killMs of KILLS_MS) {
+    const agent = await stack.newAgent(`killed-${killMs}`, FUNDS_TINYBAR)
+    const sent = Promise.withResolvers<void>()
+    const paying = pay(agent, sent.resolve)
+    await sent.promise
+    await new Promise((resolve) => setTimeout(resolve, killMs))
+    await stack.kill('access')
+    const answered = await paying
+    await stack.restartAccess()
+    const statuses = new Set<number>()
+    await eventually(
+      async () => {
+        const status = await statusOf(agent)
+        statuses.add(status)
+        return status === 200 || status === 402
+      },
+      { timeoutMs: 30_000 },
+    )
+    const spent = await spentTinybar(agent)
+    const bought = await boughtTinybar(agent)
+    stages.push(
+      `${killMs} ms: ${answered ?? 'cut'}, paid ${spent}, then ${[...statuses].join(' ')}`,
+    )
+    expect(spent === 0n ? 0 : PURCHASE_TINYBAR, stages.join('\n')).toBe(spent === 0n ? 0 : spent)
+    expect(bought, stages.join('\n')).toEqual(spent === 0n ? [] : [PURCHASE_TINYBAR])
+    expect(statuses.has(402), stages.join('\n')).toBe(spent === 0n)
+  }
+  console.log(stages.join('\n'))
+}, 600_000)
+
+it('S3: no key is in any log', async () => {
+  const accounts = await stack.ledger<LedgerAccount[]>('devnet_accounts')
+  const logs = stack.logs().toLowerCase()
+  expect(logs).toContain('"opened"')
+  for (const { privateKey } of accounts)
+    expect(logs).not.toContain(privateKey.slice(2).toLowerCase())
+})

@@ -1,0 +1,46 @@
+import { createServer } from 'node:net'
+import { afterEach, expect, it } from 'vitest'
+import { defaultPorts } from '../../scripts/stack/ports.ts'
+import { isRunning } from '../../scripts/stack/stack-file.ts'
+import { eventually } from './eventually.ts'
+import { ended, type SpawnedStack, spawnScript, spawnStack } from './spawned-stack.ts'
+
+const ENDED = { timeoutMs: 15_000 }
+let leftovers: readonly number[] = []
+
+afterEach(async () => {
+  for (const pid of leftovers) if (isRunning(pid)) process.kill(pid)
+  await eventually(() => leftovers.every((pid) => !isRunning(pid)), ENDED)
+})
+
+async function startAgain({ stackFile }: SpawnedStack) {
+  const second = spawnScript('scripts/start.ts', ['--free-ports', '--stack-file', stackFile])
+  return { code: await ended(second.child), output: second.output() }
+}
+
+it('a stale stack is named clearly: what a killed one left running, by name and process', async () => {
+  const stack = await spawnStack()
+  const { children } = stack.description.process
+  leftovers = Object.values(children)
+  stack.child.kill('SIGKILL')
+  await ended(stack.child)
+  const { code, output } = await startAgain(stack)
+  expect(code).toBe(1)
+  for (const [name, pid] of Object.entries(children)) {
+    expect(output).toContain(`${name} (process ${pid})`)
+  }
+})
+
+it('a port in use is named clearly', async () => {
+  const server = createServer()
+  const isListening = await new Promise<boolean>((resolve) => {
+    server
+      .once('error', () => resolve(false))
+      .listen(defaultPorts.rpc, '127.0.0.1', () => resolve(true))
+  })
+  const start = spawnScript('scripts/start.ts', ['--stack-file', '/nonexistent/stack.json'])
+  expect(await ended(start.child)).toBe(1)
+  expect(start.output()).toContain(`rpc ${defaultPorts.rpc}`)
+  // where the port was taken before, by a stack of the developer's own, that one is named
+  if (isListening) await new Promise((resolve) => server.close(resolve))
+})
