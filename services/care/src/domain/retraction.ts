@@ -1,0 +1,16 @@
+/** Two versions of a record that follow each other, as a retraction names them. */
+export type Correction = {
+  readonly previousValue: string
+  readonly value: string
+  /** Who wrote the new version. */
+  readonly authorLabel: string
+}
+
+const quoted = (text: string): string => `“${text.trim()}”`
+
+/** The sentences that take back what was said and say what holds now; undefined where the value did not change (C10). */
+export function retractionSentence(correction: Correction): string | undefined {
+  const { previousValue, value, authorLabel } = correction
+  if (previousValue === value) return undefined
+  return `Correction from ${authorLabel}: please disregard ${quoted(previousValue)}. It is now ${quoted(value)}.`
+}

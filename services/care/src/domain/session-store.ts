@@ -1,0 +1,85 @@
+// The port behind which MCP sessions outlive the process: who they belong to, what they subscribed to and the frames that
+// they may still ask for. SQLite implements it (adapters/sqlite-session-store.ts); session-store.contract.ts is the suite
+// that every implementation passes. The live state is in memory (mcp/): the store is written behind it and read at start.
+
+/** The severities of RFC 5424 in rising order, as MCP names them. */
+export const LOG_LEVELS = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+] as const
+
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** A session as it is kept. Times are Unix milliseconds. */
+export type StoredSession = {
+  /** Small and never used twice while a frame still names it. */
+  readonly number: number
+  /** What clients send in `mcp-session-id`. */
+  readonly id: string
+  readonly sub: string
+  /** Of the token that was presented last. */
+  readonly scopes: readonly string[]
+  /** Absent until the client sets one: everything is sent then. */
+  readonly logLevel?: LogLevel | undefined
+  readonly createdAtMs: number
+  /** Sequence of the newest frame stored for it, 0 before the first. */
+  readonly lastSequence: number
+  /** Sequence of the newest frame that a stream has carried. */
+  readonly carriedSequence: number
+}
+
+/** A frame, stored once for all its recipients. */
+export type StoredFrame = {
+  readonly number: number
+  /** The JSON-RPC message. */
+  readonly text: string
+  /** The URI whose scope the frame asks for, also where the message names none. */
+  readonly about: string
+  readonly recipients: readonly FrameRecipient[]
+}
+
+/** One session's copy of a frame; sequences of a session have no gaps. */
+export type FrameRecipient = { readonly session: number; readonly sequence: number }
+
+/** What changes in the kept state. */
+export type SessionChange =
+  /** Adds a session, or replaces what is kept of it. */
+  | { readonly kind: 'session'; readonly session: StoredSession }
+  | { readonly kind: 'subscribed'; readonly session: number; readonly uri: string }
+  | { readonly kind: 'unsubscribed'; readonly session: number; readonly uri: string }
+  | { readonly kind: 'frame'; readonly frame: StoredFrame }
+  /** No session asks for these frames any more. */
+  | { readonly kind: 'frames-dropped'; readonly numbers: readonly number[] }
+  /** The session, with its subscriptions, is gone. */
+  | { readonly kind: 'ended'; readonly session: number }
+  /** The newest version of a chain that its subscribers were told of, or had before them; an older one changes nothing. */
+  | { readonly kind: 'published'; readonly uri: string; readonly version: number }
+
+/** The kept state, as a process finds it at its start. */
+export type RestoredSessions = {
+  readonly sessions: readonly (StoredSession & { readonly subscriptions: readonly string[] })[]
+  /** In the order in which they were stored; recipients may name sessions that are gone. */
+  readonly frames: readonly StoredFrame[]
+  /** Newest published version by chain URI. */
+  readonly published: ReadonlyMap<string, number>
+}
+
+export type SessionStore = {
+  restore(): Promise<RestoredSessions>
+  /** Takes changes in order; they are kept soon, and through a kill once the next `flush` resolves. */
+  save(changes: readonly SessionChange[]): void
+  /** Resolves when everything saved is kept. Rejects with `SessionStoreUnavailable`; the changes stay queued then. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The sessions' file cannot be read or written. */
+export class SessionStoreUnavailable extends Error {
+  override readonly name = 'SessionStoreUnavailable'
+}

@@ -1,0 +1,77 @@
+// The card that hosts show beside a tool's answer: the latest value and what it corrects. It is one self-contained page for
+// both kinds of host. MCP Apps (SEP-1865) speak JSON-RPC over postMessage; hosts of the older form set window.openai.
+// Record text reaches the page by textContent alone, and its policy lets nothing be fetched.
+
+const STYLE = `
+:root{color-scheme:light dark}
+body{margin:0;padding:16px;font:16px/1.5 system-ui,sans-serif;background:Canvas;color:CanvasText}
+h1{font-size:14px;font-weight:600;margin:0 0 8px}
+article{border-top:1px solid GrayText;padding:12px 0}
+.topic{font-size:13px;margin:0}
+.value{font-size:20px;margin:4px 0}
+.correction{margin:8px 0 0;padding:8px 12px;border-left:4px solid Highlight}
+.age{font-size:13px;margin:4px 0 0}
+[hidden]{display:none}
+`
+
+const SCRIPT = `
+'use strict'
+const list = document.getElementById('records')
+const empty = document.getElementById('empty')
+const line = (parent, className, text) => {
+  if (!text) return
+  const element = document.createElement('p')
+  element.className = className
+  element.textContent = text
+  parent.append(element)
+}
+const show = (output) => {
+  if (!output || typeof output !== 'object') return
+  const records = Array.isArray(output.changed) ? output.changed : output.value ? [output] : []
+  list.replaceChildren()
+  for (const record of records) {
+    const article = document.createElement('article')
+    line(article, 'topic', record.domain)
+    line(article, 'value', record.value)
+    line(article, 'age', record.age)
+    line(article, 'correction', record.retraction)
+    list.append(article)
+  }
+  empty.hidden = records.length > 0
+}
+const host = window.parent
+const send = (message) => host.postMessage({ jsonrpc: '2.0', ...message }, '*')
+window.addEventListener('message', (event) => {
+  if (event.source !== host || !event.data || event.data.jsonrpc !== '2.0') return
+  const { id, method, params } = event.data
+  if (id === 1 && !method) send({ method: 'ui/notifications/initialized', params: {} })
+  if (method === 'ui/notifications/tool-result') show(params && params.structuredContent)
+  if (method === 'ping' || method === 'ui/resource-teardown') send({ id, result: {} })
+})
+window.addEventListener('openai:set_globals', (event) => {
+  const globals = event.detail && event.detail.globals
+  if (globals && globals.toolOutput) show(globals.toolOutput)
+})
+if (window.openai) show(window.openai.toolOutput)
+else if (host !== window)
+  send({ id: 1, method: 'ui/initialize', params: { protocolVersion: '2026-01-26', appInfo: { name: 'tallystick-care', version: '1' }, appCapabilities: {} } })
+`
+
+/** The card as a whole HTML document. */
+export const CARD_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>Care record</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>What holds now</h1>
+<main id="records" aria-live="polite"></main>
+<p id="empty">Nothing has changed.</p>
+<script>${SCRIPT}</script>
+</body>
+</html>
+`

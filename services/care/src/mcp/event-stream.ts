@@ -1,0 +1,152 @@
+/**
+ * One open server-sent event stream (C3). It holds no frames of its own: a cursor runs through its session's ring as fast as
+ * the reader takes what is written, so a slow reader costs one socket buffer, and beyond a bounded lag its stream.
+ */
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '@tallystick/service-kit'
+import { mayReceive } from '../domain/frame-access.ts'
+import { formatEventId } from './event-id.ts'
+import type { McpLimits } from './limits.ts'
+import type { McpSession } from './session.ts'
+
+/** How soon a client comes back after a drop: at once as people see it, without a storm. */
+export const RETRY_MS = 500
+/** How soon a client comes back whose stream another took over: late, so that two do not push each other out in turn. */
+const TAKEN_OVER_RETRY_MS = 15_000
+/** One write: large enough to amortise it, small against a socket's buffer. */
+const WRITE_CHARS = 32_768
+
+/** Why a stream is over. */
+export type StreamEnd =
+  /** The client went, or its connection broke. */
+  | 'gone'
+  | 'taken-over'
+  | 'token-expired'
+  /** The reader lagged too far behind; it may resume. */
+  | 'slow'
+  | 'session-ended'
+  | 'shutdown'
+
+export type EventStreamOptions = {
+  readonly session: McpSession
+  readonly response: ServerResponse
+  /** Unix milliseconds at which the token that opened it expires. */
+  readonly expiresAtMs: number
+  /** Sequence after which the stream begins. */
+  readonly cursor: number
+  readonly limits: McpLimits
+  readonly clock: Pick<Clock, 'unixMs'>
+  readonly onEnd: (stream: EventStream, reason: StreamEnd) => void
+}
+
+export class EventStream {
+  readonly session: McpSession
+  readonly expiresAtMs: number
+  readonly #response: ServerResponse
+  readonly #limits: McpLimits
+  readonly #clock: Pick<Clock, 'unixMs'>
+  readonly #onEnd: (stream: EventStream, reason: StreamEnd) => void
+  #cursor: number
+  #stalledSinceMs: number | undefined
+  #hasEnded = false
+  /** Frames written so far. */
+  framesSent = 0
+
+  constructor(options: EventStreamOptions) {
+    this.session = options.session
+    this.expiresAtMs = options.expiresAtMs
+    this.#response = options.response
+    this.#limits = options.limits
+    this.#clock = options.clock
+    this.#onEnd = options.onEnd
+    this.#cursor = options.cursor
+    // An error is followed by `close`; without a listener it would end the process.
+    options.response.on('error', () => undefined)
+    options.response.on('close', () => this.#finish('gone'))
+    options.response.on('drain', () => {
+      this.#stalledSinceMs = undefined
+      this.pump()
+    })
+  }
+
+  /** The first bytes: where the stream begins, so that a client that gets nothing else can resume, and what it missed. */
+  open(): void {
+    this.#write(`retry: ${RETRY_MS}\nid: ${formatEventId(this.session, this.#cursor)}\ndata: \n\n`)
+    this.pump()
+  }
+
+  /** Writes what the session's ring holds beyond the cursor, as far as the reader takes it. */
+  pump(): void {
+    if (this.#hasEnded) return
+    if (this.expiresAtMs <= this.#clock.unixMs()) {
+      this.end('token-expired')
+      return
+    }
+    const { ring } = this.session
+    while (this.#stalledSinceMs === undefined && this.#cursor < ring.lastSequence) {
+      const text = this.#take()
+      if (text !== '') this.#write(text)
+      if (this.#cursor > this.session.carriedSequence) this.session.carriedSequence = this.#cursor
+    }
+    if (this.#stalledSinceMs !== undefined) this.#cutIfTooSlow()
+  }
+
+  /** A comment, so that neither side takes silence for death; also finds readers that take nothing. */
+  keepAlive(): void {
+    if (this.#hasEnded) return
+    if (this.#stalledSinceMs === undefined) this.#write(': keep-alive\n\n')
+    else this.#cutIfTooSlow()
+  }
+
+  /** Ends the stream, telling the client when to come back. */
+  end(reason: StreamEnd): void {
+    if (this.#hasEnded) return
+    this.#finish(reason)
+    if (reason === 'slow') {
+      this.#response.destroy()
+      return
+    }
+    const retryMs = reason === 'taken-over' ? TAKEN_OVER_RETRY_MS : RETRY_MS
+    this.#response.end(`retry: ${retryMs}\n\n`)
+  }
+
+  /** The next events as text, re-authorised by the session's present scopes; moves the cursor past them. */
+  #take(): string {
+    const { ring, scopes } = this.session
+    if (this.#cursor < ring.floorSequence) this.#cursor = ring.floorSequence
+    let text = ''
+    while (this.#cursor < ring.lastSequence && text.length < WRITE_CHARS) {
+      this.#cursor += 1
+      const frame = ring.at(this.#cursor)
+      if (frame === undefined || !mayReceive(scopes, frame.audiences)) continue
+      text += `id: ${formatEventId(this.session, this.#cursor)}\nevent: message\ndata: ${frame.text}\n\n`
+      this.framesSent += 1
+    }
+    return text
+  }
+
+  #write(text: string): void {
+    if (!this.#response.write(text)) this.#stalledSinceMs ??= this.#clock.unixMs()
+  }
+
+  #cutIfTooSlow(): void {
+    const { lagFramesMax, lagBytesMax, stallMs } = this.#limits
+    const stalledMs = this.#clock.unixMs() - (this.#stalledSinceMs ?? this.#clock.unixMs())
+    const lag = this.session.ring.lastSequence - this.#cursor
+    if (lag > lagFramesMax || stalledMs > stallMs || this.#lagBytes(lag) > lagBytesMax)
+      this.end('slow')
+  }
+
+  #lagBytes(lag: number): number {
+    let bytes = this.#response.writableLength
+    for (let step = 1; step <= lag; step += 1)
+      bytes += this.session.ring.at(this.#cursor + step)?.text.length ?? 0
+    return bytes
+  }
+
+  #finish(reason: StreamEnd): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#onEnd(this, reason)
+  }
+}

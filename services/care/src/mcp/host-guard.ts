@@ -1,0 +1,22 @@
+/** Names under which the machine itself is reached. */
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'] as const
+
+/** The name in a Host header, without its port; undefined for anything that is none. */
+function hostName(header: string): string | undefined {
+  const match = /^(\[[0-9a-f:.]+\]|[^:/@[\]\s]+)(?::\d{1,5})?$/i.exec(header)
+  return match?.[1]?.toLowerCase()
+}
+
+/** Whether a Host header names this service: a browser that was rebound to its address names another (C2). */
+export function createHostGuard(options: {
+  readonly baseUrl: string
+  /** Further names or `name:port`, e.g. those of a reverse proxy. */
+  readonly allowedHosts: readonly string[]
+}): (host: string | undefined) => boolean {
+  const named = [new URL(options.baseUrl).host, ...options.allowedHosts, ...LOOPBACK]
+  const allowed = new Set(named.map((host) => hostName(host)).filter((name) => name !== undefined))
+  return (host) => {
+    const name = host === undefined ? undefined : hostName(host)
+    return name !== undefined && allowed.has(name)
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * The MCP side of the service, put together: sessions, streams, methods and the route. The application mounts it with
+ * `addRoutes`, writes reach sessions through `hub`, and `close` flushes what is kept of the sessions. Streams end by
+ * themselves when the application closes.
+ */
+import type { TokenVerifier } from '@tallystick/jwt-lite'
+import type { Clock, ServiceApp } from '@tallystick/service-kit'
+import type { RecordStore } from '../domain/record-store.ts'
+import { parseRecordUri } from '../domain/record-uri.ts'
+import type { SessionHub } from '../domain/session-hub.ts'
+import { type SessionStore, SessionStoreUnavailable } from '../domain/session-store.ts'
+import type { Speech, SpeechUnavailable } from '../domain/speech.ts'
+import type { McpServices } from './call-context.ts'
+import { createDispatch } from './dispatch.ts'
+import type { StreamEnd } from './event-stream.ts'
+import { createFrameShelf } from './frame-shelf.ts'
+import { createHostGuard } from './host-guard.ts'
+import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
+import { addMcpRoute } from './mcp-route.ts'
+import { createRecordAudio } from './record-audio.ts'
+import type { McpSession } from './session.ts'
+import { createSessionHub } from './session-hub.ts'
+import { type SessionEnd, SessionRegistry } from './session-registry.ts'
+import { connectServer } from './session-server.ts'
+import { createStreamKeeper, type StreamKeeper } from './stream-keeper.ts'
+import { createTokenCheck } from './token-check.ts'
+
+/** What the endpoint reports, for logs and metrics. Nothing in it names a record, patient, principal or session. */
+export type McpEvent =
+  | { readonly kind: 'session-ended'; readonly reason: SessionEnd }
+  | { readonly kind: 'stream-ended'; readonly reason: StreamEnd }
+  /** Someone must look: a dependency failed, or there is a bug; the caller got -32603. */
+  | { readonly kind: 'request-failed'; readonly error: unknown }
+  /** What is kept of sessions lags behind; sessions go on in memory, and a restart would lose what is not kept. */
+  | { readonly kind: 'session-store-failed'; readonly error: SessionStoreUnavailable }
+  | { readonly kind: 'speech-failed'; readonly error: SpeechUnavailable }
+
+/** Counts for metrics. */
+export type McpFigures = {
+  readonly sessions: number
+  readonly streams: number
+  readonly subscriptions: number
+  /** Distinct frames that some session may still ask for. */
+  readonly framesHeld: number
+  /** Frames written to streams since the start. */
+  readonly framesSent: number
+  /** Streams cut because their reader lagged too far behind, since the start. */
+  readonly slowReadersCut: number
+}
+
+export type McpEndpointDeps = {
+  readonly store: RecordStore
+  /** Opened by the caller, who also closes it, after `close`. */
+  readonly sessions: SessionStore
+  /** For audience `BASE_URL` + `/mcp`. */
+  readonly tokens: TokenVerifier
+  readonly clock: Clock
+  /** Cryptographically strong bytes, for session ids. */
+  readonly random: (size: number) => Uint8Array
+  /** Absent where nothing can speak: audio is then neither listed nor read. */
+  readonly speech?: Speech | undefined
+  /** Without a trailing slash. */
+  readonly baseUrl: string
+  /** Host names beside the base URL's and loopback under which `/mcp` is reached. */
+  readonly allowedHosts?: readonly string[]
+  /** `<service>` of the document, e.g. `care`. */
+  readonly serviceName: string
+  /** Of the product. */
+  readonly version: string
+  readonly limits?: Partial<McpLimits>
+  readonly observe?: (event: McpEvent) => void
+}
+
+export type McpEndpoint = {
+  /** Adds `/mcp`, and ends all streams when the application closes. Call it inside `routes` of the service's app. */
+  addRoutes(app: ServiceApp): void
+  readonly hub: SessionHub
+  figures(): McpFigures
+  /** Ends all streams, telling clients to come back; for the moment a process is asked to stop. */
+  endStreams(): void
+  /** Ends streams, stops timers and resolves when the sessions are kept. Sessions are not ended: they survive. */
+  close(): Promise<void>
+}
+
+/** Takes up the sessions that an earlier process left, tells their subscribers what it could not, and is ready to serve. Rejects with `SessionStoreUnavailable`. */
+export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpoint> {
+  const { clock, serviceName, version, baseUrl, sessions: kept, observe = () => undefined } = deps
+  const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
+  const flush = (): Promise<void> => flushReporting(kept, observe)
+  const shelf = createFrameShelf({ store: kept, framesMax: limits.replayFramesMax })
+  const registry = new SessionRegistry({
+    clock,
+    limits,
+    store: kept,
+    shelf,
+    randomBytes: deps.random,
+    onEnd: (session, reason) => {
+      void session.close()
+      observe({ kind: 'session-ended', reason })
+    },
+  })
+  const streams = createStreamKeeper({
+    clock,
+    limits,
+    onEnd: (session, reason) => {
+      registry.touch(session)
+      registry.keep(session)
+      observe({ kind: 'stream-ended', reason })
+    },
+  })
+  const services: McpServices = {
+    store: deps.store,
+    registry,
+    clock,
+    audio: recordAudio(deps.speech, observe),
+    serviceName,
+    version,
+    limits,
+    flush,
+  }
+  const dispatch = createDispatch(services, (error) => observe({ kind: 'request-failed', error }))
+  const connect = async (session: McpSession): Promise<void> => {
+    if (session.onmessage === undefined)
+      await connectServer({ session, serviceName, version, dispatch })
+  }
+  const hub = createSessionHub({ serviceName, registry, shelf, store: kept, flush })
+  const restored = await kept.restore()
+  registry.restore(restored)
+  await tellWhatWasMissed({ store: deps.store, registry, hub, published: restored.published })
+  const checkToken = createTokenCheck({ tokens: deps.tokens, serviceName, baseUrl })
+  const isOwnHost = createHostGuard({ baseUrl, allowedHosts: deps.allowedHosts ?? [] })
+
+  return {
+    hub,
+    addRoutes(app) {
+      app.addHook('preClose', async () => streams.endAll('shutdown'))
+      addMcpRoute(app, { registry, streams, limits, checkToken, isOwnHost, connect, flush })
+    },
+    figures: () => figuresOf({ registry, streams, framesHeld: shelf.count() }),
+    endStreams: () => streams.endAll('shutdown'),
+    async close() {
+      streams.endAll('shutdown')
+      registry.stop()
+      await flush()
+    },
+  }
+}
+
+const recordAudio = (speech: Speech | undefined, observe: (event: McpEvent) => void) =>
+  speech === undefined
+    ? undefined
+    : createRecordAudio({
+        speech,
+        onFailure: (error) => observe({ kind: 'speech-failed', error }),
+      })
+
+async function flushReporting(
+  kept: SessionStore,
+  observe: (event: McpEvent) => void,
+): Promise<void> {
+  try {
+    await kept.flush()
+  } catch (error) {
+    if (!(error instanceof SessionStoreUnavailable)) throw error
+    observe({ kind: 'session-store-failed', error })
+  }
+}
+
+/**
+ * A process may be killed after a version is durable and before its frames are. What the subscribed chains have gained since
+ * their last frames is therefore told at the start.
+ */
+async function tellWhatWasMissed(deps: {
+  readonly store: RecordStore
+  readonly registry: SessionRegistry
+  readonly hub: SessionHub
+  readonly published: ReadonlyMap<string, number>
+}): Promise<void> {
+  const { store, registry, hub, published } = deps
+  for (const uri of registry.subscriptions.uris()) {
+    const told = published.get(uri)
+    const parsed = parseRecordUri(uri)
+    if (told === undefined || parsed === undefined || parsed.version !== undefined) continue
+    const head = await store.head(parsed.slot)
+    if (head === undefined || head.latestVersion <= told) continue
+    const newest = await store.latest(parsed.slot)
+    if (newest.kind !== 'found') continue
+    const before = await store.version(parsed.slot, newest.record.version - 1)
+    await hub.publish(newest.record, before.kind === 'found' ? before.record : undefined)
+  }
+}
+
+const figuresOf = (parts: {
+  readonly registry: SessionRegistry
+  readonly streams: StreamKeeper
+  readonly framesHeld: number
+}): McpFigures => ({
+  sessions: parts.registry.count,
+  streams: parts.streams.count(),
+  subscriptions: parts.registry.subscriptions.count(),
+  framesHeld: parts.framesHeld,
+  framesSent: parts.streams.framesSent(),
+  slowReadersCut: parts.streams.cutCount(),
+})

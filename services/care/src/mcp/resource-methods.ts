@@ -1,0 +1,178 @@
+/** `resources/list`, `resources/templates/list`, `resources/read`, `resources/subscribe` and `resources/unsubscribe`. */
+import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import type { CareRecord } from '../domain/care-record.ts'
+import type { ChainHead } from '../domain/record-store.ts'
+import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../domain/record-uri.ts'
+import { type CallContext, canSee, visibleAudiences } from './call-context.ts'
+import { cardResources, readCard } from './card.ts'
+import { readChainPage } from './chain-page.ts'
+import { RPC_CODES, RpcFailure } from './json-rpc.ts'
+import {
+  canonicalUri,
+  readVisible,
+  recordAge,
+  recordAnnotations,
+  recordMeta,
+  recordName,
+  recordText,
+} from './record-view.ts'
+import { cursorParams, parseParams, uriParams } from './request-params.ts'
+
+const TEXT = 'text/plain'
+const WAV = 'audio/wav'
+
+/** The one answer to what is not there and to what is not for the caller: they are the same (care.md, Errors). */
+export function resourceNotFound(uri: string): RpcFailure {
+  return new RpcFailure(RPC_CODES.resourceNotFound, 'Resource not found', { uri })
+}
+
+/** The answer to a version that does not hold: never its text (C10). */
+export function recordBroken(): RpcFailure {
+  return new RpcFailure(RPC_CODES.internalError, 'The record failed verification and is not served')
+}
+
+function listedChain(context: CallContext, head: ChainHead): object[] {
+  const { audience, latestVersion, writtenAt, priority } = head
+  const facts = { version: latestVersion, audience, writtenAt }
+  const annotations = recordAnnotations(head)
+  const chain = {
+    uri: chainUri(head),
+    name: recordName(head),
+    title: `${head.domain} of ${head.patient}`,
+    mimeType: TEXT,
+    annotations,
+    _meta: priority === undefined ? facts : { ...facts, priority },
+  }
+  if (context.audio === undefined || audience !== 'user') return [chain]
+  const audio = {
+    uri: audioUri(head, latestVersion),
+    name: `${recordName(head)}/audio`,
+    title: `${head.domain} of ${head.patient}, spoken`,
+    mimeType: WAV,
+    annotations,
+    _meta: facts,
+  }
+  return [chain, audio]
+}
+
+/** One page of what the caller may read, in order of creation; the cards come first. */
+export async function listResources(context: CallContext, params: unknown): Promise<Result> {
+  const { cursor } = parseParams(cursorParams, params)
+  const audiences = visibleAudiences(context)
+  const { heads, nextCursor } = await readChainPage(context, { audiences, cursor })
+  const cards = cursor === undefined ? cardResources(context.serviceName) : []
+  const resources = [...cards, ...heads.flatMap((head) => listedChain(context, head))]
+  return nextCursor === undefined ? { resources } : { resources, nextCursor }
+}
+
+const template = (scheme: string): string => `${scheme}://{patient}/{domain}/{version}`
+
+/** The shapes of record URIs. They are the same for everyone: a shape names no record. */
+export async function listResourceTemplates(
+  context: CallContext,
+  params: unknown,
+): Promise<Result> {
+  parseParams(cursorParams, params)
+  const templates = [
+    {
+      uriTemplate: template('care'),
+      name: 'record',
+      title: 'A record that may be spoken to the person, in one version',
+      description: 'Leave out /{version} for the newest.',
+      mimeType: TEXT,
+      annotations: { audience: ['user'] },
+    },
+    {
+      uriTemplate: template('care-internal'),
+      name: 'internal-record',
+      title: 'A record for the assistant alone, in one version',
+      description: 'Never to be spoken. Leave out /{version} for the newest.',
+      mimeType: TEXT,
+      annotations: { audience: ['assistant'] },
+    },
+  ]
+  if (context.audio === undefined) return { resourceTemplates: templates }
+  const audio = {
+    uriTemplate: `${template('care')}/audio`,
+    name: 'spoken-record',
+    title: 'A version of a record, spoken',
+    mimeType: WAV,
+    annotations: { audience: ['user'] },
+  }
+  return { resourceTemplates: [...templates, audio] }
+}
+
+/** Reads a record, its spoken form or a card. */
+export async function readResource(context: CallContext, params: unknown): Promise<Result> {
+  const { uri } = parseParams(uriParams, params)
+  const card = readCard(context.serviceName, uri)
+  if (card !== undefined) return { contents: [card] }
+  const parsed = parseRecordUri(uri)
+  if (parsed === undefined) throw resourceNotFound(uri)
+  const outcome = await readVisible(context, parsed)
+  if (outcome.kind === 'absent') throw resourceNotFound(uri)
+  if (outcome.kind === 'broken') throw recordBroken()
+  const { record } = outcome.visible
+  const _meta = recordMeta(context, outcome.visible)
+  if (parsed.isAudio) return audioResult(context, { parsed, record, uri, _meta })
+  const text = recordText(context, record)
+  return { contents: [{ uri: canonicalUri(parsed), mimeType: TEXT, text, _meta }], _meta }
+}
+
+async function audioResult(
+  context: CallContext,
+  read: {
+    readonly parsed: RecordUri
+    readonly record: CareRecord
+    readonly uri: string
+    readonly _meta: Record<string, unknown>
+  },
+): Promise<Result> {
+  const { parsed, record, uri, _meta } = read
+  if (context.audio === undefined) throw resourceNotFound(uri)
+  const blob = await context.audio.spoken(record, recordAge(context, record))
+  if (blob === undefined)
+    throw new RpcFailure(RPC_CODES.internalError, 'The record could not be spoken')
+  const spokenUri = audioUri(parsed.slot, record.version)
+  return { contents: [{ uri: spokenUri, mimeType: WAV, blob, _meta }], _meta }
+}
+
+/** A subscription as it is kept: one URI for all spellings of it, and where its chain stands. */
+type Subscribable = { readonly uri: string; readonly latestVersion?: number }
+
+/** What a subscription would be; undefined where it may not be made. Hidden and absent chains are looked up alike. */
+async function subscribable(context: CallContext, uri: string): Promise<Subscribable | undefined> {
+  if (readCard(context.serviceName, uri) !== undefined) return { uri }
+  const parsed = parseRecordUri(uri)
+  if (parsed === undefined) return undefined
+  const head = await context.store.head(parsed.slot)
+  if (head === undefined || !canSee(context, parsed.slot.audience)) return undefined
+  if (parsed.isAudio && context.audio === undefined) return undefined
+  if ((parsed.version ?? 1) > head.latestVersion) return undefined
+  return { uri: subscriptionUri(uri), latestVersion: head.latestVersion }
+}
+
+function subscriptionUri(uri: string): string {
+  const parsed = parseRecordUri(uri)
+  return parsed === undefined || parsed.isAudio ? uri : canonicalUri(parsed)
+}
+
+/** Subscribes the session. A numbered version is accepted and never fires (C6): it never changes. */
+export async function subscribe(context: CallContext, params: unknown): Promise<Result> {
+  const { uri } = parseParams(uriParams, params)
+  const found = await subscribable(context, uri)
+  if (found === undefined) throw resourceNotFound(uri)
+  const outcome = context.registry.subscribe(context.session, found)
+  if (outcome.kind === 'too-many')
+    throw new RpcFailure(RPC_CODES.badRequest, 'This session has too many subscriptions')
+  await context.flush()
+  return {}
+}
+
+/** Ends a subscription; one that is not there is ended already. */
+export async function unsubscribe(context: CallContext, params: unknown): Promise<Result> {
+  const { uri } = parseParams(uriParams, params)
+  context.registry.unsubscribe(context.session, subscriptionUri(uri))
+  await context.flush()
+  return {}
+}
