@@ -37,31 +37,33 @@ function* leafHashes(database: DatabaseSync, audience: Audience): Generator<Uint
 
 const refuse = (reason: string): JournalReading => ({ kind: 'refused', reason })
 
-/** Reads a journal and holds it against the last signed checkpoint; without one it must be empty. */
+/** Reads a journal and holds it against the last signed checkpoint. */
 export function readJournal(options: {
   readonly database: DatabaseSync
   readonly audience: Audience
-  readonly checkpoint: TreeHead | undefined
+  /** Undefined where there is none: the journal must be empty then. `unchecked` takes whatever is in order. */
+  readonly checkpoint: TreeHead | undefined | 'unchecked'
 }): JournalReading {
   const { database, audience, checkpoint } = options
   const table = VERSION_TABLES[audience]
   const counted = database.prepare(`SELECT count(*) AS stored FROM ${table}`).get()
   const stored = Number(counted?.stored)
   const tree = createCompactRange()
+  const checkpointSize = typeof checkpoint === 'object' ? checkpoint.size : undefined
   let rootAtCheckpoint = tree.rootHash()
   for (const leaf of leafHashes(database, audience)) {
     tree.append(leaf)
-    if (tree.size === checkpoint?.size) rootAtCheckpoint = tree.rootHash()
+    if (tree.size === checkpointSize) rootAtCheckpoint = tree.rootHash()
   }
   if (checkpoint === undefined)
     return stored === 0
       ? { kind: 'read', tree }
       : refuse(`it has ${stored} entries and there is no checkpoint of it`)
-  if (tree.size < checkpoint.size)
+  if (checkpoint !== 'unchecked' && tree.size < checkpoint.size)
     return refuse(
       `its last signed checkpoint counts ${checkpoint.size} entries, ${tree.size} of them are stored in order`,
     )
-  if (Buffer.compare(rootAtCheckpoint, checkpoint.rootHash) !== 0)
+  if (checkpoint !== 'unchecked' && Buffer.compare(rootAtCheckpoint, checkpoint.rootHash) !== 0)
     return refuse(`its entries do not hash to its last signed checkpoint at ${checkpoint.size}`)
   if (tree.size !== stored)
     return refuse(`it has ${stored} entries, of which the first ${tree.size} are in order`)

@@ -1,4 +1,5 @@
 // Opening the file that holds the records: checks it whole, brings its schema up to date, and refuses what is damaged.
+import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { APPLICATION_ID, freshSchemaText, MIGRATIONS, schemaText } from './sqlite-record-schema.ts'
@@ -38,10 +39,11 @@ function migrate(database: DatabaseSync): void {
   database.exec('COMMIT')
 }
 
-/** Opens the records to write, making them where there are none. Throws RecordStoreUnavailable. */
-export function openRecordDatabase(path: string): DatabaseSync {
+/** Opens the records to write, making them where there are none unless they must exist. Throws RecordStoreUnavailable. */
+export function openRecordDatabase(path: string, must?: 'existing'): DatabaseSync {
   let database: DatabaseSync | undefined
   try {
+    if (must === 'existing' && !existsSync(path)) throw new Error('there is no such file')
     database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS })
     requireOurs(database)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs'
+import { backup, DatabaseSync } from 'node:sqlite'
+import type { Audience } from '../domain/care-record.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { readJournal } from './sqlite-journal.ts'
+import { openRecordDatabaseReadOnly } from './sqlite-record-database.ts'
+
+/** Pages copied in one step: all of them, so that a busy service cannot make the copy start again and again. */
+const PAGES_PER_STEP = 2 ** 31 - 1
+
+export type BackupOutcome = Readonly<Record<Audience, number>>
+
+/**
+ * Copies the records of a store, also of a running one, into a new file and returns how many entries each journal has
+ * there. Checkpoints are left out on purpose: they tell a restored copy from the newest state. Throws
+ * RecordStoreUnavailable.
+ */
+export async function backupRecords(options: {
+  readonly databasePath: string
+  readonly targetPath: string
+}): Promise<BackupOutcome> {
+  const { databasePath, targetPath } = options
+  if (existsSync(targetPath))
+    throw new RecordStoreUnavailable(`${targetPath} exists already; a backup overwrites nothing`)
+  const source = openRecordDatabaseReadOnly(databasePath)
+  try {
+    await backup(source, targetPath, { rate: PAGES_PER_STEP })
+  } catch (error) {
+    throw new RecordStoreUnavailable(`${targetPath} could not be written`, { cause: error })
+  } finally {
+    source.close()
+  }
+  const copy = new DatabaseSync(targetPath)
+  try {
+    const check = Object.values(copy.prepare('PRAGMA integrity_check(1)').get() ?? {})[0]
+    if (check !== 'ok')
+      throw new RecordStoreUnavailable(`${targetPath} is damaged: ${String(check)}`)
+    return { user: entriesIn(copy, 'user'), assistant: entriesIn(copy, 'assistant') }
+  } finally {
+    copy.close()
+  }
+}
+
+function entriesIn(database: DatabaseSync, audience: Audience): number {
+  const reading = readJournal({ database, audience, checkpoint: 'unchecked' })
+  if (reading.kind === 'read') return reading.tree.size
+  throw new RecordStoreUnavailable(`the ${audience} journal is incomplete: ${reading.reason}`)
+}

@@ -1,0 +1,42 @@
+import { readAuditRows } from '../adapters/sqlite-audit-trail.ts'
+import { storePaths } from '../adapters/store-paths.ts'
+import type { KeptAuditRow } from '../domain/audit-trail.ts'
+import { BadUsage, type CareVerb, EXIT } from './care-verb.ts'
+import { commandConfig } from './command-config.ts'
+
+const ROWS_DEFAULT = 50
+
+/** `care audit`: rows of accepted and refused writes, newest first. */
+export const auditVerb: CareVerb = {
+  name: 'audit',
+  usage: '[--limit N] [--before SEQUENCE] [--json]',
+  summary: 'lists accepted and refused writes, newest first',
+  options: { limit: 'text', before: 'text', json: 'flag' },
+  wordsMax: 0,
+  run: async (call) => {
+    const { DATABASE_PATH } = commandConfig(call.terminal, ['DATABASE_PATH'])
+    const before = wholeNumber(call.text('before'), '--before')
+    const rows = readAuditRows(storePaths(DATABASE_PATH).sessions, {
+      limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
+      ...(before === undefined ? {} : { before }),
+    })
+    const lineOf = call.has('json') ? (row: KeptAuditRow) => JSON.stringify(row) : rowLine
+    for (const row of rows) call.terminal.print(lineOf(row))
+    if (rows.length === 0 && !call.has('json')) call.terminal.print('There are no audit rows.')
+    return EXIT.done
+  },
+}
+
+function rowLine({ sequence, at, outcome, reason, via, actor, uri }: KeptAuditRow): string {
+  const who = `${via}  ${printable(actor ?? '-')}`
+  return `${String(sequence).padStart(8)}  ${at}  ${outcome.padEnd(8)}  ${reason.padEnd(18)}  ${who}${uri === undefined ? '' : `  ${uri}`}`
+}
+
+/** Actors are other people's texts: control characters shall not reach a terminal. */
+const printable = (text: string): string => text.replace(/\p{Cc}/gu, '?')
+
+function wholeNumber(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new BadUsage(`${name} takes a whole number above 0.`)
+  return Number(text)
+}

@@ -1,0 +1,38 @@
+import { configMessage, readConfig } from '@tallystick/service-kit'
+import { z } from 'zod'
+import { loadCheckpointSeed } from '../adapters/store-checkpoint-key.ts'
+import { checkpointOrigin } from '../adapters/store-origin.ts'
+import { careConfigSchema, checkpointSeed } from '../config.ts'
+import { BadUsage, type CareTerminal } from './care-verb.ts'
+
+type Shape = typeof careConfigSchema.shape
+
+/** Reads those variables of the service's environment that a verb needs. Throws BadUsage, naming every bad one. */
+export function commandConfig<Name extends keyof Shape>(
+  { environment }: CareTerminal,
+  names: readonly Name[],
+): z.output<z.ZodObject<Pick<Shape, Name>>> {
+  const fields = Object.fromEntries(names.map((name) => [name, careConfigSchema.shape[name]]))
+  const schema = z.object(fields as Pick<Shape, Name>)
+  const reading = readConfig(schema, environment)
+  if (reading.kind === 'invalid') throw new BadUsage(configMessage(reading.problems))
+  return reading.config
+}
+
+/** What opening the service's store needs, from its environment. */
+export function storeOptions(terminal: CareTerminal) {
+  const config = commandConfig(terminal, [
+    'DATABASE_PATH',
+    'SEAL_KEYS',
+    'CHECKPOINT_KEY',
+    'BASE_URL',
+    'SERVICE_NAME',
+  ])
+  const databasePath = config.DATABASE_PATH
+  return {
+    databasePath,
+    checkpointSeed: loadCheckpointSeed({ databasePath, configured: checkpointSeed(config) }),
+    origin: checkpointOrigin({ baseUrl: config.BASE_URL, serviceName: config.SERVICE_NAME }),
+    ...(config.SEAL_KEYS === undefined ? {} : { keyRing: config.SEAL_KEYS }),
+  }
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { openSqliteRecordReader } from '../adapters/sqlite-record-reader.ts'
+import type { Audience } from '../domain/care-record.ts'
+import { parseRecordUri } from '../domain/record-uri.ts'
+import { BadUsage, type CareCall, type CareVerb, EXIT } from './care-verb.ts'
+import { storeOptions } from './command-config.ts'
+
+const AUDIENCES: Readonly<Record<string, readonly Audience[]>> = {
+  user: ['user'],
+  assistant: ['assistant'],
+  all: ['user', 'assistant'],
+}
+
+/** `care export`: what `care verify` reads, from the store, also beside a running service. */
+export const exportVerb: CareVerb = {
+  name: 'export',
+  usage: '[--audience user|assistant|all] [--uri URI] [--output FILE]',
+  summary: 'writes records, journals and checkpoints as NDJSON; holds values in the clear',
+  options: { audience: 'text', uri: 'text', output: 'text' },
+  wordsMax: 0,
+  run: async (call) => {
+    const query = queryOf(call)
+    const reader = openSqliteRecordReader(storeOptions(call.terminal))
+    try {
+      const output = call.text('output')
+      if (output === undefined)
+        for await (const line of reader.exportLines(query)) call.terminal.print(line)
+      else await writeLines(output, reader.exportLines(query))
+    } finally {
+      await reader.close()
+    }
+    return EXIT.done
+  },
+}
+
+function queryOf(call: CareCall) {
+  const named = call.text('audience') ?? 'all'
+  const audiences = Object.hasOwn(AUDIENCES, named) ? AUDIENCES[named] : undefined
+  if (audiences === undefined) throw new BadUsage('--audience takes user, assistant or all.')
+  const uri = call.text('uri')
+  if (uri === undefined) return { audiences }
+  const slot = parseRecordUri(uri)?.slot
+  if (slot === undefined)
+    throw new BadUsage('--uri takes care://patient/domain or care-internal://patient/domain.')
+  return { audiences: [slot.audience], slot }
+}
+
+/** For the owner alone: an export holds what the seal hides. */
+async function writeLines(path: string, lines: AsyncIterable<string>): Promise<void> {
+  const file = createWriteStream(path, { mode: 0o600, flags: 'wx', flush: true })
+  const opened = once(file, 'open')
+  try {
+    await opened
+  } catch (error) {
+    throw new BadUsage(`${path} cannot be made; an export overwrites nothing.`, { cause: error })
+  }
+  for await (const line of lines) if (!file.write(`${line}\n`)) await once(file, 'drain')
+  file.end()
+  await once(file, 'close')
+}

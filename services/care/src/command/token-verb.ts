@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
+import { BadUsage, type CareVerb, EXIT } from './care-verb.ts'
+import { commandConfig } from './command-config.ts'
+
+const SCOPES = ['care.read.user', 'care.read.assistant', 'care.write']
+const LIFETIME_SECONDS_MAX = 365 * 86_400
+
+/** `care token`: mints a development token (C20). */
+export const tokenVerb: CareVerb = {
+  name: 'token',
+  usage: '--sub NAME [--scope "SCOPE …"] [--lifetime-seconds N]',
+  summary: 'mints a development token under TOKEN_SECRET; scopes default to care.read.user',
+  options: { sub: 'text', scope: 'text', 'lifetime-seconds': 'text' },
+  wordsMax: 0,
+  run: async (call) => {
+    const config = commandConfig(call.terminal, ['TOKEN_SECRET', 'BASE_URL', 'SERVICE_NAME'])
+    const sub = call.text('sub')
+    if (sub === undefined || sub === '') throw new BadUsage('Say who the token is for: --sub NAME.')
+    const scope = call.text('scope') ?? 'care.read.user'
+    const unknown = scope.split(' ').find((one) => !SCOPES.includes(one))
+    if (unknown !== undefined)
+      throw new BadUsage(`--scope takes scopes separated by single spaces: ${SCOPES.join(', ')}.`)
+    const token = mintToken({
+      sub,
+      scope,
+      audience: `${config.BASE_URL}/mcp`,
+      typ: `${config.SERVICE_NAME}+jwt`,
+      lifetimeSeconds: lifetimeOf(call.text('lifetime-seconds')),
+      key: config.TOKEN_SECRET,
+      nowSeconds: call.terminal.clock.unixMs() / 1_000,
+      jti: randomUUID(),
+    })
+    call.terminal.print(token)
+    return EXIT.done
+  },
+}
+
+function lifetimeOf(text: string | undefined): number {
+  const seconds = text === undefined ? DEFAULT_LIFETIME_SECONDS : Number(text)
+  if (!Number.isSafeInteger(seconds) || seconds < 1 || seconds > LIFETIME_SECONDS_MAX)
+    throw new BadUsage('--lifetime-seconds takes a whole number, at most a year.')
+  return seconds
+}
