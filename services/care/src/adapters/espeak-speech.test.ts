@@ -1,0 +1,128 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { manualClock } from '@tallystick/service-kit'
+import { afterAll, describe, expect, it } from 'vitest'
+import { SpeechUnavailable } from '../domain/speech.ts'
+import {
+  createEspeakSpeech,
+  findEspeak,
+  SPEECH_CHARS_MAX,
+  SPEECH_LIMIT_MS,
+  SPEECH_WAITING_MAX,
+} from './espeak-speech.ts'
+
+const espeak = findEspeak(process.env['PATH'] ?? '')
+const folder = mkdtempSync(join(tmpdir(), 'care-speech-test-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** A program in espeak-ng's place. */
+const programOf = (name: string, script: string): string => {
+  const file = join(folder, name)
+  writeFileSync(file, `#!/bin/sh\n${script}\n`)
+  chmodSync(file, 0o755)
+  return file
+}
+
+const soundSeconds = (wav: Uint8Array): number => {
+  const view = new DataView(wav.buffer, wav.byteOffset, wav.byteLength)
+  return view.getUint32(40, true) / view.getUint32(28, true)
+}
+
+const leftOver = (): string[] =>
+  readdirSync(tmpdir()).filter((name) => /^care-speech-(?!test)/.test(name))
+
+describe.skipIf(espeak === undefined)('C13: the system’s espeak-ng (skipped where absent)', () => {
+  const program = espeak ?? ''
+
+  it('speaks a sentence as WAV with a true header', async () => {
+    const wav = await createEspeakSpeech({ program }).speak('Take two tablets with food.')
+    expect(Buffer.from(wav).toString('latin1', 0, 4)).toBe('RIFF')
+    const view = new DataView(wav.buffer, wav.byteOffset, wav.byteLength)
+    expect(view.getUint32(4, true)).toBe(wav.length - 8)
+    expect(view.getUint32(40, true)).toBe(wav.length - 44)
+    expect(soundSeconds(wav)).toBeGreaterThan(1)
+    expect(soundSeconds(wav)).toBeLessThan(5)
+  })
+
+  it('a longer sentence takes longer to say', async () => {
+    const speech = createEspeakSpeech({ program })
+    const [short, long] = await Promise.all([
+      speech.speak('Two tablets.'),
+      speech.speak('Two tablets in the morning, and one more before the evening meal.'),
+    ])
+    expect(soundSeconds(long)).toBeGreaterThan(soundSeconds(short) + 1)
+  })
+
+  it('text that looks like options or markup is only spoken', async () => {
+    const wav = await createEspeakSpeech({ program }).speak('-w /tmp/x --version <b>dose</b>')
+    expect(soundSeconds(wav)).toBeGreaterThan(1)
+  })
+})
+
+describe('the speech program', () => {
+  it('gets the sentence on stdin, never as an argument', async () => {
+    const program = programOf(
+      'seen',
+      `echo "$@" > ${folder}/arguments; cat > ${folder}/stdin; exit 3`,
+    )
+    await expect(createEspeakSpeech({ program }).speak('a private word')).rejects.toThrow(
+      SpeechUnavailable,
+    )
+    expect(readFileSync(join(folder, 'arguments'), 'utf8')).not.toContain('private')
+    expect(readFileSync(join(folder, 'stdin'), 'utf8')).toBe('a private word')
+  })
+
+  it('is run one at a time', async () => {
+    const program = programOf(
+      'busy',
+      `mkdir ${folder}/running || touch ${folder}/overlap; cat > /dev/null; sleep 0.05; rmdir ${folder}/running; exit 1`,
+    )
+    const speech = createEspeakSpeech({ program })
+    await Promise.allSettled(['a', 'b', 'c', 'd'].map((text) => speech.speak(text)))
+    expect(readdirSync(folder)).not.toContain('overlap')
+  })
+
+  it('is killed at its limit of 2 s, and leaves nothing', async () => {
+    const program = programOf('hangs', 'exec sleep 600')
+    const clock = manualClock(0)
+    const speaking = createEspeakSpeech({ program, clock }).speak('hello')
+    const refused = expect(speaking).rejects.toThrow('2000 ms')
+    await expect.poll(() => clock.pendingCount()).toBe(1)
+    clock.advanceMs(SPEECH_LIMIT_MS)
+    await refused
+    expect(clock.pendingCount()).toBe(0)
+    expect(leftOver()).toEqual([])
+  })
+
+  it('that fails, writes no sound or is not there is SpeechUnavailable', async () => {
+    const failing = [
+      programOf('fails', 'exit 1'),
+      programOf('silent', 'cat > /dev/null'),
+      programOf('noise', 'for last; do :; done; cat > /dev/null; echo noise > "$last"'),
+      join(folder, 'absent'),
+    ]
+    for (const program of failing)
+      await expect(createEspeakSpeech({ program }).speak('hello')).rejects.toThrow(
+        SpeechUnavailable,
+      )
+    expect(leftOver()).toEqual([])
+  })
+
+  it('is spared texts that are too long or too many at once', async () => {
+    const program = programOf('slow', 'cat > /dev/null; sleep 0.01; exit 1')
+    const speech = createEspeakSpeech({ program })
+    await expect(speech.speak('a'.repeat(SPEECH_CHARS_MAX + 1))).rejects.toThrow('too long')
+    const all = Array.from({ length: SPEECH_WAITING_MAX }, () => speech.speak('hello'))
+    const results = Promise.allSettled(all)
+    await expect(speech.speak('one more')).rejects.toThrow('waiting')
+    await results
+  })
+
+  it('is found on the PATH, and its absence is seen', () => {
+    programOf('espeak-ng', 'exit 0')
+    expect(findEspeak(`/nowhere::${folder}`)).toBe(join(folder, 'espeak-ng'))
+    expect(findEspeak('/nowhere')).toBeUndefined()
+    expect(findEspeak('')).toBeUndefined()
+  })
+})

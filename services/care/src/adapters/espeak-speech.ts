@@ -1,0 +1,111 @@
+/**
+ * Speech by the system's `espeak-ng` (C13): a program of its own, since its licence is not ours; the sentence on stdin, since
+ * arguments are visible to other users; one at a time, with a time limit.
+ */
+import { spawn } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { type Clock, systemClock } from '@tallystick/service-kit'
+import { type Speech, SpeechUnavailable } from '../domain/speech.ts'
+
+/** A sentence takes 20 ms; what takes this long hangs. */
+export const SPEECH_LIMIT_MS = 2_000
+/** Sentences that wait for the one that is being spoken; a flood of them is refused rather than queued for minutes. */
+export const SPEECH_WAITING_MAX = 32
+/** The longest text that is spoken, characters: about five minutes of sound, 13 MB. */
+export const SPEECH_CHARS_MAX = 4_000
+/** RIFF header and one sample. */
+const WAV_BYTES_MIN = 46
+
+export type EspeakOptions = {
+  /** Full path of the program; `findEspeak` finds it. */
+  readonly program: string
+  /** An espeak-ng voice. */
+  readonly voice?: string
+  readonly clock?: Pick<Clock, 'after'>
+}
+
+/** The full path of `espeak-ng` among the folders of a `PATH`, undefined where it is absent. */
+export function findEspeak(path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, 'espeak-ng'))
+    .find(isExecutable)
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Speaks through `espeak-ng`, one text at a time in the order in which they came. */
+export function createEspeakSpeech(options: EspeakOptions): Speech {
+  let last: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+  return {
+    async speak(text) {
+      if (text.length > SPEECH_CHARS_MAX) throw new SpeechUnavailable('the text is too long')
+      if (waiting >= SPEECH_WAITING_MAX) throw new SpeechUnavailable('too many texts are waiting')
+      waiting += 1
+      const mine = last.then(() => speakOne(options, text))
+      last = mine.catch(() => undefined)
+      try {
+        return await mine
+      } finally {
+        waiting -= 1
+      }
+    },
+  }
+}
+
+async function speakOne(options: EspeakOptions, text: string): Promise<Uint8Array> {
+  // A folder of its own, which only this user may enter: the sound of a private record lies in it for a moment.
+  const folder = await mkdtemp(join(tmpdir(), 'care-speech-'))
+  try {
+    const file = join(folder, 'speech.wav')
+    await runEspeak({ ...options, text, file })
+    const sound = await readFile(file)
+    if (sound.length < WAV_BYTES_MIN || sound.toString('latin1', 0, 4) !== 'RIFF')
+      throw new SpeechUnavailable('espeak-ng wrote no sound')
+    return sound
+  } catch (error) {
+    if (error instanceof SpeechUnavailable) throw error
+    throw new SpeechUnavailable('espeak-ng failed', { cause: error })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function runEspeak(
+  run: EspeakOptions & { readonly text: string; readonly file: string },
+): Promise<void> {
+  const { program, voice = 'en-gb', clock = systemClock, text, file } = run
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, ['-v', voice, '-b', '1', '--stdin', '-w', file], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    const cancelLimit = clock.after(SPEECH_LIMIT_MS, () => {
+      child.kill('SIGKILL')
+      reject(new SpeechUnavailable(`espeak-ng took over ${SPEECH_LIMIT_MS} ms`))
+    })
+    child.on('error', (error) => {
+      cancelLimit()
+      reject(error)
+    })
+    child.on('close', (code) => {
+      cancelLimit()
+      if (code === 0) resolve()
+      else reject(new SpeechUnavailable(`espeak-ng ended with ${code ?? 'a signal'}`))
+    })
+    // A program that ends before it has read everything breaks the pipe; its exit code says why.
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(text)
+  })
+}

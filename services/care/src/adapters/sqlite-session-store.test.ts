@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { manualClock } from '@tallystick/service-kit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describeSessionStore } from '../domain/session-store.contract.ts'
+import {
+  type SessionChange,
+  type SessionStore,
+  SessionStoreUnavailable,
+} from '../domain/session-store.ts'
+import { openSqliteAuditTrail } from './sqlite-audit-trail.ts'
+import { openSqliteSessionStore } from './sqlite-session-store.ts'
+
+const inFolder = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'care-sessions-'))
+  return { path: join(folder, 'sessions'), end: () => rmSync(folder, { recursive: true }) }
+}
+
+describeSessionStore('SQLite', async () => {
+  const { path, end } = inFolder()
+  const opened: SessionStore[] = [openSqliteSessionStore({ path })]
+  return {
+    store: opened[0] as SessionStore,
+    async reopen() {
+      // The first connection stays open and is never closed before the read: a kill closes nothing.
+      const again = openSqliteSessionStore({ path })
+      opened.push(again)
+      return again
+    },
+    async end() {
+      for (const store of opened) await store.close()
+      end()
+    },
+  }
+})
+
+describe('sessions in SQLite', () => {
+  let folder: ReturnType<typeof inFolder>
+  beforeEach(() => {
+    folder = inFolder()
+  })
+  afterEach(() => folder.end())
+
+  const sessionChange = (number: number): SessionChange => ({
+    kind: 'session',
+    session: {
+      number,
+      id: `id-${number}`,
+      sub: 'host',
+      scopes: ['care.read.user'],
+      createdAtMs: 1,
+      lastSequence: 0,
+      carriedSequence: 0,
+    },
+  })
+  const withOtherTable = (path: string): void => {
+    const database = new DatabaseSync(path)
+    database.exec('CREATE TABLE filler (bytes BLOB)')
+    database.close()
+  }
+
+  it('what nobody flushes is kept at the end of the turn', async () => {
+    const store = openSqliteSessionStore({ path: folder.path })
+    store.save([sessionChange(1)])
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    const other = openSqliteSessionStore({ path: folder.path })
+    expect((await other.restore()).sessions).toHaveLength(1)
+    await other.close()
+    await store.close()
+  })
+
+  it('a file that is no database is a clear failure', () => {
+    withOtherTable(folder.path)
+    const database = new DatabaseSync(folder.path)
+    database.exec('CREATE TABLE mcp_schema (other TEXT)')
+    database.close()
+    expect(() => openSqliteSessionStore({ path: folder.path })).toThrow(SessionStoreUnavailable)
+  })
+
+  it('while another holds the file, nothing is lost: it is kept once the file is free', async () => {
+    const store = openSqliteSessionStore({ path: folder.path })
+    const other = new DatabaseSync(folder.path)
+    other.exec('BEGIN IMMEDIATE')
+    store.save([sessionChange(1)])
+    await expect(store.flush()).rejects.toThrow(SessionStoreUnavailable)
+    other.exec('ROLLBACK')
+    other.close()
+    await store.flush()
+    expect((await store.restore()).sessions).toHaveLength(1)
+    await store.close()
+  })
+
+  it('sessions that cannot be kept whole are not kept at all', async () => {
+    const store = openSqliteSessionStore({ path: folder.path })
+    store.save([sessionChange(1)])
+    await store.flush()
+    store.save(Array.from({ length: 50_001 }, () => sessionChange(2)))
+    await store.flush()
+    store.save([sessionChange(3)])
+    await store.flush()
+    expect((await store.restore()).sessions).toEqual([])
+    await store.close()
+  })
+
+  it('lives beside the audit rows in one file', async () => {
+    const audit = openSqliteAuditTrail({ path: folder.path, clock: manualClock(0) })
+    const store = openSqliteSessionStore({ path: folder.path })
+    store.save([sessionChange(1)])
+    const row = { at: 'now', outcome: 'accepted', reason: 'ok', via: 'hmac', actor: 'a' } as const
+    await Promise.all([audit.add(row), store.flush()])
+    expect(await audit.read({ limit: 5 })).toHaveLength(1)
+    expect((await store.restore()).sessions).toHaveLength(1)
+    await store.close()
+    await audit.close()
+  })
+
+  it('sessions of another schema are dropped', async () => {
+    const store = openSqliteSessionStore({ path: folder.path })
+    store.save([sessionChange(1)])
+    await store.close()
+    const database = new DatabaseSync(folder.path)
+    database.exec('UPDATE mcp_schema SET version = 99')
+    database.close()
+    const again = openSqliteSessionStore({ path: folder.path })
+    expect((await again.restore()).sessions).toEqual([])
+    await again.close()
+  })
+})
