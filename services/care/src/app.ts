@@ -8,10 +8,16 @@ import {
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
+import type { FixedFile, ServedDocument } from './documents/served-documents.ts'
 import { dependencyAnswer } from './errors.ts'
+import type { PageFile } from './pages/page-files.ts'
 import { corsHook } from './routes/cors.ts'
+import { addDocumentRoutes } from './routes/document-routes.ts'
 import { addHealthRoute } from './routes/health-route.ts'
 import { addMetadataRoutes, type MetadataRouteDeps } from './routes/metadata-routes.ts'
+import { addPageRoutes, homeHook } from './routes/page-routes.ts'
+import { addCheckpointRoute, type CheckpointRouteDeps } from './routes/verify-checkpoint-route.ts'
+import { addExportRoute, type ExportRouteDeps } from './routes/verify-export-route.ts'
 import { addVerifyRoute, type VerifyRouteDeps } from './routes/verify-route.ts'
 import { addWriteRoute, type WriteRouteDeps } from './routes/write-route.ts'
 
@@ -19,12 +25,17 @@ export const CARE_VERSION = '0.1.0'
 
 export type CareAppDeps = Omit<WriteRouteDeps, 'serviceName'> &
   VerifyRouteDeps &
+  ExportRouteDeps &
+  CheckpointRouteDeps &
   MetadataRouteDeps & {
     readonly clock: Clock
     /** Adds `/mcp`. */
     readonly addMcpRoutes: (app: ServiceApp) => void | Promise<void>
     /** Open MCP sessions. */
     readonly sessions: () => number
+    readonly pages: readonly PageFile[]
+    readonly documents: readonly ServedDocument[]
+    readonly files: readonly FixedFile[]
     readonly logger?: FastifyBaseLogger
     readonly registry?: Registry
     readonly metricsToken?: Secret | undefined
@@ -56,11 +67,16 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       await deps.addMcpRoutes(scope)
       addWriteRoute(scope, deps)
       addVerifyRoute(scope, deps)
+      addExportRoute(scope, deps)
+      addCheckpointRoute(scope, deps)
       addMetadataRoutes(scope, deps)
       addHealthRoute(scope, deps)
+      addPageRoutes(scope, deps.pages)
+      addDocumentRoutes(scope, deps)
     },
   })
   // For what is not in the scope above: the kit's own routes, wrong methods and unknown paths.
   app.addHook('onRequest', cors)
+  app.addHook('onRequest', homeHook(deps.pages))
   return app
 }

@@ -6,30 +6,20 @@ import { createTokenVerifier, type TokenVerifier } from '@tallystick/jwt-lite'
 import { type Clock, Registry, type ServiceApp } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import { buildCareApp } from './app.ts'
+import { carePlaces } from './care-places.ts'
 import type { CareConfig } from './config.ts'
+import { readServedDocuments } from './documents/served-documents.ts'
 import { atRestLine } from './domain/at-rest-line.ts'
 import type { AuditTrail } from './domain/audit-trail.ts'
 import { createChainVerifier } from './domain/chain-verifier.ts'
 import { createPublisher, type PublishRecord } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
-import type { SessionHub } from './domain/session-hub.ts'
-import { METADATA_PATH } from './routes/metadata-routes.ts'
+import { llmsNotes } from './llms-notes.ts'
+import type { McpEndpoint, McpFigures } from './mcp/mcp-endpoint.ts'
+import { readPageFiles } from './pages/page-files.ts'
+import { careReadiness } from './readiness.ts'
 import { createSignatureCheck } from './routes/write-signature.ts'
-
-/** The MCP side as the rest of the service sees it. */
-export type McpSide = {
-  addRoutes(app: ServiceApp): void | Promise<void>
-  readonly hub: SessionHub
-}
-
-/** Where things are, as clients see them. */
-export type CarePlaces = {
-  /** Without a trailing slash. */
-  readonly baseUrl: string
-  /** The MCP endpoint, which is the tokens' audience. */
-  readonly resource: string
-  readonly metadataUrl: string
-}
+import { observedAudit, registerFigures } from './telemetry.ts'
 
 export type CareParts = {
   readonly config: CareConfig
@@ -38,21 +28,12 @@ export type CareParts = {
   readonly store: RecordStore
   readonly audit: AuditTrail
   readonly tokens: TokenVerifier
-  readonly mcp: McpSide
+  readonly mcp: Pick<McpEndpoint, 'addRoutes' | 'hub' | 'figures'>
 }
 
 export type AssembledCare = {
   readonly app: ServiceApp
   readonly registry: Registry
-}
-
-export function carePlaces(config: Pick<CareConfig, 'BASE_URL'>): CarePlaces {
-  const baseUrl = config.BASE_URL
-  return {
-    baseUrl,
-    resource: `${baseUrl}/mcp`,
-    metadataUrl: `${baseUrl}${METADATA_PATH}`,
-  }
 }
 
 /** The verifier of tokens for this service's MCP endpoint. */
@@ -62,8 +43,9 @@ export function careTokens(config: CareConfig, clock: Clock): TokenVerifier {
 }
 
 export async function assembleCare(parts: CareParts): Promise<AssembledCare> {
-  const { config, clock, logger, store, audit, tokens, mcp } = parts
+  const { config, clock, logger, store, tokens, mcp } = parts
   const registry = new Registry()
+  const audit = observedAudit(parts.audit, { registry, logger })
   const isoNow = () => new Date(clock.unixMs()).toISOString()
   const places = carePlaces(config)
   const verifier = createChainVerifier({ store, isoNow })
@@ -75,23 +57,51 @@ export async function assembleCare(parts: CareParts): Promise<AssembledCare> {
       verifier.noteWrite()
     }
   }
+  registerFigures(registry, {
+    ...mcpFigures(mcp.figures),
+    care_replays: { help: 'Replays begun since the start.', read: () => verifier.runs() },
+  })
   const app = await buildCareApp({
     ...places,
+    ...readServedDocuments(),
+    pages: readPageFiles({ baseUrl: places.baseUrl, serviceName: config.SERVICE_NAME }),
     serviceName: config.SERVICE_NAME,
     authorizationServers: config.AUTHORIZATION_SERVERS,
     clock,
     ...(logger === undefined ? {} : { logger }),
     registry,
     metricsToken: config.METRICS_TOKEN,
+    readiness: careReadiness({ store }),
+    llmsNotes: llmsNotes(places),
     verifySignature: createSignatureCheck({ secret: config.WRITE_SECRET.bytes(), clock }),
     verifyToken: (token) => tokens.verify(token),
     publish,
     audit,
     isoNow,
+    store,
     verifier,
     atRestLine: () => atRestLine(store.sealing()),
     addMcpRoutes: (scope) => mcp.addRoutes(scope),
     sessions: () => mcp.hub.sessions(),
   })
   return { app, registry }
+}
+
+const FIGURE_HELP: Readonly<Record<keyof McpFigures, string>> = {
+  sessions: 'Open MCP sessions.',
+  streams: 'Open event streams.',
+  subscriptions: 'Subscriptions of open sessions.',
+  framesHeld: 'Distinct frames that some session may still ask for.',
+  framesSent: 'Frames written to streams since the start.',
+  slowReadersCut: 'Streams cut because their reader lagged, since the start.',
+}
+
+function mcpFigures(read: () => McpFigures): Parameters<typeof registerFigures>[1] {
+  const names = Object.keys(FIGURE_HELP) as (keyof McpFigures)[]
+  return Object.fromEntries(
+    names.map((name) => [
+      `care_${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`,
+      { help: FIGURE_HELP[name], read: () => read()[name] },
+    ]),
+  )
 }

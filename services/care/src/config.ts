@@ -112,7 +112,11 @@ export const careConfigSchema = z.object({
   SEAL_KEYS: sealKeys()
     .optional()
     .describe('Keys that values are sealed under at rest; without them values lie in plaintext.'),
-  CHECKPOINT_KEY: checkpointKey().describe('Signs the journals’ checkpoints.'),
+  CHECKPOINT_KEY: checkpointKey()
+    .optional()
+    .describe(
+      'Signs the journals’ checkpoints; without it a key is made once and kept beside the store.',
+    ),
   SESSION_IDLE_SECONDS: integerField({ min: 60, max: 7 * SECONDS_PER_DAY })
     .prefault('1800')
     .describe('An MCP session without request or stream ends after this, seconds.'),
@@ -131,7 +135,8 @@ export const careConfigSchema = z.object({
 
 export type CareConfig = z.output<typeof careConfigSchema>
 
-/** The Ed25519 seed that `CHECKPOINT_KEY` holds. */
-export function checkpointSeed(config: Pick<CareConfig, 'CHECKPOINT_KEY'>): Uint8Array {
-  return Buffer.from(config.CHECKPOINT_KEY.reveal(), 'base64')
+/** The Ed25519 seed that `CHECKPOINT_KEY` holds; undefined where the store makes its own. */
+export function checkpointSeed(config: Pick<CareConfig, 'CHECKPOINT_KEY'>): Uint8Array | undefined {
+  const text = config.CHECKPOINT_KEY?.reveal()
+  return text === undefined ? undefined : Buffer.from(text, 'base64')
 }

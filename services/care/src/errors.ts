@@ -4,8 +4,7 @@
  */
 import type { TokenFailure } from '@tallystick/jwt-lite'
 import type { ErrorAnswer } from '@tallystick/service-kit'
-import { RecordStoreUnavailable } from './domain/record-store.ts'
-import { SCOPES } from './domain/scopes.ts'
+import { CARE_SCOPES } from './domain/record-access.ts'
 
 /** Seconds after which a request that met a failing store, or a queue, is worth repeating. */
 const RETRY_SECONDS = 5
@@ -63,7 +62,7 @@ export function invalidToken(
   place: { readonly serviceName: string; readonly metadataUrl: string },
 ): ErrorAnswer {
   const challenge = `Bearer realm="${place.serviceName}", resource_metadata="${place.metadataUrl}"`
-  const failed = `, error="invalid_token", scope="${SCOPES.join(' ')}"`
+  const failed = `, error="invalid_token", scope="${CARE_SCOPES.join(' ')}"`
   const answer = errorAnswer('invalid_token', {
     error_description: failure ?? 'bearer token required',
   })
@@ -76,7 +75,16 @@ export function invalidToken(
   }
 }
 
+/** Names of what the adapters throw; the domain knows no adapter. */
+const STORE_FAILURES: ReadonlySet<string> = new Set([
+  'RecordStoreUnavailable',
+  'AuditTrailUnavailable',
+  'SessionStoreUnavailable',
+])
+
 /** The answer to a dependency that failed; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
-  return error instanceof RecordStoreUnavailable ? errorAnswer('store_unavailable') : undefined
+  return error instanceof Error && STORE_FAILURES.has(error.name)
+    ? errorAnswer('store_unavailable')
+    : undefined
 }

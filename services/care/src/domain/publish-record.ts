@@ -48,7 +48,6 @@ export type PublishRecord = (write: VerifiedWrite) => Promise<PublishOutcome>
 
 export function createPublisher(deps: PublishDeps): PublishRecord {
   const { store, hub, isoNow } = deps
-  const startedAt = isoNow()
   const lastOfChain = new Map<string, Promise<unknown>>()
 
   /** Runs `tell` when what was begun before for the same chain has ended, well or not. */
@@ -95,11 +94,8 @@ export function createPublisher(deps: PublishDeps): PublishRecord {
     }
     const uri = chainUri(outcome.record)
     const audited = deps.audit.add(row('ok', uri))
-    // A write that an earlier process made durable and died before telling anyone: its writer has asked again.
-    const isUntold =
-      outcome.kind === 'appended' ||
-      (outcome.subscribers === 0 && outcome.record.writtenAt < startedAt)
-    const telling = isUntold ? tellAndNote(outcome.record, request) : outcome.subscribers
+    const telling =
+      outcome.kind === 'appended' ? tellAndNote(outcome.record, request) : outcome.subscribers
     const [subscribers] = await Promise.all([telling, audited])
     const { version, versionHash, writtenAt } = outcome.record
     const notified = subscribers > 0

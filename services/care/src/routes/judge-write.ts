@@ -5,11 +5,13 @@
 import type { TokenVerdict } from '@tallystick/jwt-lite'
 import type { AuditReason, AuditRow } from '../domain/audit-trail.ts'
 import type { VerifiedWrite } from '../domain/publish-record.ts'
-import { WRITE_SCOPE } from '../domain/scopes.ts'
 import { readWriteFields } from '../domain/write-fields.ts'
 import { presentedToken } from './presented-token.ts'
 import type { RequestBody } from './request-body.ts'
 import type { VerifySignature } from './write-signature.ts'
+
+/** Permits writes on the bearer path (care.md, Authentication 4). */
+const WRITE_SCOPE = 'care.write'
 
 /** What is looked at of a request. */
 export type WriteRequest = {

@@ -1,6 +1,6 @@
 import type { ServiceApp } from '@tallystick/service-kit'
 import { z } from 'zod'
-import { SCOPES } from '../domain/scopes.ts'
+import { CARE_SCOPES } from '../domain/record-access.ts'
 
 /** Path of the metadata that a 401 names: RFC 9728 §3.1 puts the resource's path behind the well-known one. */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp'
@@ -28,7 +28,7 @@ export function addMetadataRoutes(app: ServiceApp, deps: MetadataRouteDeps): voi
   const metadata = {
     resource: deps.resource,
     authorization_servers: [...deps.authorizationServers],
-    scopes_supported: [...SCOPES],
+    scopes_supported: [...CARE_SCOPES],
     bearer_methods_supported: ['header'],
     resource_documentation: `${deps.baseUrl}/verify`,
   }

@@ -2,7 +2,7 @@ import type { TokenVerdict } from '@tallystick/jwt-lite'
 import { sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Audience } from '../domain/care-record.ts'
-import { ASSISTANT_SCOPE, USER_SCOPE } from '../domain/scopes.ts'
+import { readableAudiences } from '../domain/record-access.ts'
 import { invalidToken } from '../errors.ts'
 import { presentedToken } from './presented-token.ts'
 
@@ -38,14 +38,10 @@ export function readerOf(
     sendError(exchange.reply, invalidToken(verdict.failure, deps))
     return undefined
   }
-  const { scopes } = verdict.claims
-  const hasAssistantScope = scopes.includes(ASSISTANT_SCOPE)
+  const readable = readableAudiences(verdict.claims.scopes)
   return {
-    visible: hasAssistantScope ? ['user', 'assistant'] : ['user'],
-    readable: [
-      ...(scopes.includes(USER_SCOPE) ? (['user'] as const) : []),
-      ...(hasAssistantScope ? (['assistant'] as const) : []),
-    ],
+    visible: readable.includes('assistant') ? ['user', 'assistant'] : ['user'],
+    readable,
     isAnonymous: false,
   }
 }

@@ -12,6 +12,7 @@ import {
 } from '../domain/verify-report.ts'
 import { errorAnswer } from '../errors.ts'
 import { type Reader, type ReaderDeps, readerOf } from './reader.ts'
+import { uriQuery } from './uri-query.ts'
 
 export type VerifyRouteDeps = ReaderDeps & {
   readonly verifier: Pick<ChainVerifier, 'verify'>
@@ -51,14 +52,6 @@ export function isJsonAccepted(accept: string | undefined): boolean {
   if (types.includes('text/html')) return false
   return types.trim() === '' || types.includes('application/json') || types.includes('*/*')
 }
-
-/** A query parameter; given twice it names nothing. */
-export const uriQuery = z.object({
-  uri: z
-    .union([z.string(), z.array(z.string())])
-    .optional()
-    .describe('A record’s URI: its chain is meant, whichever version the URI names.'),
-})
 
 const sendText = (reply: FastifyReply, text: string): FastifyReply =>
   reply.type('text/plain; charset=utf-8').send(text)

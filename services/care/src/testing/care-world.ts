@@ -45,7 +45,7 @@ export type CareWorld = {
   /** A valid token with these scopes, unless claims say otherwise. */
   token(
     scope: string,
-    claims?: { sub?: string; audience?: string; expiredSeconds?: number },
+    claims?: { sub?: string; audience?: string; lifetimeSeconds?: number },
   ): string
   /** Sends a body as a signed write. */
   write(body: unknown, headers?: Record<string, string>): Promise<LightMyRequestResponse>
@@ -113,7 +113,18 @@ export async function startCareWorld(
   const audit = memoryAudit()
   const hub = recordingHub()
   const tokens = careTokens(config, clock)
-  const mcp = { hub, addRoutes: () => undefined }
+  const mcp = {
+    hub,
+    addRoutes: () => undefined,
+    figures: () => ({
+      sessions: hub.openSessions,
+      streams: 0,
+      subscriptions: 0,
+      framesHeld: 0,
+      framesSent: 0,
+      slowReadersCut: 0,
+    }),
+  }
   const { app } = await assembleCare({ config, clock, store, audit, tokens, mcp })
   await app.ready()
   const inject = (request: InjectOptions): Promise<LightMyRequestResponse> => app.inject(request)

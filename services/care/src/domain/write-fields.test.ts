@@ -1,0 +1,144 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { chainUri, isRecordName, parseRecordUri, versionUri } from './record-uri.ts'
+import { readWriteFields } from './write-fields.ts'
+
+const body = { patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' }
+const LONE = 'a\ud800b'
+
+const audienceOf = (audience: unknown) => {
+  const fields = readWriteFields({ ...body, audience })
+  return fields.kind === 'valid' ? fields.record.audience : 'invalid'
+}
+
+describe('POST /write fields', () => {
+  test.each(['patient', 'domain', 'value'])('%s: required, non-empty', (field) => {
+    const { [field as keyof typeof body]: _, ...without } = body
+    expect(readWriteFields(without).kind).toBe('invalid')
+    for (const value of ['', 7, null, {}, ['ann'], true])
+      expect(readWriteFields({ ...body, [field]: value }).kind).toBe('invalid')
+  })
+
+  test.each(['patient', 'domain'])('%s: no / or |', (field) => {
+    for (const value of ['a/b', 'a|b', '/', '|'])
+      expect(readWriteFields({ ...body, [field]: value }).kind).toBe('invalid')
+    expect(readWriteFields({ ...body, [field]: 'Ann Ö. 100%' }).kind).toBe('valid')
+  })
+
+  test('audience: assistant gives an internal record; anything else or absent is user', () => {
+    expect(audienceOf('assistant')).toBe('assistant')
+    for (const other of [
+      'user',
+      undefined,
+      null,
+      '',
+      'Assistant',
+      'internal',
+      7,
+      {},
+      ['assistant'],
+    ])
+      expect(audienceOf(other)).toBe('user')
+  })
+
+  test('authorId: required on the HMAC path; on the bearer path defaults to the token sub', () => {
+    const { authorId: _, ...without } = body
+    expect(readWriteFields(without).kind).toBe('invalid')
+    expect(readWriteFields({ ...body, authorId: '' }).kind).toBe('invalid')
+    expect(readWriteFields(without, 'clinician-1')).toMatchObject({
+      record: { authorId: 'clinician-1', authorLabel: 'clinician-1' },
+    })
+    expect(readWriteFields(body, 'clinician-1')).toMatchObject({ record: { authorId: 'dr-osei' } })
+    expect(readWriteFields({ ...body, authorId: 7 }, 'clinician-1').kind).toBe('invalid')
+  })
+
+  test('authorLabel: defaults to authorId', () => {
+    expect(readWriteFields(body)).toMatchObject({ record: { authorLabel: 'dr-osei' } })
+    expect(readWriteFields({ ...body, authorLabel: 'Dr Osei' })).toMatchObject({
+      record: { authorLabel: 'Dr Osei' },
+    })
+    expect(readWriteFields({ ...body, authorLabel: 7 }).kind).toBe('invalid')
+  })
+
+  test('staleAfter: optional; unparsable is invalid_fields (C8)', () => {
+    const valid = readWriteFields(body)
+    expect(valid.kind === 'valid' && 'staleAfter' in valid.record).toBe(false)
+    const staleAfter = '2026-12-01T08:00:00+01:00'
+    expect(readWriteFields({ ...body, staleAfter })).toMatchObject({ record: { staleAfter } })
+    for (const bad of ['soon', '', '2026-02-30', '2026-12-01T08:00:00', 1_800_000_000, {}])
+      expect(readWriteFields({ ...body, staleAfter: bad }).kind).toBe('invalid')
+  })
+
+  test('priority: optional; ignored if not a number', () => {
+    expect(readWriteFields({ ...body, priority: 0.5 })).toMatchObject({ record: { priority: 0.5 } })
+    for (const other of ['1', null, {}, true, Number.POSITIVE_INFINITY]) {
+      const fields = readWriteFields({ ...body, priority: other })
+      expect(fields.kind === 'valid' && !('priority' in fields.record)).toBe(true)
+    }
+  })
+
+  test.each([
+    'patient',
+    'domain',
+    'value',
+    'authorId',
+    'authorLabel',
+    'audience',
+    'staleAfter',
+    'note',
+  ])('C8: a lone surrogate in %s is invalid_fields', (field) => {
+    expect(readWriteFields({ ...body, [field]: LONE }, 'clinician-1').kind).toBe('invalid')
+    expect(readWriteFields({ ...body, value: 'a 💊 b' }).kind).toBe('valid')
+  })
+
+  test('a body that is no object is invalid_fields', () => {
+    for (const other of [null, 7, 'text', [], [body], true])
+      expect(readWriteFields(other)).toEqual({ kind: 'invalid', authorId: null })
+  })
+
+  test('the author of invalid fields is named where it could stand in a record', () => {
+    expect(readWriteFields({ authorId: 'dr-osei' })).toEqual({
+      kind: 'invalid',
+      authorId: 'dr-osei',
+    })
+    for (const authorId of [LONE, '', 7])
+      expect(readWriteFields({ authorId })).toEqual({ kind: 'invalid', authorId: null })
+  })
+
+  test('a chain whose URIs could not be read later is not begun', () => {
+    expect(readWriteFields({ ...body, patient: 'x'.repeat(4_000) }).kind).toBe('valid')
+    expect(readWriteFields({ ...body, patient: 'x'.repeat(4_096) }).kind).toBe('invalid')
+    expect(readWriteFields({ ...body, patient: 'ö'.repeat(800) }).kind).toBe('invalid')
+  })
+
+  test('whatever JSON holds is judged, never thrown at; what is valid can be read by its URI', () => {
+    const field = fc.oneof(fc.string({ unit: 'binary' }), fc.jsonValue())
+    const any = fc.record(
+      {
+        patient: fc.oneof(fc.string({ minLength: 1 }), field),
+        domain: fc.oneof(fc.string({ minLength: 1 }), field),
+        value: fc.oneof(fc.string({ minLength: 1 }), field),
+        audience: fc.oneof(fc.constantFrom('user', 'assistant'), field),
+        authorId: fc.oneof(fc.string({ minLength: 1 }), field),
+        authorLabel: field,
+        staleAfter: fc.oneof(fc.constant('2026-12-01'), field),
+        priority: field,
+      },
+      { requiredKeys: ['patient', 'domain', 'value', 'authorId'] },
+    )
+    fc.assert(
+      fc.property(fc.oneof(any, fc.jsonValue()), (one) => {
+        const fields = readWriteFields(one)
+        if (fields.kind === 'invalid') return
+        const { record } = fields
+        const texts = [record.value, record.authorId, record.authorLabel]
+        expect(texts.every((text) => text !== '' && text.isWellFormed())).toBe(true)
+        expect(isRecordName(record.patient) && isRecordName(record.domain)).toBe(true)
+        const { patient, domain, audience } = record
+        expect(parseRecordUri(chainUri(record))?.slot).toEqual({ patient, domain, audience })
+        expect(parseRecordUri(versionUri(record, 999_999))?.version).toBe(999_999)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
