@@ -82,9 +82,12 @@ const STORE_FAILURES: ReadonlySet<string> = new Set([
   'SessionStoreUnavailable',
 ])
 
+/** Whether a store cannot be opened, read or written; the message is for the operator. */
+export function isStoreFailure(error: unknown): error is Error {
+  return error instanceof Error && STORE_FAILURES.has(error.name)
+}
+
 /** The answer to a dependency that failed; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
-  return error instanceof Error && STORE_FAILURES.has(error.name)
-    ? errorAnswer('store_unavailable')
-    : undefined
+  return isStoreFailure(error) ? errorAnswer('store_unavailable') : undefined
 }

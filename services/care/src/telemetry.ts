@@ -3,6 +3,7 @@
 import { Counter, Gauge, type Registry } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import type { AuditRow, AuditTrail } from './domain/audit-trail.ts'
+import type { McpEvent } from './mcp/mcp-endpoint.ts'
 
 /** The same trail, every row counted and refusals logged; the one place through which all writes pass. */
 export function observedAudit(
@@ -42,5 +43,23 @@ export function registerFigures(
         gauge.set(read())
       },
     })
+  }
+}
+
+/** A listener that logs what the MCP side reports; its counts are figures. */
+export function observeMcp(logger: FastifyBaseLogger | undefined): (event: McpEvent) => void {
+  return (event) => {
+    switch (event.kind) {
+      case 'session-ended':
+      case 'stream-ended':
+        logger?.debug({ reason: event.reason }, event.kind)
+        return
+      case 'request-failed':
+        logger?.error({ err: event.error }, event.kind)
+        return
+      case 'session-store-failed':
+      case 'speech-failed':
+        logger?.warn({ err: event.error }, event.kind)
+    }
   }
 }
