@@ -38,6 +38,7 @@ export async function startKillableStack(): Promise<KillableStack> {
   const stack = createLocalStack({
     ports: await freePorts(),
     logFolder,
+    dataFolder: logFolder,
     isWatching: false,
     onStep: () => undefined,
   })
@@ -102,6 +103,7 @@ export async function startKillableStack(): Promise<KillableStack> {
     },
     logs: () =>
       readdirSync(logFolder)
+        .filter((file) => file.endsWith('.log'))
         .map((file) => readFileSync(join(logFolder, file), 'utf8'))
         .join('\n'),
     async stop() {
