@@ -23,10 +23,11 @@ async function playOn(stack: StackDescription): Promise<number> {
 }
 
 async function playOnOwnStack(): Promise<number> {
-  const logFolder = mkdtempSync(join(tmpdir(), 'tallystick-demo-'))
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-demo-'))
   const stack = createLocalStack({
     ports: await freePorts(),
-    logFolder,
+    logFolder: join(folder, 'logs'),
+    dataFolder: join(folder, 'data'),
     isWatching: false,
     onStep: (step) => say(`  ${step} ...`),
   })

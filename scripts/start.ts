@@ -5,7 +5,12 @@ import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeStack } from './stack/describe-stack.ts'
-import { createLocalStack, defaultLogFolder, type LocalStack } from './stack/local-stack.ts'
+import {
+  createLocalStack,
+  defaultDataFolder,
+  defaultLogFolder,
+  type LocalStack,
+} from './stack/local-stack.ts'
 import { defaultPorts, freePorts, portsInUse } from './stack/ports.ts'
 import { findStack, stackFile, writeStackFile } from './stack/stack-file.ts'
 
@@ -15,6 +20,7 @@ const { values: flags } = parseArgs({
     'free-ports': { type: 'boolean', default: false },
     'stack-file': { type: 'string', default: stackFile },
     'log-folder': { type: 'string', default: defaultLogFolder },
+    'data-folder': { type: 'string', default: defaultDataFolder },
   },
 })
 const file = flags['stack-file']
@@ -77,6 +83,7 @@ const startedMs = performance.now()
 const stack = createLocalStack({
   ports: await choosePorts(),
   logFolder: flags['log-folder'],
+  dataFolder: flags['data-folder'],
   isWatching: flags.watch,
   onStep: (step) => console.log(`  ${step} ...`),
 })

@@ -48,7 +48,8 @@ export function spawnScript(script: string, flags: readonly string[]) {
 export async function spawnStack(): Promise<SpawnedStack> {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-'))
   const stackFile = join(folder, 'stack.json')
-  const flags = ['--free-ports', '--stack-file', stackFile, '--log-folder', join(folder, 'logs')]
+  const places = ['--log-folder', join(folder, 'logs'), '--data-folder', join(folder, 'data')]
+  const flags = ['--free-ports', '--stack-file', stackFile, ...places]
   const { child, output } = spawnScript('scripts/start.ts', flags)
   await eventually(
     () => {

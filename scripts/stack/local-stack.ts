@@ -2,16 +2,24 @@
 // their own with the environment that an operator would give them. Nothing is printed here.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
+import { type Devnet, startDevnet } from '@tallystick/devnet'
 import { deployAccessWindow } from '../../services/access/src/operator/deploy-access-window.ts'
+import { seedRecords } from '../../services/care/src/seed/seed-records.ts'
+import { accessRecipe } from './access-recipe.ts'
+import { type CarePlace, carePlace, careRecipe } from './care-recipe.ts'
+import { devnetAccount } from './devnet-account.ts'
+import { facilitatorRecipe } from './facilitator-recipe.ts'
 import type { StackPorts } from './ports.ts'
-import { type ServiceOptions, type ServiceProcess, spawnService } from './service-process.ts'
+import { type ServiceProcess, type ServiceRecipe, spawnService } from './service-process.ts'
 import type { StackDescription } from './stack-file.ts'
 
 const TINYBAR_PER_HBAR = 100_000_000n
 const OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, callsAllowed: 20 }
 /** `.local/logs` of this checkout. */
 export const defaultLogFolder = fileURLToPath(new URL('../../.local/logs', import.meta.url))
+
+/** `.local/data` of this checkout. */
+export const defaultDataFolder = fileURLToPath(new URL('../../.local/data', import.meta.url))
 
 /** Arms about a hundred renewals at the local gas price before it has to be funded again. */
 const RESERVE_TINYBAR = 500n * TINYBAR_PER_HBAR
@@ -21,6 +29,8 @@ export type LocalStackOptions = {
   readonly ports: StackPorts
   /** Folder of the services' log files. */
   readonly logFolder: string
+  /** Folder of the services' databases, made anew at each start. */
+  readonly dataFolder: string
   readonly isWatching: boolean
   /** Told before each step, in a person's words. */
   readonly onStep: (step: string) => void
@@ -33,66 +43,18 @@ export type LocalStack = {
   stop(): Promise<void>
 }
 
-type ServiceRecipe = Omit<ServiceOptions, 'logFile' | 'isWatching'>
-
-function account(devnet: Devnet, name: string): DevnetAccount {
-  const found = devnet.accounts.find((candidate) => candidate.name === name)
-  if (found === undefined) throw new Error(`the local ledger has no account named ${name}`)
-  return found
-}
-
-function facilitatorRecipe(devnet: Devnet, port: number): ServiceRecipe {
-  const feePayer = account(devnet, 'facilitator')
-  return {
-    name: 'facilitator',
-    main: 'packages/facilitator/src/main.ts',
-    readyUrl: `http://127.0.0.1:${port}/ready`,
-    environment: {
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      NETWORK: 'hedera:testnet',
-      CONSENSUS_NODES: `${devnet.consensus.address}=${devnet.consensus.nodeAccountId}`,
-      MIRROR_URL: devnet.mirrorUrl,
-      FEE_PAYER: feePayer.accountId,
-      FEE_PAYER_KEY: feePayer.privateKey,
-    },
-  }
-}
-
-function accessRecipe(devnet: Devnet, ports: StackPorts, contract: string): ServiceRecipe {
-  const payTo = account(devnet, 'operator')
-  return {
-    name: 'access',
-    main: 'services/access/src/main.ts',
-    readyUrl: `http://127.0.0.1:${ports.access}/ready`,
-    environment: {
-      HOST: '127.0.0.1',
-      PORT: String(ports.access),
-      BASE_URL: `http://127.0.0.1:${ports.access}`,
-      NETWORK: 'hedera:testnet',
-      LEDGER_RPC_URL: devnet.rpcUrl,
-      LEDGER_CHAIN_ID: String(devnet.chainId),
-      MIRROR_URL: devnet.mirrorUrl,
-      FACILITATOR_URL: `http://127.0.0.1:${ports.facilitator}`,
-      ACCESS_CONTRACT: contract,
-      PAY_TO: payTo.accountId,
-      PAY_TO_KEY: payTo.privateKey,
-      RECORDER_KEY: account(devnet, 'recorder').privateKey,
-    },
-  }
-}
-
 function describe(
   devnet: Devnet,
   ports: StackPorts,
-  started: { contract: string; services: readonly ServiceProcess[] },
+  started: { contract: string; care: CarePlace; services: readonly ServiceProcess[] },
 ): StackDescription {
   return {
     access: {
       baseUrl: `http://127.0.0.1:${ports.access}`,
       contract: started.contract,
-      payTo: account(devnet, 'operator').accountId,
+      payTo: devnetAccount(devnet, 'operator').accountId,
     },
+    care: started.care,
     ledger: {
       rpcUrl: devnet.rpcUrl,
       mirrorUrl: devnet.mirrorUrl,
@@ -141,15 +103,19 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     const { contract } = await deployAccessWindow({
       rpcUrl: devnet.rpcUrl,
       chainId: devnet.chainId,
-      ownerKey: account(devnet, 'owner').privateKey,
-      forwarder: account(devnet, 'operator').evmAddress,
-      recorders: [account(devnet, 'recorder').evmAddress],
+      ownerKey: devnetAccount(devnet, 'owner').privateKey,
+      forwarder: devnetAccount(devnet, 'operator').evmAddress,
+      recorders: [devnetAccount(devnet, 'recorder').evmAddress],
       offer: OFFER,
       reserveTinybar: RESERVE_TINYBAR,
     })
     await startOne(facilitatorRecipe(devnet, ports.facilitator))
-    await startOne(accessRecipe(devnet, ports, contract))
-    return describe(devnet, ports, { contract, services })
+    await startOne(accessRecipe(devnet, { ports, contract }))
+    const care = carePlace(ports.care)
+    await startOne(careRecipe(care, { port: ports.care, dataFolder: options.dataFolder }))
+    onStep('writing sample records')
+    await seedRecords({ baseUrl: care.baseUrl, writeSecret: care.writeSecret })
+    return describe(devnet, ports, { contract, care, services })
   }
   const stop = async (): Promise<void> => {
     isStopped = true

@@ -7,6 +7,7 @@ export type StackPorts = {
   readonly consensus: number
   readonly facilitator: number
   readonly access: number
+  readonly care: number
 }
 
 /** The documented ports (decisions.md S2). */
@@ -16,6 +17,7 @@ export const defaultPorts: StackPorts = {
   consensus: 50211,
   facilitator: 4020,
   access: 3001,
+  care: 3002,
 }
 
 /** A port of 127.0.0.1 that was free a moment ago. */
@@ -30,12 +32,12 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Five ports that were free a moment ago, for a stack beside another. */
+/** Ports that were free a moment ago, for a stack beside another. */
 export async function freePorts(): Promise<StackPorts> {
   const ports = new Set<number>()
-  while (ports.size < 5) ports.add(await freePort())
-  const [rpc = 0, mirror = 0, consensus = 0, facilitator = 0, access = 0] = ports
-  return { rpc, mirror, consensus, facilitator, access }
+  while (ports.size < Object.keys(defaultPorts).length) ports.add(await freePort())
+  const [rpc = 0, mirror = 0, consensus = 0, facilitator = 0, access = 0, care = 0] = ports
+  return { rpc, mirror, consensus, facilitator, access, care }
 }
 
 async function isFree(port: number): Promise<boolean> {

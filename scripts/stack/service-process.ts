@@ -25,6 +25,9 @@ export type ServiceOptions = {
   readonly isWatching: boolean
 }
 
+/** What a service is started with, apart from where it logs. */
+export type ServiceRecipe = Omit<ServiceOptions, 'logFile' | 'isWatching'>
+
 export type ServiceProcess = {
   readonly name: string
   readonly pid: number

@@ -15,6 +15,12 @@ const StackAgent = z.object({
 /** What `npm start` tells other programs. A service that does not run is absent. */
 export const StackDescription = z.object({
   access: z.object({ baseUrl: z.string(), contract: z.string(), payTo: z.string() }),
+  care: z.object({
+    baseUrl: z.string(),
+    mcpUrl: z.string(),
+    writeSecret: z.string(),
+    tokenSecret: z.string(),
+  }),
   ledger: z.object({
     rpcUrl: z.string(),
     mirrorUrl: z.string(),
