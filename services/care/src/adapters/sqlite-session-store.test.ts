@@ -36,30 +36,30 @@ describeSessionStore('SQLite', async () => {
   }
 })
 
+const sessionChange = (number: number): SessionChange => ({
+  kind: 'session',
+  session: {
+    number,
+    id: `id-${number}`,
+    sub: 'host',
+    scopes: ['care.read.user'],
+    createdAtMs: 1,
+    lastSequence: 0,
+    carriedSequence: 0,
+  },
+})
+const withOtherTable = (path: string): void => {
+  const database = new DatabaseSync(path)
+  database.exec('CREATE TABLE filler (bytes BLOB)')
+  database.close()
+}
+
 describe('sessions in SQLite', () => {
   let folder: ReturnType<typeof inFolder>
   beforeEach(() => {
     folder = inFolder()
   })
   afterEach(() => folder.end())
-
-  const sessionChange = (number: number): SessionChange => ({
-    kind: 'session',
-    session: {
-      number,
-      id: `id-${number}`,
-      sub: 'host',
-      scopes: ['care.read.user'],
-      createdAtMs: 1,
-      lastSequence: 0,
-      carriedSequence: 0,
-    },
-  })
-  const withOtherTable = (path: string): void => {
-    const database = new DatabaseSync(path)
-    database.exec('CREATE TABLE filler (bytes BLOB)')
-    database.close()
-  }
 
   it('what nobody flushes is kept at the end of the turn', async () => {
     const store = openSqliteSessionStore({ path: folder.path })

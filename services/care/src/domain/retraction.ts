@@ -6,11 +6,15 @@ export type Correction = {
   readonly authorLabel: string
 }
 
-const quoted = (text: string): string => `“${text.trim()}”`
+/** A value in quotation marks at the end of a sentence, which it may have ended by itself. */
+const quotedAtEnd = (value: string): string => {
+  const text = value.trim()
+  return /[.!?…]$/.test(text) ? `“${text}”` : `“${text}”.`
+}
 
 /** The sentences that take back what was said and say what holds now; undefined where the value did not change (C10). */
 export function retractionSentence(correction: Correction): string | undefined {
   const { previousValue, value, authorLabel } = correction
   if (previousValue === value) return undefined
-  return `Correction from ${authorLabel}: please disregard ${quoted(previousValue)}. It is now ${quoted(value)}.`
+  return `Correction from ${authorLabel}. Please disregard ${quotedAtEnd(previousValue)} It is now ${quotedAtEnd(value)}`
 }
