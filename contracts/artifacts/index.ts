@@ -2,4 +2,5 @@
 export { accessWindowAbi, accessWindowBytecode } from './access-window.ts'
 export { scheduleServiceAbi, scheduleServiceRuntimeCode } from './schedule-service.ts'
 export { exchangeRateAbi, exchangeRateRuntimeCode } from './exchange-rate.ts'
+export { stablecoinAbi, stablecoinBytecode } from './stablecoin.ts'
 export { accessWindowGasLimits } from './gas-limits.ts'

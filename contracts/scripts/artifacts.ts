@@ -45,6 +45,14 @@ const TARGETS: readonly Target[] = [
     about: "the local ledger's exchange-rate contract, 0x168",
     codes: ['runtimeCode'],
   },
+  {
+    source: 'Stablecoin.sol',
+    contract: 'Stablecoin',
+    file: 'stablecoin.ts',
+    prefix: 'stablecoin',
+    about: "the local X Layer's dollar token with signed transfers",
+    codes: ['bytecode'],
+  },
 ]
 
 const CODE_NOTES = {

@@ -34,7 +34,9 @@ export function createFlightBoard(
   const flights = new Map<string, Flight>()
   const bySubject = new Map<string, Set<Flight>>()
   const pending: Outcome = { kind: 'pending', retryAfterSeconds: limits.retryAfterSeconds }
-  let isClosed = false
+  /** Resolves when requests may wait no longer because the gate is closed. */
+  const dismissed = Promise.withResolvers<Outcome>()
+  let closing: Promise<void> | undefined
 
   function takeOff(ticket: Ticket): Flight {
     const { job, payment } = ticket
@@ -66,13 +68,24 @@ export function createFlightBoard(
     }
   }
 
+  async function closeFlights(): Promise<void> {
+    const running = [...flights.values()]
+    for (const flight of running) flight.control.close()
+    const timeUp = Promise.withResolvers<void>()
+    const cancel = clock.after(limits.closeWaitMs, timeUp.resolve)
+    await Promise.race([Promise.allSettled(running.map((flight) => flight.done)), timeUp.promise])
+    cancel()
+    dismissed.resolve(pending)
+  }
+
+  const patience = { clock, limits, pending, dismissed: dismissed.promise }
   return {
     async board(ticket) {
       const { job, payment } = ticket
       for (let held = flights.get(payment.id); held !== undefined; held = flights.get(payment.id)) {
         if (held.fingerprint === job.fingerprint && isSamePayment(held.payment, payment)) {
           held.control.wake()
-          return await waitFor(held, { clock, limits, pending })
+          return await waitFor(held, patience)
         }
         await held.control.claimed
         if (flights.get(payment.id) === held) {
@@ -80,21 +93,16 @@ export function createFlightBoard(
         }
       }
       if (hasTwin(bySubject.get(job.subject), ticket)) return pending
-      if (isClosed || flights.size >= limits.flightsMax) {
+      if (closing !== undefined || flights.size >= limits.flightsMax) {
         return { kind: 'unavailable', dependency: 'facilitator' }
       }
-      return await waitFor(takeOff(ticket), { clock, limits, pending })
+      return await waitFor(takeOff(ticket), patience)
     },
     isPending: (subject) =>
       [...(bySubject.get(subject) ?? [])].some((flight) => flight.control.isPossiblySettled()),
-    async close() {
-      isClosed = true
-      const running = [...flights.values()]
-      for (const flight of running) flight.control.close()
-      const timeUp = Promise.withResolvers<void>()
-      const cancel = clock.after(limits.closeWaitMs, timeUp.resolve)
-      await Promise.race([Promise.allSettled(running.map((flight) => flight.done)), timeUp.promise])
-      cancel()
+    close() {
+      closing ??= closeFlights()
+      return closing
     },
   }
 }
@@ -109,18 +117,23 @@ function hasTwin(flights: Iterable<Flight> | undefined, { job, payment }: Ticket
   return false
 }
 
-/** A flight's outcome, or `pending` when it takes longer than a request may wait. */
+/** A flight's outcome, or `pending` when it takes longer than a request may wait or the gate has closed. */
 async function waitFor(
   flight: Flight,
-  world: { readonly clock: Clock; readonly limits: GateLimits; readonly pending: Outcome },
+  patience: {
+    readonly clock: Clock
+    readonly limits: GateLimits
+    readonly pending: Outcome
+    readonly dismissed: Promise<Outcome>
+  },
 ): Promise<Outcome> {
-  const { clock, limits, pending } = world
+  const { clock, dismissed, limits, pending } = patience
   const timeUp = Promise.withResolvers<Outcome>()
   let isOver = false
   let cancel = clock.after(limits.requestWaitMs, () => timeUp.resolve(pending))
   void shorten()
   try {
-    return await Promise.race([flight.done, timeUp.promise])
+    return await Promise.race([flight.done, timeUp.promise, dismissed])
   } finally {
     isOver = true
     cancel()

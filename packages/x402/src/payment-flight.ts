@@ -14,6 +14,7 @@ import { ANSWER_KEPT_SECONDS } from './gate-limits.ts'
 import type { PaidJob, PaymentOutcome } from './payment-gate.ts'
 import type { PaymentRequirement } from './payment-requirement.ts'
 import type { LedgerFinding, PaymentScheme, VerifiedPayment } from './payment-scheme.ts'
+import { refuseAtFirstSight } from './refuse-at-first-sight.ts'
 import type { ReservationStore } from './reservation-store.ts'
 import { classifyRefusal } from './settlement-refusals.ts'
 
@@ -119,6 +120,8 @@ async function reserve<Prepared, Answer, Declined>(
   | { readonly kind: 'ended'; readonly outcome: PaymentOutcome<Answer, Declined> }
 > {
   const { job, payment } = plan
+  const outcome = await refuseAtFirstSight(world, plan)
+  if (outcome !== undefined) return { kind: 'ended', outcome }
   const reserved = await world.reservations.reserve({
     paymentId: payment.id,
     payment,

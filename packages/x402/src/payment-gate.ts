@@ -81,6 +81,9 @@ export type PaymentGate = {
   ): Promise<PaymentOutcome<Answer, Declined>>
   /** Whether a payment for that subject may have been settled and is not yet fulfilled. */
   isPending(subject: string): boolean
-  /** Stops background work; what is unresolved is found again on the ledger by the next process. */
+  /**
+   * Stops background work and waits for steps under way, within a limit; requests that still wait then are pending. What
+   * is unresolved is found again on the ledger by the next process. A second call waits for the first.
+   */
   close(): Promise<void>
 }

@@ -50,6 +50,12 @@ export type PaymentScheme = {
   verify(payload: unknown, requirement: PaymentRequirement): Promise<Verification>
   /** Looks a payment up on the ledger. Throws LedgerUnavailable. */
   find(payment: VerifiedPayment): Promise<LedgerFinding>
+  /**
+   * Whether the ledger has used the payment's nonce already. The gate asks before it reserves a payment that its store
+   * does not hold: one that is used at first sight was made for somebody else, and is never honoured (X10). A scheme
+   * whose payments say themselves whom they are for has no such question. Throws LedgerUnavailable.
+   */
+  isUsed?(payment: VerifiedPayment): Promise<boolean>
 }
 
 /** The ledger, or the node that reads it, did not answer or answered nonsense. */

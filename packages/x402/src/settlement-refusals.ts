@@ -36,6 +36,14 @@ const ABOUT_THE_PAYLOAD: ReadonlySet<string> = new Set([
   'invalid_exact_hedera_payload_fee_too_high',
   'invalid_exact_hedera_payload_memo_too_long',
   'invalid_exact_hedera_payload_validity',
+  'self_send_not_allowed',
+  'invalid_exact_evm_payload',
+  'invalid_exact_evm_unsupported_asset_transfer_method',
+  'invalid_exact_evm_missing_eip712_domain',
+  'invalid_exact_evm_token_name_mismatch',
+  'invalid_exact_evm_token_version_mismatch',
+  'invalid_exact_evm_payload_recipient_mismatch',
+  'invalid_exact_evm_payload_authorization_value_mismatch',
 ])
 
 /**
@@ -47,6 +55,10 @@ const ABOUT_THE_LEDGER: ReadonlySet<string> = new Set([
   'invalid_exact_hedera_payload_signature_invalid',
   'invalid_exact_hedera_payload_preflight_failed',
   'invalid_exact_hedera_payload_not_yet_valid',
+  'invalid_exact_evm_insufficient_balance',
+  'invalid_exact_evm_payload_signature',
+  'invalid_exact_evm_payload_authorization_valid_after',
+  'invalid_exact_evm_payload_authorization_valid_before',
 ])
 
 export type RefusalClass = 'definite' | 'definite_unless_landed' | 'unclear'

@@ -1,0 +1,58 @@
+import { type Hex, isEvmAddress } from './evm-words.ts'
+
+/** A token with signed transfers (EIP-3009), as it is named in what payers sign. */
+export type EvmAsset = {
+  /** CAIP-2, e.g. `eip155:196`. */
+  readonly network: string
+  /** Lower or mixed case. */
+  readonly address: Hex
+  /** EIP-712 domain name, byte for byte as the contract has it. */
+  readonly name: string
+  /** EIP-712 domain version. */
+  readonly version: string
+  /** Digits after the decimal point of one token. */
+  readonly decimals: number
+}
+
+/** CAIP-2 name of X Layer. */
+export const X_LAYER_NETWORK = 'eip155:196'
+
+/** USD₮0 on X Layer (G9). The name holds U+20AE: other chains have the same address under `USDT0`. */
+export const X_LAYER_USDT0: EvmAsset = {
+  network: X_LAYER_NETWORK,
+  address: '0x779Ded0c9e1022225f8E0630b35a9b54bE713736',
+  name: 'USD₮0',
+  version: '1',
+  decimals: 6,
+}
+
+/** Chain id of a CAIP-2 network of the EVM family, undefined for any other text. */
+export function evmChainId(network: string): number | undefined {
+  const digits = /^eip155:([1-9]\d{0,15})$/.exec(network)?.[1]
+  return digits === undefined || !Number.isSafeInteger(Number(digits)) ? undefined : Number(digits)
+}
+
+/** The asset of that network and address, whatever the address's case. */
+export function assetOf(
+  assets: readonly EvmAsset[],
+  wanted: { readonly network: string; readonly asset: string },
+): EvmAsset | undefined {
+  const address = wanted.asset.toLowerCase()
+  return assets.find(
+    (asset) => asset.network === wanted.network && asset.address.toLowerCase() === address,
+  )
+}
+
+/**
+ * Reads `address/name/version/decimals` of a network, as an environment variable carries it; only the address is
+ * needed where the asset is one that is known. Undefined for anything else.
+ */
+export function parseEvmAsset(text: string, network: string): EvmAsset | undefined {
+  const [address = '', name, version, decimals, ...rest] = text.trim().split('/')
+  if (!isEvmAddress(address) || rest.length > 0 || evmChainId(network) === undefined)
+    return undefined
+  if (name === undefined) return assetOf([X_LAYER_USDT0], { network, asset: address })
+  if (name === '' || version === undefined || version === '') return undefined
+  if (decimals === undefined || !/^(?:\d|[1-6]\d|7[0-7])$/.test(decimals)) return undefined
+  return { network, address, name, version, decimals: Number(decimals) }
+}

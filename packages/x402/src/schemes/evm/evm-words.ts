@@ -1,0 +1,45 @@
+import { hash } from 'node:crypto'
+
+/** Bytes in hex with `0x`. */
+export type Hex = `0x${string}`
+
+/** keccak-256, 32 bytes. */
+export function keccak(bytes: Uint8Array): Buffer {
+  return hash('keccak-256', bytes, 'buffer')
+}
+
+/** The bytes of hex with `0x`; the caller has checked its shape. */
+export function bytesOfHex(hex: string): Buffer {
+  return Buffer.from(hex.slice(2), 'hex')
+}
+
+/** Hex with `0x`, lower case. */
+export function hexOfBytes(bytes: Uint8Array): Hex {
+  return `0x${Buffer.from(bytes).toString('hex')}`
+}
+
+/** A number as the EVM's word of 32 bytes, big endian. Throws RangeError outside 0 … 2^256 − 1. */
+export function uintWord(value: bigint): Buffer {
+  if (value < 0n || value >= 1n << 256n) throw new RangeError('not a 256-bit unsigned integer')
+  return Buffer.from(value.toString(16).padStart(64, '0'), 'hex')
+}
+
+/** An address as a word of 32 bytes: 12 zero bytes before it. */
+export function addressWord(address: string): Buffer {
+  return Buffer.from(address.slice(2).padStart(64, '0'), 'hex')
+}
+
+/** The four bytes that select a function, of its signature such as `balanceOf(address)`. */
+export function selectorOf(signature: string): Hex {
+  return hexOfBytes(keccak(Buffer.from(signature)).subarray(0, 4))
+}
+
+/** Topic 0 of an event, of its signature such as `Transfer(address,address,uint256)`. */
+export function topicOf(signature: string): Hex {
+  return hexOfBytes(keccak(Buffer.from(signature)))
+}
+
+/** Whether a text is an address: `0x` and 40 hex digits, checksum unchecked. */
+export function isEvmAddress(text: string): text is Hex {
+  return /^0x[0-9a-fA-F]{40}$/.test(text)
+}

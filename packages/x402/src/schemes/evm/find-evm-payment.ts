@@ -1,0 +1,108 @@
+/**
+ * Looks a payment up on an EVM chain (X8, X10): the nonce's state says whether it can still come, the events of the
+ * transaction that used it whether the money came to us. A reverted attempt is no answer, since anybody may submit the
+ * same authorization again while it is valid.
+ */
+import type { LedgerFinding, VerifiedPayment } from '../../payment-scheme.ts'
+import { AUTHORIZATION_USED_TOPIC, isPaidBy } from './authorization-events.ts'
+import type { AuthorizationKey, EvmBlock, EvmLedger, EvmLog } from './evm-ledger.ts'
+import type { Hex } from './evm-words.ts'
+import { VALIDITY_SLACK_SECONDS } from './verify-evm-payment.ts'
+
+/** How long after its validity an unused authorization is held to have never come (X8). */
+export const EVM_NEVER_AFTER_SECONDS = 30
+
+/** Longest `maxTimeoutSeconds` of a requirement: together with the slack it bounds how far back events are searched. */
+export const EVM_TIMEOUT_SECONDS_MAX = 900
+
+/** Clock differences between us and the chain when the earliest possible block of a payment is reckoned. */
+const CLOCK_SKEW_SECONDS = 60
+
+/** A payment cannot have been used before we first saw it, which is at most this long before its validity ends. */
+const LOOK_BACK_SECONDS = EVM_TIMEOUT_SECONDS_MAX + VALIDITY_SLACK_SECONDS + CLOCK_SKEW_SECONDS
+
+/** Blocks asked for at once; public nodes of X Layer refuse wider ranges. */
+const LOG_BLOCKS_MAX = 100n
+
+/** Ranges read for one search: 1,560 s of blocks that come four a second. */
+const RANGES_MAX = 64
+
+/** The key of a payment's authorization. */
+export function authorizationKeyOf(payment: VerifiedPayment): AuthorizationKey {
+  const { asset, nonce, payer } = payment
+  return { asset: asset as Hex, payer: payer as Hex, nonce: nonce as Hex }
+}
+
+/** Whether a payment landed, failed, never came or is not known yet. Throws LedgerUnavailable. */
+export async function findEvmPayment(
+  payment: VerifiedPayment,
+  ledger: EvmLedger,
+): Promise<LedgerFinding> {
+  const latest = await ledger.latestBlock()
+  const key = authorizationKeyOf(payment)
+  const isOver = latest.timestampSeconds > payment.validUntilSeconds + EVM_NEVER_AFTER_SECONDS
+  // State and time are of one block: a node that is behind another cannot show an unused nonce at a later time.
+  if (!(await ledger.isAuthorizationUsed(key, latest.number))) {
+    return { kind: isOver ? 'never' : 'unknown' }
+  }
+  const use = await findUse({ payment, key, latest, ledger })
+  if (use === undefined) {
+    return isOver ? { kind: 'failed', result: 'AUTHORIZATION_USED_EARLIER' } : { kind: 'unknown' }
+  }
+  if (use.topics[0] !== AUTHORIZATION_USED_TOPIC) {
+    return { kind: 'failed', result: 'AUTHORIZATION_CANCELED' }
+  }
+  const receipt = await ledger.receipt(use.transaction)
+  if (receipt === undefined) return { kind: 'unknown' }
+  const { amount, payTo } = payment
+  if (!receipt.isSuccess || !isPaidBy(receipt.logs, { ...key, amount, payTo })) {
+    return { kind: 'failed', result: 'OTHER_TRANSFER' }
+  }
+  const { timestampSeconds } = await ledger.block(receipt.blockNumber)
+  return { kind: 'landed', transaction: use.transaction, consensusSeconds: timestampSeconds }
+}
+
+type Search = {
+  readonly payment: VerifiedPayment
+  readonly key: AuthorizationKey
+  readonly latest: EvmBlock
+  readonly ledger: EvmLedger
+}
+
+/** The event that ended the nonce, searched backwards from the last block in which it can be. */
+async function findUse(search: Search): Promise<EvmLog | undefined> {
+  const { key, ledger, payment } = search
+  const earliestSeconds = Math.max(
+    payment.validFromSeconds,
+    payment.validUntilSeconds - LOOK_BACK_SECONDS,
+  )
+  let toBlock = await lastBlockBy(search)
+  for (let range = 0; range < RANGES_MAX && toBlock >= 0n; range += 1) {
+    const fromBlock: bigint = toBlock >= LOG_BLOCKS_MAX ? toBlock - LOG_BLOCKS_MAX + 1n : 0n
+    const logs = await ledger.authorizationLogs(key, { fromBlock, toBlock })
+    if (logs[0] !== undefined) return logs[0]
+    if ((await ledger.block(fromBlock)).timestampSeconds < earliestSeconds) return undefined
+    toBlock = fromBlock - 1n
+  }
+  return undefined
+}
+
+/** A block at or shortly after the end of validity; the latest where that is still to come. */
+async function lastBlockBy({ latest, ledger, payment }: Search): Promise<bigint> {
+  const isPast = async (number: bigint): Promise<boolean> =>
+    (await ledger.block(number)).timestampSeconds > payment.validUntilSeconds
+  if (latest.timestampSeconds <= payment.validUntilSeconds) return latest.number
+  let high = latest.number
+  let low = high
+  for (let step = LOG_BLOCKS_MAX; low > 0n; step *= 2n) {
+    low = low > step ? low - step : 0n
+    if (!(await isPast(low))) break
+    high = low
+  }
+  while (high - low > LOG_BLOCKS_MAX / 2n) {
+    const middle = (low + high) / 2n
+    if (await isPast(middle)) high = middle
+    else low = middle
+  }
+  return high
+}

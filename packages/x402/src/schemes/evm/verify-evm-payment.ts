@@ -1,0 +1,165 @@
+/**
+ * The rules of scheme `exact` on EVM, for tokens with signed transfers (EIP-3009): what makes an authorization a payment
+ * of exactly one requirement (X12). Cheap checks come first, the signature last, and the chain is asked only where a
+ * contract may have signed. Both the gate and a facilitator verify with this.
+ */
+import type { PaymentRequirement } from '../../payment-requirement.ts'
+import type { Verification, VerifiedPayment } from '../../payment-scheme.ts'
+import {
+  authorizationDigest,
+  domainOf,
+  domainSeparator,
+  type TransferAuthorization,
+} from './authorization-digest.ts'
+import { assetOf, type EvmAsset, evmChainId } from './evm-asset.ts'
+import type { EvmRefusal } from './evm-errors.ts'
+import type { EvmLedger } from './evm-ledger.ts'
+import { type EvmPayload, readEvmPayload } from './evm-payload.ts'
+import { isEvmAddress } from './evm-words.ts'
+import { readEcdsaSignature, recoverSigner } from './recover-signer.ts'
+
+/** A payment with less validity left than this may expire on its way to a block; it can only be looked up. */
+export const EVM_SUBMIT_MARGIN_SECONDS = 6
+
+/** How much longer than asked a payment may be valid (X12): a nonce's state must be remembered and searched that long. */
+export const VALIDITY_SLACK_SECONDS = 600
+
+const AMOUNT = /^[1-9]\d{0,77}$/
+
+export type EvmVerificationContext = {
+  /** Tokens that payments are taken in. */
+  readonly assets: readonly EvmAsset[]
+  readonly ledger: Pick<EvmLedger, 'hasCode' | 'isValidSignature'>
+  readonly nowSeconds: number
+}
+
+type Wanted = {
+  readonly asset: EvmAsset
+  readonly amount: bigint
+  readonly payTo: string
+  readonly validBeforeMax: bigint
+}
+
+type Checked<Value> = Value | { readonly kind: 'refused'; readonly reason: EvmRefusal }
+
+/** Separators by asset object: made once, since assets live as long as their scheme. */
+const separators = new WeakMap<EvmAsset, Buffer>()
+
+/**
+ * Verifies a payload against a requirement. `expired` where all is right but the time, so that the payment can only be
+ * found on the ledger. Throws LedgerUnavailable where a contract's signature cannot be checked, and for nothing that a
+ * client sent.
+ */
+export async function verifyEvmPayment(
+  payload: unknown,
+  requirement: PaymentRequirement,
+  context: EvmVerificationContext,
+): Promise<Verification> {
+  const wanted = readRequirement(requirement, context)
+  if ('reason' in wanted) return wanted
+  const read = readEvmPayload(payload)
+  if (read === undefined) return refused('invalid_exact_evm_payload')
+  const refusal = judge(read.authorization, wanted, context.nowSeconds)
+  if (refusal !== undefined) return refused(refusal)
+  if (!(await isSigned(read, wanted.asset, context.ledger))) {
+    return refused('invalid_exact_evm_payload_signature')
+  }
+  const payment = toPayment(read.authorization, requirement)
+  const isExpired = payment.validUntilSeconds <= context.nowSeconds + EVM_SUBMIT_MARGIN_SECONDS
+  return { kind: isExpired ? 'expired' : 'valid', payment }
+}
+
+function readRequirement(
+  requirement: PaymentRequirement,
+  context: EvmVerificationContext,
+): Checked<Wanted> {
+  const { amount, extra, maxTimeoutSeconds, network, payTo, scheme } = requirement
+  if (scheme !== 'exact') return refused('unsupported_scheme')
+  if (evmChainId(network) === undefined) return refused('network_mismatch')
+  const asset = assetOf(context.assets, requirement)
+  if (asset === undefined) return refused('invalid_asset')
+  if (!AMOUNT.test(amount) || BigInt(amount) >= 1n << 256n) return refused('invalid_amount')
+  if ((extra['assetTransferMethod'] ?? 'eip3009') !== 'eip3009') {
+    return refused('invalid_exact_evm_unsupported_asset_transfer_method')
+  }
+  const { name, version } = extra
+  if (typeof name !== 'string' || typeof version !== 'string') {
+    return refused('invalid_exact_evm_missing_eip712_domain')
+  }
+  if (name !== asset.name) return refused('invalid_exact_evm_token_name_mismatch')
+  if (version !== asset.version) return refused('invalid_exact_evm_token_version_mismatch')
+  if (!isEvmAddress(payTo)) return refused('invalid_exact_evm_payload_recipient_mismatch')
+  const latest = context.nowSeconds + Math.max(0, maxTimeoutSeconds) + VALIDITY_SLACK_SECONDS
+  return {
+    asset,
+    amount: BigInt(amount),
+    payTo: payTo.toLowerCase(),
+    validBeforeMax: BigInt(Math.floor(latest)),
+  }
+}
+
+/** Everything but the signature. That the validity is over is judged last, by the caller's result kind. */
+function judge(
+  authorization: TransferAuthorization,
+  wanted: Wanted,
+  nowSeconds: number,
+): EvmRefusal | undefined {
+  const { from, to, validAfter, validBefore, value } = authorization
+  if (to !== wanted.payTo) return 'invalid_exact_evm_payload_recipient_mismatch'
+  if (value !== wanted.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
+  // A transfer to oneself pays nobody, and the zero address is what a failed recovery looks like to a careless token.
+  if (from === to) return 'self_send_not_allowed'
+  if (validAfter > BigInt(nowSeconds)) return 'invalid_exact_evm_payload_authorization_valid_after'
+  if (validBefore > wanted.validBeforeMax || validBefore <= validAfter) {
+    return 'invalid_exact_evm_payload_authorization_valid_before'
+  }
+  return undefined
+}
+
+/** An own key is recovered natively; only where that gives somebody else may a contract have signed (EIP-1271). */
+async function isSigned(
+  { authorization, signature }: EvmPayload,
+  asset: EvmAsset,
+  ledger: EvmVerificationContext['ledger'],
+): Promise<boolean> {
+  const digest = authorizationDigest(separatorOf(asset), authorization)
+  const ecdsa = readEcdsaSignature(signature)
+  const wallet = authorization.from
+  if (ecdsa !== undefined && recoverSigner(digest, ecdsa) === wallet) return true
+  if (!(await ledger.hasCode(wallet))) return false
+  return await ledger.isValidSignature({ wallet, digest, signature })
+}
+
+function separatorOf(asset: EvmAsset): Buffer {
+  const known = separators.get(asset)
+  if (known !== undefined) return known
+  const made = domainSeparator(domainOf(asset))
+  separators.set(asset, made)
+  return made
+}
+
+function toPayment(
+  authorization: TransferAuthorization,
+  requirement: PaymentRequirement,
+): VerifiedPayment {
+  const { from, nonce, to, validAfter, validBefore, value } = authorization
+  const { network } = requirement
+  const asset = requirement.asset.toLowerCase()
+  return {
+    id: `${network}/${asset}/${from}/${nonce}`,
+    network,
+    asset,
+    amount: value,
+    payTo: to,
+    payer: from,
+    payerEvmAddress: from,
+    nonce,
+    memo: '',
+    validFromSeconds: Number(validAfter),
+    validUntilSeconds: Number(validBefore),
+  }
+}
+
+function refused(reason: EvmRefusal): { readonly kind: 'refused'; readonly reason: EvmRefusal } {
+  return { kind: 'refused', reason }
+}
