@@ -7,3 +7,11 @@ export type { ScheduleServiceSettings } from './ledger/schedule-service.ts'
 export type { ScheduledExecution } from './ledger/scheduler.ts'
 export { PortTaken } from './port-taken.ts'
 export { startDevnet } from './start-devnet.ts'
+export { startXLayer } from './xlayer/start-xlayer.ts'
+export type {
+  XLayer,
+  XLayerAccount,
+  XLayerControls,
+  XLayerOptions,
+  XLayerStablecoin,
+} from './xlayer/xlayer.ts'

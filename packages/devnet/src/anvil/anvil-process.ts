@@ -42,12 +42,18 @@ rm -rf "$scratch"
 kill -9 0
 `
 
-/** Starts anvil counting in tinybar, with its genesis block at `genesisSecond` (Unix seconds). */
-export async function startAnvil(options: {
+type AnvilOptions = {
   chainId: number
   genesisSecond: number
   gasLimit: number
-}): Promise<AnvilProcess> {
+  /** A free port by default. */
+  port?: number
+  /** Loopback by default; it must reach loopback, since the ledger itself is spoken to there. */
+  host?: string
+}
+
+/** Starts anvil without a base fee, with its genesis block at `genesisSecond` (Unix seconds). */
+export async function startAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   const scratch = mkdtempSync(join(tmpdir(), 'tallystick-devnet-'))
   const command = [findAnvil(), ...anvilArguments(options), '--cache-path', scratch]
   const child = spawn('/bin/sh', ['-c', GUARDIAN, 'devnet-guardian', scratch, ...command], {
@@ -73,14 +79,10 @@ export async function startAnvil(options: {
   }
 }
 
-function anvilArguments(options: {
-  chainId: number
-  genesisSecond: number
-  gasLimit: number
-}): string[] {
+function anvilArguments(options: AnvilOptions): string[] {
   return [
-    ['--host', '127.0.0.1'],
-    ['--port', '0'],
+    ['--host', options.host ?? '127.0.0.1'],
+    ['--port', String(options.port ?? 0)],
     ['--chain-id', String(options.chainId)],
     ['--hardfork', 'cancun'],
     ['--block-base-fee-per-gas', '0'],
@@ -101,7 +103,7 @@ function listeningPort(child: ChildProcess): Promise<number> {
     }, START_MS_MAX)
     const read = (chunk: Buffer): void => {
       output = (output + chunk.toString()).slice(-OUTPUT_CHARACTERS_KEPT)
-      const port = /Listening on 127\.0\.0\.1:(\d+)/.exec(output)?.[1]
+      const port = /Listening on [\d.]+:(\d+)/.exec(output)?.[1]
       if (port === undefined) return
       clearTimeout(timer)
       child.stdout?.off('data', read).resume()
