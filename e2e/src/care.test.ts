@@ -1,0 +1,114 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { mintToken } from '@tallystick/jwt-lite'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { z } from 'zod'
+import { eventually } from './eventually.ts'
+import { type SpawnedStack, spawnStack } from './spawned-stack.ts'
+
+const WAIT = { timeoutMs: 15_000 }
+const Verification = z.object({
+  intact: z.boolean(),
+  versions: z.int(),
+  chains: z.array(z.unknown()),
+})
+const Written = z.object({
+  uri: z.string(),
+  version: z.int(),
+  subscribers: z.int(),
+  notified: z.boolean(),
+})
+
+let stack: SpawnedStack
+
+beforeAll(async () => {
+  stack = await spawnStack()
+}, 90_000)
+
+afterAll(async () => {
+  await stack.interrupt()
+}, 30_000)
+
+function tokenFor(scope: string): string {
+  const { mcpUrl, tokenSecret } = stack.description.care
+  return mintToken({
+    sub: 'e2e-host',
+    scope,
+    audience: mcpUrl,
+    typ: 'care+jwt',
+    key: Buffer.from(tokenSecret),
+    nowSeconds: Math.floor(Date.now() / 1_000),
+    jti: randomUUID(),
+  })
+}
+
+async function write(body: Record<string, unknown>) {
+  const { baseUrl, writeSecret } = stack.description.care
+  const raw = JSON.stringify(body)
+  const timestamp = new Date().toISOString()
+  const signature = createHmac('sha256', writeSecret).update(`${timestamp}.${raw}`).digest('hex')
+  const answer = await fetch(`${baseUrl}/write`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-care-timestamp': timestamp,
+      'x-care-signature': `sha256=${signature}`,
+    },
+    body: raw,
+  })
+  expect(answer.status).toBe(200)
+  return Written.parse(await answer.json())
+}
+
+async function connect(scope: string): Promise<Client> {
+  const client = new Client({ name: 'e2e', version: '1.0.0' })
+  const headers = { authorization: `Bearer ${tokenFor(scope)}` }
+  const url = new URL(stack.description.care.mcpUrl)
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
+  return client
+}
+
+it('npm start brings care up with sample records, every chain intact', async () => {
+  const answer = await fetch(`${stack.description.care.baseUrl}/verify`)
+  const verification = Verification.parse(await answer.json())
+  expect(verification.intact).toBe(true)
+  expect(verification.chains.length).toBeGreaterThanOrEqual(4)
+  expect(verification.versions).toBeGreaterThan(verification.chains.length)
+})
+
+it("a clinician's correction reaches a subscribed host of the official SDK, with a spoken retraction", async () => {
+  const uri = 'care://heron/medication'
+  const client = await connect('care.read.user')
+  const heard: string[] = []
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
+    heard.push(params.uri)
+  })
+  await client.subscribeResource({ uri })
+  const value = 'Take half a tablet of lisinopril 20 mg at breakfast.'
+  const slot = { patient: 'heron', domain: 'medication' }
+  const written = await write({ ...slot, value, authorId: 'dr-osei', authorLabel: 'Dr Osei' })
+  expect(written).toMatchObject({ uri, subscribers: 1, notified: true })
+  await eventually(() => heard.includes(uri), WAIT)
+  const read = await client.readResource({ uri })
+  expect(JSON.stringify(read.contents)).toContain(value)
+  const retraction = String(read._meta?.['care/retraction'])
+  expect(retraction).toContain(value)
+  expect(retraction).toContain('Dr Osei')
+  await client.close()
+})
+
+it('a host of the person finds no trace of an internal record', async () => {
+  const client = await connect('care.read.user')
+  const { resources } = await client.listResources()
+  expect(resources.map(({ uri }) => uri).filter((uri) => uri.startsWith('care-internal:'))).toEqual(
+    [],
+  )
+  await expect(
+    client.readResource({ uri: 'care-internal://heron/care-plan' }),
+  ).rejects.toMatchObject({
+    code: -32002,
+  })
+  await client.close()
+})
