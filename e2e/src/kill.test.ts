@@ -1,16 +1,14 @@
 // Access is killed with SIGKILL at every stage of a purchase. Whatever had been settled by then buys its window once, is
 // asked for by nobody again, and is in no log together with a key.
 import { accessWindowAbi } from '@tallystick/contracts'
-import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from './eventually.ts'
 import { type KillableStack, type LedgerAccount, startKillableStack } from './killable-stack.ts'
+import { accessUrl, PURCHASE_TINYBAR, paySigned } from './pay-signed.ts'
 
 const HBAR = 100_000_000n
 const FUNDS_TINYBAR = 20n * HBAR
-const PURCHASE_TINYBAR = 12n * HBAR
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 const KILLS = isLong ? 50 : 8
 /** Later than a purchase takes on a busy machine, milliseconds after its payment was sent. */
@@ -26,33 +24,8 @@ beforeAll(async () => {
 }, 90_000)
 afterAll(() => stack.stop(), 40_000)
 
-const accessUrl = (agent: LedgerAccount) =>
-  `${stack.description.access.baseUrl}/api/svc/access?agent=${agent.evmAddress}`
-
-async function pay(agent: LedgerAccount, onSent: () => void): Promise<number | undefined> {
-  const signer = hederaSigner(agent)
-  const scheme = new ExactHederaClient({ signer, memo: `x402:${agent.evmAddress}` })
-  const client = new x402Client().register('hedera:*', scheme)
-  const maxAmountPerPayment = String(PURCHASE_TINYBAR)
-  client.setSpendControls({
-    allowedAssets: [{ network: 'hedera:testnet', asset: '0.0.0', maxAmountPerPayment }],
-  })
-  const told: typeof fetch = (input, init) => {
-    const request = new Request(input, init)
-    if (request.headers.has('payment-signature')) onSent()
-    return fetch(request)
-  }
-  try {
-    const answer = await wrapFetchWithPayment(told, client)(accessUrl(agent))
-    return answer.status
-  } catch {
-    // The connection was cut.
-    return undefined
-  }
-}
-
 async function statusOf(agent: LedgerAccount): Promise<number> {
-  const answer = await fetch(accessUrl(agent))
+  const answer = await fetch(accessUrl(stack, agent))
   await answer.body?.cancel()
   return answer.status
 }
@@ -89,7 +62,7 @@ it(
       await eventually(isReady, { timeoutMs: 20_000 })
       const agent = await stack.newAgent(`killed-${killMs}`, FUNDS_TINYBAR)
       const sent = Promise.withResolvers<void>()
-      const paying = pay(agent, sent.resolve)
+      const paying = paySigned(stack, agent, sent.resolve)
       await Promise.race([sent.promise, paying])
       await new Promise((resolve) => setTimeout(resolve, killMs))
       await stack.kill('access')
@@ -122,7 +95,7 @@ it('X9: the facilitator is killed while the network holds the payment: pending u
   const agent = await stack.newAgent('in-doubt', FUNDS_TINYBAR)
   await stack.ledger('devnet_holdConsensus', true)
   const sent = Promise.withResolvers<void>()
-  const paying = pay(agent, sent.resolve)
+  const paying = paySigned(stack, agent, sent.resolve)
   await Promise.race([sent.promise, paying])
   await eventually(async () => (await statusOf(agent)) === 502, { timeoutMs: 5_000 })
   await stack.kill('facilitator')

@@ -541,6 +541,19 @@ test('S6: what runs when the gate closes is finished: a settlement under way is 
   expect(ledger.clock.timers()).toBe(0)
 })
 
+test('S6: a request that still waits when the gate has closed is pending, and a second close waits for the first', async () => {
+  const { gate, job, ledger, terms } = gateHouse({ limits: { closeWaitMs: 4_000 } })
+  const contract = Promise.withResolvers<never>()
+  const never = job({ fulfil: () => contract.promise })
+  const paying = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, never)
+  await ledger.clock.advanceMs(1_000)
+  const closing = [gate.close(), gate.close()]
+  await ledger.clock.advanceMs(4_000)
+  await Promise.all(closing)
+  expect((await paying).kind).toBe('pending')
+  expect(ledger.clock.timers()).toBe(0)
+})
+
 test('X11: the requirement of a network that no scheme serves is a mistake of ours, not a challenge', async () => {
   const { gate, job, ledger, terms } = gateHouse()
   const [requirement] = terms.requirements

@@ -34,8 +34,8 @@ export function createFlightBoard(
   const flights = new Map<string, Flight>()
   const bySubject = new Map<string, Set<Flight>>()
   const pending: Outcome = { kind: 'pending', retryAfterSeconds: limits.retryAfterSeconds }
-  /** Resolves when requests may wait no longer because the gate is closed. */
-  const dismissed = Promise.withResolvers<Outcome>()
+  /** Ends the wait of each request that waits; a set, since whatever raced with one lasting promise would never be freed. */
+  const waiting = new Set<() => void>()
   let closing: Promise<void> | undefined
 
   function takeOff(ticket: Ticket): Flight {
@@ -75,10 +75,10 @@ export function createFlightBoard(
     const cancel = clock.after(limits.closeWaitMs, timeUp.resolve)
     await Promise.race([Promise.allSettled(running.map((flight) => flight.done)), timeUp.promise])
     cancel()
-    dismissed.resolve(pending)
+    for (const dismiss of waiting) dismiss()
   }
 
-  const patience = { clock, limits, pending, dismissed: dismissed.promise }
+  const patience = { clock, limits, pending, waiting }
   return {
     async board(ticket) {
       const { job, payment } = ticket
@@ -124,18 +124,21 @@ async function waitFor(
     readonly clock: Clock
     readonly limits: GateLimits
     readonly pending: Outcome
-    readonly dismissed: Promise<Outcome>
+    readonly waiting: Set<() => void>
   },
 ): Promise<Outcome> {
-  const { clock, dismissed, limits, pending } = patience
+  const { clock, limits, pending, waiting } = patience
   const timeUp = Promise.withResolvers<Outcome>()
   let isOver = false
-  let cancel = clock.after(limits.requestWaitMs, () => timeUp.resolve(pending))
+  const dismiss = (): void => timeUp.resolve(pending)
+  let cancel = clock.after(limits.requestWaitMs, dismiss)
+  waiting.add(dismiss)
   void shorten()
   try {
-    return await Promise.race([flight.done, timeUp.promise, dismissed])
+    return await Promise.race([flight.done, timeUp.promise])
   } finally {
     isOver = true
+    waiting.delete(dismiss)
     cancel()
   }
 
@@ -143,6 +146,6 @@ async function waitFor(
     await flight.control.inDoubt
     if (isOver) return
     cancel()
-    cancel = clock.after(limits.doubtWaitMs, () => timeUp.resolve(pending))
+    cancel = clock.after(limits.doubtWaitMs, dismiss)
   }
 }

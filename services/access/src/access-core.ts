@@ -45,8 +45,11 @@ export type AccessSettings = {
   readonly paymentReference: (transactionId: string) => Hex
 }
 
-/** What runs at shutdown gets this long, inside the 10 s of S6; what it leaves behind the next process finds. */
-const CLOSE_MS = 6_000
+/** Payments under way get this long once the process is told to stop; then their requests are answered as pending. */
+const STOP_SELLING_MS = 4_000
+
+/** What runs after the last request gets this long: both together end inside the 10 s of S6, and the next process finds the rest. */
+const CLOSE_MS = 5_400
 
 function atMost(clock: Clock, work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -62,6 +65,8 @@ export type AccessCore = {
   readonly sweep: CreditSweep
   readonly terms: SalesTerms
   start(): void
+  /** Ends what requests may wait long for, so that they are answered before the process has to go. */
+  stopSelling(): Promise<void>
   close(): Promise<void>
 }
 
@@ -74,6 +79,7 @@ export function createAccessCore(ports: AccessPorts, settings: AccessSettings): 
     facilitator: ports.facilitator,
     reservations,
     clock,
+    limits: { closeWaitMs: STOP_SELLING_MS },
     ...(ports.observeGate === undefined ? {} : { observe: ports.observeGate }),
   })
   const sweep = createCreditSweep({
@@ -116,6 +122,7 @@ export function createAccessCore(ports: AccessPorts, settings: AccessSettings): 
     sweep,
     terms,
     start: () => sweep.start(),
+    stopSelling: () => gate.close(),
     async close() {
       const closing = Promise.all([
         sweep.close(),

@@ -12,5 +12,6 @@ await serve({
   port: config.PORT,
   logger,
   registry: service.registry,
+  onStopping: () => void service.stopSelling(),
   onStop: () => service.close(),
 })

@@ -30,6 +30,8 @@ export type AccessService = {
   start(): void
   /** One sweep of payTo's credits, beside those that the clock makes. */
   sweep(): Promise<void>
+  /** Told at the signal to stop: payments under way are finished or answered as pending within seconds. */
+  stopSelling(): Promise<void>
   /** Stops background work and flushes the metering; the application is closed by whoever listens. */
   close(): Promise<void>
 }
@@ -86,6 +88,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     registry,
     start: () => sweep.start(),
     sweep: () => sweep.sweep(),
+    stopSelling: () => core.stopSelling(),
     async close() {
       feePayers.close()
       await core.close()
