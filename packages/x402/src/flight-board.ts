@@ -41,7 +41,8 @@ export function createFlightBoard(
   function takeOff(ticket: Ticket): Flight {
     const { job, payment } = ticket
     const control = createFlightControl(clock, limits)
-    const done = land(flyPayment(world, { ...ticket, control }), () => {
+    const flying = flyPayment(world, { ...ticket, control })
+    const done = unlessClosed(flying, pending).finally(() => {
       flights.delete(payment.id)
       const siblings = bySubject.get(job.subject)
       siblings?.delete(flight)
@@ -54,18 +55,6 @@ export function createFlightBoard(
     if (siblings === undefined) bySubject.set(job.subject, new Set([flight]))
     else siblings.add(flight)
     return flight
-  }
-
-  /** The flight's outcome with its end booked; a flight that the gate's closing stopped is pending. */
-  async function land(flying: Promise<Outcome>, end: () => void): Promise<Outcome> {
-    try {
-      return await flying
-    } catch (error) {
-      if (error instanceof GateClosed) return pending
-      throw error
-    } finally {
-      end()
-    }
   }
 
   async function closeFlights(): Promise<void> {
@@ -104,6 +93,16 @@ export function createFlightBoard(
       closing ??= closeFlights()
       return closing
     },
+  }
+}
+
+/** A flight's outcome; one that the gate's closing stopped is pending. */
+async function unlessClosed(flying: Promise<Outcome>, pending: Outcome): Promise<Outcome> {
+  try {
+    return await flying
+  } catch (error) {
+    if (error instanceof GateClosed) return pending
+    throw error
   }
 }
 
