@@ -6,13 +6,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createKeyRing, type KeyRing } from '@tallystick/hashchain'
 import { type Clock, manualClock } from '@tallystick/service-kit'
-import type { ChainSlot, NewRecord } from '../domain/care-record.ts'
+import type { ChainSlot } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { openSqliteRecordStore, type SqliteRecordStoreOptions } from './sqlite-record-store.ts'
+import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 import { createEntrySeal, slotTextOf } from './store-seal.ts'
 
-export const TEST_SEED = new Uint8Array(32).fill(9)
-export const TEST_ORIGIN = 'care.test/care'
 /** 2026-06-01T08:00:00Z. */
 export const TEST_START_MS = 1_780_300_800_000
 
@@ -82,13 +81,3 @@ export function tamperEntry(options: {
       .run(body, Number(row?.leaf_index))
   })
 }
-
-export const storeRecord = (over: Partial<NewRecord> = {}): NewRecord => ({
-  patient: 'ann',
-  domain: 'tea',
-  audience: 'user',
-  value: 'Ann takes her tea without sugar.',
-  authorId: 'dr-osei',
-  authorLabel: 'Dr Osei',
-  ...over,
-})

@@ -1,0 +1,127 @@
+// Every byte of the store's file flipped in turn: the flip is located, refused at opening, or changes no answer. Sessions,
+// frames and audit rows lie in a second file, outside this test; checkpoints have theirs in sqlite-record-opening.test.ts.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { collect } from '../domain/record-store.contract.ts'
+import {
+  type ReadOutcome,
+  type RecordStore,
+  RecordStoreUnavailable,
+} from '../domain/record-store.ts'
+import { makeStoreFolder, type StoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
+import { storeRecord } from './sqlite-store-samples.fixture.ts'
+
+const IS_LONG = process.env.TALLYSTICK_LONG === '1'
+/** A prime, so that the sample does not keep to one place in the pages; offset 0 onwards. */
+const STRIDE = IS_LONG ? 1 : 127
+const SAMPLE = IS_LONG ? 'every byte' : `every ${STRIDE}th byte (all with TALLYSTICK_LONG=1)`
+const BOTH = ['user', 'assistant'] as const
+const REQUEST = { mac: 'cd'.repeat(32), expiresAtMs: 9e15 }
+const DOMAINS = ['tea', 'sleep', 'plan'] as const
+
+const slotOf = (domain: string) =>
+  ({ patient: 'ann', domain, audience: domain === 'plan' ? 'assistant' : 'user' }) as const
+
+async function fill(store: RecordStore): Promise<void> {
+  for (const value of ['one', 'two'])
+    for (const domain of DOMAINS)
+      await store.append(storeRecord({ ...slotOf(domain), value, priority: 0.25 }))
+  await store.append(storeRecord({ value: 'by request' }), REQUEST)
+  await store.noteSubscribers(REQUEST, 5)
+}
+
+/** Everything that the store can be asked, in one text each. */
+async function answers(store: RecordStore) {
+  const reads: [string, ReadOutcome][] = []
+  for (const domain of DOMAINS) {
+    const slot = slotOf(domain)
+    reads.push([domain, await store.latest(slot)])
+    for (const version of [1, 2, 3, 4])
+      reads.push([`${domain}/${version}`, await store.version(slot, version)])
+  }
+  const verdicts = await collect(store.verify({ audiences: BOTH }))
+  const lists = {
+    heads: await store.heads({ audiences: BOTH, limit: 10 }),
+    changes: await store.changesSince({
+      patient: 'ann',
+      audiences: BOTH,
+      sinceIso: '2000-01-01T00:00:00.000Z',
+      limit: 10,
+    }),
+    verdicts,
+  }
+  return { reads, lists, isIntact: verdicts.every(({ intact }) => intact) }
+}
+
+describe.each([
+  ['in the clear', undefined],
+  ['sealed', testKeyRing('key-1')],
+])('the store’s file, %s', (_name, keyRing) => {
+  let folder: StoreFolder
+  let bytes: Buffer
+  let expected: Awaited<ReturnType<typeof answers>>
+  const options = keyRing === undefined ? {} : { keyRing }
+  beforeAll(async () => {
+    folder = makeStoreFolder()
+    const store = folder.open(options)
+    await fill(store)
+    await store.close()
+    const again = folder.open(options)
+    expected = await answers(again)
+    await again.close()
+    bytes = readFileSync(folder.databasePath)
+  })
+  afterAll(() => {
+    folder.remove()
+  })
+
+  /** What a store over these bytes comes to. */
+  const judge = async (flipped: Buffer): Promise<'refused' | 'located' | 'unchanged'> => {
+    for (const end of ['-wal', '-shm']) rmSync(`${folder.databasePath}${end}`, { force: true })
+    writeFileSync(folder.databasePath, flipped)
+    let store: RecordStore
+    try {
+      store = folder.open(options)
+    } catch (error) {
+      if (error instanceof RecordStoreUnavailable) return 'refused'
+      throw error
+    }
+    try {
+      const found = await answers(store)
+      for (const [at, [, read]] of found.reads.entries())
+        if (
+          read.kind === 'found' &&
+          JSON.stringify(read) !== JSON.stringify(expected.reads[at]?.[1])
+        )
+          throw new Error('an altered version was served')
+      if (!found.isIntact) return 'located'
+      expect(found).toEqual(expected)
+      const repeated = await store.append(storeRecord(), REQUEST)
+      expect(repeated).toMatchObject({ kind: 'repeated', subscribers: 5, record: { version: 3 } })
+      return 'unchanged'
+    } finally {
+      await store.close()
+    }
+  }
+
+  it(
+    `${SAMPLE} flipped in turn is located, refused at opening, or changes no answer`,
+    async () => {
+      expect(expected.isIntact).toBe(true)
+      const counts = { refused: 0, located: 0, unchanged: 0 }
+      for (let at = 0; at < bytes.length; at += STRIDE) {
+        const flipped = Buffer.from(bytes)
+        flipped[at] = (bytes[at] ?? 0) ^ 0xff
+        try {
+          counts[await judge(flipped)] += 1
+        } catch (error) {
+          throw new Error(`byte ${at}: ${String(error)}`, { cause: error })
+        }
+      }
+      expect(counts.refused).toBeGreaterThan(0)
+      expect(counts.unchanged).toBeGreaterThan(0)
+      expect(counts.located).toBeGreaterThan(0)
+    },
+    IS_LONG ? 3_600_000 : 60_000,
+  )
+})

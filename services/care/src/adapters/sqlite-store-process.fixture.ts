@@ -1,0 +1,28 @@
+// A process that writes through the store until it is killed, or a number of versions one after the other, and prints each
+// acknowledged one as a line of JSON. Pipes are written synchronously, so that what was printed was acknowledged.
+import { openSqliteRecordStore } from './sqlite-record-store.ts'
+import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
+
+const [databasePath = '', writers = '8', writesEach = 'endless'] = process.argv.slice(2)
+const most = writesEach === 'endless' ? Number.POSITIVE_INFINITY : Number(writesEach)
+
+const store = openSqliteRecordStore({
+  databasePath,
+  // Not the service kit's, whose import would double the time to start; nothing here waits.
+  clock: { unixMs: () => Date.now(), after: () => () => undefined },
+  checkpointSeed: TEST_SEED,
+  origin: TEST_ORIGIN,
+})
+
+const write = async (writer: number): Promise<void> => {
+  const audience = writer % 3 === 0 ? 'assistant' : 'user'
+  for (let count = 0; count < most; count += 1) {
+    const value = `${process.pid} wrote ${count} ${'.'.repeat(count % 700)}`
+    const outcome = await store.append(storeRecord({ domain: `topic-${writer}`, audience, value }))
+    if (outcome.kind !== 'appended') throw new Error(`the write was ${outcome.kind}`)
+    process.stdout.write(`${JSON.stringify(outcome.record)}\n`)
+  }
+}
+process.stdout.write('"ready"\n')
+await Promise.all(Array.from({ length: Number(writers) }, (_, writer) => write(writer)))
+await store.close()

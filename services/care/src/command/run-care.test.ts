@@ -1,0 +1,226 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
+import { manualClock, systemClock } from '@tallystick/service-kit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openSqliteAuditTrail } from '../adapters/sqlite-audit-trail.ts'
+import {
+  makeStoreFolder,
+  type StoreFolder,
+  TEST_START_MS,
+} from '../adapters/sqlite-store.fixture.ts'
+import { storeRecord, TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
+import { storePaths } from '../adapters/store-paths.ts'
+import { runCare } from './run-care.ts'
+
+const SECRET = 'a token secret of more than thirty-two bytes'
+const SEAL_KEYS = `key-1:${Buffer.alloc(32, 1).toString('base64')}`
+
+describe('the care command', () => {
+  let folder: StoreFolder
+  let environment: Record<string, string>
+  beforeEach(async () => {
+    folder = makeStoreFolder()
+    environment = {
+      DATABASE_PATH: folder.databasePath,
+      CHECKPOINT_KEY: Buffer.from(TEST_SEED).toString('base64'),
+      BASE_URL: 'https://care.test',
+      TOKEN_SECRET: SECRET,
+    }
+    const store = folder.open()
+    for (const value of ['one', 'two']) await store.append(storeRecord({ value }))
+    await store.append(storeRecord({ domain: 'plan', audience: 'assistant', value: 'internal' }))
+    await store.close()
+  })
+  afterEach(() => {
+    folder.remove()
+  })
+
+  const care = async (list: readonly string[], input = '') => {
+    const output: string[] = []
+    const errors: string[] = []
+    const code = await runCare({
+      arguments: list,
+      environment,
+      // Stands still, but pauses end.
+      clock: { ...systemClock, unixMs: () => TEST_START_MS },
+      stdin: (async function* () {
+        yield Buffer.from(input)
+      })(),
+      print: (line) => output.push(line),
+      printError: (line) => errors.push(line),
+    })
+    return { code, output, text: output.join('\n'), errors: errors.join('\n') }
+  }
+
+  describe('verify', () => {
+    it('replays an export from standard input and exits 0', async () => {
+      const exported = await care(['export'])
+      expect(exported.code).toBe(0)
+      const { code, output } = await care(['verify', '-'], exported.text)
+      expect(code).toBe(0)
+      expect(output).toContain('INTACT  care://ann/tea  2 versions')
+      expect(output).toContain('All 2 chains intact, 3 versions replayed.')
+    })
+
+    it('needs nothing of the service’s environment', async () => {
+      const { text } = await care(['export'])
+      environment = {}
+      expect((await care(['verify', '-'], text)).code).toBe(0)
+    })
+
+    it('exits 1 and names the version where a chain is broken', async () => {
+      const { text } = await care(['export', '--audience', 'user'])
+      const { code, output } = await care(['verify', '-'], text.replaceAll('two', 'owt'))
+      expect(code).toBe(1)
+      expect(output).toContain('BROKEN  care://ann/tea  at version 2 of 2 (leaf)')
+      expect(output).toContain('CHAIN BROKEN: 1 of 1 chain, 0 other problems.')
+    })
+
+    it('--json gives the whole report, --key pins the signer', async () => {
+      const { text } = await care(['export', '--audience', 'user'])
+      const report = JSON.parse((await care(['verify', '-', '--json'], text)).text)
+      expect(report).toMatchObject({ isIntact: true, versions: 2, problems: [] })
+      const key: string = report.journals[0].verifierKey
+      expect((await care(['verify', '-', '--key', key], text)).code).toBe(0)
+      const other = key.replace('care.test', 'evil.test')
+      expect((await care(['verify', '-', '--key', other], text)).code).toBe(1)
+    })
+
+    it('exits 2 for what is no export', async () => {
+      expect(await care(['verify', '-'], 'hello')).toMatchObject({
+        code: 2,
+        errors: 'line 1 is not JSON.',
+      })
+      expect((await care(['verify', '/nonexistent/file'])).code).toBe(2)
+      expect((await care(['verify'])).code).toBe(2)
+    })
+  })
+
+  describe('export', () => {
+    it('holds only the audience asked for', async () => {
+      const { text } = await care(['export', '--audience', 'user'])
+      expect(text).toContain('two')
+      expect(text).not.toContain('internal')
+    })
+
+    it('--uri takes one chain', async () => {
+      const { text } = await care(['export', '--uri', 'care-internal://ann/plan'])
+      expect(text).toContain('internal')
+      expect((await care(['verify', '-'], text)).code).toBe(0)
+      expect((await care(['export', '--uri', 'http://ann/plan'])).code).toBe(2)
+    })
+
+    it('C8: every preimage hashes to its version hash, as sha256sum would', async () => {
+      const { output } = await care(['export'])
+      const versions = output
+        .map((line) => JSON.parse(line))
+        .filter(({ kind }) => kind === 'version')
+      expect(versions).toHaveLength(3)
+      for (const { preimage, versionHash } of versions)
+        expect(createHash('sha256').update(preimage).digest('hex')).toBe(versionHash)
+    })
+
+    it('--output writes a file for its owner only, and overwrites nothing', async () => {
+      const file = `${folder.databasePath}.ndjson`
+      expect((await care(['export', '--output', file])).code).toBe(0)
+      expect(statSync(file).mode & 0o777).toBe(0o600)
+      expect((await care(['verify', file])).code).toBe(0)
+      expect((await care(['export', '--output', file])).code).toBe(2)
+    })
+
+    it('runs beside the service', async () => {
+      const store = folder.open()
+      await store.append(storeRecord({ value: 'three' }))
+      expect((await care(['export'])).text).toContain('three')
+      await store.close()
+    })
+  })
+
+  it('token mints what the service takes (C20)', async () => {
+    const minted = await care(['token', '--sub', 'me', '--scope', 'care.read.user care.write'])
+    expect(minted.code).toBe(0)
+    const verdict = verifyToken(minted.text, {
+      keys: createTokenKeys([Buffer.from(SECRET)]),
+      audience: 'https://care.test/mcp',
+      nowSeconds: TEST_START_MS / 1_000,
+    })
+    expect(verdict).toMatchObject({
+      claims: {
+        sub: 'me',
+        scopes: ['care.read.user', 'care.write'],
+        expiresAtSeconds: TEST_START_MS / 1_000 + 3_600,
+      },
+    })
+    expect((await care(['token'])).code).toBe(2)
+    expect((await care(['token', '--sub', 'me', '--scope', 'admin'])).code).toBe(2)
+    expect((await care(['token', '--sub', 'me', '--lifetime-seconds', '-1'])).code).toBe(2)
+  })
+
+  it('audit lists rows newest first, beside the service', async () => {
+    expect((await care(['audit'])).code).toBe(1)
+    const { sessions: path } = storePaths(folder.databasePath)
+    const trail = openSqliteAuditTrail({ path, clock: manualClock(0) })
+    const row = {
+      at: '2026-06-01T08:00:00.000Z',
+      outcome: 'accepted',
+      reason: 'ok',
+      via: 'hmac',
+    } as const
+    for (const actor of ['dr-osei', 'dr-\u001b[2Jevil'])
+      await trail.add({ ...row, actor, uri: 'care://ann/tea' })
+    const { code, output } = await care(['audit', '--limit', '5'])
+    expect(code).toBe(0)
+    expect(output).toHaveLength(2)
+    expect(output[0]).toContain('dr-?[2Jevil')
+    expect(output[1]).toMatch(/^ {7}1 .*accepted {2}ok .* hmac {2}dr-osei {2}care:\/\/ann\/tea$/)
+    const [line] = (await care(['audit', '--limit', '1', '--json'])).output
+    expect(JSON.parse(line ?? '')).toMatchObject({ sequence: 2, outcome: 'accepted' })
+    expect((await care(['audit', '--limit', 'many'])).code).toBe(2)
+    await trail.close()
+  })
+
+  it('backup copies, accept-backup takes it in place of a newer store', async () => {
+    const target = `${folder.databasePath}.copy`
+    const { code, text } = await care(['backup', target])
+    expect(code).toBe(0)
+    expect(text).toContain('2 user and 1 assistant versions')
+    expect(existsSync(target)).toBe(true)
+    expect((await care(['backup', target])).code).toBe(1)
+    const accepted = await care(['accept-backup'])
+    expect(accepted.output[0]).toBe(
+      'user journal: 2 entries accepted; the last checkpoint counted 2.',
+    )
+  })
+
+  it('accept-backup is refused beside a running service, and where there is no store', async () => {
+    const store = folder.open()
+    expect(await care(['accept-backup'])).toMatchObject({ code: 1 })
+    await store.close()
+    environment.DATABASE_PATH = `${folder.databasePath}-${randomUUID()}`
+    expect(await care(['accept-backup'])).toMatchObject({ code: 1 })
+    expect(existsSync(environment.DATABASE_PATH)).toBe(false)
+  })
+
+  it('reseal seals what lay in the clear', async () => {
+    expect((await care(['reseal'])).code).toBe(2)
+    environment.SEAL_KEYS = SEAL_KEYS
+    const { code, output } = await care(['reseal'])
+    expect(output).toEqual(['Resealed 3 versions under key key-1.'])
+    expect(code).toBe(0)
+    expect(readFileSync(folder.databasePath).toString('latin1')).not.toContain('dr-osei')
+  })
+
+  it('bad usage exits 2 and never repeats a value', async () => {
+    environment.TOKEN_SECRET = 'short-secret'
+    const { code, errors } = await care(['token', '--sub', 'me'])
+    expect(code).toBe(2)
+    expect(errors).toContain('TOKEN_SECRET')
+    expect(errors).not.toContain('short-secret')
+    expect((await care(['nonsense'])).code).toBe(2)
+    expect((await care(['audit', '--nonsense'])).code).toBe(2)
+    expect((await care(['audit', 'word'])).code).toBe(2)
+    expect((await care([])).code).toBe(2)
+    expect((await care(['help'])).code).toBe(0)
+  })
+})

@@ -1,0 +1,148 @@
+import { GENESIS_PREV_HASH, leafHash, versionHash, versionPreimage } from '@tallystick/hashchain'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  createEntryCutter,
+  entryLeafHash,
+  nextEntry,
+  readJournalEntry,
+  recordOf,
+  writeJournalEntry,
+} from './journal-entry.ts'
+import { isRecordName } from './record-uri.ts'
+
+const text = fc.string({ unit: 'binary' })
+const name = fc.string({ minLength: 1, unit: 'binary' }).filter(isRecordName)
+/** Text that looks like the members of an entry: what a cutter without parsing could trip over. */
+const tricky = fc
+  .array(
+    fc.constantFrom(
+      '"',
+      '\\',
+      ',',
+      ':',
+      '}',
+      ',"value":"',
+      ',"prevHash":"',
+      '"authorLabel"',
+      '\u2028',
+      'é',
+    ),
+  )
+  .map((parts) => parts.join(''))
+
+const record = fc.record(
+  {
+    patient: name,
+    domain: name,
+    audience: fc.constantFrom('user' as const, 'assistant' as const),
+    value: fc.oneof(text, tricky),
+    authorId: fc.oneof(text, tricky),
+    authorLabel: fc.oneof(text, tricky),
+    staleAfter: fc.oneof(text, tricky),
+    priority: fc.double({ noNaN: true, noDefaultInfinity: true }),
+  },
+  { requiredKeys: ['patient', 'domain', 'audience', 'value', 'authorId', 'authorLabel'] },
+)
+
+const entryOf = (from: Parameters<typeof nextEntry>[0]['record'], version = 1) =>
+  nextEntry({
+    record: from,
+    prevHash: GENESIS_PREV_HASH,
+    version,
+    writtenAt: '2026-06-01T08:00:00.000Z',
+    random: 'ab'.repeat(32),
+  })
+
+const sample = entryOf({
+  patient: 'ann',
+  domain: 'tea',
+  audience: 'user',
+  value: 'No sugar.',
+  authorId: 'dr-osei',
+  authorLabel: 'Dr Osei',
+})
+
+describe('C9: journal entries', () => {
+  it('an entry is RFC 8785 JSON of every field and the random bytes', () => {
+    expect(writeJournalEntry(sample)).toBe(
+      `{"audience":"user","authorId":"dr-osei","authorLabel":"Dr Osei","domain":"tea","patient":"ann","prevHash":"${GENESIS_PREV_HASH}","random":"${'ab'.repeat(32)}","value":"No sugar.","version":1,"versionHash":"${sample.versionHash}","writtenAt":"2026-06-01T08:00:00.000Z"}`,
+    )
+  })
+
+  it('every record is read back as it was written', () => {
+    fc.assert(
+      fc.property(record, fc.integer({ min: 1, max: 1e12 }), (fields, version) => {
+        const entry = entryOf(fields, version)
+        const read = readJournalEntry(writeJournalEntry(entry))
+        // JSON has one zero only.
+        expect(read).toEqual(Object.is(entry.priority, -0) ? { ...entry, priority: 0 } : entry)
+      }),
+    )
+  })
+
+  it('its leaf is the RFC 9162 hash of its bytes', () => {
+    fc.assert(
+      fc.property(record, (fields) => {
+        const entry = writeJournalEntry(entryOf(fields))
+        expect(entryLeafHash(entry)).toBe(Buffer.from(leafHash(Buffer.from(entry))).toString('hex'))
+      }),
+    )
+  })
+
+  it('the random bytes are not part of the record', () => {
+    expect(recordOf(sample)).not.toHaveProperty('random')
+  })
+
+  it.each([
+    ['white space', (entry: string) => entry.replace(',', ', ')],
+    [
+      'another order',
+      (entry: string) =>
+        entry.replace('{"audience":"user",', '{').replace('}', ',"audience":"user"}'),
+    ],
+    ['a member more', (entry: string) => entry.replace('}', ',"x":1}')],
+    ['a member twice', (entry: string) => entry.replace('"value":', '"value":"a","value":')],
+    ['a member less', (entry: string) => entry.replace('"value":"No sugar.",', '')],
+    ['another audience', (entry: string) => entry.replace('"user"', '"all"')],
+    [
+      'a version that is no integer',
+      (entry: string) => entry.replace('"version":1', '"version":1.5'),
+    ],
+    ['a hash that is none', (entry: string) => entry.replace('abab', 'ABAB')],
+    ['half a surrogate pair', (entry: string) => entry.replace('No sugar', '\\ud800')],
+    ['no object', () => '7'],
+    ['no JSON', (entry: string) => entry.slice(1)],
+  ])('a text with %s is no entry', (_what, change) => {
+    expect(readJournalEntry(change(writeJournalEntry(sample)))).toBeUndefined()
+  })
+})
+
+describe('C8: the preimage is cut out of the entry', () => {
+  it('byte for byte what the version’s fields give, whatever the fields hold', () => {
+    fc.assert(
+      fc.property(record, fc.integer({ min: 1, max: 1e12 }), (fields, version) => {
+        const entry = entryOf(fields, version)
+        const cut = createEntryCutter(entry)(writeJournalEntry(entry), version)
+        expect(cut).toEqual({
+          prevHash: entry.prevHash,
+          versionHash: versionHash(entry),
+          writtenAt: entry.writtenAt,
+          preimage: versionPreimage(entry),
+        })
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('an entry of another slot or version is not cut', () => {
+    const entry = writeJournalEntry(sample)
+    const slot = { patient: 'ann', domain: 'tea', audience: 'user' } as const
+    expect(createEntryCutter(slot)(entry, 1)).toBeDefined()
+    expect(createEntryCutter(slot)(entry, 2)).toBeUndefined()
+    expect(createEntryCutter({ ...slot, domain: 'te' })(entry, 1)).toBeUndefined()
+    expect(createEntryCutter({ ...slot, patient: 'bob' })(entry, 1)).toBeUndefined()
+    expect(createEntryCutter({ ...slot, audience: 'assistant' })(entry, 1)).toBeUndefined()
+    expect(createEntryCutter(slot)('', 1)).toBeUndefined()
+  })
+})
