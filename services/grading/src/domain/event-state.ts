@@ -1,0 +1,77 @@
+/**
+ * What the ledger knows of one event: the fold of its entries (apply-entry.ts). Nothing here is stored by itself, so that
+ * a grade comes from the very entries that a reader can check.
+ */
+import type { SelectionResult } from './selection-result.ts'
+
+/** Place of an entry in the ledger, and its RFC 9162 leaf hash in hex. */
+export type RecordReference = { readonly seq: number; readonly hash: string }
+
+/** Who plays, and when. */
+export type EventInfo = {
+  /** `sport/event`, the beginning of every key of its markets. */
+  readonly path: string
+  readonly sport: string
+  readonly league: string
+  readonly home: string
+  readonly away: string
+  /** Actual start where a feed gives it, else scheduled; midnight UTC where only the day is known. */
+  readonly startAtSeconds: number
+  readonly startPrecision: 'second' | 'day'
+}
+
+/** Where prices and results come from. */
+export type FeedInfo = {
+  /** `football-data`, `the-odds-api`, `manual`, `synthetic`. */
+  readonly feed: string
+  /** Whether the source's terms let anybody see its prices. */
+  readonly isRedistributable: boolean
+  /** Made by our generator, not by a market. */
+  readonly isSynthetic: boolean
+}
+
+/** Prices of one market at one book at one time. */
+export type PriceRecord = FeedInfo & {
+  /** `ah/ft/-0.75` (market-key.ts). */
+  readonly market: string
+  /** `ah/ft`: the market without its line. */
+  readonly family: string
+  readonly line?: number
+  readonly book: string
+  /** Decimal odds by selection; a selection without a price is left out. */
+  readonly odds: Readonly<Record<string, number>>
+  /** When the feed saw the prices; unknown where it only says that they are early or closing ones. */
+  readonly capturedAtSeconds?: number
+  readonly record: RecordReference
+}
+
+/** How a close came about: the last price before the start, or prices that their source declares to be closing ones. */
+export type CloseRule = 'last_before_start' | 'source_declared'
+
+/** A close that counts now; superseded and void ones are only in the ledger. */
+export type CloseRecord = PriceRecord & {
+  readonly status: 'provisional' | 'final'
+  readonly rule: CloseRule
+  /** The start that it was anchored to. */
+  readonly anchoredStartSeconds: number
+}
+
+/** What happened in one period of an event. */
+export type OutcomeRecord = {
+  readonly period: string
+  readonly status: 'final' | 'void'
+  readonly score?: { readonly home: number; readonly away: number }
+  /** Results that no score gives, by market path and selection. */
+  readonly results?: Readonly<Record<string, Readonly<Record<string, SelectionResult>>>>
+  readonly settledAtSeconds: number
+  readonly record: RecordReference
+}
+
+/** Everything that counts of one event. */
+export type EventState = {
+  readonly info: EventInfo
+  readonly closes: readonly CloseRecord[]
+  /** Pre-close prices, all of them, in the order of the ledger. */
+  readonly snapshots: readonly PriceRecord[]
+  readonly outcomes: readonly OutcomeRecord[]
+}

@@ -1,0 +1,40 @@
+/**
+ * What the routes call. `createGrader` is in create-grader.ts; it holds no state but its store's.
+ */
+import type { AuditAnswer } from './audit-answer.ts'
+import type { CalibrationAnswer, CalibrationFilters } from './calibration-answer.ts'
+import type { Card } from './card.ts'
+import type { CoverageAnswer, CoverageQuery } from './coverage-answer.ts'
+import type { AskedPick } from './pick-request.ts'
+import type { PublicEntry } from './public-entry.ts'
+
+/** Picks to be audited together. */
+export type AuditRequest = { readonly picks: readonly AskedPick[]; readonly label?: string }
+
+/** A paid grade on its way out. */
+export type GradeRelease = {
+  readonly pick: AskedPick
+  /** The card as `grade` gave it. */
+  readonly card: Card
+  readonly payer: string
+  /** Unique per payment; the same one again gets the same receipt. */
+  readonly paymentId: string
+  /** When the request came, Unix seconds: what decides whether it was before the start. */
+  readonly receivedAtSeconds: number
+}
+
+/** The service's domain. Every method throws GradingStoreUnavailable where the store fails. */
+export type Grader = {
+  /** The card of a pick now. Changes nothing: call it before settlement (G4). */
+  grade(pick: AskedPick): Promise<Card>
+  /** Keeps a paid pick, commits it where it came before its start, and gives the card its receipt. Durable when it resolves. */
+  release(paid: GradeRelease): Promise<Card>
+  /** Grades up to 1,000 picks. Changes nothing, ever: audits never commit. */
+  audit(request: AuditRequest): Promise<AuditAnswer>
+  /** The current card of a receipt. */
+  cardOf(receipt: string): Promise<Card | undefined>
+  calibration(filters: CalibrationFilters): Promise<CalibrationAnswer>
+  coverage(query: CoverageQuery): Promise<CoverageAnswer>
+  /** A ledger entry with its inclusion proof; prices only of redistributable sources. */
+  publicEntry(seq: number): Promise<PublicEntry | undefined>
+}

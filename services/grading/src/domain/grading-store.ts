@@ -1,0 +1,131 @@
+/**
+ * The ledger, the picks and the truth table behind one port. A store folds nothing by itself: entries are decided by
+ * decide-entries.ts, events folded by apply-entry.ts and truth counted by truth-table.ts, in every store alike.
+ */
+
+import type { PickOpening } from './commitment.ts'
+import type { EventInfo, EventState, FeedInfo } from './event-state.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
+import type { Observation } from './observation.ts'
+import type { TruthTable } from './truth-table.ts'
+
+/** A payload's observations on their way into the ledger. */
+export type IngestBatch = {
+  readonly feed: FeedInfo
+  readonly receivedAtSeconds: number
+  /** SHA-256 of the raw bytes, hex. */
+  readonly rawSha256: string
+  readonly observations: readonly Observation[]
+}
+
+/** What a batch came to. */
+export type IngestOutcome = {
+  readonly events: number
+  /** Entries written. */
+  readonly snapshots: number
+  readonly closes: number
+  readonly outcomes: number
+  /** Closes and results that replaced others. */
+  readonly superseded: number
+  /** Observations that said nothing new. */
+  readonly unchanged: number
+}
+
+/** A pick under its receipt. */
+export type StoredPick = {
+  /** Unguessable: whoever has it may read the card. */
+  readonly receipt: string
+  readonly payer: string
+  /** Unique per payment, so that a payment whose answer was lost makes no second pick. */
+  readonly paymentId: string
+  readonly opening: PickOpening
+  /** Options of the grade, as they were asked. */
+  readonly options: Readonly<Record<string, string>>
+  /** Place of its commitment in the ledger; undefined for a pick that came after its start. */
+  readonly seq?: number
+}
+
+/** What keeping a pick came to. */
+export type KeepPickOutcome =
+  | { readonly kind: 'kept'; readonly pick: StoredPick }
+  /** The payment has a pick already: this is it. */
+  | { readonly kind: 'known'; readonly pick: StoredPick }
+
+/** Size and root of the ledger. */
+export type LedgerHead = { readonly size: number; readonly rootHash: Uint8Array }
+
+/** An entry as it is stored. */
+export type StoredEntry = {
+  readonly seq: number
+  /** Canonical JSON, the very text that is hashed. */
+  readonly text: string
+  readonly entry: LedgerEntry
+  /** RFC 9162 leaf hash, hex. */
+  readonly hash: string
+}
+
+/** What checking every entry found. */
+export type LedgerVerdict =
+  | { readonly kind: 'intact'; readonly entries: number; readonly rootHash: Uint8Array }
+  /** `seq` is the first entry that does not hold, where one can be named. */
+  | { readonly kind: 'broken'; readonly seq?: number; readonly problem: string }
+
+/** What to look for; text is matched word by word against the teams. */
+export type EventSearch = {
+  readonly sport?: string
+  /** Start on this day, UTC: from (inclusive) to (exclusive), Unix seconds. */
+  readonly from?: number
+  readonly to?: number
+  readonly words: readonly string[]
+  readonly limit: number
+}
+
+/** Totals for a page. */
+export type LedgerCounts = {
+  readonly entries: number
+  readonly events: number
+  readonly picks: number
+}
+
+/** Append-only; a failing transaction leaves nothing behind. Every method throws GradingStoreUnavailable. */
+export type GradingStore = {
+  /** The events of these paths, in order; undefined where the ledger has none. One call for a whole audit. */
+  events(paths: readonly string[]): Promise<readonly (EventState | undefined)[]>
+  searchEvents(search: EventSearch): Promise<readonly EventInfo[]>
+  /** Writes what is new, in groups of one commit and one fsync; resolves when it is durable. Unchanged content is no entry. */
+  ingest(batch: IngestBatch): Promise<IngestOutcome>
+  /** Whether a payload with this hash was taken in whole. */
+  hasPayload(rawSha256: string): Promise<boolean>
+  /** Marks a payload as taken in whole. */
+  markPayload(payload: {
+    readonly rawSha256: string
+    readonly feed: string
+    readonly receivedAtSeconds: number
+  }): Promise<void>
+  /** Keeps a pick, durable; with `commit` its commitment is appended to the ledger. */
+  keepPick(pick: Omit<StoredPick, 'seq'>, commit: boolean): Promise<KeepPickOutcome>
+  pickByReceipt(receipt: string): Promise<StoredPick | undefined>
+  pickByPayment(paymentId: string): Promise<StoredPick | undefined>
+  pickBySeq(seq: number): Promise<StoredPick | undefined>
+  /** Picks committed on an event, in the order of the ledger. */
+  picksOf(eventPath: string): Promise<readonly StoredPick[]>
+  entry(seq: number): Promise<StoredEntry | undefined>
+  /** Entries from (inclusive) to (exclusive), in order. */
+  entries(range: { readonly from: number; readonly to: number }): AsyncIterable<StoredEntry>
+  head(): Promise<LedgerHead>
+  /** The head as a signed note (C2SP tlog-checkpoint), with the key that checks it. */
+  checkpoint(): Promise<{ readonly note: string; readonly verifierKey: string }>
+  /** Hashes from entry `seq` to the root of the ledger at `size`, hex, nearest first. */
+  inclusionProof(seq: number, size: number): Promise<readonly string[]>
+  /** The table as of the ledger's head. O(bands). */
+  truth(): Promise<TruthTable>
+  counts(): Promise<LedgerCounts>
+  /** Rehashes every entry, folds everything anew and compares: entries, tree, picks and truth table. */
+  verify(): Promise<LedgerVerdict>
+  close(): Promise<void>
+}
+
+/** The store cannot be read or written. */
+export class GradingStoreUnavailable extends Error {
+  override readonly name = 'GradingStoreUnavailable'
+}

@@ -1,0 +1,63 @@
+/**
+ * What a feed's normaliser gives: observations of events, prices and results in our words, and refusals with their
+ * reasons. Deciding what of it is new, and writing entries, is decide-entries.ts.
+ */
+import type { CloseRule, EventInfo, FeedInfo } from './event-state.ts'
+import type { SelectionResult } from './selection-result.ts'
+
+/** How near to the close prices were taken. */
+export type PriceStage = 'snapshot' | 'provisional' | 'final'
+
+/** Prices of one market at one book. */
+export type ObservedPrices = {
+  readonly market: string
+  readonly book: string
+  /** Canonical decimal text by selection; missing, suspended and sentinel prices are left out. */
+  readonly odds: Readonly<Record<string, string>>
+  readonly capturedAtSeconds?: number
+}
+
+/** A result of one period. */
+export type ObservedOutcome = {
+  readonly period: string
+  readonly status: 'final' | 'void' | 'withdrawn'
+  readonly score?: { readonly home: number; readonly away: number }
+  readonly results?: Readonly<Record<string, Readonly<Record<string, SelectionResult>>>>
+}
+
+/** Everything that one payload says of one event. */
+export type Observation = {
+  readonly event: EventInfo
+  readonly rule: CloseRule
+  readonly snapshots: readonly ObservedPrices[]
+  readonly closes: readonly ObservedPrices[]
+  /** Status of `closes`. */
+  readonly closeStatus: 'provisional' | 'final' | 'void'
+  readonly outcomes: readonly ObservedOutcome[]
+}
+
+/** Why something in a payload was not taken. */
+export type RefusalReason =
+  | 'malformed_row'
+  | 'unknown_market'
+  | 'stale_price'
+  | 'in_play_price'
+  | 'booksum_out_of_range'
+  | 'no_price'
+
+/** Something in a payload that was not taken, and where it stands. */
+export type Refusal = {
+  readonly reason: RefusalReason
+  /** `line 17`, or a path such as `[3].bookmakers[0].markets[1]`. */
+  readonly place: string
+  readonly detail: string
+}
+
+/** A payload, read. */
+export type Normalised = {
+  readonly feed: FeedInfo
+  readonly observations: readonly Observation[]
+  readonly refusals: readonly Refusal[]
+  /** Prices that were there but marked as suspended, removed or off the board, or blank beside others. */
+  readonly missingPrices: number
+}

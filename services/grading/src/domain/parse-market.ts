@@ -1,0 +1,176 @@
+/**
+ * Reads what people write for a market into a key. Three outcomes: the key; `ambiguous`, which is answered UNGRADED with
+ * the candidates; `malformed`, which is a 400 with the member's path. Whether the ledger knows the event is not asked here.
+ */
+import { formatMarketKey, MARKET_TYPES, type MarketKey, type MarketType } from './market-key.ts'
+import { marketShape, marketTypesNamed, selectionNamed } from './market-types.ts'
+
+/** A market as it comes: a key as text, or its parts. */
+export type MarketInput =
+  | string
+  | {
+      readonly sport: string
+      readonly event: string
+      readonly type: string
+      readonly period?: string | undefined
+      readonly participant?: string | undefined
+    }
+
+/** A market and a selection, read. */
+export type ParsedMarket =
+  | { readonly kind: 'market'; readonly key: MarketKey; readonly selection: string }
+  /** The name means several markets: fail closed. */
+  | { readonly kind: 'ambiguous'; readonly candidates: readonly string[] }
+  | { readonly kind: 'malformed'; readonly path: string; readonly expected: string }
+
+const SPORT = /^[a-z0-9_-]{1,40}$/
+/** Free text (with spaces) is allowed besides ids: it is looked up among the ledger's events. */
+const EVENT = /^[\p{L}\p{N}][\p{L}\p{N} ._'&()-]{0,119}$/u
+const PERIOD = /^(?:ft|reg|h[12]|q[1-4]|p[1-3]|i[1-9]|f5|map[1-9])$/
+const PARTICIPANT = /^[a-z0-9][a-z0-9_.-]{0,79}$/
+const PERIOD_ALIASES: Readonly<Record<string, string>> = {
+  full_time: 'ft',
+  fulltime: 'ft',
+  match: 'ft',
+  game: 'ft',
+  regulation: 'reg',
+  first_half: 'h1',
+  second_half: 'h2',
+}
+/** Lines beyond are slips: no total of any sport in the ledger comes near. */
+const LINE_MAX = 1_000
+
+const malformed = (path: string, expected: string): ParsedMarket => ({
+  kind: 'malformed',
+  path,
+  expected,
+})
+
+/** Whether a number can be a line: a multiple of 0.25 within ±1000. */
+export const isLine = (line: number): boolean =>
+  Number.isInteger(line * 4) && Math.abs(line) <= LINE_MAX
+
+type Parts = {
+  readonly sport: string
+  readonly event: string
+  readonly type: string
+  readonly period: string
+  readonly line: number | undefined
+  readonly participant: string | undefined
+}
+
+/** Cuts a key's text into its parts; `undefined` where it has too few or too many. */
+function cutKey(text: string): Parts | undefined {
+  const at = text.indexOf('@')
+  const participant = at === -1 ? undefined : text.slice(at + 1)
+  const parts = (at === -1 ? text : text.slice(0, at)).split('/')
+  const [sport, event, type, period, line] = parts
+  if (sport === undefined || event === undefined || type === undefined || period === undefined)
+    return undefined
+  if (parts.length > 5 || line === '') return undefined
+  return {
+    sport,
+    event,
+    type,
+    period,
+    participant,
+    line: line === undefined ? undefined : Number(line),
+  }
+}
+
+const KEY_FORM = 'sport/event/type/period[/line][@participant]'
+
+function partsOf(input: MarketInput): Parts | undefined {
+  if (typeof input === 'string') return cutKey(input.toLowerCase())
+  return {
+    sport: input.sport.toLowerCase(),
+    event: input.event.toLowerCase(),
+    type: input.type.toLowerCase(),
+    period: (input.period ?? 'ft').toLowerCase(),
+    line: undefined,
+    participant: input.participant?.toLowerCase(),
+  }
+}
+
+function lineProblem(
+  type: MarketType,
+  { given, inKey }: { readonly given: number | undefined; readonly inKey: number | undefined },
+): ParsedMarket | undefined {
+  const line = given ?? inKey
+  const { hasLine } = marketShape(type)
+  if (line !== undefined && !isLine(line))
+    return malformed('line', `a multiple of 0.25 from -${LINE_MAX} to ${LINE_MAX}`)
+  if (given !== undefined && inKey !== undefined && given !== inKey)
+    return malformed('line', 'the line that the market key has, or none')
+  if (hasLine === 'always' && line === undefined)
+    return malformed('line', `a line: ${type} markets have one`)
+  if (hasLine === 'never' && line !== undefined)
+    return malformed('line', `no line: ${type} markets have none`)
+  return undefined
+}
+
+function partProblem(parts: Parts): ParsedMarket | undefined {
+  if (!SPORT.test(parts.sport)) return malformed('market.sport', 'a sport such as soccer')
+  if (!EVENT.test(parts.event))
+    return malformed('market.event', 'an event id such as epl.20240423.ars-che, or team names')
+  if (!PERIOD.test(parts.period)) return malformed('market.period', 'a period such as ft, h1 or q2')
+  if (parts.participant !== undefined && !PARTICIPANT.test(parts.participant))
+    return malformed('market.participant', 'a name in lower case with dashes')
+  return undefined
+}
+
+/** Reads a market, its selection and line. Never throws. */
+export function parseMarket(pick: {
+  readonly market: MarketInput
+  readonly selection: string
+  readonly line?: number | undefined
+}): ParsedMarket {
+  const read = partsOf(pick.market)
+  if (read === undefined) return malformed('market', `a market key: ${KEY_FORM}`)
+  const parts = { ...read, period: PERIOD_ALIASES[read.period] ?? read.period }
+  const problem = partProblem(parts)
+  if (problem !== undefined) return problem
+  const types = marketTypesNamed(parts.type, { sport: parts.sport })
+  const [type] = types
+  if (type === undefined)
+    return malformed('market.type', `one of ${MARKET_TYPES.join(', ')} or prop:<statistic>`)
+  const line = pick.line ?? parts.line
+  const keyOf = (one: MarketType): MarketKey => ({
+    sport: parts.sport,
+    event: parts.event,
+    type: one,
+    period: parts.period,
+    ...(line === undefined ? {} : { line: line === 0 ? 0 : line }),
+    ...(parts.participant === undefined ? {} : { participant: parts.participant }),
+  })
+  if (types.length > 1)
+    return { kind: 'ambiguous', candidates: types.map((one) => formatMarketKey(keyOf(one))) }
+  const wrongLine = lineProblem(type, { given: pick.line, inKey: parts.line })
+  if (wrongLine !== undefined) return wrongLine
+  if (marketShape(type).hasParticipant !== (parts.participant !== undefined))
+    return malformed(
+      'market.participant',
+      parts.participant === undefined ? 'whose: home, away or a name' : `nobody: ${type} has none`,
+    )
+  const selection = selectionNamed(type, pick.selection.toLowerCase())
+  if (selection === undefined) {
+    const names = marketShape(type).selections?.join(', ') ?? 'a name in lower case with dashes'
+    return malformed('selection', names)
+  }
+  return { kind: 'market', key: keyOf(type), selection }
+}
+
+/** The parts of a market path within its event, `ah/ft/-0.75`, as the ledger writes it. Throws a RangeError for another text. */
+export function readMarketPath(
+  path: string,
+): Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'> {
+  const parts = cutKey(`x/x/${path}`)
+  if (parts === undefined) throw new RangeError(`${path} is not a market path`)
+  const { type, period, line, participant } = parts
+  return {
+    type: type as MarketType,
+    period,
+    ...(line === undefined ? {} : { line }),
+    ...(participant === undefined ? {} : { participant }),
+  }
+}

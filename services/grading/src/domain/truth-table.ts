@@ -1,0 +1,142 @@
+/**
+ * The truth table: how every band of grades did, by population, basis and scope. It is the sum over events of what each
+ * event contributes (event-contribution.ts), in whole numbers: an event that changes is taken out as it was and added as
+ * it is, and the table equals a full recomputation always. Adding is O(1) per settled pick, reading O(bands).
+ */
+import type { GradeBand, LineResult } from '@tallystick/odds'
+import type { GradeBasis, Population } from './card.ts'
+import { addMoments, type MomentSums, noMoments } from './moment-sums.ts'
+
+/** How a counted pick ended; void picks are not counted. */
+export type CountedResult = LineResult | 'dead_heat'
+
+/** One settled pick, as the table counts it. */
+export type SettledRow = {
+  readonly population: Population
+  readonly basis: GradeBasis
+  /** `all`, `soccer/1x2`, `soccer/1x2/pinnacle`: every table that the pick is in. */
+  readonly scopes: readonly string[]
+  readonly band: GradeBand
+  readonly result: CountedResult
+  /** Profit per unit staked, and closing-line value, in millionths. */
+  readonly returnMicro: number
+  readonly clvMicro: number
+}
+
+/** How many picks ended how. */
+export type ResultCounts = Record<CountedResult, number>
+
+/** What the table holds of one band: sums over picks, and over events the moments of (picks, return, value). */
+export type BandSums = { readonly results: ResultCounts; readonly moments: MomentSums }
+
+/** What the table holds of all bands together: over events the moments of (1, x, y, x², xy), for the regression. */
+export type LineSums = { readonly moments: MomentSums }
+
+/** The table, readable. Keys are made by `bandKey` and `lineKey`. */
+export type TruthTable = {
+  readonly bands: ReadonlyMap<string, BandSums>
+  readonly lines: ReadonlyMap<string, LineSums>
+  /** Number of ledger entries that it counts. */
+  readonly asOfSeq: number
+}
+
+/** The table of a store, which it changes within its transactions. */
+export type MutableTruth = {
+  readonly bands: Map<string, BandSums>
+  readonly lines: Map<string, LineSums>
+  asOfSeq: number
+}
+
+type Column = {
+  readonly population: Population
+  readonly basis: GradeBasis
+  readonly scope: string
+}
+
+/** Where a scope's regression sums stand. */
+export const lineKey = ({ population, basis, scope }: Column): string =>
+  `${population} ${basis} ${scope}`
+
+/** Where a band's sums stand. */
+export const bandKey = (column: Column & { readonly band: GradeBand }): string =>
+  `${lineKey(column)} ${column.band}`
+
+/** Quantities of a band's moments: picks, return, value. */
+export const BAND_QUANTITIES = 3
+/** Quantities of a regression's moments: picks, value, return, value², value × return. */
+export const LINE_QUANTITIES = 5
+
+/** A table that counts nothing. */
+export const emptyTruth = (): MutableTruth => ({ bands: new Map(), lines: new Map(), asOfSeq: 0 })
+
+const noResults = (): ResultCounts => ({
+  won: 0,
+  half_won: 0,
+  push: 0,
+  half_lost: 0,
+  lost: 0,
+  dead_heat: 0,
+})
+
+type EventBand = { readonly results: ResultCounts; readonly values: [number, number, number] }
+type EventLine = { n: number; x: number; y: number; xx: bigint; xy: bigint }
+
+/** Groups an event's rows into what each band and each regression gets of it. */
+function groupRows(rows: readonly SettledRow[]) {
+  const bands = new Map<string, EventBand>()
+  const lines = new Map<string, EventLine>()
+  for (const { population, basis, scopes, band, result, returnMicro, clvMicro } of rows)
+    for (const scope of scopes) {
+      const line = `${population} ${basis} ${scope}`
+      const key = `${line} ${band}`
+      const eventBand = bands.get(key) ?? { results: noResults(), values: [0, 0, 0] }
+      bands.set(key, eventBand)
+      eventBand.results[result] += 1
+      eventBand.values[0] += 1
+      eventBand.values[1] += returnMicro
+      eventBand.values[2] += clvMicro
+      const eventLine = lines.get(line) ?? { n: 0, x: 0, y: 0, xx: 0n, xy: 0n }
+      lines.set(line, eventLine)
+      eventLine.n += 1
+      eventLine.x += clvMicro
+      eventLine.y += returnMicro
+      eventLine.xx += BigInt(clvMicro) * BigInt(clvMicro)
+      eventLine.xy += BigInt(clvMicro) * BigInt(returnMicro)
+    }
+  return { bands, lines }
+}
+
+const RESULTS: readonly CountedResult[] = [
+  'won',
+  'half_won',
+  'push',
+  'half_lost',
+  'lost',
+  'dead_heat',
+]
+
+/** Adds (sign 1) or takes back (sign -1) all rows of one event; returns the keys that changed, for a store to write. */
+export function applyEvent(
+  truth: MutableTruth,
+  rows: readonly SettledRow[],
+  sign: 1 | -1,
+): { readonly bands: Iterable<string>; readonly lines: Iterable<string> } {
+  const grouped = groupRows(rows)
+  for (const [key, { results, values }] of grouped.bands) {
+    const sums = truth.bands.get(key) ?? {
+      results: noResults(),
+      moments: noMoments(BAND_QUANTITIES),
+    }
+    truth.bands.set(key, sums)
+    for (const result of RESULTS) sums.results[result] += sign * results[result]
+    addMoments(sums.moments, values.map(BigInt), sign)
+    if (sums.moments.clusters === 0) truth.bands.delete(key)
+  }
+  for (const [key, { n, x, y, xx, xy }] of grouped.lines) {
+    const sums = truth.lines.get(key) ?? { moments: noMoments(LINE_QUANTITIES) }
+    truth.lines.set(key, sums)
+    addMoments(sums.moments, [BigInt(n), BigInt(x), BigInt(y), xx, xy], sign)
+    if (sums.moments.clusters === 0) truth.lines.delete(key)
+  }
+  return { bands: grouped.bands.keys(), lines: grouped.lines.keys() }
+}
