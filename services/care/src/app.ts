@@ -5,11 +5,12 @@ import {
   type ReadinessCheck,
   type Secret,
   type ServiceApp,
+  sendError,
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { FixedFile, ServedDocument } from './documents/served-documents.ts'
-import { dependencyAnswer } from './errors.ts'
+import { dependencyAnswer, errorAnswer } from './errors.ts'
 import type { PageFile } from './pages/page-files.ts'
 import { corsHook } from './routes/cors.ts'
 import { addDocumentRoutes } from './routes/document-routes.ts'
@@ -78,5 +79,9 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   // For what is not in the scope above: the kit's own routes, wrong methods and unknown paths.
   app.addHook('onRequest', cors)
   app.addHook('onRequest', homeHook(deps.pages))
+  // Before the framework judges a body that nobody is going to read.
+  app.addHook('onRequest', async (request, reply) =>
+    request.is404 ? sendError(reply, errorAnswer('not_found')) : undefined,
+  )
   return app
 }

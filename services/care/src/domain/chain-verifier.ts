@@ -30,6 +30,9 @@ export type ChainVerifier = {
   runs(): number
 }
 
+/** A run that others may join until a write comes after it has begun. */
+type SharedRun = { readonly run: Promise<VerifyRun>; hasBegun: boolean }
+
 /** A run takes from microseconds to seconds; more waiting ones than this come from someone who wants them to wait. */
 const WAITING_RUNS_MAX = 64
 
@@ -51,37 +54,41 @@ export function createChainVerifier(deps: {
   readonly store: Pick<RecordStore, 'verify'>
   readonly isoNow: () => string
 }): ChainVerifier {
-  const shared = new Map<string, Promise<VerifyRun>>()
+  const shared = new Map<string, SharedRun>()
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
   let runs = 0
 
-  const begin = async (query: VerifyQuery): Promise<VerifyRun> => {
+  const begin = (query: VerifyQuery): SharedRun => {
     const before = last
     waiting += 1
     const run = before.then(() => {
       waiting -= 1
       runs += 1
+      begun.hasBegun = true
       return replay(deps, query)
     })
+    const begun: SharedRun = { run, hasBegun: false }
     last = run.catch(() => undefined)
-    return await run
+    return begun
   }
   return {
     async verify(query) {
       const key = `${query.audiences.join()} ${query.slot === undefined ? '' : chainUri(query.slot)}`
       const known = shared.get(key)
-      if (known !== undefined) return await known
+      if (known !== undefined) return await known.run
       if (waiting >= WAITING_RUNS_MAX) return undefined
-      const run = begin(query)
-      shared.set(key, run)
+      const mine = begin(query)
+      shared.set(key, mine)
       try {
-        return await run
+        return await mine.run
       } finally {
-        if (shared.get(key) === run) shared.delete(key)
+        if (shared.get(key) === mine) shared.delete(key)
       }
     },
-    noteWrite: () => shared.clear(),
+    noteWrite: () => {
+      for (const [key, { hasBegun }] of shared) if (hasBegun) shared.delete(key)
+    },
     runs: () => runs,
   }
 }

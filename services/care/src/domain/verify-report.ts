@@ -77,7 +77,7 @@ export function verifyText(run: VerifyRun, place: ReportPlace): string {
     TITLE,
     `resource : ${place.resource}`,
     `checked : ${run.checkedAt}`,
-    `at rest : ${place.atRest}`,
+    place.atRest,
     ...run.chains.map(chainLine),
     run.intact ? `all chains intact, ${run.versions} version(s)` : 'CHAIN BROKEN',
     `${sealed}/${run.chains.length} latest version(s) sealed at rest`,

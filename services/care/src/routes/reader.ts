@@ -6,6 +6,9 @@ import { readableAudiences } from '../domain/record-access.ts'
 import { invalidToken } from '../errors.ts'
 import { presentedToken } from './presented-token.ts'
 
+/** Anything else after `Bearer` is no token (RFC 6750 §2.1); what it is made of is the verifier's matter. */
+const IS_TOKEN = /^\S+$/
+
 /** Who asks on a public route, where a token is optional. */
 export type Reader = {
   /** Audiences whose chains may be known to exist: `user` always, `assistant` with its scope. */
@@ -29,7 +32,7 @@ export function readerOf(
 ): Reader | undefined {
   const presented = presentedToken(exchange.request.headers.authorization)
   if (presented.kind === 'none') return { visible: ['user'], readable: [], isAnonymous: true }
-  if (presented.kind === 'other') {
+  if (presented.kind === 'other' || !IS_TOKEN.test(presented.token)) {
     sendError(exchange.reply, invalidToken(undefined, deps))
     return undefined
   }

@@ -5,6 +5,13 @@ export type RequestBody =
   | { readonly kind: 'whole'; readonly bytes: Buffer }
   | { readonly kind: 'too-large' }
 
+/** The sender went away before its body ended: there is nobody to answer. */
+export class SenderGone extends Error {
+  override readonly name = 'SenderGone'
+  /** Not the service's fault, so that it is not logged as one. */
+  readonly statusCode = 400
+}
+
 /**
  * How much of a body that is refused for its size is still read, so that its sender finishes and sees the answer; who
  * sends more is cut off.
@@ -13,7 +20,7 @@ const DISCARDED_BYTES_MAX = 4 * 1_024 * 1_024
 
 /**
  * Reads a body byte for byte, whatever its content type and before any parsing: a MAC is over these bytes. Resolves as
- * `too-large` at the first byte over the limit. Rejects when the sender goes away in the middle.
+ * `too-large` at the first byte over the limit. Rejects with `SenderGone`.
  */
 export function readRequestBody(
   request: IncomingMessage,
@@ -33,7 +40,9 @@ export function readRequestBody(
       if (total > limitBytes + DISCARDED_BYTES_MAX) request.destroy()
     })
     request.on('end', () => resolve({ kind: 'whole', bytes: Buffer.concat(chunks) }))
-    request.on('error', reject)
-    request.on('close', () => reject(new Error('the sender went away before its body ended')))
+    const giveUp = (cause?: unknown): void =>
+      reject(new SenderGone('the body did not end', { cause }))
+    request.on('error', giveUp)
+    request.on('close', () => giveUp())
   })
 }

@@ -26,7 +26,6 @@ export function addExportRoute(app: ServiceApp, deps: ExportRouteDeps): void {
     description:
       'Needs a token; holds what its scopes read. /doc/verify says what the lines are, with a shell script that replays a chain.',
     querystring: uriQuery,
-    security: [{ bearer: [] }],
     response: {
       200: z.unknown().describe('NDJSON.'),
       401: errorBody,

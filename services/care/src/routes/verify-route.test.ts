@@ -187,7 +187,7 @@ describe('401 invalid_token', () => {
 
   test.each([
     ['malformed', () => ({ authorization: 'Bearer nonsense' })],
-    ['malformed', () => ({ authorization: 'Bearer' })],
+    ['malformed', () => ({ authorization: 'bearer a.b.c' })],
     ['expired', () => withToken('care.read.user', { lifetimeSeconds: -1 })],
     ['wrong_audience', () => withToken('care.read.user', { audience: BASE_URL })],
     ['no_scopes', () => withToken('')],
@@ -200,14 +200,17 @@ describe('401 invalid_token', () => {
     }
   })
 
-  test('credentials of another scheme: bearer token required', async () => {
-    const answer = await world.get('/verify', { authorization: 'Basic Y2FyZTpjYXJl' })
-    expect(answer.json()).toEqual({
-      error: 'invalid_token',
-      error_description: 'bearer token required',
-    })
-    expect(answer.headers['www-authenticate']).toBe(challenge)
-  })
+  test.each(['Basic Y2FyZTpjYXJl', 'Bearer', 'Bearer a b', ''])(
+    'no bearer token in %j: bearer token required',
+    async (authorization) => {
+      const answer = await world.get('/verify', { authorization })
+      expect(answer.json()).toEqual({
+        error: 'invalid_token',
+        error_description: 'bearer token required',
+      })
+      expect(answer.headers['www-authenticate']).toBe(challenge)
+    },
+  )
 })
 
 describe('404 not_found', () => {
@@ -310,6 +313,27 @@ describe('C18: one replay at a time', () => {
     gate.resolve()
     expect((await early).json().versions).toBe(3)
     expect((await late).json().versions).toBe(4)
+  })
+
+  test('runs that have not begun are shared also after a write: the queue does not grow with the writes', async () => {
+    const gate = Promise.withResolvers<void>()
+    const verify = world.store.verify.bind(world.store)
+    let runs = 0
+    world.store.verify = async function* (query) {
+      runs += 1
+      await gate.promise
+      yield* verify(query)
+    }
+    const answers = [world.get('/verify')]
+    for (let index = 0; index < 20; index += 1) {
+      await world.write({ ...diet, value: `Sentence ${index}` })
+      answers.push(world.get('/verify'))
+      await new Promise((resolve) => void setImmediate(resolve))
+    }
+    gate.resolve()
+    const versions = (await Promise.all(answers)).map((answer) => Number(answer.json().versions))
+    expect(runs).toBe(2)
+    expect(versions.slice(1)).toEqual(Array.from({ length: 20 }, () => 23))
   })
 
   test('503 busy: too many replays wait already', async () => {

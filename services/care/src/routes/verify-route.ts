@@ -56,9 +56,9 @@ export function isJsonAccepted(accept: string | undefined): boolean {
 const sendText = (reply: FastifyReply, text: string): FastifyReply =>
   reply.type('text/plain; charset=utf-8').send(text)
 
-const sendJson = (reply: FastifyReply, payload: unknown): FastifyReply =>
-  // Serialised here: a schema would walk every chain of a large answer once more.
-  reply.type('application/json; charset=utf-8').send(JSON.stringify(payload))
+/** Sends text that was serialised here: a schema would walk every chain of a large answer once more. */
+const sendJson = (reply: FastifyReply, json: string): FastifyReply =>
+  reply.type('application/json; charset=utf-8').send(json)
 
 /** The replay of what a reader may see; `found` is undefined where the URI names no chain that they may know of. */
 async function replayFor(
@@ -82,6 +82,13 @@ export function addVerifyRoute(app: ServiceApp, deps: VerifyRouteDeps): void {
     querystring: uriQuery,
     response: { 200: payloadSchema, 401: errorBody, 404: errorBody, 503: errorBody },
   }
+  const serialised = new WeakMap<VerifyRun, string>()
+  /** Requests that share a run share its text. */
+  const payloadOf = (run: VerifyRun, place: ReportPlace): string => {
+    const json = serialised.get(run) ?? JSON.stringify(verifyPayload(run, place))
+    serialised.set(run, json)
+    return json
+  }
   app.get('/verify', { schema }, async (request, reply) => {
     const reader = readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
@@ -96,10 +103,12 @@ export function addVerifyRoute(app: ServiceApp, deps: VerifyRouteDeps): void {
     if (run === undefined) return sendError(reply, errorAnswer('busy'))
     if (target === undefined)
       return isJson
-        ? sendJson(reply, verifyPayload(run, place))
+        ? sendJson(reply, payloadOf(run, place))
         : sendText(reply, verifyText(run, place))
     const [chain] = run.chains
     if (chain === undefined || (target.version ?? 1) > chain.versions) return notFound()
-    return isJson ? sendJson(reply, chainPayload(chain)) : sendText(reply, verifyText(run, place))
+    return isJson
+      ? sendJson(reply, JSON.stringify(chainPayload(chain)))
+      : sendText(reply, verifyText(run, place))
   })
 }

@@ -1,0 +1,81 @@
+import { environmentTable, readConfig } from '@tallystick/service-kit'
+import { describe, expect, test } from 'vitest'
+import { careConfigSchema, checkpointSeed } from './config.ts'
+
+const SECRET = 'hunter2-hunter2-hunter2-hunter2-hunter2'
+const good = { WRITE_SECRET: SECRET, TOKEN_SECRET: SECRET }
+
+describe('S3: the environment', () => {
+  test('two secrets are enough', () => {
+    expect(readConfig(careConfigSchema, good)).toMatchObject({
+      kind: 'valid',
+      config: {
+        PORT: 3002,
+        SERVICE_NAME: 'care',
+        BASE_URL: 'http://localhost:3002',
+        AUTHORIZATION_SERVERS: [],
+        DATABASE_PATH: 'care.db',
+        SESSIONS_MAX: 20_000,
+      },
+    })
+  })
+
+  test('every bad variable is named at once, and no value is told', () => {
+    const reading = readConfig(careConfigSchema, {
+      WRITE_SECRET: 'hunter2',
+      TOKEN_SECRET: `${SECRET}\nhunter2`,
+      SEAL_KEYS: 'k1:hunter2',
+      CHECKPOINT_KEY: 'hunter2',
+      AUTHORIZATION_SERVERS: 'https://hunter2.test',
+      ALLOWED_HOSTS: 'hunter2/x',
+      SERVICE_NAME: 'Hunter2',
+      SESSIONS_MAX: '0',
+    })
+    if (reading.kind === 'valid') throw new Error('it was taken')
+    expect(reading.problems.map(({ variable }) => variable).toSorted()).toEqual([
+      'ALLOWED_HOSTS',
+      'AUTHORIZATION_SERVERS',
+      'CHECKPOINT_KEY',
+      'SEAL_KEYS',
+      'SERVICE_NAME',
+      'SESSIONS_MAX',
+      'TOKEN_SECRET',
+      'WRITE_SECRET',
+    ])
+    expect(JSON.stringify(reading).toLowerCase()).not.toContain('hunter2')
+  })
+
+  test('no secret can be printed', () => {
+    const key = Buffer.alloc(32, 65).toString('base64')
+    const reading = readConfig(careConfigSchema, {
+      ...good,
+      SEAL_KEYS: `k1:${key}`,
+      CHECKPOINT_KEY: key,
+    })
+    if (reading.kind === 'invalid') throw new Error('it was refused')
+    const printed = JSON.stringify(reading.config)
+    for (const secret of ['hunter2', key, 'AAAAAAAA']) expect(printed).not.toContain(secret)
+    expect(checkpointSeed(reading.config)).toEqual(Buffer.alloc(32, 65))
+  })
+
+  test('C20: TOKEN_SECRET is a ring, AUTHORIZATION_SERVERS a JSON array', () => {
+    const reading = readConfig(careConfigSchema, {
+      ...good,
+      TOKEN_SECRET: `${SECRET}\n${SECRET}-old`,
+      AUTHORIZATION_SERVERS: '["https://a.test", "https://b.test/"]',
+      ALLOWED_HOSTS: 'Care.example.org, care.internal:8443',
+    })
+    expect(reading).toMatchObject({
+      config: {
+        TOKEN_SECRET: { count: 2 },
+        AUTHORIZATION_SERVERS: ['https://a.test', 'https://b.test/'],
+        ALLOWED_HOSTS: ['care.example.org', 'care.internal:8443'],
+      },
+    })
+  })
+
+  test('every variable is described', () => {
+    const rows = environmentTable(careConfigSchema).trim().split('\n')
+    expect(rows.filter((row) => /\|\s*\|$/.test(row))).toEqual([])
+  })
+})

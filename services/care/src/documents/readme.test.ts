@@ -1,0 +1,43 @@
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { WRITE_SECRET } from '../testing/care-world.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const call = /```sh\n(BODY=[\s\S]*?)```/.exec(readme)?.[1] ?? ''
+const shown = /```json\n(\{"uri".*\})\n```/.exec(readme)?.[1] ?? ''
+const hasTools = ['curl', 'openssl'].every(
+  (tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0,
+)
+
+let care: RunningCare
+beforeAll(async () => {
+  care = await startRunningCare()
+})
+afterAll(() => care.remove())
+
+test.skipIf(!hasTools)(
+  'README: the signed write is taken, and answers in the shape that is shown (needs curl and openssl)',
+  async () => {
+    const script = call.replace('http://localhost:3002', care.url)
+    const environment = { PATH: process.env['PATH'] ?? '', WRITE_SECRET }
+    // Not the synchronous form: this process has to answer.
+    const { stdout } = await promisify(execFile)('sh', ['-c', script], { env: environment })
+    const [got, documented] = [JSON.parse(stdout), JSON.parse(shown)]
+    expect(Object.keys(got)).toEqual(Object.keys(documented))
+    expect(got).toMatchObject({ uri: documented.uri, version: 1, notified: false })
+  },
+)
+
+test.skipIf(!hasTools)('README: the answer that is shown was a real one', () => {
+  const { versionHash, writtenAt } = JSON.parse(shown)
+  const body = JSON.parse(/BODY='(.*)'/.exec(call)?.[1] ?? '{}')
+  const preimage = JSON.stringify(['0'.repeat(64), body.value, writtenAt, body.authorId])
+  const hashed = execFileSync('openssl', ['dgst', '-sha256', '-r'], {
+    input: preimage,
+    encoding: 'utf8',
+  })
+  expect(hashed.slice(0, 64)).toBe(versionHash)
+})

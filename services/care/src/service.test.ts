@@ -1,0 +1,189 @@
+/** The service on its real stores behind a real socket: what a route test in memory cannot show. */
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { signatureOf } from './testing/care-world.ts'
+import { openHost } from './testing/mcp-host.ts'
+import { type RunningCare, startRunningCare } from './testing/running-care.ts'
+
+const body = { patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' }
+
+let care: RunningCare
+beforeAll(async () => {
+  care = await startRunningCare()
+})
+afterAll(() => care.remove())
+
+/** Sends bytes and returns everything that comes back until the other side closes. */
+function exchange(bytes: string | readonly Buffer[]): Promise<string> {
+  const { port, hostname } = new URL(care.url)
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname)
+    let answer = ''
+    socket.setEncoding('latin1')
+    socket.on('data', (text) => (answer += String(text)))
+    socket.on('close', () => resolve(answer))
+    socket.on('error', reject)
+    for (const part of [bytes].flat()) socket.write(part)
+  })
+}
+const head = (lines: readonly string[]) =>
+  `POST /write HTTP/1.1\r\nhost: care.test\r\nconnection: close\r\n${lines.join('\r\n')}\r\n\r\n`
+const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1])
+
+const namesOf = async (payload: string, headers = {}) => {
+  const answer = await fetch(`${care.url}/write`, { method: 'POST', body: payload, headers })
+  return [answer.status, await answer.text(), [...answer.headers.keys()].toSorted()]
+}
+
+describe('POST /write over a socket', () => {
+  test('a signed body in chunks, split inside a character, is judged by its bytes', async () => {
+    const payload = Buffer.from(JSON.stringify({ ...body, value: 'Früh 💊' }))
+    const timestamp = new Date().toISOString()
+    const lines = [
+      `x-care-timestamp: ${timestamp}`,
+      `x-care-signature: ${signatureOf({ timestamp, body: payload })}`,
+      'transfer-encoding: chunked',
+    ]
+    const chunks = [...payload].map((byte) => Buffer.from([0x31, 13, 10, byte, 13, 10]))
+    const answer = await exchange([Buffer.from(head(lines)), ...chunks, Buffer.from('0\r\n\r\n')])
+    expect(statusOf(answer)).toBe(200)
+  })
+
+  test('an oversized body is refused at its limit, before its end has come', async () => {
+    const lines = ['content-length: 10000000', 'x-care-signature: 00']
+    const answer = await exchange([Buffer.from(head(lines)), Buffer.alloc(262_145, 0x20)])
+    expect(statusOf(answer)).toBe(401)
+    expect(answer).toContain('{"error":"unauthorized"}')
+  })
+
+  test('its refusal has the same headers as any other', async () => {
+    const unsigned = await namesOf('{}')
+    expect(await namesOf('x'.repeat(300_000))).toEqual(unsigned)
+    expect(await namesOf('x'.repeat(300_000), { 'x-care-signature': '00' })).toEqual(unsigned)
+    expect(await namesOf('{}', { authorization: 'Bearer nonsense' })).toEqual(unsigned)
+  })
+
+  test('who sends on and on is cut off', async () => {
+    const lines = ['content-length: 100000000', 'x-care-signature: 00']
+    const parts = Array.from({ length: 100 }, () => Buffer.alloc(1_000_000, 0x20))
+    const cut = exchange([Buffer.from(head(lines)), ...parts]).catch(() => 'reset')
+    expect(await cut).toMatch(/^$|reset|401/)
+  })
+
+  test('a sender that goes away in the middle leaves the service well', async () => {
+    const { port, hostname } = new URL(care.url)
+    const socket = connect(Number(port), hostname)
+    socket.write(head(['content-length: 100']))
+    await new Promise((resolve) => void socket.write('{"patient"', resolve))
+    socket.destroy()
+    expect((await fetch(`${care.url}/health`)).status).toBe(200)
+  })
+
+  test('a signature header that comes twice is none', async () => {
+    const payload = JSON.stringify(body)
+    const timestamp = new Date().toISOString()
+    const signature = `x-care-signature: ${signatureOf({ timestamp, body: payload })}`
+    const lines = [
+      `x-care-timestamp: ${timestamp}`,
+      signature,
+      signature,
+      `content-length: ${payload.length}`,
+    ]
+    expect(statusOf(await exchange(head(lines) + payload))).toBe(401)
+  })
+})
+
+describe('Events', () => {
+  test('an accepted write: a subscribed session holds the new value; subscribers counts it, notified is true', async () => {
+    const host = await openHost(care, 'care.read.user')
+    await care.write({ ...body, domain: 'dose', value: 'One tablet.' })
+    await host.request('resources/subscribe', { uri: 'care://ann/dose' })
+    const updated = host.nextNotification('notifications/resources/updated')
+    const answer = await care.write({ ...body, domain: 'dose', value: 'Two tablets.' })
+    expect(await answer.json()).toMatchObject({
+      uri: 'care://ann/dose',
+      version: 2,
+      subscribers: 1,
+      notified: true,
+    })
+    expect((await updated).params).toEqual({ uri: 'care://ann/dose' })
+    const read = await host.request('resources/read', { uri: 'care://ann/dose' })
+    expect(JSON.stringify(read)).toContain('Two tablets.')
+    expect(await (await fetch(`${care.url}/health`)).json()).toEqual({ ok: true, sessions: 1 })
+    await host.close()
+  })
+
+  test('the subscriber holds an internal record only with its scope', async () => {
+    const host = await openHost(care, 'care.read.user')
+    await care.write({ ...body, domain: 'note', audience: 'assistant' })
+    const refused = await host.request('resources/subscribe', { uri: 'care-internal://ann/note' })
+    expect(refused).toMatchObject({ error: { code: -32_002 } })
+    const answer = await care.write({ ...body, domain: 'note', audience: 'assistant', value: 'B.' })
+    expect(await answer.json()).toMatchObject({ subscribers: 0, notified: false })
+    await host.close()
+  })
+})
+
+describe('C14: what was answered is kept', () => {
+  test('100 writers at once; after a restart the chains, the repeated answer and the audit rows are there', async () => {
+    const first = await startRunningCare()
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, (_, index) =>
+          first.write({ ...body, patient: `p${index % 7}`, value: `Sentence ${index}` }),
+        ),
+      )
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+      const timestamp = new Date().toISOString()
+      const payload = JSON.stringify({ ...body, patient: 'again' })
+      const send = (url: string) =>
+        fetch(`${url}/write`, {
+          method: 'POST',
+          body: payload,
+          headers: {
+            'x-care-timestamp': timestamp,
+            'x-care-signature': signatureOf({ timestamp, body: payload }),
+          },
+        })
+      const answered = await (await send(first.url)).text()
+      await first.stop()
+      const second = await startRunningCare({ databasePath: first.databasePath })
+      expect(await (await send(second.url)).text()).toBe(answered)
+      const verdict = await (await fetch(`${second.url}/verify`)).json()
+      expect(verdict).toMatchObject({ versions: 101, intact: true })
+      await second.stop()
+    } finally {
+      await first.remove()
+    }
+  })
+
+  test('values sealed at rest: the line and every receipt say so', async () => {
+    const sealed = await startRunningCare({
+      environment: { SEAL_KEYS: `k1:${Buffer.alloc(32, 5).toString('base64')}` },
+    })
+    try {
+      await sealed.write(body)
+      const all = await (await fetch(`${sealed.url}/verify`)).json()
+      expect(all).toMatchObject({
+        atRest: expect.stringContaining('AES-256-GCM'),
+        receipts: [
+          { uri: 'care://ann/tea', encrypted: true, algorithm: 'AES-256-GCM', keyId: 'k1' },
+        ],
+      })
+      const one = await (await fetch(`${sealed.url}/verify?uri=care://ann/tea`)).json()
+      expect(one).toMatchObject({ intact: true, atRest: { encrypted: true, keyId: 'k1' } })
+      const text = await (
+        await fetch(`${sealed.url}/verify`, { headers: { accept: 'text/plain' } })
+      ).text()
+      expect(text).toContain('\n1/1 latest version(s) sealed at rest\n')
+    } finally {
+      await sealed.remove()
+    }
+  })
+
+  test('two processes on one store: the second does not start', async () => {
+    await expect(startRunningCare({ databasePath: care.databasePath })).rejects.toMatchObject({
+      name: 'RecordStoreUnavailable',
+    })
+  })
+})

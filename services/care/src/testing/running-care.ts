@@ -1,0 +1,77 @@
+// The whole service as it runs, on a port and on files of its own, in this process: for tests that need a real socket, a
+// real disk or a real MCP session.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mintToken } from '@tallystick/jwt-lite'
+import { type Clock, listeningUrl, systemClock } from '@tallystick/service-kit'
+import { sendSignedWrite } from '../seed/signed-write.ts'
+import { type CareService, createCareService } from '../service.ts'
+import { RESOURCE, testConfig, WRITE_SECRET } from './care-world.ts'
+
+export type RunningCare = {
+  readonly service: CareService
+  /** Where it listens; `BASE_URL`, and with it the tokens' audience, stays `https://care.test`. */
+  readonly url: string
+  readonly databasePath: string
+  token(scope: string, sub?: string): string
+  write(body: Readonly<Record<string, string | number>>): Promise<Response>
+  /** Stops it; the files stay, so that another can be started on them. */
+  stop(): Promise<void>
+  /** Stops it and removes its files. */
+  remove(): Promise<void>
+}
+
+export type RunningCareOptions = {
+  readonly environment?: Readonly<Record<string, string>>
+  readonly clock?: Clock
+  /** Of an earlier one that was stopped. */
+  readonly databasePath?: string
+}
+
+/** Starts the service on a free port of loopback. */
+export async function startRunningCare(options: RunningCareOptions = {}): Promise<RunningCare> {
+  const { clock = systemClock } = options
+  const folder = options.databasePath ?? join(mkdtempSync(join(tmpdir(), 'care-')), 'care.db')
+  const config = testConfig({ ...options.environment, DATABASE_PATH: folder })
+  const programPath = process.env['PATH'] ?? ''
+  const service = await createCareService({ config, clock, programPath })
+  await service.app.listen({ host: '127.0.0.1', port: 0 })
+  const url = listeningUrl(service.app)
+  let isStopped = false
+  const stop = async (): Promise<void> => {
+    if (isStopped) return
+    isStopped = true
+    service.endStreams()
+    await service.app.close()
+    await service.close()
+  }
+  return {
+    service,
+    url,
+    databasePath: folder,
+    token: (scope, sub = 'host-1') =>
+      mintToken({
+        sub,
+        scope,
+        audience: RESOURCE,
+        typ: 'care+jwt',
+        key: config.TOKEN_SECRET,
+        nowSeconds: clock.unixMs() / 1_000,
+        jti: crypto.randomUUID(),
+      }),
+    write: (body) =>
+      sendSignedWrite({
+        baseUrl: url,
+        serviceName: config.SERVICE_NAME,
+        writeSecret: WRITE_SECRET,
+        body,
+        unixMs: clock.unixMs(),
+      }),
+    stop,
+    async remove() {
+      await stop()
+      rmSync(join(folder, '..'), { recursive: true, force: true })
+    },
+  }
+}
