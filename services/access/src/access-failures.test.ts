@@ -74,6 +74,26 @@ async function settleOnly(header: string): Promise<void> {
   expect(await answer.json()).toMatchObject({ success: true })
 }
 
+/** Pays payTo as an Ethereum wallet does: no memo, and no x402. */
+async function sendByEvm(
+  from: Awaited<ReturnType<RealWorld['agent']>>,
+  amountTinybar: bigint,
+): Promise<void> {
+  const transport = http(world.devnet.rpcUrl)
+  const client = createPublicClient({ transport })
+  const account = privateKeyToAccount(from.privateKey)
+  const hash = await createWalletClient({ account, transport }).sendTransaction({
+    to: world.payTo.evmAddress,
+    value: amountTinybar * 10_000_000_000n,
+    chain: null,
+    gas: 21_000n,
+    gasPrice: await client.getGasPrice(),
+    type: 'legacy',
+  })
+  const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 50 })
+  expect(receipt.status).toBe('success')
+}
+
 async function asOwner(
   functionName: 'setOffer' | 'pauseSales',
   args: readonly unknown[],
@@ -126,6 +146,23 @@ describe('A4: a kill between settlement and opening', () => {
     const thief = await send('0x00000000000000000000000000000000000badd1', header)
     expect(thief).toMatchObject({ status: 402, body: { error: 'payment_already_used' } })
     expect((await send(agent.evmAddress, header)).status).toBe(200)
+  }, 30_000)
+})
+
+describe('A4: what reaches payTo by other ways', () => {
+  test('an EVM transfer of a whole purchase buys for its sender when it is 200 s old, another amount buys nothing', async () => {
+    const [buyer, other] = await Promise.all([world.agent('evm-buyer'), world.agent('evm-other')])
+    await sendByEvm(buyer, 1_200_000_000n)
+    await sendByEvm(other, 1_199_999_999n)
+    await service.sweep()
+    expect((await call(buyer.evmAddress)).body.error).toBe('payment_pending')
+    expect((await call(other.evmAddress)).status).toBe(402)
+    await world.devnet.controls.advanceSeconds(201)
+    await service.sweep()
+    const opened = await call(buyer.evmAddress)
+    expect(opened).toMatchObject({ status: 200, body: { paidThisRequest: false } })
+    expect(opened.body.subscription.balanceTinybar).toBe('900000000')
+    expect((await call(other.evmAddress)).status).toBe(402)
   }, 30_000)
 })
 

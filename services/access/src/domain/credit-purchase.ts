@@ -38,12 +38,15 @@ export async function purchaseOfCredit(
   if (offer === undefined) return undefined
   const consumed = await deps.contract.paymentOf(paymentReference)
   if (consumed.isUsed) return undefined
+  const agent = memo.kind === 'agent' ? memo.agent : await deps.log.evmAddressOf(payer)
+  // What the contract itself paid out to payTo is the seller's.
+  if (agent === deps.contract.address) return undefined
   return {
     transactionId: credit.transactionId,
     isNamed: memo.kind === 'agent',
     consensusSeconds: credit.consensusSeconds,
     order: {
-      agent: memo.kind === 'agent' ? memo.agent : await deps.log.evmAddressOf(payer),
+      agent,
       offerId: offer.offerId,
       paidAtSeconds,
       calls: 0,

@@ -112,10 +112,26 @@ export function netByAccount(record: LedgerRecord): Map<string, bigint> {
     net.set(account, (net.get(account) ?? 0n) + tinybar)
   }
   for (const { accountId, amountTinybar } of record.transfers) add(accountId, amountTinybar)
-  add(record.feePayer, record.feeTinybar)
+  for (const { accountId, amountTinybar } of feesOf(record)) add(accountId, amountTinybar)
   for (const { accountId, amountTinybar } of record.rewards) {
     add(accountId, -amountTinybar)
     add(STAKING_REWARD_ACCOUNT, amountTinybar)
   }
   return net
+}
+
+/**
+ * Who bore the fee. The account of the transaction id does, but for an Ethereum transaction: there that is a relay, and
+ * the sender pays for its gas, all of it or what the relay does not add.
+ */
+function feesOf(record: LedgerRecord): readonly { accountId: string; amountTinybar: bigint }[] {
+  const { feePayer: accountId, feeTinybar, name, transfers } = record
+  if (name !== 'ETHEREUMTRANSACTION') return [{ accountId, amountTinybar: feeTinybar }]
+  const debits = transfers.filter(({ amountTinybar }) => amountTinybar < 0n)
+  const relayDebit = debits.find((debit) => debit.accountId === accountId)?.amountTinybar ?? 0n
+  const byRelay = -relayDebit < feeTinybar ? -relayDebit : feeTinybar
+  const [sender, ...others] = debits.filter((debit) => debit.accountId !== accountId)
+  const relay = { accountId, amountTinybar: byRelay }
+  if (sender === undefined || others.length > 0) return [relay]
+  return [relay, { accountId: sender.accountId, amountTinybar: feeTinybar - byRelay }]
 }

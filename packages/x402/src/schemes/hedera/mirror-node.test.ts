@@ -148,7 +148,6 @@ describe('A4: credits and debits', () => {
       timestamp: 'gt:1795226000.000000000',
       type: 'credit',
       result: 'success',
-      transactiontype: 'CRYPTOTRANSFER',
       order: 'asc',
       limit: '100',
     })
@@ -167,6 +166,35 @@ describe('A4: credits and debits', () => {
     answer({ transactions: [own] })
     const [found] = await all(mirror.credits(since))
     expect(found?.counterparties).toEqual([{ accountId: '0.0.9001', amountTinybar: 300_000_000n }])
+  })
+
+  test('a transfer from an Ethereum wallet: the relay is nobody’s payer, and the sender’s gas no part of the purchase', async () => {
+    const sent = (transfers: readonly object[]) => ({
+      ...credit,
+      name: 'ETHEREUMTRANSACTION',
+      memo_base64: '',
+      transfers: [movement('0.0.98', 100_000), movement('0.0.7001', 300_000_000), ...transfers],
+    })
+    for (const debits of [
+      [movement('0.0.9001', -300_100_000)],
+      [movement('0.0.9001', -300_040_000), movement('0.0.5001', -60_000)],
+    ]) {
+      answer({ transactions: [sent(debits)] })
+      const [found] = await all(mirror.credits(since))
+      expect(found?.counterparties).toEqual([
+        { accountId: '0.0.9001', amountTinybar: 300_000_000n },
+      ])
+    }
+    const byContract = [movement('0.0.9002', -300_000_000), movement('0.0.9001', -100_000)]
+    answer({ transactions: [sent(byContract)] })
+    expect((await all(mirror.credits(since)))[0]?.counterparties).toHaveLength(2)
+  })
+
+  test('what created the account, and what the network called, paid for nothing', async () => {
+    answer({
+      transactions: ['CRYPTOCREATEACCOUNT', 'CONTRACTCALL'].map((name) => ({ ...credit, name })),
+    })
+    expect(await all(mirror.credits(since))).toEqual([])
   })
 
   test('staking rewards paid out on the way are no part of it', async () => {

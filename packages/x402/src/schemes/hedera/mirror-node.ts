@@ -34,6 +34,9 @@ const PAGE_SIZE = 100
 /** Pages read in one call: 100,000 transfers, more than 30 days of a busy seller; the caller goes on from the last. */
 const PAGES_MAX = 1_000
 
+/** Kinds of transactions by which somebody pays: not what creates an account, and not what the network calls by itself. */
+const TRANSFERS: ReadonlySet<string> = new Set(['CRYPTOTRANSFER', 'ETHEREUMTRANSACTION'])
+
 export type TransfersSince = {
   /** The account, `0.0.x`. */
   readonly accountId: string
@@ -122,7 +125,8 @@ async function* readTransfers(
     timestamp: `gt:${wanted.afterTimestamp}`,
     type: wanted.direction,
     result: 'success',
-    transactiontype: 'CRYPTOTRANSFER',
+    // A refund carries a memo, which only native transfers have; a credit may also come from an Ethereum wallet.
+    ...(wanted.direction === 'debit' ? { transactiontype: 'CRYPTOTRANSFER' } : {}),
     order: 'asc',
     limit: String(PAGE_SIZE),
   })
@@ -133,7 +137,9 @@ async function* readTransfers(
       transactionsSchema,
     )
     for (const transaction of answer?.transactions ?? []) {
-      const transfer = toTransfer(toRecord(transaction), wanted.accountId)
+      const record = toRecord(transaction)
+      if (!TRANSFERS.has(record.name)) continue
+      const transfer = toTransfer(record, wanted.accountId)
       if (transfer?.direction === wanted.direction) yield transfer
     }
     path = nextPath(answer?.links?.next)
