@@ -23,10 +23,10 @@ type CompleteParams = z.output<typeof params>
 /** Chains that one completion looks through. */
 const CHAINS_MAX = 5_000
 /** Arguments that each prompt takes. */
-const PROMPT_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
-  brief_carer: ['patient'],
-  whats_changed: ['patient', 'since'],
-}
+const PROMPT_ARGUMENTS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['brief_carer', ['patient']],
+  ['whats_changed', ['patient', 'since']],
+])
 
 const NOTHING: Completion = { values: [], total: 0, hasMore: false }
 
@@ -48,7 +48,7 @@ export async function complete(context: CallContext, raw: unknown): Promise<Resu
 async function completionOf(context: CallContext, request: CompleteParams): Promise<Completion> {
   const { ref, argument } = request
   if (ref.type === 'ref/prompt') {
-    if (PROMPT_ARGUMENTS[ref.name]?.includes(argument.name) !== true)
+    if (PROMPT_ARGUMENTS.get(ref.name)?.includes(argument.name) !== true)
       throw new RpcFailure(RPC_CODES.invalidParams, 'params.ref: unknown prompt or argument')
     if (argument.name !== 'patient') return NOTHING
     const chains = await visibleChains(context, visibleAudiences(context))

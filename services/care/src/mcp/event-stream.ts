@@ -47,7 +47,8 @@ export class EventStream {
   readonly #clock: Pick<Clock, 'unixMs'>
   readonly #onEnd: (stream: EventStream, reason: StreamEnd) => void
   #cursor: number
-  #stalledSinceMs: number | undefined
+  /** When, and at which of the session's frames, the reader stopped taking what is written. */
+  #stalled: { readonly sinceMs: number; readonly atSequence: number } | undefined
   #hasEnded = false
   /** Frames written so far. */
   framesSent = 0
@@ -64,7 +65,7 @@ export class EventStream {
     options.response.on('error', () => undefined)
     options.response.on('close', () => this.#finish('gone'))
     options.response.on('drain', () => {
-      this.#stalledSinceMs = undefined
+      this.#stalled = undefined
       this.pump()
     })
   }
@@ -83,18 +84,21 @@ export class EventStream {
       return
     }
     const { ring } = this.session
-    while (this.#stalledSinceMs === undefined && this.#cursor < ring.lastSequence) {
+    while (this.#stalled === undefined && this.#cursor < ring.lastSequence) {
+      // Frames that the ring has dropped cannot be sent any more, and a gap must not pass unseen: the client's next resume
+      // is refused, and it reads again.
+      if (this.#cursor < ring.floorSequence) return this.end('slow')
       const text = this.#take()
       if (text !== '') this.#write(text)
       if (this.#cursor > this.session.carriedSequence) this.session.carriedSequence = this.#cursor
     }
-    if (this.#stalledSinceMs !== undefined) this.#cutIfTooSlow()
+    this.#cutIfTooSlow()
   }
 
   /** A comment, so that neither side takes silence for death; also finds readers that take nothing. */
   keepAlive(): void {
     if (this.#hasEnded) return
-    if (this.#stalledSinceMs === undefined) this.#write(': keep-alive\n\n')
+    if (this.#stalled === undefined) this.#write(': keep-alive\n\n')
     else this.#cutIfTooSlow()
   }
 
@@ -113,7 +117,6 @@ export class EventStream {
   /** The next events as text, re-authorised by the session's present scopes; moves the cursor past them. */
   #take(): string {
     const { ring, scopes } = this.session
-    if (this.#cursor < ring.floorSequence) this.#cursor = ring.floorSequence
     let text = ''
     while (this.#cursor < ring.lastSequence && text.length < WRITE_CHARS) {
       this.#cursor += 1
@@ -126,22 +129,25 @@ export class EventStream {
   }
 
   #write(text: string): void {
-    if (!this.#response.write(text)) this.#stalledSinceMs ??= this.#clock.unixMs()
+    if (this.#response.write(text)) return
+    const atSequence = this.session.ring.lastSequence
+    this.#stalled ??= { sinceMs: this.#clock.unixMs(), atSequence }
   }
 
+  /** What came since the reader stopped is its backlog; what it had still to read before is not held against it. */
   #cutIfTooSlow(): void {
+    if (this.#stalled === undefined) return
     const { lagFramesMax, lagBytesMax, stallMs } = this.#limits
-    const stalledMs = this.#clock.unixMs() - (this.#stalledSinceMs ?? this.#clock.unixMs())
-    const lag = this.session.ring.lastSequence - this.#cursor
-    if (lag > lagFramesMax || stalledMs > stallMs || this.#lagBytes(lag) > lagBytesMax)
-      this.end('slow')
-  }
-
-  #lagBytes(lag: number): number {
-    let bytes = this.#response.writableLength
-    for (let step = 1; step <= lag; step += 1)
-      bytes += this.session.ring.at(this.#cursor + step)?.text.length ?? 0
-    return bytes
+    const { sinceMs, atSequence } = this.#stalled
+    const { ring } = this.session
+    let backlogBytes = 0
+    for (let sequence = atSequence + 1; sequence <= ring.lastSequence; sequence += 1)
+      backlogBytes += ring.at(sequence)?.text.length ?? 0
+    const isTooSlow =
+      ring.lastSequence - atSequence > lagFramesMax ||
+      backlogBytes > lagBytesMax ||
+      this.#clock.unixMs() - sinceMs > stallMs
+    if (isTooSlow) this.end('slow')
   }
 
   #finish(reason: StreamEnd): void {

@@ -14,9 +14,9 @@ export type McpLimits = {
   readonly subscriptionsPerSessionMax: number
   /** Frames that a session may ask for again (care.md, Limits: replay buffer). */
   readonly replayFramesMax: number
-  /** Frames that a slow reader may lag behind before its stream is cut: half the ring, so that it can still resume. */
+  /** Frames that may come while a reader takes nothing before its stream is cut: half the ring, so that it can still resume. */
   readonly lagFramesMax: number
-  /** Bytes of frames that a slow reader may lag behind: far more than any network's buffers hold. */
+  /** Bytes of such frames; they are shared, so this bounds what one stuck reader keeps from being forgotten. */
   readonly lagBytesMax: number
   /** A stream whose reader takes nothing for this long is cut. */
   readonly stallMs: number

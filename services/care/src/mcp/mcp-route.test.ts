@@ -412,14 +412,14 @@ describe('C1: MCP-Protocol-Version', () => {
   })
 })
 
-describe('C3: POST answers', () => {
-  const post = (accept?: string) =>
-    world.request('POST', {
-      token: session.token,
-      headers: { ...inSession(), ...(accept === undefined ? {} : { accept }) },
-      body: PING,
-    })
+const post = (accept?: string) =>
+  world.request('POST', {
+    token: session.token,
+    headers: { ...inSession(), ...(accept === undefined ? {} : { accept }) },
+    body: PING,
+  })
 
+describe('C3: POST answers', () => {
   it('are application/json where the client accepts it', async () => {
     for (const accept of [
       undefined,

@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto'
 import { createTokenKeys, createTokenVerifier, mintToken } from '@tallystick/jwt-lite'
 import {
-  type Clock,
   createServiceApp,
   listeningUrl,
   type ManualClock,
@@ -47,6 +46,18 @@ export type HttpAnswer = {
   readonly body: RpcAnswer & { readonly error_description?: string }
 }
 
+export type TokenOverrides = {
+  readonly sub?: string
+  readonly lifetimeSeconds?: number
+  readonly audience?: string
+}
+
+export type RequestOptions = {
+  readonly token?: string | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+}
+
 /** A session as a client holds it. */
 export type ClientSession = {
   readonly id: string
@@ -67,24 +78,18 @@ export type McpWorld = {
   readonly store: MemoryRecordStore
   readonly sessions: SessionStore
   readonly events: McpEvent[]
-  endpoint: McpEndpoint
-  token(scope: string, over?: { sub?: string; lifetimeSeconds?: number; audience?: string }): string
-  request(
-    method: string,
-    options?: {
-      token?: string | undefined
-      headers?: Record<string, string>
-      body?: string | Uint8Array
-    },
-  ): Promise<HttpAnswer>
+  readonly endpoint: McpEndpoint
+  token(scope: string, over?: TokenOverrides): string
+  request(method: string, options?: RequestOptions): Promise<HttpAnswer>
   /** Initializes a session with these scopes. */
-  open(scope: string, over?: { sub?: string; lifetimeSeconds?: number }): Promise<ClientSession>
+  open(scope: string, over?: TokenOverrides): Promise<ClientSession>
   /** A session that is open already, under another token. */
   with(id: string, token: string): ClientSession
   /** Appends and publishes, as an accepted write does; returns how many were subscribed. */
   write(record: Partial<NewRecord>): Promise<{ record: CareRecord; subscribers: number }>
   /** Stops the process and starts another on what it kept. */
   restart(): Promise<void>
+  /** Throws if anything is left running. */
   close(): Promise<void>
 }
 
@@ -108,18 +113,26 @@ async function answerOf(response: Response): Promise<HttpAnswer> {
 
 export type McpWorldOptions = Partial<
   Pick<McpEndpointDeps, 'limits' | 'speech' | 'allowedHosts' | 'baseUrl' | 'sessions' | 'store'>
-> & { readonly tokenClock?: Pick<Clock, 'unixMs'> }
+>
 
-/** Starts a world; `close` it. */
-export async function mcpWorld(options: McpWorldOptions = {}): Promise<McpWorld> {
-  const clock = manualClock(START_MS)
-  const store = createMemoryRecordStore({ clock })
-  const sessions = options.sessions ?? createMemorySessionStore()
-  const events: McpEvent[] = []
-  let app: ServiceApp
-  let port = 0
+/** The process: stores, endpoint and application; it is stopped and started on what it kept. */
+class McpProcess {
+  readonly clock = manualClock(START_MS)
+  readonly store = createMemoryRecordStore({ clock: this.clock })
+  readonly sessions: SessionStore
+  readonly events: McpEvent[] = []
+  readonly #options: McpWorldOptions
+  #app: ServiceApp | undefined
+  endpoint: McpEndpoint | undefined
+  port = 0
 
-  const start = async (): Promise<McpEndpoint> => {
+  constructor(options: McpWorldOptions) {
+    this.#options = options
+    this.sessions = options.sessions ?? createMemorySessionStore()
+  }
+
+  async start(): Promise<McpEndpoint> {
+    const { clock, store, sessions, events } = this
     const endpoint = await createMcpEndpoint({
       store,
       clock,
@@ -129,10 +142,10 @@ export async function mcpWorld(options: McpWorldOptions = {}): Promise<McpWorld>
       serviceName: 'care',
       version: '0.0.0',
       observe: (event) => events.push(event),
-      ...options,
+      ...this.#options,
       sessions,
     })
-    app = await createServiceApp({
+    const app = await createServiceApp({
       name: 'care',
       version: '0.0.0',
       description: 'test',
@@ -143,106 +156,124 @@ export async function mcpWorld(options: McpWorldOptions = {}): Promise<McpWorld>
         endpoint.addRoutes(scope)
       },
     })
-    await app.listen({ host: '127.0.0.1', port })
-    port = Number(new URL(listeningUrl(app)).port)
+    await app.listen({ host: '127.0.0.1', port: this.port })
+    this.#app = app
+    this.port = Number(new URL(listeningUrl(app)).port)
+    this.endpoint = endpoint
     return endpoint
   }
-  const stop = async (endpoint: McpEndpoint): Promise<void> => {
-    await app.close()
-    await endpoint.close()
+
+  async stop(): Promise<void> {
+    await this.#app?.close()
+    await this.endpoint?.close()
   }
-  const token: McpWorld['token'] = (scope, over = {}) =>
-    mintToken({
+
+  token(scope: string, over: TokenOverrides = {}): string {
+    return mintToken({
       sub: 'host',
       audience: `${BASE_URL}/mcp`,
       typ: 'care+jwt',
-      nowSeconds: clock.unixMs() / 1000,
+      nowSeconds: this.clock.unixMs() / 1000,
       key: KEYS,
       jti: randomBytes(8).toString('hex'),
       ...over,
       scope,
     })
-  const request: McpWorld['request'] = async (method, { token: presented, headers, body } = {}) =>
-    answerOf(
-      await fetch(`http://127.0.0.1:${port}/mcp`, {
+  }
+
+  async request(method: string, options: RequestOptions = {}): Promise<HttpAnswer> {
+    const { token, headers, body } = options
+    const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    return answerOf(
+      await fetch(`http://127.0.0.1:${this.port}/mcp`, {
         method,
-        headers: {
-          ...(presented === undefined ? {} : { authorization: `Bearer ${presented}` }),
-          ...headers,
-        },
+        headers: { ...bearer, ...headers },
         ...(body === undefined ? {} : { body: body as string }),
       }),
     )
-  const held = (id: string, first: string): ClientSession => {
-    let lastId = 0
-    const session: ClientSession = {
-      id,
-      token: first,
-      async call(method, params) {
-        lastId += 1
-        const message = { jsonrpc: '2.0', id: lastId, method, ...(params ? { params } : {}) }
-        const answer = await request('POST', {
-          token: session.token,
-          headers: { 'mcp-session-id': id },
-          body: JSON.stringify(message),
-        })
-        return answer.body
-      },
-      async result(method, params) {
-        const answer = await session.call(method, params)
-        if (answer.result === undefined) throw new Error(JSON.stringify(answer))
-        return answer.result
-      },
-      subscribe: (uri) => session.call('resources/subscribe', { uri }),
-      stream: (lastEventId) =>
-        EventReader.open({ port, token: session.token, sessionId: id, lastEventId }),
-      end: () => request('DELETE', { token: session.token, headers: { 'mcp-session-id': id } }),
-    }
-    return session
   }
-  const world: McpWorld = {
+
+  /** Appends and publishes, as an accepted write does. */
+  async write(over: Partial<NewRecord>): Promise<{ record: CareRecord; subscribers: number }> {
+    const outcome = await this.store.append({
+      patient: 'ann',
+      domain: 'medication',
+      audience: 'user',
+      value: 'Take one tablet.',
+      authorId: 'dr-osei',
+      authorLabel: 'Dr Osei',
+      ...over,
+    })
+    if (outcome.kind !== 'appended') throw new Error(outcome.kind)
+    const { record } = outcome
+    const before = await this.store.version(record, record.version - 1)
+    const previous = before.kind === 'found' ? before.record : undefined
+    return { record, subscribers: (await this.endpoint?.hub.publish(record, previous)) ?? 0 }
+  }
+}
+
+/** A session as a client holds it, in a process that may be restarted under it. */
+function clientSession(process: McpProcess, id: string, firstToken: string): ClientSession {
+  let lastId = 0
+  const headers = { 'mcp-session-id': id }
+  const session: ClientSession = {
+    id,
+    token: firstToken,
+    async call(method, params) {
+      lastId += 1
+      const message = { jsonrpc: '2.0', id: lastId, method, ...(params ? { params } : {}) }
+      const body = JSON.stringify(message)
+      return (await process.request('POST', { token: session.token, headers, body })).body
+    },
+    async result(method, params) {
+      const answer = await session.call(method, params)
+      if (answer.result === undefined) throw new Error(JSON.stringify(answer))
+      return answer.result
+    },
+    subscribe: (uri) => session.call('resources/subscribe', { uri }),
+    stream: (lastEventId) =>
+      EventReader.open({ port: process.port, token: session.token, sessionId: id, lastEventId }),
+    end: () => process.request('DELETE', { token: session.token, headers }),
+  }
+  return session
+}
+
+/** Starts a world; `close` it. */
+export async function mcpWorld(options: McpWorldOptions = {}): Promise<McpWorld> {
+  const process = new McpProcess(options)
+  await process.start()
+  const { clock, store, sessions, events } = process
+  return {
     get url() {
-      return `http://127.0.0.1:${port}/mcp`
+      return `http://127.0.0.1:${process.port}/mcp`
+    },
+    get endpoint() {
+      if (process.endpoint === undefined) throw new Error('the world was not started')
+      return process.endpoint
     },
     clock,
     store,
     sessions,
     events,
-    endpoint: await start(),
-    token,
-    request,
-    async open(scope, over = {}) {
-      const presented = token(scope, over)
-      const answer = await request('POST', {
-        token: presented,
-        body: JSON.stringify(initializeBody()),
-      })
+    token: (scope, over) => process.token(scope, over),
+    request: (method, over) => process.request(method, over),
+    async open(scope, over) {
+      const token = process.token(scope, over)
+      const body = JSON.stringify(initializeBody())
+      const answer = await process.request('POST', { token, body })
       const id = answer.headers.get('mcp-session-id')
       if (id === null) throw new Error(`no session was opened: ${answer.status} ${answer.text}`)
-      return held(id, presented)
+      return clientSession(process, id, token)
     },
-    with: held,
-    async write(over) {
-      const outcome = await store.append({
-        patient: 'ann',
-        domain: 'medication',
-        audience: 'user',
-        value: 'Take one tablet.',
-        authorId: 'dr-osei',
-        authorLabel: 'Dr Osei',
-        ...over,
-      })
-      if (outcome.kind !== 'appended') throw new Error(outcome.kind)
-      const { record } = outcome
-      const before = await store.version(record, record.version - 1)
-      const previous = before.kind === 'found' ? before.record : undefined
-      return { record, subscribers: await world.endpoint.hub.publish(record, previous) }
-    },
+    with: (id, token) => clientSession(process, id, token),
+    write: (over) => process.write(over),
     async restart() {
-      await stop(world.endpoint)
-      world.endpoint = await start()
+      await process.stop()
+      await process.start()
     },
-    close: () => stop(world.endpoint),
+    async close() {
+      await process.stop()
+      if (clock.pendingCount() > 0) throw new Error('a timer was left behind')
+    },
   }
-  return world
 }

@@ -5,6 +5,12 @@ import { LOG_LEVELS, type LogLevel } from '../domain/session-store.ts'
 /** The level of a revision notice: normal but significant (RFC 5424). */
 const NOTICE_LEVEL: LogLevel = 'notice'
 
+/** Names and labels in a notice are cut at this many characters, so that rings of notices stay small. */
+const LABEL_CHARS_MAX = 256
+
+const cutOff = (label: string): string =>
+  label.length > LABEL_CHARS_MAX ? `${label.slice(0, LABEL_CHARS_MAX).toWellFormed()}…` : label
+
 /** Whether a session's log level lets a revision notice through; without a level everything is sent. */
 export function letsNoticeThrough(logLevel: LogLevel | undefined): boolean {
   return logLevel === undefined || LOG_LEVELS.indexOf(logLevel) <= LOG_LEVELS.indexOf(NOTICE_LEVEL)
@@ -43,8 +49,8 @@ export function noticeMessage(options: {
     versionHash,
     prevHash,
     writtenAt,
-    authorId,
-    authorLabel,
+    authorId: cutOff(authorId),
+    authorLabel: cutOff(authorLabel),
     ...(record.staleAfter === undefined ? {} : { staleAfter: record.staleAfter }),
     ...(priority === undefined ? {} : { priority }),
   }
