@@ -8,6 +8,11 @@ import {
   type ServiceApp,
   type ServiceAppOptions,
 } from '@tallystick/service-kit'
+import {
+  createEvmFacilitator,
+  type EvmFacilitator,
+  type EvmFacilitatorOptions,
+} from './evm-facilitator.ts'
 import { createFacilitatorApp } from './facilitator-app.ts'
 import type { ConsensusLimits } from './hedera/consensus-client.ts'
 import type { ConsensusNode } from './hedera/consensus-nodes.ts'
@@ -25,6 +30,8 @@ export type BuildFacilitatorOptions = {
   /** 32 bytes of an ECDSA key in hex, or DER of either kind. */
   readonly feePayerKey: string
   readonly clock: Clock
+  /** A second network, where payments are signed token transfers. */
+  readonly evm?: Omit<EvmFacilitatorOptions, 'clock' | 'onEnd'> | undefined
   readonly limits?: Partial<ConsensusLimits>
   readonly logger?: NonNullable<ServiceAppOptions['logger']>
   readonly metricsToken?: Secret | undefined
@@ -37,29 +44,37 @@ export type BuiltFacilitator = {
   readonly registry: Registry
 }
 
-/** Wires the Hedera side, its metrics and log lines into a server. Throws RangeError for a key that cannot be read. */
+/**
+ * Wires the Hedera side and, where configured, the EVM side with metrics and log lines into a server. Throws RangeError for
+ * a key that cannot be read, and for a chain or token that is not the configured one.
+ */
 export async function buildFacilitator(
   options: BuildFacilitatorOptions,
 ): Promise<BuiltFacilitator> {
   const { clock, logger, metricsToken, network } = options
   const registry = new Registry()
   const observer = observeSettlements(registry, logger)
-  const hedera = createHederaFacilitator({ ...options, onEnd: observer.onEnd })
+  const { onEnd } = observer
+  const evm =
+    options.evm === undefined
+      ? undefined
+      : await createEvmFacilitator({ ...options.evm, clock, onEnd })
+  const hedera = createHederaFacilitator({ ...options, onEnd })
   new Gauge({
     name: 'facilitator_settlements_in_flight',
     help: 'Settlements under way.',
     registers: [registry],
     collect() {
-      this.set(hedera.scheme.flightCount)
+      this.set(hedera.scheme.flightCount + (evm?.scheme.flightCount ?? 0))
     },
   }).set(0)
   const app = await createFacilitatorApp({
-    schemes: [{ network, scheme: hedera.scheme }],
+    schemes: [{ network, scheme: hedera.scheme }, ...(evm === undefined ? [] : [evm])],
     clock,
     registry,
     metricsToken,
-    readiness: hedera.readiness,
-    home: () => homePage(options, { hedera, observer }),
+    readiness: { ...hedera.readiness, ...evm?.readiness },
+    home: () => homePage(options, { hedera, evm, observer }),
     ...(logger === undefined ? {} : { logger }),
   })
   return { app, hedera, registry }
@@ -67,17 +82,25 @@ export async function buildFacilitator(
 
 async function homePage(
   { feePayer, network }: BuildFacilitatorOptions,
-  live: { readonly hedera: HederaFacilitator; readonly observer: SettlementObserver },
+  live: {
+    readonly hedera: HederaFacilitator
+    readonly evm: EvmFacilitator | undefined
+    readonly observer: SettlementObserver
+  },
 ): Promise<Page> {
-  const { hedera, observer } = live
+  const { evm, hedera, observer } = live
   const balance = await hedera.feePayerBalance()
   return {
     title: 'Tallystick facilitator',
-    lead: 'Settles x402 payments on Hedera: it adds its signature as fee payer, submits once, and answers what the ledger recorded.',
+    lead: 'Settles x402 payments: it pays the fees, submits each payment once, and answers what the ledger recorded.',
     figures: [
-      { label: 'Network', value: network },
+      {
+        label: 'Networks',
+        value: [network, ...(evm === undefined ? [] : [evm.network])].join(', '),
+      },
       { label: 'Fee payer', value: feePayer },
       { label: 'Its balance, tinybar', value: balance?.toString() ?? 'unknown' },
+      ...(await evmFigures(evm)),
       { label: 'Settled since start', value: String(observer.count('settled')) },
       {
         label: 'Refused or failed',
@@ -87,4 +110,13 @@ async function homePage(
     requests: [{ title: 'What it settles', code: 'curl -s http://127.0.0.1:4020/supported' }],
     links: kitLinks,
   }
+}
+
+async function evmFigures(evm: EvmFacilitator | undefined): Promise<NonNullable<Page['figures']>> {
+  if (evm === undefined) return []
+  const balance = await evm.gasBalance()
+  return [
+    { label: `Pays gas on ${evm.network}`, value: evm.scheme.getSigners(evm.network).join(', ') },
+    { label: 'Its balance, wei', value: balance?.toString() ?? 'unknown' },
+  ]
 }

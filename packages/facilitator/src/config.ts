@@ -1,14 +1,18 @@
 import {
   hostField,
   httpUrlField,
+  integerField,
   logLevelField,
   metricsTokenField,
   portField,
   secretField,
   withFieldMeta,
 } from '@tallystick/service-kit'
+import { X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { HEDERA_NETWORKS, isAccountId } from '@tallystick/x402/hedera'
 import { z } from 'zod'
+import { parseEvmAssets } from './evm/evm-assets.ts'
+import { parseEvmKey } from './evm/evm-wallet.ts'
 import { parseConsensusNodes } from './hedera/consensus-nodes.ts'
 import { parsePrivateKey } from './hedera/fee-payer-key.ts'
 
@@ -17,8 +21,11 @@ const nodesExpected = 'host:port=account pairs, separated by commas, e.g. 127.0.
 const accountExpected = 'an account id such as 0.0.1001'
 const keyExpected = 'a private key in hex: 32 bytes of an ECDSA key, or DER of either kind'
 
-/** The facilitator's environment (S3). */
-export const facilitatorConfig = z.object({
+const evmKeyExpected = 'a private key of 32 bytes in hex'
+const assetsExpected =
+  'tokens separated by commas, each address/name/version/decimals, e.g. 0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/USDG/2/6; the address alone for USD₮0'
+
+const fields = z.object({
   PORT: portField(4020),
   HOST: hostField(),
   NETWORK: withFieldMeta(z.enum(HEDERA_NETWORKS, { error: networkExpected }), {
@@ -48,6 +55,35 @@ export const facilitatorConfig = z.object({
     secretField().refine((secret) => parsePrivateKey(secret.reveal()) !== undefined, keyExpected),
     { expected: keyExpected, isSecret: true },
   ).describe('Private key of FEE_PAYER.'),
+  EVM_RPC_URL: httpUrlField()
+    .optional()
+    .describe('JSON-RPC of a second network, an EVM chain; without it only NETWORK is served.'),
+  EVM_CHAIN_ID: integerField({ min: 1, max: 4_294_967_295 })
+    .prefault('196')
+    .describe('Chain id of that network; 196 is X Layer.'),
+  EVM_KEY: withFieldMeta(
+    secretField().refine((secret) => parseEvmKey(secret.reveal()) !== undefined, evmKeyExpected),
+    { expected: evmKeyExpected, isSecret: true },
+  )
+    .optional()
+    .describe(
+      'Private key of the account that submits there and pays the gas; goes with EVM_RPC_URL.',
+    ),
+  EVM_ASSETS: withFieldMeta(
+    z.string().refine((text) => parseEvmAssets(text, 196) !== undefined, assetsExpected),
+    { expected: assetsExpected },
+  )
+    .prefault(X_LAYER_USDT0.address)
+    .describe(
+      'Tokens with signed transfers (EIP-3009) that are settled in, with their EIP-712 name and version.',
+    ),
   LOG_LEVEL: logLevelField(),
   METRICS_TOKEN: metricsTokenField(),
+})
+
+/** The facilitator's environment (S3). */
+export const facilitatorConfig = fields.superRefine((config, context) => {
+  if ((config.EVM_RPC_URL === undefined) === (config.EVM_KEY === undefined)) return
+  const path = [config.EVM_KEY === undefined ? 'EVM_KEY' : 'EVM_RPC_URL']
+  context.addIssue({ code: 'custom', path, message: 'EVM_RPC_URL and EVM_KEY go together' })
 })

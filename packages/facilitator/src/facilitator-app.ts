@@ -75,7 +75,7 @@ const verifyAnswer = z.looseObject({
 const settleAnswer = z.looseObject({
   success: z.boolean(),
   errorReason: z.string().optional(),
-  transaction: z.string().describe('Transaction id; empty where nothing was submitted.'),
+  transaction: z.string().describe('Transaction id or hash; empty where nothing was submitted.'),
   network: z.string(),
   payer: z.string().optional(),
   amount: z.string().optional(),
@@ -189,7 +189,8 @@ export function createFacilitatorApp(options: FacilitatorAppOptions): Promise<Se
   return createServiceApp({
     name: 'tallystick-facilitator',
     version: '0.1.0',
-    description: 'An x402 facilitator: verifies signed payments and settles them on Hedera.',
+    description:
+      'An x402 facilitator: verifies signed payments and settles them on Hedera and EVM chains.',
     clock,
     home,
     readiness,

@@ -4,6 +4,17 @@ export {
   buildFacilitator,
 } from './build-facilitator.ts'
 export { facilitatorConfig } from './config.ts'
+export type { EvmSettlementEnd } from './evm/evm-settlement-end.ts'
+export { createEvmWallet, type EvmWallet, type EvmWalletOptions } from './evm/evm-wallet.ts'
+export {
+  ExactEvmFacilitator,
+  type ExactEvmFacilitatorOptions,
+} from './evm/exact-evm-facilitator.ts'
+export {
+  createEvmFacilitator,
+  type EvmFacilitator,
+  type EvmFacilitatorOptions,
+} from './evm-facilitator.ts'
 export { createFacilitatorApp, type FacilitatorAppOptions } from './facilitator-app.ts'
 export { type ConsensusProblem, ConsensusUnavailable } from './hedera/consensus-error.ts'
 export { type ConsensusNode, parseConsensusNodes } from './hedera/consensus-nodes.ts'

@@ -3,6 +3,7 @@
 import { createLogger, loadConfig, serve, systemClock } from '@tallystick/service-kit'
 import { buildFacilitator } from './build-facilitator.ts'
 import { facilitatorConfig } from './config.ts'
+import { parseEvmAssets } from './evm/evm-assets.ts'
 
 const config = loadConfig(facilitatorConfig, process.env)
 const logger = createLogger({ name: 'facilitator', level: config.LOG_LEVEL })
@@ -12,6 +13,15 @@ const { app, hedera, registry } = await buildFacilitator({
   mirrorUrl: config.MIRROR_URL,
   feePayer: config.FEE_PAYER,
   feePayerKey: config.FEE_PAYER_KEY.reveal(),
+  evm:
+    config.EVM_RPC_URL === undefined || config.EVM_KEY === undefined
+      ? undefined
+      : {
+          rpcUrl: config.EVM_RPC_URL,
+          chainId: config.EVM_CHAIN_ID,
+          privateKey: config.EVM_KEY.reveal(),
+          assets: parseEvmAssets(config.EVM_ASSETS, config.EVM_CHAIN_ID) ?? [],
+        },
   clock: systemClock,
   logger,
   metricsToken: config.METRICS_TOKEN,

@@ -25,12 +25,27 @@ export function observeSettlements(
     onEnd(payment, { cause, message, outcome, reason }) {
       settlements.inc({ outcome, reason })
       counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
-      const { amount, nonce: transaction, payer, payTo } = payment
-      const amountTinybar = amount.toString()
-      const fields = { outcome, reason, message, transaction, payer, payTo, amountTinybar }
+      const { network, nonce: transaction, payer, payTo } = payment
+      const fields = {
+        outcome,
+        reason,
+        message,
+        network,
+        transaction,
+        payer,
+        payTo,
+        ...amountOf(payment),
+      }
       if (outcome === 'settled') logger?.info(fields, 'settlement ended')
       else logger?.warn({ ...fields, err: cause }, 'settlement ended')
     },
     count: (outcome) => counts.get(outcome) ?? 0,
   }
+}
+
+/** The amount under a name that says its unit. */
+function amountOf({ amount, network }: VerifiedPayment): Readonly<Record<string, string>> {
+  return network.startsWith('hedera:')
+    ? { amountTinybar: amount.toString() }
+    : { amountBaseUnits: amount.toString() }
 }

@@ -4,7 +4,7 @@
 import { stablecoinAbi, stablecoinBytecode } from '@tallystick/contracts'
 import { type Address, encodeFunctionData, getContractAddress, type Hex, parseEther } from 'viem'
 import { type AnvilClient, createAnvilClient } from '../anvil/anvil-client.ts'
-import { startAnvil } from '../anvil/anvil-process.ts'
+import { AnvilFailed, startAnvil } from '../anvil/anvil-process.ts'
 import { systemClock } from '../clock.ts'
 import { createConsensusClock } from '../ledger/consensus-clock.ts'
 import { requireFreePort } from '../port-taken.ts'
@@ -18,6 +18,10 @@ const BLOCK_GAS_MAX = 30_000_000
 
 /** What the facilitator and the token's owner hold for gas: more than tests can spend. Agents hold none. */
 const GAS_BALANCE_WEI = parseEther('1000')
+
+/** anvil answers a transaction's hash before its block, which follows within milliseconds; these are 5 s. */
+const RECEIPT_LOOKS_MAX = 500
+const RECEIPT_PAUSE_MS = 10
 
 /** What each agent holds: $10,000, a million grades. */
 const AGENT_BALANCE = 10_000_000_000n
@@ -135,10 +139,19 @@ async function send(
   transaction: { from: Address; to?: Address; data: Hex },
 ): Promise<void> {
   const hash = await anvil.call('eth_sendTransaction', [transaction])
-  const receipt = (await anvil.call('eth_getTransactionReceipt', [hash])) as {
-    status?: string
-  } | null
-  if (receipt?.status !== '0x1') throw new Error('the stand-in could not set up its token')
+  for (let look = 0; look < RECEIPT_LOOKS_MAX; look += 1) {
+    const receipt = await anvil.call('eth_getTransactionReceipt', [hash])
+    if (isReceipt(receipt)) {
+      if (receipt.status === '0x1') return
+      throw new AnvilFailed('the token refused a transaction of its owner')
+    }
+    await new Promise<void>((resolve) => systemClock.after(RECEIPT_PAUSE_MS, resolve))
+  }
+  throw new AnvilFailed('anvil mined no transaction of the token’s owner; are its blocks held?')
+}
+
+function isReceipt(value: unknown): value is { status: string } {
+  return typeof value === 'object' && value !== null && 'status' in value
 }
 
 function addressOf(accounts: readonly XLayerAccount[], name: string): Address {

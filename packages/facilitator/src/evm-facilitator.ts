@@ -1,0 +1,86 @@
+import type { Clock, ReadinessCheck } from '@tallystick/service-kit'
+import { LedgerUnavailable } from '@tallystick/x402'
+import { checkEvmDomain, createJsonRpcLedger, type EvmAsset } from '@tallystick/x402/evm'
+import { createEvmWallet } from './evm/evm-wallet.ts'
+import {
+  ExactEvmFacilitator,
+  type ExactEvmFacilitatorOptions,
+} from './evm/exact-evm-facilitator.ts'
+
+export type EvmFacilitatorOptions = {
+  readonly rpcUrl: string
+  readonly chainId: number
+  /** Key of the account that submits and pays the gas: 32 bytes in hex. */
+  readonly privateKey: string
+  /** Tokens that are settled in, of that chain. */
+  readonly assets: readonly EvmAsset[]
+  readonly clock: Clock
+  readonly outcomeMs?: number
+  readonly onEnd?: ExactEvmFacilitatorOptions['onEnd']
+}
+
+/** The facilitator side of `exact` on one EVM chain, with what it is ready for. */
+export type EvmFacilitator = {
+  readonly network: string
+  readonly scheme: ExactEvmFacilitator
+  readonly readiness: Readonly<Record<string, ReadinessCheck>>
+  /** Native balance of the submitting account, wei; undefined where the chain does not answer. */
+  readonly gasBalance: () => Promise<bigint | undefined>
+}
+
+/** Below this the account should be topped up: some thousand transfers at X Layer's usual price. */
+const GAS_BALANCE_MIN_WEI = 5_000_000_000_000_000n
+
+/**
+ * Builds the EVM side from an address and a key, and compares the tokens with the chain where it answers (G9). Throws
+ * RangeError for a key or asset that cannot be used, and for a chain or token that is not the configured one.
+ */
+export async function createEvmFacilitator(
+  options: EvmFacilitatorOptions,
+): Promise<EvmFacilitator> {
+  const { assets, chainId, clock, outcomeMs, onEnd, privateKey, rpcUrl } = options
+  const network = `eip155:${chainId}`
+  if (assets.length === 0 || assets.some((asset) => asset.network !== network)) {
+    throw new RangeError(`EVM_ASSETS must name at least one token of ${network}`)
+  }
+  const wallet = createEvmWallet({ rpcUrl, chainId, privateKey })
+  const ledger = createJsonRpcLedger({ url: rpcUrl, clock })
+  const checkAll = () => Promise.all(assets.map((asset) => checkEvmDomain(asset, ledger)))
+  for (const check of await checkAll()) {
+    if (check.kind === 'wrong_chain' || check.kind === 'wrong_domain') {
+      throw new RangeError(`EVM_RPC_URL or EVM_ASSETS: ${JSON.stringify(check)}`)
+    }
+  }
+  const scheme = new ExactEvmFacilitator({
+    network,
+    assets,
+    wallet,
+    ledger,
+    clock,
+    ...(outcomeMs === undefined ? {} : { outcomeMs }),
+    ...(onEnd === undefined ? {} : { onEnd }),
+  })
+  const gasBalance = async (): Promise<bigint | undefined> => {
+    try {
+      return await wallet.gasBalance()
+    } catch (error) {
+      if (error instanceof LedgerUnavailable) return undefined
+      throw error
+    }
+  }
+  const ready: ReadinessCheck = async () => {
+    const wrong = (await checkAll()).find((check) => check.kind !== 'right')
+    if (wrong !== undefined) return { kind: 'not-ready', reason: `evm_${wrong.kind}` }
+    const balance = await gasBalance()
+    if (balance === undefined) return { kind: 'not-ready', reason: 'evm_unreachable' }
+    const details = {
+      address: wallet.address,
+      balanceWei: balance.toString(),
+      minimumWei: GAS_BALANCE_MIN_WEI.toString(),
+    }
+    return balance < GAS_BALANCE_MIN_WEI
+      ? { kind: 'not-ready', reason: 'evm_gas_balance_low', details }
+      : { kind: 'ready', details }
+  }
+  return { network, scheme, readiness: { evm: ready }, gasBalance }
+}

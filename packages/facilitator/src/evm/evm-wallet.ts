@@ -1,0 +1,191 @@
+/**
+ * The account that submits payments and pays their gas. Its transactions leave one after another, each with the next
+ * nonce; after every failure the nonce is read from the chain again, so that one lost transaction wedges nothing.
+ */
+import type { Clock } from '@tallystick/service-kit'
+import { LedgerUnavailable } from '@tallystick/x402'
+import type { Hex } from '@tallystick/x402/evm'
+import {
+  BaseError,
+  createPublicClient,
+  ExecutionRevertedError,
+  HttpRequestError,
+  http,
+  InsufficientFundsError,
+  keccak256,
+  NonceTooLowError,
+  type PublicClient,
+  TimeoutError,
+} from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { ConsensusUnavailable } from '../hedera/consensus-error.ts'
+import type { ContractCall } from './transfer-call.ts'
+
+export type EvmWalletOptions = {
+  readonly rpcUrl: string
+  readonly chainId: number
+  /** 32 bytes in hex, with or without `0x`. */
+  readonly privateKey: string
+  /** Longest wait for one answer of the node. */
+  readonly callMs?: number
+}
+
+/** What a call would do now. */
+export type Simulation =
+  | { readonly kind: 'succeeds'; readonly gas: bigint }
+  /** `reason` is the node's word for it, for people. */
+  | { readonly kind: 'reverts'; readonly reason: string }
+
+/** A transaction on its way; `isCertain` is false where the node may have it or not. */
+export type SentTransaction = {
+  readonly hash: Hex
+  readonly isCertain: boolean
+  readonly cause?: unknown
+}
+
+export type EvmWallet = {
+  /** Lower case. */
+  readonly address: Hex
+  /** Throws LedgerUnavailable. */
+  simulate(call: ContractCall): Promise<Simulation>
+  /**
+   * Signs and submits a transaction, after all that were asked for before. Throws LedgerUnavailable or
+   * ConsensusUnavailable, and only where nothing was submitted.
+   */
+  send(call: ContractCall & { readonly gas: bigint }): Promise<SentTransaction>
+  /** Native balance, wei. Throws LedgerUnavailable. */
+  gasBalance(): Promise<bigint>
+}
+
+/** A public node answers in 0.1 to 1 s. */
+const CALL_MS = 8_000
+
+/** How often a nonce that the chain has seen already is read anew before the payment is given back unsubmitted. */
+const NONCE_ATTEMPTS = 3
+
+/** Room for a balance slot that is written for the first time between the estimate and the block, in percent. */
+const GAS_PERCENT = 130n
+
+/** Room for a rising price until the next blocks, in percent. */
+const GAS_PRICE_PERCENT = 125n
+
+/** Reads a private key of an EVM account; undefined for anything but 32 bytes of hex that are a key of the curve. */
+export function parseEvmKey(text: string): PrivateKeyAccount | undefined {
+  const [, hex] = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(text.trim()) ?? []
+  try {
+    return hex === undefined ? undefined : privateKeyToAccount(`0x${hex}`)
+  } catch {
+    return undefined
+  }
+}
+
+/** Builds a wallet over a node's JSON-RPC. Throws RangeError where the key cannot be read; the message never holds it. */
+export function createEvmWallet(options: EvmWalletOptions): EvmWallet {
+  const account = parseEvmKey(options.privateKey)
+  if (account === undefined) throw new RangeError('the EVM key cannot be read')
+  const transport = http(options.rpcUrl, { retryCount: 0, timeout: options.callMs ?? CALL_MS })
+  const client = createPublicClient({ transport })
+  const submit = createSubmitter({ account, client, chainId: options.chainId })
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    address: account.address.toLowerCase() as Hex,
+    async simulate(call) {
+      try {
+        const gas = await client.estimateGas({ account: account.address, ...call })
+        return { kind: 'succeeds', gas: (gas * GAS_PERCENT) / 100n }
+      } catch (error) {
+        const revert = causeOf(error, ExecutionRevertedError)
+        if (revert === undefined) throw new LedgerUnavailable('gas_not_estimated', { cause: error })
+        return { kind: 'reverts', reason: revert.shortMessage }
+      }
+    },
+    send(call) {
+      const sent = last.then(() => submit(call))
+      last = sent.catch(() => undefined)
+      return sent
+    },
+    gasBalance: () => read(() => client.getBalance({ address: account.address })),
+  }
+}
+
+type Submitter = (call: ContractCall & { readonly gas: bigint }) => Promise<SentTransaction>
+
+/** Signs and sends one transaction after another; the caller keeps the order. */
+function createSubmitter(parts: {
+  readonly account: PrivateKeyAccount
+  readonly client: PublicClient
+  readonly chainId: number
+}): Submitter {
+  const { account, chainId, client } = parts
+  let nextNonce: number | undefined
+  return async ({ data, gas, to }) => {
+    const gasPrice = ((await read(() => client.getGasPrice())) * GAS_PRICE_PERCENT) / 100n
+    for (let attempt = 1; ; attempt += 1) {
+      nextNonce ??= await read(() =>
+        client.getTransactionCount({ address: account.address, blockTag: 'pending' }),
+      )
+      const nonce = nextNonce
+      const serializedTransaction = await account.signTransaction({
+        type: 'legacy',
+        chainId,
+        nonce,
+        to,
+        data,
+        gas,
+        gasPrice,
+      })
+      const hash = keccak256(serializedTransaction)
+      try {
+        await client.sendRawTransaction({ serializedTransaction })
+        nextNonce = nonce + 1
+        return { hash, isCertain: true }
+      } catch (error) {
+        nextNonce = undefined
+        const verdict = judgeFailure(error)
+        if (verdict === 'known') return { hash, isCertain: true }
+        if (verdict === 'perhaps') return { hash, isCertain: false, cause: error }
+        if (verdict === 'poor') {
+          throw new ConsensusUnavailable('fee_payer_balance_too_low', { cause: error })
+        }
+        if (verdict === 'refused' || attempt === NONCE_ATTEMPTS) {
+          throw new LedgerUnavailable('transaction_not_taken', { cause: error })
+        }
+      }
+    }
+  }
+}
+
+/** What a failed submission means. Only an answer of the node tells that it did not take the transaction. */
+function judgeFailure(error: unknown): 'known' | 'nonce' | 'poor' | 'refused' | 'perhaps' {
+  const text = error instanceof BaseError ? `${error.details} ${error.message}` : ''
+  if (/already known|already imported|known transaction/i.test(text)) return 'known'
+  if (causeOf(error, NonceTooLowError) || /nonce too low|nonce is too low/i.test(text))
+    return 'nonce'
+  if (causeOf(error, InsufficientFundsError) || /insufficient funds/i.test(text)) return 'poor'
+  const isTransport = causeOf(error, HttpRequestError) ?? causeOf(error, TimeoutError)
+  return isTransport === undefined && error instanceof BaseError ? 'refused' : 'perhaps'
+}
+
+function causeOf<Kind extends BaseError>(
+  error: unknown,
+  kind: abstract new (...parts: never[]) => Kind,
+): Kind | undefined {
+  if (!(error instanceof BaseError)) return undefined
+  const found = error.walk((cause) => cause instanceof kind)
+  return found instanceof kind ? found : undefined
+}
+
+async function read<Value>(run: () => Promise<Value>): Promise<Value> {
+  try {
+    return await run()
+  } catch (cause) {
+    throw new LedgerUnavailable('chain_unreachable', { cause })
+  }
+}
+
+/** Waits on the injected clock. */
+export function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(ms, resolve)
+  })
+}
