@@ -63,8 +63,11 @@ export function spokenPreview({ value, audience, authorLabel, before }) {
 
 /** @param {{ value: string, audience: string, authorLabel: string, before: Before }} draft */
 export function showPreview(draft) {
+  const { before, value } = draft
   pageElement('will-say', HTMLElement).textContent = spokenPreview(draft)
-  pageElement('before', HTMLElement).replaceChildren(...beforeParts(draft.before))
+  const isSame = before.kind === 'found' && before.record.value === value
+  const same = isSame ? [hint('Your sentence is the same: it would confirm this one.')] : []
+  pageElement('before', HTMLElement).replaceChildren(...beforeParts(before), ...same)
 }
 
 /** @param {number} subscribers */

@@ -125,6 +125,8 @@ async function submit() {
   const check = checkFields(typedFields(), Date.now())
   const problems = check.kind === 'refused' ? check.problems : {}
   const secretProblem = secret.value === '' ? { secret: 'Paste the write secret.' } : {}
+  // What came of an earlier write does not stand beside this one.
+  pageElement('outcome', HTMLElement).hidden = true
   showProblems({ ...problems, ...secretProblem })
   if (check.kind === 'refused' || secret.value === '') return
   const timestamp = new Date().toISOString()
@@ -162,6 +164,11 @@ form.addEventListener('keydown', ({ key, ctrlKey, metaKey }) => {
   if (key === 'Enter' && (ctrlKey || metaKey)) form.requestSubmit()
 })
 readToken.addEventListener('input', readSoon)
+// A form of its own: Enter in this field reads, it does not publish.
+pageElement('read', HTMLFormElement).addEventListener('submit', (event) => {
+  event.preventDefault()
+  readSoon()
+})
 addEventListener('pagehide', () => reader.end())
 onFragment((carried) => {
   secret.value = carried.get('secret') ?? secret.value

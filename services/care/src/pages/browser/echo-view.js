@@ -6,6 +6,8 @@ import { parseChainUri } from './record-uri.js'
 /** @typedef {import('./follow-records.js').RecordChange} RecordChange */
 
 const KIND_WORDS = { correction: 'Correction', confirmed: 'Confirmed unchanged', new: 'New record' }
+/** Records that the live region tells of: more than a person takes in after a pause. */
+const NEWS_MAX = 20
 /** Beyond this, how long ago a record was written says that it was missed, not how fast it came. */
 const LATE_MS = 60_000
 
@@ -41,17 +43,32 @@ function ageLine(record) {
 }
 
 /**
- * Puts a change into the live region, in one go so that it is announced as a whole.
+ * Puts something about a record on top of the live region, in one go so that it is announced as a whole. What stood there
+ * about the same record is taken out: a sentence that no longer holds is not left standing.
+ *
+ * @param {{ uri: string, kind: string, parts: readonly HTMLElement[] }} news
+ */
+function putOnTop({ uri, kind, parts }) {
+  const log = pageElement('announcement', HTMLElement)
+  for (const old of log.querySelectorAll(':scope > *'))
+    if (old.getAttribute('data-uri') === uri || old.className === 'empty') old.remove()
+  log.prepend(element('article', { 'data-uri': uri, 'data-kind': kind }, ...parts))
+  while (log.childElementCount > NEWS_MAX) log.lastElementChild?.remove()
+  log.scrollTop = 0
+}
+
+/**
+ * Announces a change.
  *
  * @param {Extract<RecordChange, { kind: 'correction' | 'confirmed' | 'new' }>} change
  */
 export function announce(change) {
-  const { record } = change
+  const { record, kind } = change
   const { patient, domain } = recordName(record.uri)
   const title = element(
     'p',
     { class: 'which' },
-    element('strong', {}, KIND_WORDS[change.kind]),
+    element('strong', {}, KIND_WORDS[kind]),
     ' · ',
     element('span', { class: 'name' }, patient),
     ' · ',
@@ -59,10 +76,9 @@ export function announce(change) {
     element('span', { class: 'faint' }, ` · version ${record.version}`),
   )
   const parts = [title]
-  if (change.kind === 'correction') parts.push(...takenBack(change))
+  if (kind === 'correction') parts.push(...takenBack(change))
   parts.push(element('p', { class: 'said now', dir: 'auto' }, record.value), ageLine(record))
-  pageElement('latest', HTMLElement).dataset.kind = change.kind
-  pageElement('announcement', HTMLElement).replaceChildren(...parts)
+  putOnTop({ uri: record.uri, kind, parts })
   const arrival = arrivalText({ writtenAt: record.writtenAt, nowMs: Date.now() })
   pageElement('arrival', HTMLElement).textContent = arrival
 }
@@ -79,25 +95,19 @@ function takenBack({ record, previous }) {
   return parts
 }
 
-/** Takes a record that must not be spoken any more out of the live region and says so.
+/**
+ * Says that a record must not be spoken any more.
  *
  * @param {{ uri: string, kind: 'broken' | 'gone' }} change
  */
 export function announceWithdrawn({ uri, kind }) {
   const { patient, domain } = recordName(uri)
+  const name = element('span', { class: 'name' }, `${patient} · ${domain} `)
   const why =
     kind === 'broken'
-      ? 'does not hold: what is stored differs from its hash. It is not shown.'
-      : 'can no longer be read with this token.'
-  pageElement('latest', HTMLElement).dataset.kind = 'correction'
-  pageElement('announcement', HTMLElement).replaceChildren(
-    element(
-      'p',
-      { class: 'note bad' },
-      element('span', { class: 'name' }, `${patient} · ${domain} `),
-      why,
-    ),
-  )
+      ? 'is not served: what is stored does not hold, or the service failed. It is not said.'
+      : 'can no longer be read with this token. It is not said.'
+  putOnTop({ uri, kind, parts: [element('p', { class: 'note bad' }, name, why)] })
   pageElement('arrival', HTMLElement).textContent = ''
 }
 
@@ -167,4 +177,8 @@ export function removeRecord(uri) {
 /** Clears what an earlier token let be seen. */
 export function clearRecords() {
   pageElement('records', HTMLElement).replaceChildren()
+  const nothing = 'Nothing has been corrected since this page began to listen.'
+  const empty = element('p', { class: 'empty' }, nothing)
+  pageElement('announcement', HTMLElement).replaceChildren(empty)
+  pageElement('arrival', HTMLElement).textContent = ''
 }

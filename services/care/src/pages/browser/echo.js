@@ -18,6 +18,7 @@ const tokenField = pageElement('token', HTMLInputElement)
 const tokenProblem = pageElement('token-problem', HTMLElement)
 const stopListening = pageElement('stop-listening', HTMLButtonElement)
 const state = pageElement('state', HTMLElement)
+const cards = pageElement('records', HTMLElement)
 const count = pageElement('count', HTMLElement)
 const latest = pageElement('latest', HTMLElement)
 const voice = pageElement('voice', HTMLElement)
@@ -36,7 +37,7 @@ const VOICE_WORDS = {
   speaking: 'Speaking…',
   blocked: 'The browser holds the sound back until you press the button.',
   muted: 'Sound is off.',
-  voiceless: 'This service has no voice: the sentence is shown only.',
+  voiceless: '',
 }
 const BUTTON_WORDS = {
   silent: 'Say it again',
@@ -64,13 +65,23 @@ const speaker = createSpeaker({
 })
 
 /**
+ * The version of each record that is to be said: one that was overtaken while its sound was on the way is not.
+ *
+ * @type {Map<string, number>}
+ */
+const toSay = new Map()
+
+/**
  * @param {McpSession} session
  * @param {{ uri: string, version: number }} record
  */
 async function speak(session, { uri, version }) {
+  toSay.set(uri, version)
   const speech = await readSpeech(session, { uri, version })
-  if (speech === undefined) speaker.lacksVoice()
+  if (toSay.get(uri) !== version) return
+  if (speech === undefined) speaker.forget()
   else speaker.say({ key: uri, sound: speech })
+  if (speech === undefined) voice.textContent = 'The service has no voice for it: it is shown only.'
 }
 
 /**
@@ -79,7 +90,9 @@ async function speak(session, { uri, version }) {
  */
 function show(change, session) {
   if (change.kind === 'broken' || change.kind === 'gone') {
+    toSay.delete(change.uri)
     speaker.retract(change.uri)
+    speaker.forget()
     removeRecord(change.uri)
     announceWithdrawn(change)
     return
@@ -91,7 +104,8 @@ function show(change, session) {
   speaker.retract(record.uri)
   announce(change)
   // What is confirmed has been said already. A voice that fails leaves the text, which is what counts.
-  if (kind !== 'confirmed') speak(session, record).catch(() => speaker.lacksVoice())
+  if (kind === 'confirmed') speaker.forget()
+  else speak(session, record).catch(() => speaker.forget())
 }
 
 /** @param {ListeningState} now */
@@ -128,9 +142,10 @@ function start(token) {
   const listener = new Listener({
     url: '/mcp',
     token,
-    readAll(current) {
+    async readAll(current) {
       session = current
-      return records.readAll(current)
+      await records.readAll(current)
+      if (isCurrent()) cards.setAttribute('aria-busy', 'false')
     },
     onMessage: (message, current) => records.take(message, current),
     onState(now) {
@@ -153,8 +168,10 @@ function stop() {
   listening?.listener.end()
   listening = undefined
   heldToken = ''
+  toSay.clear()
   speaker.stop()
   clearRecords()
+  cards.setAttribute('aria-busy', 'true')
   count.textContent = ''
   showState({ kind: 'ended' })
   form.hidden = false
@@ -202,4 +219,5 @@ addEventListener('pageshow', ({ persisted }) => {
 onFragment((carried) => {
   const token = carried.get('token')
   if (token !== null && token !== '') start(token)
+  else if (listening === undefined) form.hidden = false
 })

@@ -1,5 +1,12 @@
-/** @param {string} text */
-const quoted = (text) => `“${text.trim()}”`
+/**
+ * A value in quotation marks at the end of a sentence, which it may have ended by itself.
+ *
+ * @param {string} value
+ */
+const quotedAtEnd = (value) => {
+  const text = value.trim()
+  return /[.!?…]$/.test(text) ? `“${text}”` : `“${text}”.`
+}
 
 /**
  * The sentence with which assistants take a version back, in the service's words (src/domain/retraction.ts, which a test
@@ -9,5 +16,5 @@ const quoted = (text) => `“${text.trim()}”`
  */
 export function retractionSentence({ previousValue, value, authorLabel }) {
   if (previousValue === value) return undefined
-  return `Correction from ${authorLabel}: please disregard ${quoted(previousValue)}. It is now ${quoted(value)}.`
+  return `Correction from ${authorLabel}. Please disregard ${quotedAtEnd(previousValue)} It is now ${quotedAtEnd(value)}`
 }

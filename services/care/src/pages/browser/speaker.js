@@ -5,7 +5,7 @@
 
 /**
  * @typedef {'silent' | 'speaking' | 'blocked' | 'muted' | 'voiceless'} SpeakerState `blocked`: the browser wants a
- *   person's gesture first; `voiceless`: the service has no spoken form.
+ *   person's gesture first; `voiceless`: there is nothing to say (again).
  */
 /** @typedef {{ key: string, sound: Blob }} Utterance */
 
@@ -21,7 +21,6 @@ export function createSpeaker({ audio, onState }) {
   let isSpeaking = false
 
   async function play() {
-    if (current === undefined || isMuted) return
     try {
       await audio.play()
     } catch (error) {
@@ -72,9 +71,11 @@ export function createSpeaker({ audio, onState }) {
       waiting = waiting.filter((utterance) => utterance.key !== key)
       if (isSpeaking && current?.key === key) cutOff()
     },
-    /** The service has no spoken form of what is shown. */
-    lacksVoice() {
-      if (!isSpeaking) onState('voiceless')
+    /** What is shown has no sound: what was said last is not offered for it. */
+    forget() {
+      if (isSpeaking) return
+      current = undefined
+      onState('voiceless')
     },
     stop() {
       waiting = []

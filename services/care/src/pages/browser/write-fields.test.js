@@ -1,0 +1,133 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readWriteFields } from '../../domain/write-fields.ts'
+import { BODY_BYTES_MAX, checkFields } from './write-fields.js'
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12)
+const typed = {
+  patient: 'rosa-12',
+  domain: 'medication',
+  value: 'Take one tablet after breakfast.',
+  audience: 'user',
+  authorId: 'dr-okafor',
+  authorLabel: 'Dr Okafor',
+  staleAfter: '',
+  priority: '',
+}
+/** @param {Partial<typeof typed>} changes */
+const check = (changes) => checkFields({ ...typed, ...changes }, NOW_MS)
+
+describe('ready', () => {
+  it('gives the body to sign, without what was left empty', () => {
+    const outcome = check({ authorLabel: '' })
+    expect(outcome.kind === 'ready' && JSON.parse(outcome.body)).toEqual({
+      patient: 'rosa-12',
+      domain: 'medication',
+      value: 'Take one tablet after breakfast.',
+      audience: 'user',
+      authorId: 'dr-okafor',
+    })
+  })
+
+  it('a review date goes out with its zone, a priority as a number', () => {
+    const outcome = check({ staleAfter: '2027-01-31T09:30', priority: '0.5' })
+    const body = outcome.kind === 'ready' ? JSON.parse(outcome.body) : {}
+    expect(body).toMatchObject({ priority: 0.5 })
+    expect(body.staleAfter).toBe(new Date('2027-01-31T09:30').toISOString())
+  })
+
+  it('a sentence is taken as it is: line ends, spaces, any script', () => {
+    const value = '  Un comprimé.\nقرص واحد بعد الفطور 💊 '
+    const outcome = check({ value })
+    expect(outcome.kind === 'ready' && JSON.parse(outcome.body).value).toBe(value)
+  })
+})
+
+describe('refused, each with its sentence', () => {
+  it.each([
+    [{ patient: '' }, { patient: 'Say whose record this is.' }],
+    [{ patient: ' ' }, { patient: 'Say whose record this is.' }],
+    [{ patient: 'a/b' }, { patient: 'This cannot hold “/” or “|”.' }],
+    [{ domain: 'a|b' }, { domain: 'This cannot hold “/” or “|”.' }],
+    [{ domain: '' }, { domain: 'Say what the record is about, for example medication.' }],
+    [
+      { patient: 'rosa-12 ' },
+      { patient: 'This begins or ends with a space, which would make another record.' },
+    ],
+    [{ value: ' \n' }, { value: 'Write the sentence that is to be said.' }],
+    [
+      { value: 'half \ud83d' },
+      { value: 'This holds half a character (a lone surrogate), which cannot be stored.' },
+    ],
+    [
+      { authorLabel: '\udc00' },
+      { authorLabel: 'This holds half a character (a lone surrogate), which cannot be stored.' },
+    ],
+    [{ authorId: '' }, { authorId: 'Give your id: a signed write needs one.' }],
+    [{ audience: '' }, { audience: 'Choose who may hear it.' }],
+    [
+      { staleAfter: '2026-01-01T00:00' },
+      { staleAfter: 'This is past: the record would be stale at once.' },
+    ],
+    [{ staleAfter: 'half typed' }, { staleAfter: 'This is not a date and time.' }],
+    [{ staleAfter: '+012026-01-01T00:00' }, { staleAfter: 'This is not a date and time.' }],
+    [{ priority: '2' }, { priority: 'Give a number from 0 (least) to 1 (most), or nothing.' }],
+    [{ priority: 'high' }, { priority: 'Give a number from 0 (least) to 1 (most), or nothing.' }],
+    [{ priority: ' ' }, { priority: 'Give a number from 0 (least) to 1 (most), or nothing.' }],
+    [
+      { patient: 'é'.repeat(400), domain: 'é'.repeat(400) },
+      { domain: 'The name and the topic are too long together for an address.' },
+    ],
+  ])('%j', (changes, problems) => {
+    expect(check(changes)).toEqual({ kind: 'refused', problems })
+  })
+
+  it('says every problem at once', () => {
+    const outcome = check({ patient: '', value: '', priority: '9' })
+    expect(outcome.kind === 'refused' && Object.keys(outcome.problems)).toEqual([
+      'patient',
+      'value',
+      'priority',
+    ])
+  })
+
+  it('a body over 256 KiB: by how many bytes', () => {
+    const ready = check({})
+    const other = (ready.kind === 'ready' ? ready.body.length : 0) - typed.value.length
+    const room = BODY_BYTES_MAX - other
+    expect(check({ value: 'x'.repeat(room) }).kind).toBe('ready')
+    expect(check({ value: 'x'.repeat(room + 3) })).toEqual({
+      kind: 'refused',
+      problems: { value: 'This is too long by 3 bytes: a write may have 262144.' },
+    })
+  })
+})
+
+it('what the form lets through, the service takes: any typed text', () => {
+  const text = fc.string({ unit: 'binary' })
+  const typedTexts = fc.record({
+    patient: text,
+    domain: text,
+    value: text,
+    audience: fc.constantFrom('user', 'assistant'),
+    authorId: text,
+    authorLabel: text,
+    staleAfter: fc.constantFrom('', '2027-02-28T23:59', '9999-12-31T00:00', 'nonsense'),
+    priority: fc.constantFrom('', '0', '1', '0.25', '1e999', 'x'),
+  })
+  fc.assert(
+    fc.property(typedTexts, (fields) => {
+      const outcome = checkFields(fields, NOW_MS)
+      if (outcome.kind === 'refused') return
+      const taken = readWriteFields(JSON.parse(outcome.body))
+      expect(taken.kind === 'valid' && taken.record).toMatchObject({
+        patient: fields.patient,
+        domain: fields.domain,
+        value: fields.value,
+        audience: fields.audience,
+        authorId: fields.authorId,
+      })
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { PAGE_POLICY, readPageFiles } from './page-files.ts'
+
+const files = readPageFiles({ baseUrl: 'https://care.test', serviceName: 'care' })
+const bodies = new Map(files.flatMap(({ paths, body }) => paths.map((path) => [path, body])))
+const browserFolder = fileURLToPath(new URL('browser/', import.meta.url))
+
+describe('what is served', () => {
+  it('is every file of the browser’s side, and no test or configuration', () => {
+    const onDisk = readdirSync(browserFolder)
+      .filter((name) => !name.endsWith('.test.js') && name !== 'tsconfig.json')
+      .map((name) => `/pages/${name}`)
+    const served = [...bodies.keys()].filter((path) => path.startsWith('/pages/'))
+    expect(served.toSorted()).toEqual(onDisk.toSorted())
+  })
+
+  it('names in markup and imports only what is served too', () => {
+    for (const [path, body] of bodies) {
+      const own = [...body.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map(([, name]) => name)
+      const imports = [...body.matchAll(/from '\.\/([^']+)'/g)].map(([, name]) => `/pages/${name}`)
+      for (const name of [...own, ...imports])
+        expect(bodies.has(name ?? ''), `${path} → ${name}`).toBe(true)
+    }
+  })
+
+  it('leaves no place of a page unfilled, and escapes what fills it', () => {
+    expect([...bodies.values()].filter((body) => body.includes('{{'))).toEqual([])
+    const odd = readPageFiles({ baseUrl: 'https://a.test/"><b>$&', serviceName: 'care' })
+    const overview = odd.find(({ paths }) => paths.includes('/'))
+    expect(overview?.body).toContain('curl https://a.test/&quot;&gt;&lt;b&gt;$&amp;/verify')
+  })
+})
+
+describe('C19: a strict policy', () => {
+  it('allows nothing inline, nothing of another origin and no text as markup', () => {
+    expect(PAGE_POLICY).toContain("default-src 'none'")
+    expect(PAGE_POLICY).toContain("require-trusted-types-for 'script'")
+    expect(PAGE_POLICY).not.toMatch(/unsafe|https?:|\*/)
+  })
+
+  it.each(files.filter(({ contentType }) => contentType.startsWith('text/html')))(
+    '$paths.0 has no inline script, style or handler',
+    ({ body }) => {
+      expect(body).not.toMatch(/<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|javascript:/i)
+    },
+  )
+
+  it.each(files.filter(({ contentType }) => contentType.startsWith('text/javascript')))(
+    '$paths.0 makes no markup and no code of text',
+    ({ body }) => {
+      expect(body).not.toMatch(
+        /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|new Function|srcdoc/,
+      )
+    },
+  )
+})
+
+it('the browser’s side type-checks against the types of browsers', async () => {
+  const compiler = join(
+    dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
+    'bin/tsc',
+  )
+  const checked = promisify(execFile)(process.execPath, [compiler, '-p', browserFolder])
+  await expect(checked).resolves.toMatchObject({ stdout: '' })
+}, 60_000)

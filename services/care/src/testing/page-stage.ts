@@ -1,0 +1,95 @@
+/**
+ * What the browser tests of the pages share: one Chromium per file, one service per test, pages that are watched for faults
+ * and closed, and the few gestures that every test makes.
+ */
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { openPage, startBrowser, type WatchedPage } from './page-browser.ts'
+import { type PageWorld, startPageWorld } from './page-world.ts'
+
+/** Longest that a condition of a test may take on a busy machine. */
+export const WAIT = { timeout: 15_000 }
+/** What a whole test may take on a busy machine. */
+export const TEST_LIMIT_MS = 60_000
+export const USER = 'care.read.user'
+
+export const medication = {
+  patient: 'rosa-12',
+  domain: 'medication',
+  value: 'Take two tablets of amlodipine after breakfast.',
+  authorId: 'dr-okafor',
+  authorLabel: 'Dr Okafor',
+}
+export const corrected = 'Take one tablet of amlodipine after breakfast.'
+/** The newest entry of the live region. */
+export const newest = '#announcement article:first-child'
+
+export const text = (page: Page, selector: string): Promise<string | null> =>
+  page.textContent(selector)
+export const focusedId = (page: Page): Promise<string> =>
+  page.evaluate<string>('document.activeElement?.id ?? ""')
+
+/** Fills fields by their ids. */
+export async function fillWrite(
+  page: Page,
+  fields: Readonly<Record<string, string>>,
+): Promise<void> {
+  for (const [name, value] of Object.entries(fields)) await page.fill(`#${name}`, value)
+}
+
+type Visit = BrowserContextOptions & {
+  /** Another browser than the file's. */
+  readonly browser?: Browser
+}
+
+export type PageStage = {
+  /** Starts the service of this test. */
+  start(options?: { readonly hasVoice?: boolean }): Promise<PageWorld>
+  visit(path: string, options?: Visit): Promise<Page>
+  /** Opens the echo page by a link with a token, and waits until it listens and has read everything. */
+  listen(options?: Visit & { readonly scope?: string }): Promise<Page>
+  /** Forgets what went wrong so far: what a test provoked is no fault of the page. */
+  forgive(): void
+}
+
+/** Registers the hooks of a file; a fault on any page fails the test in which it happened. */
+export function usePageStage(): PageStage {
+  let browser: Browser
+  let world: PageWorld
+  const opened: WatchedPage[] = []
+  beforeAll(async () => {
+    browser = await startBrowser()
+  }, TEST_LIMIT_MS)
+  afterAll(async () => {
+    await browser.close()
+  })
+  afterEach(async () => {
+    const faults = opened.flatMap((watched) => watched.faults)
+    for (const { page } of opened.splice(0)) await page.context().close()
+    await world.close()
+    if (faults.length > 0) throw new Error(`The pages had faults:\n${faults.join('\n')}`)
+  })
+  const visit = async (path: string, options: Visit = {}): Promise<Page> => {
+    const { browser: other = browser, ...context } = options
+    const watched = await openPage(other, context)
+    opened.push(watched)
+    await watched.page.goto(world.url + path)
+    return watched.page
+  }
+  return {
+    visit,
+    async start({ hasVoice = true } = {}) {
+      world = await startPageWorld({ hasVoice })
+      return world
+    },
+    async listen({ scope = USER, ...options } = {}) {
+      const page = await visit(`/echo.html#token=${world.token(scope)}`, options)
+      await page.waitForSelector('#state[data-state="live"]', WAIT)
+      await page.waitForSelector('#records[aria-busy="false"]', WAIT)
+      return page
+    },
+    forgive() {
+      for (const watched of opened) watched.faults.length = 0
+    },
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The whole service on a free port behind a network that can be cut, for tests of the pages in a browser: stores on disk,
+ * sessions, speech, tokens and time are the real ones.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mintToken } from '@tallystick/jwt-lite'
+import { systemClock } from '@tallystick/service-kit'
+import { storePaths } from '../adapters/store-paths.ts'
+import type { CareConfig } from '../config.ts'
+import type { WriteAnswer } from '../domain/publish-record.ts'
+import { createCareService } from '../service.ts'
+import { RESOURCE, signatureOf, testConfig, WRITE_SECRET } from './care-world.ts'
+import { type CutProxy, openCutProxy } from './cut-proxy.ts'
+
+export type PageWorld = {
+  /** Where a browser finds the service, without a trailing slash. */
+  readonly url: string
+  readonly writeSecret: string
+  readonly network: Pick<CutProxy, 'cut' | 'mend'>
+  readonly databasePath: string
+  /** For the echo page; a negative lifetime is a token that has run out. */
+  token(scope: string, lifetimeSeconds?: number): string
+  /** A signed write past the pages and their network. */
+  write(fields: object): Promise<WriteAnswer>
+  /** Stops the service and starts it again; without its sessions' file it has forgotten every session. */
+  restart(options: { readonly keepsSessions: boolean }): Promise<void>
+  close(): Promise<void>
+}
+
+/** What runs: the service on a port. */
+type Served = { readonly port: number; stop(): Promise<void> }
+
+type WorldOptions = {
+  /** False for a machine without a speech program. */
+  readonly hasVoice: boolean
+}
+
+async function serveOn(port: number, config: CareConfig, options: WorldOptions): Promise<Served> {
+  const service = await createCareService({
+    config,
+    clock: systemClock,
+    programPath: options.hasVoice ? (process.env['PATH'] ?? '') : '',
+  })
+  await service.app.listen({ port, host: '127.0.0.1' })
+  return {
+    port: Number(new URL(service.app.listeningOrigin).port),
+    async stop() {
+      service.endStreams()
+      await service.app.close()
+      await service.close()
+    },
+  }
+}
+
+function tokenOf(config: CareConfig, scope: string, lifetimeSeconds: number): string {
+  // One that has run out was minted an hour and its lifetime ago.
+  const ageSeconds = lifetimeSeconds > 0 ? 0 : 3_600 - lifetimeSeconds
+  return mintToken({
+    sub: 'device-1',
+    scope,
+    audience: RESOURCE,
+    typ: 'care+jwt',
+    key: config.TOKEN_SECRET,
+    nowSeconds: systemClock.unixMs() / 1_000 - ageSeconds,
+    lifetimeSeconds: Math.abs(lifetimeSeconds),
+    jti: randomBytes(8).toString('hex'),
+  })
+}
+
+async function sendSigned(port: number, fields: object): Promise<WriteAnswer> {
+  const body = JSON.stringify(fields)
+  const timestamp = new Date(systemClock.unixMs()).toISOString()
+  const answer = await fetch(`http://127.0.0.1:${port}/write`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-care-timestamp': timestamp,
+      'x-care-signature': signatureOf({ timestamp, body }),
+    },
+    body,
+  })
+  if (!answer.ok) throw new Error(`The write was answered ${answer.status}.`)
+  return (await answer.json()) as WriteAnswer
+}
+
+/** Starts the service with empty stores. */
+export async function startPageWorld(options: WorldOptions): Promise<PageWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'care-pages-'))
+  const databasePath = join(folder, 'care.db')
+  const config = testConfig({ DATABASE_PATH: databasePath })
+  let served = await serveOn(0, config, options)
+  const { port } = served
+  const network = await openCutProxy(port)
+  return {
+    url: `http://127.0.0.1:${network.port}`,
+    writeSecret: WRITE_SECRET,
+    network,
+    databasePath,
+    token: (scope, lifetimeSeconds = 3_600) => tokenOf(config, scope, lifetimeSeconds),
+    write: (fields) => sendSigned(port, fields),
+    async restart({ keepsSessions }) {
+      await served.stop()
+      const { sessions } = storePaths(databasePath)
+      if (!keepsSessions)
+        for (const ending of ['', '-wal', '-shm']) rmSync(sessions + ending, { force: true })
+      served = await serveOn(port, config, options)
+    },
+    async close() {
+      await network.close()
+      await served.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
