@@ -1,0 +1,216 @@
+// The partition: a user-scope principal finds no trace of an internal record anywhere. One world has internal records, its
+// twin has none; whatever a user-scope principal asks, the two answer alike, and the store is asked alike for a hidden and an
+// absent record.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { RecordStore } from '../domain/record-store.ts'
+import { BOTH, type ClientSession, type McpWorld, mcpWorld, USER } from './mcp-world.fixture.ts'
+
+const SECRET = /plan|falls|internal-author|care-internal:\/\/ann/i
+const HIDDEN = 'care-internal://ann/plan'
+
+/** A store that notes what it is asked. */
+function watch(world: McpWorld): { readonly asked: string[] } {
+  const asked: string[] = []
+  const { store } = world
+  for (const name of ['latest', 'version', 'head', 'heads', 'changesSince'] as const) {
+    const ask = store[name].bind(store) as (...given: unknown[]) => Promise<unknown>
+    const watched = (...given: unknown[]): Promise<unknown> => {
+      asked.push(name)
+      return ask(...given)
+    }
+    Object.assign(store, { [name]: watched as RecordStore[typeof name] })
+  }
+  return { asked }
+}
+
+let withSecrets: McpWorld
+let without: McpWorld
+beforeEach(async () => {
+  ;[withSecrets, without] = [
+    await mcpWorld({ limits: { pageChains: 2 } }),
+    await mcpWorld({ limits: { pageChains: 2 } }),
+  ]
+})
+afterEach(async () => {
+  await withSecrets.close()
+  await without.close()
+})
+
+/** The same user records in both worlds; internal ones between them in one. */
+async function fill(): Promise<void> {
+  const internal = { audience: 'assistant', value: 'Watch for falls.' } as const
+  for (let count = 0; count < 9; count += 1) {
+    const domain = `tea-${count}`
+    await withSecrets.write({ ...internal, domain: count === 0 ? 'plan' : `plan-${count}` })
+    await withSecrets.write({ ...internal, domain: 'plan', authorId: 'internal-author' })
+    await withSecrets.write({ domain })
+    await without.write({ domain })
+  }
+}
+
+/** Everything that a principal can ask, hidden and absent names among it. */
+async function askEverything(session: ClientSession): Promise<unknown[]> {
+  const answers: unknown[] = []
+  const ask = async (method: string, params?: object): Promise<unknown> => {
+    const answer = await session.call(method, params)
+    answers.push({ method, params, result: answer.result, error: answer.error })
+    return answer.result
+  }
+  for (const method of ['resources/list', 'tools/list', 'prompts/list']) {
+    let cursor: unknown
+    do {
+      const page = await ask(method, typeof cursor === 'string' ? { cursor } : {})
+      cursor = (page as { nextCursor?: string }).nextCursor
+    } while (cursor !== undefined)
+  }
+  for (const path of ['plan', 'plan/1', 'plan/2', 'plan/99', 'plan-3', 'absent', 'tea-1'])
+    for (const scheme of ['care', 'care-internal']) {
+      const uri = `${scheme}://ann/${path}`
+      await ask('resources/read', { uri })
+      await ask('resources/subscribe', { uri })
+      await ask('resources/unsubscribe', { uri })
+      await ask('tools/call', { name: 'read_record', arguments: { uri } })
+      const [domain] = path.split('/')
+      await ask('completion/complete', {
+        ref: { type: 'ref/resource', uri: `${scheme}://{patient}/{domain}/{version}` },
+        argument: { name: 'version', value: '' },
+        context: { arguments: { patient: 'ann', domain } },
+      })
+    }
+  for (const scheme of ['care', 'care-internal'])
+    for (const name of ['patient', 'domain'])
+      await ask('completion/complete', {
+        ref: { type: 'ref/resource', uri: `${scheme}://{patient}/{domain}` },
+        argument: { name, value: '' },
+      })
+  await ask('completion/complete', {
+    ref: { type: 'ref/prompt', name: 'brief_carer' },
+    argument: { name: 'patient', value: '' },
+  })
+  for (const name of ['brief_carer', 'whats_changed'])
+    await ask('prompts/get', { name, arguments: { patient: 'ann' } })
+  await ask('tools/call', { name: 'list_records', arguments: {} })
+  await ask('tools/call', { name: 'whats_changed', arguments: { patient: 'ann' } })
+  for (const uri of [HIDDEN, 'care-internal://ann/absent', 'care://ann/absent'])
+    await ask('resources/list', { cursor: Buffer.from(uri).toString('base64url') })
+  return answers
+}
+
+describe('a user-scope principal finds no trace of an internal record', () => {
+  it('in lists on any page, reads, completions, prompts, tools and error texts', async () => {
+    await fill()
+    const secret = await askEverything(await withSecrets.open(USER))
+    const clear = await askEverything(await without.open(USER))
+    expect(clear).toEqual(secret)
+    const named = secret.filter(
+      (one) =>
+        SECRET.test(JSON.stringify(one)) &&
+        !SECRET.test(JSON.stringify((one as { params?: object }).params ?? {})),
+    )
+    expect(named).toEqual([])
+    const holder = await askEverything(await withSecrets.open(BOTH))
+    expect(JSON.stringify(holder)).toContain('Watch for falls.')
+  })
+
+  it('in notifications, log notices, replays and event ids', async () => {
+    const [mine, twin] = [await withSecrets.open(USER), await without.open(USER)]
+    const [stream, other] = [await mine.stream(), await twin.stream()]
+    await fill()
+    await expect.poll(() => stream.messages).toHaveLength(18)
+    await expect.poll(() => other.messages).toHaveLength(18)
+    expect(JSON.stringify(stream.messages)).not.toMatch(SECRET)
+    const ids = (events: typeof stream.events) => events.map(({ id }) => id?.split('-').at(-1))
+    expect(ids(stream.events)).toEqual(ids(other.events))
+    const replayed = await mine.stream(stream.events[0]?.id)
+    await expect.poll(() => replayed.messages).toHaveLength(18)
+    expect(replayed.messages).toEqual(stream.messages)
+    for (const reader of [replayed, other]) reader.drop()
+  })
+
+  it('in the way of refusals: hidden and absent take the same path, by the same store calls', async () => {
+    await fill()
+    const session = await withSecrets.open(USER)
+    const { asked } = watch(withSecrets)
+    const callsFor = async (method: string, params: object): Promise<unknown> => {
+      asked.length = 0
+      const { error, result } = await session.call(method, params)
+      return { asked: [...asked], code: error?.code, message: error?.message, result }
+    }
+    const ref = { type: 'ref/resource', uri: 'care-internal://{patient}/{domain}/{version}' }
+    const requests = (domain: string): readonly (readonly [string, object])[] => [
+      ['resources/read', { uri: `care-internal://ann/${domain}` }],
+      ['resources/read', { uri: `care-internal://ann/${domain}/1` }],
+      ['resources/read', { uri: `care-internal://ann/${domain}/2` }],
+      ['resources/subscribe', { uri: `care-internal://ann/${domain}` }],
+      ['resources/subscribe', { uri: `care-internal://ann/${domain}/2` }],
+      ['resources/unsubscribe', { uri: `care-internal://ann/${domain}` }],
+      ['tools/call', { name: 'read_record', arguments: { uri: `care-internal://ann/${domain}` } }],
+      [
+        'resources/list',
+        { cursor: Buffer.from(`care-internal://ann/${domain}`).toString('base64url') },
+      ],
+      [
+        'completion/complete',
+        {
+          ref,
+          argument: { name: 'version', value: '' },
+          context: { arguments: { patient: 'ann', domain } },
+        },
+      ],
+    ]
+    const absent = requests('nothing')
+    for (const [index, [method, params]] of requests('plan').entries()) {
+      const [, absentParams = {}] = absent[index] ?? []
+      const hidden = await callsFor(method, params)
+      expect([method, hidden]).toEqual([method, await callsFor(method, absentParams)])
+    }
+  })
+
+  it('broken and hidden is absent too', async () => {
+    await fill()
+    const slot = { patient: 'ann', domain: 'plan', audience: 'assistant' } as const
+    withSecrets.store.tamper(slot, 1, (entry) => entry.replace('falls', 'stairs'))
+    const session = await withSecrets.open(USER)
+    const answer = await session.call('resources/read', { uri: `${HIDDEN}/1` })
+    expect(answer.error?.code).toBe(-32002)
+    const holder = await withSecrets.open(BOTH)
+    const broken = await holder.call('resources/read', { uri: `${HIDDEN}/1` })
+    expect(broken.error?.code).toBe(-32603)
+  })
+
+  it('after its session was refreshed with fewer scopes', async () => {
+    await fill()
+    const session = await withSecrets.open(BOTH)
+    await session.subscribe(HIDDEN)
+    const stream = await session.stream()
+    await expect.poll(() => stream.lastEventId).toBeDefined()
+    session.token = withSecrets.token(USER)
+    await session.result('ping')
+    // The stream was opened under both scopes; it is held to those that the session has now.
+    await withSecrets.write({ domain: 'plan', audience: 'assistant' })
+    await withSecrets.write({ domain: 'plan-new', audience: 'assistant' })
+    await withSecrets.write({ domain: 'tea-1' })
+    await expect.poll(() => stream.messages).toHaveLength(1)
+    expect(JSON.stringify(stream.messages)).not.toMatch(SECRET)
+    stream.drop()
+  })
+})
+
+describe('two principals', () => {
+  it('share nothing: not sessions, not streams, not event ids, not subscriptions', async () => {
+    await fill()
+    const ann = await withSecrets.open(BOTH, { sub: 'ann-host' })
+    const bo = await withSecrets.open(BOTH, { sub: 'bo-host' })
+    await ann.subscribe('care://ann/tea-1')
+    const [mine, theirs] = [await ann.stream(), await bo.stream()]
+    await withSecrets.write({ domain: 'tea-1' })
+    await expect.poll(() => mine.messages).toHaveLength(2)
+    await expect.poll(() => theirs.messages).toHaveLength(1)
+    await expect(bo.stream(mine.lastEventId)).rejects.toThrow('400')
+    const stolen = withSecrets.with(ann.id, bo.token)
+    expect((await stolen.call('ping')).error?.code).toBe(-32003)
+    await expect(stolen.stream()).rejects.toThrow('403')
+    expect((await stolen.end()).status).toBe(403)
+    for (const reader of [mine, theirs]) reader.drop()
+  })
+})
