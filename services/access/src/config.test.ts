@@ -48,6 +48,14 @@ describe('S3: the environment', () => {
     expect(JSON.stringify(reading)).not.toContain('hunter2')
   })
 
+  test.each([
+    ['zero', '0'.repeat(64)],
+    ['beyond the curve', 'f'.repeat(64)],
+  ])('a key that is %s is named, not thrown on with its value', (_what, key) => {
+    const reading = readConfig(accessConfigSchema, { ...good, RECORDER_KEY: key })
+    expect(reading).toMatchObject({ problems: [{ variable: 'RECORDER_KEY' }] })
+  })
+
   test('keys come from files as well, and never show', () => {
     const folder = mkdtempSync(join(tmpdir(), 'access-config-'))
     try {

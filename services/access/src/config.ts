@@ -9,6 +9,7 @@ import {
   Secret,
   withFieldMeta,
 } from '@tallystick/service-kit'
+import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
 
 const accountIdText = 'a Hedera account id such as 0.0.1001'
@@ -28,11 +29,23 @@ const feePayers = () =>
   )
 
 const keyText = 'an ECDSA private key, 64 hex digits with or without 0x'
-const ecdsaKey = () =>
+/** Whether it is a key: libraries tell of digits that are none, zero or beyond the curve, with the key in the text. */
+function isEcdsaKey(text: string): boolean {
+  const digits = text.replace(/^0x/, '')
+  if (!/^[a-fA-F0-9]{64}$/.test(digits)) return false
+  try {
+    return privateKeyToAddress(`0x${digits}`) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** An ECDSA private key. */
+export const ecdsaKey = () =>
   withFieldMeta(
     z
       .string()
-      .regex(/^(0x)?[a-fA-F0-9]{64}$/, keyText)
+      .refine(isEcdsaKey, keyText)
       .transform((text) => new Secret(text)),
     { expected: keyText, isSecret: true },
   )

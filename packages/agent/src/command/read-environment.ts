@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
 
 /** The process environment, or what a test puts in its place. */
@@ -6,12 +7,23 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 const KEY_EXPECTED = 'an ECDSA secp256k1 key: 64 hexadecimal digits'
 
+/** Whether it is a key: libraries tell of digits that are none, zero or beyond the curve, with the key in the text. */
+function isKey(text: string): boolean {
+  const digits = text.replace(/^0x/, '')
+  if (!/^[0-9a-fA-F]{64}$/.test(digits)) return false
+  try {
+    return privateKeyToAddress(`0x${digits}`) !== undefined
+  } catch {
+    return false
+  }
+}
+
 const httpUrl = z.url({ protocol: /^https?$/, error: 'an http or https URL' })
 
 const AgentEnvironment = z.object({
   AGENT_KEY: z
     .string()
-    .regex(/^(0x)?[0-9a-fA-F]{64}$/, KEY_EXPECTED)
+    .refine(isKey, KEY_EXPECTED)
     .transform((text) => `0x${text.replace(/^0x/, '')}` as const)
     .optional(),
   AGENT_ACCOUNT_ID: z

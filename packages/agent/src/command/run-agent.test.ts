@@ -136,6 +136,13 @@ describe('arguments and environment', () => {
     expect(err).not.toMatch(/sesame|two/)
   })
 
+  test('a key that is none of the curve’s is named, and never shown', async () => {
+    const { code, err } = await run(['pay'], { AGENT_KEY: 'f'.repeat(64) })
+    expect(code).toBe(EXIT.usage)
+    expect(err).toContain('AGENT_KEY: expected')
+    expect(err).not.toMatch(/ffff|115792/)
+  })
+
   test('status and watch need no key when --for says whose window', async () => {
     const line = ['status', '--for', `0x${'12'.repeat(20)}`]
     expect(await run(line, {})).toMatchObject({ code: EXIT.done })

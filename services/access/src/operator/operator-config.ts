@@ -3,24 +3,14 @@ import {
   configMessage,
   type Environment,
   readConfig,
-  Secret,
-  withFieldMeta,
 } from '@tallystick/service-kit'
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
-import { accessConfigSchema } from '../config.ts'
+import { accessConfigSchema, ecdsaKey } from '../config.ts'
 
 const { shape } = accessConfigSchema
 
 const KEY_EXPECTED = 'an ECDSA private key, 64 hex digits with or without 0x'
-const ownerKey = withFieldMeta(
-  z
-    .string()
-    .regex(/^(0x)?[a-fA-F0-9]{64}$/, KEY_EXPECTED)
-    .transform((text) => new Secret(text)),
-  { expected: KEY_EXPECTED, isSecret: true },
-)
-
 /** The environment of `access-operator`: the service's own variables, and the owner's key. */
 export const OperatorEnvironment = z.object({
   LEDGER_RPC_URL: shape.LEDGER_RPC_URL,
@@ -33,7 +23,7 @@ export const OperatorEnvironment = z.object({
   PAY_TO: shape.PAY_TO.optional().describe('Account that payments go to.'),
   PAY_TO_KEY: shape.PAY_TO_KEY.optional().describe('Private key of PAY_TO.'),
   RECORDER_KEY: shape.RECORDER_KEY.optional().describe('Private key that records usage.'),
-  OWNER_KEY: ownerKey.optional().describe('Private key of the owner of the contract.'),
+  OWNER_KEY: ecdsaKey().optional().describe('Private key of the owner of the contract.'),
 })
 
 const NEEDED = {
