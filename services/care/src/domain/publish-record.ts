@@ -2,7 +2,7 @@
  * What an accepted writer's record goes through: appended and durable, then told to sessions, then answered (C14). Within
  * a chain sessions hear of versions in their order. Who may write is decided before, in routes/write-route.ts.
  */
-import type { AuditReason, AuditRow, AuditTrail } from './audit-trail.ts'
+import type { AuditTrail } from './audit-trail.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 import type { RecordStore, RequestKey } from './record-store.ts'
 import { chainUri } from './record-uri.ts'
@@ -47,7 +47,7 @@ export type PublishDeps = {
 export type PublishRecord = (write: VerifiedWrite) => Promise<PublishOutcome>
 
 export function createPublisher(deps: PublishDeps): PublishRecord {
-  const { store, hub, isoNow } = deps
+  const { store, hub, audit, isoNow } = deps
   const lastOfChain = new Map<string, Promise<unknown>>()
 
   /** Runs `tell` when what was begun before for the same chain has ended, well or not. */
@@ -67,37 +67,45 @@ export function createPublisher(deps: PublishDeps): PublishRecord {
         record.version === 1 ? undefined : await store.version(record, record.version - 1)
       return await hub.publish(record, previous?.kind === 'found' ? previous.record : undefined)
     })
-  const tellAndNote = async (record: CareRecord, request?: RequestKey): Promise<number> => {
+  const addRow = ({ via, actor }: VerifiedWrite, uri?: string): Promise<void> => {
+    const verdict =
+      uri === undefined
+        ? ({ outcome: 'rejected', reason: 'store_rejected' } as const)
+        : ({ outcome: 'accepted', reason: 'ok' } as const)
+    return audit.add({
+      at: isoNow(),
+      ...verdict,
+      via,
+      actor,
+      ...(uri === undefined ? {} : { uri }),
+    })
+  }
+  /** Sessions are told first: they wait for no row, nor for what a repeat of the request is to be answered. */
+  const tellAndKeep = async (record: CareRecord, write: VerifiedWrite): Promise<number> => {
     let subscribers = 0
     try {
       subscribers = await tellSessions(record)
     } finally {
-      if (request !== undefined) await store.noteSubscribers(request, subscribers)
+      const { request } = write
+      await Promise.all([
+        addRow(write, chainUri(record)),
+        request === undefined ? undefined : store.noteSubscribers(request, subscribers),
+      ])
     }
     return subscribers
   }
 
   return async (write) => {
-    const { record, request, via, actor } = write
-    const outcome = await store.append(record, request)
-    const row = (reason: AuditReason, uri?: string): AuditRow => ({
-      at: isoNow(),
-      outcome: uri === undefined ? 'rejected' : 'accepted',
-      reason,
-      via,
-      actor,
-      ...(uri === undefined ? {} : { uri }),
-    })
+    const outcome = await store.append(write.record, write.request)
     if (outcome.kind === 'audience-conflict') {
-      await deps.audit.add(row('store_rejected'))
+      await addRow(write)
       return { kind: 'conflict' }
     }
-    const uri = chainUri(outcome.record)
-    const audited = deps.audit.add(row('ok', uri))
-    const telling =
-      outcome.kind === 'appended' ? tellAndNote(outcome.record, request) : outcome.subscribers
-    const [subscribers] = await Promise.all([telling, audited])
     const { version, versionHash, writtenAt } = outcome.record
+    const uri = chainUri(outcome.record)
+    if (outcome.kind === 'repeated') await addRow(write, uri)
+    const subscribers =
+      outcome.kind === 'appended' ? await tellAndKeep(outcome.record, write) : outcome.subscribers
     const notified = subscribers > 0
     return {
       kind: 'published',

@@ -13,13 +13,19 @@ export type ChainVerdict = {
   readonly brokenAt?: number
 }
 
+/**
+ * How a chain's newest version is stored, as anyone may know it. Not how long its bytes are: of a few known sentences the
+ * length would tell which it is.
+ */
+export type PublicReceipt = Omit<AtRestReceipt, 'storedBytes'>
+
 /** The JSON without a `uri` filter. */
 export type VerifyPayload = {
   readonly resource: string
   readonly checkedAt: string
   readonly atRest: string
   readonly chains: readonly ChainVerdict[]
-  readonly receipts: readonly AtRestReceipt[]
+  readonly receipts: readonly PublicReceipt[]
   readonly versions: number
   readonly intact: boolean
 }
@@ -44,6 +50,11 @@ export function chainVerdict(chain: ChainVerification): ChainVerdict {
   }
 }
 
+function publicReceipt({ receipt }: ChainVerification): PublicReceipt {
+  const { storedBytes: _, ...known } = receipt
+  return known
+}
+
 /** The payload of a whole run. */
 export function verifyPayload(run: VerifyRun, place: ReportPlace): VerifyPayload {
   return {
@@ -51,7 +62,7 @@ export function verifyPayload(run: VerifyRun, place: ReportPlace): VerifyPayload
     checkedAt: run.checkedAt,
     atRest: place.atRest,
     chains: run.chains.map(chainVerdict),
-    receipts: run.chains.map(({ receipt }) => receipt),
+    receipts: run.chains.map(publicReceipt),
     versions: run.versions,
     intact: run.intact,
   }
@@ -60,8 +71,8 @@ export function verifyPayload(run: VerifyRun, place: ReportPlace): VerifyPayload
 /** The payload with a `uri` filter: the verdict on one chain and the receipt of its stored bytes. */
 export function chainPayload(
   chain: ChainVerification,
-): ChainVerdict & { readonly atRest: AtRestReceipt } {
-  return { ...chainVerdict(chain), atRest: chain.receipt }
+): ChainVerdict & { readonly atRest: PublicReceipt } {
+  return { ...chainVerdict(chain), atRest: publicReceipt(chain) }
 }
 
 function chainLine(chain: ChainVerification): string {

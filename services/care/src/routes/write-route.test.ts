@@ -527,6 +527,19 @@ describe('5xx', () => {
     expect(answer.headers['retry-after']).toBe('5')
   })
 
+  test('a write whose audit row was not kept is no 200; sent again, it is the first version and has its row', async () => {
+    const add = world.audit.add.bind(world.audit)
+    world.audit.add = async () => {
+      throw Object.assign(new Error('disk full'), { name: 'AuditTrailUnavailable' })
+    }
+    expect((await world.write(body)).statusCode).toBe(503)
+    world.audit.add = add
+    const again = await world.write(body)
+    expect(again.json()).toMatchObject({ version: 1 })
+    expect(world.audit.rows).toMatchObject([{ reason: 'ok', uri: 'care://ann/medication' }])
+    expect(world.hub.published).toHaveLength(1)
+  })
+
   test('a later version is told although an earlier one could not be', async () => {
     world.hub.during = async ({ version }) => {
       if (version === 1) throw new Error('no session store')
