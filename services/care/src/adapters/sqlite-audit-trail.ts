@@ -6,6 +6,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import type { Clock } from '@tallystick/service-kit'
 import type { AuditRow, AuditTrail, KeptAuditRow } from '../domain/audit-trail.ts'
 import { BUSY_TIMEOUT_MS } from './sqlite-record-database.ts'
+import { makePrivateFile } from './store-private-file.ts'
 
 /** Rows of refused writes that are kept, the newest; some 15 MB. */
 export const REFUSALS_KEPT_MAX = 100_000
@@ -105,6 +106,7 @@ class SqliteAuditTrail implements AuditTrail {
   constructor(options: SqliteAuditTrailOptions) {
     this.#options = options
     this.#database = asUnavailable(options.path, () => {
+      makePrivateFile(options.path)
       const database = new DatabaseSync(options.path, { timeout: BUSY_TIMEOUT_MS })
       database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${SCHEMA}`)
       return database

@@ -4,6 +4,7 @@ import type { RecordStore } from '../domain/record-store.ts'
 import {
   EXPORT_LEAVES_PER_LINE,
   exportCheckpoint,
+  exportedJournals,
   exportHeader,
   exportLeaves,
   exportVersion,
@@ -29,11 +30,11 @@ export async function* exportRecordLines(
 ): AsyncGenerator<string> {
   const { slot } = query
   yield exportHeader(query)
-  for (const journal of new Set(query.audiences)) {
+  for (const journal of exportedJournals(query)) {
     // Size and note are of one moment; what is appended later is behind it.
     const size = source.journalSize(journal)
     const note = source.checkpoint(journal)
-    const chainRows = slot?.audience === journal ? rowsOfChain(source, slot) : undefined
+    const chainRows = slot === undefined ? undefined : rowsOfChain(source, slot)
     for (let from = 0; from < size; from += EXPORT_LEAVES_PER_LINE) {
       const to = Math.min(from + EXPORT_LEAVES_PER_LINE, size)
       const hashes = source.statements.versions[journal].leafHashes.all(from, to)

@@ -5,6 +5,7 @@ import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
 import type { ChainHead, ReadOutcome, RecordStore } from '../domain/record-store.ts'
 import { createVersionCheck, type VersionFault } from '../domain/verify-chain.ts'
 import type { RecordStatements, VersionRow, WholeChainRow } from './sqlite-statements.ts'
+import { guarded } from './store-guard.ts'
 import { type EntrySeal, slotTextOf } from './store-seal.ts'
 
 /** A stored version, opened and checked by itself. */
@@ -40,19 +41,20 @@ type Reads = Pick<RecordStore, 'latest' | 'version' | 'head' | 'heads' | 'change
 /** The reading half of the store. */
 export function createSqliteReads(statements: RecordStatements, seal: EntrySeal): Reads {
   return {
-    latest: async (slot) => readLatest({ statements, seal, slot }),
-    version: async (slot, version) => readVersion({ statements, seal, slot }, version),
-    head: async (slot) => {
+    latest: guarded(async (slot) => readLatest({ statements, seal, slot })),
+    version: guarded(async (slot, version) => readVersion({ statements, seal, slot }, version)),
+    head: guarded(async (slot) => {
       const chain = statements.chainByName.get(slot.patient, slot.domain)
       if (chain?.[1] !== slot.audience) return undefined
       const whole = statements.chainById.get(chain[0])
       return whole === undefined ? undefined : headOf({ statements, seal, slot }, whole)
-    },
-    heads: async (query) =>
+    }),
+    heads: guarded(async (query) =>
       chainsOf(statements, query).map((chain) =>
         headOf({ statements, seal, slot: slotOfChain(chain) }, chain),
       ),
-    changesSince: async ({ patient, audiences, sinceIso, limit }) =>
+    ),
+    changesSince: guarded(async ({ patient, audiences, sinceIso, limit }) =>
       chainsOf(statements, { audiences, patient, limit: Number.MAX_SAFE_INTEGER })
         .flatMap((chain) => {
           const slot = slotOfChain(chain)
@@ -62,6 +64,7 @@ export function createSqliteReads(statements: RecordStatements, seal: EntrySeal)
         .flatMap((opened) => (opened.kind === 'holds' ? [opened.record] : []))
         .toSorted((left, right) => byText(left.writtenAt, right.writtenAt))
         .slice(0, limit),
+    ),
   }
 }
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { APPLICATION_ID, freshSchemaText, MIGRATIONS, schemaText } from './sqlite-record-schema.ts'
+import { makePrivateFile } from './store-private-file.ts'
 
 /**
  * How long a statement waits for another process's write, milliseconds: `care reseal` writes in transactions of a few
@@ -44,6 +45,7 @@ export function openRecordDatabase(path: string, must?: 'existing'): DatabaseSyn
   let database: DatabaseSync | undefined
   try {
     if (must === 'existing' && !existsSync(path)) throw new Error('there is no such file')
+    makePrivateFile(path)
     database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS })
     requireOurs(database)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')

@@ -1,5 +1,5 @@
 // What opening refuses and what it takes: locks, keys, checkpoints, restored backups; and the commands' side of it.
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { createKeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -288,6 +288,27 @@ describe('what is no store of ours', () => {
       database.exec('PRAGMA user_version = 99')
     })
     expect(() => folder.open()).toThrow(/newer than this program/)
+  })
+
+  it('files are for their owner alone', async () => {
+    await fill('one')
+    const { databasePath } = folder
+    const targetPath = `${databasePath}.backup`
+    await backupRecords({ databasePath, targetPath })
+    const ends = ['', '.lock', '.user-checkpoint', '.assistant-checkpoint', '.backup']
+    for (const end of ends) expect(statSync(`${databasePath}${end}`).mode & 0o077).toBe(0)
+  })
+
+  it('a store that cannot be read says so in the port’s own error', async () => {
+    const store = folder.open()
+    await write(store, 'one')
+    folder.tinker((database) => {
+      database.exec('ALTER TABLE chains RENAME TO gone')
+    })
+    await expect(store.latest(TEA)).rejects.toThrow(RecordStoreUnavailable)
+    await expect(store.append(storeRecord())).rejects.toThrow(RecordStoreUnavailable)
+    await expect(collect(store.verify({ audiences: BOTH }))).rejects.toThrow(RecordStoreUnavailable)
+    await store.close()
   })
 
   it('a refused store gives its lock back', async () => {

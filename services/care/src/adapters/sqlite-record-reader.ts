@@ -8,6 +8,7 @@ import type { SqliteRecordStoreOptions } from './sqlite-record-store.ts'
 import { prepareStatements } from './sqlite-statements.ts'
 import { verifyChains } from './sqlite-verify.ts'
 import { readCheckpointFile, signHead } from './store-checkpoint-file.ts'
+import { guardedStream } from './store-guard.ts'
 import { storePaths } from './store-paths.ts'
 import { createEntrySeal, requireSealKeys } from './store-seal.ts'
 
@@ -48,8 +49,8 @@ export function openSqliteRecordReader(
       },
     }
     return {
-      verify: (query) => verifyChains(source, query),
-      exportLines: (query) => exportRecordLines(source, query),
+      verify: guardedStream((query) => verifyChains(source, query)),
+      exportLines: guardedStream((query) => exportRecordLines(source, query)),
       close: async () => {
         database.close()
       },

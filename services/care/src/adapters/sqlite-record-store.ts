@@ -25,6 +25,7 @@ import {
   signHead,
   writeCheckpointFile,
 } from './store-checkpoint-file.ts'
+import { guardedStream } from './store-guard.ts'
 import { takeStoreLock } from './store-lock.ts'
 import { storePaths } from './store-paths.ts'
 import { createEntrySeal, registerActiveKey, requireSealKeys } from './store-seal.ts'
@@ -124,8 +125,8 @@ function openLocked(options: SqliteRecordStoreOptions, release: () => void): Rec
     return {
       ...appending(appender, createRepeatedRequests(clock)),
       ...createSqliteReads(statements, seal),
-      verify: (query) => verifyChains(source, query),
-      exportLines: (query) => exportRecordLines(source, query),
+      verify: guardedStream((query) => verifyChains(source, query)),
+      exportLines: guardedStream((query) => exportRecordLines(source, query)),
       checkpoint: async (audience) => checkpoint(audience),
       verifierKey: source.verifierKey,
       sealing: () => sealingOf(keyRing),

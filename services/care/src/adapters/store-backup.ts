@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import type { Audience } from '../domain/care-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { readJournal } from './sqlite-journal.ts'
 import { openRecordDatabaseReadOnly } from './sqlite-record-database.ts'
+import { PRIVATE_FILE_MODE } from './store-private-file.ts'
 
 /** Pages copied in one step: all of them, so that a busy service cannot make the copy start again and again. */
 const PAGES_PER_STEP = 2 ** 31 - 1
@@ -20,12 +21,12 @@ export async function backupRecords(options: {
   readonly targetPath: string
 }): Promise<BackupOutcome> {
   const { databasePath, targetPath } = options
-  if (existsSync(targetPath))
-    throw new RecordStoreUnavailable(`${targetPath} exists already; a backup overwrites nothing`)
   const source = openRecordDatabaseReadOnly(databasePath)
   try {
+    makeTarget(targetPath)
     await backup(source, targetPath, { rate: PAGES_PER_STEP })
   } catch (error) {
+    if (error instanceof RecordStoreUnavailable) throw error
     throw new RecordStoreUnavailable(`${targetPath} could not be written`, { cause: error })
   } finally {
     source.close()
@@ -38,6 +39,18 @@ export async function backupRecords(options: {
     return { user: entriesIn(copy, 'user'), assistant: entriesIn(copy, 'assistant') }
   } finally {
     copy.close()
+  }
+}
+
+function makeTarget(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', PRIVATE_FILE_MODE))
+  } catch (error) {
+    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+    throw new RecordStoreUnavailable(
+      isThere ? `${path} exists already; a backup overwrites nothing` : `${path} cannot be made`,
+      { cause: error },
+    )
   }
 }
 

@@ -14,6 +14,7 @@ import {
 } from '@tallystick/hashchain'
 import type { Audience } from '../domain/care-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { PRIVATE_FILE_MODE } from './store-private-file.ts'
 
 /** The note over a journal's head. */
 export function signHead(signer: NoteSigner, head: TreeHead): string {
@@ -68,7 +69,7 @@ function openOwnNote(
 /** Replaces the file at once and durably; for the start and for commands. */
 export function writeCheckpointFile(path: string, note: string): void {
   const next = `${path}.next`
-  const file = openSync(next, 'w', 0o644)
+  const file = openSync(next, 'w', PRIVATE_FILE_MODE)
   writeSync(file, note)
   fsyncSync(file)
   closeSync(file)
@@ -80,7 +81,7 @@ export function writeCheckpointFile(path: string, note: string): void {
 
 async function replaceFile(path: string, note: string): Promise<void> {
   const next = `${path}.next`
-  const file = await open(next, 'w', 0o644)
+  const file = await open(next, 'w', PRIVATE_FILE_MODE)
   try {
     await file.writeFile(note)
     await file.sync()

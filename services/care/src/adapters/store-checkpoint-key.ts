@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { storePaths } from './store-paths.ts'
+import { PRIVATE_FILE_MODE } from './store-private-file.ts'
 
 /** An Ed25519 seed, bytes. */
 const SEED_BYTES = 32
@@ -39,7 +40,7 @@ function readSeed(path: string): Uint8Array | undefined {
 
 function makeSeed(path: string): Uint8Array {
   const seed = randomBytes(SEED_BYTES)
-  const file = openSync(path, 'wx', 0o600)
+  const file = openSync(path, 'wx', PRIVATE_FILE_MODE)
   writeSync(file, `${seed.toString('base64')}\n`)
   fsyncSync(file)
   closeSync(file)

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { isSqliteError, SQLITE_BUSY } from './sqlite-error.ts'
+import { makePrivateFile } from './store-private-file.ts'
 
 /** The right to append to a store, held by one process at a time. */
 export type StoreLock = { release(): void }
@@ -13,6 +14,7 @@ export type StoreLock = { release(): void }
 export function takeStoreLock(path: string): StoreLock {
   let database: DatabaseSync | undefined
   try {
+    makePrivateFile(path)
     database = new DatabaseSync(path, { timeout: 0 })
     database.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
     const held = database

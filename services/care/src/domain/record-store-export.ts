@@ -53,6 +53,17 @@ export type ExportLine =
       readonly verifierKey: string
     }
 
+/** The journals that an export holds: those of the audiences asked for, of one chain only its own. */
+export function exportedJournals(query: {
+  readonly audiences: readonly Audience[]
+  readonly slot?: ChainSlot
+}): readonly Audience[] {
+  const { slot } = query
+  return [...new Set(query.audiences)].filter(
+    (audience) => slot === undefined || slot.audience === audience,
+  )
+}
+
 /** The first line of an export. */
 export function exportHeader(query: {
   readonly audiences: readonly Audience[]
@@ -61,7 +72,7 @@ export function exportHeader(query: {
   const line: ExportLine = {
     kind: 'export',
     format: EXPORT_FORMAT,
-    audiences: query.audiences,
+    audiences: exportedJournals(query),
     ...(query.slot === undefined ? {} : { uri: chainUri(query.slot) }),
   }
   return JSON.stringify(line)

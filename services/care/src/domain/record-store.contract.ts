@@ -320,6 +320,15 @@ export function describeRecordStore(
         expect(report.journals).toMatchObject([{ journal: 'user', size: 3 }])
       })
 
+      it('an export of one chain holds nothing of the other journal, whatever audiences are asked for', async () => {
+        await write()
+        await write({ ...PLAN, value: 'internal' })
+        const query = { audiences: ['user', 'assistant'] as const, slot: TEA }
+        const lines = await collect(store.exportLines(query))
+        expect(lines.join('\n')).not.toMatch(/assistant|internal/)
+        expect(await verifyExport(lines)).toMatchObject({ isIntact: true, versions: 1 })
+      })
+
       it('an export of an empty store holds', async () => {
         expect(await checkExport()).toMatchObject({ isIntact: true, versions: 0 })
       })

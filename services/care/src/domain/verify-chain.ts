@@ -9,7 +9,9 @@ import { createEntryCutter, entryLeafHash } from './journal-entry.ts'
  * field is not what the journal recorded. `slot`: it belongs elsewhere. `link`: it does not name the version before.
  * `hash`: its fields do not hash to its version hash. `head`: the chain's recorded head is another one.
  */
-export type VersionFault = 'missing' | 'seal' | 'leaf' | 'slot' | 'link' | 'hash' | 'head'
+export type VersionFault = (typeof VERSION_FAULTS)[number]
+
+export const VERSION_FAULTS = ['missing', 'seal', 'leaf', 'slot', 'link', 'hash', 'head'] as const
 
 /** One version as a store keeps it. */
 export type StoredVersion = {

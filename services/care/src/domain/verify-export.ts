@@ -9,12 +9,13 @@ import {
 } from '@tallystick/hashchain'
 import { z } from 'zod'
 import type { Audience } from './care-record.ts'
-import { entryLeafHash, readJournalEntry } from './journal-entry.ts'
+import { readJournalEntry } from './journal-entry.ts'
 import { EXPORT_FORMAT } from './record-store-export.ts'
 import { chainUri, parseRecordUri } from './record-uri.ts'
 import {
   createStoredChainReplay,
   type StoredChainReplay,
+  VERSION_FAULTS,
   type VersionFault,
 } from './verify-chain.ts'
 
@@ -38,7 +39,7 @@ const exportLine = z.discriminatedUnion('kind', [
     preimage: z.string(),
     entry: z.string(),
   }),
-  z.object({ kind: z.literal('broken'), ...place, fault: z.string() }),
+  z.object({ kind: z.literal('broken'), ...place, fault: z.enum(VERSION_FAULTS) }),
   z.object({
     kind: z.literal('checkpoint'),
     journal: audience,
@@ -213,6 +214,8 @@ class ExportCheck {
       return
     }
     const uri = chainUri(named.slot)
+    if (this.#header?.uri !== undefined && this.#header.uri !== uri)
+      this.#problems.push(`a version of ${uri} is in the export of ${this.#header.uri}`)
     const state = this.#journal(line.journal)
     this.#requireEntries(line.journal, line.leafIndex)
     state.nextEntry = Math.max(state.nextEntry, line.leafIndex + 1)
@@ -223,7 +226,7 @@ class ExportCheck {
     // A leaf that is not there equals no hash, so that the version does not hold.
     const leafHash = state.chunk[line.leafIndex - state.chunkFrom] ?? ''
     replay.add({ version, leafHash, entry: line.kind === 'version' ? line.entry : undefined })
-    if (line.kind === 'broken') this.#state(uri, version, line.fault as VersionFault)
+    if (line.kind === 'broken') this.#state(uri, version, line.fault)
     else {
       this.#heads.set(uri, { version, versionHash: line.versionHash })
       this.#compareEntry(line, uri)
@@ -235,7 +238,6 @@ class ExportCheck {
     const entry = readJournalEntry(line.entry)
     const isSame =
       entry !== undefined &&
-      entryLeafHash(line.entry) !== '' &&
       versionPreimage(entry) === line.preimage &&
       entry.versionHash === line.versionHash
     if (!isSame) this.#state(uri, line.version, 'slot')

@@ -29,6 +29,7 @@ import type {
 import { requireStorable } from '../domain/record-store-check.ts'
 import {
   exportCheckpoint,
+  exportedJournals,
   exportHeader,
   exportLeaves,
   exportVersion,
@@ -212,7 +213,7 @@ export class MemoryRecordStore implements RecordStore {
     yield exportHeader(query)
     const isChosen = ({ slot }: MemoryVersion): boolean =>
       query.slot === undefined || chainUri(query.slot) === chainUri(slot)
-    for (const journal of query.audiences) {
+    for (const journal of exportedJournals(query)) {
       const { leaves, signer } = this.#journals[journal]
       yield exportLeaves({ journal, from: 0, hashes: leaves.map(({ leafHash }) => leafHash) })
       for (const stored of leaves.filter(isChosen)) {
