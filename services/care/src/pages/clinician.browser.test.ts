@@ -96,6 +96,15 @@ describe.skipIf(cannotRunReason !== undefined)(
           .toMatch(/clock is (399|40[01]) s ahead of the service’s/)
       })
 
+      it('a button that is pressed twice writes once', async () => {
+        const world = await stage.start()
+        const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+        await fillWrite(page, medication)
+        await page.evaluate('send.click(); send.click()')
+        await expect.poll(() => text(page, '#outcome-title'), WAIT).toBe('Version 1 is stored')
+        expect((await world.write(medication)).version).toBe(2)
+      })
+
       it('409: a record of the other audience is said to be fixed', async () => {
         const world = await stage.start()
         await world.write(medication)

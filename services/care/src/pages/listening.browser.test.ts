@@ -65,6 +65,27 @@ describe.skipIf(cannotRunReason !== undefined)(
         await expect.poll(() => text(echo, `${newest} .now`), WAIT).toBe('Take three.')
       })
 
+      it('C3: a stream that falls silent, without even a keep-alive, is given up and resumed', async () => {
+        const world = await stage.start()
+        await world.write(medication)
+        const echo = await stage.visit('/echo.html')
+        await echo.clock.install()
+        await echo.fill('#token', world.token(USER))
+        await echo.click('#listen button')
+        await echo.waitForSelector('#records[aria-busy="false"]', WAIT)
+        const resumed: string[] = []
+        echo.on('request', (request) => {
+          const lastEventId = request.headers()['last-event-id']
+          if (lastEventId !== undefined) resumed.push(lastEventId)
+        })
+        await echo.clock.fastForward(34_000)
+        expect(resumed).toEqual([])
+        await echo.clock.fastForward(2_000)
+        await expect.poll(() => resumed.length, WAIT).toBe(1)
+        await world.write({ ...medication, value: corrected })
+        await echo.waitForSelector('article[data-kind="correction"]', WAIT)
+      })
+
       it('C5: to a service that restarted: the session goes on, nothing is missed', async () => {
         const world = await stage.start()
         await world.write(medication)

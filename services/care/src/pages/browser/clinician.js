@@ -108,7 +108,9 @@ async function deliver(signed) {
     sendAgain: isUnsure && isYoung ? () => void deliver(signed) : undefined,
   })
   if (outcome.kind !== 'accepted') return
-  pageElement('value', HTMLTextAreaElement).value = ''
+  const sentence = pageElement('value', HTMLTextAreaElement)
+  // What was typed meanwhile is the next sentence.
+  if (sentence.value === JSON.parse(signed.body).value) sentence.value = ''
   void readBefore()
   void suggestNames()
 }
@@ -129,6 +131,8 @@ async function submit() {
   pageElement('outcome', HTMLElement).hidden = true
   showProblems({ ...problems, ...secretProblem })
   if (check.kind === 'refused' || secret.value === '') return
+  // From here on a second press of the button is not a second write.
+  setSending(true)
   const timestamp = new Date().toISOString()
   await deliver(await signWrite({ secret: secret.value, body: check.body, timestamp }))
 }

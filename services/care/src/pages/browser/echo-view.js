@@ -158,6 +158,8 @@ export function showRecord(record, isChange) {
   const card = recordCard(record)
   if (isChange) card.classList.add('changed')
   const old = cardOf(record.uri)
+  // What reads the same is left alone: somebody may be reading or selecting it.
+  if (!isChange && old?.textContent === card.textContent) return undefined
   if (old !== undefined) return old.replaceWith(card)
   const list = listOf(recordName(record.uri).patient)
   const next = [...(list?.children ?? [])].find(

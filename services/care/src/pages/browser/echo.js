@@ -180,11 +180,14 @@ function stop() {
 
 /** @param {string} why */
 function refuse(why) {
+  // Who is elsewhere on the page is not taken from there; the alert tells of it.
+  const isIdle =
+    document.activeElement === document.body || document.activeElement === stopListening
   stop()
   showState({ kind: 'refused', why })
   tokenProblem.textContent = REFUSAL_WORDS[why] ?? `The service refused the token: ${why}.`
   tokenField.setAttribute('aria-invalid', 'true')
-  tokenField.focus()
+  if (isIdle) tokenField.focus()
 }
 
 form.addEventListener('submit', (event) => {

@@ -53,6 +53,7 @@ export class Listener {
   /** @type {string | undefined} */
   #lastEventId
   #hasMissed = true
+  #isReadingAll = false
   #attempt = 0
   #firstMs = RETRY_FIRST_MS
   /** @type {(() => void) | undefined} */
@@ -119,7 +120,8 @@ export class Listener {
         },
         onId: (id) => {
           this.#lastEventId = id
-          this.#attempt = 0
+          // A stream that opens while nothing can be read is no success: pauses go on growing.
+          if (!this.#isReadingAll) this.#attempt = 0
         },
         onRetry: (retryMs) => {
           this.#firstMs = Math.max(retryMs, RETRY_LEAST_MS)
@@ -133,7 +135,13 @@ export class Listener {
   /** @param {McpSession} session */
   async #readAll(session) {
     this.#hasMissed = false
-    await this.#options.readAll(session)
+    this.#isReadingAll = true
+    try {
+      await this.#options.readAll(session)
+      this.#attempt = 0
+    } finally {
+      this.#isReadingAll = false
+    }
   }
 
   /** @param {unknown} error */

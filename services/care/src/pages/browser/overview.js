@@ -98,8 +98,28 @@ async function showVerification() {
     showChains(verified)
   } catch {
     pageElement('verdict', HTMLElement).className = 'note verdict warn'
-    put('verdict-words', 'The service does not answer')
-    put('verdict-facts', 'What stands below is older. Trying again…')
+    put('verdict-words', 'No verdict just now')
+    put(
+      'verdict-facts',
+      'The service does not answer, or is busy. What stands below is older. Trying again…',
+    )
+  }
+}
+
+/** Puts a button on every request to copy, where the browser lets a page copy. */
+function offerCopies() {
+  if (navigator.clipboard === undefined) return
+  for (const code of document.querySelectorAll('pre')) {
+    const button = element('button', { type: 'button', class: 'small copy' }, 'Copy')
+    button.addEventListener('click', () => {
+      navigator.clipboard.writeText(code.textContent).then(
+        () => (button.textContent = 'Copied'),
+        () => (button.textContent = 'Not allowed'),
+      )
+    })
+    const frame = element('div', { class: 'request' })
+    code.replaceWith(frame)
+    frame.append(code, button)
   }
 }
 
@@ -111,4 +131,5 @@ async function refresh() {
   setTimeout(() => void refresh(), Math.max(REFRESH_MS, tookMs * REFRESH_SHARE))
 }
 
+offerCopies()
 void refresh()
