@@ -16,8 +16,11 @@ const SECRET_BYTES = 32
 /** Secrets and addresses of the local care service. */
 export function carePlace(port: number): CarePlace {
   const baseUrl = `http://127.0.0.1:${port}`
-  const secret = () => randomBytes(SECRET_BYTES).toString('hex')
-  return { baseUrl, mcpUrl: `${baseUrl}/mcp`, writeSecret: secret(), tokenSecret: secret() }
+  return { baseUrl, mcpUrl: `${baseUrl}/mcp`, writeSecret: newSecret(), tokenSecret: newSecret() }
+}
+
+function newSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('hex')
 }
 
 /** How care is started: on an empty, sealed store of its own. */
