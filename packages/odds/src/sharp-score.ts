@@ -1,0 +1,146 @@
+/**
+ * The Sharp Score: how likely a tipster's prices are to make money, from the closing-line values of the picks and, much
+ * damped, from their results. A normal prior (a typical payer of the margin, edge -3 % ± 5 %) is updated by the mean
+ * closing-line value; what the results add beyond it counts little until there are thousands of picks.
+ */
+import type { Interval } from './confidence.ts'
+import { normalCdf } from './normal-cdf.ts'
+
+/** The score's constants; edges, values and deviations are fractions per unit staked. */
+export const SHARP_SCORE_MODEL = {
+  /** Edge of a typical payer of the margin, before any pick is seen. */
+  priorEdge: -0.03,
+  /** Standard deviation of edges between tipsters. */
+  priorDeviation: 0.05,
+  /** Standard deviation of edges that the close does not show. */
+  hiddenDeviation: 0.015,
+  /** Edge that scores Φ(1) = 84. */
+  scale: 0.04,
+  /** A closing-line value is cut to ± this, so that one mistyped price does not decide. */
+  valueLimit: 0.5,
+  /** Variance of a pick's value that is assumed before any is seen, and how many picks that is worth. */
+  assumedDeviation: 0.07,
+  assumedPicks: 4,
+  /** Deviation between a tipster's edge now and later, in the interval. */
+  driftDeviation: 0.025,
+  /** Deviations of the 90 % interval. */
+  intervalDeviations: 1.645,
+} as const
+
+/** One graded pick. */
+export type ScoredPick = {
+  /** Closing-line value on the fair basis, a fraction. */
+  readonly clv: number
+  /** Decimal odds taken. */
+  readonly odds: number
+  /** Return per unit of a flat stake; left out while there is no result, and for a void bet. */
+  readonly returnUnits?: number
+  /** Age, for the half-life; 0 when left out. */
+  readonly ageDays?: number
+}
+
+/** The score and everything that it was made of. */
+export type SharpScore =
+  | {
+      readonly kind: 'scored'
+      /** 0–100; 50 is an edge of nothing, 84.1 one of 4 %, 15.9 one of -4 %. */
+      readonly score: number
+      /** Expected profit per unit staked, a fraction. */
+      readonly edge: number
+      /** 90 % interval of the edge from here on. */
+      readonly interval: Interval
+      /** Standard deviation of the edge. */
+      readonly deviation: number
+      /** Probability of an edge above zero. */
+      readonly chanceOfEdge: number
+      /** Graded picks, and their number after weighting by age. */
+      readonly picks: number
+      readonly effectivePicks: number
+      /** Picks with a result. */
+      readonly settled: number
+      /** Mean of the cut closing-line values, and the variance of one. */
+      readonly meanClv: number
+      readonly clvVariance: number
+      /** How much the mean value counts against the prior, and the results against the values; 0–1. */
+      readonly clvWeight: number
+      readonly resultWeight: number
+    }
+  /** No graded pick: the prior alone says nothing about anyone. */
+  | { readonly kind: 'insufficient' }
+
+/** A pick with its cut value and weight. */
+type WeightedPick = { pick: ScoredPick; value: number; weight: number }
+
+/** The effective number of weighted picks: (Σ w)² / Σ w², the plain number where weights are equal. */
+const effectiveNumber = (picks: readonly WeightedPick[]): number => {
+  let [sum, squares] = [0, 0]
+  for (const { weight } of picks) [sum, squares] = [sum + weight, squares + weight * weight]
+  return squares === 0 ? 0 : (sum * sum) / squares
+}
+
+/** The weighted mean of something about each pick; 0 for none. */
+const meanOf = (picks: readonly WeightedPick[], read: (entry: WeightedPick) => number): number => {
+  let [sum, weights] = [0, 0]
+  for (const entry of picks) {
+    sum += entry.weight * read(entry)
+    weights += entry.weight
+  }
+  return weights === 0 ? 0 : sum / weights
+}
+
+/** How much results count against values, and by how much they were better, over picks with a result. */
+const resultEvidence = (weighted: readonly WeightedPick[]) => {
+  const settled = weighted.filter(({ pick }) => pick.returnUnits !== undefined)
+  if (settled.length === 0) return { settled: 0, resultWeight: 0, residual: 0 }
+  const hidden = SHARP_SCORE_MODEL.hiddenDeviation ** 2
+  const noise = meanOf(settled, ({ pick }) => pick.odds - 1) / effectiveNumber(settled)
+  const residual = meanOf(settled, ({ pick, value }) => (pick.returnUnits ?? 0) - value)
+  return { settled: settled.length, resultWeight: hidden / (hidden + noise), residual }
+}
+
+/**
+ * Scores graded picks; ungraded ones must be left out and reported as coverage. The order of picks does not matter.
+ * `halfLifeDays` weights picks by 2^(-age / half-life). Throws a RangeError for a value or odds that are no number.
+ * One caution: a single extreme value also widens the spread, so raising it further may lower the score.
+ */
+export function sharpScore(
+  picks: readonly ScoredPick[],
+  options: { readonly halfLifeDays?: number } = {},
+): SharpScore {
+  if (picks.length === 0) return { kind: 'insufficient' }
+  const model = SHARP_SCORE_MODEL
+  const halfLifeDays = options.halfLifeDays ?? Infinity
+  const weighted = picks.map((pick) => ({
+    pick,
+    value: Math.min(model.valueLimit, Math.max(-model.valueLimit, pick.clv)),
+    weight: 2 ** (-(pick.ageDays ?? 0) / halfLifeDays),
+  }))
+  const number = effectiveNumber(weighted)
+  const meanClv = meanOf(weighted, ({ value }) => value)
+  const spread = number * meanOf(weighted, ({ value }) => (value - meanClv) ** 2)
+  const clvVariance =
+    (spread + model.assumedPicks * model.assumedDeviation ** 2) / (number + model.assumedPicks - 1)
+  const priorVariance = model.priorDeviation ** 2
+  const clvWeight = priorVariance / (priorVariance + clvVariance / number)
+  const { settled, resultWeight, residual } = resultEvidence(weighted)
+  const edge = model.priorEdge + clvWeight * (meanClv - model.priorEdge) + resultWeight * residual
+  if (!Number.isFinite(edge)) throw new RangeError('values, odds and returns must be numbers')
+  const variance = priorVariance * (1 - clvWeight) + model.hiddenDeviation ** 2 * (1 - resultWeight)
+  const deviation = Math.sqrt(variance)
+  const half = model.intervalDeviations * Math.sqrt(variance + model.driftDeviation ** 2)
+  return {
+    kind: 'scored',
+    score: 100 * normalCdf(edge / model.scale),
+    edge,
+    interval: { low: edge - half, high: edge + half },
+    deviation,
+    chanceOfEdge: normalCdf(edge / deviation),
+    picks: picks.length,
+    effectivePicks: number,
+    settled,
+    meanClv,
+    clvVariance,
+    clvWeight,
+    resultWeight,
+  }
+}

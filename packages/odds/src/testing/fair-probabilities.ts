@@ -1,0 +1,13 @@
+import type { MarginMethod } from '../margin-removal.ts'
+import { removeMargin } from '../remove-margin.ts'
+
+/** The probabilities of a book that must be fair; throws where it is not. */
+export function fairProbabilities(
+  prices: readonly number[],
+  method: MarginMethod = 'power',
+): readonly number[] {
+  const removal = removeMargin(prices, method)
+  if (removal.kind !== 'fair')
+    throw new Error(`${method} is ${removal.kind} for ${prices.join(' ')}`)
+  return removal.probabilities
+}
