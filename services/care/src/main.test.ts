@@ -1,0 +1,83 @@
+/** The process as an operator starts and stops it. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, expect, test, vi } from 'vitest'
+import { testEnvironment } from './testing/care-world.ts'
+
+// A process takes under a second to start; on a busy machine several.
+vi.setConfig({ testTimeout: 30_000 })
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'care-main-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+type Ended = { readonly code: number | null; readonly output: string; readonly errors: string }
+
+function start(environment: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [main], {
+    env: { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  let errors = ''
+  const listening = Promise.withResolvers<string>()
+  // Whoever waits for the address hears of an early end; nobody has to.
+  listening.promise.catch(() => undefined)
+  child.stdout.on('data', (text) => {
+    output += String(text)
+    const url = /"url":"([^"]+)","msg":"listening"/.exec(output)?.[1]
+    if (url !== undefined) listening.resolve(url)
+  })
+  child.stderr.on('data', (text) => (errors += String(text)))
+  const ended = once(child, 'close').then((): Ended => {
+    listening.reject(new Error(`it ended: ${errors}`))
+    return { code: child.exitCode, output, errors }
+  })
+  return { url: () => listening.promise, ended, stop: () => child.kill('SIGTERM') }
+}
+const environment = (name: string, over: Readonly<Record<string, string>> = {}) => ({
+  ...testEnvironment,
+  LOG_LEVEL: 'info',
+  DATABASE_PATH: join(folder, name),
+  ...over,
+})
+
+test('S3: a bad configuration names every bad variable, tells no value, and exits 1', async () => {
+  const bad = environment('bad.db', { WRITE_SECRET: 'hunter2', AUTHORIZATION_SERVERS: 'hunter2' })
+  const { code, output, errors } = await start(bad).ended
+  expect(code).toBe(1)
+  expect(errors).toContain('WRITE_SECRET')
+  expect(errors).toContain('AUTHORIZATION_SERVERS')
+  expect(output + errors).not.toContain('hunter2')
+})
+
+test('S6: it answers, and exits 0 at SIGTERM; a second process on its store does not start', async () => {
+  const first = start(environment('one.db'))
+  try {
+    const url = await first.url()
+    expect(await (await fetch(`${url}/health`)).json()).toEqual({ ok: true, sessions: 0 })
+    const second = await start(environment('one.db')).ended
+    expect(second.code).toBe(1)
+    expect(second.errors).toMatch(/^The records cannot be served: .+\n$/)
+  } finally {
+    first.stop()
+  }
+  const { code, output } = await first.ended
+  expect(code).toBe(0)
+  expect(output).toContain('"msg":"stopped"')
+})
+
+test('S2: a port in use is a clear error that names it', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const address = taken.address()
+  const port = String(typeof address === 'object' ? address?.port : '')
+  const { code, errors } = await start(environment('two.db', { PORT: port })).ended
+  taken.close()
+  expect([code, errors]).toEqual([1, expect.stringContaining(`Port ${port} is in use`)])
+})
