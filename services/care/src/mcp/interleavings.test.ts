@@ -1,0 +1,265 @@
+// Random interleavings of writes, subscribes, scope changes, drops, resumes and restarts, checked against a model that knows
+// nothing of rings, cursors or sockets: it keeps, for each session, the list of all frames that it is to receive.
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseEventId } from './event-id.ts'
+import type { EventReader } from './event-reader.fixture.ts'
+import { BOTH, type ClientSession, type McpWorld, mcpWorld, USER } from './mcp-world.fixture.ts'
+
+const RUNS = process.env['TALLYSTICK_LONG'] === '1' ? 10_000 : 1_000
+const SESSIONS = 2
+const DOMAINS = ['tea', 'milk'] as const
+const isInternal = (about: string): boolean => about.startsWith('care-internal:')
+
+/** A frame in words: its method and what it is about. */
+type ModelFrame = { readonly method: string; readonly about: string }
+
+type ModelSession = {
+  client: ClientSession
+  /** All frames ever stored for it. */
+  readonly frames: ModelFrame[]
+  readonly subscriptions: Set<string>
+  isBoth: boolean
+  hearsNotices: boolean
+  reader: EventReader | undefined
+  /** Sequence after which its reader began, and the scopes that it was written under, frame by frame. */
+  cursor: number
+  lastEventId: string | undefined
+  /** Newest frame that any stream has carried. */
+  carried: number
+}
+
+type Action =
+  | { readonly kind: 'write'; readonly domain: number; readonly internal: boolean }
+  | {
+      readonly kind: 'subscribe' | 'unsubscribe'
+      readonly domain: number
+      readonly internal: boolean
+    }
+  | { readonly kind: 'scope'; readonly both: boolean }
+  | { readonly kind: 'level'; readonly isHigh: boolean }
+  | { readonly kind: 'attach'; readonly resumes: boolean }
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'restart' }
+
+const target = { domain: fc.nat({ max: DOMAINS.length - 1 }), internal: fc.boolean() }
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('write' as const), ...target }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('subscribe' as const), ...target }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('unsubscribe' as const), ...target }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('scope' as const), both: fc.boolean() }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('level' as const), isHigh: fc.boolean() }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('attach' as const), resumes: fc.boolean() }),
+  },
+  { weight: 3, arbitrary: fc.constant({ kind: 'drop' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'restart' as const }) },
+)
+const steps = fc.array(fc.tuple(fc.nat({ max: SESSIONS - 1 }), action), {
+  minLength: 4,
+  maxLength: 14,
+})
+
+/** Chains are new in every run, so that first versions are among the writes. */
+let runNumber = 0
+
+const uriOf = ({ domain, internal }: { domain: number; internal: boolean }): string =>
+  `${internal ? 'care-internal' : 'care'}://ann/${DOMAINS[domain] ?? ''}${internal ? '-plan' : ''}-${runNumber}`
+
+const inWordsOfEvent = ({ message }: EventReader['events'][number]): string | undefined => {
+  if (message === undefined) return undefined
+  const params = message.params as { uri?: string; data?: { uri?: string } } | undefined
+  return `${message.method} ${params?.uri ?? params?.data?.uri ?? ''}`
+}
+const inWords = ({ method, about }: ModelFrame): string =>
+  `${method} ${method.endsWith('list_changed') ? '' : about}`
+
+/** What a reader is to hold: what was stored after its cursor and is in scope. Nothing missed, nothing twice, in order. */
+function expected(model: ModelSession): readonly (readonly [number, string])[] {
+  return model.frames
+    .map((frame, index) => [index + 1, frame] as const)
+    .filter(([sequence]) => sequence > model.cursor)
+    .filter(([, { about }]) => model.isBoth || !isInternal(about))
+    .map(([sequence, frame]) => [sequence, inWords(frame)] as const)
+}
+
+async function checkReader(model: ModelSession): Promise<void> {
+  const { reader, client } = model
+  if (reader === undefined) return
+  const held = (): unknown =>
+    reader.events
+      .filter(({ message }) => message !== undefined)
+      .map((event) => [parseEventId(client, event.id ?? ''), inWordsOfEvent(event)])
+  await expect.poll(held, { interval: 1, timeout: 5_000 }).toEqual(expected(model))
+}
+
+async function write(world: McpWorld, models: ModelSession[], step: Action & { kind: 'write' }) {
+  const about = uriOf(step)
+  const domain = about.split('/').at(-1) ?? ''
+  const { record, subscribers } = await world.write({
+    domain,
+    audience: step.internal ? 'assistant' : 'user',
+  })
+  let subscribed = 0
+  for (const model of models) {
+    const mayKnow = model.isBoth || !step.internal
+    if (model.subscriptions.has(about)) {
+      subscribed += 1
+      model.frames.push({ method: 'notifications/resources/updated', about })
+    }
+    if (mayKnow && model.hearsNotices) model.frames.push({ method: 'notifications/message', about })
+    if (mayKnow && record.version === 1)
+      model.frames.push({ method: 'notifications/resources/list_changed', about })
+  }
+  expect(subscribers).toBe(subscribed)
+}
+
+/** Breaks the stream, after everything that was sent on it has come. */
+async function drop(world: McpWorld, model: ModelSession): Promise<void> {
+  const { reader } = model
+  if (reader === undefined) return
+  await checkReader(model)
+  const streams = world.endpoint.figures().streams
+  model.carried = Math.max(model.carried, model.frames.length)
+  model.lastEventId = reader.lastEventId
+  model.reader = undefined
+  reader.drop()
+  await expect.poll(() => world.endpoint.figures().streams, { interval: 1 }).toBe(streams - 1)
+}
+
+async function attach(world: McpWorld, model: ModelSession, resumes: boolean): Promise<void> {
+  if (model.reader !== undefined) {
+    // A second GET takes over from the first.
+    await checkReader(model)
+    model.carried = model.frames.length
+    model.lastEventId = model.reader.lastEventId
+  }
+  const { lastEventId, client } = model
+  const from = resumes ? lastEventId : undefined
+  model.cursor = from === undefined ? model.carried : (parseEventId(client, from) ?? 0)
+  const before = model.reader
+  model.reader = await client.stream(from)
+  if (before !== undefined) await expect.poll(() => before.hasEnded, { interval: 1 }).toBe(true)
+  await expect.poll(() => model.reader?.events.length, { interval: 1 }).toBeGreaterThan(0)
+  model.carried = model.frames.length
+}
+
+async function subscribe(
+  world: McpWorld,
+  model: ModelSession,
+  step: Action & { kind: 'subscribe' | 'unsubscribe' },
+): Promise<void> {
+  const uri = uriOf(step)
+  if (step.kind === 'unsubscribe') {
+    await model.client.result('resources/unsubscribe', { uri })
+    model.subscriptions.delete(uri)
+    return
+  }
+  const domain = uri.split('/').at(-1) ?? ''
+  const audience = step.internal ? 'assistant' : 'user'
+  const isThere = (await world.store.head({ patient: 'ann', domain, audience })) !== undefined
+  const answer = await model.client.subscribe(uri)
+  const isAllowed = isThere && (model.isBoth || !step.internal)
+  expect(answer.error?.code).toBe(isAllowed ? undefined : -32002)
+  if (isAllowed) model.subscriptions.add(uri)
+}
+
+async function changeScope(model: ModelSession, both: boolean, world: McpWorld): Promise<void> {
+  // What was written to the open stream was written under the scopes before.
+  await checkReader(model)
+  if (model.reader !== undefined) {
+    model.cursor = model.frames.length
+    model.reader.events.length = 0
+    model.carried = model.frames.length
+  }
+  model.isBoth = both
+  model.client.token = world.token(both ? BOTH : USER, { sub: 'host' })
+  await model.client.result('ping')
+  if (!both)
+    for (const uri of model.subscriptions) if (isInternal(uri)) model.subscriptions.delete(uri)
+}
+
+async function run(world: McpWorld, models: ModelSession[], plan: readonly [number, Action][]) {
+  for (const [who, step] of plan) {
+    const model = models[who]
+    if (model === undefined) throw new Error('the plan names a session that is not there')
+    switch (step.kind) {
+      case 'write':
+        await write(world, models, step)
+        break
+      case 'subscribe':
+      case 'unsubscribe':
+        await subscribe(world, model, step)
+        break
+      case 'scope':
+        await changeScope(model, step.both, world)
+        break
+      case 'level':
+        await model.client.result('logging/setLevel', { level: step.isHigh ? 'alert' : 'info' })
+        model.hearsNotices = !step.isHigh
+        break
+      case 'attach':
+        await attach(world, model, step.resumes)
+        break
+      case 'drop':
+        await drop(world, model)
+        break
+      case 'restart':
+        for (const one of models) await drop(world, one)
+        await world.restart()
+        break
+    }
+  }
+  for (const model of models) await checkReader(model)
+}
+
+async function newModel(world: McpWorld): Promise<ModelSession> {
+  return {
+    client: await world.open(BOTH),
+    frames: [],
+    subscriptions: new Set(),
+    isBoth: true,
+    hearsNotices: true,
+    reader: undefined,
+    cursor: 0,
+    lastEventId: undefined,
+    carried: 0,
+  }
+}
+
+describe('1,000 random interleavings of writes, subscribes, scope changes, drops and resumes', () => {
+  let world: McpWorld
+  beforeAll(async () => {
+    world = await mcpWorld({ limits: { sessionsPerSubMax: 10 } })
+  })
+  afterAll(async () => {
+    await world.close()
+  })
+
+  it('agree with the model: a resumed stream misses nothing and repeats nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (plan) => {
+        runNumber += 1
+        const models: ModelSession[] = []
+        for (let count = 0; count < SESSIONS; count += 1) models.push(await newModel(world))
+        try {
+          await run(world, models, plan)
+        } finally {
+          for (const model of models) {
+            model.reader?.drop()
+            await model.client.end()
+          }
+        }
+        expect(world.endpoint.figures()).toMatchObject({ sessions: 0, framesHeld: 0 })
+      }),
+      { numRuns: RUNS },
+    )
+  }, 600_000)
+})

@@ -1,0 +1,166 @@
+// The official clients, unmodified, on the whole service: SDK 1.x and SDK 2.x.
+import * as sdk2 from '@modelcontextprotocol/client'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type CutProxy, openCutProxy } from '../testing/cut-proxy.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
+
+const TEA = 'care://ann/tea'
+const BOTH = 'care.read.user care.read.assistant'
+/** Quick, and more patient than the two tries of the default, which a slow machine can miss. */
+const RECONNECTION = {
+  initialReconnectionDelay: 20,
+  maxReconnectionDelay: 50,
+  reconnectionDelayGrowFactor: 1,
+  maxRetries: 100,
+}
+
+let care: RunningCare
+let network: CutProxy
+const closing: (() => Promise<void>)[] = []
+beforeEach(async () => {
+  care = await startRunningCare()
+  network = await openCutProxy(Number(new URL(care.url).port))
+  await write('One sugar.')
+})
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+  await network.close()
+  await care.remove()
+})
+
+const write = async (value: string): Promise<void> => {
+  const answer = await care.write({ patient: 'ann', domain: 'tea', value, authorId: 'dr-osei' })
+  expect(answer.status).toBe(200)
+}
+const endpoint = (): URL => new URL(`http://127.0.0.1:${network.port}/mcp`)
+const headers = (scope = BOTH) => ({ Authorization: `Bearer ${care.token(scope)}` })
+const valueOf = (result: { readonly contents: readonly object[] }): unknown => {
+  const [content] = result.contents as { _meta?: { value?: unknown } }[]
+  return content?._meta?.value
+}
+
+/** An SDK 1.x client with its session open. */
+const connect = async () => {
+  const client = new Client({ name: 'host', version: '1' })
+  const updated: string[] = []
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
+    updated.push(params.uri)
+  })
+  const transport = new StreamableHTTPClientTransport(endpoint(), {
+    requestInit: { headers: headers() },
+    reconnectionOptions: RECONNECTION,
+  })
+  await client.connect(transport)
+  closing.push(() => client.close())
+  return { client, transport, updated }
+}
+
+describe('SDK 1.x Client', () => {
+  it('subscribes, is notified and re-reads the new value', async () => {
+    const { client, updated } = await connect()
+    await client.subscribeResource({ uri: TEA })
+    await write('No sugar.')
+    await expect.poll(() => updated).toEqual([TEA])
+    const read = await client.readResource({ uri: TEA })
+    expect(valueOf(read)).toBe('No sugar.')
+    expect(read._meta?.['care/retraction']).toContain('One sugar.')
+  })
+
+  it('an interrupted event stream is resumed: a correction is not lost, and none comes twice', async () => {
+    const { client, updated } = await connect()
+    await client.subscribeResource({ uri: TEA })
+    await write('Two sugars.')
+    await expect.poll(() => updated).toHaveLength(1)
+    network.cut()
+    await write('Three sugars.')
+    await write('No sugar.')
+    network.mend()
+    await expect.poll(() => updated, { timeout: 10_000 }).toHaveLength(3)
+    await write('Honey.')
+    await expect.poll(() => updated, { timeout: 10_000 }).toHaveLength(4)
+  })
+
+  it('finds its schemas kept: lists, prompts, tools, completion, log level, unsubscribe, ping, termination', async () => {
+    const { client, transport, updated } = await connect()
+    expect(client.getServerVersion()?.name).toBe('tallystick-care')
+    expect(client.getInstructions()).toContain('care-internal://')
+    const { resources } = await client.listResources()
+    expect(resources.map(({ uri }) => uri)).toContain(TEA)
+    expect((await client.listResourceTemplates()).resourceTemplates.length).toBeGreaterThan(1)
+    expect((await client.listPrompts()).prompts).toHaveLength(2)
+    expect((await client.listTools()).tools).toHaveLength(3)
+    const prompt = await client.getPrompt({ name: 'brief_carer', arguments: { patient: 'ann' } })
+    expect(JSON.stringify(prompt.messages)).toContain('One sugar.')
+    // The client checks each answer against the tool's output schema.
+    for (const [name, given] of [
+      ['list_records', {}],
+      ['read_record', { uri: TEA }],
+      ['whats_changed', { patient: 'ann' }],
+    ] as const)
+      expect((await client.callTool({ name, arguments: given })).structuredContent).toBeDefined()
+    const completed = await client.complete({
+      ref: { type: 'ref/resource', uri: 'care://{patient}/{domain}/{version}' },
+      argument: { name: 'version', value: '' },
+      context: { arguments: { patient: 'ann', domain: 'tea' } },
+    })
+    expect(completed.completion.values).toEqual(['1'])
+    await client.setLoggingLevel('emergency')
+    await client.subscribeResource({ uri: TEA })
+    await client.unsubscribeResource({ uri: TEA })
+    await write('No sugar.')
+    expect(await client.ping()).toEqual({})
+    expect(updated).toEqual([])
+    await transport.terminateSession()
+    await expect(client.ping()).rejects.toThrow('mcp-session-id header required')
+  })
+
+  it('reads an absent and a hidden record as -32002', async () => {
+    const { client } = await connect()
+    for (const uri of ['care://ann/absent', 'care-internal://ann/absent'])
+      await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32002 })
+  })
+
+  it('speaks: the audio blob is a WAV of the sentence', async ({ skip }) => {
+    const { client } = await connect()
+    const { resources } = await client.listResources()
+    const uri = `${TEA}/1/audio`
+    if (!resources.some((resource) => resource.uri === uri)) skip('espeak-ng is not installed')
+    const [content] = (await client.readResource({ uri })).contents
+    const wav = Buffer.from(
+      content !== undefined && 'blob' in content ? content.blob : '',
+      'base64',
+    )
+    expect(wav.toString('latin1', 0, 4)).toBe('RIFF')
+    expect(wav.length).toBeGreaterThan(10_000)
+  })
+})
+
+describe('SDK 2.x client', () => {
+  it('falls back to 2025-11-25, subscribes, is notified, and resumes', async () => {
+    const client = new sdk2.Client({ name: 'host', version: '2' })
+    const updated: string[] = []
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+      updated.push(params.uri)
+    })
+    const transport = new sdk2.StreamableHTTPClientTransport(endpoint(), {
+      requestInit: { headers: headers() },
+      reconnectionOptions: RECONNECTION,
+    })
+    await client.connect(transport)
+    closing.push(() => client.close())
+    expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25')
+    await client.subscribeResource({ uri: TEA })
+    await write('No sugar.')
+    await expect.poll(() => updated).toEqual([TEA])
+    expect(valueOf(await client.readResource({ uri: TEA }))).toBe('No sugar.')
+    network.cut()
+    await write('Honey.')
+    network.mend()
+    await expect.poll(() => updated, { timeout: 10_000 }).toHaveLength(2)
+    // This client renumbers -32002 for its callers; the message has what was on the wire.
+    await expect(client.readResource({ uri: 'care://ann/absent' })).rejects.toThrow('not found')
+  })
+})
