@@ -1,11 +1,7 @@
 // Every generated file of the repository but the contracts' artifacts, with what it should say.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import {
   environmentExample,
   environmentTable,
-  readConfig,
   type ServiceApp,
   systemClock,
 } from '@tallystick/service-kit'
@@ -13,7 +9,7 @@ import { facilitatorConfig } from '../../packages/facilitator/src/config.ts'
 import { buildAccessApp } from '../../services/access/src/app.ts'
 import { accessConfigSchema } from '../../services/access/src/config.ts'
 import { careConfigSchema } from '../../services/care/src/config.ts'
-import { createCareService } from '../../services/care/src/service.ts'
+import { buildReferenceApp } from '../../services/care/src/reference-app.ts'
 import { type GeneratedFile, section, wholeFile } from './generated-file.ts'
 
 const README_SECTION = 'environment'
@@ -43,25 +39,6 @@ async function accessReference(): Promise<string> {
   )
 }
 
-/** Care is built whole, on an empty store that is thrown away: its routes come from several rooms. */
-async function careReference(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'tallystick-reference-'))
-  const secret = 'only-for-the-reference-never-listened-with'
-  const reading = readConfig(careConfigSchema, {
-    DATABASE_PATH: join(folder, 'care.db'),
-    WRITE_SECRET: secret,
-    TOKEN_SECRET: secret,
-  })
-  if (reading.kind === 'invalid') throw new Error('the reference needs a valid configuration')
-  const service = await createCareService({ config: reading.config, clock: systemClock })
-  try {
-    return await reference(service.app)
-  } finally {
-    await service.close()
-    rmSync(folder, { recursive: true })
-  }
-}
-
 /** Throws where a README lacks its markers. */
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   return [
@@ -72,7 +49,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
       text: environmentTable(accessConfigSchema),
     }),
     wholeFile('services/care/.env.example', environmentExample(careConfigSchema)),
-    wholeFile('services/care/openapi.json', await careReference()),
+    wholeFile('services/care/openapi.json', await reference(await buildReferenceApp())),
     section('services/care/README.md', {
       name: README_SECTION,
       text: environmentTable(careConfigSchema),
