@@ -97,7 +97,8 @@ it('X9: the facilitator is killed while the network holds the payment: pending u
   const sent = Promise.withResolvers<void>()
   const paying = paySigned(stack, agent, sent.resolve)
   await Promise.race([sent.promise, paying])
-  await eventually(async () => (await statusOf(agent)) === 502, { timeoutMs: 5_000 })
+  const isHeld = async () => (await stack.ledger('devnet_heldTransfers')) === 1
+  await eventually(isHeld, { timeoutMs: 10_000 })
   await stack.kill('facilitator')
   expect(await paying).toBe(502)
   expect(await statusOf(agent)).toBe(502)

@@ -20,8 +20,8 @@ it('S6: SIGTERM while the network holds a payment: its request is answered, exit
   const sent = Promise.withResolvers<void>()
   const paying = paySigned(stack, agent, sent.resolve)
   await Promise.race([sent.promise, paying])
-  const isPending = async () => (await fetch(accessUrl(stack, agent))).status === 502
-  await eventually(isPending, { timeoutMs: 5_000 })
+  const isHeld = async () => (await stack.ledger('devnet_heldTransfers')) === 1
+  await eventually(isHeld, { timeoutMs: 10_000 })
   const pid = stack.description.process.children['access'] ?? 0
   process.kill(pid, 'SIGTERM')
   await eventually(() => !isRunning(pid), { timeoutMs: STOP_MS_MAX })

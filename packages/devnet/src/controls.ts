@@ -48,6 +48,7 @@ export function createControls(parts: {
       faults.isConsensusHeld = isHeld
       if (!isHeld) transfers.release()
     },
+    heldTransfers: () => transfers.heldCount(),
     refuseNext(status, at = 'precheck') {
       if (!isStatus(status)) throw new Error(`${status} is no Hedera response code`)
       faults.refusals.push({ status, at })

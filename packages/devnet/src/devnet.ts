@@ -68,6 +68,8 @@ export type DevnetControls = {
   setUnavailable(edges: { rpc?: boolean; mirror?: boolean; consensus?: boolean }): void
   /** Holds native transfers between the node's checks and consensus, or lets the held ones go. */
   holdConsensus(isHeld: boolean): void
+  /** How many native transfers are held at present. */
+  heldTransfers(): number
   /** The next native transfer ends with this response code, at the node (default) or at consensus. */
   refuseNext(status: string, at?: 'precheck' | 'consensus'): void
   /** Replaces an account's key, e.g. by a list with a threshold. */

@@ -429,6 +429,7 @@ describe('faults on request', () => {
   test('holdConsensus: accepted, unknown to the mirror, without a receipt, until let go', async () => {
     devnet.controls.holdConsensus(true)
     const response = await transfer().execute(client)
+    expect(devnet.controls.heldTransfers()).toBe(1)
     const path = `/api/v1/transactions/${toMirrorId(response.transactionId)}`
     expect((await mirror(devnet, path)).status).toBe(404)
     devnet.controls.holdConsensus(false)

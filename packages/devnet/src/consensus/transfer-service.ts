@@ -23,6 +23,8 @@ export type TransferService = {
   submit(request: Buffer): Promise<Status>
   /** What is known of a transaction id in its mirror form, once what is being handled has been. */
   lookup(mirrorId: string): Promise<Knowledge>
+  /** How many transfers are held back. */
+  heldCount(): number
   /** Handles what was held back. */
   release(): void
 }
@@ -88,6 +90,7 @@ export function createTransferService(
         ? { kind: 'pending' }
         : { kind: 'handled', record: remembered.record }
     },
+    heldCount: () => held.length,
     release() {
       const released = held
       held = []

@@ -53,6 +53,7 @@ export function controlMethods(parts: {
     devnet_setExchangeRate: (p) => controls.setExchangeRate(read(rate, p, 0)),
     devnet_setUnavailable: (p) => controls.setUnavailable(defined(read(edges, p, 0))),
     devnet_holdConsensus: (p) => controls.holdConsensus(read(z.boolean(), p, 0)),
+    devnet_heldTransfers: () => controls.heldTransfers(),
     devnet_refuseNext: (p) => {
       const at = read(z.enum(['precheck', 'consensus']).default('precheck'), p, 1)
       controls.refuseNext(read(z.string(), p, 0), at)
