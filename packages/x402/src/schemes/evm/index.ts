@@ -45,6 +45,7 @@ export {
   findEvmPayment,
 } from './find-evm-payment.ts'
 export { createJsonRpcLedger, type JsonRpcLedgerOptions } from './json-rpc-ledger.ts'
+export { createOkxFacilitator, type OkxFacilitatorOptions } from './okx-facilitator.ts'
 export { type EcdsaSignature, readEcdsaSignature, recoverSigner } from './recover-signer.ts'
 export {
   EVM_SUBMIT_MARGIN_SECONDS,

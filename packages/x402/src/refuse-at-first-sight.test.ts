@@ -1,0 +1,132 @@
+/** X10 on EVM, in the gate: what counts is whether the nonce was unused when this store reserved the payment. */
+import { describe, expect, test } from 'vitest'
+import { createPaymentGate } from './create-payment-gate.ts'
+import { FacilitatorUnavailable, type Settlement } from './facilitator.ts'
+import { createMemoryReservationStore } from './memory-reservation-store.ts'
+import type { PaidJob, PaymentTerms } from './payment-gate.ts'
+import { X_LAYER_USDT0 } from './schemes/evm/evm-asset.ts'
+import { createExactEvmScheme } from './schemes/evm/exact-evm-scheme.ts'
+import {
+  centRequirement,
+  EVM_NOW_SECONDS,
+  EvmStandIn,
+  payCent,
+  settlementEvents,
+} from './testing/evm-stand-in.ts'
+import { manualClock } from './testing/manual-clock.ts'
+
+const terms: PaymentTerms = {
+  requirements: [centRequirement()],
+  resource: { url: 'https://grading.example/api/grade', description: 'x', mimeType: 'text/plain' },
+}
+
+function house(options: { readonly settle: 'front_run' | 'lost' | 'never_asked' }) {
+  const chain = new EvmStandIn()
+  const clock = manualClock(EVM_NOW_SECONDS * 1_000)
+  const reservations = createMemoryReservationStore({ clock })
+  const scheme = createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })
+  const counts = { settled: 0, fulfilled: 0 }
+  const openGate = () =>
+    createPaymentGate({
+      schemes: [scheme],
+      reservations,
+      clock,
+      facilitator: {
+        async settle(payload, requirement): Promise<Settlement> {
+          counts.settled += 1
+          const verified = await scheme.verify(payload.payload, requirement)
+          if (verified.kind !== 'valid') throw new Error('the gate has verified it')
+          chain.mine(settlementEvents(verified.payment))
+          if (options.settle === 'lost') throw new FacilitatorUnavailable('the answer got lost')
+          const errorReason = 'invalid_exact_evm_nonce_already_used'
+          return { success: false, transaction: '', network: requirement.network, errorReason }
+        },
+        feePayers: async () => new Map(),
+      },
+    })
+  const job = (fingerprint = 'POST /api/grade 1'): PaidJob<string, string, never> => ({
+    fingerprint,
+    subject: 'payer',
+    prepare: async () => ({ kind: 'ready', prepared: 'A' }),
+    mayHonour: async () => true,
+    async fulfil(prepared) {
+      counts.fulfilled += 1
+      return prepared
+    },
+  })
+  return { chain, counts, gate: openGate(), job, openGate, reservations, scheme }
+}
+
+async function header(): Promise<{ paymentSignature: string; payload: unknown }> {
+  const [accepted] = terms.requirements
+  const payload = await payCent()
+  const envelope = { x402Version: 2, payload, accepted, resource: terms.resource }
+  return { payload, paymentSignature: Buffer.from(JSON.stringify(envelope)).toString('base64') }
+}
+
+describe('X10: a payment found on an EVM chain', () => {
+  test('paid but denied: submitted by somebody else while we settled, it is honoured, once', async () => {
+    const { counts, gate, job } = house({ settle: 'front_run' })
+    const { paymentSignature } = await header()
+    const paid = { kind: 'paid', answer: 'A' }
+    expect(await gate.pay({ paymentSignature }, terms, job())).toMatchObject(paid)
+    expect(await gate.pay({ paymentSignature }, terms, job())).toMatchObject(paid)
+    expect(await gate.pay({ paymentSignature }, terms, job('something else'))).toEqual({
+      kind: 'challenged',
+      error: 'payment_already_used',
+    })
+    expect(counts).toEqual({ settled: 1, fulfilled: 1 })
+  })
+
+  test('the facilitator’s answer got lost: the payment is found and honoured', async () => {
+    const { gate, job } = house({ settle: 'lost' })
+    const { paymentSignature } = await header()
+    const outcome = await gate.pay({ paymentSignature }, terms, job())
+    expect(outcome).toMatchObject({ kind: 'paid', answer: 'A', settlement: { success: true } })
+  })
+
+  test('used at first sight, e.g. read from the chain by a stranger: payment_already_used, unsettled', async () => {
+    const { chain, counts, gate, job, reservations, scheme } = house({ settle: 'never_asked' })
+    const { payload, paymentSignature } = await header()
+    const verified = await scheme.verify(payload, centRequirement())
+    if (verified.kind !== 'valid') throw new Error('not valid')
+    chain.mine(settlementEvents(verified.payment))
+    const outcome = await gate.pay({ paymentSignature }, terms, job())
+    expect(outcome).toEqual({ kind: 'challenged', error: 'payment_already_used' })
+    expect(counts).toEqual({ settled: 0, fulfilled: 0 })
+    expect(await reservations.get(verified.payment.id)).toBeUndefined()
+  })
+
+  test('reserved while unused by an earlier process, the same payment is honoured after a restart', async () => {
+    const { chain, counts, job, openGate, reservations, scheme } = house({ settle: 'never_asked' })
+    const { payload, paymentSignature } = await header()
+    const verified = await scheme.verify(payload, centRequirement())
+    if (verified.kind !== 'valid') throw new Error('not valid')
+    const { payment } = verified
+    await reservations.reserve({
+      paymentId: payment.id,
+      payment,
+      fingerprint: job().fingerprint,
+      subject: 'payer',
+      state: 'reserved',
+      expiresAtSeconds: payment.validUntilSeconds + 60,
+    })
+    chain.mine(settlementEvents(payment))
+    const gate = openGate()
+    const other = await gate.pay({ paymentSignature }, terms, job('something else'))
+    expect(other).toMatchObject({ kind: 'challenged', error: 'payment_already_used' })
+    const outcome = await gate.pay({ paymentSignature }, terms, job())
+    expect(outcome).toMatchObject({ kind: 'paid', answer: 'A' })
+    expect(counts).toEqual({ settled: 0, fulfilled: 1 })
+  })
+
+  test('while the chain cannot be read nothing is reserved and nothing settled', async () => {
+    const { chain, counts, gate, job, reservations } = house({ settle: 'never_asked' })
+    chain.isDown = true
+    const { paymentSignature } = await header()
+    const outcome = await gate.pay({ paymentSignature }, terms, job())
+    expect(outcome).toEqual({ kind: 'unavailable', dependency: 'ledger' })
+    expect(await reservations.open()).toEqual([])
+    expect(counts.settled).toBe(0)
+  })
+})
