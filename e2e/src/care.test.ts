@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await stack.interrupt()
-}, 30_000)
+}, 60_000)
 
 function tokenFor(scope: string): string {
   const { mcpUrl, tokenSecret } = stack.description.care

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(async () => {
   stack.child.kill('SIGTERM')
   await ended(stack.child)
-}, 30_000)
+}, 60_000)
 
 async function statusOf(url: string): Promise<number> {
   const response = await fetch(url)
@@ -69,5 +69,5 @@ describe('npm start', () => {
     for (const pid of Object.values(processes.children)) expect(isRunning(pid)).toBe(false)
     await expect(fetch(`${access.baseUrl}/health`)).rejects.toThrow('fetch failed')
     expect(findStack(stack.stackFile).kind).toBe('none')
-  }, 30_000)
+  }, 60_000)
 })

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await stack.interrupt()
-}, 30_000)
+}, 60_000)
 
 /** The fenced blocks of a document that are marked to be run. */
 function runnableBlocks(document: string): readonly string[] {

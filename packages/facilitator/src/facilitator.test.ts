@@ -65,7 +65,7 @@ beforeAll(async () => {
   client = new HTTPFacilitatorClient({ url: facilitator.url })
   impatient = await start({ outcomeMs: 600 })
   impatientClient = new HTTPFacilitatorClient({ url: impatient.url })
-}, 30_000)
+}, 60_000)
 
 afterAll(async () => {
   await facilitator.stop()
@@ -237,7 +237,7 @@ describe('settling', () => {
       expect(answers.filter(({ success }) => success)).toHaveLength(50)
     })
     expect(change).toEqual({ payer: -PRICE * 50n, seller: PRICE * 50n })
-  }, 20_000)
+  }, 60_000)
 })
 
 describe('X8: refusals that precede submission name no transaction', () => {
@@ -401,7 +401,7 @@ describe('what the ledger decides', () => {
         .toMatchObject({ success: true, transaction: first.transaction })
     })
     expect(change).toEqual({ payer: -PRICE, seller: PRICE })
-  }, 20_000)
+  }, 60_000)
 
   test('a transfer that the network lost is pending, never refused', async () => {
     devnet.controls.dropNextTransfers(1)
@@ -444,7 +444,7 @@ describe('503: nothing was submitted, the same payment may come again', () => {
     const answer = await post(impatient.url, await pay())
     devnet.controls.setUnavailable({ consensus: false })
     expect(answer).toMatchObject({ status: 200, body: { errorReason: 'settlement_pending' } })
-  }, 15_000)
+  }, 60_000)
 
   test('a mirror node that does not answer for an account that is not known yet', async () => {
     const stranger = await devnet.createAccount({ name: 'unread', balanceTinybar: PRICE * 2n })

@@ -126,10 +126,10 @@ describe('A4: a kill between settlement and opening', () => {
       const { status } = await call(agent.evmAddress, next)
       statuses.push(status)
       return status === 200
-    }, 15_000)
+    }, 60_000)
     expect(statuses).not.toContain(402)
     await next.stop()
-  }, 30_000)
+  }, 60_000)
 
   test('X9: the same header sent again completes the job at once, on any replica', async () => {
     const agent = await world.agent('resent')
@@ -137,7 +137,7 @@ describe('A4: a kill between settlement and opening', () => {
     await settleOnly(header)
     const answer = await send(agent.evmAddress, header)
     expect(answer).toMatchObject({ status: 200, body: { paidThisRequest: true } })
-  }, 30_000)
+  }, 60_000)
 
   test('X10: without a memo a found payment is honoured for its payer alone', async () => {
     const agent = await world.agent('found')
@@ -146,7 +146,7 @@ describe('A4: a kill between settlement and opening', () => {
     const thief = await send('0x00000000000000000000000000000000000badd1', header)
     expect(thief).toMatchObject({ status: 402, body: { error: 'payment_already_used' } })
     expect((await send(agent.evmAddress, header)).status).toBe(200)
-  }, 30_000)
+  }, 60_000)
 })
 
 describe('A4: what reaches payTo by other ways', () => {
@@ -163,7 +163,7 @@ describe('A4: what reaches payTo by other ways', () => {
     expect(opened).toMatchObject({ status: 200, body: { paidThisRequest: false } })
     expect(opened.body.subscription.balanceTinybar).toBe('900000000')
     expect((await call(other.evmAddress)).status).toBe(402)
-  }, 30_000)
+  }, 60_000)
 })
 
 describe('A3: price change and pause', () => {
@@ -182,7 +182,7 @@ describe('A3: price change and pause', () => {
     } finally {
       await asOwner('setOffer', [300_000_000n, 600, 20])
     }
-  }, 30_000)
+  }, 60_000)
 
   test('paused sales: 503 sales_paused, unpaid; what was settled before is opened all the same', async () => {
     const [late, settled] = await Promise.all([world.agent('late'), world.agent('settled')])
@@ -197,7 +197,7 @@ describe('A3: price change and pause', () => {
       await asOwner('pauseSales', [false])
     }
     expect((await send(late.evmAddress, headers.late)).status).toBe(200)
-  }, 30_000)
+  }, 60_000)
 })
 
 describe('503 and 502 of the chain', () => {
@@ -216,7 +216,7 @@ describe('503 and 502 of the chain', () => {
       })
       await other.stop()
     }
-  }, 30_000)
+  }, 60_000)
 
   test('another chain id, and a ledger that does not answer', async () => {
     const agent = await world.agent('elsewhere')
@@ -235,7 +235,7 @@ describe('503 and 502 of the chain', () => {
     }
     world.devnet.controls.setUnavailable({ rpc: false })
     expect((await call(agent.evmAddress)).status).toBe(402)
-  }, 30_000)
+  }, 60_000)
 })
 
 describe('502 of facilitator and mirror node', () => {
@@ -262,7 +262,7 @@ describe('502 of facilitator and mirror node', () => {
     })
     await configured.stop()
     expect((await send(agent.evmAddress, header)).status).toBe(200)
-  }, 30_000)
+  }, 60_000)
 
   test('A4: with the mirror node down a new process issues no challenge and serves open windows', async () => {
     const agent = await world.agent('no-mirror')
@@ -276,7 +276,7 @@ describe('502 of facilitator and mirror node', () => {
     world.devnet.controls.setUnavailable({ mirror: false })
     await until(async () => (await call(stranger, other)).status === 402)
     await other.stop()
-  }, 30_000)
+  }, 60_000)
 })
 
 /** An address where nobody listens. */
@@ -308,14 +308,14 @@ describe('the seller’s money', () => {
     expect((await readyChecks())['float']).toMatchObject({ reason: 'payto_float_low' })
     await world.devnet.controls.setBalanceTinybar(world.payTo.accountId, 1_000_000_000_000n)
     expect((await send(agent.evmAddress, header)).status).toBe(200)
-  }, 30_000)
+  }, 60_000)
 
   test('a recorder without gas money is named on /ready', async () => {
     await world.devnet.controls.setBalanceTinybar(world.recorder.accountId, 1n)
     expect((await readyChecks())['recorder']).toMatchObject({ reason: 'recorder_gas_low' })
     await world.devnet.controls.setBalanceTinybar(world.recorder.accountId, 1_000_000_000_000n)
     await until(isReady)
-  }, 30_000)
+  }, 60_000)
 })
 
 test('a key that is not payTo’s is named on /ready', async () => {
@@ -323,7 +323,7 @@ test('a key that is not payTo’s is named on /ready', async () => {
   const other = await world.startService({ PAY_TO_KEY: stranger.privateKey })
   expect((await readyChecks(other))['float']).toMatchObject({ reason: 'payto_key_mismatch' })
   await other.stop()
-}, 30_000)
+}, 60_000)
 
 describe('the network fails', () => {
   test('a forward that the network loses is sent again: one settlement, one opening', async () => {
@@ -334,12 +334,12 @@ describe('the network fails', () => {
     await until(async () => {
       await world.devnet.controls.advanceSeconds(1)
       return (await Promise.race([paying, Promise.resolve(undefined)])) !== undefined
-    }, 20_000)
+    }, 60_000)
     expect(await paying).toMatchObject({
       status: 200,
       body: { paidThisRequest: true, subscription: { balanceTinybar: '900000000' } },
     })
-  }, 40_000)
+  }, 60_000)
 
   test('A7: a renewal that the network could not pay for is reaped while the agent is served', async () => {
     const agent = await world.agent('unpaid-renewal')
@@ -356,5 +356,5 @@ describe('the network fails', () => {
       const { nextRenewalSchedule: next } = (await call(agent.evmAddress)).body.subscription
       return next !== `0x${'0'.repeat(40)}` && next !== nextRenewalSchedule
     })
-  }, 30_000)
+  }, 60_000)
 })

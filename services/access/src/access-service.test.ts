@@ -117,7 +117,7 @@ describe('the story of one agent', () => {
     expect(Number(spent.headers.get('retry-after'))).toBeGreaterThan(590)
     await world.devnet.controls.advanceSeconds(600)
     expect((await call(agent.evmAddress)).status).toBe(200)
-  }, 30_000)
+  }, 60_000)
 
   test('A8: after the last funded period the next call is a 402', async () => {
     const agent = await world.agent('until-the-end')
@@ -133,7 +133,7 @@ describe('the story of one agent', () => {
     })
     expect((await call(agent.evmAddress)).status).toBe(402)
     expect((await pay(agent)).body.paidThisRequest).toBe(true)
-  }, 30_000)
+  }, 60_000)
 
   test('X10: a memo ties a gift to its agent; the same payment for another agent is refused', async () => {
     const giver = await world.agent('giver')
@@ -145,7 +145,7 @@ describe('the story of one agent', () => {
     expect(gift.status).toBe(200)
     expect((await call(friend)).status).toBe(200)
     expect((await call(giver.evmAddress)).status).toBe(402)
-  }, 30_000)
+  }, 60_000)
 })
 
 describe('many at once', () => {
@@ -219,5 +219,5 @@ describe('X9: identical requests', () => {
     const before = await status(agent.evmAddress)
     expect(await (await send()).json()).toMatchObject({ paidThisRequest: false })
     expect(await status(agent.evmAddress)).toMatchObject({ balanceTinybar: before.balanceTinybar })
-  }, 30_000)
+  }, 60_000)
 })

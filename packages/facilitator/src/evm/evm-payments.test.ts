@@ -399,7 +399,7 @@ async function poolHolds(count: number): Promise<void> {
     const response = await fetch(chain.rpcUrl, { method: 'POST', headers, body })
     const { result } = (await response.json()) as { result: { pending: string } }
     return Number(result.pending) === count
-  }, 10_000)
+  }, 60_000)
 }
 
 /** A payment for a cent, as a facilitator gets it. */
