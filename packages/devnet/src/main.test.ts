@@ -119,6 +119,25 @@ describe('tallystick-devnet', () => {
     })
   })
 
+  test('--xlayer-port starts the second chain beside it, and both end together', async () => {
+    const { child, ended } = start([...FREE_PORTS, '--xlayer-port', '0'])
+    let output = ''
+    await new Promise<void>((resolve) => {
+      child.stdout?.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+        if (output.includes('EVM_ASSETS=')) resolve()
+      })
+    })
+    const rpcUrl = /(http:\/\/127\.0\.0\.1:\d+) +\(chain id 196\)/.exec(output)?.[1] ?? ''
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(rpcUrl, { method: 'POST', headers, body })
+    expect(await response.json()).toMatchObject({ result: '0xc4' })
+    child.kill('SIGINT')
+    expect((await ended).code).toBe(0)
+    await expect(fetch(rpcUrl, { method: 'POST', headers, body })).rejects.toThrow('fetch failed')
+  })
+
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it with code 0', async (signal) => {
     const { child, ended } = start(FREE_PORTS)
     await new Promise((resolve) => child.stdout?.once('data', resolve))

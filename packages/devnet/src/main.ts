@@ -1,8 +1,11 @@
 #!/usr/bin/env node
 import { HELP, readArguments } from './command/read-arguments.ts'
 import { welcome } from './command/welcome.ts'
+import { welcomeToXLayer } from './command/welcome-to-xlayer.ts'
 import type { Devnet } from './devnet.ts'
 import { startDevnet } from './start-devnet.ts'
+import { startXLayer } from './xlayer/start-xlayer.ts'
+import type { XLayer } from './xlayer/xlayer.ts'
 
 process.exitCode = await main()
 
@@ -18,8 +21,10 @@ async function main(): Promise<number> {
   }
   try {
     const devnet = await startDevnet(wanted)
-    const ended = stopOnSignal(devnet)
+    const xLayer = await startXLayerIfWanted(wanted, devnet)
+    const ended = stopOnSignal([devnet, ...(xLayer === undefined ? [] : [xLayer])])
     process.stdout.write(await welcome(devnet, (accountId) => readBalance(devnet, accountId)))
+    if (xLayer !== undefined) process.stdout.write(welcomeToXLayer(xLayer))
     await ended
     return 0
   } catch (cause) {
@@ -28,10 +33,29 @@ async function main(): Promise<number> {
   }
 }
 
-function stopOnSignal(devnet: Devnet): Promise<void> {
+/** Starts the second chain; the first one does not outlive its failure. */
+async function startXLayerIfWanted(
+  { host, xLayerPort: port }: { host: string; xLayerPort?: number },
+  devnet: Devnet,
+): Promise<XLayer | undefined> {
+  if (port === undefined) return undefined
+  try {
+    return await startXLayer({ host, port })
+  } catch (cause) {
+    await devnet.stop()
+    throw cause
+  }
+}
+
+function stopOnSignal(ledgers: readonly { stop(): Promise<void> }[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
-      devnet.stop().then(resolve, reject)
+      void Promise.allSettled(ledgers.map((ledger) => ledger.stop())).then(resolveOrReject)
+    }
+    const resolveOrReject = (ends: readonly PromiseSettledResult<void>[]): void => {
+      const failure = ends.find((end) => end.status === 'rejected')
+      if (failure === undefined) resolve()
+      else reject(failure.reason)
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop)
   })

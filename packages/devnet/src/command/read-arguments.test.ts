@@ -22,6 +22,12 @@ describe('the command line', () => {
     })
   })
 
+  test('an X Layer stand-in where it is asked for, on 8546 or the given port', () => {
+    expect(readArguments(['--xlayer'])).toMatchObject({ kind: 'start', xLayerPort: 8546 })
+    expect(readArguments(['--xlayer-port', '0'])).toMatchObject({ kind: 'start', xLayerPort: 0 })
+    expect(readArguments(['--xlayer=yes'])).toMatchObject({ kind: 'invalid' })
+  })
+
   test.each([['--help'], ['-h'], ['--rpc-port', '1', '--help']])('%s asks for help', (...words) => {
     expect(readArguments(words)).toEqual({ kind: 'help' })
   })
