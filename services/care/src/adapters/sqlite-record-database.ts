@@ -51,6 +51,8 @@ export function openRecordDatabase(path: string, must?: 'existing'): DatabaseSyn
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     requireWhole(database)
     migrate(database)
+    // A damaged header can make a file read-only; that shall not wait for the first write.
+    database.exec('BEGIN IMMEDIATE; ROLLBACK')
     if (schemaText(database) !== freshSchemaText()) throw new Error('its schema was altered')
     return database
   } catch (error) {

@@ -25,7 +25,7 @@ import {
   signHead,
   writeCheckpointFile,
 } from './store-checkpoint-file.ts'
-import { guardedStream } from './store-guard.ts'
+import { guardedOpening, guardedStream } from './store-guard.ts'
 import { takeStoreLock } from './store-lock.ts'
 import { storePaths } from './store-paths.ts'
 import { createEntrySeal, registerActiveKey, requireSealKeys } from './store-seal.ts'
@@ -59,9 +59,11 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
   const paths = storePaths(options.databasePath)
   const lock = takeStoreLock(paths.lock)
   try {
-    return openLocked(options, () => {
-      lock.release()
-    })
+    return guardedOpening(() =>
+      openLocked(options, () => {
+        lock.release()
+      }),
+    )
   } catch (error) {
     lock.release()
     throw error

@@ -4,8 +4,17 @@ import { isSqliteError } from './sqlite-error.ts'
 /** What SQLite throws, as the port's one error; anything else as it is. */
 function asUnavailable(error: unknown): unknown {
   return isSqliteError(error)
-    ? new RecordStoreUnavailable(`the store cannot be read: ${error.message}`, { cause: error })
+    ? new RecordStoreUnavailable(`the store cannot be used: ${error.message}`, { cause: error })
     : error
+}
+
+/** What `open` returns; its failures are the port's. */
+export function guardedOpening<Opened>(open: () => Opened): Opened {
+  try {
+    return open()
+  } catch (error) {
+    throw asUnavailable(error)
+  }
 }
 
 /** The same function, whose failures are the port's. */
