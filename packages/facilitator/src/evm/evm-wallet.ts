@@ -159,7 +159,10 @@ function createSubmitter(parts: {
 function judgeFailure(error: unknown): 'known' | 'nonce' | 'poor' | 'refused' | 'perhaps' {
   const text = error instanceof BaseError ? `${error.details} ${error.message}` : ''
   if (/already known|already imported|known transaction/i.test(text)) return 'known'
-  if (causeOf(error, NonceTooLowError) || /nonce too low|nonce is too low/i.test(text))
+  if (
+    causeOf(error, NonceTooLowError) ||
+    /nonce too low|nonce is too low|replacement transaction/i.test(text)
+  )
     return 'nonce'
   if (causeOf(error, InsufficientFundsError) || /insufficient funds/i.test(text)) return 'poor'
   const isTransport = causeOf(error, HttpRequestError) ?? causeOf(error, TimeoutError)

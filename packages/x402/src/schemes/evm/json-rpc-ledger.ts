@@ -79,9 +79,7 @@ const answer = z.object({
 })
 
 /** A call that the contract reverted; everything else that a node answers as an error is the node's own failure. */
-class CallReverted extends Error {
-  override readonly name = 'CallReverted'
-}
+class CallReverted extends LedgerUnavailable {}
 
 type Call = <Schema extends z.ZodType>(
   schema: Schema,

@@ -1,0 +1,44 @@
+import { readConfig } from '@tallystick/service-kit'
+import { describe, expect, test } from 'vitest'
+import { facilitatorConfig } from '../config.ts'
+import { parseEvmAssets } from './evm-assets.ts'
+
+const KEY = 'd289f268a25dc94a9c65c87995dabdd5d7d1ba7f0255ea97264bf7c54dc8e733'
+const hedera = { FEE_PAYER: '0.0.1001', FEE_PAYER_KEY: KEY }
+const EVM_RPC_URL = 'http://127.0.0.1:8546'
+
+describe('the EVM variables', () => {
+  test('none of them: only Hedera is served', () => {
+    const reading = readConfig(facilitatorConfig, hedera)
+    expect(reading).toMatchObject({ kind: 'valid', config: { EVM_CHAIN_ID: 196 } })
+  })
+
+  test('address and key are enough for USD₮0 on X Layer', () => {
+    const reading = readConfig(facilitatorConfig, { ...hedera, EVM_RPC_URL, EVM_KEY: KEY })
+    if (reading.kind !== 'valid') throw new Error('not valid')
+    const { EVM_ASSETS, EVM_CHAIN_ID } = reading.config
+    expect(parseEvmAssets(EVM_ASSETS, EVM_CHAIN_ID)).toMatchObject([
+      { network: 'eip155:196', name: 'USD₮0', version: '1', decimals: 6 },
+    ])
+  })
+
+  test.each([
+    ['EVM_KEY', { EVM_RPC_URL }],
+    ['EVM_RPC_URL', { EVM_KEY: KEY }],
+    ['EVM_KEY', { EVM_RPC_URL, EVM_KEY: 'hunter2' }],
+    ['EVM_ASSETS', { EVM_RPC_URL, EVM_KEY: KEY, EVM_ASSETS: `0x${'12'.repeat(20)}` }],
+    ['EVM_CHAIN_ID', { EVM_RPC_URL, EVM_KEY: KEY, EVM_CHAIN_ID: 'x' }],
+  ])('%s is named where it is missing or cannot be read, never its value', (variable, changes) => {
+    const reading = readConfig(facilitatorConfig, { ...hedera, ...changes })
+    expect(reading).toMatchObject({ kind: 'invalid', problems: [{ variable }] })
+    expect(JSON.stringify(reading)).not.toContain('hunter2')
+  })
+
+  test('another chain needs its tokens written out', () => {
+    const token = `0x${'12'.repeat(20)}/USD Coin/2/6`
+    expect(parseEvmAssets(token, 8453)).toMatchObject([
+      { network: 'eip155:8453', name: 'USD Coin' },
+    ])
+    expect(parseEvmAssets('0x779Ded0c9e1022225f8E0630b35a9b54bE713736', 8453)).toBeUndefined()
+  })
+})

@@ -1,0 +1,238 @@
+/** The client and server sides for the official classes, the requirement, and the domain check. */
+import { x402Facilitator } from '@x402/core/facilitator'
+import { x402HTTPResourceServer, x402ResourceServer } from '@x402/core/server'
+import type { PaymentRequirements, SchemeNetworkFacilitator } from '@x402/core/types'
+import { describe, expect, test } from 'vitest'
+import { LedgerUnavailable } from '../../payment-scheme.ts'
+import { EVM_PAY_TO, EvmStandIn, evmPayer } from '../../testing/evm-stand-in.ts'
+import { manualClock } from '../../testing/manual-clock.ts'
+import { checkEvmDomain } from './check-evm-domain.ts'
+import { parseEvmAsset, X_LAYER_USDT0 } from './evm-asset.ts'
+import type { EvmLedger } from './evm-ledger.ts'
+import { evmRequirement } from './evm-requirement.ts'
+import { evmSigner } from './evm-signer.ts'
+import { ExactEvmClient } from './exact-evm-client.ts'
+import { createExactEvmScheme } from './exact-evm-scheme.ts'
+import { ExactEvmServer } from './exact-evm-server.ts'
+import { createJsonRpcLedger } from './json-rpc-ledger.ts'
+
+const NETWORK = 'eip155:196'
+const asset = X_LAYER_USDT0
+
+describe('the requirement', () => {
+  test('G9: a cent of USD₮0 is 10000 base units, with the token’s signing domain in extra', () => {
+    expect(evmRequirement({ asset, amount: 10_000n, payTo: EVM_PAY_TO })).toEqual({
+      scheme: 'exact',
+      network: NETWORK,
+      amount: '10000',
+      asset: '0x779Ded0c9e1022225f8E0630b35a9b54bE713736',
+      payTo: EVM_PAY_TO,
+      maxTimeoutSeconds: 300,
+      extra: { name: 'USD₮0', version: '1', paymentFlow: 'upfront' },
+    })
+  })
+
+  test.each([
+    ['no amount', { amount: 0n }],
+    ['too large an amount', { amount: 1n << 256n }],
+    ['an account id as receiver', { payTo: '0.0.7001' }],
+    ['a timeout of nothing', { maxTimeoutSeconds: 0 }],
+    ['a timeout over 900 s', { maxTimeoutSeconds: 901 }],
+    ['a network of another family', { asset: { ...asset, network: 'hedera:testnet' } }],
+  ])('%s is a mistake of ours', (_name, changes) => {
+    const terms = { asset, amount: 1n, payTo: EVM_PAY_TO, ...changes }
+    expect(() => evmRequirement(terms)).toThrow(RangeError)
+  })
+
+  test('an asset can be written in a variable; USD₮0 on X Layer by its address alone', () => {
+    expect(parseEvmAsset(asset.address.toLowerCase(), NETWORK)).toEqual(asset)
+    const text = '0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/USDG/2/6'
+    expect(parseEvmAsset(text, NETWORK)).toMatchObject({ name: 'USDG', version: '2', decimals: 6 })
+    for (const wrong of [
+      '',
+      '0x12',
+      EVM_PAY_TO,
+      `${EVM_PAY_TO}/x`,
+      `${text}/7`,
+      `${EVM_PAY_TO}/x/1/78`,
+    ]) {
+      expect(parseEvmAsset(wrong, NETWORK)).toBeUndefined()
+    }
+  })
+
+  test('a scheme serves assets of one network', () => {
+    const { ledger } = new EvmStandIn()
+    const clock = manualClock(0)
+    const elsewhere = { ...asset, network: 'eip155:1' }
+    for (const assets of [[], [asset, elsewhere]]) {
+      expect(() => createExactEvmScheme({ assets, ledger, clock })).toThrow(RangeError)
+    }
+  })
+})
+
+describe('G9: the domain is checked against the token', () => {
+  test.each([
+    ['right', asset],
+    ['wrong_domain', { ...asset, name: 'USDT0' }],
+    ['wrong_chain', { ...asset, network: 'eip155:1' }],
+  ])('%s', async (kind, checked) => {
+    expect(await checkEvmDomain(checked, new EvmStandIn().ledger)).toMatchObject({ kind })
+  })
+
+  test('while the chain is unreachable nothing is said, and nobody is kept from starting', async () => {
+    const chain = new EvmStandIn()
+    chain.isDown = true
+    expect(await checkEvmDomain(asset, chain.ledger)).toMatchObject({ kind: 'unreachable' })
+  })
+})
+
+describe('the signer', () => {
+  test.each(['', '0x12', 'zz'.repeat(32), '00'.repeat(32)])(
+    'refuses the key "%s" without repeating it',
+    (privateKey) => {
+      expect(() => evmSigner({ privateKey })).toThrow('not a private key of 32 bytes in hex')
+    },
+  )
+})
+
+describe('the client refuses what it cannot pay', () => {
+  const asked = evmRequirement({ asset, amount: 1n, payTo: EVM_PAY_TO }) as PaymentRequirements
+  test.each<[string, Partial<PaymentRequirements>]>([
+    ['another network family', { network: 'hedera:testnet' }],
+    ['an asset that is no address', { asset: '0.0.0' }],
+    ['a receiver that is no address', { payTo: '0.0.1' }],
+    ['no signing domain', { extra: {} }],
+    ['another transfer method', { extra: { ...asked.extra, assetTransferMethod: 'permit2' } }],
+    ['an amount of nothing', { amount: '0' }],
+  ])('%s', async (_name, changes) => {
+    const client = new ExactEvmClient({ signer: evmPayer })
+    await expect(client.createPaymentPayload(2, { ...asked, ...changes })).rejects.toThrow(
+      RangeError,
+    )
+  })
+
+  test('never signs the same nonce twice', async () => {
+    const client = new ExactEvmClient({ signer: evmPayer })
+    const payloads = await Promise.all(
+      Array.from({ length: 50 }, () => client.createPaymentPayload(2, asked)),
+    )
+    expect(new Set(payloads.map(({ payload }) => JSON.stringify(payload))).size).toBe(50)
+  })
+})
+
+describe('X12: the official server takes our scheme as it is', () => {
+  const server = new ExactEvmServer({ assets: [asset] })
+
+  test.each([
+    ['$0.01', '10000'],
+    ['0.20', '200000'],
+    [1, '1000000'],
+    ['$0.000001', '1'],
+  ])('%s is %s base units', async (price, amount) => {
+    expect(await server.parsePrice(price, NETWORK)).toEqual({ asset: asset.address, amount })
+  })
+
+  test.each(['$0.0000001', '-1', 'free', '1e3'])('%s is no price', async (price) => {
+    await expect(server.parsePrice(price, NETWORK)).rejects.toThrow(RangeError)
+  })
+
+  test('an amount of a known asset is taken as it is, of another refused', async () => {
+    const price = { asset: asset.address, amount: '5' }
+    expect(await server.parsePrice(price, NETWORK)).toEqual(price)
+    await expect(server.parsePrice({ ...price, asset: EVM_PAY_TO }, NETWORK)).rejects.toThrow(
+      RangeError,
+    )
+    expect(server.getAssetDecimals(asset.address, NETWORK)).toBe(6)
+    expect(server.getAssetDecimals(EVM_PAY_TO, NETWORK)).toBeUndefined()
+  })
+
+  test('its challenge carries the signing domain', async () => {
+    const facilitator = new x402Facilitator().register(NETWORK, new SilentFacilitator())
+    const resourceServer = new x402ResourceServer({
+      verify: (...order) => facilitator.verify(...order),
+      settle: (...order) => facilitator.settle(...order),
+      getSupported: async () => facilitator.getSupported() as never,
+    }).register(NETWORK, server)
+    const http = new x402HTTPResourceServer(resourceServer, {
+      'POST /grade': {
+        accepts: { scheme: 'exact', network: NETWORK, payTo: EVM_PAY_TO, price: '$0.01' },
+      },
+    })
+    await http.initialize()
+    const adapter = {
+      getHeader: () => undefined,
+      getMethod: () => 'POST',
+      getPath: () => '/grade',
+      getUrl: () => 'http://shop.example/grade',
+      getAcceptHeader: () => '',
+      getUserAgent: () => '',
+    }
+    const result = await http.processHTTPRequest({ adapter, path: '/grade', method: 'POST' })
+    if (result.type !== 'payment-error') throw new Error('not challenged')
+    const header = result.response.headers['PAYMENT-REQUIRED'] ?? ''
+    expect(JSON.parse(Buffer.from(header, 'base64').toString())).toMatchObject({
+      accepts: [
+        { amount: '10000', extra: { name: 'USD₮0', version: '1', paymentFlow: 'upfront' } },
+      ],
+    })
+  })
+})
+
+describe('a hostile or broken node is LedgerUnavailable, never a wrong answer', () => {
+  test.each([
+    ['no JSON-RPC', '{}'],
+    ['a result that is no word', '{"jsonrpc":"2.0","id":1,"result":"0x"}'],
+    ['a number', '{"jsonrpc":"2.0","id":1,"result":1}'],
+    ['an error', '{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"rate limited"}}'],
+    ['a revert', '{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"execution reverted"}}'],
+    ['a page', '<html>'],
+  ])('%s', async (_name, body) => {
+    const ledger = await ledgerThatAnswers(body)
+    const key = { asset: EVM_PAY_TO, payer: EVM_PAY_TO, nonce: `0x${'00'.repeat(32)}` } as const
+    await expect(ledger.isAuthorizationUsed(key)).rejects.toThrow(LedgerUnavailable)
+    await expect(ledger.latestBlock()).rejects.toThrow(LedgerUnavailable)
+  })
+
+  test('a wallet’s revert is a no, a node’s failure is none', async () => {
+    const asked = {
+      wallet: EVM_PAY_TO,
+      digest: Buffer.alloc(32),
+      signature: Buffer.alloc(65),
+    } as const
+    const reverting = await ledgerThatFails('{"code":-32000,"message":"execution reverted"}')
+    expect(await reverting.isValidSignature(asked)).toBe(false)
+    const limited = await ledgerThatFails('{"code":-32005,"message":"too many requests"}')
+    await expect(limited.isValidSignature(asked)).rejects.toThrow(LedgerUnavailable)
+  })
+})
+
+async function ledgerThatAnswers(body: string): Promise<EvmLedger> {
+  const headers = { 'content-type': 'application/json' }
+  const answer: typeof fetch = async () => new Response(body, { headers })
+  return createJsonRpcLedger({ url: 'http://node.example', clock: manualClock(0), fetch: answer })
+}
+
+async function ledgerThatFails(error: string): Promise<EvmLedger> {
+  return await ledgerThatAnswers(`{"jsonrpc":"2.0","id":1,"error":${error}}`)
+}
+
+class SilentFacilitator implements SchemeNetworkFacilitator {
+  readonly scheme = 'exact'
+  readonly caipFamily = 'eip155:*'
+
+  getExtra(): undefined {
+    return undefined
+  }
+
+  getSigners(): string[] {
+    return []
+  }
+
+  async verify(): Promise<never> {
+    throw new Error('not asked here')
+  }
+
+  async settle(): Promise<never> {
+    throw new Error('not asked here')
+  }
+}
