@@ -1,4 +1,4 @@
-import { createNoteSigner } from '@tallystick/hashchain'
+import { createNoteSigner, type TreeHead } from '@tallystick/hashchain'
 import type { Audience } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { exportRecordLines } from './sqlite-export.ts'
@@ -8,26 +8,37 @@ import type { SqliteRecordStoreOptions } from './sqlite-record-store.ts'
 import { prepareStatements } from './sqlite-statements.ts'
 import { verifyChains } from './sqlite-verify.ts'
 import { readCheckpointFile, signHead } from './store-checkpoint-file.ts'
-import { guardedStream } from './store-guard.ts'
+import { guardedOpening, guardedStream } from './store-guard.ts'
 import { storePaths } from './store-paths.ts'
 import { createEntrySeal, requireSealKeys } from './store-seal.ts'
 
 /** What can be read beside a running service. */
 export type SqliteRecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'close'>
 
+export type SqliteRecordReaderOptions = Omit<
+  SqliteRecordStoreOptions,
+  'clock' | 'random' | 'onProblem' | 'pagesMax'
+>
+
 /**
  * Opens a store to read, without its lock, as it is at this moment: what the service appends meanwhile is not seen.
  * Throws RecordStoreUnavailable as opening to write does.
  */
-export function openSqliteRecordReader(
-  options: Omit<SqliteRecordStoreOptions, 'clock' | 'random' | 'onProblem' | 'pagesMax'>,
-): SqliteRecordReader {
-  const { databasePath, checkpointSeed, keyRing, origin } = options
+export function openSqliteRecordReader(options: SqliteRecordReaderOptions): SqliteRecordReader {
+  const { databasePath, checkpointSeed: seed } = options
   const paths = storePaths(databasePath)
   // Before the snapshot, which then holds at least what they count.
   const [user, assistant] = (['user', 'assistant'] as const).map((audience) =>
-    readCheckpointFile({ path: paths.checkpoint(audience), audience, seed: checkpointSeed }),
+    readCheckpointFile({ path: paths.checkpoint(audience), audience, seed }),
   )
+  return guardedOpening(() => openSnapshot(options, { user, assistant }))
+}
+
+function openSnapshot(
+  options: SqliteRecordReaderOptions,
+  { user, assistant }: Readonly<Record<Audience, TreeHead | undefined>>,
+): SqliteRecordReader {
+  const { databasePath, checkpointSeed, keyRing, origin } = options
   const database = openRecordDatabaseReadOnly(databasePath)
   try {
     database.exec('BEGIN')
