@@ -29,6 +29,8 @@ export type GradeFlag =
   | 'booksum_below_one'
   /** Only the selection's own closing price is recorded. */
   | 'close_incomplete'
+  /** The asked method gives no proper probabilities for this close. */
+  | 'method_improper'
   /** The start moved by more than a minute after the close was taken. */
   | 'stale_anchor'
   /** Another recorded close of the same market differs by more than 3 %. */

@@ -40,6 +40,8 @@ export type PriceRecord = FeedInfo & {
   readonly book: string
   /** Decimal odds by selection; a selection without a price is left out. */
   readonly odds: Readonly<Record<string, number>>
+  /** Whether every selection of the market has a price, so that its margin can be removed. */
+  readonly isComplete: boolean
   /** When the feed saw the prices; unknown where it only says that they are early or closing ones. */
   readonly capturedAtSeconds?: number
   readonly record: RecordReference

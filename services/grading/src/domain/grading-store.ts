@@ -104,6 +104,8 @@ export type GradingStore = {
   }): Promise<void>
   /** Keeps a pick, durable; with `commit` its commitment is appended to the ledger. */
   keepPick(pick: Omit<StoredPick, 'seq'>, commit: boolean): Promise<KeepPickOutcome>
+  /** The tag that stands for a payer in openings: stable within this store, meaningless outside. */
+  payerTag(payer: string): Promise<string>
   pickByReceipt(receipt: string): Promise<StoredPick | undefined>
   pickByPayment(paymentId: string): Promise<StoredPick | undefined>
   pickBySeq(seq: number): Promise<StoredPick | undefined>

@@ -23,6 +23,8 @@ export type EntryPrices = {
   readonly market: string
   readonly book: string
   readonly odds: Readonly<Record<string, string>>
+  /** Where a market's selections are its own: whether all of them are listed. */
+  readonly isWhole?: boolean
   readonly capturedAtSeconds?: number
 }
 

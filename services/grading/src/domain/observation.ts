@@ -14,6 +14,8 @@ export type ObservedPrices = {
   readonly book: string
   /** Canonical decimal text by selection; missing, suspended and sentinel prices are left out. */
   readonly odds: Readonly<Record<string, string>>
+  /** Where a market's selections are its own (correct scores, outrights): whether all of them are listed. */
+  readonly isWhole?: boolean
   readonly capturedAtSeconds?: number
 }
 

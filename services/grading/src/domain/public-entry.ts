@@ -1,4 +1,4 @@
-/** placeholder */
+/** What anybody may read of one ledger entry, as it goes over the wire (G7). */
 export type PublicEntry = {
   readonly seq: number
   /** RFC 9162 leaf hash, hex. */

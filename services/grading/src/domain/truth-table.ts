@@ -140,3 +140,52 @@ export function applyEvent(
   }
   return { bands: grouped.bands.keys(), lines: grouped.lines.keys() }
 }
+
+/** A cell as text, for a store: one cell has one text. */
+export function writeCell(cell: BandSums | LineSums): string {
+  const { clusters, first, second } = cell.moments
+  return JSON.stringify({
+    ...('results' in cell ? { results: RESULTS.map((result) => cell.results[result]) } : {}),
+    clusters,
+    first: first.map(String),
+    second: second.map(String),
+  })
+}
+
+type CellText = {
+  readonly results?: readonly number[]
+  readonly clusters: number
+  readonly first: readonly string[]
+  readonly second: readonly string[]
+}
+
+/** Puts a cell that `writeCell` wrote back into a table. */
+export function readCell(truth: MutableTruth, key: string, text: string): void {
+  const cell = JSON.parse(text) as CellText
+  const moments = {
+    clusters: cell.clusters,
+    first: cell.first.map(BigInt),
+    second: cell.second.map(BigInt),
+  }
+  if (cell.results === undefined) {
+    truth.lines.set(key, { moments })
+    return
+  }
+  const results = noResults()
+  for (const [index, result] of RESULTS.entries()) results[result] = cell.results[index] ?? 0
+  truth.bands.set(key, { results, moments })
+}
+
+const sameCells = (
+  one: ReadonlyMap<string, BandSums | LineSums>,
+  other: ReadonlyMap<string, BandSums | LineSums>,
+): boolean =>
+  one.size === other.size &&
+  [...one].every(([key, cell]) => {
+    const found = other.get(key)
+    return found !== undefined && writeCell(found) === writeCell(cell)
+  })
+
+/** Whether two tables count the very same, to the last digit. */
+export const sameTruth = (one: TruthTable, other: TruthTable): boolean =>
+  sameCells(one.bands, other.bands) && sameCells(one.lines, other.lines)

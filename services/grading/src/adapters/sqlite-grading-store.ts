@@ -1,0 +1,273 @@
+/**
+ * The grading store on SQLite. Several processes may have one file open: each write brings its memory up to date inside its
+ * transaction, and each read does where another process has written. What happens to an event is the domain's matter.
+ */
+import { randomBytes } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import { createNoteSigner, formatCheckpoint, preimageHash } from '@tallystick/hashchain'
+import type { Clock } from '@tallystick/service-kit'
+import { addIngested, advanceEvent, NOTHING_INGESTED, recount } from '../domain/advance-event.ts'
+import { commitmentOf } from '../domain/commitment.ts'
+import { eventPathOf } from '../domain/event-path-of.ts'
+import type {
+  GradingStore,
+  IngestBatch,
+  IngestOutcome,
+  KeepPickOutcome,
+  StoredEntry,
+  StoredPick,
+} from '../domain/grading-store.ts'
+import { type LedgerEntry, writeEntry } from '../domain/ledger-entry.ts'
+import type { Observation } from '../domain/observation.ts'
+import { writeCheckpointFile } from './checkpoint-file.ts'
+import { openEventReader } from './sqlite-event-reader.ts'
+import { openGradingDatabase, prepareQuery, reading } from './sqlite-grading-database.ts'
+import { openLedgerTree } from './sqlite-ledger-tree.ts'
+import { openPickShelf } from './sqlite-picks.ts'
+import { openTruthShelf } from './sqlite-truth.ts'
+import { verifyLedger } from './sqlite-verify.ts'
+import { openWriteQueue } from './sqlite-write-queue.ts'
+
+/** Observations in one write: some 50 ms, so that requests get their turn during an import. */
+const OBSERVATIONS_PER_WRITE = 500
+/** Entries read at once by `entries`. */
+const ENTRIES_PER_READ = 1_000
+
+/** What the store is opened with. */
+export type SqliteGradingStoreOptions = {
+  readonly databasePath: string
+  readonly clock: Clock
+  /** Ed25519 seed of the checkpoints, 32 bytes. */
+  readonly checkpointSeed: Uint8Array
+  /** The ledger's name in its checkpoints, `grading.example.org/ledger`. */
+  readonly origin: string
+}
+
+/** [seq, text, hash] */
+type EntryRow = readonly [number, string, Uint8Array]
+
+const entryOf = ([seq, text, hash]: EntryRow): StoredEntry => ({
+  seq,
+  text,
+  hash: Buffer.from(hash).toString('hex'),
+  entry: JSON.parse(text) as LedgerEntry,
+})
+
+/** The store's secret, made with the file: payer tags are salted with it. */
+function payerSecret(database: DatabaseSync): string {
+  const insert = 'INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)'
+  database.prepare(insert).run('payer_secret', randomBytes(32).toString('hex'))
+  const row = database.prepare("SELECT value FROM meta WHERE name = 'payer_secret'").get()
+  return String(row?.['value'])
+}
+
+/** Everything that one connection has open. */
+function openParts({ databasePath, clock }: SqliteGradingStoreOptions) {
+  const database = openGradingDatabase(databasePath)
+  const tree = openLedgerTree(database)
+  const events = openEventReader(database)
+  const picks = openPickShelf(database)
+  const table = openTruthShelf(database, () => tree.size)
+  const dirty = new Set<string>()
+  const version = prepareQuery<readonly [number]>(database, 'PRAGMA data_version')
+  let [seenVersion, seenMs] = [version.get()?.[0], 0]
+  const reload = (): void => {
+    dirty.clear()
+    tree.reload()
+    events.forget()
+    table.reload()
+  }
+  /** Another connection's write is told by SQLite itself. */
+  const catchUp = (): void => {
+    const current = version.get()?.[0]
+    if (current === seenVersion) return
+    seenVersion = current
+    reload()
+  }
+  const queue = openWriteQueue({
+    database,
+    before: catchUp,
+    commit: () => {
+      table.save(dirty)
+      dirty.clear()
+      tree.save()
+    },
+    undo: reload,
+  })
+  return {
+    database,
+    tree,
+    events,
+    picks,
+    table,
+    dirty,
+    queue,
+    secret: payerSecret(database),
+    /** For reads, at most once a millisecond: asking SQLite costs more than a grade. */
+    freshen: () => {
+      const now = clock.unixMs()
+      if (now === seenMs) return
+      seenMs = now
+      reading(catchUp)
+    },
+  }
+}
+
+type Parts = ReturnType<typeof openParts>
+
+function ingestSlice(
+  parts: Parts,
+  batch: Omit<IngestBatch, 'observations'>,
+  observations: readonly Observation[],
+): IngestOutcome {
+  const { tree, events, picks, table, dirty } = parts
+  let outcome = NOTHING_INGESTED
+  for (const observation of observations) {
+    const { path } = observation.event
+    let event: number | undefined
+    const advanced = advanceEvent({
+      state: events.read(path),
+      picks: () => picks.committedOn(path),
+      observation,
+      batch,
+      truth: table.truth,
+      append: (entry) => {
+        event ??= events.idFor(observation.event)
+        return tree.append({ text: writeEntry(entry), event })
+      },
+    })
+    outcome = addIngested(outcome, advanced.outcome)
+    if (advanced.state === undefined) continue
+    events.write(advanced.state)
+    for (const key of advanced.truthKeys) dirty.add(key)
+  }
+  return outcome
+}
+
+function keepPick(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean): KeepPickOutcome {
+  const { tree, events, picks, table, dirty } = parts
+  const known = picks.byPayment(pick.paymentId)
+  if (known !== undefined) return { kind: 'known', pick: known }
+  if (!commit) {
+    picks.insert(pick)
+    return { kind: 'kept', pick }
+  }
+  const path = eventPathOf(pick.opening.market)
+  const { receivedAtSeconds } = pick.opening
+  const commitment = commitmentOf(pick.opening)
+  const text = writeEntry({ type: 'pick', commitment, receivedAtSeconds })
+  const { seq } = tree.append({ text, event: null })
+  const state = events.read(path)
+  const kept = { ...pick, seq }
+  const isSettled = state !== undefined && state.outcomes.length > 0
+  const beforePicks = isSettled ? picks.committedOn(path) : []
+  picks.insert(kept)
+  if (isSettled) {
+    const afterPicks = picks.committedOn(path)
+    const change = { before: state, after: state, beforePicks, afterPicks }
+    for (const key of recount(table.truth, change)) dirty.add(key)
+  }
+  return { kind: 'kept', pick: kept }
+}
+
+async function* readEntries(
+  { database }: Parts,
+  { from, to }: { readonly from: number; readonly to: number },
+): AsyncGenerator<StoredEntry> {
+  const range = prepareQuery<EntryRow>(
+    database,
+    'SELECT seq, text, hash FROM entries WHERE seq >= ? AND seq < ? ORDER BY seq',
+  )
+  for (let next = from; next < to; ) {
+    const end = Math.min(next + ENTRIES_PER_READ, to)
+    const first = next
+    const rows = reading(() => range.all(first, end))
+    if (rows.length === 0) return
+    yield* rows.map(entryOf)
+    next = end
+  }
+}
+
+/** Reading one entry, payloads and totals. */
+function openReads({ database, tree, picks }: Parts) {
+  const one = prepareQuery<EntryRow>(database, 'SELECT seq, text, hash FROM entries WHERE seq = ?')
+  const payload = prepareQuery<readonly [number]>(
+    database,
+    'SELECT 1 FROM payloads WHERE raw_sha256 = ?',
+  )
+  const events = prepareQuery<readonly [number]>(database, 'SELECT count(*) FROM events')
+  return {
+    entry: (seq: number) => {
+      const row = one.get(seq)
+      return row === undefined ? undefined : entryOf(row)
+    },
+    hasPayload: (rawSha256: string) => payload.get(rawSha256) !== undefined,
+    counts: () => ({
+      entries: tree.size,
+      events: events.get()?.[0] ?? 0,
+      picks: picks.count(),
+    }),
+  }
+}
+
+/** Opens the store. Throws GradingStoreUnavailable for a file that cannot be opened or is another program's. */
+export function openSqliteGradingStore(options: SqliteGradingStoreOptions): GradingStore {
+  const parts = openParts(options)
+  const { database, tree, events, picks, table, queue, secret, freshen } = parts
+  const signer = createNoteSigner({ keyName: options.origin, seed: options.checkpointSeed })
+  const markPayload = database.prepare(
+    'INSERT OR IGNORE INTO payloads (raw_sha256, feed, received_at) VALUES (?, ?, ?)',
+  )
+  const reads = openReads(parts)
+  const read = async <Result>(run: () => Result): Promise<Result> => {
+    freshen()
+    return reading(run)
+  }
+  const note = (): string =>
+    signer.sign(
+      formatCheckpoint({ origin: signer.keyName, size: tree.size, rootHash: tree.rootHash() }),
+    )
+  const checkpointPath = `${options.databasePath}.checkpoint`
+
+  return {
+    events: (paths) => read(() => paths.map((path) => events.read(path))),
+    searchEvents: (search) => read(() => events.search(search)),
+    ingest: async ({ observations, ...batch }) => {
+      let outcome = NOTHING_INGESTED
+      for (let from = 0; from < observations.length; from += OBSERVATIONS_PER_WRITE) {
+        const slice = observations.slice(from, from + OBSERVATIONS_PER_WRITE)
+        const added = await queue.write(() => ingestSlice(parts, batch, slice))
+        outcome = addIngested(outcome, added)
+      }
+      return outcome
+    },
+    hasPayload: (rawSha256) => read(() => reads.hasPayload(rawSha256)),
+    markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
+      queue.write(() => {
+        markPayload.run(rawSha256, feed, Math.floor(receivedAtSeconds))
+      }),
+    keepPick: (pick, commit) => queue.write(() => keepPick(parts, pick, commit)),
+    payerTag: async (payer) => preimageHash(`${secret} ${payer}`).slice(0, 32),
+    pickByReceipt: (receipt) => read(() => picks.byReceipt(receipt)),
+    pickByPayment: (paymentId) => read(() => picks.byPayment(paymentId)),
+    pickBySeq: (seq) => read(() => picks.bySeq(seq)),
+    picksOf: (path) => read(() => picks.committedOn(path)),
+    entry: (seq) => read(() => reads.entry(seq)),
+    entries: (range) => readEntries(parts, range),
+    head: () => read(() => ({ size: tree.size, rootHash: tree.rootHash() })),
+    checkpoint: () => read(() => ({ note: note(), verifierKey: signer.verifierKey })),
+    inclusionProof: (seq, size) =>
+      read(() => tree.inclusionProof(seq, size).map((hash) => Buffer.from(hash).toString('hex'))),
+    truth: () => read(() => table.truth),
+    counts: () => read(reads.counts),
+    verify: async () => {
+      freshen()
+      return verifyLedger({ database, checkpointPath, verifierKey: signer.verifierKey })
+    },
+    close: async () => {
+      queue.close()
+      if (tree.size > 0) writeCheckpointFile(checkpointPath, note())
+      database.close()
+    },
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * The fold: what an event is after one more entry. Every store uses it, and verifying the ledger is doing it again.
+ */
+import { parseDecimalOdds } from '@tallystick/odds'
+import type {
+  CloseRecord,
+  EventInfo,
+  EventState,
+  OutcomeRecord,
+  PriceRecord,
+  RecordReference,
+} from './event-state.ts'
+import type {
+  CloseEntry,
+  EntryPrices,
+  EventLedgerEntry,
+  OutcomeEntry,
+  SnapshotEntry,
+} from './ledger-entry.ts'
+import { marketFamily } from './market-key.ts'
+import { marketShape } from './market-types.ts'
+import { readMarketPath } from './parse-market.ts'
+
+/** A day's precision never replaces a start that is known to the second. */
+function latestInfo(known: EventInfo | undefined, info: EventInfo): EventInfo {
+  if (known === undefined) return info
+  if (info.startPrecision === 'second' || known.startPrecision === 'day') return info
+  return { ...info, startAtSeconds: known.startAtSeconds, startPrecision: known.startPrecision }
+}
+
+function readOdds(texts: Readonly<Record<string, string>>): Record<string, number> {
+  const odds: Record<string, number> = {}
+  for (const selection in texts) {
+    const read = parseDecimalOdds(texts[selection])
+    if (read.kind === 'odds') odds[selection] = read.decimal
+  }
+  return odds
+}
+
+/** Whether a margin can be removed: one book with every selection priced. */
+export function isCompleteBook(
+  odds: Readonly<Record<string, number>>,
+  { market, isWhole }: Pick<EntryPrices, 'market' | 'isWhole'>,
+): boolean {
+  const shape = marketShape(readMarketPath(market).type)
+  if (!shape.isOneBook) return false
+  if (shape.selections === undefined) return isWhole === true && Object.keys(odds).length > 1
+  return shape.selections.every((selection) => odds[selection] !== undefined)
+}
+
+function priceRecord(options: {
+  readonly prices: EntryPrices
+  readonly entry: EventLedgerEntry
+  readonly record: RecordReference
+}): PriceRecord {
+  const { prices, entry, record } = options
+  const { line, ...key } = readMarketPath(prices.market)
+  const odds = readOdds(prices.odds)
+  return {
+    feed: entry.feed,
+    isRedistributable: entry.isRedistributable,
+    isSynthetic: entry.isSynthetic,
+    market: prices.market,
+    family: marketFamily(key),
+    ...(line === undefined ? {} : { line }),
+    book: prices.book,
+    odds,
+    isComplete: isCompleteBook(odds, prices),
+    ...(prices.capturedAtSeconds === undefined
+      ? {}
+      : { capturedAtSeconds: prices.capturedAtSeconds }),
+    record,
+  }
+}
+
+/** One feed's prices of one market at one book, all lines together: what an entry replaces as a whole. */
+export const closeGroup = (close: {
+  readonly family: string
+  readonly book: string
+  readonly feed: string
+}): string => `${close.feed}|${close.book}|${close.family}`
+
+/** The market of a path without its line. */
+export function familyOf(path: string): string {
+  return marketFamily(readMarketPath(path))
+}
+
+function applyCloses(
+  closes: readonly CloseRecord[],
+  entry: CloseEntry,
+  record: RecordReference,
+): readonly CloseRecord[] {
+  const added = entry.prices.map((prices) => priceRecord({ prices, entry, record }))
+  const groups = new Set(added.map(closeGroup))
+  const kept = closes.filter((close) => !groups.has(closeGroup(close)))
+  const { status, rule, event } = entry
+  if (status === 'void') return kept
+  return [
+    ...kept,
+    ...added.map(
+      (price): CloseRecord => ({
+        ...price,
+        status,
+        rule,
+        anchoredStartSeconds: event.startAtSeconds,
+      }),
+    ),
+  ]
+}
+
+/** Without a time, a later price of the same source is a correction; with one it is another price. */
+const isReplacedBy = (old: PriceRecord, price: PriceRecord): boolean =>
+  old.capturedAtSeconds === undefined &&
+  price.capturedAtSeconds === undefined &&
+  closeGroup(old) === closeGroup(price)
+
+function applyOutcome(
+  outcomes: readonly OutcomeRecord[],
+  entry: OutcomeEntry,
+  record: RecordReference,
+): readonly OutcomeRecord[] {
+  const others = outcomes.filter(({ period }) => period !== entry.period)
+  if (entry.status === 'withdrawn') return others
+  const { period, status, score, results, settledAtSeconds } = entry
+  return [
+    ...others,
+    {
+      period,
+      status,
+      ...(score === undefined ? {} : { score }),
+      ...(results === undefined ? {} : { results }),
+      settledAtSeconds,
+      record,
+    },
+  ]
+}
+
+function applySnapshots(
+  snapshots: readonly PriceRecord[],
+  entry: SnapshotEntry,
+  record: RecordReference,
+): readonly PriceRecord[] {
+  const added = entry.prices.map((prices) => priceRecord({ prices, entry, record }))
+  if (snapshots.length === 0) return added
+  const kept = snapshots.filter((old) => !added.some((price) => isReplacedBy(old, price)))
+  return [...kept, ...added]
+}
+
+/** What an event is after an entry about it; `known` is undefined before its first. */
+export function applyEntry(
+  known: EventState | undefined,
+  entry: EventLedgerEntry,
+  record: RecordReference,
+): EventState {
+  const state: EventState = {
+    info: latestInfo(known?.info, entry.event),
+    closes: known?.closes ?? [],
+    snapshots: known?.snapshots ?? [],
+    outcomes: known?.outcomes ?? [],
+  }
+  if (entry.type === 'close') return { ...state, closes: applyCloses(state.closes, entry, record) }
+  if (entry.type === 'outcome')
+    return { ...state, outcomes: applyOutcome(state.outcomes, entry, record) }
+  return { ...state, snapshots: applySnapshots(state.snapshots, entry, record) }
+}

@@ -1,0 +1,132 @@
+/**
+ * Which recorded close a pick is graded against. It only ever chooses among recorded closes of the very line: there is
+ * nothing here that could make one up.
+ */
+import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick/odds'
+import type { CloseRecord, EventState } from './event-state.ts'
+import { lineText, type MarketKey, marketFamily } from './market-key.ts'
+import { marketShape } from './market-types.ts'
+import { readMarketPath } from './parse-market.ts'
+
+/** Sharper books first: log-loss against results orders them so; any other book comes after these. */
+const REFERENCE_ORDER: readonly string[] = [
+  'pinnacle',
+  'betfair_sp',
+  'betfair_ex_eu',
+  'betfair_ex_uk',
+  'circasports',
+  'market_average',
+]
+
+const rankOf = (book: string): number => {
+  const rank = REFERENCE_ORDER.indexOf(book)
+  return rank === -1 ? REFERENCE_ORDER.length : rank
+}
+
+/** A close to grade against, or why there is none. */
+export type ChosenClose =
+  | { readonly kind: 'close'; readonly close: CloseRecord; readonly odds: number }
+  | {
+      readonly kind: 'none'
+      readonly code:
+        | 'no_close_recorded'
+        | 'close_not_final'
+        | 'selection_not_in_close'
+        | 'line_not_recorded'
+      readonly nearest?: readonly string[]
+    }
+
+const none = (
+  code: Extract<ChosenClose, { kind: 'none' }>['code'],
+  nearest: readonly string[] = [],
+): ChosenClose => ({ kind: 'none', code, ...(nearest.length === 0 ? {} : { nearest }) })
+
+/** Whole books before single prices, then the reference order, then the name, so that the choice never wavers. */
+function isBefore(one: CloseRecord, other: CloseRecord): boolean {
+  if (one.isComplete !== other.isComplete) return one.isComplete
+  const [left, right] = [rankOf(one.book), rankOf(other.book)]
+  if (left !== right) return left < right
+  return one.book === other.book ? one.record.seq > other.record.seq : one.book < other.book
+}
+
+/** Chooses the close of a selection; `reference` asks for one book's. */
+export function chooseClose(
+  state: Pick<EventState, 'closes'>,
+  pick: {
+    readonly key: Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>
+    readonly selection: string
+    readonly reference?: string | undefined
+  },
+): ChosenClose {
+  const { key, selection, reference } = pick
+  const family = marketFamily(key)
+  let best: CloseRecord | undefined
+  let [hasFamily, hasBook, hasLine, hasFinal] = [false, false, false, false]
+  for (const close of state.closes) {
+    if (close.family !== family) continue
+    hasFamily = true
+    if (reference !== undefined && close.book !== reference) continue
+    hasBook = true
+    if (close.line !== key.line) continue
+    hasLine = true
+    if (close.status !== 'final') continue
+    hasFinal = true
+    if (close.odds[selection] === undefined) continue
+    if (best === undefined || isBefore(close, best)) best = close
+  }
+  const odds = best?.odds[selection]
+  if (best !== undefined && odds !== undefined) return { kind: 'close', close: best, odds }
+  const inFamily = state.closes.filter((close) => close.family === family)
+  if (!hasFamily) return none('no_close_recorded')
+  if (!hasBook) return none('no_close_recorded', distinct(inFamily.map(({ book }) => book)))
+  if (!hasLine)
+    return none(
+      'line_not_recorded',
+      distinct(inFamily.map(({ line }) => (line === undefined ? 'no line' : lineText(line)))),
+    )
+  return none(hasFinal ? 'selection_not_in_close' : 'close_not_final')
+}
+
+const distinct = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted()
+
+/** A close without its margin. */
+export type FairClose = Extract<MarginRemoval, { kind: 'fair' | 'improper' }> & {
+  readonly selections: readonly string[]
+}
+
+const known = new WeakMap<CloseRecord, Map<MarginMethod, FairClose | undefined>>()
+
+/** The order of a close's selections, that of its market type. */
+export const selectionsOf = (close: CloseRecord): readonly string[] =>
+  marketShape(readMarketPath(close.market).type).selections ?? Object.keys(close.odds)
+
+/** Removes a close's margin, once per close and method; undefined where a price is missing or the book is no book. */
+export function fairClose(close: CloseRecord, method: MarginMethod): FairClose | undefined {
+  let byMethod = known.get(close)
+  if (byMethod === undefined) {
+    byMethod = new Map()
+    known.set(close, byMethod)
+  }
+  if (byMethod.has(method)) return byMethod.get(method)
+  const fair = close.isComplete ? removed(close, method) : undefined
+  byMethod.set(method, fair)
+  return fair
+}
+
+function removed(close: CloseRecord, method: MarginMethod): FairClose | undefined {
+  const selections = selectionsOf(close)
+  const removal = removeMargin(
+    selections.map((selection) => close.odds[selection] ?? Number.NaN),
+    method,
+  )
+  return removal.kind === 'refused' ? undefined : { ...removal, selections }
+}
+
+/** A selection's probability at a close without its margin. */
+export function fairProbabilityOf(
+  fair: FairClose | undefined,
+  selection: string,
+): number | undefined {
+  if (fair?.kind !== 'fair') return undefined
+  return fair.probabilities[fair.selections.indexOf(selection)]
+}

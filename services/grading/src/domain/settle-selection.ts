@@ -1,0 +1,114 @@
+/** How a selection ended, by the results that the ledger has and nothing else. */
+import { type LineResult, settledReturn, settleLine } from '@tallystick/odds'
+import type { EventState, OutcomeRecord } from './event-state.ts'
+import { type MarketKey, marketPath } from './market-key.ts'
+import type { Scoreboard, SelectionResult } from './selection-result.ts'
+
+type Score = { readonly home: number; readonly away: number }
+type Market = Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>
+
+const wonIf = (isWon: boolean): LineResult => (isWon ? 'won' : 'lost')
+
+const DOUBLE_CHANCES: Readonly<Record<string, (margin: number) => boolean>> = {
+  home_draw: (margin) => margin >= 0,
+  home_away: (margin) => margin !== 0,
+  draw_away: (margin) => margin <= 0,
+}
+
+function handicapResult(margin: number, line: number, selection: string): LineResult {
+  return selection === 'home'
+    ? settleLine({ margin, line })
+    : settleLine({ margin: -margin, line: -line })
+}
+
+function totalResult(total: number, line: number, selection: string): LineResult {
+  return selection === 'over'
+    ? settleLine({ margin: total, line: -line })
+    : settleLine({ margin: -total, line })
+}
+
+function teamTotal(market: Market, selection: string, score: Score): LineResult | undefined {
+  if (market.participant === 'home') return totalResult(score.home, market.line ?? 0, selection)
+  if (market.participant === 'away') return totalResult(score.away, market.line ?? 0, selection)
+  return undefined
+}
+
+/** A selection's result by the score; undefined for markets that a score does not settle. */
+export function resultByScore(
+  market: Market,
+  selection: string,
+  score: Score,
+): LineResult | undefined {
+  const margin = score.home - score.away
+  switch (market.type) {
+    case '1x2':
+      return wonIf(selection === (margin > 0 ? 'home' : margin < 0 ? 'away' : 'draw'))
+    // Two ways and level: nobody won, stakes come back.
+    case 'ml':
+    case 'dnb':
+      return handicapResult(margin, 0, selection)
+    case 'dc':
+      return wonIf(DOUBLE_CHANCES[selection]?.(margin) ?? false)
+    case 'ah':
+    case 'spread':
+      return handicapResult(margin, market.line ?? 0, selection)
+    case 'total':
+      return totalResult(score.home + score.away, market.line ?? 0, selection)
+    case 'team_total':
+      return teamTotal(market, selection, score)
+    case 'btts':
+      return wonIf((selection === 'yes') === (score.home > 0 && score.away > 0))
+    case 'cs':
+      return /^\d+-\d+$/.test(selection)
+        ? wonIf(selection === `${score.home}-${score.away}`)
+        : undefined
+    case 'outright':
+      return undefined
+    default:
+      return undefined
+  }
+}
+
+function resultIn(
+  outcome: OutcomeRecord | undefined,
+  market: Market,
+  selection: string,
+): SelectionResult | undefined {
+  if (outcome === undefined) return undefined
+  if (outcome.status === 'void') return { result: 'void' }
+  const given = outcome.results?.[marketPath(market)]?.[selection]
+  if (given !== undefined) return given
+  const result =
+    outcome.score === undefined ? undefined : resultByScore(market, selection, outcome.score)
+  return result === undefined ? undefined : { result }
+}
+
+/** A selection's result, undefined while the ledger has none. */
+export function settleSelection(
+  state: Pick<EventState, 'outcomes'>,
+  market: Market,
+  selection: string,
+): SelectionResult | undefined {
+  const outcome = state.outcomes.find(({ period }) => period === market.period)
+  return resultIn(outcome, market, selection)
+}
+
+/** Profit per unit of a flat stake at decimal odds. */
+export function returnOf(settled: SelectionResult, odds: number): number {
+  return settledReturn({ ...settled, odds }).returnUnits
+}
+
+/** The scoreboard of a pick. */
+export function scoreboardOf(
+  state: Pick<EventState, 'outcomes'>,
+  pick: { readonly market: Market; readonly selection: string; readonly odds: number },
+): Scoreboard {
+  const settled = settleSelection(state, pick.market, pick.selection)
+  if (settled === undefined) return { status: 'pending' }
+  const score = state.outcomes.find(({ period }) => period === pick.market.period)?.score
+  return {
+    status: settled.result,
+    return_units: returnOf(settled, pick.odds),
+    ...(score === undefined ? {} : { score: `${score.home}-${score.away}` }),
+  }
+}

@@ -1,0 +1,157 @@
+/** The truth table as rows for people: rates, clustered intervals, gaps and the regression. O(bands) per column. */
+import { clusterInterval, DEVIATIONS_95, GRADE_BANDS, type GradeBand } from '@tallystick/odds'
+import type { CalibrationColumn, CalibrationLine, CalibrationRow } from './calibration-answer.ts'
+import type { GradeBasis, Population } from './card.ts'
+import { MICRO } from './micro.ts'
+import { secondMoment } from './moment-sums.ts'
+import { type BandSums, bandKey, type LineSums, lineKey, type TruthTable } from './truth-table.ts'
+
+/** Below this a 95 % interval is wider than ±2 points or so; 17,000 settled picks bring it there. */
+export const LOW_SAMPLE_BELOW = 17_000
+
+type Column = {
+  readonly population: Population
+  readonly basis: GradeBasis
+  readonly scope: string
+}
+
+/** Totals of one quantity over events, in the units of the picks. */
+function clusterTotals(
+  { moments }: BandSums,
+  { i, scale }: { readonly i: number; readonly scale: number },
+) {
+  return {
+    clusters: moments.clusters,
+    count: Number(moments.first[0] ?? 0n),
+    sum: Number(moments.first[i] ?? 0n) / scale,
+    sumSquared: secondMoment(moments, { i, j: i }) / scale / scale,
+    sumTimesCount: secondMoment(moments, { i: 0, j: i }) / scale,
+    countSquared: secondMoment(moments, { i: 0, j: 0 }),
+  }
+}
+
+/** How far realised returns lie from what the grades promised, in clustered standard errors. */
+function gapDeviations(sums: BandSums): number | null {
+  const { moments } = sums
+  const [returns, values] = [
+    clusterTotals(sums, { i: 1, scale: MICRO }),
+    clusterTotals(sums, { i: 2, scale: MICRO }),
+  ]
+  const cross = secondMoment(moments, { i: 1, j: 2 }) / MICRO / MICRO
+  const gap = clusterInterval({
+    clusters: returns.clusters,
+    count: returns.count,
+    sum: returns.sum - values.sum,
+    sumSquared: returns.sumSquared - 2 * cross + values.sumSquared,
+    sumTimesCount: returns.sumTimesCount - values.sumTimesCount,
+    countSquared: returns.countSquared,
+  })
+  return gap.kind === 'mean' && gap.standardError > 0 ? gap.mean / gap.standardError : null
+}
+
+const EMPTY_ROW = {
+  n: 0,
+  events: 0,
+  wins: 0,
+  half_wins: 0,
+  pushes: 0,
+  half_losses: 0,
+  losses: 0,
+  dead_heats: 0,
+  win_rate: null,
+  roi: null,
+  roi_ci95: null,
+  expected_roi: null,
+  gap_z: null,
+  low_sample: true,
+} as const
+
+/** One band's row. */
+export function calibrationRow(band: GradeBand, sums: BandSums | undefined): CalibrationRow {
+  if (sums === undefined) return { band, ...EMPTY_ROW }
+  const { results, moments } = sums
+  const n = Number(moments.first[0] ?? 0n)
+  if (n === 0) return { band, ...EMPTY_ROW }
+  const mean = clusterInterval(clusterTotals(sums, { i: 1, scale: MICRO }), DEVIATIONS_95)
+  return {
+    band,
+    n,
+    events: moments.clusters,
+    wins: results.won,
+    half_wins: results.half_won,
+    pushes: results.push,
+    half_losses: results.half_lost,
+    losses: results.lost,
+    dead_heats: results.dead_heat,
+    win_rate: results.won / n,
+    roi: Number(moments.first[1] ?? 0n) / MICRO / n,
+    roi_ci95: mean.kind === 'mean' ? [mean.low, mean.high] : null,
+    expected_roi: Number(moments.first[2] ?? 0n) / MICRO / n,
+    gap_z: gapDeviations(sums),
+    low_sample: n < LOW_SAMPLE_BELOW,
+  }
+}
+
+/** Moments of (1, x, y, x², xy) scaled to fractions: place k carries this power of a millionth. */
+const POWERS = [0, 1, 1, 2, 2]
+const power = (place: number): number => MICRO ** (POWERS[place] ?? 0)
+
+/** Least squares of return on value with clustered standard errors, from the sums alone. */
+export function calibrationLine(sums: LineSums | undefined): CalibrationLine | null {
+  if (sums === undefined) return null
+  const { moments } = sums
+  const first = (place: number): number => Number(moments.first[place] ?? 0n) / power(place)
+  const second = (i: number, j: number): number =>
+    secondMoment(moments, { i, j }) / power(i) / power(j)
+  const [n, x, y, xx, xy] = [first(0), first(1), first(2), first(3), first(4)]
+  const spread = xx - (x * x) / n
+  const { clusters } = moments
+  if (n < 3 || clusters < 2 || !(spread > 0)) return null
+  const slope = (xy - (x * y) / n) / spread
+  const intercept = (y - slope * x) / n
+  // Per event: plain = Σu = Y - a N - b X, weighted = Σxu = XY - a X - b XX. Their squares and product are sums of products.
+  const plain = [-intercept, -slope, 1, 0, 0]
+  const weighted = [0, -intercept, 0, -slope, 1]
+  const product = (left: readonly number[], right: readonly number[]): number => {
+    let sum = 0
+    for (const [i, a] of left.entries())
+      for (const [j, b] of right.entries()) if (a !== 0 && b !== 0) sum += a * b * second(i, j)
+    return sum
+  }
+  const [meanX, factor] = [x / n, ((clusters / (clusters - 1)) * (n - 1)) / (n - 2)]
+  const pp = product(plain, plain)
+  const pw = product(plain, weighted)
+  const ww = product(weighted, weighted)
+  // The centred score is weighted - mean x · plain.
+  const centred = ww - 2 * meanX * pw + meanX * meanX * pp
+  const plainCentred = pw - meanX * pp
+  const interceptVariance =
+    pp / (n * n) -
+    (2 * meanX * plainCentred) / (n * spread) +
+    (meanX * meanX * centred) / (spread * spread)
+  return {
+    slope,
+    intercept,
+    slope_se: Math.sqrt(Math.max(0, factor * centred)) / spread,
+    intercept_se: Math.sqrt(Math.max(0, factor * interceptVariance)),
+  }
+}
+
+/** One column: all bands of a population and basis within a scope. */
+export function calibrationColumn(truth: TruthTable, column: Column): CalibrationColumn {
+  const bands = GRADE_BANDS.map(({ band }) =>
+    calibrationRow(band, truth.bands.get(bandKey({ ...column, band }))),
+  )
+  const line = truth.lines.get(lineKey(column))
+  const n = Number(line?.moments.first[0] ?? 0n)
+  return {
+    ...column,
+    bands,
+    total: {
+      n,
+      events: line?.moments.clusters ?? 0,
+      roi: n === 0 ? null : Number(line?.moments.first[2] ?? 0n) / MICRO / n,
+    },
+    line: calibrationLine(line),
+  }
+}

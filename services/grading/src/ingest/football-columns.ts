@@ -1,0 +1,118 @@
+/**
+ * Where football-data.co.uk keeps what: the header of a file into column numbers. The site's names changed over the years
+ * (BbAv became Avg, P became PS); both are read. Best-of-books columns (Max) are nobody's close and count as early prices.
+ */
+
+/** One book's columns at one stage, by selection. */
+export type BookColumns = {
+  readonly book: string
+  readonly matchOdds: Readonly<Record<string, number>>
+  readonly total: Readonly<Record<string, number>>
+  readonly handicap: Readonly<Record<string, number>>
+}
+
+/** The columns of early or of closing prices. */
+export type StageColumns = { readonly books: readonly BookColumns[]; readonly handicapLine: number }
+
+/** Column numbers from 0; -1 where a file has no such column. */
+export type FootballColumns = {
+  readonly date: number
+  readonly time: number
+  readonly league: number
+  readonly division: number
+  readonly home: number
+  readonly away: number
+  readonly fullTime: { readonly home: number; readonly away: number }
+  readonly halfTime?: { readonly home: number; readonly away: number }
+  readonly early: StageColumns
+  readonly closing: StageColumns
+}
+
+/** What a header turns out to be. */
+export type FoundColumns =
+  | { readonly kind: 'columns'; readonly columns: FootballColumns }
+  | { readonly kind: 'unknown'; readonly problem: string }
+
+/** Prefixes of a book's columns, the site's own after the tidy one. */
+type BookNames = {
+  readonly book: string
+  readonly prefixes: readonly string[]
+  readonly isClose: boolean
+}
+
+const BOOKS: readonly BookNames[] = [
+  { book: 'pinnacle', prefixes: ['PS', 'P'], isClose: true },
+  { book: 'bet365', prefixes: ['B365'], isClose: true },
+  { book: 'market_average', prefixes: ['Avg', 'BbAv'], isClose: true },
+  { book: 'best_of_books', prefixes: ['Max', 'BbMx'], isClose: false },
+]
+
+type Find = (...names: readonly string[]) => number
+
+/** A selection's columns, without those that the file lacks. */
+function present(columns: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(columns).filter(([, column]) => column !== -1))
+}
+
+function bookColumns(find: Find, { book, prefixes }: BookNames, mark: '' | 'C'): BookColumns {
+  const names = (suffix: string): number =>
+    find(...prefixes.map((prefix) => `${prefix}${mark}${suffix}`))
+  return {
+    book,
+    matchOdds: present({ home: names('H'), draw: names('D'), away: names('A') }),
+    total: present({
+      over: firstOf(names('O25'), names('>2.5')),
+      under: firstOf(names('U25'), names('<2.5')),
+    }),
+    handicap: present({ home: names('AHH'), away: names('AHA') }),
+  }
+}
+
+const firstOf = (one: number, other: number): number => (one === -1 ? other : one)
+
+/** Reads a header. */
+export function findColumns(header: readonly string[]): FoundColumns {
+  const places = new Map(header.map((name, index) => [name.trim(), index]))
+  const find: Find = (...names) => {
+    for (const name of names) {
+      const place = places.get(name)
+      if (place !== undefined) return place
+    }
+    return -1
+  }
+  const [date, home, away] = [
+    find('Date', 'date'),
+    find('home', 'HomeTeam', 'Home'),
+    find('away', 'AwayTeam', 'Away'),
+  ]
+  const [homeGoals, awayGoals] = [find('hg', 'FTHG', 'HG'), find('ag', 'FTAG', 'AG')]
+  if ([date, home, away, homeGoals, awayGoals].includes(-1))
+    return {
+      kind: 'unknown',
+      problem: 'a football-data.co.uk header was expected: Date, HomeTeam, AwayTeam, FTHG, FTAG, …',
+    }
+  const [homeHalf, awayHalf] = [find('HTHG'), find('HTAG')]
+  return {
+    kind: 'columns',
+    columns: {
+      date,
+      home,
+      away,
+      time: find('Time'),
+      league: find('league', 'Country', 'Div'),
+      division: find('div', 'League'),
+      fullTime: { home: homeGoals, away: awayGoals },
+      ...(homeHalf === -1 || awayHalf === -1
+        ? {}
+        : { halfTime: { home: homeHalf, away: awayHalf } }),
+      early: {
+        books: BOOKS.map((book) => bookColumns(find, book, '')),
+        handicapLine: find('AHh', 'BbAHh'),
+      },
+      closing: {
+        books: BOOKS.filter(({ isClose }) => isClose).map((book) => bookColumns(find, book, 'C')),
+        handicapLine: find('AHCh'),
+      },
+    },
+  }
+}

@@ -1,0 +1,62 @@
+/** Taking a payload into the ledger: once per content of its bytes, slice by slice, with a running account. */
+import { hash } from 'node:crypto'
+import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
+import type { GradingStore, IngestOutcome } from '../domain/grading-store.ts'
+import type { Normalised, Refusal } from '../domain/observation.ts'
+
+/** Refusals that an account keeps in full; the rest is counted. */
+const REFUSALS_KEPT_MAX = 100
+
+/** What taking in a payload came to. */
+export type PayloadAccount = IngestOutcome & {
+  /** These very bytes were taken in before: nothing was read. */
+  readonly isRepeated: boolean
+  readonly rawSha256: string
+  readonly observations: number
+  readonly missingPrices: number
+  readonly refused: number
+  readonly refusals: readonly Refusal[]
+}
+
+/** SHA-256 of raw bytes, hex. */
+export const rawSha256Of = (raw: Uint8Array): string => hash('sha256', raw)
+
+/** Takes in a payload, idempotent on its bytes' hash. `onSlice` hears the account so far. */
+export async function ingestPayload(options: {
+  readonly store: GradingStore
+  readonly raw: Uint8Array
+  readonly receivedAtSeconds: number
+  readonly read: () => Iterable<Normalised>
+  readonly onSlice?: (account: PayloadAccount) => void
+}): Promise<PayloadAccount> {
+  const { store, raw, receivedAtSeconds, onSlice } = options
+  const rawSha256 = rawSha256Of(raw)
+  let account: PayloadAccount = {
+    ...NOTHING_INGESTED,
+    isRepeated: await store.hasPayload(rawSha256),
+    rawSha256,
+    observations: 0,
+    missingPrices: 0,
+    refused: 0,
+    refusals: [],
+  }
+  if (account.isRepeated) return account
+  let feedName: string | undefined
+  for (const { feed, observations, refusals, missingPrices } of options.read()) {
+    feedName = feed.feed
+    const batch = { feed, observations, receivedAtSeconds, rawSha256 }
+    const ingested = observations.length === 0 ? NOTHING_INGESTED : await store.ingest(batch)
+    account = {
+      ...account,
+      ...addIngested(account, ingested),
+      observations: account.observations + observations.length,
+      missingPrices: account.missingPrices + missingPrices,
+      refused: account.refused + refusals.length,
+      refusals: [...account.refusals, ...refusals].slice(0, REFUSALS_KEPT_MAX),
+    }
+    onSlice?.(account)
+  }
+  if (account.observations > 0 && feedName !== undefined)
+    await store.markPayload({ rawSha256, feed: feedName, receivedAtSeconds })
+  return account
+}

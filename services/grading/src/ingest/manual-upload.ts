@@ -1,0 +1,217 @@
+/**
+ * The upload of an operator under a `grading.write` token: closes, prices and results of any market, corrections and voids
+ * among them. Its schema is that of the route too. Pure.
+ */
+import { z } from 'zod'
+import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
+import { isoSeconds } from '../domain/iso-time.ts'
+import { marketPath } from '../domain/market-key.ts'
+import { marketShape, marketTypesNamed, selectionNamed } from '../domain/market-types.ts'
+import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
+import { parseMarket, readMarketPath } from '../domain/parse-market.ts'
+import { readPrice } from './read-price.ts'
+import { refuseBook } from './refuse-book.ts'
+import { CLOSE_AGE_SECONDS_MAX } from './the-odds-api.ts'
+
+/** Events in one upload; more are several uploads. */
+export const UPLOAD_EVENTS_MAX = 1_000
+
+const isoTime = z.string().refine((text) => isoSeconds(text) !== undefined, 'an ISO 8601 time')
+
+const pricesSchema = z.strictObject({
+  market: z.string().max(200).describe('Within its event: 1x2/ft, ah/ft/-0.75, total/ft/2.5.'),
+  book: z.string().regex(/^[a-z0-9_]{1,40}$/),
+  odds: z.record(z.string().max(80), z.union([z.string(), z.number()])),
+  is_whole: z.boolean().optional().describe('Every selection of the market is listed.'),
+  captured_at: isoTime.optional(),
+})
+
+const resultSchema = z.union([
+  z.strictObject({ result: z.enum(['won', 'half_won', 'push', 'half_lost', 'lost', 'void']) }),
+  z.strictObject({
+    result: z.literal('dead_heat'),
+    places: z.int().positive(),
+    tied: z.int().min(2),
+  }),
+])
+
+const goals = z.int().min(0).max(999)
+
+const outcomeSchema = z.strictObject({
+  period: z.string().max(10).default('ft'),
+  status: z.enum(['final', 'void', 'withdrawn']),
+  score: z.strictObject({ home: goals, away: goals }).optional(),
+  results: z.record(z.string().max(200), z.record(z.string().max(80), resultSchema)).optional(),
+})
+
+const eventSchema = z.strictObject({
+  event: z
+    .string()
+    .regex(/^[a-z0-9_-]{1,40}\/[a-z0-9][a-z0-9._-]{0,119}$/)
+    .describe('sport/id, such as soccer/epl.20240423.ars-che.'),
+  league: z.string().min(1).max(80),
+  home: z.string().min(1).max(80),
+  away: z.string().min(1).max(80),
+  starts_at: isoTime,
+  snapshots: z.array(pricesSchema).max(1_000).default([]),
+  closes: z.array(pricesSchema).max(1_000).default([]),
+  close_status: z.enum(['provisional', 'final', 'void']).default('final'),
+  outcomes: z.array(outcomeSchema).max(20).default([]),
+})
+
+/** What an upload is. */
+export const manualUploadSchema = z.strictObject({
+  source: z
+    .string()
+    .regex(/^[a-z0-9_-]{1,40}$/)
+    .default('manual'),
+  redistributable: z.boolean().default(false),
+  synthetic: z.boolean().default(false).describe('Made up for trying the service out; shown so.'),
+  events: z.array(eventSchema).min(1).max(UPLOAD_EVENTS_MAX),
+})
+
+/** An upload, parsed. */
+export type ManualUpload = z.output<typeof manualUploadSchema>
+
+type UploadEvent = ManualUpload['events'][number]
+type UploadPrices = UploadEvent['closes'][number]
+type Gathered = { readonly refusals: Refusal[]; missing: number }
+
+const sportOf = ({ event }: UploadEvent): string => event.slice(0, event.indexOf('/'))
+
+const infoOf = (event: UploadEvent): EventInfo => ({
+  path: event.event,
+  sport: sportOf(event),
+  league: event.league,
+  home: event.home,
+  away: event.away,
+  startAtSeconds: isoSeconds(event.starts_at) ?? 0,
+  startPrecision: 'second',
+})
+
+/** A market path in canonical form; undefined for one that is none, or may be several. */
+function pathOf(event: UploadEvent, text: string): string | undefined {
+  const [type = ''] = text.toLowerCase().split('/')
+  const [named] = marketTypesNamed(type, { sport: sportOf(event) })
+  if (named === undefined) return undefined
+  const selection = marketShape(named).selections?.[0] ?? 'any'
+  const parsed = parseMarket({ market: `${event.event}/${text}`, selection })
+  return parsed.kind === 'market' ? marketPath(parsed.key) : undefined
+}
+
+/** When a price was taken, held against the start: in play is never a price before it, and stale is no close. */
+function timeRefusal(
+  prices: UploadPrices,
+  { startAtSeconds, isClose }: { readonly startAtSeconds: number; readonly isClose: boolean },
+): Pick<Refusal, 'reason' | 'detail'> | undefined {
+  const captured = prices.captured_at === undefined ? undefined : isoSeconds(prices.captured_at)
+  if (captured === undefined) return undefined
+  const early = startAtSeconds - captured
+  if (early <= 0) return { reason: 'in_play_price', detail: `${-early} s after the start` }
+  if (isClose && early > CLOSE_AGE_SECONDS_MAX)
+    return { reason: 'stale_price', detail: `${early} s before the start` }
+  return undefined
+}
+
+function oddsOf(
+  prices: UploadPrices,
+  path: string,
+): { readonly odds: Record<string, string>; readonly missing: number } | undefined {
+  const odds: Record<string, string> = {}
+  let missing = 0
+  const { type } = readMarketPath(path)
+  for (const [name, price] of Object.entries(prices.odds)) {
+    const selection = selectionNamed(type, name.toLowerCase())
+    if (selection === undefined) return undefined
+    const text = readPrice(price)
+    if (text === undefined) missing += 1
+    else odds[selection] = text
+  }
+  return { odds, missing }
+}
+
+function readPrices(
+  gathered: Gathered,
+  options: {
+    readonly event: UploadEvent
+    readonly prices: UploadPrices
+    readonly place: string
+    readonly isClose: boolean
+  },
+): readonly ObservedPrices[] {
+  const { event, prices, place, isClose } = options
+  const refuse = (refusal: Pick<Refusal, 'reason' | 'detail'>): readonly [] => {
+    gathered.refusals.push({ ...refusal, place })
+    return []
+  }
+  const startAtSeconds = isoSeconds(event.starts_at) ?? 0
+  const late = timeRefusal(prices, {
+    startAtSeconds,
+    isClose: isClose && event.close_status === 'final',
+  })
+  if (late !== undefined) return refuse(late)
+  const path = pathOf(event, prices.market)
+  const read = path === undefined ? undefined : oddsOf(prices, path)
+  if (path === undefined || read === undefined)
+    return refuse({ reason: 'unknown_market', detail: prices.market })
+  gathered.missing += read.missing
+  const { odds } = read
+  const isVoid = isClose && event.close_status === 'void'
+  if (Object.keys(odds).length === 0 && !isVoid)
+    return refuse({ reason: 'no_price', detail: prices.market })
+  const isWhole = prices.is_whole === true
+  const wrong = refuseBook({ market: path, odds, isWhole, place })
+  if (wrong !== undefined) return refuse(wrong)
+  const captured = prices.captured_at === undefined ? undefined : isoSeconds(prices.captured_at)
+  return [
+    {
+      market: path,
+      book: prices.book,
+      odds,
+      ...(isWhole ? { isWhole } : {}),
+      ...(captured === undefined ? {} : { capturedAtSeconds: captured }),
+    },
+  ]
+}
+
+function readOutcomes(event: UploadEvent): Observation['outcomes'] {
+  return event.outcomes.map(({ period, status, score, results }) => ({
+    period,
+    status,
+    ...(score === undefined ? {} : { score }),
+    ...(results === undefined ? {} : { results }),
+  }))
+}
+
+/** Reads a parsed upload: each price by itself, so that one bad price does not cost the others. */
+export function normaliseManualUpload(upload: ManualUpload): Normalised {
+  const feed: FeedInfo = {
+    feed: upload.source,
+    isRedistributable: upload.redistributable,
+    isSynthetic: upload.synthetic,
+  }
+  const gathered: Gathered = { refusals: [], missing: 0 }
+  const observations = upload.events.map((event, index): Observation => {
+    const read = (name: 'snapshots' | 'closes') =>
+      event[name].flatMap((prices, place) =>
+        readPrices(gathered, {
+          event,
+          prices,
+          place: `events[${index}].${name}[${place}]`,
+          isClose: name === 'closes',
+        }),
+      )
+    const closes = read('closes')
+    return {
+      event: infoOf(event),
+      rule: closes.every((close) => close.capturedAtSeconds !== undefined)
+        ? 'last_before_start'
+        : 'source_declared',
+      snapshots: read('snapshots'),
+      closes,
+      closeStatus: event.close_status,
+      outcomes: readOutcomes(event),
+    }
+  })
+  return { feed, observations, refusals: gathered.refusals, missingPrices: gathered.missing }
+}

@@ -1,0 +1,118 @@
+/**
+ * Polling The Odds API: each payload goes into the ledger as it comes, and once an event has started the last price before
+ * the start becomes its final close. Where that price was too old there is no close, and the grade says so.
+ */
+import { hash } from 'node:crypto'
+import type { Clock } from '@tallystick/service-kit'
+import type { CloseRecord, EventState } from '../domain/event-state.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
+import type { Observation } from '../domain/observation.ts'
+import { ingestPayload, type PayloadAccount } from './ingest-payload.ts'
+import { CLOSE_AGE_SECONDS_MAX, normaliseOddsApi } from './the-odds-api.ts'
+
+/** A feed that answers raw bytes; an adapter fetches them. */
+export type OddsFeed = { fetchOdds(): Promise<Uint8Array> }
+
+/** What one round did. */
+export type PollOutcome = {
+  readonly account: PayloadAccount
+  /** Events whose closes became final, and those whose last price was too old. */
+  readonly finalised: number
+  readonly stale: number
+}
+
+/** A feed's events that may still need a final close are looked for this far back, seconds: a day of missed rounds. */
+const LOOK_BACK_SECONDS = 86_400
+/** Events looked at in one round. */
+const EVENTS_MAX = 2_000
+
+const FEED = { feed: 'the-odds-api', isRedistributable: false, isSynthetic: false } as const
+
+const textsOf = (odds: Readonly<Record<string, number>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(odds).map(([selection, price]) => [selection, String(price)]))
+
+/** Whether a price was seen shortly enough before the start to be the close. */
+function isFresh(close: CloseRecord, startAtSeconds: number): boolean {
+  const early = startAtSeconds - (close.capturedAtSeconds ?? Number.NEGATIVE_INFINITY)
+  return early > 0 && early <= CLOSE_AGE_SECONDS_MAX
+}
+
+/** The observation that makes a started event's last prices final; undefined where none is provisional. */
+export function finalClose(
+  state: EventState,
+  nowSeconds: number,
+): { readonly observation: Observation; readonly stale: number } | undefined {
+  const { info, closes } = state
+  if (nowSeconds < info.startAtSeconds) return undefined
+  const waiting = closes.filter(
+    (close) => close.status === 'provisional' && close.feed === FEED.feed,
+  )
+  if (waiting.length === 0) return undefined
+  const fresh = waiting.filter((close) => isFresh(close, info.startAtSeconds))
+  return {
+    stale: waiting.length - fresh.length,
+    observation: {
+      event: info,
+      rule: 'last_before_start',
+      snapshots: [],
+      closes: fresh.map(({ market, book, odds, capturedAtSeconds }) => ({
+        market,
+        book,
+        odds: textsOf(odds),
+        ...(capturedAtSeconds === undefined ? {} : { capturedAtSeconds }),
+      })),
+      closeStatus: 'final',
+      outcomes: [],
+    },
+  }
+}
+
+/** Makes final what has started. Idempotent. */
+export async function finaliseStarted(
+  store: GradingStore,
+  nowSeconds: number,
+): Promise<{ readonly finalised: number; readonly stale: number }> {
+  const infos = await store.searchEvents({
+    from: nowSeconds - LOOK_BACK_SECONDS,
+    to: nowSeconds + 1,
+    words: [],
+    limit: EVENTS_MAX,
+  })
+  const states = await store.events(infos.map(({ path }) => path))
+  const found = states.flatMap((state) =>
+    state === undefined ? [] : (finalClose(state, nowSeconds) ?? []),
+  )
+  const observations = found
+    .map(({ observation }) => observation)
+    .filter(({ closes }) => closes.length > 0)
+  if (observations.length > 0)
+    await store.ingest({
+      feed: FEED,
+      observations,
+      receivedAtSeconds: nowSeconds,
+      // Not of new bytes: of the ledger's own entries, by number.
+      rawSha256: hash('sha256', JSON.stringify(observations)),
+    })
+  return {
+    finalised: observations.length,
+    stale: found.filter(({ stale }) => stale > 0).length,
+  }
+}
+
+/** One round: first what came, then what has started. */
+export async function pollOdds(options: {
+  readonly store: GradingStore
+  readonly feed: OddsFeed
+  readonly clock: Clock
+}): Promise<PollOutcome> {
+  const { store, feed, clock } = options
+  const raw = await feed.fetchOdds()
+  const receivedAtSeconds = Math.floor(clock.unixMs() / 1_000)
+  const account = await ingestPayload({
+    store,
+    raw,
+    receivedAtSeconds,
+    read: () => [normaliseOddsApi(raw, { receivedAtSeconds, stage: 'provisional' })],
+  })
+  return { account, ...(await finaliseStarted(store, receivedAtSeconds)) }
+}

@@ -1,0 +1,271 @@
+/**
+ * The Odds API v4, live and history form, into observations. A payload from before an event's start gives its prices as
+ * snapshots and as a provisional close; the poller makes the last of them final (odds-poller.ts). A history payload asked
+ * for a time shortly before the start says which prices were the last: `stage: 'final'`. Pure.
+ */
+import { z } from 'zod'
+import type { EventInfo } from '../domain/event-state.ts'
+import { isoSeconds } from '../domain/iso-time.ts'
+import { marketTypesNamed } from '../domain/market-types.ts'
+import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
+import { eventSlug, nameSlug } from './event-slug.ts'
+import { readPrice } from './read-price.ts'
+import { refuseBook } from './refuse-book.ts'
+
+/** Prices older than this at the start are no close, seconds: the feed's own history ticks every 5 to 10 minutes. */
+export const CLOSE_AGE_SECONDS_MAX = 900
+
+/** The API's terms forbid passing its odds on. */
+const FEED = { feed: 'the-odds-api', isRedistributable: false, isSynthetic: false } as const
+
+const isoTime = z.string().transform((text, context) => {
+  const seconds = isoSeconds(text)
+  if (seconds !== undefined) return seconds
+  context.addIssue({ code: 'custom', message: 'an ISO 8601 time' })
+  return z.NEVER
+})
+
+const outcomeSchema = z.object({
+  name: z.string().min(1),
+  price: z.number().nullish(),
+  point: z.number().nullish(),
+  description: z.string().optional(),
+})
+
+const marketSchema = z.object({
+  key: z.string(),
+  last_update: isoTime.optional(),
+  outcomes: z.array(outcomeSchema),
+})
+
+const bookmakerSchema = z.object({
+  key: z.string().min(1),
+  last_update: isoTime.optional(),
+  markets: z.array(marketSchema),
+})
+
+const eventSchema = z.object({
+  id: z.string(),
+  sport_key: z.string().min(1),
+  sport_title: z.string().optional(),
+  commence_time: isoTime,
+  home_team: z.string().min(1),
+  away_team: z.string().min(1),
+  bookmakers: z.array(bookmakerSchema),
+})
+
+const payloadSchema = z.union([
+  z.array(z.unknown()),
+  z.object({ timestamp: isoTime, data: z.union([z.array(z.unknown()), z.unknown()]) }),
+])
+
+type FeedEvent = z.output<typeof eventSchema>
+type FeedMarket = z.output<typeof marketSchema>
+
+/** How a payload is read. */
+export type OddsApiReading = {
+  /** When it was received, Unix seconds; a history payload's own timestamp stands in its place. */
+  readonly receivedAtSeconds: number
+  /** `final`: the prices that are in it are the last before the start. */
+  readonly stage: 'provisional' | 'final'
+}
+
+const HISTORY_SPORTS: Readonly<Record<string, string>> = {
+  americanfootball: 'american_football',
+  icehockey: 'ice_hockey',
+}
+
+/** `soccer_epl` is the league epl of soccer. */
+function sportOf(sportKey: string): { readonly sport: string; readonly league: string } {
+  const [first = sportKey, ...rest] = sportKey.toLowerCase().split('_')
+  return { sport: HISTORY_SPORTS[first] ?? first, league: rest.join('_') || first }
+}
+
+function infoOf(event: FeedEvent): EventInfo {
+  const { sport, league } = sportOf(event.sport_key)
+  const { home_team: home, away_team: away, commence_time: startAtSeconds } = event
+  const id = eventSlug({ league, daySeconds: startAtSeconds, home, away })
+  return {
+    path: `${sport}/${id}`,
+    sport,
+    league: event.sport_title ?? league,
+    home,
+    away,
+    startAtSeconds,
+    startPrecision: 'second',
+  }
+}
+
+const TEAMLESS: Readonly<Record<string, string>> = {
+  draw: 'draw',
+  over: 'over',
+  under: 'under',
+  yes: 'yes',
+  no: 'no',
+}
+
+function selectionOf(event: FeedEvent, name: string): string | undefined {
+  if (name === event.home_team) return 'home'
+  if (name === event.away_team) return 'away'
+  return TEAMLESS[name.toLowerCase()]
+}
+
+/** A market's type among ours: three outcomes of h2h are 1x2 in any sport. */
+function typeOf(event: FeedEvent, market: FeedMarket): string | undefined {
+  const { sport } = sportOf(event.sport_key)
+  const name = market.key.replace(/^alternate_/, '').replace(/_lay$/, '')
+  if (market.key.endsWith('_lay')) return undefined
+  if (name === 'h2h')
+    return market.outcomes.some((outcome) => outcome.name === 'Draw') ? '1x2' : 'ml'
+  if (name === 'h2h_3_way') return '1x2'
+  if (name === 'btts' || name === 'draw_no_bet' || name === 'totals' || name === 'spreads')
+    return marketTypesNamed(name, { sport })[0]
+  return undefined
+}
+
+/** The line from the home or over side: an away handicap is the home one with the other sign. */
+function lineOf(selection: string, point: number | null | undefined): number | undefined {
+  if (point === undefined || point === null || !Number.isInteger(point * 4)) return undefined
+  const line = selection === 'away' ? -point : point
+  return line === 0 ? 0 : line
+}
+
+type Gathered = { prices: ObservedPrices[]; refusals: Refusal[]; missing: number }
+
+function gatherMarket(
+  gathered: Gathered,
+  options: {
+    readonly event: FeedEvent
+    readonly book: string
+    readonly market: FeedMarket
+    readonly capturedAtSeconds: number
+    readonly place: string
+  },
+): void {
+  const { event, book, market, capturedAtSeconds, place } = options
+  const type = typeOf(event, market)
+  if (type === undefined) {
+    gathered.refusals.push({ reason: 'unknown_market', place, detail: market.key })
+    return
+  }
+  const byPath = new Map<string, Record<string, string>>()
+  const needsLine = type === 'ah' || type === 'spread' || type === 'total'
+  for (const { name, price, point } of market.outcomes) {
+    const selection = selectionOf(event, name)
+    const line = selection === undefined ? undefined : lineOf(selection, point)
+    if (selection === undefined || (needsLine && line === undefined)) {
+      gathered.refusals.push({ reason: 'unknown_market', place, detail: `outcome ${name}` })
+      continue
+    }
+    const path = needsLine ? `${type}/ft/${line}` : `${type}/ft`
+    const odds = byPath.get(path) ?? {}
+    byPath.set(path, odds)
+    const text = readPrice(price)
+    if (text === undefined) gathered.missing += 1
+    else odds[selection] = text
+  }
+  for (const [path, odds] of byPath) {
+    if (Object.keys(odds).length === 0) continue
+    const refusal = refuseBook({ market: path, odds, place })
+    if (refusal === undefined) gathered.prices.push({ market: path, book, odds, capturedAtSeconds })
+    else gathered.refusals.push(refusal)
+  }
+}
+
+/** Why a price cannot be used: taken after the start, or as a close too long before it. */
+function timeRefusal(
+  capturedAtSeconds: number,
+  { startAtSeconds, isClose }: { readonly startAtSeconds: number; readonly isClose: boolean },
+): Pick<Refusal, 'reason' | 'detail'> | undefined {
+  const early = startAtSeconds - capturedAtSeconds
+  if (early <= 0) return { reason: 'in_play_price', detail: `${-early} s after the start` }
+  if (isClose && early > CLOSE_AGE_SECONDS_MAX)
+    return { reason: 'stale_price', detail: `${early} s before the start` }
+  return undefined
+}
+
+function readEvent(
+  event: FeedEvent,
+  reading: OddsApiReading,
+  place: string,
+): { readonly observation: Observation; readonly refusals: Refusal[]; readonly missing: number } {
+  const gathered: Gathered = { prices: [], refusals: [], missing: 0 }
+  const isClose = reading.stage === 'final'
+  const info = infoOf(event)
+  for (const [b, bookmaker] of event.bookmakers.entries())
+    for (const [m, market] of bookmaker.markets.entries()) {
+      const at = `${place}.bookmakers[${b}].markets[${m}]`
+      const seen = market.last_update ?? bookmaker.last_update ?? reading.receivedAtSeconds
+      const { startAtSeconds } = info
+      const refusal =
+        timeRefusal(seen, { startAtSeconds, isClose }) ??
+        // Prices that arrive after the start are of the running match, whatever their stamp says.
+        (isClose ? undefined : timeRefusal(reading.receivedAtSeconds, { startAtSeconds, isClose }))
+      if (refusal !== undefined) gathered.refusals.push({ ...refusal, place: at })
+      else
+        gatherMarket(gathered, {
+          event,
+          book: nameSlug(bookmaker.key).replaceAll('-', '_'),
+          market,
+          capturedAtSeconds: seen,
+          place: at,
+        })
+    }
+  return {
+    observation: {
+      event: info,
+      rule: 'last_before_start',
+      snapshots: isClose ? [] : gathered.prices,
+      closes: gathered.prices,
+      closeStatus: reading.stage,
+      outcomes: [],
+    },
+    refusals: gathered.refusals,
+    missing: gathered.missing,
+  }
+}
+
+const malformed = (place: string, detail: string): Refusal => ({
+  reason: 'malformed_row',
+  place,
+  detail,
+})
+
+function parseJson(raw: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(raw).toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads a payload. An event that cannot be read is refused by itself, a payload that is none as a whole. */
+export function normaliseOddsApi(raw: Uint8Array, reading: OddsApiReading): Normalised {
+  const payload = payloadSchema.safeParse(parseJson(raw))
+  const nothing = { feed: FEED, observations: [], missingPrices: 0 }
+  if (!payload.success)
+    return { ...nothing, refusals: [malformed('$', 'a list of events, or a history payload')] }
+  const isList = Array.isArray(payload.data)
+  const history = Array.isArray(payload.data) ? undefined : payload.data
+  const events: readonly unknown[] = Array.isArray(payload.data)
+    ? payload.data
+    : [history?.data].flat()
+  const at = { ...reading, receivedAtSeconds: history?.timestamp ?? reading.receivedAtSeconds }
+  const observations: Observation[] = []
+  const refusals: Refusal[] = []
+  let missingPrices = 0
+  for (const [index, one] of events.entries()) {
+    const place = isList ? `[${index}]` : `data[${index}]`
+    const event = eventSchema.safeParse(one)
+    if (!event.success) {
+      const [issue] = event.error.issues
+      refusals.push(malformed(place, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`))
+      continue
+    }
+    const read = readEvent(event.data, at, place)
+    refusals.push(...read.refusals)
+    missingPrices += read.missing
+    if (read.observation.closes.length > 0) observations.push(read.observation)
+  }
+  return { feed: FEED, observations, refusals, missingPrices }
+}
