@@ -1,0 +1,45 @@
+import type { Figure } from './figure.ts'
+import type { SuiteResult } from './suite-result.ts'
+
+const HEAD = ['figure', 'value', 'baseline', 'ratio', 'aim', 'met'] as const
+
+const cells = ({ name, value, unit, baseline, ratio, aim, met }: Figure): readonly string[] => [
+  name,
+  `${value} ${unit}`,
+  `${baseline.value} ${unit} (${baseline.name})`,
+  `${ratio.toFixed(ratio < 10 ? 2 : 1)} ×`,
+  aim,
+  met ? 'yes' : 'no',
+]
+
+/** A suite's figures as a table for a terminal. */
+export function terminalTable({ suite, loadAverage, figures }: SuiteResult): string {
+  const rows = [HEAD, ...figures.map(cells)]
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+  return [`${suite} (load average ${loadAverage.before} to ${loadAverage.after})`, ...lines].join(
+    '\n',
+  )
+}
+
+const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`
+
+/** The same figures of all suites in Markdown. */
+export function markdownTable(results: readonly SuiteResult[]): string {
+  return results
+    .flatMap(({ suite, measuredOn, machine, loadAverage, figures }) => [
+      `**${suite}** — ${measuredOn}, ${machine}, load average ${loadAverage.before} to ${loadAverage.after}`,
+      '',
+      line(HEAD),
+      line(HEAD.map(() => '---')),
+      ...figures.map((figure) => line(cells(figure))),
+      '',
+    ])
+    .join('\n')
+    .trimEnd()
+}

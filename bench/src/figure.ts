@@ -1,0 +1,55 @@
+/** One measured figure beside its baseline of the same run. */
+export type Figure = {
+  readonly name: string
+  /** Median over the repeats. */
+  readonly value: number
+  readonly unit: string
+  /** What the value is compared with, measured in the same run and unit. */
+  readonly baseline: { readonly name: string; readonly value: number }
+  /** How many times better than the baseline: above 1 is better, whichever way the unit points. */
+  readonly ratio: number
+  readonly aim: string
+  readonly met: boolean
+}
+
+/** What a figure must reach. */
+export type Aim =
+  | { readonly kind: 'at-most' | 'at-least'; readonly value: number }
+  /** At least so many times better than the baseline. */
+  | { readonly kind: 'ratio'; readonly times: number }
+
+const ROUND_DIGITS = 4
+
+const rounded = (value: number): number => Number(value.toPrecision(ROUND_DIGITS))
+
+function aimText(aim: Aim, unit: string): string {
+  if (aim.kind === 'ratio') return `≥ ${aim.times} × better`
+  return `${aim.kind === 'at-most' ? '≤' : '≥'} ${aim.value} ${unit}`
+}
+
+/** Judges a figure. `higherIsBetter` is false unless said: most figures are costs. */
+export function judgeFigure(options: {
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+  readonly baseline: { readonly name: string; readonly value: number }
+  readonly higherIsBetter?: boolean
+  readonly aim: Aim
+}): Figure {
+  const { name, value, unit, baseline, higherIsBetter = false, aim } = options
+  const ratio = higherIsBetter ? value / baseline.value : baseline.value / value
+  const isMet = {
+    'at-most': () => aim.kind === 'at-most' && value <= aim.value,
+    'at-least': () => aim.kind === 'at-least' && value >= aim.value,
+    ratio: () => aim.kind === 'ratio' && ratio >= aim.times,
+  }[aim.kind]
+  return {
+    name,
+    value: rounded(value),
+    unit,
+    baseline: { name: baseline.name, value: rounded(baseline.value) },
+    ratio: rounded(ratio),
+    aim: aimText(aim, unit),
+    met: isMet(),
+  }
+}

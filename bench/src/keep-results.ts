@@ -1,0 +1,28 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { markdownTable } from './figure-table.ts'
+import { type SuiteResult, suiteResultSchema } from './suite-result.ts'
+
+const BEGIN = '<!-- figures:begin -->'
+const END = '<!-- figures:end -->'
+
+const fileOf = (suite: string): URL => new URL(`../results/${suite}.json`, import.meta.url)
+const readme = new URL('../README.md', import.meta.url)
+
+/** Writes a suite's figures over those of its last run. */
+export function keepResult(result: SuiteResult): void {
+  writeFileSync(fileOf(result.suite), `${JSON.stringify(result, undefined, 2)}\n`)
+}
+
+/** Writes the README's tables from what is kept of these suites. Throws where the markers are gone. */
+export function renewReadme(suites: readonly string[]): void {
+  const kept = suites
+    .map(fileOf)
+    .filter((file) => existsSync(file))
+    .map((file) => suiteResultSchema.parse(JSON.parse(readFileSync(file, 'utf8'))))
+  const text = readFileSync(readme, 'utf8')
+  const [before, rest] = text.split(BEGIN)
+  const after = rest?.split(END)[1]
+  if (before === undefined || after === undefined)
+    throw new Error('README.md has lost the markers of its tables')
+  writeFileSync(readme, `${before}${BEGIN}\n\n${markdownTable(kept)}\n\n${END}${after}`)
+}

@@ -1,0 +1,72 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { ProbeAnswer, ProbeFigures, ProbeQuestion } from './server/bench-protocol.ts'
+
+/** Longest that a server process may take to come up or to answer, milliseconds: opening checks a whole store. */
+const ANSWER_LIMIT_MS = 120_000
+
+/** A server in a process of its own, and what it costs. */
+export class ServerProcess {
+  readonly url: string
+  readonly #child: ChildProcess
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child
+    this.url = url
+  }
+
+  /** Starts a file of `server/`. Rejects when it ends or does not listen in time. */
+  static async start(file: string, args: readonly string[]): Promise<ServerProcess> {
+    const path = fileURLToPath(new URL(`./server/${file}`, import.meta.url))
+    const profile = process.env['BENCH_PROFILE_FOLDER']
+    const child = fork(path, [...args], {
+      execArgv: [
+        '--expose-gc',
+        ...(profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]),
+      ],
+    })
+    const first = await nextAnswer(child)
+    if (first.kind !== 'listening') throw new Error(`${file} did not say where it listens`)
+    return new ServerProcess(child, first.url)
+  }
+
+  /** `collect` collects garbage first; `watch-loop` begins to watch the event loop anew. */
+  async figures(question: Exclude<ProbeQuestion, 'stop'> = 'figures'): Promise<ProbeFigures> {
+    const answered = nextAnswer(this.#child)
+    this.#child.send(question)
+    const answer = await answered
+    if (answer.kind !== 'figures') throw new Error('the server process restarted')
+    return answer
+  }
+
+  /** CPU time of the server process while `work` runs, microseconds. */
+  async cpuMicrosOf(work: () => Promise<unknown>): Promise<number> {
+    const before = await this.figures()
+    await work()
+    const after = await this.figures()
+    return after.cpuMicros - before.cpuMicros
+  }
+
+  async stop(): Promise<void> {
+    const gone = once(this.#child, 'exit')
+    this.#child.send('stop')
+    await gone
+  }
+}
+
+async function nextAnswer(child: ChildProcess): Promise<ProbeAnswer> {
+  const settled = new AbortController()
+  const signal = AbortSignal.any([settled.signal, AbortSignal.timeout(ANSWER_LIMIT_MS)])
+  try {
+    const [answer] = (await Promise.race([
+      once(child, 'message', { signal }),
+      once(child, 'exit', { signal }).then(() => {
+        throw new Error('a server process ended while it was measured')
+      }),
+    ])) as [ProbeAnswer]
+    return answer
+  } finally {
+    settled.abort()
+  }
+}

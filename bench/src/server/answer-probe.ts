@@ -1,0 +1,54 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { ProbeAnswer, ProbeQuestion } from './bench-protocol.ts'
+
+/** Sampling interval of the loop's delay, milliseconds: the least that there is, and what a free loop reads. */
+const LOOP_SAMPLE_MS = 1
+/** Turns between two collections, so that finalisers and closed sockets are gone. */
+const COLLECTIONS = 3
+
+const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+
+async function collect(): Promise<void> {
+  if (globalThis.gc === undefined) throw new Error('start this process with --expose-gc')
+  for (let round = 0; round < COLLECTIONS; round += 1) {
+    await nextTurn()
+    globalThis.gc()
+  }
+}
+
+const say = (answer: ProbeAnswer): void => void process.send?.(answer)
+
+/** Answers the measuring process from now on, and tells it where the server listens. `stop` must end the process. */
+export function answerProbe(options: {
+  readonly url: string
+  readonly stop: () => Promise<void>
+}): void {
+  const loop = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS })
+  loop.enable()
+  const figures = (): ProbeAnswer => {
+    const { user, system } = process.cpuUsage()
+    const { heapUsed, rss } = process.memoryUsage()
+    return {
+      kind: 'figures',
+      cpuMicros: user + system,
+      heapBytes: heapUsed,
+      rssBytes: rss,
+      loopBlockMs: loop.max / 1e6,
+    }
+  }
+  const answer = async (question: ProbeQuestion): Promise<void> => {
+    if (question === 'stop') {
+      await options.stop()
+      process.exit(0)
+    }
+    if (question === 'collect') await collect()
+    if (question === 'watch-loop') loop.reset()
+    say(figures())
+  }
+  process.on('message', (question: ProbeQuestion) => void answer(question))
+  process.on('disconnect', () => process.exit(1))
+  say({ kind: 'listening', url: options.url })
+}

@@ -1,0 +1,39 @@
+// The care service as an operator runs it, in a process of its own that is measured. First argument: the records' file;
+// second: `sealed` or `clear`.
+import { type CareConfig, careConfigSchema, createCareService } from '@tallystick/care'
+import { listeningUrl, readConfig, systemClock } from '@tallystick/service-kit'
+import { answerProbe } from './answer-probe.ts'
+import {
+  BENCH_BASE_URL,
+  BENCH_SEAL_KEYS,
+  BENCH_TOKEN_SECRET,
+  BENCH_WRITE_SECRET,
+} from './bench-protocol.ts'
+
+const [, , databasePath = '', storage] = process.argv
+
+function benchConfig(): CareConfig {
+  const reading = readConfig(careConfigSchema, {
+    BASE_URL: BENCH_BASE_URL,
+    WRITE_SECRET: BENCH_WRITE_SECRET,
+    TOKEN_SECRET: BENCH_TOKEN_SECRET,
+    CHECKPOINT_KEY: Buffer.alloc(32, 7).toString('base64'),
+    DATABASE_PATH: databasePath,
+    // One principal opens them all here.
+    SESSIONS_PER_SUB_MAX: '20000',
+    ...(storage === 'sealed' ? { SEAL_KEYS: BENCH_SEAL_KEYS } : {}),
+  })
+  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
+  return reading.config
+}
+
+const service = await createCareService({ config: benchConfig(), clock: systemClock })
+await service.app.listen({ host: '127.0.0.1', port: 0 })
+answerProbe({
+  url: listeningUrl(service.app),
+  async stop() {
+    service.endStreams()
+    await service.app.close()
+    await service.close()
+  },
+})

@@ -1,0 +1,189 @@
+// What `/mcp` costs beside the SDK's own transport: CPU for each request, memory for each session, and how long a
+// notification takes to a thousand subscribers. Both servers get the same requests and send the same notifications.
+import { type Figure, judgeFigure } from '../figure.ts'
+import { eachOf, McpLoad } from '../mcp-load.ts'
+import { median, quantile } from '../quantile.ts'
+import { ServerProcess } from '../server-process.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
+
+const REPEATS = 3
+/** Sessions before those that are measured: what is measured then is compiled, and the first allocations are made. */
+const WARM_SESSIONS = 1_000
+const SESSIONS = 1_000
+const READS_PER_SESSION = 3
+/** Rounds of notifications to everybody, and how many come before as a warm-up. */
+const ROUNDS = 10
+const WARM_ROUNDS = 3
+/** Sent for each write: the update and the notice. */
+const FRAMES_PER_WRITE = 2
+/** What opens every frame that carries a message. */
+const FRAME_MARK = '"method":"notifications/'
+
+type Cost = {
+  readonly initializeMicros: number
+  readonly readMicros: number
+  readonly notificationMicros: number
+  readonly idleHeapBytes: number
+  readonly streamHeapBytes: number
+  readonly fanOutP50Ms: number
+  readonly fanOutP95Ms: number
+}
+
+/** A server under load, and the way to make it notify all its subscribers. */
+type Loaded = {
+  readonly server: ServerProcess
+  readonly load: McpLoad
+  readonly tell: () => Promise<unknown>
+}
+
+/** What the care service answered and sent, for the baseline to do the same. */
+type Sample = { readonly readResult: string; readonly notifications: string }
+
+/** One value for all writes; only its version changes. */
+const VALUE = 'No sugar, thank you; and a biscuit only on Sundays.'
+
+const countFrames = (text: string): number => text.split(FRAME_MARK).length - 1
+
+/** Notifies everybody, and waits until the last frame has come; milliseconds from the request to each. */
+async function fanOut({ load, tell }: Loaded, subscribers: number): Promise<readonly number[]> {
+  const delays: number[] = []
+  const all = Promise.withResolvers<void>()
+  const startMs = performance.now()
+  load.onPiece = (text) => {
+    const elapsedMs = performance.now() - startMs
+    for (let count = countFrames(text); count > 0; count -= 1) delays.push(elapsedMs)
+    if (delays.length >= subscribers * FRAMES_PER_WRITE) all.resolve()
+  }
+  await Promise.all([tell(), all.promise])
+  return delays
+}
+
+async function measureCost(loaded: Loaded): Promise<Cost> {
+  const { server, load } = loaded
+  const warm = await load.openSessions(WARM_SESSIONS)
+  for (let round = 0; round < READS_PER_SESSION; round += 1)
+    await eachOf(warm, (id) => load.read(id))
+  const before = await server.figures('collect')
+  let ids: readonly string[] = []
+  const initializeCpu = await server.cpuMicrosOf(async () => {
+    ids = await load.openSessions(SESSIONS)
+  })
+  const idle = await server.figures('collect')
+  const reads = Array.from({ length: READS_PER_SESSION }, () => ids).flat()
+  const readCpu = await server.cpuMicrosOf(() => eachOf(reads, (id) => load.read(id)))
+  await eachOf(ids, (id) => load.subscribe(id))
+  const beforeStreams = await server.figures('collect')
+  await eachOf(ids, (id) => load.openStream(id))
+  const withStreams = await server.figures('collect')
+  for (let round = 0; round < WARM_ROUNDS; round += 1) await fanOut(loaded, SESSIONS)
+  const delays: number[] = []
+  const notifyCpu = await server.cpuMicrosOf(async () => {
+    for (let round = 0; round < ROUNDS; round += 1) delays.push(...(await fanOut(loaded, SESSIONS)))
+  })
+  const idleHeapBytes = (idle.heapBytes - before.heapBytes) / SESSIONS
+  return {
+    initializeMicros: initializeCpu / SESSIONS,
+    readMicros: readCpu / reads.length,
+    notificationMicros: notifyCpu / (ROUNDS * SESSIONS * FRAMES_PER_WRITE),
+    idleHeapBytes,
+    streamHeapBytes: idleHeapBytes + (withStreams.heapBytes - beforeStreams.heapBytes) / SESSIONS,
+    fanOutP50Ms: quantile(delays, 0.5),
+    fanOutP95Ms: quantile(delays, 0.95),
+  }
+}
+
+async function startCare(databasePath: string): Promise<Loaded> {
+  const server = await ServerProcess.start('care-server.ts', [databasePath, 'clear'])
+  const load = new McpLoad(server.url)
+  await load.write(VALUE)
+  return { server, load, tell: () => load.write(VALUE) }
+}
+
+async function startSdk({ readResult, notifications }: Sample): Promise<Loaded> {
+  const server = await ServerProcess.start('sdk-server.ts', [readResult])
+  const load = new McpLoad(server.url)
+  return { server, load, tell: () => load.post('/tell', notifications) }
+}
+
+/** Reads once and hears of one write. */
+async function takeSample({ load, tell }: Loaded): Promise<Sample> {
+  const [id = ''] = await load.openSessions(1)
+  const { result } = JSON.parse(await load.read(id)) as { readonly result: unknown }
+  await load.subscribe(id)
+  await load.openStream(id)
+  let text = ''
+  const heard = Promise.withResolvers<void>()
+  load.onPiece = (piece) => {
+    text += piece
+    if (countFrames(text) >= FRAMES_PER_WRITE && text.endsWith('\n\n\r\n')) heard.resolve()
+  }
+  await Promise.all([tell(), heard.promise])
+  const messages = [...text.matchAll(/^data: (\{.+\})$/gm)].map(([, json = '']) => JSON.parse(json))
+  if (messages.length !== FRAMES_PER_WRITE) throw new Error(`heard ${messages.length} messages`)
+  const notifications = messages.map(({ method, params }) => ({ method, params }))
+  return { readResult: JSON.stringify(result), notifications: JSON.stringify(notifications) }
+}
+
+async function endAfter<Result>(
+  loaded: Loaded,
+  work: (loaded: Loaded) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work(loaded)
+  } finally {
+    loaded.load.close()
+    await loaded.server.stop()
+  }
+}
+
+type Pick = (cost: Cost) => number
+
+function figuresOf(ours: readonly Cost[], sdk: readonly Cost[]): readonly Figure[] {
+  const against = (name: string, unit: string, pick: Pick) => ({
+    name,
+    unit,
+    value: median(ours.map(pick)),
+    baseline: { name: "the SDK's transport", value: median(sdk.map(pick)) },
+  })
+  const times = { kind: 'ratio', times: 3 } as const
+  return [
+    judgeFigure({
+      ...against('CPU per initialize and initialized', 'µs', (cost) => cost.initializeMicros),
+      aim: times,
+    }),
+    judgeFigure({ ...against('CPU per read', 'µs', (cost) => cost.readMicros), aim: times }),
+    judgeFigure({
+      ...against('CPU per notification', 'µs', (cost) => cost.notificationMicros),
+      aim: times,
+    }),
+    judgeFigure({
+      ...against('heap per idle session', 'KB', (cost) => cost.idleHeapBytes / 1024),
+      aim: { kind: 'at-most', value: 8 },
+    }),
+    judgeFigure({
+      ...against('heap per session with a stream', 'KB', (cost) => cost.streamHeapBytes / 1024),
+      aim: times,
+    }),
+    judgeFigure({
+      ...against('fan-out to 1,000 subscribers, p50', 'ms', (cost) => cost.fanOutP50Ms),
+      aim: { kind: 'at-most', value: 50 },
+    }),
+    judgeFigure({
+      ...against('fan-out to 1,000 subscribers, p95', 'ms', (cost) => cost.fanOutP95Ms),
+      aim: { kind: 'at-most', value: 50 },
+    }),
+  ]
+}
+
+/** The care service's MCP endpoint against the SDK's transport, turn about. */
+export async function measureCareMcp(): Promise<readonly Figure[]> {
+  using folder = temporaryFolder()
+  const sample = await endAfter(await startCare(folder.file('sample.db')), takeSample)
+  const ours: Cost[] = []
+  const sdk: Cost[] = []
+  for (let repeat = 0; repeat < REPEATS; repeat += 1) {
+    ours.push(await endAfter(await startCare(folder.file(`care-${repeat}.db`)), measureCost))
+    sdk.push(await endAfter(await startSdk(sample), measureCost))
+  }
+  return figuresOf(ours, sdk)
+}
