@@ -49,6 +49,25 @@ describe('npm start', () => {
     }
   })
 
+  it('funds its agents on both ledgers', async () => {
+    const { agents, xlayer } = stack.description
+    for (const { evmAddress } of agents) {
+      const data = `0x70a08231${evmAddress.slice(2).padStart(64, '0')}` // balanceOf(address)
+      const answer = await fetch(xlayer.rpcUrl, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'eth_call',
+          params: [{ to: xlayer.stablecoin, data }, 'latest'],
+        }),
+      })
+      const { result } = (await answer.json()) as { result: string }
+      expect(BigInt(result)).toBeGreaterThanOrEqual(1_000_000n) // a dollar
+    }
+  })
+
   it('prints base URLs and one request to copy, for a person and not as JSON', () => {
     const output = stack.output()
     expect(output).toContain(stack.description.access.baseUrl)

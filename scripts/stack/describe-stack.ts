@@ -22,7 +22,8 @@ ${row('access', access.baseUrl, `contract ${access.contract}`, `paid to ${access
 ${row('care', care.baseUrl, `MCP ${care.mcpUrl}`)}
 ${row('facilitator', stack.facilitator.url)}
 ${row('ledger', ledger.rpcUrl, `mirror ${ledger.mirrorUrl}`, `consensus ${ledger.consensus}`, `chain ${ledger.chainId}`)}
-${row('agents', `${stack.agents.length}, funded; keys in ${around.stackFile} (worthless outside this ledger)`)}
+${row('x layer', stack.xlayer.rpcUrl, `dollar token ${stack.xlayer.stablecoin}`, `chain ${stack.xlayer.chainId}`)}
+${row('agents', `${stack.agents.length}, funded on both; keys in ${around.stackFile} (worthless outside these ledgers)`)}
 ${row('logs', `${around.logFolder}/`)}
 
 ${describeAccess(stack, around.stackFile)}

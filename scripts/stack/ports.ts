@@ -5,6 +5,7 @@ export type StackPorts = {
   readonly rpc: number
   readonly mirror: number
   readonly consensus: number
+  readonly xlayer: number
   readonly facilitator: number
   readonly access: number
   readonly care: number
@@ -15,6 +16,7 @@ export const defaultPorts: StackPorts = {
   rpc: 7546,
   mirror: 5551,
   consensus: 50211,
+  xlayer: 8546,
   facilitator: 4020,
   access: 3001,
   care: 3002,
@@ -36,8 +38,9 @@ export async function freePort(): Promise<number> {
 export async function freePorts(): Promise<StackPorts> {
   const ports = new Set<number>()
   while (ports.size < Object.keys(defaultPorts).length) ports.add(await freePort())
-  const [rpc = 0, mirror = 0, consensus = 0, facilitator = 0, access = 0, care = 0] = ports
-  return { rpc, mirror, consensus, facilitator, access, care }
+  const [rpc = 0, mirror = 0, consensus = 0, xlayer = 0, facilitator = 0, access = 0, care = 0] =
+    ports
+  return { rpc, mirror, consensus, xlayer, facilitator, access, care }
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -27,6 +27,12 @@ export const StackDescription = z.object({
     consensus: z.string(),
     chainId: z.number(),
   }),
+  xlayer: z.object({
+    rpcUrl: z.string(),
+    chainId: z.number(),
+    stablecoin: z.string(),
+    payTo: z.string(),
+  }),
   facilitator: z.object({ url: z.string() }),
   agents: z.array(StackAgent),
   /** Process that holds the stack, and those that it started, by name. */
