@@ -13,25 +13,36 @@ const call = { to: `0x${'12'.repeat(20)}`, data: '0x12', gas: 100_000n } as cons
 /** What the node does with the next submissions; without one it takes them. */
 type Fault = 'drop' | 'take_and_drop' | { readonly code: number; readonly message: string }
 
+type Taken = { readonly nonce: number; readonly hash: string; readonly price: object }
+
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
 async function faultyNode(faults: Fault[] = []) {
-  const node = { nonce: 5, taken: [] as { nonce: number; hash: string }[], counts: 0 }
+  const node = { nonce: 5, taken: [] as Taken[], counts: 0, gasPrice: '0x3b9aca00', baseFee: '0x5' }
   const submit = (raw: `0x${string}`, response: ServerResponse): unknown => {
     const fault = faults.shift()
-    const { nonce = 0 } = parseTransaction(raw)
+    const { nonce = 0, ...price } = parseTransaction(raw)
     if (typeof fault === 'object') return { error: fault }
     if (fault === 'drop') return response.destroy()
     if (nonce !== node.nonce) return { error: { code: -32000, message: 'nonce too low' } }
     node.nonce += 1
-    node.taken.push({ nonce, hash: keccak256(raw) })
+    node.taken.push({ nonce, hash: keccak256(raw), price })
     return fault === 'take_and_drop' ? response.destroy() : { result: keccak256(raw) }
   }
   const answers: Record<string, () => unknown> = {
-    eth_gasPrice: () => ({ result: '0x3b9aca00' }),
+    eth_gasPrice: () => ({ result: node.gasPrice }),
+    eth_maxPriorityFeePerGas: () => ({ result: node.gasPrice }),
+    eth_getBlockByNumber: () => ({
+      result: {
+        number: '0x1',
+        timestamp: '0x1',
+        transactions: [],
+        ...(node.baseFee === '' ? {} : { baseFeePerGas: node.baseFee }),
+      },
+    }),
     eth_getBalance: () => ({ result: '0x5' }),
     eth_estimateGas: () => ({ error: { code: -32603, message: 'busy' } }),
     eth_getTransactionCount: () => {
@@ -134,6 +145,29 @@ describe('the queue of nonces', () => {
     const { wallet } = await faultyNode()
     await expect(wallet.simulate(call)).rejects.toThrow(LedgerUnavailable)
     expect(await wallet.gasBalance()).toBe(5n)
+  })
+})
+
+describe('the price of gas', () => {
+  test('is the node’s suggestion, with nothing added to the tip: suggestions are made of our own blocks', async () => {
+    const { node, wallet } = await faultyNode()
+    await wallet.send(call)
+    const price = { maxPriorityFeePerGas: 1_000_000_000n, maxFeePerGas: 1_000_000_006n }
+    expect(node.taken[0]?.price).toMatchObject(price)
+  })
+
+  test('is one price on a chain without a base fee', async () => {
+    const { node, wallet } = await faultyNode()
+    node.baseFee = ''
+    await wallet.send(call)
+    expect(node.taken[0]?.price).toMatchObject({ type: 'legacy', gasPrice: 1_000_000_000n })
+  })
+
+  test('that ran away is not paid', async () => {
+    const { node, wallet } = await faultyNode()
+    node.gasPrice = `0x${(10n ** 13n).toString(16)}`
+    await expect(wallet.send(call)).rejects.toThrow('gas_price_too_high')
+    expect(node.taken).toHaveLength(0)
   })
 })
 

@@ -8,6 +8,7 @@ import type { Hex } from '@tallystick/x402/evm'
 import {
   BaseError,
   createPublicClient,
+  Eip1559FeesNotSupportedError,
   ExecutionRevertedError,
   HttpRequestError,
   http,
@@ -66,8 +67,11 @@ const NONCE_ATTEMPTS = 3
 /** Room for a balance slot that is written for the first time between the estimate and the block, in percent. */
 const GAS_PERCENT = 130n
 
-/** Room for a rising price until the next blocks, in percent. */
-const GAS_PRICE_PERCENT = 125n
+/**
+ * Most that gas may cost, wei: ten thousand times X Layer's usual price. Nodes suggest prices from recent blocks, which on
+ * a quiet chain are our own: nothing is ever added to a suggestion, and a runaway ends here.
+ */
+const GAS_PRICE_MAX_WEI = 1_000_000_000_000n
 
 /** Reads a private key of an EVM account; undefined for anything but 32 bytes of hex that are a key of the curve. */
 export function parseEvmKey(text: string): PrivateKeyAccount | undefined {
@@ -119,20 +123,19 @@ function createSubmitter(parts: {
   const { account, chainId, client } = parts
   let nextNonce: number | undefined
   return async ({ data, gas, to }) => {
-    const gasPrice = ((await read(() => client.getGasPrice())) * GAS_PRICE_PERCENT) / 100n
+    const price = await readPrice(client)
     for (let attempt = 1; ; attempt += 1) {
       nextNonce ??= await read(() =>
         client.getTransactionCount({ address: account.address, blockTag: 'pending' }),
       )
       const nonce = nextNonce
       const serializedTransaction = await account.signTransaction({
-        type: 'legacy',
+        ...price,
         chainId,
         nonce,
         to,
         data,
         gas,
-        gasPrice,
       })
       const hash = keccak256(serializedTransaction)
       try {
@@ -153,6 +156,29 @@ function createSubmitter(parts: {
       }
     }
   }
+}
+
+type GasPrice =
+  | {
+      readonly type: 'eip1559'
+      readonly maxFeePerGas: bigint
+      readonly maxPriorityFeePerGas: bigint
+    }
+  | { readonly type: 'legacy'; readonly gasPrice: bigint }
+
+/** What the node suggests: base fee with room and tip, or one price on chains without a base fee (EIP-1559). */
+async function readPrice(client: PublicClient): Promise<GasPrice> {
+  const price = await read(async (): Promise<GasPrice> => {
+    try {
+      return { type: 'eip1559', ...(await client.estimateFeesPerGas()) }
+    } catch (error) {
+      if (causeOf(error, Eip1559FeesNotSupportedError) === undefined) throw error
+      return { type: 'legacy', gasPrice: await client.getGasPrice() }
+    }
+  })
+  const perGasWei = price.type === 'legacy' ? price.gasPrice : price.maxFeePerGas
+  if (perGasWei > GAS_PRICE_MAX_WEI) throw new LedgerUnavailable('gas_price_too_high')
+  return price
 }
 
 /** What a failed submission means. Only an answer of the node tells that it did not take the transaction. */
