@@ -15,8 +15,13 @@ export function createHostGuard(options: {
 }): (host: string | undefined) => boolean {
   const named = [new URL(options.baseUrl).host, ...options.allowedHosts, ...LOOPBACK]
   const allowed = new Set(named.map((host) => hostName(host)).filter((name) => name !== undefined))
+  // Nearly every request of a process carries the same header; it is read once.
+  let lastAllowed: string | undefined
   return (host) => {
+    if (host !== undefined && host === lastAllowed) return true
     const name = host === undefined ? undefined : hostName(host)
-    return name !== undefined && allowed.has(name)
+    if (name === undefined || !allowed.has(name)) return false
+    lastAllowed = host
+    return true
   }
 }

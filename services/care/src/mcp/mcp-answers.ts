@@ -65,7 +65,8 @@ export function sendAnswer(
 ): FastifyReply {
   const text = JSON.stringify(answer.message)
   void reply.code(200).header('cache-control', 'no-store')
+  // Bytes, since Node writes a long string that is not Latin-1 several times slower than its bytes.
   return takesJson(answer.accept)
-    ? reply.type(JSON_TYPE).send(text)
-    : reply.type('text/event-stream').send(`event: message\ndata: ${text}\n\n`)
+    ? reply.type(JSON_TYPE).send(Buffer.from(text))
+    : reply.type('text/event-stream').send(Buffer.from(`event: message\ndata: ${text}\n\n`))
 }

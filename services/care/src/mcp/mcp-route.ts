@@ -65,29 +65,22 @@ const header = (request: FastifyRequest, name: string): string | undefined => {
 export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
   const claimsOf = new WeakMap<FastifyRequest, TokenClaims>()
 
-  const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (!deps.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
+  // With a callback, which costs a promise less per request than an async hook.
+  const admit = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const check = deps.checkToken(request.headers.authorization)
-    if (check.kind === 'refused')
-      return sendError(reply, {
-        status: 401,
-        error: 'invalid_token',
-        details: { error_description: check.description },
-        headers: { 'www-authenticate': check.challenge, 'cache-control': 'no-store' },
-      })
-    if (!SERVED.some((method) => method === request.method))
-      return sendRefusal(reply.header('allow', 'DELETE, GET, OPTIONS, POST'), REFUSALS.wrongMethod)
-    claimsOf.set(request, check.claims)
-    return undefined
+    if (!deps.isOwnHost(request.headers.host)) sendRefusal(reply, REFUSALS.foreignHost)
+    else if (check.kind === 'refused') sendChallenge(reply, check)
+    else if (!SERVED.some((method) => method === request.method))
+      sendRefusal(reply.header('allow', 'DELETE, GET, OPTIONS, POST'), REFUSALS.wrongMethod)
+    else {
+      claimsOf.set(request, check.claims)
+      done()
+    }
   }
-  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const handle = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const claims = claimsOf.get(request)
     if (claims === undefined) throw new Error('a request was handled that was never admitted')
-    const call = { ...deps, request, reply, claims }
-    if (request.method === 'POST') return handlePost(call)
-    const session = findSession(call)
-    if (session === undefined) return reply
-    return request.method === 'GET' ? handleGet(call, session) : handleDelete(call, session)
+    return handleCall({ deps, request, reply, claims })
   }
 
   void app.register(async (scope) => {
@@ -108,15 +101,36 @@ const DOCUMENTATION = {
 }
 
 /** One admitted request. */
-type McpCall = McpRouteDeps & {
+type McpCall = {
+  readonly deps: McpRouteDeps
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly claims: TokenClaims
 }
 
+async function handleCall(call: McpCall): Promise<FastifyReply> {
+  if (call.request.method === 'POST') return handlePost(call)
+  const session = findSession(call)
+  if (session === undefined) return call.reply
+  return call.request.method === 'GET' ? handleGet(call, session) : handleDelete(call, session)
+}
+
+function sendChallenge(
+  reply: FastifyReply,
+  { challenge, description }: TokenCheck & { readonly kind: 'refused' },
+): void {
+  sendError(reply, {
+    status: 401,
+    error: 'invalid_token',
+    details: { error_description: description },
+    headers: { 'www-authenticate': challenge, 'cache-control': 'no-store' },
+  })
+}
+
 /** The session that a request names, after all checks; undefined when a refusal was sent. */
 function findSession(call: McpCall): McpSession | undefined {
-  const { request, reply, claims, registry } = call
+  const { deps, request, reply, claims } = call
+  const { registry } = deps
   const id = header(request, 'mcp-session-id')
   if (id === undefined) return void sendRefusal(reply, REFUSALS.noSession)
   const session = registry.find(id)
@@ -146,7 +160,7 @@ async function handlePost(call: McpCall): Promise<FastifyReply> {
   // This server asks nothing, so an answer answers nothing.
   if (message.kind === 'response') return reply.code(202).send()
   if (isInitialize) return sendRefusal(reply, REFUSALS.alreadyOpen)
-  await call.connect(session)
+  if (session.onmessage === undefined) await call.deps.connect(session)
   if (message.kind === 'request') return ask(call, session, message)
   session.tell(message.message)
   return reply.code(202).send()
@@ -154,7 +168,7 @@ async function handlePost(call: McpCall): Promise<FastifyReply> {
 
 /** `initialize`: opens a session within the caps and answers in it. */
 async function openSession(call: McpCall, message: RequestMessage): Promise<FastifyReply> {
-  const { request, reply, claims, registry } = call
+  const { deps, request, reply, claims } = call
   if (!isKnownVersion(request)) return sendRefusal(reply, REFUSALS.unknownVersion)
   const params = 'params' in message.message ? message.message.params : undefined
   if (!initializeParams.safeParse(params).success) {
@@ -162,7 +176,7 @@ async function openSession(call: McpCall, message: RequestMessage): Promise<Fast
     const answer = { jsonrpc: '2.0', id: message.id, error }
     return sendAnswer(reply, { message: answer, accept: request.headers.accept })
   }
-  const outcome = registry.open(claims)
+  const outcome = deps.registry.open(claims)
   if (outcome.kind === 'too-many')
     return sendRefusal(
       reply.header('retry-after', String(TOO_MANY_RETRY_SECONDS)),
@@ -170,7 +184,7 @@ async function openSession(call: McpCall, message: RequestMessage): Promise<Fast
     )
   const { session } = outcome
   void reply.header('mcp-session-id', session.id)
-  await call.connect(session)
+  await deps.connect(session)
   return ask(call, session, message)
 }
 
@@ -198,10 +212,7 @@ function startOfStream(request: FastifyRequest, session: McpSession): number | u
   return sequence >= floorSequence && sequence <= lastSequence ? sequence : undefined
 }
 
-function handleGet(
-  { request, reply, claims, streams }: McpCall,
-  session: McpSession,
-): FastifyReply {
+function handleGet({ deps, request, reply, claims }: McpCall, session: McpSession): FastifyReply {
   const cursor = startOfStream(request, session)
   if (cursor === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
   const response = reply.raw
@@ -218,15 +229,12 @@ function handleGet(
     'x-content-type-options': 'nosniff',
     'mcp-session-id': session.id,
   })
-  streams.open({ session, response, expiresAtMs: claims.expiresAtSeconds * 1000, cursor })
+  deps.streams.open({ session, response, expiresAtMs: claims.expiresAtSeconds * 1000, cursor })
   return reply
 }
 
-async function handleDelete(
-  { reply, registry, flush }: McpCall,
-  session: McpSession,
-): Promise<FastifyReply> {
-  registry.end(session, 'deleted')
-  await flush()
+async function handleDelete({ deps, reply }: McpCall, session: McpSession): Promise<FastifyReply> {
+  deps.registry.end(session, 'deleted')
+  await deps.flush()
   return reply.code(200).send()
 }

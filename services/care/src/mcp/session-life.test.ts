@@ -87,6 +87,23 @@ describe('C5: time to live', () => {
   })
 })
 
+describe('a session that only listens', () => {
+  it('gives its server back, and has another when it asks again', async () => {
+    world = await mcpWorld()
+    await world.write({ domain: 'tea' })
+    const session = await world.open(BOTH)
+    await session.subscribe(TEA)
+    const stream = await session.stream()
+    for (let round = 0; round < 3; round += 1) {
+      await world.clock.advanceMsSettled(180_000)
+      await world.write({ domain: 'tea' })
+      await expect.poll(() => stream.updated).toHaveLength(round + 1)
+      expect((await session.call('resources/read', { uri: TEA })).result).toBeDefined()
+    }
+    stream.drop()
+  })
+})
+
 describe('opened and abandoned sessions leave nothing', () => {
   it(`${isLong ? '100,000' : '10,000'} of them, some with subscriptions, frames and streams`, async () => {
     const total = isLong ? 100_000 : 10_000

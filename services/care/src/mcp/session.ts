@@ -107,6 +107,15 @@ export class McpSession implements Transport {
     this.onclose?.()
   }
 
+  /** Lets go of the session's server, most of its memory, where nothing is under way; the next request makes another. */
+  rest(): void {
+    if (this.waitingCount > 0 || this.onmessage === undefined) return
+    this.onclose?.()
+    delete this.onmessage
+    delete this.onclose
+    delete this.onerror
+  }
+
   #settle(id: RequestId, outcome: AskOutcome): void {
     const resolve = this.#waiting?.get(id)
     this.#waiting?.delete(id)

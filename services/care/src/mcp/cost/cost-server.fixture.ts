@@ -1,0 +1,223 @@
+// A server process whose cost is measured: the same application, tokens, store and methods under our transport or under the
+// SDK's own, by its first argument. The parent asks for figures over IPC.
+import { randomBytes } from 'node:crypto'
+import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import {
+  ReadResourceRequestSchema,
+  SubscribeRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import { createTokenKeys, createTokenVerifier } from '@tallystick/jwt-lite'
+import {
+  createServiceApp,
+  listeningUrl,
+  type ServiceApp,
+  systemClock,
+} from '@tallystick/service-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CareRecord } from '../../domain/care-record.ts'
+import { createMemoryRecordStore } from '../../testing/memory-record-store.ts'
+import { createMemorySessionStore } from '../../testing/memory-session-store.ts'
+import type { CallContext } from '../call-context.ts'
+import { DEFAULT_MCP_LIMITS } from '../limits.ts'
+import { createMcpEndpoint } from '../mcp-endpoint.ts'
+import { readResource } from '../resource-methods.ts'
+import { noticeMessage } from '../revision-notice.ts'
+import { CAPABILITIES, initializeResult } from '../session-server.ts'
+import { createTokenCheck } from '../token-check.ts'
+import {
+  COST_BASE_URL,
+  COST_SECRET,
+  COST_URI,
+  type CostAnswer,
+  type CostQuestion,
+  type CostVariant,
+} from './cost-terms.fixture.ts'
+
+const clock = systemClock
+const store = createMemoryRecordStore({ clock })
+const tokens = createTokenVerifier({
+  keys: createTokenKeys([Buffer.from(COST_SECRET)]),
+  audience: `${COST_BASE_URL}/mcp`,
+  clock,
+})
+const limits = { ...DEFAULT_MCP_LIMITS, sessionsPerSubMax: 20_000 }
+
+/** A variant, ready to be measured: its routes, and a write that tells everybody. Returns how many frames were sent. */
+type Variant = {
+  readonly addRoutes: (app: ServiceApp) => void
+  readonly tell: (record: CareRecord, previous: CareRecord | undefined) => Promise<number>
+}
+
+async function ours(): Promise<Variant> {
+  const endpoint = await createMcpEndpoint({
+    store,
+    sessions: createMemorySessionStore(),
+    tokens,
+    clock,
+    random: randomBytes,
+    baseUrl: COST_BASE_URL,
+    serviceName: 'care',
+    version: '0',
+    limits,
+  })
+  return {
+    addRoutes: (app) => endpoint.addRoutes(app),
+    tell: async (record, previous) => (await endpoint.hub.publish(record, previous)) * 2,
+  }
+}
+
+const addBytesRoute = (
+  app: ServiceApp,
+  handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+): void => {
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+      done(null, body)
+    })
+    scope.route({ url: '/mcp', method: ['POST', 'GET', 'DELETE'], handler })
+  })
+}
+
+/** The application, token check, JSON and methods alone: no session, no protocol. */
+function floor(): Variant {
+  const checkToken = createTokenCheck({ tokens, serviceName: 'care', baseUrl: COST_BASE_URL })
+  const context = { store, clock, serviceName: 'care', session: { scopes: ['care.read.user'] } }
+  return {
+    addRoutes(app) {
+      addBytesRoute(app, async (request, reply) => {
+        if (checkToken(request.headers.authorization).kind === 'refused') throw new Error('token')
+        const { id, method, params } = JSON.parse(String(request.body)) as {
+          id?: number
+          method: string
+          params: unknown
+        }
+        void reply.header('mcp-session-id', 'none')
+        if (id === undefined) return reply.code(202).send()
+        const result =
+          method === 'resources/read'
+            ? await readResource(context as unknown as CallContext, params)
+            : initializeResult({ serviceName: 'care', version: '0' })
+        const text = JSON.stringify({ jsonrpc: '2.0', id, result })
+        return reply.type('application/json').send(Buffer.from(text))
+      })
+    },
+    tell: async () => 0,
+  }
+}
+
+/** What an application writes that follows the SDK's examples: a Server and a transport for each session. */
+function sdk(): Variant {
+  type Held = { readonly server: Server; readonly transport: StreamableHTTPServerTransport }
+  const held = new Map<string, Held>()
+  const subscribed = new Set<Held>()
+  const checkToken = createTokenCheck({ tokens, serviceName: 'care', baseUrl: COST_BASE_URL })
+  const connect = async (scopes: readonly string[]): Promise<Held> => {
+    const server = new Server(
+      { name: 'care', version: '0' },
+      { capabilities: CAPABILITIES, instructions: 'Read before you speak.' },
+    )
+    const context = { store, clock, serviceName: 'care', session: { scopes } } as unknown
+    server.setRequestHandler(ReadResourceRequestSchema, ({ params }) =>
+      readResource(context as CallContext, params),
+    )
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomBytes(24).toString('base64url'),
+      enableJsonResponse: true,
+      onsessioninitialized: (id) => {
+        held.set(id, one)
+      },
+    })
+    const one = { server, transport }
+    server.setRequestHandler(SubscribeRequestSchema, async () => {
+      subscribed.add(one)
+      return {}
+    })
+    await server.connect(transport)
+    return one
+  }
+  return {
+    addRoutes(app) {
+      addBytesRoute(app, async (request, reply) => {
+        const check = checkToken(request.headers.authorization)
+        if (check.kind === 'refused') return reply.code(401).send()
+        const id = request.headers['mcp-session-id']
+        const known = typeof id === 'string' ? held.get(id) : undefined
+        const { transport } = known ?? (await connect(check.claims.scopes))
+        const body = request.body instanceof Uint8Array ? request.body : undefined
+        reply.hijack()
+        const parsed: unknown = body === undefined ? undefined : JSON.parse(body.toString())
+        await transport.handleRequest(request.raw, reply.raw, parsed)
+        return reply
+      })
+    },
+    async tell(record, previous) {
+      const { params } = noticeMessage({ serviceName: 'care', record, previous }) as {
+        params: Parameters<Server['sendLoggingMessage']>[0]
+      }
+      for (const { server } of subscribed) {
+        await server.sendResourceUpdated({ uri: COST_URI })
+        await server.sendLoggingMessage(params)
+      }
+      return subscribed.size * 2
+    },
+  }
+}
+
+const write = async (variant: Variant): Promise<number> => {
+  const slot = { patient: 'ann', domain: 'tea', audience: 'user' } as const
+  const previous = await store.latest(slot)
+  const outcome = await store.append({
+    ...slot,
+    value: 'No sugar, thank you; and a biscuit only on Sundays.',
+    authorId: 'dr-osei',
+    authorLabel: 'Dr Osei',
+  })
+  if (outcome.kind !== 'appended') throw new Error(outcome.kind)
+  return variant.tell(outcome.record, previous.kind === 'found' ? previous.record : undefined)
+}
+
+const say = (answer: CostAnswer): void => {
+  process.send?.(answer)
+}
+
+const VARIANTS: Readonly<Record<CostVariant, () => Variant | Promise<Variant>>> = {
+  ours,
+  sdk,
+  floor,
+}
+
+async function main(name: CostVariant): Promise<void> {
+  const variant = await VARIANTS[name]()
+  const app = await createServiceApp({
+    name: 'care',
+    version: '0',
+    description: 'measured',
+    clock,
+    cors: false,
+    routes: (scope) => variant.addRoutes(scope),
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  await write(variant)
+  const figures = (): void => {
+    const { user, system } = process.cpuUsage()
+    const { heapUsed, rss } = process.memoryUsage()
+    say({ kind: 'figures', cpuMicros: user + system, heapBytes: heapUsed, rssBytes: rss })
+  }
+  process.on('message', (question: CostQuestion) => {
+    if (question === 'stop') process.exit(0)
+    if (question === 'fire')
+      void write(variant).then((notifications) => say({ kind: 'fired', notifications }))
+    if (question === 'collect') {
+      globalThis.gc?.()
+      globalThis.gc?.()
+    }
+    if (question !== 'fire') figures()
+  })
+  // A parent that is gone has nobody to answer.
+  process.on('disconnect', () => process.exit(0))
+  say({ kind: 'listening', url: listeningUrl(app) })
+}
+
+await main(process.argv[2] as CostVariant)

@@ -1,0 +1,56 @@
+// What the transport costs, against the SDK's own in the same run: the same application, tokens, store and methods under
+// both. CPU ratios are of what the transports add to the floor that both pay (Fastify, token check, JSON, the read itself).
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { measureRequests, measureSessions } from './cost-client.fixture.ts'
+
+const isLong = process.env['TALLYSTICK_LONG'] === '1'
+const KIB = 1024
+const MIB = 1024 * 1024
+
+/** Keeps figures where whoever tracks them finds them. */
+const record = (name: string, figures: object): void => {
+  mkdirSync('reports', { recursive: true })
+  writeFileSync(`reports/${name}.json`, `${JSON.stringify(figures, undefined, 2)}\n`)
+}
+
+describe('the cost of a session', () => {
+  it('heap ≤ 8 KB per idle session', async () => {
+    const cost = await measureSessions('ours', 500)
+    expect(cost.idleHeapBytes).toBeLessThan(8 * KIB)
+  }, 60_000)
+})
+
+describe.runIf(isLong)('against the SDK’s own transport (measured with TALLYSTICK_LONG=1)', () => {
+  it('CPU per initialize, read, notification ≥ 3 × better; fan-out to 1,000 subscribers p95 < 50 ms', async () => {
+    const floor = await measureRequests('floor', 4_000)
+    const [ours, sdk] = [await measureRequests('ours', 4_000), await measureRequests('sdk', 4_000)]
+    const [mine, theirs] = [
+      await measureSessions('ours', 1_000),
+      await measureSessions('sdk', 1_000),
+    ]
+    const ratios = {
+      initialize:
+        (sdk.initializeMicros - floor.initializeMicros) /
+        (ours.initializeMicros - floor.initializeMicros),
+      read: (sdk.readMicros - floor.readMicros) / (ours.readMicros - floor.readMicros),
+      notification: theirs.notificationMicros / mine.notificationMicros,
+    }
+    record('mcp-transport-cost', {
+      floor,
+      ours: { ...ours, ...mine },
+      sdk: { ...sdk, ...theirs },
+      ratios,
+    })
+    expect(ratios.initialize).toBeGreaterThan(3)
+    expect(ratios.read).toBeGreaterThan(3)
+    expect(ratios.notification).toBeGreaterThan(3)
+    expect(mine.fanOutP95Ms).toBeLessThan(50)
+  }, 300_000)
+
+  it('10,000 sessions each with a GET stream under 200 MB above the idle process', async () => {
+    const cost = await measureSessions('ours', 10_000)
+    record('mcp-ten-thousand', cost)
+    expect(cost.streamRssBytes * 10_000).toBeLessThan(200 * MIB)
+  }, 300_000)
+})
