@@ -54,8 +54,7 @@ async function connect(): Promise<Held> {
     subscribed.add(one)
     return {}
   })
-  // The SDK's own types do not agree under exactOptionalPropertyTypes.
-  await server.connect(transport as Parameters<Server['connect']>[0])
+  await server.connect(transport)
   return one
 }
 

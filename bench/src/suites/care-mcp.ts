@@ -8,9 +8,9 @@ import { temporaryFolder } from '../temporary-folder.ts'
 
 const REPEATS = 3
 /** Sessions before those that are measured: what is measured then is compiled, and the first allocations are made. */
-const WARM_SESSIONS = 1_000
+const WARM_SESSIONS = 2_500
 const SESSIONS = 1_000
-const READS_PER_SESSION = 3
+const READS_PER_SESSION = 5
 /** Rounds of notifications to everybody, and how many come before as a warm-up. */
 const ROUNDS = 10
 const WARM_ROUNDS = 3

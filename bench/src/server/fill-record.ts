@@ -1,0 +1,17 @@
+/** Versions that `/verify` replays. */
+export const FILL_VERSIONS = 100_000
+/** Chains that they belong to, in turn. */
+const FILL_CHAINS = 1_000
+
+/** The version that is written at a place: a sentence as clinicians write them. */
+export function fillRecord(place: number) {
+  const chain = place % FILL_CHAINS
+  return {
+    patient: `patient-${Math.floor(chain / 10)}`,
+    domain: `domain-${chain % 10}`,
+    audience: 'user',
+    value: `Take one tablet of amlodipine after breakfast, and drink a glass of water with it (${place}).`,
+    authorId: 'dr-okafor',
+    authorLabel: 'Dr Okafor',
+  } as const
+}
