@@ -116,13 +116,16 @@ describe('the recorder on devnet', () => {
     const agent = await world.openWindow()
     const recorder = startRecorder()
     const outcomes: UsageOutcome[] = []
-    for (let at = 0; at < 21; at += 1) outcomes.push(await callOnce(recorder, agent))
+    for (let at = 0; at < 21; at += 1) {
+      outcomes.push(await callOnce(recorder, agent))
+      // A9 takes a call that the next read shows, and whose receipt is not here yet, off twice
+      await receipted(recorder)
+    }
     expect(new Set(hashesOf(outcomes)).size).toBe(20)
     expect(
       outcomes.flatMap((outcome) => (outcome.kind === 'recorded' ? [outcome.callsRemaining] : [])),
     ).toEqual(Array.from({ length: 20 }, (_, at) => 19 - at))
     expect(outcomes.at(-1)).toEqual({ kind: 'quota-spent' })
-    await receipted(recorder)
     expect(await usedOf(agent)).toBe(20)
   })
 
