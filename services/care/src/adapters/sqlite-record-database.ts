@@ -52,7 +52,7 @@ export function openRecordDatabase(path: string, must?: 'existing'): DatabaseSyn
     requireWhole(database)
     migrate(database)
     // A damaged header can make a file read-only; that shall not wait for the first write.
-    database.exec('BEGIN IMMEDIATE; ROLLBACK')
+    database.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${MIGRATIONS.length}; ROLLBACK`)
     if (schemaText(database) !== freshSchemaText()) throw new Error('its schema was altered')
     return database
   } catch (error) {
