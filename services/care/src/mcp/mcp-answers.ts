@@ -42,9 +42,14 @@ export const REFUSALS = {
   tooManySessions: { status: 429, code: RPC_CODES.badRequest, message: 'Too many sessions' },
 } as const satisfies Readonly<Record<string, Refusal>>
 
+/*
+ * What sends here returns nothing: a reply that is returned from an async function is awaited, and Fastify then watches the
+ * response to its end, which costs more than all of a ping.
+ */
+
 /** Sends a refusal of the transport. */
-export function sendRefusal(reply: FastifyReply, { status, code, message }: Refusal): FastifyReply {
-  return reply
+export function sendRefusal(reply: FastifyReply, { status, code, message }: Refusal): void {
+  void reply
     .code(status)
     .header('cache-control', 'no-store')
     .type(JSON_TYPE)
@@ -58,15 +63,19 @@ export function takesJson(accept: string | undefined): boolean {
   return !types.includes('text/event-stream') || /application\/(?:json|\*)|\*\/\*/.test(types)
 }
 
+/** Answers what has no answer: a notification, a response, a request that was taken back. */
+export function sendAccepted(reply: FastifyReply): void {
+  void reply.code(202).send()
+}
+
 /** Sends the answer to a request, as JSON or as a stream of one event. */
 export function sendAnswer(
   reply: FastifyReply,
   answer: { readonly message: unknown; readonly accept: string | undefined },
-): FastifyReply {
+): void {
   const text = JSON.stringify(answer.message)
   void reply.code(200).header('cache-control', 'no-store')
   // Bytes, since Node writes a long string that is not Latin-1 several times slower than its bytes.
-  return takesJson(answer.accept)
-    ? reply.type(JSON_TYPE).send(Buffer.from(text))
-    : reply.type('text/event-stream').send(Buffer.from(`event: message\ndata: ${text}\n\n`))
+  if (takesJson(answer.accept)) void reply.type(JSON_TYPE).send(Buffer.from(text))
+  else void reply.type('text/event-stream').send(Buffer.from(`event: message\ndata: ${text}\n\n`))
 }

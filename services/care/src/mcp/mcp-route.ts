@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { parseEventId } from './event-id.ts'
 import { type IncomingMessage, parseMessage, RPC_CODES } from './json-rpc.ts'
 import type { McpLimits } from './limits.ts'
-import { REFUSALS, sendAnswer, sendRefusal } from './mcp-answers.ts'
+import { REFUSALS, type Refusal, sendAccepted, sendAnswer, sendRefusal } from './mcp-answers.ts'
 import type { McpSession } from './session.ts'
 import type { SessionRegistry } from './session-registry.ts'
 import type { StreamKeeper } from './stream-keeper.ts'
@@ -77,10 +77,12 @@ export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
       done()
     }
   }
-  const handle = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const handle = (request: FastifyRequest, reply: FastifyReply): void => {
     const claims = claimsOf.get(request)
     if (claims === undefined) throw new Error('a request was handled that was never admitted')
-    return handleCall({ deps, request, reply, claims })
+    handleCall({ deps, request, reply, claims }).catch((error: unknown) => {
+      void reply.send(error)
+    })
   }
 
   void app.register(async (scope) => {
@@ -108,11 +110,15 @@ type McpCall = {
   readonly claims: TokenClaims
 }
 
-async function handleCall(call: McpCall): Promise<FastifyReply> {
-  if (call.request.method === 'POST') return handlePost(call)
+async function handleCall(call: McpCall): Promise<void> {
+  if (call.request.method === 'POST') {
+    await handlePost(call)
+    return
+  }
   const session = findSession(call)
-  if (session === undefined) return call.reply
-  return call.request.method === 'GET' ? handleGet(call, session) : handleDelete(call, session)
+  if (session === undefined) return
+  if (call.request.method === 'GET') handleGet(call, session)
+  else await handleDelete(call, session)
 }
 
 function sendChallenge(
@@ -132,11 +138,14 @@ function findSession(call: McpCall): McpSession | undefined {
   const { deps, request, reply, claims } = call
   const { registry } = deps
   const id = header(request, 'mcp-session-id')
-  if (id === undefined) return void sendRefusal(reply, REFUSALS.noSession)
+  const refuse = (refusal: Refusal): undefined => {
+    sendRefusal(reply, refusal)
+  }
+  if (id === undefined) return refuse(REFUSALS.noSession)
   const session = registry.find(id)
-  if (session === undefined) return void sendRefusal(reply, REFUSALS.unknownSession)
-  if (session.sub !== claims.sub) return void sendRefusal(reply, REFUSALS.foreignSession)
-  if (!isKnownVersion(request)) return void sendRefusal(reply, REFUSALS.unknownVersion)
+  if (session === undefined) return refuse(REFUSALS.unknownSession)
+  if (session.sub !== claims.sub) return refuse(REFUSALS.foreignSession)
+  if (!isKnownVersion(request)) return refuse(REFUSALS.unknownVersion)
   registry.refresh(session, claims)
   return session
 }
@@ -146,7 +155,7 @@ function isKnownVersion(request: FastifyRequest): boolean {
   return version === undefined || KNOWN_VERSIONS.has(version)
 }
 
-async function handlePost(call: McpCall): Promise<FastifyReply> {
+async function handlePost(call: McpCall): Promise<void> {
   const { request, reply } = call
   const message = parseMessage(request.body instanceof Uint8Array ? request.body : undefined)
   if (message.kind === 'not-json') return sendRefusal(reply, REFUSALS.notJson)
@@ -154,20 +163,20 @@ async function handlePost(call: McpCall): Promise<FastifyReply> {
   if (isInitialize && header(request, 'mcp-session-id') === undefined)
     return openSession(call, message)
   const session = findSession(call)
-  if (session === undefined) return reply
+  if (session === undefined) return
   void reply.header('mcp-session-id', session.id)
   if (message.kind === 'invalid') return sendRefusal(reply, REFUSALS.invalidMessage)
   // This server asks nothing, so an answer answers nothing.
-  if (message.kind === 'response') return reply.code(202).send()
+  if (message.kind === 'response') return sendAccepted(reply)
   if (isInitialize) return sendRefusal(reply, REFUSALS.alreadyOpen)
   if (session.onmessage === undefined) await call.deps.connect(session)
   if (message.kind === 'request') return ask(call, session, message)
   session.tell(message.message)
-  return reply.code(202).send()
+  sendAccepted(reply)
 }
 
 /** `initialize`: opens a session within the caps and answers in it. */
-async function openSession(call: McpCall, message: RequestMessage): Promise<FastifyReply> {
+async function openSession(call: McpCall, message: RequestMessage): Promise<void> {
   const { deps, request, reply, claims } = call
   if (!isKnownVersion(request)) return sendRefusal(reply, REFUSALS.unknownVersion)
   const params = 'params' in message.message ? message.message.params : undefined
@@ -192,13 +201,12 @@ async function ask(
   { request, reply }: McpCall,
   session: McpSession,
   { id, message }: RequestMessage,
-): Promise<FastifyReply> {
+): Promise<void> {
   const outcome = await session.ask(id, message)
   if (outcome.kind === 'answered')
     return sendAnswer(reply, { message: outcome.message, accept: request.headers.accept })
-  return outcome.kind === 'cancelled'
-    ? reply.code(202).send()
-    : sendRefusal(reply, REFUSALS.idInUse)
+  if (outcome.kind === 'cancelled') sendAccepted(reply)
+  else sendRefusal(reply, REFUSALS.idInUse)
 }
 
 /** The sequence after which a stream begins; undefined for an event id that is foreign, unknown or too old. */
@@ -212,13 +220,13 @@ function startOfStream(request: FastifyRequest, session: McpSession): number | u
   return sequence >= floorSequence && sequence <= lastSequence ? sequence : undefined
 }
 
-function handleGet({ deps, request, reply, claims }: McpCall, session: McpSession): FastifyReply {
+function handleGet({ deps, request, reply, claims }: McpCall, session: McpSession): void {
   const cursor = startOfStream(request, session)
   if (cursor === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
   const response = reply.raw
   reply.hijack()
   // The client may have gone while its token was checked; its `close` would never be heard.
-  if (response.destroyed || response.closed) return reply
+  if (response.destroyed || response.closed) return
   // Hooks do not run after this, so what they set so far (CORS, request id) is sent by hand.
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) response.setHeader(name, value)
@@ -230,11 +238,12 @@ function handleGet({ deps, request, reply, claims }: McpCall, session: McpSessio
     'mcp-session-id': session.id,
   })
   deps.streams.open({ session, response, expiresAtMs: claims.expiresAtSeconds * 1000, cursor })
-  return reply
+  // From here on most sessions only listen.
+  session.rest()
 }
 
-async function handleDelete({ deps, reply }: McpCall, session: McpSession): Promise<FastifyReply> {
+async function handleDelete({ deps, reply }: McpCall, session: McpSession): Promise<void> {
   deps.registry.end(session, 'deleted')
   await deps.flush()
-  return reply.code(200).send()
+  void reply.code(200).send()
 }

@@ -210,8 +210,8 @@ async function main(name: CostVariant): Promise<void> {
     if (question === 'fire')
       void write(variant).then((notifications) => say({ kind: 'fired', notifications }))
     if (question === 'collect') {
-      globalThis.gc?.()
-      globalThis.gc?.()
+      // The thorough kind, which gives pages back: what is left is held.
+      globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     }
     if (question !== 'fire') figures()
   })
