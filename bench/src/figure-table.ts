@@ -29,17 +29,15 @@ export function terminalTable({ suite, loadAverage, figures }: SuiteResult): str
 
 const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`
 
-/** The same figures of all suites in Markdown. */
+/** The same figures of all suites in Markdown, one table and a line on when and where each suite ran. */
 export function markdownTable(results: readonly SuiteResult[]): string {
-  return results
-    .flatMap(({ suite, measuredOn, machine, loadAverage, figures }) => [
-      `**${suite}** — ${measuredOn}, ${machine}, load average ${loadAverage.before} to ${loadAverage.after}`,
-      '',
-      line(HEAD),
-      line(HEAD.map(() => '---')),
-      ...figures.map((figure) => line(cells(figure))),
-      '',
-    ])
-    .join('\n')
-    .trimEnd()
+  const runs = results.map(
+    ({ suite, measuredOn, machine, loadAverage }) =>
+      `${suite}: ${measuredOn}, ${machine}, load average ${loadAverage.before} to ${loadAverage.after}.`,
+  )
+  const rows = results.flatMap(({ suite, figures }) =>
+    figures.map((figure) => line([suite, ...cells(figure)])),
+  )
+  const head = ['suite', ...HEAD]
+  return [line(head), line(head.map(() => '---')), ...rows, '', runs.join(' ')].join('\n')
 }

@@ -24,6 +24,7 @@ const INITIALIZE = {
   },
 }
 const READ = { id: 1, method: 'resources/read', params: { uri: BENCH_URI } }
+const PING = { id: 3, method: 'ping' }
 const SUBSCRIBE = { id: 2, method: 'resources/subscribe', params: { uri: BENCH_URI } }
 
 /** An HTTP answer, read whole. */
@@ -80,6 +81,11 @@ export class McpLoad {
     const { text } = await this.#ask(READ, sessionId)
     if (!text.includes('"contents"')) throw new Error(`not a read: ${text}`)
     return text
+  }
+
+  /** `ping`, by way of MCP or to the baseline's bare route. */
+  async ping(sessionId: string, path: '/mcp' | '/bare' = '/mcp'): Promise<void> {
+    await this.#ask(PING, sessionId, path)
   }
 
   async subscribe(sessionId: string): Promise<void> {
@@ -158,8 +164,8 @@ export class McpLoad {
     this.#agent.destroy()
   }
 
-  #ask(message: object, sessionId?: string): Promise<LoadAnswer> {
-    return this.post('/mcp', JSON.stringify({ jsonrpc: '2.0', ...message }), {
+  #ask(message: object, sessionId?: string, path = '/mcp'): Promise<LoadAnswer> {
+    return this.post(path, JSON.stringify({ jsonrpc: '2.0', ...message }), {
       accept: 'application/json, text/event-stream',
       authorization: this.#authorization,
       ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),

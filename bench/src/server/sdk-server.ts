@@ -1,6 +1,6 @@
 // The baseline: what an application writes that follows the SDK's examples, a Server and a transport for each session, on
 // the same Fastify application and behind the same token check. It keeps nothing on disk and reads from memory. `POST
-// /tell` sends the notifications in its body to every subscriber.
+// /tell` sends the notifications in its body to every subscriber; `POST /bare` answers without MCP.
 import { randomUUID } from 'node:crypto'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
@@ -58,21 +58,32 @@ async function connect(): Promise<Held> {
   return one
 }
 
+const isAdmitted = ({ headers }: FastifyRequest): boolean => {
+  const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? ''
+  return tokens.verify(token).kind === 'valid'
+}
+
+const messageOf = ({ body }: FastifyRequest): unknown =>
+  body instanceof Uint8Array ? JSON.parse(Buffer.from(body).toString()) : undefined
+
 async function handleMcp(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const token = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
-  if (tokens.verify(token).kind !== 'valid') return reply.code(401).send()
+  if (!isAdmitted(request)) return reply.code(401).send()
   const id = request.headers['mcp-session-id']
   const { transport } = (typeof id === 'string' ? held.get(id) : undefined) ?? (await connect())
-  const body = request.body instanceof Uint8Array ? request.body : undefined
   reply.hijack()
-  const message: unknown = body === undefined ? undefined : JSON.parse(body.toString())
-  await transport.handleRequest(request.raw, reply.raw, message)
+  await transport.handleRequest(request.raw, reply.raw, messageOf(request))
   return reply
 }
 
+/** The floor under both: the application, the token check, the message parsed, and an empty result. */
+function handleBare(request: FastifyRequest, reply: FastifyReply): void {
+  if (!isAdmitted(request)) return void reply.code(401).send()
+  const { id } = messageOf(request) as { readonly id: unknown }
+  return void reply.send({ jsonrpc: '2.0', id, result: {} })
+}
+
 async function handleTell(request: FastifyRequest): Promise<{ readonly subscribers: number }> {
-  const body = request.body instanceof Uint8Array ? request.body : new Uint8Array()
-  const messages = JSON.parse(Buffer.from(body).toString()) as ServerNotification[]
+  const messages = messageOf(request) as ServerNotification[]
   for (const { server } of subscribed)
     for (const message of messages) await server.notification(message)
   return { subscribers: subscribed.size }
@@ -86,6 +97,7 @@ function addRoutes(app: ServiceApp): void {
     })
     scope.route({ url: '/mcp', method: ['POST', 'GET', 'DELETE'], handler: handleMcp })
     scope.post('/tell', handleTell)
+    scope.post('/bare', handleBare)
   })
 }
 

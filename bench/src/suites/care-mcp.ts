@@ -10,7 +10,8 @@ const REPEATS = 3
 /** Sessions before those that are measured: what is measured then is compiled, and the first allocations are made. */
 const WARM_SESSIONS = 2_500
 const SESSIONS = 1_000
-const READS_PER_SESSION = 5
+/** Of each kind, to warm up and to measure. */
+const REQUESTS_PER_SESSION = 4
 /** Rounds of notifications to everybody, and how many come before as a warm-up. */
 const ROUNDS = 10
 const WARM_ROUNDS = 3
@@ -22,6 +23,9 @@ const FRAME_MARK = '"method":"notifications/'
 type Cost = {
   readonly initializeMicros: number
   readonly readMicros: number
+  readonly pingMicros: number
+  /** The same ping without MCP; only the baseline's server has it. */
+  readonly bareMicros: number
   readonly notificationMicros: number
   readonly idleHeapBytes: number
   readonly streamHeapBytes: number
@@ -34,6 +38,7 @@ type Loaded = {
   readonly server: ServerProcess
   readonly load: McpLoad
   readonly tell: () => Promise<unknown>
+  readonly hasBare: boolean
 }
 
 /** What the care service answered and sent, for the baseline to do the same. */
@@ -58,19 +63,33 @@ async function fanOut({ load, tell }: Loaded, subscribers: number): Promise<read
   return delays
 }
 
+/** CPU microseconds of one request, each session making some. */
+async function requestMicros(
+  { server }: Loaded,
+  ids: readonly string[],
+  send: (id: string) => Promise<unknown>,
+): Promise<number> {
+  const all = Array.from({ length: REQUESTS_PER_SESSION }, () => ids).flat()
+  return (await server.cpuMicrosOf(() => eachOf(all, send))) / all.length
+}
+
 async function measureCost(loaded: Loaded): Promise<Cost> {
-  const { server, load } = loaded
+  const { server, load, hasBare } = loaded
   const warm = await load.openSessions(WARM_SESSIONS)
-  for (let round = 0; round < READS_PER_SESSION; round += 1)
-    await eachOf(warm, (id) => load.read(id))
+  const read = (id: string): Promise<unknown> => load.read(id)
+  const ping = (id: string): Promise<unknown> => load.ping(id)
+  const bare = (id: string): Promise<unknown> => load.ping(id, '/bare')
+  for (const send of [read, ping, ...(hasBare ? [bare] : [])])
+    await requestMicros(loaded, warm, send)
   const before = await server.figures('collect')
   let ids: readonly string[] = []
   const initializeCpu = await server.cpuMicrosOf(async () => {
     ids = await load.openSessions(SESSIONS)
   })
   const idle = await server.figures('collect')
-  const reads = Array.from({ length: READS_PER_SESSION }, () => ids).flat()
-  const readCpu = await server.cpuMicrosOf(() => eachOf(reads, (id) => load.read(id)))
+  const readMicros = await requestMicros(loaded, ids, read)
+  const pingMicros = await requestMicros(loaded, ids, ping)
+  const bareMicros = hasBare ? await requestMicros(loaded, ids, bare) : 0
   await eachOf(ids, (id) => load.subscribe(id))
   const beforeStreams = await server.figures('collect')
   await eachOf(ids, (id) => load.openStream(id))
@@ -83,7 +102,9 @@ async function measureCost(loaded: Loaded): Promise<Cost> {
   const idleHeapBytes = (idle.heapBytes - before.heapBytes) / SESSIONS
   return {
     initializeMicros: initializeCpu / SESSIONS,
-    readMicros: readCpu / reads.length,
+    readMicros,
+    pingMicros,
+    bareMicros,
     notificationMicros: notifyCpu / (ROUNDS * SESSIONS * FRAMES_PER_WRITE),
     idleHeapBytes,
     streamHeapBytes: idleHeapBytes + (withStreams.heapBytes - beforeStreams.heapBytes) / SESSIONS,
@@ -96,13 +117,13 @@ async function startCare(databasePath: string): Promise<Loaded> {
   const server = await ServerProcess.start('care-server.ts', [databasePath, 'clear'])
   const load = new McpLoad(server.url)
   await load.write(VALUE)
-  return { server, load, tell: () => load.write(VALUE) }
+  return { server, load, tell: () => load.write(VALUE), hasBare: false }
 }
 
 async function startSdk({ readResult, notifications }: Sample): Promise<Loaded> {
   const server = await ServerProcess.start('sdk-server.ts', [readResult])
   const load = new McpLoad(server.url)
-  return { server, load, tell: () => load.post('/tell', notifications) }
+  return { server, load, tell: () => load.post('/tell', notifications), hasBare: true }
 }
 
 /** Reads once and hears of one write. */
@@ -146,12 +167,18 @@ function figuresOf(ours: readonly Cost[], sdk: readonly Cost[]): readonly Figure
     baseline: { name: "the SDK's transport", value: median(sdk.map(pick)) },
   })
   const times = { kind: 'ratio', times: 3 } as const
+  const floor = median(sdk.map((cost) => cost.bareMicros))
   return [
     judgeFigure({
       ...against('CPU per initialize and initialized', 'µs', (cost) => cost.initializeMicros),
       aim: times,
     }),
     judgeFigure({ ...against('CPU per read', 'µs', (cost) => cost.readMicros), aim: times }),
+    judgeFigure({ ...against('CPU per ping', 'µs', (cost) => cost.pingMicros), aim: times }),
+    judgeFigure({
+      ...against('CPU per ping above a bare answer', 'µs', (cost) => cost.pingMicros - floor),
+      aim: times,
+    }),
     judgeFigure({
       ...against('CPU per notification', 'µs', (cost) => cost.notificationMicros),
       aim: times,
