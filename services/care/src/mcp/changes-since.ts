@@ -47,11 +47,18 @@ async function versionBefore(
   return before.kind === 'found' ? before.record : undefined
 }
 
-/** What changed for a patient since a time, record by record, as far as the caller may see; broken versions are left out. */
+/** What changed for a patient. */
+export type PatientChanges = {
+  readonly changed: readonly ChangedRecord[]
+  /** URIs of records whose newest version does not hold: nothing is said of them, least of all an older value. */
+  readonly failed: readonly string[]
+}
+
+/** What changed for a patient since a time, record by record, as far as the caller may see. */
 export async function changesSince(
   context: CallContext,
   query: { readonly patient: string; readonly since?: string | undefined },
-): Promise<readonly ChangedRecord[]> {
+): Promise<PatientChanges> {
   const sinceMs = query.since === undefined ? undefined : isoTimeMs(query.since)
   const sinceIso = sinceMs === undefined ? BEGINNING : new Date(sinceMs).toISOString()
   const versions = await versionsSince(context, { patient: query.patient, sinceIso })
@@ -61,11 +68,16 @@ export async function changesSince(
     byChain.set(uri, [...(byChain.get(uri) ?? []), record])
   }
   const changed: ChangedRecord[] = []
-  for (const records of byChain.values()) {
+  const failed: string[] = []
+  for (const [uri, records] of byChain) {
     const [first, ...rest] = records.toSorted((left, right) => left.version - right.version)
     if (first === undefined) continue
+    if ((await context.store.latest(first)).kind !== 'found') {
+      failed.push(uri)
+      continue
+    }
     const before = await versionBefore(context, first)
     changed.push(changedRecord({ before, since: [first, ...rest] }))
   }
-  return changed
+  return { changed, failed }
 }

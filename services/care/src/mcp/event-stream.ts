@@ -106,7 +106,8 @@ export class EventStream {
   end(reason: StreamEnd): void {
     if (this.#hasEnded) return
     this.#finish(reason)
-    if (reason === 'slow') {
+    // What a reader does not take cannot be ended in order: the last words would wait behind the rest.
+    if (reason === 'slow' || this.#stalled !== undefined) {
       this.#response.destroy()
       return
     }

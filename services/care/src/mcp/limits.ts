@@ -8,7 +8,7 @@ export type McpLimits = {
   readonly absoluteMs: number
   /** Open sessions of one `sub`: a host that opens one per conversation fits, a loop that leaks them does not. */
   readonly sessionsPerSubMax: number
-  /** Open sessions in all: at about 20 KB each with a stream, well under 500 MB. */
+  /** Open sessions in all: about 20 KB each with a stream and 16 KB for a full ring, under 1 GB at worst. */
   readonly sessionsMax: number
   /** URIs that one session subscribes to. */
   readonly subscriptionsPerSessionMax: number

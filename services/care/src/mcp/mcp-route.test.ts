@@ -1,5 +1,6 @@
 // /mcp as HTTP: authentication, the order of the checks, errors and limits, row by row of care.md.
 import { request as httpRequest } from 'node:http'
+import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   ASSISTANT,
@@ -329,6 +330,9 @@ describe('Errors', () => {
       '{"jsonrpc":"2.0","id":1.5,"method":"ping"}',
       '{"jsonrpc":"2.0","id":1,"method":7}',
       '{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}',
+      '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":5}}',
+      '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"progressToken":{}}}}',
+      '{"jsonrpc":"2.0","id":1e300,"method":"ping"}',
     ]) {
       const answer = await world.request('POST', {
         token: session.token,
@@ -338,6 +342,48 @@ describe('Errors', () => {
       expect([body, answer.status]).toEqual([body, 400])
       expect(answer.body).toEqual(rpcError(-32600))
     }
+  })
+})
+
+describe('whatever comes', () => {
+  it('is answered, and never with 500', async () => {
+    const text = fc.oneof(
+      fc.json(),
+      fc.string(),
+      fc
+        .record({
+          jsonrpc: fc.constant('2.0'),
+          id: fc.oneof(fc.string(), fc.integer(), fc.jsonValue()),
+          method: fc.constantFrom(
+            'resources/list',
+            'resources/read',
+            'resources/subscribe',
+            'completion/complete',
+            'prompts/get',
+            'tools/call',
+            'logging/setLevel',
+            'notifications/cancelled',
+            'ping',
+          ),
+          params: fc.oneof(
+            fc.jsonValue(),
+            fc.record({ _meta: fc.jsonValue() }),
+            fc.record({ uri: fc.oneof(fc.string(), fc.constant('care://ann/medication/1')) }),
+            fc.record({ name: fc.string(), arguments: fc.jsonValue(), ref: fc.jsonValue() }),
+          ),
+        })
+        .map((message) => JSON.stringify(message)),
+    )
+    await fc.assert(
+      fc.asyncProperty(text, async (body) => {
+        const { token } = session
+        const answer = await world.request('POST', { token, headers: inSession(), body })
+        expect([200, 202, 400]).toContain(answer.status)
+        expect(answer.body.error?.code).not.toBe(-32603)
+      }),
+      { numRuns: 500 },
+    )
+    expect(world.events.filter(({ kind }) => kind === 'request-failed')).toEqual([])
   })
 })
 

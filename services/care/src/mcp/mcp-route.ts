@@ -206,7 +206,8 @@ async function ask(
   if (outcome.kind === 'answered')
     return sendAnswer(reply, { message: outcome.message, accept: request.headers.accept })
   if (outcome.kind === 'cancelled') sendAccepted(reply)
-  else sendRefusal(reply, REFUSALS.idInUse)
+  else if (outcome.kind === 'id-in-use') sendRefusal(reply, REFUSALS.idInUse)
+  else sendRefusal(reply, REFUSALS.invalidMessage)
 }
 
 /** The sequence after which a stream begins; undefined for an event id that is foreign, unknown or too old. */

@@ -1,12 +1,11 @@
 /** `prompts/list` and `prompts/get`: `brief_carer` and `whats_changed` (C12). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import type { ChangedRecord } from '../domain/changed-record.ts'
 import { isoTimeMs } from '../domain/iso-time.ts'
 import { isRecordName } from '../domain/record-uri.ts'
 import { type CallContext, canSee } from './call-context.ts'
 import { readChainPage } from './chain-page.ts'
-import { changesSince } from './changes-since.ts'
+import { changesSince, type PatientChanges } from './changes-since.ts'
 import { RPC_CODES, RpcFailure } from './json-rpc.ts'
 import { readVisible, recordText } from './record-view.ts'
 import { cursorParams, parseParams } from './request-params.ts'
@@ -106,7 +105,7 @@ async function briefLine(
 
 function changedText(
   query: { readonly patient: string; readonly since?: string | undefined },
-  changed: readonly ChangedRecord[],
+  { changed, failed }: PatientChanges,
 ): string {
   const count = changed.reduce((sum, { revisions }) => sum + revisions, 0)
   const when = query.since === undefined ? '' : ` since ${query.since}`
@@ -125,7 +124,7 @@ function changedText(
   }))
   return [
     `${count} ${count === 1 ? 'revision' : 'revisions'} of the records of ${query.patient}${when}.`,
-    'Say each retraction first, then what holds now. Records of audience "assistant" are never spoken.',
-    JSON.stringify({ count, changed: facts }, undefined, 1),
+    'Say each retraction first, then what holds now. Records of audience "assistant" are never spoken. Records under "failed" did not pass verification: say nothing of them.',
+    JSON.stringify({ count, changed: facts, failed }, undefined, 1),
   ].join('\n\n')
 }

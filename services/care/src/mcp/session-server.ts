@@ -50,6 +50,7 @@ export async function connectServer(options: {
   for (const method of OWN_METHODS) server.removeRequestHandler(method)
   // One function for all methods, rather than a dozen closures per session with a second parse of every message.
   server.fallbackRequestHandler = (request) => dispatch(session, request)
+  Object.assign(server, { onerror: () => session.noteRefusal() })
   await server.connect(session)
 }
 

@@ -19,6 +19,8 @@ export type AskOutcome =
   | { readonly kind: 'cancelled' }
   /** A request with that id is still being worked on in this session. */
   | { readonly kind: 'id-in-use' }
+  /** JSON-RPC, but nothing that MCP knows as a request (such as a `_meta` that is no object). */
+  | { readonly kind: 'not-understood' }
 
 const isAnswer = (message: JSONRPCMessage): message is JSONRPCMessage & { id: RequestId } =>
   'id' in message && !('method' in message)
@@ -45,6 +47,7 @@ export class McpSession implements Transport {
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
   onclose?: () => void
   onerror?: (error: Error) => void
+  #refusals = 0
   #waiting: Map<RequestId, (outcome: AskOutcome) => void> | undefined
 
   constructor(stored: StoredSession, lastSeenMs: number) {
@@ -83,8 +86,16 @@ export class McpSession implements Transport {
     if (waiting.has(id)) return Promise.resolve({ kind: 'id-in-use' })
     return new Promise((resolve) => {
       waiting.set(id, resolve)
+      const refusalsBefore = this.#refusals
       this.onmessage?.(message)
+      // The server never answers what its schemas refuse: without this the request would wait for ever.
+      if (this.#refusals > refusalsBefore) this.#settle(id, { kind: 'not-understood' })
     })
+  }
+
+  /** Called for what the server could not make sense of, while it is handed over. */
+  noteRefusal(): void {
+    this.#refusals += 1
   }
 
   /** Hands a notification to the session's server. A cancelled request is never answered by it: its caller is let go. */

@@ -71,6 +71,7 @@ const TOOL_OUTPUTS = {
     asOf: z.string(),
     revisions: z.int(),
     changed: z.array(changedRecord),
+    failed: z.array(z.string()).describe('Records that failed verification: say nothing of them'),
   }),
 } as const
 
