@@ -48,7 +48,7 @@ export type CalibrationColumn = {
 export type CalibrationFilters = {
   readonly population?: Population
   readonly basis?: GradeBasis
-  /** `all` (default), `soccer/1x2`, `soccer/1x2/pinnacle`. */
+  /** `all`, `soccer/1x2`, `soccer/1x2/pinnacle`, `synthetic`; `synthetic` by default where nothing else is there. */
   readonly scope?: string
 }
 

@@ -27,13 +27,15 @@ export function gradedSummary(card: {
   readonly grade: PriceGrade
   readonly taken: string
   readonly close: number
+  readonly isSynthetic: boolean
 }): string {
-  const { scoreboard, grade, taken, close } = card
+  const { scoreboard, grade, taken, close, isSynthetic } = card
   const worth =
     grade.basis === 'fair'
       ? `worth ${grade.fair < 0 ? '-' : '+'}${percent(grade.fair)} at the fair close`
       : 'graded on price alone'
-  return `${RESULT_WORDS[scoreboard.status]}. Taken at ${taken} against a close of ${close}: ${priceWords(grade.price)}, ${worth}. Grade ${grade.band satisfies GradeBand}.`
+  const kind = isSynthetic ? 'Synthetic fixture, not a real market. ' : ''
+  return `${kind}${RESULT_WORDS[scoreboard.status]}. Taken at ${taken} against a close of ${close}: ${priceWords(grade.price)}, ${worth}. Grade ${grade.band satisfies GradeBand}.`
 }
 
 /** Why a pick has no grade, in a sentence. */

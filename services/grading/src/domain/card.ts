@@ -45,6 +45,8 @@ export type CardCalibration = {
   readonly band: GradeBand
   readonly basis: GradeBasis
   readonly population: Population
+  /** `all`, or `synthetic` for a made-up close. */
+  readonly scope: string
   readonly n: number
   readonly roi: number | null
   readonly roi_ci95: readonly [number, number] | null
@@ -69,7 +71,8 @@ export type CardCounting =
 
 /** Why a pick is in no truth table. */
 export type NotCountedReason =
-  | 'audit'
+  /** Only looked at: an audit, or a grade that is not paid for yet. */
+  | 'not_kept'
   | 'received_after_start'
   | 'above_recorded_price'
   | 'no_recorded_price'

@@ -1,14 +1,13 @@
 /** The grader: cards, audits, receipts, calibration and coverage over one store. It keeps no state of its own but a memo. */
-import type { GradeBand } from '@tallystick/odds'
 import { auditCards } from './audit-picks.ts'
 import type { CalibrationAnswer, CalibrationFilters } from './calibration-answer.ts'
-import type { Card, CardCalibration, CardCounting, GradeBasis, GradedCard } from './card.ts'
+import type { Card, CardCalibration, CardCounting, GradedCard } from './card.ts'
 import { closeStatus, coveredEvent } from './cover-market.ts'
 import type { CoverageAnswer, CoverageQuery } from './coverage-answer.ts'
 import { countedPicks, refusalOf } from './event-contribution.ts'
 import { eventPathOf } from './event-path-of.ts'
 import type { EventState } from './event-state.ts'
-import { ambiguousCard, gradePick } from './grade-pick.ts'
+import { ambiguousCard, type GradeContext, gradePick } from './grade-pick.ts'
 import type { GradeRelease, Grader } from './grader.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
 import { keepPaidPick, pickOfStored, type Randomness } from './keep-pick.ts'
@@ -19,7 +18,7 @@ import { hasStarted, publicView } from './public-view.ts'
 import { resolveEvent } from './resolve-event.ts'
 import { searchWords } from './search-words.ts'
 import { calibrationColumn, calibrationRow, LOW_SAMPLE_BELOW } from './truth-rows.ts'
-import { bandKey, type TruthTable } from './truth-table.ts'
+import { bandKey, SCOPE_ALL, SCOPE_SYNTHETIC, type TruthTable } from './truth-table.ts'
 
 /** What a grader stands on. */
 export type GraderDependencies = {
@@ -42,27 +41,33 @@ function createCalibrationMemo() {
   let of: { readonly truth: TruthTable; readonly asOfSeq: number } | undefined
   const rows = new Map<string, CardCalibration>()
   return (truth: TruthTable) =>
-    ({
-      band,
-      basis,
-    }: {
-      readonly band: GradeBand
-      readonly basis: GradeBasis
-    }): CardCalibration => {
+    ({ band, basis, isSynthetic }: Parameters<GradeContext['calibration']>[0]): CardCalibration => {
       if (of?.truth !== truth || of.asOfSeq !== truth.asOfSeq) {
         rows.clear()
         of = { truth, asOfSeq: truth.asOfSeq }
       }
-      const key = `${basis} ${band}`
+      const scope = isSynthetic ? SCOPE_SYNTHETIC : SCOPE_ALL
+      const key = `${scope} ${basis} ${band}`
       const known = rows.get(key)
       if (known !== undefined) return known
       const population = 'mechanical'
-      const sums = truth.bands.get(bandKey({ population, basis, scope: 'all', band }))
+      const sums = truth.bands.get(bandKey({ population, basis, scope, band }))
       const { n, roi, roi_ci95, expected_roi, low_sample } = calibrationRow(band, sums)
       const as_of_seq = truth.asOfSeq
-      const row = { band, basis, population, n, roi, roi_ci95, expected_roi, low_sample, as_of_seq }
-      rows.set(key, row as CardCalibration)
-      return row as CardCalibration
+      const row: CardCalibration = {
+        band,
+        basis,
+        population,
+        scope,
+        n,
+        roi,
+        roi_ci95,
+        expected_roi,
+        low_sample,
+        as_of_seq,
+      }
+      rows.set(key, row)
+      return row
     }
 }
 
@@ -143,7 +148,9 @@ async function calibration(
   filters: CalibrationFilters,
 ): Promise<CalibrationAnswer> {
   const [truth, head] = await Promise.all([store.truth(), store.head()])
-  const { scope = 'all' } = filters
+  // A ledger with nothing but made-up closes answers with those, and says so in `scope`.
+  const isReal = [...truth.lines.keys()].some((key) => key.endsWith(` ${SCOPE_ALL}`))
+  const { scope = isReal || truth.lines.size === 0 ? SCOPE_ALL : SCOPE_SYNTHETIC } = filters
   const populations = ['mechanical', 'committed'] as const
   const bases = ['fair', 'price'] as const
   return {

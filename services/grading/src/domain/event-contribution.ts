@@ -12,7 +12,7 @@ import { parseMarket, readMarketPath } from './parse-market.ts'
 import { chooseClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 import type { SelectionResult } from './selection-result.ts'
 import { returnOf, settleSelection } from './settle-selection.ts'
-import type { SettledRow } from './truth-table.ts'
+import { SCOPE_ALL, SCOPE_SYNTHETIC, type SettledRow } from './truth-table.ts'
 
 /** A pick may be this much above the best price that the ledger had of its selection. */
 const ABOVE_RECORDED_MAX = 0.01
@@ -30,13 +30,18 @@ type PricedSelection = {
   readonly scopes: readonly string[]
 }
 
+/** What was made up never stands beside what happened: its rows have scopes of their own. */
+const syntheticScope = (scope: string): string =>
+  scope === SCOPE_ALL ? SCOPE_SYNTHETIC : `${SCOPE_SYNTHETIC}/${scope}`
+
 function rowsOf(
   pick: PricedSelection,
   close: CloseRecord,
   settled: SelectionResult,
 ): readonly SettledRow[] {
   if (settled.result === 'void') return []
-  const { odds: taken, selection, population, scopes } = pick
+  const { odds: taken, selection, population } = pick
+  const scopes = close.isSynthetic ? pick.scopes.map(syntheticScope) : pick.scopes
   const closing = close.odds[selection]
   if (closing === undefined) return []
   const common = {
@@ -78,7 +83,7 @@ export function mechanicalRows(state: EventState): readonly SettledRow[] {
     if (!isBeforeStart(state.info, snapshot.capturedAtSeconds)) continue
     const market = readMarketPath(snapshot.market)
     const type = `${state.info.sport}/${market.type}`
-    const scopes = ['all', type, `${type}/${snapshot.book}`]
+    const scopes = [SCOPE_ALL, type, `${type}/${snapshot.book}`]
     for (const [selection, odds] of Object.entries(snapshot.odds)) {
       const population = 'mechanical'
       rows.push(...settledRows({ state, market, selection, odds, population, scopes }))
@@ -94,7 +99,7 @@ export type CommittedPick = { readonly seq: number; readonly opening: PickOpenin
 export function refusalOf(
   info: EventInfo,
   { opening }: Pick<CommittedPick, 'opening'>,
-): Exclude<NotCountedReason, 'audit' | 'repeated_selection'> | undefined {
+): Exclude<NotCountedReason, 'not_kept' | 'repeated_selection'> | undefined {
   if (opening.receivedAtSeconds >= info.startAtSeconds) return 'received_after_start'
   const best = parseOdds(opening.bestRecorded)
   const taken = parseOdds(opening.odds)
@@ -136,7 +141,7 @@ export function committedRows(
     const odds = parseOdds(opening.odds)
     if (parsed.kind !== 'market' || odds.kind !== 'odds') continue
     const { key, selection } = parsed
-    const scopes = ['all', `${key.sport}/${key.type}`]
+    const scopes = [SCOPE_ALL, `${key.sport}/${key.type}`]
     const population = 'committed'
     rows.push(
       ...settledRows({ state, market: key, selection, odds: odds.decimal, population, scopes }),

@@ -34,6 +34,7 @@ export type GradeContext = {
   readonly calibration: (column: {
     readonly band: GradeBand
     readonly basis: 'fair' | 'price'
+    readonly isSynthetic: boolean
   }) => CardCalibration
 }
 
@@ -43,7 +44,7 @@ const ANCHOR_MOVED_SECONDS_MAX = 60
 const CLOSES_DIFFER_MAX = 0.03
 const SECONDS_PER_DAY = 86_400
 
-const NOT_KEPT = { population: null, why: 'audit' } as const
+const NOT_KEPT = { population: null, why: 'not_kept' } as const
 
 /** The event as a card names it. */
 const eventOnCard = (info: EventInfo): NonNullable<CardPick['event']> => ({
@@ -194,11 +195,21 @@ function gradedCard(graded: Graded, context: GradeContext): GradedCard {
     },
     close: closeOnCard(graded),
     scoreboard,
-    calibration: context.calibration({ band: grade.band, basis: grade.basis }),
+    calibration: context.calibration({
+      band: grade.band,
+      basis: grade.basis,
+      isSynthetic: close.isSynthetic,
+    }),
     ...(spread === undefined ? {} : { method_spread: spread }),
     grade_margin: grade.gradeMargin,
     flags: flagsOf(graded),
-    summary: gradedSummary({ scoreboard, grade, taken: odds.text, close: closing }),
+    summary: gradedSummary({
+      scoreboard,
+      grade,
+      taken: odds.text,
+      close: closing,
+      isSynthetic: close.isSynthetic,
+    }),
     counted: NOT_KEPT,
   }
 }

@@ -7,6 +7,11 @@ import type { GradeBand, LineResult } from '@tallystick/odds'
 import type { GradeBasis, Population } from './card.ts'
 import { addMoments, type MomentSums, noMoments } from './moment-sums.ts'
 
+/** Every pick against a recorded close. */
+export const SCOPE_ALL = 'all'
+/** Every pick against a close that our generator made up; never part of `all`. */
+export const SCOPE_SYNTHETIC = 'synthetic'
+
 /** How a counted pick ended; void picks are not counted. */
 export type CountedResult = LineResult | 'dead_heat'
 
@@ -14,7 +19,7 @@ export type CountedResult = LineResult | 'dead_heat'
 export type SettledRow = {
   readonly population: Population
   readonly basis: GradeBasis
-  /** `all`, `soccer/1x2`, `soccer/1x2/pinnacle`: every table that the pick is in. */
+  /** `all`, `soccer/1x2`, `soccer/1x2/pinnacle`: every table that the pick is in; `synthetic`, `synthetic/soccer/1x2`, … */
   readonly scopes: readonly string[]
   readonly band: GradeBand
   readonly result: CountedResult

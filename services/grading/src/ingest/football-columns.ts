@@ -28,6 +28,14 @@ export type FootballColumns = {
   readonly closing: StageColumns
 }
 
+/** What books are called in a made-up table: nobody's name stands on prices that nobody asked. */
+export const SYNTHETIC_BOOKS: Readonly<Record<string, string>> = {
+  pinnacle: 'synthetic_sharp',
+  bet365: 'synthetic_soft',
+  market_average: 'synthetic_average',
+  best_of_books: 'synthetic_best',
+}
+
 /** What a header turns out to be. */
 export type FoundColumns =
   | { readonly kind: 'columns'; readonly columns: FootballColumns }
@@ -70,8 +78,12 @@ function bookColumns(find: Find, { book, prefixes }: BookNames, mark: '' | 'C'):
 
 const firstOf = (one: number, other: number): number => (one === -1 ? other : one)
 
-/** Reads a header. */
-export function findColumns(header: readonly string[]): FoundColumns {
+/** Reads a header; `bookNames` are what books are to be called instead. */
+export function findColumns(
+  header: readonly string[],
+  bookNames: Readonly<Record<string, string>> = {},
+): FoundColumns {
+  const named = BOOKS.map((one) => ({ ...one, book: bookNames[one.book] ?? one.book }))
   const places = new Map(header.map((name, index) => [name.trim(), index]))
   const find: Find = (...names) => {
     for (const name of names) {
@@ -106,11 +118,11 @@ export function findColumns(header: readonly string[]): FoundColumns {
         ? {}
         : { halfTime: { home: homeHalf, away: awayHalf } }),
       early: {
-        books: BOOKS.map((book) => bookColumns(find, book, '')),
+        books: named.map((book) => bookColumns(find, book, '')),
         handicapLine: find('AHh', 'BbAHh'),
       },
       closing: {
-        books: BOOKS.filter(({ isClose }) => isClose).map((book) => bookColumns(find, book, 'C')),
+        books: named.filter(({ isClose }) => isClose).map((book) => bookColumns(find, book, 'C')),
         handicapLine: find('AHCh'),
       },
     },

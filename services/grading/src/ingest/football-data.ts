@@ -4,15 +4,25 @@
  * around as one table. Pure: bytes in, observations out.
  */
 import { parse } from 'csv-parse/sync'
+import type { FeedInfo } from '../domain/event-state.ts'
 import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
 import { csvSlices } from './csv-slices.ts'
-import { type FootballColumns, type FoundColumns, findColumns } from './football-columns.ts'
+import {
+  type FootballColumns,
+  type FoundColumns,
+  findColumns,
+  SYNTHETIC_BOOKS,
+} from './football-columns.ts'
 import { footballEvent } from './football-event.ts'
 import { readPrice } from './read-price.ts'
 import { refuseBook } from './refuse-book.ts'
 
-/** Where rows come from; its prices may be downloaded by anybody and redistributed by nobody. */
-const FEED = { feed: 'football-data', isRedistributable: false, isSynthetic: false } as const
+/** Where the site's rows come from; its prices may be downloaded by anybody and redistributed by nobody. */
+export const FOOTBALL_DATA_FEED: FeedInfo = {
+  feed: 'football-data',
+  isRedistributable: false,
+  isSynthetic: false,
+}
 
 /** What a row is read with. */
 type Row = readonly string[]
@@ -140,17 +150,20 @@ const CSV = {
  * Reads a file's bytes slice by slice, so that a table of a hundred thousand matches needs little memory and an import can
  * tell how far it is. Rows that cannot be read are refused one by one; a file whose header is none of ours as a whole.
  */
-export function* readFootballData(raw: Uint8Array): Generator<Normalised> {
+export function* readFootballData(
+  raw: Uint8Array,
+  feed: FeedInfo = FOOTBALL_DATA_FEED,
+): Generator<Normalised> {
   let columns: FoundColumns | undefined
   let line = 1
   for (const slice of csvSlices(withoutMark(raw))) {
     const reading: Reading = { observations: [], refusals: [], missingPrices: 0 }
     const rows = parse(slice, CSV)
     const header = columns === undefined ? rows.shift() : undefined
-    columns ??= findColumns(header ?? [])
+    columns ??= findColumns(header ?? [], feed.isSynthetic ? SYNTHETIC_BOOKS : {})
     if (columns.kind === 'unknown') {
       reading.refusals.push({ reason: 'malformed_row', place: 'line 1', detail: columns.problem })
-      yield { feed: FEED, ...reading }
+      yield { feed, ...reading }
       return
     }
     if (header !== undefined) line += 1
@@ -158,17 +171,20 @@ export function* readFootballData(raw: Uint8Array): Generator<Normalised> {
       readRow(reading, row, { columns: columns.columns, place: `line ${line}` })
       line += 1
     }
-    yield { feed: FEED, ...reading }
+    yield { feed, ...reading }
   }
 }
 
 /** A whole file at once. */
-export function normaliseFootballData(raw: Uint8Array): Normalised {
+export function normaliseFootballData(
+  raw: Uint8Array,
+  feed: FeedInfo = FOOTBALL_DATA_FEED,
+): Normalised {
   const whole: Reading = { observations: [], refusals: [], missingPrices: 0 }
-  for (const slice of readFootballData(raw)) {
+  for (const slice of readFootballData(raw, feed)) {
     whole.observations.push(...slice.observations)
     whole.refusals.push(...slice.refusals)
     whole.missingPrices += slice.missingPrices
   }
-  return { feed: FEED, ...whole }
+  return { feed, ...whole }
 }

@@ -1,0 +1,227 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { leafHash } from '@tallystick/hashchain'
+import { manualClock } from '@tallystick/service-kit'
+import { afterEach, describe, expect, test } from 'vitest'
+import { describeGradingStore } from '../domain/grading-store.contract.ts'
+import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { calibrationColumn } from '../domain/truth-rows.ts'
+import { createGraderWorld } from '../testing/grader-world.ts'
+import {
+  sampleBatch,
+  sampleEvent,
+  sampleObservation,
+  samplePrices,
+  scored,
+} from '../testing/sample-events.ts'
+import { samplePick } from '../testing/sample-picks.ts'
+import { backupGrading } from './sqlite-backup.ts'
+import { openSqliteGradingStore } from './sqlite-grading-store.ts'
+
+const endings: (() => void | Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const end of endings.splice(0).toReversed()) await end()
+})
+
+function newPath(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'grading-'))
+  endings.push(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'grading.db')
+}
+
+const clock = manualClock(1_780_000_000_000)
+
+function open(databasePath: string): GradingStore {
+  const checkpointSeed = new Uint8Array(32).fill(3)
+  return openSqliteGradingStore({
+    databasePath,
+    clock,
+    checkpointSeed,
+    origin: 'grading.test/ledger',
+  })
+}
+
+function opened(databasePath = newPath()): GradingStore {
+  const store = open(databasePath)
+  let isClosed = false
+  endings.push(async () => {
+    if (!isClosed) await store.close()
+  })
+  return {
+    ...store,
+    close: async () => {
+      isClosed = true
+      await store.close()
+    },
+  }
+}
+
+/** Does to the file what the store would not. */
+function tamper(databasePath: string, sql: string): void {
+  const database = new DatabaseSync(databasePath)
+  try {
+    database.exec(sql)
+  } finally {
+    database.close()
+  }
+}
+
+const settled = (index: number) =>
+  sampleObservation({
+    event: sampleEvent({ path: `soccer/match-${index}` }),
+    snapshots: [
+      samplePrices({
+        odds: { home: '2.1', draw: '3.5', away: '3.7' },
+        capturedAtSeconds: 1_780_300_000,
+      }),
+    ],
+    closes: [samplePrices()],
+    outcomes: scored(index % 3, index % 2),
+  })
+
+async function written(count = 300) {
+  const path = newPath()
+  const store = opened(path)
+  await store.ingest(sampleBatch(Array.from({ length: count }, (_, index) => settled(index))))
+  await store.close()
+  return path
+}
+
+describeGradingStore('SQLite', () => opened())
+
+describe('what the disk keeps', () => {
+  test('a ledger outlives its process: entries, tree, truth and picks', async () => {
+    const path = newPath()
+    const first = opened(path)
+    await first.ingest(sampleBatch(Array.from({ length: 300 }, (_, index) => settled(index))))
+    const { pay } = createGraderWorld(first)
+    const card = await pay(samplePick({ market: 'soccer/new.match/1x2/ft' }))
+    const [head, truth] = [await first.head(), await first.truth()]
+    const column = { population: 'mechanical', basis: 'fair', scope: 'all' } as const
+    const rows = calibrationColumn(truth, column)
+    await first.close()
+    const second = opened(path)
+    expect(await second.head()).toEqual(head)
+    expect(calibrationColumn(await second.truth(), column)).toEqual(rows)
+    expect(rows.total.n).toBe(900)
+    expect(await second.pickByReceipt(card.receipt ?? '')).toBeDefined()
+    expect(await second.verify()).toMatchObject({ kind: 'intact', entries: 901 })
+  })
+
+  test('two processes on one file: each sees what the other wrote, and the tree has no fork', async () => {
+    const path = newPath()
+    const [one, other] = [opened(path), opened(path)]
+    for (let index = 0; index < 10; index += 1) {
+      await (index % 2 === 0 ? one : other).ingest(sampleBatch([settled(index)]))
+      clock.advanceMs(5)
+    }
+    const [state] = await one.events(['soccer/match-9'])
+    expect(state?.closes).toHaveLength(1)
+    expect(await one.head()).toEqual(await other.head())
+    expect(await other.verify()).toMatchObject({ kind: 'intact', entries: 30 })
+  })
+
+  test('concurrent writes share commits and lose nothing', async () => {
+    const store = opened()
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) => store.ingest(sampleBatch([settled(index)]))),
+    )
+    expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 600 })
+  })
+
+  test('S8: a backup of a running ledger is whole', async () => {
+    const path = newPath()
+    const store = opened(path)
+    await store.ingest(sampleBatch([settled(1)]))
+    const targetPath = `${path}.backup`
+    expect(await backupGrading({ databasePath: path, targetPath })).toEqual([targetPath])
+    expect(await opened(targetPath).verify()).toMatchObject({ kind: 'intact', entries: 3 })
+    await expect(backupGrading({ databasePath: path, targetPath })).rejects.toThrow(
+      'overwrites nothing',
+    )
+  })
+
+  test('another program’s database is refused', () => {
+    const path = newPath()
+    tamper(path, 'CREATE TABLE theirs (id)')
+    expect(() => open(path)).toThrow(GradingStoreUnavailable)
+  })
+})
+
+describe('one altered byte', () => {
+  test('in any entry’s text names the entry', async () => {
+    const path = await written(4)
+    const store = opened(path)
+    const swap = (seq: number, from: string, to: string): void =>
+      tamper(path, `UPDATE entries SET text = replace(text, '${from}', '${to}') WHERE seq = ${seq}`)
+    for (let seq = 0; seq < 12; seq += 1) {
+      swap(seq, 'Arsenal', 'Arsenam')
+      expect(await store.verify()).toMatchObject({ kind: 'broken', seq })
+      swap(seq, 'Arsenam', 'Arsenal')
+    }
+    expect(await store.verify()).toMatchObject({ kind: 'intact' })
+  })
+
+  test('every single byte of an entry, flipped, names it', async () => {
+    const path = await written(1)
+    const database = new DatabaseSync(path)
+    endings.push(() => database.close())
+    const text = String(database.prepare('SELECT text FROM entries WHERE seq = 1').get()?.['text'])
+    const put = database.prepare('UPDATE entries SET text = ? WHERE seq = 1')
+    const store = opened(path)
+    for (let at = 0; at < text.length; at += 1) {
+      const flipped = String.fromCharCode(text.charCodeAt(at) ^ 1)
+      put.run(text.slice(0, at) + flipped + text.slice(at + 1))
+      expect(await store.verify()).toMatchObject({ kind: 'broken', seq: 1 })
+    }
+    put.run(text)
+    expect(await store.verify()).toMatchObject({ kind: 'intact' })
+  })
+
+  test.each([
+    { what: 'a leaf', sql: 'UPDATE entries SET hash = zeroblob(32) WHERE seq = 7', seq: 7 },
+    { what: 'an entry taken out', sql: 'DELETE FROM entries WHERE seq = 7', seq: 7 },
+    {
+      what: 'the tail dropped, head and all',
+      sql: "DELETE FROM entries WHERE seq > 880; DELETE FROM meta WHERE name = 'tree'",
+      seq: 881,
+    },
+    {
+      what: 'an entry filed under another event',
+      sql: 'UPDATE entries SET event = 2 WHERE seq = 0',
+      seq: 0,
+    },
+  ])('$what is found', async ({ sql, seq }) => {
+    const path = await written()
+    tamper(path, sql)
+    expect(await opened(path).verify()).toMatchObject({ kind: 'broken', seq })
+  })
+
+  test('text and leaf altered together are found by the tree', async () => {
+    const path = await written()
+    const database = new DatabaseSync(path)
+    const text = String(
+      database.prepare('SELECT text FROM entries WHERE seq = 5').get()?.['text'],
+    ).replace('Arsenal', 'Arsenam')
+    database
+      .prepare('UPDATE entries SET text = ?, hash = ? WHERE seq = 5')
+      .run(text, leafHash(Buffer.from(text)))
+    database.close()
+    expect(await opened(path).verify()).toMatchObject({ kind: 'broken' })
+  })
+
+  test('the truth table altered is found', async () => {
+    const path = await written()
+    tamper(
+      path,
+      "UPDATE truth SET cell = replace(cell, '\"clusters\":', '\"clusters\":1') WHERE key LIKE '%all B'",
+    )
+    expect(await opened(path).verify()).toMatchObject({
+      kind: 'broken',
+      problem: 'the truth table is not what the ledger comes to',
+    })
+  })
+})

@@ -1,0 +1,111 @@
+import { readFileSync, statSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+import type { GradingStore } from '../domain/grading-store.ts'
+import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
+import { readPayload } from '../ingest/read-payload.ts'
+import { withStore } from './command-store.ts'
+import { BadUsage, EXIT, type GradingCall, type GradingVerb } from './grading-verb.ts'
+
+/** A file is read whole, so that its hash is known before its first row: twelve seasons of 38 leagues are 29 MB. */
+const FILE_BYTES_MAX = 1_073_741_824
+/** Progress is told at most so often, ms. */
+const PROGRESS_MS = 250
+/** Refusals that are printed one by one. */
+const REFUSALS_SHOWN_MAX = 10
+
+const GZIP_MAGIC = [0x1f, 0x8b]
+
+async function readAll(input: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of input) {
+    size += chunk.length
+    if (size > FILE_BYTES_MAX) throw new BadUsage('Standard input is larger than 1 GiB.')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+async function readInput(call: GradingCall, file: string): Promise<Buffer> {
+  try {
+    if (file !== '-' && statSync(file).size > FILE_BYTES_MAX)
+      throw new BadUsage(`${file} is larger than 1 GiB.`)
+    const bytes = file === '-' ? await readAll(call.terminal.stdin) : readFileSync(file)
+    const isGzip = GZIP_MAGIC.every((byte, index) => bytes[index] === byte)
+    return isGzip ? gunzipSync(bytes, { maxOutputLength: FILE_BYTES_MAX }) : bytes
+  } catch (error) {
+    if (error instanceof BadUsage) throw error
+    throw new BadUsage(`${file} cannot be read.`, { cause: error })
+  }
+}
+
+const count = (value: number): string => value.toLocaleString('en')
+
+function summary(file: string, account: PayloadAccount, seconds: number): readonly string[] {
+  if (account.isRepeated) return [`${file}: these very bytes were imported before; nothing to do.`]
+  const { observations, events, snapshots, closes, outcomes } = account
+  const rate = seconds > 0 ? `, ${count(Math.round(observations / seconds))} a second` : ''
+  return [
+    `${file}: ${count(observations)} events read in ${seconds.toFixed(1)} s${rate}.`,
+    `  new: ${count(events)} events; entries: ${count(snapshots)} of early prices, ${count(closes)} closes, ${count(outcomes)} results (${count(account.superseded)} corrections).`,
+    `  unchanged: ${count(account.unchanged)}; missing or suspended prices: ${count(account.missingPrices)}; refused: ${count(account.refused)}.`,
+    ...account.refusals
+      .slice(0, REFUSALS_SHOWN_MAX)
+      .map(({ reason, place, detail }) => `  refused ${place}: ${reason}, ${detail}`),
+  ]
+}
+
+async function importFile(
+  call: GradingCall,
+  { store, file }: { readonly store: GradingStore; readonly file: string },
+): Promise<PayloadAccount> {
+  const { terminal } = call
+  const raw = await readInput(call, file)
+  const startedMs = terminal.clock.unixMs()
+  const receivedAtSeconds = Math.floor(startedMs / 1_000)
+  const stage = call.text('stage') === 'final' ? 'final' : 'provisional'
+  const reading = readPayload(raw, { receivedAtSeconds, stage })
+  if (reading.kind === 'unreadable') throw new BadUsage(`${file}: ${reading.problem}.`)
+  let toldMs = startedMs
+  const account = await ingestPayload({
+    store,
+    raw,
+    receivedAtSeconds,
+    read: reading.read,
+    onSlice: ({ observations, refused }) => {
+      const now = terminal.clock.unixMs()
+      if (now - toldMs < PROGRESS_MS) return
+      toldMs = now
+      terminal.progress?.(`${file}: ${count(observations)} events, ${count(refused)} refused …`)
+    },
+  })
+  terminal.progress?.('')
+  const seconds = (terminal.clock.unixMs() - startedMs) / 1_000
+  for (const line of summary(file, account, seconds)) terminal.print(line)
+  return account
+}
+
+/** `grading import`: takes files of prices and results into the ledger. */
+export const importVerb: GradingVerb = {
+  name: 'import',
+  usage: 'FILE… [--stage final]',
+  summary:
+    'imports football-data.co.uk CSV, payloads of The Odds API or uploads (JSON); plain or gzip, - is standard input',
+  options: { stage: 'text' },
+  wordsMax: 10_000,
+  run: async (call) => {
+    if (call.words.length === 0)
+      throw new BadUsage('Name at least one file, or - for standard input.')
+    const stage = call.text('stage')
+    if (stage !== undefined && stage !== 'final' && stage !== 'provisional')
+      throw new BadUsage('--stage takes final or provisional.')
+    return withStore(call.terminal, async (store) => {
+      let isAnyTaken = false
+      for (const file of call.words) {
+        const account = await importFile(call, { store, file })
+        isAnyTaken ||= account.isRepeated || account.observations > 0
+      }
+      return isAnyTaken ? EXIT.done : EXIT.failed
+    })
+  },
+}

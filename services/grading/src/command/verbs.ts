@@ -1,0 +1,17 @@
+import { backupVerb } from './backup-verb.ts'
+import { exportVerb } from './export-verb.ts'
+import type { GradingVerb } from './grading-verb.ts'
+import { importVerb } from './import-verb.ts'
+import { seedVerb } from './seed-verb.ts'
+import { tokenVerb } from './token-verb.ts'
+import { verifyVerb } from './verify-verb.ts'
+
+/** Every verb of `grading`, in the order of its help. */
+export const verbs: readonly GradingVerb[] = [
+  importVerb,
+  seedVerb,
+  verifyVerb,
+  exportVerb,
+  tokenVerb,
+  backupVerb,
+]

@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest'
+import { createGraderWorld } from '../testing/grader-world.ts'
+import {
+  START_SECONDS,
+  sampleBatch,
+  sampleEvent,
+  sampleObservation,
+  samplePrices,
+  scored,
+} from '../testing/sample-events.ts'
+import { samplePick } from '../testing/sample-picks.ts'
+import { commitmentOf, type PickOpening } from './commitment.ts'
+import { writeCell } from './truth-table.ts'
+
+const early = samplePrices({
+  odds: { home: '2.2', draw: '3.4', away: '3.6' },
+  capturedAtSeconds: START_SECONDS - 100_000,
+})
+
+async function worldBeforeStart() {
+  const world = createGraderWorld()
+  await world.store.ingest(
+    sampleBatch([sampleObservation({ snapshots: [early] })], {
+      receivedAtSeconds: START_SECONDS - 100_000,
+    }),
+  )
+  const finish = () =>
+    world.store.ingest(
+      sampleBatch([sampleObservation({ closes: [samplePrices()], outcomes: scored(2, 0) })]),
+    )
+  const tables = async () => {
+    const { bands, lines } = await world.store.truth()
+    return JSON.stringify(
+      [...bands, ...lines].map(([key, cell]) => `${key} ${writeCell(cell)}`).toSorted(),
+    )
+  }
+  const committed = async () => {
+    const { columns } = await world.grader.calibration({ population: 'committed', basis: 'fair' })
+    return columns[0]?.total.n
+  }
+  return { ...world, finish, tables, committed }
+}
+
+describe('G6: what is committed and counted', () => {
+  test('a pick before the start counts once its event is settled, in its own table', async () => {
+    const { pay, finish, committed, grader } = await worldBeforeStart()
+    const card = await pay(samplePick({ odds: '2.2' }))
+    expect(card).toMatchObject({
+      outcome: 'UNGRADED',
+      counted: { population: 'committed', seq: 1 },
+    })
+    expect(await committed()).toBe(0)
+    await finish()
+    expect(await committed()).toBe(1)
+    expect(await grader.cardOf(card.receipt ?? '')).toMatchObject({
+      outcome: 'GRADED',
+      grade: 'A',
+      scoreboard: { status: 'won' },
+      counted: { population: 'committed', seq: 1 },
+      receipt: card.receipt,
+    })
+  })
+
+  test('1,000 paid winners submitted after full time leave the tables unchanged', async () => {
+    const { pay, finish, tables, clock, store } = await worldBeforeStart()
+    await finish()
+    clock.advanceMs(86_400_000 + 7_200_000)
+    const [before, { size }] = [await tables(), await store.head()]
+    for (let index = 0; index < 1_000; index += 1) {
+      const card = await pay(samplePick({ odds: '2.2' }), { payer: `0x${index}` })
+      expect(card.counted).toEqual({ population: null, why: 'received_after_start' })
+      expect(card.outcome === 'GRADED' && card.flags).toContain('received_after_start')
+    }
+    expect(await tables()).toBe(before)
+    expect((await store.head()).size).toBe(size)
+    expect(await store.verify()).toMatchObject({ kind: 'intact' })
+  })
+
+  test('audits never commit: a thousand picks leave ledger and tables unchanged', async () => {
+    const { grader, finish, tables, store } = await worldBeforeStart()
+    const picks = Array.from({ length: 1_000 }, () => samplePick({ odds: '2.2' }))
+    const { size } = await store.head()
+    await grader.audit({ picks })
+    expect((await store.head()).size).toBe(size)
+    expect((await store.counts()).picks).toBe(0)
+    await finish()
+    const before = await tables()
+    const audit = await grader.audit({ picks })
+    expect(audit.coverage).toMatchObject({ picks: 1_000, graded: 1_000 })
+    expect(await tables()).toBe(before)
+  })
+
+  test.each([
+    {
+      name: 'more than 1 % above the best recorded price',
+      odds: '2.23',
+      why: 'above_recorded_price',
+      counts: 0,
+    },
+    { name: 'exactly 1 % above', odds: '2.222', why: undefined, counts: 1 },
+    { name: 'at the recorded price', odds: '2.2', why: undefined, counts: 1 },
+  ])('$name', async ({ odds, why, counts }) => {
+    const { pay, finish, committed } = await worldBeforeStart()
+    const { counted } = await pay(samplePick({ odds }))
+    expect(counted.population === null ? counted.why : undefined).toBe(why)
+    await finish()
+    expect(await committed()).toBe(counts)
+  })
+
+  test('a selection without a recorded price is committed and does not count', async () => {
+    const { pay } = createGraderWorld()
+    const { counted } = await pay(samplePick({ market: 'soccer/unknown.match/1x2/ft' }))
+    expect(counted).toEqual({ population: null, why: 'no_recorded_price', seq: 0 })
+  })
+
+  test('once per payer, event and selection; another payer counts too', async () => {
+    const { pay, finish, committed } = await worldBeforeStart()
+    await pay(samplePick({ odds: '2.2' }), { payer: '0xA' })
+    const repeated = await pay(samplePick({ odds: '2.1' }), { payer: '0xa' })
+    expect(repeated.counted).toMatchObject({ population: null, why: 'repeated_selection' })
+    await pay(samplePick({ odds: '2.2' }), { payer: '0xB' })
+    await pay(samplePick({ odds: '3.4', selection: 'draw' }), { payer: '0xA' })
+    await finish()
+    expect(await committed()).toBe(3)
+  })
+
+  test('an event that turns out to have started before the pick came takes it out of the table', async () => {
+    const { pay, finish, committed, store, clock, grader } = await worldBeforeStart()
+    const card = await pay(samplePick({ odds: '2.2' }))
+    await finish()
+    expect(await committed()).toBe(1)
+    const event = sampleEvent({ startAtSeconds: clock.unixMs() / 1_000 - 60 })
+    await store.ingest(sampleBatch([sampleObservation({ event })]))
+    expect(await committed()).toBe(0)
+    expect((await grader.cardOf(card.receipt ?? ''))?.counted).toMatchObject({
+      why: 'received_after_start',
+    })
+  })
+
+  test('the same payment again is the same pick and receipt', async () => {
+    const { pay, store } = await worldBeforeStart()
+    const first = await pay(samplePick({ odds: '2.2' }), { paymentId: 'p' })
+    const again = await pay(samplePick({ odds: '2.2' }), { paymentId: 'p' })
+    expect(again).toEqual(first)
+    expect((await store.counts()).picks).toBe(1)
+  })
+})
+
+describe('G7: what anybody may see', () => {
+  test('a committed pick is its commitment until the start, and opens it afterwards', async () => {
+    const { pay, grader, clock } = await worldBeforeStart()
+    await pay(samplePick({ odds: '2.2' }))
+    const hidden = await grader.publicEntry(1)
+    expect(hidden?.opened).toBeUndefined()
+    expect(JSON.stringify(hidden)).not.toContain('2.2')
+    clock.advanceMs(86_400_000)
+    const shown = await grader.publicEntry(1)
+    expect(commitmentOf(shown?.opened as unknown as PickOpening)).toBe(shown?.entry?.['commitment'])
+    expect(JSON.stringify(shown)).not.toContain('0xPayer')
+  })
+
+  test('prices of a source that may not be redistributed are not shown; keys, times, source and hashes are', async () => {
+    const { store, grader } = createGraderWorld()
+    const feed = { feed: 'football-data', isRedistributable: false, isSynthetic: false }
+    await store.ingest(
+      sampleBatch([sampleObservation({ snapshots: [early], closes: [samplePrices()] })], { feed }),
+    )
+    for (const seq of [0, 1]) {
+      const entry = await grader.publicEntry(seq)
+      expect(entry?.entry).toBeUndefined()
+      expect(entry?.redacted).toMatchObject({
+        feed: 'football-data',
+        prices: [{ market: '1x2/ft', selections: ['away', 'draw', 'home'] }],
+      })
+      expect(JSON.stringify(entry?.redacted)).not.toMatch(/"odds"|2\.05|3\.55|2\.2"/)
+    }
+    expect(await grader.publicEntry(2)).toBeUndefined()
+  })
+
+  test('coverage says final, pending or none, never a price', async () => {
+    const { store, grader } = createGraderWorld()
+    await store.ingest(sampleBatch([sampleObservation({ snapshots: [early] })]))
+    const key = 'soccer/epl.20260601.ars-che/1x2/ft'
+    expect((await grader.coverage({ kind: 'key', market: key })).close).toBe('pending')
+    await store.ingest(sampleBatch([sampleObservation({ closes: [samplePrices()] })]))
+    const answer = await grader.coverage({
+      kind: 'search',
+      text: 'Arsenal v Chelsea',
+      sport: 'soccer',
+      daySeconds: START_SECONDS - 18 * 3_600,
+    })
+    expect(answer).toMatchObject({
+      close: 'final',
+      candidates: [{ markets: [{ market: key, close: 'final' }] }],
+    })
+    expect(JSON.stringify(answer)).not.toMatch(/2\.05|3\.55|2\.2\b/)
+    expect((await grader.coverage({ kind: 'key', market: 'soccer/none/1x2/ft' })).close).toBe(
+      'none',
+    )
+  })
+})

@@ -1,0 +1,215 @@
+import { leafHash, openNote, parseCheckpoint, verifyInclusion } from '@tallystick/hashchain'
+import { describe, expect, test } from 'vitest'
+import {
+  START_SECONDS,
+  sampleBatch,
+  sampleEvent,
+  sampleObservation,
+  samplePrices,
+  scored,
+} from '../testing/sample-events.ts'
+import { commitmentOf, type PickOpening } from './commitment.ts'
+import type { GradingStore, StoredPick } from './grading-store.ts'
+
+/** An opening for tests. */
+const opening: PickOpening = {
+  market: 'soccer/epl.20260601.ars-che/1x2/ft',
+  selection: 'home',
+  odds: '2.1',
+  receivedAtSeconds: START_SECONDS - 3_600,
+  bestRecorded: '2.1',
+  payerTag: 'payer',
+  salt: '00',
+}
+
+const pickOf = (name: string, over: Partial<PickOpening> = {}): Omit<StoredPick, 'seq'> => ({
+  receipt: `receipt ${name}`,
+  payer: '0xPayer',
+  paymentId: `payment ${name}`,
+  opening: { ...opening, ...over },
+  options: { method: 'power', basis: 'auto' },
+})
+
+const line = (text: string) =>
+  samplePrices({ market: `ah/ft/${text}`, odds: { home: '1.9', away: '1.98' } })
+
+/** What every grading store must do; run it against each one. */
+export function describeGradingStore(
+  name: string,
+  create: () => GradingStore | Promise<GradingStore>,
+): void {
+  describe(`grading store: ${name}`, () => {
+    test('what was ingested is read back: event, closes, early prices and results', async () => {
+      const store = await create()
+      const outcome = await store.ingest(
+        sampleBatch([
+          sampleObservation({
+            snapshots: [samplePrices()],
+            closes: [samplePrices()],
+            outcomes: scored(2, 1),
+          }),
+        ]),
+      )
+      expect(outcome).toEqual({
+        events: 1,
+        snapshots: 1,
+        closes: 1,
+        outcomes: 1,
+        superseded: 0,
+        unchanged: 0,
+      })
+      const [state, none] = await store.events([sampleEvent().path, 'soccer/none'])
+      expect(none).toBeUndefined()
+      expect(state?.info).toEqual(sampleEvent())
+      expect(state?.closes).toMatchObject([
+        { status: 'final', book: 'pinnacle', odds: { home: 2.05 }, isComplete: true },
+      ])
+      expect(state?.snapshots).toHaveLength(1)
+      expect(state?.outcomes).toMatchObject([{ score: { home: 2, away: 1 } }])
+    })
+
+    test('G8: the same content again is no entry; what changed is one that supersedes', async () => {
+      const store = await create()
+      const batch = sampleBatch([
+        sampleObservation({ closes: [samplePrices()], outcomes: scored(2, 1) }),
+      ])
+      await store.ingest(batch)
+      expect(await store.ingest(batch)).toMatchObject({ closes: 0, outcomes: 0, unchanged: 2 })
+      const corrected = sampleObservation({
+        closes: [samplePrices({ odds: { home: '2.1', draw: '3.5', away: '3.8' } })],
+      })
+      expect(await store.ingest(sampleBatch([corrected]))).toMatchObject({
+        closes: 1,
+        superseded: 1,
+      })
+      expect((await store.entry(2))?.entry).toMatchObject({ type: 'close', supersedes: [0] })
+      const [state] = await store.events([sampleEvent().path])
+      expect(state?.closes.map((close) => close.odds['home'])).toEqual([2.1])
+      expect((await store.head()).size).toBe(3)
+    })
+
+    test('provisional closes become final and never the other way; a withdrawn result is pending again', async () => {
+      const store = await create()
+      const ingest = (status: 'provisional' | 'final') =>
+        store.ingest(
+          sampleBatch([sampleObservation({ closes: [samplePrices()], closeStatus: status })]),
+        )
+      await ingest('provisional')
+      await ingest('final')
+      expect(await ingest('provisional')).toMatchObject({ closes: 0, unchanged: 1 })
+      await store.ingest(sampleBatch([sampleObservation({ outcomes: scored(1, 1) })]))
+      await store.ingest(
+        sampleBatch([sampleObservation({ outcomes: [{ period: 'ft', status: 'withdrawn' }] })]),
+      )
+      const [state] = await store.events([sampleEvent().path])
+      expect(state?.closes.map(({ status }) => status)).toEqual(['final'])
+      expect(state?.outcomes).toEqual([])
+    })
+
+    test('alternative lines are kept side by side, and replaced together', async () => {
+      const store = await create()
+      await store.ingest(
+        sampleBatch([sampleObservation({ closes: [line('-0.5'), line('-0.75')] })]),
+      )
+      await store.ingest(sampleBatch([sampleObservation({ closes: [line('-1')] })]))
+      const [state] = await store.events([sampleEvent().path])
+      expect(state?.closes.map(({ market }) => market)).toEqual(['ah/ft/-1'])
+    })
+
+    test('G7: every entry is provably in the signed tree', async () => {
+      const store = await create()
+      for (let goals = 0; goals < 20; goals += 1)
+        await store.ingest(sampleBatch([sampleObservation({ outcomes: scored(goals, 0) })]))
+      const { note, verifierKey } = await store.checkpoint()
+      const opened = openNote({ note, verifierKey })
+      const parsed = parseCheckpoint(opened.kind === 'opened' ? opened.text : '')
+      if (parsed.kind !== 'checkpoint') throw new Error('no checkpoint')
+      const { size, rootHash } = parsed.checkpoint
+      expect(size).toBe(20)
+      for (let index = 0; index < size; index += 1) {
+        const entry = await store.entry(index)
+        const proof = (await store.inclusionProof(index, size)).map((hash) =>
+          Buffer.from(hash, 'hex'),
+        )
+        const leaf = leafHash(Buffer.from(entry?.text ?? ''))
+        expect(verifyInclusion({ index, size, leafHash: leaf, proof, rootHash })).toBe(true)
+      }
+    })
+
+    test('G6, G7: a committed pick’s entry is its commitment and nothing else; one payment makes one pick', async () => {
+      const store = await create()
+      const kept = await store.keepPick(pickOf('a'), true)
+      expect(kept).toMatchObject({ kind: 'kept', pick: { seq: 0 } })
+      expect((await store.entry(0))?.entry).toEqual({
+        type: 'pick',
+        commitment: commitmentOf(opening),
+        receivedAtSeconds: opening.receivedAtSeconds,
+      })
+      const again = await store.keepPick({ ...pickOf('b'), paymentId: 'payment a' }, true)
+      expect(again).toEqual({ kind: 'known', pick: kept.pick })
+      expect(await store.pickByReceipt('receipt a')).toEqual(kept.pick)
+      expect(await store.pickByPayment('payment a')).toEqual(kept.pick)
+      expect(await store.pickBySeq(0)).toEqual(kept.pick)
+      expect(await store.picksOf(sampleEvent().path)).toEqual([kept.pick])
+      expect(await store.counts()).toMatchObject({ entries: 1, picks: 1 })
+    })
+
+    test('a pick that is not committed makes no entry', async () => {
+      const store = await create()
+      expect((await store.keepPick(pickOf('a'), false)).pick.seq).toBeUndefined()
+      expect((await store.head()).size).toBe(0)
+      expect(await store.picksOf(sampleEvent().path)).toEqual([])
+    })
+
+    test('events are found by sport, day and the beginnings of words, newest first', async () => {
+      const store = await create()
+      const later = sampleEvent({
+        path: 'soccer/later',
+        home: 'São Paulo',
+        startAtSeconds: START_SECONDS + 86_400,
+      })
+      await store.ingest(
+        sampleBatch([
+          sampleObservation({ outcomes: scored(1, 0) }),
+          sampleObservation({ event: later, outcomes: scored(1, 0) }),
+        ]),
+      )
+      const find = async (words: readonly string[], over = {}) =>
+        (await store.searchEvents({ words, limit: 10, ...over })).map(({ path }) => path)
+      expect(await find(['chel'])).toEqual([later.path, sampleEvent().path])
+      expect(await find(['sao', 'chelsea'])).toEqual([later.path])
+      expect(await find(['elsea'])).toEqual([])
+      expect(await find([], { from: START_SECONDS, to: START_SECONDS + 1 })).toEqual([
+        sampleEvent().path,
+      ])
+      expect(await find([], { sport: 'tennis' })).toEqual([])
+      expect(await find(['chel'], { limit: 1 })).toEqual([later.path])
+    })
+
+    test('payloads are remembered; payer tags are stable and name nobody', async () => {
+      const store = await create()
+      expect(await store.hasPayload('aa')).toBe(false)
+      await store.markPayload({ rawSha256: 'aa', feed: 'manual', receivedAtSeconds: 1 })
+      expect(await store.hasPayload('aa')).toBe(true)
+      expect(await store.payerTag('0xa')).toBe(await store.payerTag('0xa'))
+      expect(await store.payerTag('0xa')).not.toBe(await store.payerTag('0xb'))
+      expect(await store.payerTag('0xa')).toMatch(/^[0-9a-f]{32}$/)
+    })
+
+    test('a ledger that nobody touched is intact', async () => {
+      const store = await create()
+      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 0 })
+      await store.ingest(
+        sampleBatch([
+          sampleObservation({
+            snapshots: [samplePrices()],
+            closes: [samplePrices()],
+            outcomes: scored(2, 1),
+          }),
+        ]),
+      )
+      await store.keepPick(pickOf('a'), true)
+      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 4 })
+    })
+  })
+}

@@ -1,0 +1,195 @@
+import { clusterRegression } from '@tallystick/odds'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createGraderWorld } from '../testing/grader-world.ts'
+import {
+  START_SECONDS,
+  sampleBatch,
+  sampleEvent,
+  sampleObservation,
+  samplePrices,
+  scored,
+} from '../testing/sample-events.ts'
+import { samplePick } from '../testing/sample-picks.ts'
+import { MICRO } from './micro.ts'
+import type { Observation } from './observation.ts'
+import { calibrationColumn } from './truth-rows.ts'
+import {
+  applyEvent,
+  emptyTruth,
+  readCell,
+  type SettledRow,
+  sameTruth,
+  writeCell,
+} from './truth-table.ts'
+
+const price = fc.integer({ min: 150, max: 600 }).map((hundredths) => String(hundredths / 100))
+const odds = fc.record({ home: price, draw: price, away: price })
+const goals = fc.integer({ min: 0, max: 3 })
+const eventOf = (index: number) => sampleEvent({ path: `soccer/match-${index}` })
+
+const observation: fc.Arbitrary<Observation> = fc
+  .record({
+    event: fc.integer({ min: 0, max: 2 }).map(eventOf),
+    startMoved: fc.constantFrom(0, 0, 0, -90_000, 600),
+    early: fc.option(odds, { nil: undefined }),
+    close: fc.option(odds, { nil: undefined }),
+    closeStatus: fc.constantFrom<Observation['closeStatus'][]>(
+      'final',
+      'final',
+      'provisional',
+      'void',
+    ),
+    outcome: fc.oneof(
+      fc.constant([]),
+      fc.tuple(goals, goals).map(([home, away]) => scored(home, away)),
+      fc.constantFrom<Observation['outcomes']>(
+        [{ period: 'ft', status: 'void' }],
+        [{ period: 'ft', status: 'withdrawn' }],
+      ),
+    ),
+  })
+  .map(({ event, startMoved, early, close, closeStatus, outcome }) => ({
+    event: { ...event, startAtSeconds: event.startAtSeconds + startMoved },
+    rule: 'last_before_start' as const,
+    snapshots:
+      early === undefined
+        ? []
+        : [samplePrices({ odds: early, capturedAtSeconds: START_SECONDS - 80_000 })],
+    closes: close === undefined ? [] : [samplePrices({ odds: close })],
+    closeStatus,
+    outcomes: outcome,
+  }))
+
+const step = fc.oneof(
+  { weight: 3, arbitrary: observation.map((value) => ({ kind: 'observe' as const, value })) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('pick' as const),
+      event: fc.integer({ min: 0, max: 3 }),
+      selection: fc.constantFrom('home', 'draw', 'away'),
+      odds: price,
+      payer: fc.constantFrom('a', 'b'),
+    }),
+  },
+)
+
+describe('truth table', () => {
+  test('results re-settled, voided, corrected: tables equal a full recomputation, always', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const { store, pay } = createGraderWorld()
+        for (const one of steps) {
+          if (one.kind === 'observe') await store.ingest(sampleBatch([one.value]))
+          else {
+            const { path } = eventOf(one.event)
+            const pick = samplePick({
+              market: `${path}/1x2/ft`,
+              selection: one.selection,
+              odds: one.odds,
+            })
+            await pay(pick, { payer: one.payer })
+          }
+          expect(await store.verify()).toMatchObject({ kind: 'intact' })
+        }
+      }),
+      { numRuns: process.env['TALLYSTICK_LONG'] === '1' ? 2_000 : 150 },
+    )
+  })
+
+  const row: fc.Arbitrary<SettledRow> = fc.record({
+    population: fc.constantFrom('mechanical' as const, 'committed' as const),
+    basis: fc.constantFrom('fair' as const, 'price' as const),
+    scopes: fc.constantFrom(['all'], ['all', 'soccer/1x2']),
+    band: fc.constantFrom('A+' as const, 'B' as const, 'F' as const),
+    result: fc.constantFrom('won' as const, 'lost' as const, 'push' as const),
+    returnMicro: fc.integer({ min: -MICRO, max: 50 * MICRO }),
+    clvMicro: fc.integer({ min: -MICRO, max: MICRO }),
+  })
+
+  test('taking events back in any order leaves exactly what a fresh count gives', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(row, { maxLength: 5 }), { maxLength: 12 }),
+        fc.array(fc.nat()),
+        (events, order) => {
+          const [all, kept] = [emptyTruth(), emptyTruth()]
+          for (const rows of events) applyEvent(all, rows, 1)
+          const gone = new Set(order.map((place) => place % Math.max(1, events.length)))
+          for (const place of gone) applyEvent(all, events[place] ?? [], -1)
+          for (const [place, rows] of events.entries())
+            if (!gone.has(place)) applyEvent(kept, rows, 1)
+          expect(sameTruth(all, kept)).toBe(true)
+        },
+      ),
+    )
+  })
+
+  test('a table survives writing and reading', () => {
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 30 }), (rows) => {
+        const [truth, read] = [emptyTruth(), emptyTruth()]
+        for (const one of rows) applyEvent(truth, [one], 1)
+        for (const [key, cell] of [...truth.bands, ...truth.lines])
+          readCell(read, key, writeCell(cell))
+        expect(sameTruth(truth, read)).toBe(true)
+      }),
+    )
+  })
+
+  test('the regression from sums is that over the points', () => {
+    const truth = emptyTruth()
+    const points = Array.from({ length: 600 }, (_, index) => {
+      const x = Math.round(Math.sin(index * 7.1) * 80_000) / MICRO
+      const y = Math.round((1.1 * x - 0.02 + Math.cos(index * 3.3)) * MICRO) / MICRO
+      return { cluster: Math.floor(index / 3), x, y }
+    })
+    for (let event = 0; event < 200; event += 1)
+      applyEvent(
+        truth,
+        points
+          .filter(({ cluster }) => cluster === event)
+          .map(({ x, y }) => ({
+            population: 'mechanical' as const,
+            basis: 'fair' as const,
+            scopes: ['all'],
+            band: 'B' as const,
+            result: 'won' as const,
+            returnMicro: Math.round(y * MICRO),
+            clvMicro: Math.round(x * MICRO),
+          })),
+        1,
+      )
+    const expected = clusterRegression(points)
+    const { line } = calibrationColumn(truth, {
+      population: 'mechanical',
+      basis: 'fair',
+      scope: 'all',
+    })
+    if (expected.kind !== 'line' || line === null) throw new Error('no line')
+    expect(line.slope).toBeCloseTo(expected.slope, 9)
+    expect(line.intercept).toBeCloseTo(expected.intercept, 9)
+    expect(line.slope_se).toBeCloseTo(expected.slopeError, 9)
+    expect(line.intercept_se).toBeCloseTo(expected.interceptError, 9)
+  })
+
+  test('n of all bands is n of the column, and every band says so when it has few', async () => {
+    const { store, grader } = createGraderWorld()
+    const early = samplePrices({
+      odds: { home: '2.4', draw: '3.3', away: '3.5' },
+      capturedAtSeconds: START_SECONDS - 9_000,
+    })
+    await store.ingest(
+      sampleBatch([
+        sampleObservation({ snapshots: [early], closes: [samplePrices()], outcomes: scored(1, 0) }),
+      ]),
+    )
+    const { columns } = await grader.calibration({ population: 'mechanical', basis: 'fair' })
+    const [column] = columns
+    expect(column?.bands.reduce((sum, { n }) => sum + n, 0)).toBe(3)
+    expect(column?.total.n).toBe(3)
+    expect(column?.bands.every(({ low_sample }) => low_sample)).toBe(true)
+    expect(column?.bands[0]).toMatchObject({ band: 'A+', n: 1, wins: 1, roi: 1.4, roi_ci95: null })
+  })
+})

@@ -1,0 +1,138 @@
+/**
+ * Made-up football for trying the service out: a table in the form of football-data.co.uk, so that it goes through the real
+ * importer. League and every team say "Synthetic", the feed is marked, and every card that rests on it carries the flag.
+ */
+import type { FeedInfo } from '../domain/event-state.ts'
+import { civilDay } from '../domain/iso-time.ts'
+import { createRandomSource, normalDraw, poissonDraw, type RandomSource } from './random-source.ts'
+import { evenHandicap, fairChances, type MatchBelief, quote } from './synthetic-market.ts'
+
+/** Nobody's prices: everybody may see them. */
+export const SYNTHETIC_FEED: FeedInfo = {
+  feed: 'synthetic',
+  isRedistributable: true,
+  isSynthetic: true,
+}
+
+/** How much is made. */
+export type SyntheticOptions = {
+  readonly nowSeconds: number
+  /** Matches with results, spread over the two years before now. */
+  readonly pastMatches: number
+  /** Matches to come, within two weeks. */
+  readonly comingMatches: number
+  readonly seed?: number
+}
+
+const TEAMS = [
+  'Albion',
+  'Athletic',
+  'Borough',
+  'City',
+  'County',
+  'Harbour',
+  'Heath',
+  'Orient',
+  'Rangers',
+  'Rovers',
+  'Thistle',
+  'Town',
+  'United',
+  'Vale',
+  'Villa',
+  'Wanderers',
+].map((name) => `Synthetic ${name}`)
+
+const HEADER =
+  'Div,Date,Time,HomeTeam,AwayTeam,FTHG,FTAG,PSH,PSD,PSA,B365H,B365D,B365A,P>2.5,P<2.5,AHh,PAHH,PAHA,PSCH,PSCD,PSCA,B365CH,B365CD,B365CA,PC>2.5,PC<2.5,AHCh,PCAHH,PCAHA'
+
+const SECONDS_PER_DAY = 86_400
+const PAST_DAYS = 730
+const COMING_DAYS = 14
+/** Deviations of what the market believes of a side's goals: days before, and at the close. */
+const EARLY_NOISE = 0.12
+const CLOSING_NOISE = 0.02
+const PINNACLE_MARGIN = 0.027
+const SOFT_MARGIN = 0.06
+
+type Match = {
+  readonly startAtSeconds: number
+  readonly home: number
+  readonly away: number
+  readonly truth: MatchBelief
+}
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0')
+
+/** Day and time as the file writes them. Winter time all year: the importer reads London's clock. */
+function whenText(unixSeconds: number): readonly [string, string] {
+  const { year, month, day } = civilDay(unixSeconds)
+  return [`${twoDigits(day)}/${twoDigits(month)}/${year}`, '15:00']
+}
+
+function drawMatch(random: RandomSource, startAtSeconds: number): Match {
+  const home = Math.floor(random() * TEAMS.length)
+  const away = (home + 1 + Math.floor(random() * (TEAMS.length - 1))) % TEAMS.length
+  // The alphabet is the table: earlier teams are stronger.
+  const strength = (away - home) / TEAMS.length
+  const truth = { home: 1.5 * Math.exp(0.5 * strength), away: 1.2 * Math.exp(-0.5 * strength) }
+  return { startAtSeconds, home, away, truth }
+}
+
+const believed = (random: RandomSource, truth: MatchBelief, noise: number): MatchBelief => ({
+  home: truth.home * Math.exp(noise * normalDraw(random)),
+  away: truth.away * Math.exp(noise * normalDraw(random)),
+})
+
+/** Prices of one stage in the order of the header. */
+function stageCells(belief: MatchBelief): readonly string[] {
+  const handicap = evenHandicap(belief)
+  const fair = fairChances(belief, handicap)
+  return [
+    ...quote(fair.matchOdds, PINNACLE_MARGIN),
+    ...quote(fair.matchOdds, SOFT_MARGIN),
+    ...quote(fair.total, PINNACLE_MARGIN),
+    String(handicap),
+    ...quote(fair.handicap, PINNACLE_MARGIN),
+  ]
+}
+
+const NO_PRICES = Array.from({ length: 11 }, () => '')
+
+function rowOf(random: RandomSource, match: Match, isPlayed: boolean): string {
+  const early = stageCells(believed(random, match.truth, EARLY_NOISE))
+  const closing = stageCells(believed(random, match.truth, CLOSING_NOISE))
+  const goals = [poissonDraw(random, match.truth.home), poissonDraw(random, match.truth.away)]
+  return [
+    'Synthetic League',
+    ...whenText(match.startAtSeconds),
+    TEAMS[match.home] ?? '',
+    TEAMS[match.away] ?? '',
+    ...(isPlayed ? goals.map(String) : ['', '']),
+    ...early,
+    ...(isPlayed ? closing : NO_PRICES),
+  ].join(',')
+}
+
+/** The table as CSV; the same for the same options. */
+export function syntheticFixtures(options: SyntheticOptions): string {
+  const { nowSeconds, pastMatches, comingMatches, seed = 196 } = options
+  const random = createRandomSource(seed)
+  const rows = [HEADER]
+  const taken = new Set<string>()
+  const add = (startAtSeconds: number, isPlayed: boolean): void => {
+    const match = drawMatch(random, startAtSeconds)
+    const day = Math.floor(startAtSeconds / SECONDS_PER_DAY)
+    const key = `${day} ${match.home} ${match.away}`
+    if (taken.has(key)) return
+    taken.add(key)
+    rows.push(rowOf(random, match, isPlayed))
+  }
+  for (let index = 0; index < pastMatches; index += 1) {
+    const daysAgo = 2 + Math.floor((PAST_DAYS * (pastMatches - index)) / pastMatches)
+    add(nowSeconds - daysAgo * SECONDS_PER_DAY, true)
+  }
+  for (let index = 0; index < comingMatches; index += 1)
+    add(nowSeconds + (1 + (index % COMING_DAYS)) * SECONDS_PER_DAY, false)
+  return `${rows.join('\n')}\n`
+}

@@ -1,0 +1,55 @@
+/** Prices of made-up matches: a Poisson match, what a market believes of it, and a bookmaker's margin on top. */
+
+/** Expected goals of both sides. */
+export type MatchBelief = { readonly home: number; readonly away: number }
+
+/** Goals counted per side: the rest of the distribution is below one in a billion at these means. */
+const GOALS_MAX = 15
+
+function poissonMasses(mean: number): readonly number[] {
+  const masses = [Math.exp(-mean)]
+  for (let goals = 1; goals <= GOALS_MAX; goals += 1)
+    masses.push(((masses[goals - 1] ?? 0) * mean) / goals)
+  return masses
+}
+
+/** Sums the chances of all scores by what `pick` says of them. */
+function chanceOf(
+  belief: MatchBelief,
+  pick: (score: { readonly home: number; readonly away: number }) => number,
+): number {
+  const [homes, aways] = [poissonMasses(belief.home), poissonMasses(belief.away)]
+  let sum = 0
+  for (const [home, homeMass] of homes.entries())
+    for (const [away, awayMass] of aways.entries())
+      sum += homeMass * awayMass * pick({ home, away })
+  return sum
+}
+
+/** Fair chances of the markets that the synthetic feed quotes. */
+export function fairChances(belief: MatchBelief, handicap: number) {
+  const home = chanceOf(belief, (score) => (score.home > score.away ? 1 : 0))
+  const draw = chanceOf(belief, (score) => (score.home === score.away ? 1 : 0))
+  const over = chanceOf(belief, (score) => (score.home + score.away > 2.5 ? 1 : 0))
+  // A half-goal handicap is won or lost; quarter and whole lines are not quoted.
+  const covered = chanceOf(belief, (score) => (score.home - score.away + handicap > 0 ? 1 : 0))
+  return {
+    matchOdds: [home, draw, 1 - home - draw],
+    total: [over, 1 - over],
+    handicap: [covered, 1 - covered],
+  }
+}
+
+/** The half-goal handicap nearest to an even match. */
+export function evenHandicap({ home, away }: MatchBelief): number {
+  return Math.round(away - home - 0.5) + 0.5
+}
+
+/** Prices a book asks: chances with a margin spread by the power rule, two decimals. */
+export function quote(chances: readonly number[], margin: number): readonly string[] {
+  const exponent = 1 - margin / chances.length
+  return chances.map((chance) => {
+    const price = 1 / chance ** exponent / (1 + margin / 2)
+    return Math.max(1.01, price).toFixed(2)
+  })
+}
