@@ -2,7 +2,7 @@
 // both. CPU ratios are of what the transports add to the floor that both pay (Fastify, token check, JSON, the read itself).
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { measureRequests, measureSessions } from './cost-client.fixture.ts'
+import { leastRequestCosts, measureSessions } from './cost-client.fixture.ts'
 
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 const KIB = 1024
@@ -23,8 +23,7 @@ describe('the cost of a session', () => {
 
 describe.runIf(isLong)('against the SDK’s own transport (measured with TALLYSTICK_LONG=1)', () => {
   it('CPU per initialize, read, notification ≥ 3 × better; fan-out to 1,000 subscribers p95 < 50 ms', async () => {
-    const floor = await measureRequests('floor', 4_000)
-    const [ours, sdk] = [await measureRequests('ours', 4_000), await measureRequests('sdk', 4_000)]
+    const { floor, ours, sdk } = await leastRequestCosts(3_000)
     const [mine, theirs] = [
       await measureSessions('ours', 1_000),
       await measureSessions('sdk', 1_000),
