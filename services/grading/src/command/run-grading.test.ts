@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
+import { manualClock } from '@tallystick/service-kit'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
+import { runGrading } from './run-grading.ts'
+
+const NOW_MS = 1_780_000_000_000
+const SECRET = 'a secret that is long enough for HS256, really'
+
+let folder = ''
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'grading-command-'))
+})
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function grading(args: readonly string[], stdin: readonly Uint8Array[] = []) {
+  const [out, err]: [string[], string[]] = [[], []]
+  const code = await runGrading({
+    arguments: args,
+    environment: { DATABASE_PATH: join(folder, 'grading.db'), TOKEN_SECRET: SECRET },
+    clock: manualClock(NOW_MS),
+    stdin: (async function* () {
+      yield* stdin
+    })(),
+    print: (line) => out.push(line),
+    printError: (line) => err.push(line),
+  })
+  return { code, out: out.join('\n'), err: err.join('\n'), lines: out }
+}
+
+const table = Buffer.from(
+  syntheticFixtures({ nowSeconds: NOW_MS / 1_000, pastMatches: 30, comingMatches: 2 }),
+)
+
+test('import takes a file, plain, gzip or from standard input, tells what it did, and does nothing twice', async () => {
+  const file = join(folder, 'table.csv.gz')
+  writeFileSync(file, gzipSync(table))
+  const first = await grading(['import', file])
+  expect(first).toMatchObject({ code: 0, err: '' })
+  expect(first.out).toMatch(/32 events read in .* s/)
+  expect(first.out).toMatch(
+    /new: 32 events; entries: 32 of early prices, 30 closes, 30 results \(0 corrections\)/,
+  )
+  const again = await grading(['import', '-'], [table])
+  expect(again).toMatchObject({
+    code: 0,
+    out: '-: these very bytes were imported before; nothing to do.',
+  })
+})
+
+test('what cannot be read is said, and nothing is tried', async () => {
+  expect(await grading(['import'])).toMatchObject({ code: 2 })
+  expect(await grading(['import', join(folder, 'none.csv')])).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/cannot be read/) as string,
+  })
+  expect(await grading(['import', '-'], [Buffer.from('hello')])).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/neither JSON nor a CSV/) as string,
+  })
+  expect(await grading(['import', '-', '--stage', 'soon'])).toMatchObject({ code: 2 })
+  expect(await grading(['fly'])).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/verbs are: import/) as string,
+  })
+})
+
+test('seed fills an empty ledger, marked as synthetic, and never touches another', async () => {
+  expect((await grading(['seed'])).out).toMatch(/synthetic events imported: made up, and marked so/)
+  expect((await grading(['seed'])).out).toMatch(/has entries already/)
+  const { lines } = await grading(['export'])
+  for (const line of lines.slice(0, 50)) expect(line).toMatch(/\\"isSynthetic\\":true/)
+  expect((await grading(['verify'])).code).toBe(0)
+})
+
+test('an export is checked with nothing but itself; one altered letter names its entry', async () => {
+  await grading(['import', '-'], [table])
+  const { lines } = await grading(['export'])
+  const file = join(folder, 'export.jsonl')
+  writeFileSync(file, lines.join('\n'))
+  const intact = await grading(['verify', file])
+  expect(intact).toMatchObject({ code: 0 })
+  expect(intact.out).toMatch(/^INTACT: 92 entries hash to the checkpoint of localhost:3003\/ledger/)
+  writeFileSync(
+    file,
+    lines
+      .map((line, index) => (index === 40 ? line.replace('Synthetic', 'Synthetik') : line))
+      .join('\n'),
+  )
+  expect(await grading(['verify', file])).toMatchObject({
+    code: 1,
+    out: 'BROKEN at entry 40: its text does not hash to its leaf.',
+  })
+  writeFileSync(file, lines.filter((_, index) => index !== 91).join('\n'))
+  expect(await grading(['verify', file])).toMatchObject({
+    code: 1,
+    out: 'BROKEN at entry 91: the checkpoint has 92 entries.',
+  })
+})
+
+test('token mints what uploads ask for', async () => {
+  const { out } = await grading(['token', '--sub', 'desk'])
+  const verdict = verifyToken(out, {
+    keys: createTokenKeys([Buffer.from(SECRET)]),
+    audience: 'http://localhost:3003',
+    nowSeconds: NOW_MS / 1_000,
+  })
+  expect(verdict).toMatchObject({ claims: { sub: 'desk', scopes: ['grading.write'] } })
+})
+
+test('backup copies a ledger that can be verified', async () => {
+  await grading(['import', '-'], [table])
+  expect((await grading(['backup', join(folder, 'copy.db')])).out).toMatch(
+    /copy\.db: written and checked/,
+  )
+  expect((await grading(['backup', join(folder, 'copy.db')])).code).toBe(1)
+})
