@@ -3,6 +3,7 @@ import { exportVerb } from './export-verb.ts'
 import type { GradingVerb } from './grading-verb.ts'
 import { importVerb } from './import-verb.ts'
 import { seedVerb } from './seed-verb.ts'
+import { tableVerb } from './table-verb.ts'
 import { tokenVerb } from './token-verb.ts'
 import { verifyVerb } from './verify-verb.ts'
 
@@ -10,6 +11,7 @@ import { verifyVerb } from './verify-verb.ts'
 export const verbs: readonly GradingVerb[] = [
   importVerb,
   seedVerb,
+  tableVerb,
   verifyVerb,
   exportVerb,
   tokenVerb,

@@ -75,21 +75,33 @@ type Parts = GraderDependencies & {
   readonly calibrationOf: ReturnType<typeof createCalibrationMemo>
 }
 
-async function cardsOf(parts: Parts, picks: readonly AskedPick[]): Promise<readonly Card[]> {
+/** Team names are looked up among the events; ids, which nearly all picks have, are not. */
+const needsLookup = (pick: AskedPick): boolean =>
+  pick.kind === 'pick' && pick.key.event.includes(' ')
+
+async function cardsOf(
+  parts: Parts,
+  asked: readonly AskedPick[],
+  nowSeconds?: number,
+): Promise<readonly Card[]> {
   const { store, calibrationOf } = parts
-  const resolved = await Promise.all(picks.map((pick) => resolveEvent(store, pick)))
-  const paths = resolved.map((pick) => (pick.kind === 'pick' ? eventPath(pick.key) : ''))
-  const [states, truth] = await Promise.all([store.events(paths), store.truth()])
-  const figures = calibrationOf(truth)
-  return resolved.map((pick, index) =>
-    pick.kind === 'ambiguous'
-      ? ambiguousCard(pick)
-      : gradePick(pick, { state: states[index], calibration: figures }),
-  )
+  const picks = asked.some(needsLookup)
+    ? await Promise.all(asked.map((pick) => resolveEvent(store, pick)))
+    : asked
+  const paths = picks.map((pick) => (pick.kind === 'pick' ? eventPath(pick.key) : ''))
+  const states = await store.events(paths)
+  const figures = calibrationOf(await store.truth())
+  return picks.map((pick, index) => {
+    if (pick.kind === 'ambiguous') return ambiguousCard(pick)
+    const state = states[index]
+    const isLate =
+      state !== undefined && nowSeconds !== undefined && hasStarted(state.info, nowSeconds)
+    return gradePick(pick, { state, calibration: figures, isLate })
+  })
 }
 
-async function cardOfOne(parts: Parts, pick: AskedPick): Promise<Card> {
-  const [card] = await cardsOf(parts, [pick])
+async function cardOfOne(parts: Parts, pick: AskedPick, nowSeconds?: number): Promise<Card> {
+  const [card] = await cardsOf(parts, [pick], nowSeconds)
   if (card === undefined) throw new Error('one pick gave no card')
   return card
 }
@@ -211,13 +223,7 @@ async function publicEntry(parts: Parts, seq: number): Promise<PublicEntry | und
 export function createGrader(dependencies: GraderDependencies): Grader {
   const parts: Parts = { ...dependencies, calibrationOf: createCalibrationMemo() }
   return {
-    grade: async (pick) => {
-      const card = await cardOfOne(parts, pick)
-      if (card.outcome !== 'GRADED' || pick.kind === 'ambiguous') return card
-      const [state] = await parts.store.events([eventPathOf(card.pick.market)])
-      const isLate = state !== undefined && hasStarted(state.info, parts.nowSeconds())
-      return isLate ? withFlag(card) : card
-    },
+    grade: (pick) => cardOfOne(parts, pick, parts.nowSeconds()),
     release: (paid) => release(parts, paid),
     audit: async ({ picks, label }) =>
       auditCards(await cardsOf(parts, picks), {

@@ -2,7 +2,7 @@
  * One pick against what the ledger knows of its event: a graded card or an ungraded one. Pure; it reads no clock, keeps
  * nothing, and every number on a graded card is of a recorded close.
  */
-import { type GradeBand, gradePrice, methodSpread, type PriceGrade } from '@tallystick/odds'
+import { type GradeBand, gradePrice, type PriceGrade } from '@tallystick/odds'
 import type {
   Card,
   CardCalibration,
@@ -13,23 +13,22 @@ import type {
   UngradedCode,
 } from './card.ts'
 import { gradedSummary, UNGRADED_MESSAGES } from './card-summary.ts'
-import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
-import { isoText } from './iso-time.ts'
+import type { EventInfo, EventState } from './event-state.ts'
 import { formatMarketKey } from './market-key.ts'
 import type { AmbiguousPick, PickRequest } from './pick-request.ts'
 import {
-  chooseClose,
-  type FairClose,
-  fairClose,
-  fairProbabilityOf,
-  selectionsOf,
-} from './reference-close.ts'
+  type GradableSelection,
+  type PreparedResult,
+  prepareSelection,
+} from './prepare-selection.ts'
 import type { Scoreboard } from './selection-result.ts'
-import { scoreboardOf } from './settle-selection.ts'
+import { returnOf } from './settle-selection.ts'
 
 /** What a grade is made from. */
 export type GradeContext = {
   readonly state: EventState | undefined
+  /** Whether the pick came after the start: graded all the same, with the flag. */
+  readonly isLate?: boolean
   /** How a band did so far. */
   readonly calibration: (column: {
     readonly band: GradeBand
@@ -38,27 +37,30 @@ export type GradeContext = {
   }) => CardCalibration
 }
 
-/** A start that moved by more than this after the close was taken makes the close's anchor stale, seconds. */
-const ANCHOR_MOVED_SECONDS_MAX = 60
-/** Closes whose fair prices differ by more than this disagree. */
-const CLOSES_DIFFER_MAX = 0.03
 const SECONDS_PER_DAY = 86_400
 
 const NOT_KEPT = { population: null, why: 'not_kept' } as const
+const PENDING: Scoreboard = { status: 'pending' }
 
-/** The event as a card names it. */
-const eventOnCard = (info: EventInfo): NonNullable<CardPick['event']> => ({
-  home: info.home,
-  away: info.away,
-  starts_at: isoText(info.startAtSeconds),
-})
-
-function pickOnCard(pick: PickRequest, state: EventState | undefined): CardPick {
+function pickOnCard(
+  pick: PickRequest,
+  known?: Pick<GradableSelection, 'market' | 'event'>,
+): CardPick {
   return {
-    market: formatMarketKey(pick.key),
+    market: known?.market ?? formatMarketKey(pick.key),
     selection: pick.selection,
-    ...(state === undefined ? {} : { event: eventOnCard(state.info) }),
+    ...(known === undefined ? {} : { event: known.event }),
     ...(pick.ref === undefined ? {} : { ref: pick.ref }),
+  }
+}
+
+function scoreboardOf(result: PreparedResult, odds: number): Scoreboard {
+  if (result === undefined) return PENDING
+  const { settled, score } = result
+  return {
+    status: settled.result,
+    return_units: returnOf(settled, odds),
+    ...(score === undefined ? {} : { score }),
   }
 }
 
@@ -95,156 +97,73 @@ export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
 const surelyStarted = ({ startAtSeconds, startPrecision }: EventInfo): number =>
   startPrecision === 'second' ? startAtSeconds : startAtSeconds + SECONDS_PER_DAY
 
-function closesDisagree(
-  state: EventState,
-  { close, selection, probability }: { close: CloseRecord; selection: string; probability: number },
-): boolean {
-  return state.closes.some((other) => {
-    if (other === close || other.market !== close.market || other.status !== 'final') return false
-    const fair = fairProbabilityOf(fairClose(other, 'power'), selection)
-    return fair !== undefined && Math.abs(fair / probability - 1) > CLOSES_DIFFER_MAX
-  })
+/** Flags of the price on top of those of the close; mostly there are none, and then no list is made. */
+function flagsOf(
+  prepared: GradableSelection,
+  grade: PriceGrade,
+  isLate: boolean,
+): readonly GradeFlag[] {
+  const isHeld = grade.isCapped && prepared.booksum !== undefined && prepared.booksum < 1
+  const flags = isLate ? prepared.lateFlags : prepared.flags
+  return isHeld ? ['booksum_below_one', ...flags] : flags
 }
 
-type Graded = {
-  readonly pick: PickRequest
-  readonly state: EventState
-  readonly close: CloseRecord
-  readonly closing: number
-  readonly fair: FairClose | undefined
-  readonly probability: number | undefined
-  readonly grade: PriceGrade
+function clvOf(grade: PriceGrade): GradedCard['clv'] {
+  if (grade.basis === 'price') return { price: grade.price, beat_close: grade.beatClose }
+  const { price, fair, log, points } = grade
+  return { price, fair, log, points, beat_close: grade.beatClose }
 }
 
-function flagsOf({ pick, state, close, fair, probability, grade }: Graded): readonly GradeFlag[] {
-  const flags: GradeFlag[] = []
-  if (grade.isCapped && fair !== undefined && fair.booksum < 1) flags.push('booksum_below_one')
-  if (grade.basis === 'price' && fair?.kind === 'improper') flags.push('method_improper')
-  else if (grade.basis === 'price' && pick.options.basis !== 'price') flags.push('close_incomplete')
-  const moved = Math.abs(state.info.startAtSeconds - close.anchoredStartSeconds)
-  if (moved > ANCHOR_MOVED_SECONDS_MAX) flags.push('stale_anchor')
-  if (
-    probability !== undefined &&
-    closesDisagree(state, { close, selection: pick.selection, probability })
+function gradedCard(
+  pick: PickRequest,
+  prepared: GradableSelection,
+  context: GradeContext,
+): GradedCard {
+  const { odds, key } = pick
+  const { closing, probability, isSynthetic, spread } = prepared
+  const grade = gradePrice(
+    probability === undefined
+      ? { taken: odds.decimal, close: closing }
+      : { taken: odds.decimal, close: closing, fairProbability: probability },
   )
-    flags.push('closes_disagree')
-  if (close.isSynthetic) flags.push('synthetic')
-  return flags
-}
-
-const spreads = new WeakMap<CloseRecord, readonly number[]>()
-
-/** A close's prices in the order of its selections, once per close. */
-function pricesOf(close: CloseRecord): readonly number[] {
-  let prices = spreads.get(close)
-  if (prices === undefined) {
-    prices = selectionsOf(close).map((selection) => close.odds[selection] ?? Number.NaN)
-    spreads.set(close, prices)
-  }
-  return prices
-}
-
-function closeOnCard({ pick, close, closing, fair, probability }: Graded): GradedCard['close'] {
-  const captured = close.capturedAtSeconds
-  return {
-    odds: closing,
-    ...(close.line === undefined ? {} : { line: close.line }),
-    ...(probability === undefined
-      ? {}
-      : { fair_odds: 1 / probability, fair_prob: probability, method: pick.options.method }),
-    ...(fair === undefined ? {} : { booksum: fair.booksum }),
-    source: { feed: close.feed, book: close.book, synthetic: close.isSynthetic },
-    captured_at: captured === undefined ? null : isoText(captured),
-    seconds_before_start: captured === undefined ? null : close.anchoredStartSeconds - captured,
-    rule: close.rule,
-    status: 'final',
-    record: close.record,
-  }
-}
-
-function gradedCard(graded: Graded, context: GradeContext): GradedCard {
-  const { pick, state, close, closing, fair, grade } = graded
-  const { odds } = pick
-  const scoreboard = scoreboardOf(state, {
-    market: pick.key,
-    selection: pick.selection,
-    odds: odds.decimal,
-  })
-  const spread =
-    grade.basis === 'fair' && fair !== undefined
-      ? methodSpread({
-          taken: odds.decimal,
-          prices: pricesOf(close),
-          selection: fair.selections.indexOf(pick.selection),
-        })
-      : undefined
+  const scoreboard = scoreboardOf(prepared.result, odds.decimal)
+  const taken = { odds: odds.decimal, text: odds.text }
+  const { band, basis } = grade
   return {
     outcome: 'GRADED',
-    grade: grade.band,
-    basis: grade.basis,
-    pick: pickOnCard(pick, state),
-    clv: {
-      price: grade.price,
-      ...(grade.basis === 'fair' ? { fair: grade.fair, log: grade.log, points: grade.points } : {}),
-      beat_close: grade.beatClose,
-    },
-    taken: {
-      odds: odds.decimal,
-      text: odds.text,
-      ...(pick.key.line === undefined ? {} : { line: pick.key.line }),
-    },
-    close: closeOnCard(graded),
+    grade: band,
+    basis,
+    pick: pickOnCard(pick, prepared),
+    clv: clvOf(grade),
+    taken: key.line === undefined ? taken : { ...taken, line: key.line },
+    close: prepared.close,
     scoreboard,
-    calibration: context.calibration({
-      band: grade.band,
-      basis: grade.basis,
-      isSynthetic: close.isSynthetic,
-    }),
-    ...(spread === undefined ? {} : { method_spread: spread }),
+    calibration: context.calibration({ band, basis, isSynthetic }),
+    // Fair CLV is linear in the probability: its spread over methods is theirs times the price.
+    ...(spread === undefined ? {} : { method_spread: spread * odds.decimal }),
     grade_margin: grade.gradeMargin,
-    flags: flagsOf(graded),
-    summary: gradedSummary({
-      scoreboard,
-      grade,
-      taken: odds.text,
-      close: closing,
-      isSynthetic: close.isSynthetic,
-    }),
+    flags: flagsOf(prepared, grade, context.isLate === true),
+    summary: gradedSummary({ scoreboard, grade, taken: odds.text, close: closing, isSynthetic }),
     counted: NOT_KEPT,
   }
 }
 
-/** Whether the field is another than when the bet was placed. */
-const isFieldChanged = (pick: PickRequest, close: CloseRecord): boolean =>
-  pick.fieldSize !== undefined && pick.fieldSize !== Object.keys(close.odds).length
-
 /** Grades a pick against the ledger's close of its very market, line and selection, or says why it cannot. */
 export function gradePick(pick: PickRequest, context: GradeContext): Card {
   const { state } = context
-  const { key, selection, options, odds } = pick
-  const onCard = pickOnCard(pick, state)
-  if (state === undefined) return ungraded({ pick: onCard, code: 'no_close_recorded' })
-  const refuse = (code: UngradedCode, nearest?: readonly string[]): UngradedCard =>
-    ungraded({
-      pick: onCard,
-      code,
-      nearest,
-      scoreboard: scoreboardOf(state, { market: key, selection, odds: odds.decimal }),
-    })
-  const placed = pick.placedAtSeconds
-  if (placed !== undefined && placed >= surelyStarted(state.info))
-    return refuse('placed_after_start')
-  const chosen = chooseClose(state, { key, selection, reference: options.reference })
-  if (chosen.kind === 'none') return refuse(chosen.code, chosen.nearest)
-  const { close, odds: closing } = chosen
-  if (isFieldChanged(pick, close)) return refuse('field_changed')
-  const fair = options.basis === 'price' ? undefined : fairClose(close, options.method)
-  const probability = fairProbabilityOf(fair, selection)
-  if (options.basis === 'fair' && probability === undefined) return refuse('close_incomplete')
-  const grade = gradePrice({
-    taken: odds.decimal,
-    close: closing,
-    ...(probability === undefined ? {} : { fairProbability: probability }),
+  if (state === undefined) return ungraded({ pick: pickOnCard(pick), code: 'no_close_recorded' })
+  const prepared = prepareSelection(state, pick)
+  const { placedAtSeconds: placed, fieldSize } = pick
+  const isPlacedLate = placed !== undefined && placed >= surelyStarted(state.info)
+  const isFieldChanged =
+    prepared.kind === 'gradable' && fieldSize !== undefined && fieldSize !== prepared.fieldSize
+  if (prepared.kind === 'gradable' && !isPlacedLate && !isFieldChanged)
+    return gradedCard(pick, prepared, context)
+  const refused = prepared.kind === 'ungradable' ? prepared : undefined
+  return ungraded({
+    pick: pickOnCard(pick, prepared),
+    code: isPlacedLate ? 'placed_after_start' : (refused?.code ?? 'field_changed'),
+    nearest: isPlacedLate ? undefined : refused?.nearest,
+    scoreboard: scoreboardOf(prepared.result, pick.odds.decimal),
   })
-  return gradedCard({ pick, state, close, closing, fair, probability, grade }, context)
 }

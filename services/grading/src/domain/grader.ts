@@ -33,7 +33,7 @@ export type Grader = {
   audit(request: AuditRequest): Promise<AuditAnswer>
   /** The current card of a receipt. */
   cardOf(receipt: string): Promise<Card | undefined>
-  calibration(filters: CalibrationFilters): Promise<CalibrationAnswer>
+  readonly calibration: (filters: CalibrationFilters) => Promise<CalibrationAnswer>
   coverage(query: CoverageQuery): Promise<CoverageAnswer>
   /** A ledger entry with its inclusion proof; prices only of redistributable sources. */
   publicEntry(seq: number): Promise<PublicEntry | undefined>

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import { removeMargin } from '@tallystick/odds'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isoText } from '../domain/iso-time.ts'
@@ -184,5 +185,27 @@ test.skipIf(!isThere)(
       Array.from({ length: 3 }, () => 'booksum_out_of_range'),
     )
     expect(missingPrices).toBe(16)
+  },
+)
+
+test.skipIf(!isThere)(
+  `convergence on every closing book of the real table, by every method${isThere ? '' : ' (skipped: the file of real odds is not here)'}`,
+  () => {
+    const { observations } = normaliseFootballData(gunzipSync(readFileSync(REAL_FILE)))
+    let [books, failed] = [0, 0]
+    for (const { closes } of observations)
+      for (const { market, odds } of closes) {
+        const prices = Object.values(odds).map(Number)
+        if (prices.length !== (market.startsWith('1x2') ? 3 : 2)) continue
+        books += 1
+        for (const method of ['power', 'shin', 'odds_ratio', 'multiplicative'] as const) {
+          const removal = removeMargin(prices, method)
+          const sum =
+            removal.kind === 'fair' ? removal.probabilities.reduce((all, one) => all + one, 0) : 0
+          if (Math.abs(sum - 1) > 1e-12) failed += 1
+        }
+      }
+    expect(books).toBeGreaterThan(390_000)
+    expect(failed).toBe(0)
   },
 )

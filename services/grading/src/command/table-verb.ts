@@ -1,0 +1,61 @@
+import type { CalibrationColumn, CalibrationRow } from '../domain/calibration-answer.ts'
+import { createGrader } from '../domain/create-grader.ts'
+import { withStore } from './command-store.ts'
+import { EXIT, type GradingVerb } from './grading-verb.ts'
+
+const percent = (value: number | null): string =>
+  value === null ? '–' : `${value >= 0 ? '+' : ''}${(value * 100).toFixed(2)} %`
+
+function bandLine({
+  band,
+  n,
+  roi,
+  roi_ci95,
+  expected_roi,
+  gap_z,
+  low_sample,
+}: CalibrationRow): string {
+  const interval = roi_ci95 === null ? '' : ` (${percent(roi_ci95[0])} to ${percent(roi_ci95[1])})`
+  const gap = gap_z === null ? '' : `, gap ${gap_z.toFixed(1)} standard errors`
+  return `  ${band.padEnd(2)} ${String(n).padStart(9)} picks: ${percent(roi)}${interval}, promised ${percent(expected_roi)}${gap}${low_sample ? ', low sample' : ''}`
+}
+
+function columnLines(column: CalibrationColumn): readonly string[] {
+  const { population, basis, scope, bands, total, line } = column
+  const regression =
+    line === null
+      ? '  no regression yet'
+      : `  return = ${percent(line.intercept)} (± ${percent(1.96 * line.intercept_se)}) + ${line.slope.toFixed(3)} (± ${(1.96 * line.slope_se).toFixed(3)}) × closing-line value`
+  return [
+    `${population}, ${basis} basis, ${scope}: ${total.n} settled picks on ${total.events} events`,
+    ...bands.map(bandLine),
+    regression,
+  ]
+}
+
+/** `grading table`: the truth table as it is served. */
+export const tableVerb: GradingVerb = {
+  name: 'table',
+  usage: '[SCOPE]…',
+  summary: 'prints the truth table, of everything or of scopes such as soccer/1x2/pinnacle',
+  options: {},
+  wordsMax: 100,
+  run: ({ terminal, words }) =>
+    withStore(terminal, async (store) => {
+      const { calibration } = createGrader({
+        store,
+        nowSeconds: () => terminal.clock.unixMs() / 1_000,
+        random: () => '',
+      })
+      const answers =
+        words.length === 0
+          ? [await calibration({})]
+          : await Promise.all(words.map((scope) => calibration({ scope })))
+      for (const { columns } of answers)
+        for (const column of columns)
+          if (column.total.n > 0) terminal.print(columnLines(column).join('\n'))
+      const [first] = answers
+      terminal.print(`Scopes: ${first?.scopes.join(', ') ?? ''}`)
+      return EXIT.done
+    }),
+}

@@ -1,0 +1,195 @@
+/**
+ * Everything about one selection of one event that does not depend on the price taken: which close counts, its fair
+ * probability, the part of the card that shows it, its flags and its result. Worked out once per state of the event, since
+ * many people grade the same selections; an event's state never changes, it is replaced.
+ */
+import type { MarginMethod } from '@tallystick/odds'
+import type { CardPick, GradedCard, GradeFlag, UngradedCode } from './card.ts'
+import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
+import { isoText } from './iso-time.ts'
+import { formatMarketKey, marketPath } from './market-key.ts'
+import type { PickRequest } from './pick-request.ts'
+import { chooseClose, type FairClose, fairClose, fairProbabilityOf } from './reference-close.ts'
+import type { SelectionResult } from './selection-result.ts'
+import { settleSelection } from './settle-selection.ts'
+
+/** A start that moved by more than this after the close was taken makes the close's anchor stale, seconds. */
+const ANCHOR_MOVED_SECONDS_MAX = 60
+/** Closes whose fair prices differ by more than this disagree. */
+const CLOSES_DIFFER_MAX = 0.03
+/** Selections kept per event: every selection of a rich event; beyond it somebody is trying out lines. */
+const PREPARED_MAX = 256
+
+/** The methods that always give proper probabilities. */
+const SPREAD_METHODS: readonly MarginMethod[] = ['power', 'shin', 'odds_ratio', 'multiplicative']
+
+/** What a result says, without the price. */
+export type PreparedResult =
+  | { readonly settled: SelectionResult; readonly score?: string }
+  | undefined
+
+/** A selection that a price can be graded against. */
+export type GradableSelection = {
+  readonly kind: 'gradable'
+  readonly closing: number
+  /** Undefined on the price basis. */
+  readonly probability: number | undefined
+  readonly booksum: number | undefined
+  /** Largest minus smallest probability over the methods that always give some; undefined on the price basis. */
+  readonly spread: number | undefined
+  readonly fieldSize: number
+  readonly isSynthetic: boolean
+  readonly close: GradedCard['close']
+  readonly flags: readonly GradeFlag[]
+  /** The same for a pick that came after the start. */
+  readonly lateFlags: readonly GradeFlag[]
+  readonly result: PreparedResult
+  readonly event: NonNullable<CardPick['event']>
+  /** The whole key as text. */
+  readonly market: string
+}
+
+/** A selection that cannot be graded, whatever the price. */
+export type UngradableSelection = {
+  readonly kind: 'ungradable'
+  readonly code: UngradedCode
+  readonly nearest?: readonly string[]
+  readonly result: PreparedResult
+  readonly event: NonNullable<CardPick['event']>
+  /** The whole key as text. */
+  readonly market: string
+}
+
+/** Either. */
+export type PreparedSelection = GradableSelection | UngradableSelection
+
+const kept = new WeakMap<EventState, Map<string, PreparedSelection>>()
+const events = new WeakMap<EventInfo, NonNullable<CardPick['event']>>()
+
+/** The event as cards name it; one object per event, so that its text is written once. */
+export function eventOnCard(info: EventInfo): NonNullable<CardPick['event']> {
+  let event = events.get(info)
+  if (event === undefined) {
+    event = { home: info.home, away: info.away, starts_at: isoText(info.startAtSeconds) }
+    events.set(info, event)
+  }
+  return event
+}
+
+type Chosen = {
+  readonly pick: PickRequest
+  readonly state: EventState
+  readonly close: CloseRecord
+  readonly closing: number
+  readonly fair: FairClose | undefined
+  readonly probability: number | undefined
+}
+
+function closesDisagree({ state, close, pick, probability }: Chosen): boolean {
+  if (probability === undefined) return false
+  return state.closes.some((other) => {
+    if (other === close || other.market !== close.market || other.status !== 'final') return false
+    const fair = fairProbabilityOf(fairClose(other, 'power'), pick.selection)
+    return fair !== undefined && Math.abs(fair / probability - 1) > CLOSES_DIFFER_MAX
+  })
+}
+
+function flagsOf(chosen: Chosen): readonly GradeFlag[] {
+  const { pick, state, close, fair, probability } = chosen
+  const flags: GradeFlag[] = []
+  if (fair?.kind === 'improper') flags.push('method_improper')
+  else if (probability === undefined && pick.options.basis !== 'price')
+    flags.push('close_incomplete')
+  const moved = Math.abs(state.info.startAtSeconds - close.anchoredStartSeconds)
+  if (moved > ANCHOR_MOVED_SECONDS_MAX) flags.push('stale_anchor')
+  if (closesDisagree(chosen)) flags.push('closes_disagree')
+  if (close.isSynthetic) flags.push('synthetic')
+  return flags
+}
+
+function closeOnCard({ pick, close, closing, fair, probability }: Chosen): GradedCard['close'] {
+  const captured = close.capturedAtSeconds
+  return {
+    odds: closing,
+    ...(close.line === undefined ? {} : { line: close.line }),
+    ...(probability === undefined
+      ? {}
+      : { fair_odds: 1 / probability, fair_prob: probability, method: pick.options.method }),
+    ...(fair === undefined ? {} : { booksum: fair.booksum }),
+    source: { feed: close.feed, book: close.book, synthetic: close.isSynthetic },
+    captured_at: captured === undefined ? null : isoText(captured),
+    seconds_before_start: captured === undefined ? null : close.anchoredStartSeconds - captured,
+    rule: close.rule,
+    status: 'final',
+    record: close.record,
+  }
+}
+
+function spreadOf(close: CloseRecord, selection: string): number | undefined {
+  let [lowest, highest] = [Infinity, -Infinity]
+  for (const method of SPREAD_METHODS) {
+    const probability = fairProbabilityOf(fairClose(close, method), selection)
+    if (probability === undefined) return undefined
+    lowest = Math.min(lowest, probability)
+    highest = Math.max(highest, probability)
+  }
+  return highest - lowest
+}
+
+function resultOf(state: EventState, { key, selection }: PickRequest): PreparedResult {
+  const settled = settleSelection(state, key, selection)
+  if (settled === undefined) return undefined
+  const score = state.outcomes.find(({ period }) => period === key.period)?.score
+  return { settled, ...(score === undefined ? {} : { score: `${score.home}-${score.away}` }) }
+}
+
+function prepare(state: EventState, pick: PickRequest): PreparedSelection {
+  const { key, selection, options } = pick
+  const common = {
+    result: resultOf(state, pick),
+    event: eventOnCard(state.info),
+    market: formatMarketKey(key),
+  }
+  const chosen = chooseClose(state, { key, selection, reference: options.reference })
+  if (chosen.kind === 'none') {
+    const { code, nearest } = chosen
+    return { kind: 'ungradable', code, ...(nearest === undefined ? {} : { nearest }), ...common }
+  }
+  const { close, odds: closing } = chosen
+  const fair = options.basis === 'price' ? undefined : fairClose(close, options.method)
+  const probability = fairProbabilityOf(fair, selection)
+  if (options.basis === 'fair' && probability === undefined)
+    return { kind: 'ungradable', code: 'close_incomplete', ...common }
+  const parts = { pick, state, close, closing, fair, probability }
+  const flags = flagsOf(parts)
+  return {
+    kind: 'gradable',
+    closing,
+    probability,
+    booksum: fair?.booksum,
+    spread: probability === undefined ? undefined : spreadOf(close, selection),
+    fieldSize: Object.keys(close.odds).length,
+    isSynthetic: close.isSynthetic,
+    close: closeOnCard(parts),
+    flags,
+    lateFlags: [...flags, 'received_after_start'],
+    ...common,
+  }
+}
+
+/** Prepares a pick's selection, or finds it prepared. */
+export function prepareSelection(state: EventState, pick: PickRequest): PreparedSelection {
+  const { reference = '', method, basis } = pick.options
+  const name = `${marketPath(pick.key)} ${pick.selection} ${method} ${basis} ${reference}`
+  let byName = kept.get(state)
+  if (byName === undefined || byName.size >= PREPARED_MAX) {
+    byName = new Map()
+    kept.set(state, byName)
+  }
+  let prepared = byName.get(name)
+  if (prepared === undefined) {
+    prepared = prepare(state, pick)
+    byName.set(name, prepared)
+  }
+  return prepared
+}
