@@ -10,7 +10,6 @@ import { gradePick } from './grade-pick.ts'
 import { parseMarket } from './parse-market.ts'
 import { DEFAULT_GRADE_OPTIONS, type PickRequest } from './pick-request.ts'
 
-
 const processorMs = (): number => process.cpuUsage().user / 1_000
 
 function readPick(body: string): PickRequest {
