@@ -157,10 +157,10 @@ async function endAfter<Result>(
   }
 }
 
-type Pick = (cost: Cost) => number
+type CostPart = (cost: Cost) => number
 
 function figuresOf(ours: readonly Cost[], sdk: readonly Cost[]): readonly Figure[] {
-  const against = (name: string, unit: string, pick: Pick) => ({
+  const against = (name: string, unit: string, pick: CostPart) => ({
     name,
     unit,
     value: median(ours.map(pick)),
