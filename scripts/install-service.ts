@@ -1,0 +1,38 @@
+// `npm run install-service -- SERVICE FOLDER`: puts one service with the packages that it runs on into an empty folder,
+// without tests, other services or development dependencies. It is what the Dockerfile runs, so that a container and a
+// plain machine get the same files. Afterwards: `cd FOLDER && node <main file it prints>`, with Node 26.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { copyWorkspace } from './install/copy-workspace.ts'
+import { installableServices } from './install/installable-services.ts'
+
+/** Of the repository; the lockfile is this version's. */
+const PNPM = 'pnpm@12.4.2'
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+function refuse(message: string): never {
+  console.error(message)
+  process.exit(2)
+}
+
+const [name = '', folder = ''] = process.argv.slice(2)
+const service = installableServices.find((one) => one.name === name)
+if (service === undefined || folder === '') {
+  const names = installableServices.map((one) => one.name).join(', ')
+  refuse(`Usage: npm run install-service -- SERVICE FOLDER\nSERVICE is one of ${names}.`)
+}
+if (existsSync(folder) && readdirSync(folder).length > 0) refuse(`${folder} is not empty.`)
+
+const packages = copyWorkspace({ root, folder, packageName: service.packageName })
+const installed = spawnSync(
+  'npx',
+  [
+    ...['--yes', PNPM, 'install', '--prod', '--frozen-lockfile', '--prefer-offline'],
+    ...['--filter', `${service.packageName}...`], // and so without the root's own dependencies
+  ],
+  { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] },
+)
+if (installed.status !== 0) process.exit(installed.status ?? 1)
+console.log(`${packages.length} packages of this repository are in ${folder}.`)
+console.log(`Start it there with: node ${service.main}`)

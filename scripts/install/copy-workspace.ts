@@ -1,0 +1,84 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import { z } from 'zod'
+
+/** Folders of the workspace that hold packages (pnpm-workspace.yaml). */
+const PACKAGE_FOLDERS = ['contracts', 'packages', 'services']
+/** What a root needs beside the packages: what the lockfile is about, the licence, and documents that care serves. */
+const ROOT_FILES = [
+  '.pnpmfile.cjs',
+  'LICENSE',
+  'CHANGELOG.md',
+  'ARCHITECTURE.md',
+  'README.md',
+  'SECURITY.md',
+  'package.json',
+  'pnpm-lock.yaml',
+  'pnpm-workspace.yaml',
+]
+/** Made by tools, or only used by tests and by the compiler of the contracts. */
+const LEFT_OUT = new Set([
+  '.turbo',
+  'cache',
+  'coverage',
+  'dist',
+  'node_modules',
+  'out',
+  'reports',
+  'snapshots',
+  'test',
+])
+const TEST_FILE = /\.(test|fixture|contract)\.ts$/
+
+const Manifest = z.looseObject({
+  name: z.string(),
+  dependencies: z.record(z.string(), z.string()).default({}),
+})
+
+function packagesOf(root: string): ReadonlyMap<string, string> {
+  const parents = PACKAGE_FOLDERS.map((name) => join(root, name))
+  const folders = parents.flatMap((parent) => [
+    parent,
+    ...readdirSync(parent).map((name) => join(parent, name)),
+  ])
+  const withManifest = folders.filter((folder) => existsSync(join(folder, 'package.json')))
+  return new Map(withManifest.map((folder) => [manifestOf(folder).name, folder]))
+}
+
+function manifestOf(folder: string): z.infer<typeof Manifest> {
+  return Manifest.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')))
+}
+
+/** The package and everything of the workspace that it depends on at run time. */
+function closureOf(packageName: string, folders: ReadonlyMap<string, string>): readonly string[] {
+  const names = new Set([packageName])
+  for (const name of names) {
+    const folder = folders.get(name)
+    if (folder === undefined) throw new Error(`the workspace has no package ${name}`)
+    for (const [dependency, version] of Object.entries(manifestOf(folder).dependencies))
+      if (version.startsWith('workspace:')) names.add(dependency)
+  }
+  return [...names]
+}
+
+/** Copies one package, what it runs on and the lockfile. Returns the names of the packages. */
+export function copyWorkspace(options: {
+  readonly root: string
+  /** Made where it is absent. */
+  readonly folder: string
+  readonly packageName: string
+}): readonly string[] {
+  const { root, folder, packageName } = options
+  const folders = packagesOf(root)
+  const names = closureOf(packageName, folders)
+  mkdirSync(folder, { recursive: true })
+  for (const name of ROOT_FILES) cpSync(join(root, name), join(folder, name))
+  for (const name of names) {
+    const source = folders.get(name) as string
+    cpSync(source, join(folder, relative(root, source)), {
+      recursive: true,
+      filter: (path) => !LEFT_OUT.has(basename(path)) && !TEST_FILE.test(path),
+    })
+  }
+  return names
+}

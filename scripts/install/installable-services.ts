@@ -1,0 +1,20 @@
+/** A program of this repository that is deployed by itself. */
+export type InstallableService = {
+  readonly name: string
+  readonly packageName: string
+  /** From the root of the installed folder. */
+  readonly main: string
+}
+
+/** The services, and what stands in for the networks they use. */
+export const installableServices: readonly InstallableService[] = [
+  { name: 'access', packageName: '@tallystick/access', main: 'services/access/src/main.ts' },
+  { name: 'care', packageName: '@tallystick/care', main: 'services/care/src/main.ts' },
+  { name: 'grading', packageName: '@tallystick/grading', main: 'services/grading/src/main.ts' },
+  {
+    name: 'facilitator',
+    packageName: '@tallystick/facilitator',
+    main: 'packages/facilitator/src/main.ts',
+  },
+  { name: 'devnet', packageName: '@tallystick/devnet', main: 'packages/devnet/src/main.ts' },
+]
