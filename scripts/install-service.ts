@@ -1,8 +1,9 @@
 // `npm run install-service -- SERVICE FOLDER`: puts one service with the packages that it runs on into an empty folder,
 // without tests, other services or development dependencies. It is what the Dockerfile runs, so that a container and a
-// plain machine get the same files. Afterwards: `cd FOLDER && node <main file it prints>`, with Node 26.
+// plain machine get the same files. Afterwards, with Node 26: `cd FOLDER && node main.mjs`.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { copyWorkspace } from './install/copy-workspace.ts'
 import { installableServices } from './install/installable-services.ts'
@@ -25,14 +26,14 @@ if (service === undefined || folder === '') {
 if (existsSync(folder) && readdirSync(folder).length > 0) refuse(`${folder} is not empty.`)
 
 const packages = copyWorkspace({ root, folder, packageName: service.packageName })
-const installed = spawnSync(
-  'npx',
-  [
-    ...['--yes', PNPM, 'install', '--prod', '--frozen-lockfile', '--prefer-offline'],
-    ...['--filter', `${service.packageName}...`], // and so without the root's own dependencies
-  ],
-  { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] },
-)
+const production = ['install', '--prod', '--frozen-lockfile', '--prefer-offline']
+const withoutTheRoot = ['--filter', `${service.packageName}...`]
+const installed = spawnSync('npx', ['--yes', PNPM, ...production, ...withoutTheRoot], {
+  cwd: folder,
+  stdio: ['ignore', 'inherit', 'inherit'],
+})
 if (installed.status !== 0) process.exit(installed.status ?? 1)
-console.log(`${packages.length} packages of this repository are in ${folder}.`)
-console.log(`Start it there with: node ${service.main}`)
+writeFileSync(join(folder, 'main.mjs'), `await import('./${service.main}')\n`)
+console.log(
+  `${packages.length} packages of this repository are in ${folder}. Start there: npx node main.mjs`,
+)

@@ -1,0 +1,30 @@
+# One service in one image:
+#   docker build --build-arg SERVICE=access --tag tallystick-access .
+# SERVICE is access, care or grading; facilitator and devnet (the local ledgers) are built in the same way.
+ARG NODE_IMAGE=node:26-bookworm-slim
+
+FROM ${NODE_IMAGE} AS install
+ARG SERVICE
+WORKDIR /source
+COPY . .
+RUN node scripts/install-service.ts "$SERVICE" /app
+# The image has a Node of its own.
+RUN rm -rf /app/node_modules/.bin/node /app/node_modules/node-* /app/node_modules/.pnpm/node-*
+
+FROM ${NODE_IMAGE}
+ARG SERVICE
+# care speaks its sentences with espeak-ng, a program beside it; the others need nothing of Debian's.
+RUN if [ "$SERVICE" = care ]; then \
+      apt-get update && apt-get install --yes --no-install-recommends espeak-ng && rm -rf /var/lib/apt/lists/*; \
+    fi
+WORKDIR /app
+COPY --from=install /app /app
+# The only folder that a service writes to, beside /tmp: a volume for those that keep records.
+RUN mkdir /data && chown node:node /data
+VOLUME /data
+USER node
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
+EXPOSE 8080
+HEALTHCHECK --interval=15s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "main.mjs"]

@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { environmentTable } from '@tallystick/service-kit'
+import { describe, expect, it } from 'vitest'
+import { facilitatorConfig } from '../../packages/facilitator/src/config.ts'
+import { installableServices } from '../../scripts/install/installable-services.ts'
+import { accessConfigSchema } from '../../services/access/src/config.ts'
+import { careConfigSchema } from '../../services/care/src/config.ts'
+import { composeServices, composeVariables, envFile } from './compose-file.ts'
+import { root } from './spawned-stack.ts'
+
+const local = composeServices(envFile('local.env'))
+const services = Object.entries(local)
+const hasCompose = spawnSync('docker-compose', ['version']).status === 0
+const schemas = {
+  access: accessConfigSchema,
+  care: careConfigSchema,
+  facilitator: facilitatorConfig,
+}
+
+function config(...flags: readonly string[]) {
+  return spawnSync('docker-compose', [...flags, 'config', '--quiet'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+}
+
+describe('docker-compose.yml', () => {
+  it.skipIf(!hasCompose)(
+    'is valid with the local profile and for testnet (skipped where docker-compose is absent)',
+    () => {
+      const { status, stderr } = config('--env-file', 'deploy/local.env', '--profile', 'local')
+      expect(status, stderr).toBe(0)
+      const testnet = config('--env-file', 'deploy/testnet.env.example')
+      expect(testnet.status, testnet.stderr).toBe(0)
+    },
+  )
+
+  it('runs each service without rights, on a read-only root file system', () => {
+    expect(services.length).toBeGreaterThanOrEqual(5)
+    for (const [name, service] of services) {
+      expect(service.read_only, name).toBe(true)
+      expect(service.cap_drop, name).toEqual(['ALL'])
+      expect(service.security_opt, name).toEqual(['no-new-privileges:true'])
+    }
+  })
+
+  it('keeps the local ledger and its facilitator under a profile', () => {
+    const always = services.filter(([, { profiles }]) => profiles.length === 0)
+    expect(always.map(([name]) => name)).toEqual(['access', 'care'])
+  })
+
+  it('sets only variables that the service knows', () => {
+    for (const [name, schema] of Object.entries(schemas)) {
+      const known = environmentTable(schema)
+      for (const variable of Object.keys(local[name]?.environment ?? {}))
+        expect(known, `${variable} of ${name}`).toContain(`\`${variable}\``)
+    }
+  })
+
+  it('builds only what can be installed', () => {
+    const names = installableServices.map(({ name }) => name)
+    for (const [, service] of services) expect(names).toContain(service.build.args.SERVICE)
+  })
+
+  it('asks for the variables that the example for testnet lists', () => {
+    const listed = Object.keys(envFile('testnet.env.example')).toSorted()
+    expect(listed).toEqual([...composeVariables(['access', 'care'])].toSorted())
+  })
+})
+
+describe('Dockerfile', () => {
+  const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
+
+  it('runs as a user without rights, with a health check', () => {
+    const [, last = ''] = dockerfile.split(/^FROM .*$/m).slice(1)
+    expect(last).toMatch(/^USER node$/m)
+    expect(last).toMatch(/^HEALTHCHECK /m)
+    expect(last.indexOf('USER node')).toBeLessThan(last.indexOf('ENTRYPOINT'))
+  })
+
+  it('installs with the command that the test of production installs runs', () => {
+    expect(dockerfile).toContain('RUN node scripts/install-service.ts "$SERVICE" /app')
+    expect(dockerfile).toContain('ENTRYPOINT ["node", "main.mjs"]')
+  })
+})

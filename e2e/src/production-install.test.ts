@@ -1,0 +1,135 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../../scripts/stack/ports.ts'
+import { composeServices, envFile } from './compose-file.ts'
+import { eventually } from './eventually.ts'
+import {
+  installForProduction,
+  type ProductionInstall,
+  type RunningProgram,
+} from './production-install.ts'
+
+const START = { timeoutMs: 60_000 }
+const installs = new Map<string, ProductionInstall>()
+const running: RunningProgram[] = []
+
+/** Installs each image of the compose file once. */
+function installOf(service: string): ProductionInstall {
+  const known = installs.get(service)
+  if (known !== undefined) return known
+  const made = installForProduction(service)
+  installs.set(service, made)
+  return made
+}
+
+async function answers(url: string, program: RunningProgram): Promise<boolean> {
+  if (program.child.exitCode !== null) throw new Error(program.output())
+  try {
+    return (await fetch(url, { signal: AbortSignal.timeout(2_000) })).ok
+  } catch {
+    return false
+  }
+}
+
+afterAll(async () => {
+  for (const program of running.toReversed()) await program.stop()
+  for (const install of installs.values()) install.remove()
+}, 60_000)
+
+describe.each(['access', 'care'])('a production install of %s alone', (service) => {
+  it('holds no test, no other service and no tool of development', () => {
+    const { folder } = installOf(service)
+    expect(readdirSync(join(folder, 'services'))).toEqual([service])
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    const own = files.filter((file) => !file.includes('node_modules'))
+    expect(own.filter((file) => file.endsWith('.test.ts'))).toEqual([])
+    const installed = readdirSync(join(folder, 'node_modules', '.pnpm')).join('\n')
+    expect(installed).not.toMatch(/^(typescript|vitest|@biomejs|oxlint|turbo|playwright|solc)/m)
+  })
+
+  it('without its environment names every variable that it needs, and ends', async () => {
+    const program = installOf(service).run({ environment: {} })
+    await eventually(() => program.child.exitCode !== null, START)
+    expect(program.child.exitCode).toBe(1)
+    expect(program.output()).toContain('The configuration is not usable')
+  })
+})
+
+describe('what the containers run with the local profile, run outside them', () => {
+  const compose = composeServices(envFile('local.env'))
+  const ports = { rpc: 0, mirror: 0, consensus: 0, xlayer: 0, facilitator: 0, access: 0, care: 0 }
+
+  /** The environment of docker-compose.yml, with the containers' addresses as they are here. */
+  function environmentOf(name: string, own: Readonly<Record<string, string>> = {}) {
+    const places: readonly (readonly [string, string])[] = [
+      ['ledger:7546', `127.0.0.1:${ports.rpc}`],
+      ['ledger:5551', `127.0.0.1:${ports.mirror}`],
+      ['ledger:50211', `127.0.0.1:${ports.consensus}`],
+      ['ledger:8546', `127.0.0.1:${ports.xlayer}`],
+      ['facilitator:8080', `127.0.0.1:${ports.facilitator}`],
+      ['/data', installOf(compose[name]?.build.args.SERVICE ?? '').dataFolder],
+    ]
+    const here = (text: string) =>
+      places.reduce((value, [there, place]) => value.replace(there, place), text)
+    const values = Object.entries(compose[name]?.environment ?? {})
+    return { ...Object.fromEntries(values.map(([key, value]) => [key, here(value)])), ...own }
+  }
+
+  async function start(name: 'facilitator' | 'access' | 'care'): Promise<string> {
+    const url = `http://127.0.0.1:${ports[name]}`
+    const place = {
+      PORT: String(ports[name]),
+      ...(name === 'facilitator' ? {} : { BASE_URL: url }),
+    }
+    const program = installOf(name).run({ environment: environmentOf(name, place) })
+    running.push(program)
+    await eventually(() => answers(`${url}/health`, program), START)
+    return url
+  }
+
+  beforeAll(async () => {
+    for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort()
+    const { rpc, mirror, consensus, xlayer } = ports
+    const listen = { rpc, mirror, consensus, xlayer }
+    const flags = Object.entries(listen).flatMap(([name, port]) => [`--${name}-port`, `${port}`])
+    const ledger = installOf('devnet').run({ flags, environment: {} })
+    running.push(ledger)
+    await eventually(() => answers(`http://127.0.0.1:${mirror}/api/v1/blocks`, ledger), START)
+  }, 180_000)
+
+  it('the contract is deployed at the address of deploy/local.env', async () => {
+    const { entrypoint, command } = compose['deploy-contract'] ?? {}
+    const deployment = installOf('access').run({
+      entry: entrypoint?.slice(1) ?? [],
+      flags: command ?? [],
+      environment: environmentOf('deploy-contract'),
+    })
+    await eventually(() => deployment.child.exitCode !== null, START)
+    expect(deployment.child.exitCode, deployment.output()).toBe(0)
+    const contract = compose['access']?.environment['ACCESS_CONTRACT'] ?? ''
+    expect(contract).toMatch(/^0x[0-9a-f]{40}$/)
+    expect(deployment.output().toLowerCase()).toContain(contract)
+  })
+
+  it('access sells: everything that it needs is there, at the addresses of deploy/local.env', async () => {
+    await start('facilitator')
+    const url = await start('access')
+    const program = running.at(-1) as RunningProgram
+    await eventually(() => answers(`${url}/ready`, program), START)
+    const agent = '0x8a8c7db64f218350e4ff44d079d96066b6ddcb7b'
+    const challenge = await fetch(`${url}/api/svc/access?agent=${agent}`)
+    expect(challenge.status).toBe(402)
+  })
+
+  it('care keeps its records in its data folder, and serves its documents', async () => {
+    const url = await start('care')
+    for (const path of ['/ready', '/verify', '/LICENSE', '/CHANGELOG.md', '/vectors/chain.json'])
+      expect((await fetch(url + path)).status, path).toBe(200)
+    expect(readdirSync(installOf('care').dataFolder)).toContain('care.db')
+  })
+
+  it('each ends with 0 when it is asked to', async () => {
+    for (const program of running.splice(0).toReversed()) expect(await program.stop()).toBe(0)
+  })
+})
