@@ -1,0 +1,100 @@
+// Written as JavaScript, beside what it tests: neither is part of the server's program.
+import { hash } from 'node:crypto'
+import {
+  authorizationDigest,
+  domainSeparator,
+  evmSigner,
+  readEcdsaSignature,
+  recoverSigner,
+} from '@tallystick/x402/evm'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { developmentPayer } from './development-key.js'
+import { bytesOfHex, hexOfBytes } from './hex.js'
+import { keccak256 } from './keccak.js'
+import { isPrivateKey, signDigest } from './secp256k1.js'
+import { transferDigest } from './transfer-typed-data.js'
+
+const word = fc.uint8Array({ minLength: 32, maxLength: 32 })
+const domain = {
+  name: 'USD₮0',
+  version: '1',
+  chainId: 196,
+  verifyingContract: '0x779Ded0c9e1022225f8E0630b35a9b54bE713736',
+}
+/** @type {import('./transfer-typed-data.js').Authorization} */
+const message = {
+  from: '0x00000000000000000000000000000000000a6e17',
+  to: '0x1111111111111111111111111111111111111111',
+  value: '10000',
+  validAfter: '0',
+  validBefore: '1795226000',
+  nonce: `0x${'ab'.repeat(32)}`,
+}
+
+describe('keccak-256', () => {
+  it('is what OpenSSL makes of the same bytes, at every length around a block', () => {
+    for (const length of [0, 1, 31, 32, 135, 136, 137, 271, 272, 273, 1000]) {
+      const bytes = Uint8Array.from({ length }, (_, at) => (at * 7 + length) % 256)
+      expect(hexOfBytes(keccak256(bytes)), `${length} bytes`).toBe(
+        `0x${hash('keccak-256', bytes, 'hex')}`,
+      )
+    }
+  })
+})
+
+describe('a transfer', () => {
+  it('is signed over the digest that the gate checks', () => {
+    const checked = authorizationDigest(
+      domainSeparator({
+        ...domain,
+        verifyingContract: '0x779Ded0c9e1022225f8E0630b35a9b54bE713736',
+      }),
+      {
+        from: '0x00000000000000000000000000000000000a6e17',
+        to: '0x1111111111111111111111111111111111111111',
+        value: 10_000n,
+        validAfter: 0n,
+        validBefore: 1_795_226_000n,
+        nonce: `0x${'ab'.repeat(32)}`,
+      },
+    )
+    expect(hexOfBytes(transferDigest(domain, message))).toBe(hexOfBytes(checked))
+  })
+})
+
+describe('a development key', () => {
+  it('signs so that the gate recovers its address, with a low s, for any key and digest', () => {
+    fc.assert(
+      fc.property(word, word, word, (key, digest, random) => {
+        fc.pre(isPrivateKey(key))
+        const read = readEcdsaSignature(signDigest(digest, { key, random }))
+        if (read === undefined) throw new Error('no signature that a token takes')
+        const { address } = evmSigner({ privateKey: hexOfBytes(key) })
+        expect(recoverSigner(digest, read)).toBe(address)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('pays from the address of its key', async () => {
+    const key = `0x${'01'.repeat(32)}`
+    const payer = developmentPayer(key)
+    expect(payer.address).toBe(evmSigner({ privateKey: key }).address)
+    const signature = readEcdsaSignature(bytesOfHex(await payer.sign(domain, message)))
+    if (signature === undefined) throw new Error('no signature that a token takes')
+    expect(recoverSigner(transferDigest(domain, message), signature)).toBe(payer.address)
+  })
+
+  it.each([
+    '',
+    '0x',
+    '0x00',
+    `0x${'00'.repeat(32)}`,
+    `0x${'ff'.repeat(32)}`,
+    'hello',
+    `0x${'01'.repeat(33)}`,
+  ])('is 32 bytes in hex below the order: not %j', (key) => {
+    expect(() => developmentPayer(key)).toThrow(RangeError)
+  })
+})

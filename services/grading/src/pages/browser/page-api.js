@@ -1,0 +1,32 @@
+/** Free calls of the service's own public API. */
+
+/** @typedef {import('../../domain/calibration-answer.ts').CalibrationAnswer} CalibrationAnswer */
+/** @typedef {import('../../domain/coverage-answer.ts').CoverageAnswer} CoverageAnswer */
+
+/**
+ * Sends JSON. The answer's body is read whatever its status is.
+ *
+ * @param {string} path
+ * @param {unknown} body
+ * @param {Record<string, string>} [headers]
+ */
+export function post(path, body, headers = {}) {
+  return fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+    body: JSON.stringify(body),
+    cache: 'no-store',
+  })
+}
+
+/**
+ * The truth table. Throws where the service does not answer.
+ *
+ * @param {Record<string, string>} filters
+ * @returns {Promise<CalibrationAnswer>}
+ */
+export async function readCalibration(filters) {
+  const answer = await post('/api/calibration', filters)
+  if (!answer.ok) throw new Error(`calibration answered ${answer.status}`)
+  return answer.json()
+}
