@@ -15,6 +15,8 @@ describe('X2: a challenge', () => {
     const { body, headers } = buildChallenge(dollars, 'payment_required')
     expect(Buffer.from(headers['PAYMENT-REQUIRED'] ?? '', 'base64').toString('utf8')).toBe(body)
     expect(decodePaymentRequiredHeader(headers['PAYMENT-REQUIRED'] ?? '')).toEqual(JSON.parse(body))
+    expect(JSON.parse(body)).toMatchObject({ resource: dollars.resource })
+    expect(Buffer.byteLength(body)).toBe(body.length)
   })
 
   test('passes the official schema, with its resource', () => {

@@ -18,12 +18,14 @@ export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Chal
   }
   const cached = byError.get(error)
   if (cached !== undefined) return cached
-  const body = JSON.stringify({
-    x402Version: 2,
-    error,
-    resource: terms.resource,
-    accepts: terms.requirements.map(toOffer),
-  })
+  const body = inAscii(
+    JSON.stringify({
+      x402Version: 2,
+      error,
+      resource: terms.resource,
+      accepts: terms.requirements.map(toOffer),
+    }),
+  )
   const challenge: Challenge = {
     body,
     headers: {
@@ -34,6 +36,17 @@ export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Chal
   }
   if (byError.size < CACHED_ERRORS_MAX) byError.set(error, challenge)
   return challenge
+}
+
+/**
+ * The same JSON with escapes for whatever is beyond ASCII, such as the ₮ of USD₮0. Node sends head and body in one piece
+ * then, without encoding each answer anew, and a client that mistakes base64 for Latin-1 reads it right as well.
+ */
+function inAscii(json: string): string {
+  return json.replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 function toOffer(requirement: PaymentRequirement): object {

@@ -3,7 +3,13 @@
  * to match and none to slip past. What is sold, and what a refusal says, stays with the caller.
  */
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type { PaidJob, PaymentGate, PaymentOutcome, PaymentTerms } from '../payment-gate.ts'
+import type {
+  PaidJob,
+  PaymentGate,
+  PaymentHeaders,
+  PaymentOutcome,
+  PaymentTerms,
+} from '../payment-gate.ts'
 import { paymentHeadersOf } from './payment-headers-of.ts'
 import { sendChallenge, setPaymentResponse } from './send-challenge.ts'
 
@@ -55,27 +61,46 @@ export function paidRoute<Prepared, Answer, Declined>(
       const refusal = reply.code(405).header('allow', methods.join(', '))
       return await refusal.send({ error: 'method_not_allowed' })
     },
-    async handler(request, reply) {
+    handler(request, reply) {
       const terms = options.terms(request)
+      const headers = paymentHeadersOf(request)
       if (terms === undefined) {
         const problem = 'payment_terms_unknown'
-        return sendProblem(reply, { error: problem, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
+        sendProblem(reply, { error: problem, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
+      } else if (headers.paymentSignature === undefined && headers.xPayment === undefined) {
+        // Most requests of strangers: answered at once, without a promise, and not returned, since a reply is a promise too.
+        sendChallenge(reply, options.gate.challenge(terms, 'payment_required'))
+      } else {
+        return pay({ headers, reply, request }, { options, sendProblem, terms })
       }
-      const headers = paymentHeadersOf(request)
-      const outcome = await options.gate.pay(headers, terms, options.job(request))
-      return sendOutcome(reply, outcome, { options, sendProblem, terms })
+      return undefined
     },
   }
+}
+
+type PaidContext<Prepared, Answer, Declined> = {
+  readonly options: PaidRouteOptions<Prepared, Answer, Declined>
+  readonly sendProblem: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
+  readonly terms: PaymentTerms
+}
+
+async function pay<Prepared, Answer, Declined>(
+  call: {
+    readonly headers: PaymentHeaders
+    readonly request: FastifyRequest
+    readonly reply: FastifyReply
+  },
+  context: PaidContext<Prepared, Answer, Declined>,
+): Promise<FastifyReply> {
+  const { options, terms } = context
+  const outcome = await options.gate.pay(call.headers, terms, options.job(call.request))
+  return sendOutcome(call.reply, outcome, context)
 }
 
 function sendOutcome<Prepared, Answer, Declined>(
   reply: FastifyReply,
   outcome: PaymentOutcome<Answer, Declined>,
-  context: {
-    readonly options: PaidRouteOptions<Prepared, Answer, Declined>
-    readonly sendProblem: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
-    readonly terms: PaymentTerms
-  },
+  context: PaidContext<Prepared, Answer, Declined>,
 ): FastifyReply {
   const { options, sendProblem, terms } = context
   switch (outcome.kind) {
