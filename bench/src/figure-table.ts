@@ -1,7 +1,9 @@
-import type { Figure } from './figure.ts'
+import { type Figure, NO_AIM } from './figure.ts'
 import type { SuiteResult } from './suite-result.ts'
 
 const HEAD = ['figure', 'value', 'baseline', 'ratio', 'aim', 'met'] as const
+
+const judged = (isMet: boolean): string => (isMet ? 'yes' : 'no')
 
 const cells = ({ name, value, unit, baseline, ratio, aim, met }: Figure): readonly string[] => [
   name,
@@ -9,7 +11,7 @@ const cells = ({ name, value, unit, baseline, ratio, aim, met }: Figure): readon
   `${baseline.value} ${unit} (${baseline.name})`,
   `${ratio.toFixed(ratio < 10 ? 2 : 1)} ×`,
   aim,
-  met ? 'yes' : 'no',
+  aim === NO_AIM ? NO_AIM : judged(met),
 ]
 
 /** A suite's figures as a table for a terminal. */

@@ -17,13 +17,19 @@ export type Aim =
   | { readonly kind: 'at-most' | 'at-least'; readonly value: number }
   /** At least so many times better than the baseline. */
   | { readonly kind: 'ratio'; readonly times: number }
+  /** Nothing: the figure is told beside others. */
+  | { readonly kind: 'none' }
+
+/** The `aim` of a figure that has none. */
+export const NO_AIM = '–'
 
 const ROUND_DIGITS = 4
 
 const rounded = (value: number): number => Number(value.toPrecision(ROUND_DIGITS))
 
 function aimText(aim: Aim, unit: string): string {
-  if (aim.kind === 'ratio') return `≥ ${aim.times} × better`
+  if (aim.kind === 'none') return NO_AIM
+  if (aim.kind === 'ratio') return aim.times < 1 ? `≥ ${aim.times} ×` : `≥ ${aim.times} × better`
   return `${aim.kind === 'at-most' ? '≤' : '≥'} ${aim.value} ${unit}`
 }
 
@@ -42,6 +48,7 @@ export function judgeFigure(options: {
     'at-most': () => aim.kind === 'at-most' && value <= aim.value,
     'at-least': () => aim.kind === 'at-least' && value >= aim.value,
     ratio: () => aim.kind === 'ratio' && ratio >= aim.times,
+    none: () => true,
   }[aim.kind]
   return {
     name,

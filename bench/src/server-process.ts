@@ -9,11 +9,17 @@ const ANSWER_LIMIT_MS = 120_000
 /** A server in a process of its own, and what it costs. */
 export class ServerProcess {
   readonly url: string
+  /** JSON that the server told of itself; empty where it told nothing. */
+  readonly details: string
   readonly #child: ChildProcess
 
-  private constructor(child: ChildProcess, url: string) {
+  private constructor(
+    child: ChildProcess,
+    told: { readonly url: string; readonly details: string },
+  ) {
     this.#child = child
-    this.url = url
+    this.url = told.url
+    this.details = told.details
   }
 
   /** Starts a file of `server/`. Rejects when it ends or does not listen in time. */
@@ -28,7 +34,7 @@ export class ServerProcess {
     })
     const first = await nextAnswer(child)
     if (first.kind !== 'listening') throw new Error(`${file} did not say where it listens`)
-    return new ServerProcess(child, first.url)
+    return new ServerProcess(child, { url: first.url, details: first.details ?? '' })
   }
 
   /** `collect` collects garbage first; `watch-loop` begins to watch the event loop anew. */

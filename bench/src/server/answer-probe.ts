@@ -24,6 +24,8 @@ const say = (answer: ProbeAnswer): void => void process.send?.(answer)
 /** Answers the measuring process from now on, and tells it where the server listens. `stop` must end the process. */
 export function answerProbe(options: {
   readonly url: string
+  /** What else the measuring process must know; any JSON value. */
+  readonly details?: object
   readonly stop: () => Promise<void>
 }): void {
   const loop = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS })
@@ -50,5 +52,10 @@ export function answerProbe(options: {
   }
   process.on('message', (question: ProbeQuestion) => void answer(question))
   process.on('disconnect', () => process.exit(1))
-  say({ kind: 'listening', url: options.url })
+  const { details, url } = options
+  say({
+    kind: 'listening',
+    url,
+    ...(details === undefined ? {} : { details: JSON.stringify(details) }),
+  })
 }

@@ -2,7 +2,14 @@
 export type ProbeQuestion = 'figures' | 'collect' | 'watch-loop' | 'stop'
 
 /** What a server process says. */
-export type ProbeAnswer = { readonly kind: 'listening'; readonly url: string } | ProbeFigures
+export type ProbeAnswer =
+  | {
+      readonly kind: 'listening'
+      readonly url: string
+      /** What else the measuring process must know, as the server file tells it; JSON. */
+      readonly details?: string
+    }
+  | ProbeFigures
 
 export type ProbeFigures = {
   readonly kind: 'figures'

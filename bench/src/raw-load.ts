@@ -1,0 +1,119 @@
+// The loading side of plain HTTP: keep-alive lanes over bare sockets, each with one request under way, so that what a
+// request costs here hardly shows beside what it costs the server. Understands answers with a content-length only.
+import { connect, type Socket } from 'node:net'
+
+/** An HTTP answer, read whole. */
+export type RawAnswer = {
+  readonly status: number
+  /** Lower-case names. */
+  readonly head: string
+  readonly body: Buffer
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+
+/** Longest wait for one answer, milliseconds: a payment on a busy machine takes a few seconds. */
+const ANSWER_LIMIT_MS = 60_000
+
+/** The bytes of a GET. */
+export function getRequest(
+  url: URL,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Buffer {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: ${url.host}\r\n${lines.join('')}\r\n`)
+}
+
+/** One keep-alive connection that carries one request at a time. */
+export class RawLane {
+  readonly #socket: Socket
+  #pieces: Buffer[] = []
+  #waiting: PromiseWithResolvers<RawAnswer> | undefined
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.setNoDelay(true)
+    socket.on('data', (piece: Buffer) => this.#take(piece))
+    socket.on('error', (error) => this.#waiting?.reject(error))
+    socket.on('close', () => this.#waiting?.reject(new Error('the server closed the connection')))
+    socket.setTimeout(ANSWER_LIMIT_MS, () => socket.destroy(new Error('no answer in time')))
+  }
+
+  static async open(url: URL): Promise<RawLane> {
+    const socket = connect(Number(url.port), url.hostname)
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve)
+      socket.once('error', reject)
+    })
+    return new RawLane(socket)
+  }
+
+  ask(request: Buffer): Promise<RawAnswer> {
+    this.#waiting = Promise.withResolvers<RawAnswer>()
+    this.#socket.write(request)
+    return this.#waiting.promise
+  }
+
+  close(): void {
+    this.#waiting = undefined
+    this.#socket.destroy()
+  }
+
+  #take(piece: Buffer): void {
+    this.#pieces.push(piece)
+    const bytes = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces)
+    const headEnd = bytes.indexOf(HEAD_END)
+    if (headEnd < 0) return
+    const head = bytes.toString('latin1', 0, headEnd).toLowerCase()
+    const length = /\r\ncontent-length: (\d+)/.exec(head)?.[1]
+    if (length === undefined) {
+      this.#waiting?.reject(new Error(`an answer without content-length: ${head}`))
+      return
+    }
+    const bodyAt = headEnd + HEAD_END.length
+    if (bytes.length < bodyAt + Number(length)) return
+    this.#pieces = []
+    this.#waiting?.resolve({
+      status: Number(head.slice(9, 12)),
+      head,
+      body: bytes.subarray(bodyAt),
+    })
+  }
+}
+
+export type LaneRun = {
+  readonly url: string
+  readonly lanes: number
+  /** Requests in all. */
+  readonly count: number
+  readonly status: number
+  readonly request: (index: number) => Buffer
+}
+
+/** What a run took: milliseconds of each answer, and of the whole. */
+export type LaneTimes = { readonly delaysMs: readonly number[]; readonly wallMs: number }
+
+/** Sends the requests over the lanes, each lane its next one when its last is answered. Rejects for any other status. */
+export async function runLanes(run: LaneRun): Promise<LaneTimes> {
+  const url = new URL(run.url)
+  const lanes = await Promise.all(Array.from({ length: run.lanes }, () => RawLane.open(url)))
+  const delaysMs: number[] = []
+  let next = 0
+  const drive = async (lane: RawLane): Promise<void> => {
+    while (next < run.count) {
+      const request = run.request(next++)
+      const sentMs = performance.now()
+      const { status, body } = await lane.ask(request)
+      delaysMs.push(performance.now() - sentMs)
+      if (status !== run.status) throw new Error(`status ${status}: ${body.toString()}`)
+    }
+  }
+  const startMs = performance.now()
+  try {
+    await Promise.all(lanes.map(drive))
+    return { delaysMs, wallMs: performance.now() - startMs }
+  } finally {
+    for (const lane of lanes) lane.close()
+  }
+}

@@ -1,0 +1,19 @@
+// The access service as an operator runs it, in a process of its own that is measured. First argument: its environment as
+// JSON.
+import { accessConfigSchema, createAccessService } from '@tallystick/access'
+import { listeningUrl, readConfig, systemClock } from '@tallystick/service-kit'
+import { answerProbe } from './answer-probe.ts'
+
+const reading = readConfig(accessConfigSchema, JSON.parse(process.argv[2] ?? ''))
+if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
+const service = await createAccessService({ config: reading.config, clock: systemClock })
+service.start()
+await service.app.listen({ host: '127.0.0.1', port: 0 })
+answerProbe({
+  url: listeningUrl(service.app),
+  async stop() {
+    await service.stopSelling()
+    await service.app.close()
+    await service.close()
+  },
+})

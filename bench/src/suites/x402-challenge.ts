@@ -1,0 +1,131 @@
+// What a 402 costs on a route that reads no chain: our gate beside the bare application it runs on, and beside
+// @x402/express, and `/access`, which does read one. Every server is a process of its own under the same lanes.
+import { type Aim, type Figure, judgeFigure } from '../figure.ts'
+import {
+  accessPath,
+  deployAccess,
+  inPaymentWorld,
+  startAccess,
+  startPaidServer,
+} from '../payment-world.ts'
+import { median } from '../quantile.ts'
+import { getRequest, runLanes } from '../raw-load.ts'
+import type { ServerProcess } from '../server-process.ts'
+
+const LANES = 16
+const REPEATS = 7
+const STRANGER = `0x${'22'.repeat(20)}`
+
+type Target = {
+  readonly server: ServerProcess
+  readonly path: string
+  readonly status: number
+  /** Requests of one measurement; as many of them come before it, once. */
+  readonly count: number
+}
+
+type Cost = { readonly cpuMicros: number; readonly perSecond: number }
+
+async function measure({ count, path, server, status }: Target): Promise<Cost> {
+  const request = getRequest(new URL(server.url), path)
+  let wallMs = 0
+  const cpuMicros = await server.cpuMicrosOf(async () => {
+    const times = await runLanes({
+      url: server.url,
+      lanes: LANES,
+      count,
+      status,
+      request: () => request,
+    })
+    wallMs = times.wallMs
+  })
+  return { cpuMicros: cpuMicros / count, perSecond: (count * 1000) / wallMs }
+}
+
+/** The costs of every target, turn about, so that what else the machine does meets them alike. */
+async function measureTurnAbout<Name extends string>(
+  targets: Readonly<Record<Name, Target>>,
+): Promise<Record<Name, Cost>> {
+  const names = Object.keys(targets) as Name[]
+  const rounds: Record<Name, Cost>[] = []
+  for (let round = 0; round <= REPEATS; round += 1) {
+    const costs = {} as Record<Name, Cost>
+    for (const name of names) costs[name] = await measure(targets[name])
+    // The first round warms up.
+    if (round > 0) rounds.push(costs)
+  }
+  const middle = (name: Name): Cost => ({
+    cpuMicros: median(rounds.map((costs) => costs[name].cpuMicros)),
+    perSecond: median(rounds.map((costs) => costs[name].perSecond)),
+  })
+  return Object.fromEntries(names.map((name) => [name, middle(name)])) as Record<Name, Cost>
+}
+
+type Compared = { readonly name: string; readonly ours: Cost; readonly aim: Aim }
+
+/** The CPU of a request, and requests a second, against one baseline. */
+function compare(compared: Compared, baselineName: string, base: Cost): readonly Figure[] {
+  const { aim, name, ours } = compared
+  return [
+    judgeFigure({
+      name: `${name}, CPU of the server`,
+      value: ours.cpuMicros,
+      unit: 'µs',
+      baseline: { name: baselineName, value: base.cpuMicros },
+      aim,
+    }),
+    judgeFigure({
+      name: `${name}, wall`,
+      value: ours.perSecond,
+      unit: '/s',
+      baseline: { name: baselineName, value: base.perSecond },
+      higherIsBetter: true,
+      aim,
+    }),
+  ]
+}
+
+/** The 402 of a plain route, of `/access`, and of @x402/express. */
+export function measureX402Challenge(): Promise<readonly Figure[]> {
+  return inPaymentWorld(0, async (world) => {
+    const { contract } = await deployAccess(world, {
+      offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
+      recorders: [world.facts.recorder.evmAddress],
+    })
+    const servers = [
+      await startPaidServer(world, 'ours'),
+      await startPaidServer(world, 'express'),
+      await startAccess(world, contract),
+    ] as const
+    const [ours, express, access] = servers
+    try {
+      const costs = await measureTurnAbout({
+        bare: { server: ours, path: '/bare', status: 200, count: 10_000 },
+        bare402: { server: ours, path: '/bare-402', status: 402, count: 10_000 },
+        gate: { server: ours, path: '/paid', status: 402, count: 10_000 },
+        expressBare: { server: express, path: '/bare', status: 200, count: 4_000 },
+        express: { server: express, path: '/paid', status: 402, count: 4_000 },
+        access: { server: access, path: accessPath(STRANGER), status: 402, count: 500 },
+      })
+      const gate = { name: '402 of a plain route', ours: costs.gate }
+      const none = { kind: 'none' } as const
+      return [
+        ...compare({ ...gate, aim: { kind: 'ratio', times: 0.85 } }, 'bare Fastify', costs.bare),
+        ...compare({ ...gate, aim: none }, 'the same bytes from bare Fastify', costs.bare402),
+        ...compare({ ...gate, aim: none }, '@x402/express', costs.express),
+        ...compare(
+          { name: 'bare Express', ours: costs.expressBare, aim: none },
+          'bare Fastify',
+          costs.bare,
+        ),
+        ...compare(
+          { name: '402 of /access, with its chain read', ours: costs.access, aim: none },
+          '@x402/express',
+          costs.express,
+        ),
+      ]
+    } finally {
+      for (const server of servers) await server.stop()
+    }
+  })
+}
