@@ -3,12 +3,13 @@ pragma solidity 0.8.37;
 
 import {AccessWindow} from "../src/AccessWindow.sol";
 import {IAccessWindow} from "../src/interfaces/IAccessWindow.sol";
+import {AccessWindowDeployer} from "./AccessWindowDeployer.sol";
 import {AccessWindowHarness} from "./AccessWindowHarness.sol";
 import {ScheduleNetwork} from "./ScheduleNetwork.sol";
 
 /// @title A deployed contract and its people, for tests
 /// @notice Terms: 3 HBAR, 3,600 s, 1,000 calls; reserve 100 HBAR.
-abstract contract AccessWindowTest is ScheduleNetwork {
+abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
     uint64 internal constant HBAR = 1e8;
     uint64 internal constant PRICE = 3 * HBAR;
     uint32 internal constant PERIOD = 3_600;
@@ -37,7 +38,7 @@ abstract contract AccessWindowTest is ScheduleNetwork {
         address[] memory recorders = new address[](1);
         recorders[0] = recorder;
         vm.deal(address(this), reserve);
-        return new AccessWindowHarness{value: reserve}(
+        return _deployAccessWindow(
             AccessWindow.Deployment({
                 owner: owner,
                 forwarder: forwarder,
@@ -45,7 +46,8 @@ abstract contract AccessWindowTest is ScheduleNetwork {
                 priceTinybar: PRICE,
                 periodSeconds: PERIOD,
                 callsAllowed: QUOTA
-            })
+            }),
+            reserve
         );
     }
 

@@ -8,6 +8,7 @@ import {AccessWindow} from "../../src/AccessWindow.sol";
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
 import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {Subscription} from "../../src/libraries/PackedSubscription.sol";
+import {AccessWindowDeployer} from "../AccessWindowDeployer.sol";
 import {AccessWindowHarness} from "../AccessWindowHarness.sol";
 import {ScheduleNetwork} from "../ScheduleNetwork.sol";
 import {ModelSubscription} from "./Model.sol";
@@ -15,7 +16,7 @@ import {ModelSubscription} from "./Model.sol";
 /// @title A random walk over agents, the seller, strangers and the network
 /// @notice Every action keeps to its preconditions (a revert fails the campaign), and keeps ghost sums of what came in,
 /// what was charged and what went out. The network misbehaves in every way that was seen on Hedera.
-contract AccessHandler is ScheduleNetwork {
+contract AccessHandler is ScheduleNetwork, AccessWindowDeployer {
     uint256 internal constant HBAR = 1e8;
 
     AccessWindowHarness public access;
@@ -42,8 +43,8 @@ contract AccessHandler is ScheduleNetwork {
         vm.deal(address(this), 1e18);
         address[] memory recorders = new address[](1);
         recorders[0] = address(this);
-        access = new AccessWindowHarness{value: 60 * HBAR}(
-            AccessWindow.Deployment(address(this), address(this), recorders, uint64(3 * HBAR), 600, 40)
+        access = _deployAccessWindow(
+            AccessWindow.Deployment(address(this), address(this), recorders, uint64(3 * HBAR), 600, 40), 60 * HBAR
         );
         agents = [address(0xA1), address(0xA2), address(0), address(access)];
     }

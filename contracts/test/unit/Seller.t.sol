@@ -126,7 +126,7 @@ contract SellerTest is AccessWindowTest {
 
     function test_Constructor_TakesDeploymentsWithoutForwarderOrRecorders() external {
         AccessWindow bare =
-            new AccessWindow(AccessWindow.Deployment(owner, address(0), new address[](0), PRICE, PERIOD, QUOTA));
+            _deployAccessWindow(AccessWindow.Deployment(owner, address(0), new address[](0), PRICE, PERIOD, QUOTA), 0);
         assertFalse(bare.isForwarder(address(0)));
         assertEq(bare.renewalsReserveCanArm(), 0);
     }
