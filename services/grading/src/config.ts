@@ -1,0 +1,159 @@
+import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
+import {
+  baseUrlField,
+  hostField,
+  httpUrlField,
+  integerField,
+  logLevelField,
+  metricsTokenField,
+  portField,
+  secretField,
+  textField,
+  withFieldMeta,
+} from '@tallystick/service-kit'
+import { type EvmAsset, evmChainId, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
+import { z } from 'zod'
+
+const networkText = 'an EVM network such as eip155:196'
+const network = () =>
+  withFieldMeta(
+    z.string().refine((text) => evmChainId(text) !== undefined, networkText),
+    { expected: networkText },
+  )
+
+const assetText =
+  'a token as address/name/version/decimals, e.g. 0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/Global Dollar/1/6; the address alone for USD₮0'
+const asset = () =>
+  withFieldMeta(
+    z.string().refine((text) => {
+      const parsed = parseEvmAsset(text, X_LAYER_USDT0.network)
+      return parsed !== undefined && parsed.decimals >= CENT_DECIMALS
+    }, assetText),
+    { expected: assetText },
+  )
+
+/** A price in cents needs a token that can be split into them. */
+const CENT_DECIMALS = 2
+
+const addressText = 'an EVM address'
+const address = () =>
+  withFieldMeta(
+    z
+      .string()
+      .regex(/^0x[a-fA-F0-9]{40}$/, addressText)
+      .transform((text) => text.toLowerCase() as `0x${string}`),
+    { expected: addressText },
+  )
+
+const tokenKeysText = `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one a line`
+/** A transformed secret has no text left to print: keys live in `KeyObject`s. */
+const tokenKeys = () =>
+  withFieldMeta(
+    z.string().transform((text, context): TokenKeys => {
+      const parsed = parseTokenKeys(text)
+      if (parsed.kind === 'keys') return parsed.keys
+      context.addIssue({ code: 'custom', message: tokenKeysText })
+      return z.NEVER
+    }),
+    { expected: tokenKeysText, isSecret: true },
+  )
+
+/** The Odds API charges per sport and round: more than this is a slip. */
+const SPORTS_MAX = 50
+const listText = 'names in lower case, separated by commas'
+const names = () =>
+  withFieldMeta(
+    z
+      .string()
+      .regex(/^\s*[a-z0-9_]+\s*(,\s*[a-z0-9_]+\s*)*$/, listText)
+      .transform((text) => text.split(',').map((name) => name.trim()))
+      .refine((list) => list.length <= SPORTS_MAX, listText),
+    { expected: listText },
+  )
+
+const facilitatorText =
+  'an http or https URL, unless OKX_API_KEY, OKX_SECRET_KEY and OKX_PASSPHRASE are set'
+const okxText = 'a secret, all three of OKX or none, and not beside FACILITATOR_URL'
+const okxSecret = () => withFieldMeta(secretField(), { expected: okxText, isSecret: true })
+
+const fields = z.object({
+  PORT: portField(3003),
+  HOST: hostField(),
+  BASE_URL: baseUrlField('http://localhost:3003'),
+  DATABASE_PATH: textField('a path')
+    .prefault('grading.db')
+    .describe('File of the ledger; payments and the checkpoint’s key lie beside it.'),
+  PAY_TO: address().describe('Address that payments go to, of this ledger file alone.'),
+  NETWORK: network().prefault(X_LAYER_USDT0.network).describe('CAIP-2 network of payments.'),
+  ASSET: asset()
+    .prefault(X_LAYER_USDT0.address)
+    .describe('Token of payments, a dollar with signed transfers (EIP-3009).'),
+  LEDGER_RPC_URL: httpUrlField()
+    .prefault('https://rpc.xlayer.tech')
+    .describe('JSON-RPC of the network of payments.'),
+  FACILITATOR_URL: withFieldMeta(httpUrlField(), { expected: facilitatorText })
+    .optional()
+    .describe('x402 facilitator; or OKX’s, by the three variables that follow.'),
+  OKX_API_KEY: okxSecret().optional().describe('API key at OKX’s facilitator.'),
+  OKX_SECRET_KEY: okxSecret().optional().describe('Signs requests to OKX; never sent.'),
+  OKX_PASSPHRASE: okxSecret().optional().describe('Passphrase of the API key.'),
+  OKX_URL: httpUrlField().prefault('https://web3.okx.com').describe('Origin of OKX’s facilitator.'),
+  TOKEN_SECRET: tokenKeys()
+    .optional()
+    .describe('Keys of HS256 tokens for uploads, one a line; without them uploads are refused.'),
+  ODDS_API_KEY: secretField()
+    .optional()
+    .describe('Key of The Odds API; without it nothing is polled.'),
+  ODDS_API_SPORTS: names()
+    .prefault('soccer_epl')
+    .describe('Sports that are polled, by their keys there.'),
+  ODDS_API_REGIONS: names().prefault('eu').describe('Regions whose bookmakers are polled.'),
+  ODDS_API_MARKETS: names().prefault('h2h,spreads,totals').describe('Markets that are polled.'),
+  ODDS_API_URL: httpUrlField()
+    .prefault('https://api.the-odds-api.com')
+    .describe('Origin of The Odds API.'),
+  ODDS_POLL_SECONDS: integerField({ min: 10, max: 86_400 })
+    .prefault('300')
+    .describe(
+      'Pause between two rounds, seconds; a price older than 900 s at the start is no close.',
+    ),
+  METRICS_TOKEN: metricsTokenField(),
+  LOG_LEVEL: logLevelField(),
+})
+
+const OKX = ['OKX_API_KEY', 'OKX_SECRET_KEY', 'OKX_PASSPHRASE'] as const
+
+/** What was read; after a bad variable some of it is missing. */
+type Partly = Partial<z.output<typeof fields>>
+
+/** The first variable at fault where not exactly one facilitator is configured. */
+function facilitatorFault(config: Partly): string | undefined {
+  const missing = OKX.filter((name) => config[name] === undefined)
+  if (config.FACILITATOR_URL === undefined)
+    return missing.length === OKX.length ? 'FACILITATOR_URL' : missing[0]
+  return OKX.find((name) => config[name] !== undefined)
+}
+
+/** The service's environment (S3). */
+export const gradingConfigSchema = fields.superRefine(
+  (config: Partly, context) => {
+    const fault = facilitatorFault(config)
+    if (fault !== undefined)
+      context.addIssue({ code: 'custom', path: [fault], message: facilitatorText })
+    const { ASSET, NETWORK } = config
+    // An address alone stands for USD₮0 on X Layer; on another network the token is written in full.
+    if (ASSET !== undefined && NETWORK !== undefined && parseEvmAsset(ASSET, NETWORK) === undefined)
+      context.addIssue({ code: 'custom', path: ['ASSET'], message: assetText })
+  },
+  // Also beside other bad variables, so that one message names them all.
+  { when: () => true },
+)
+
+export type GradingConfig = z.output<typeof gradingConfigSchema>
+
+/** The token of payments on the configured network. */
+export function paymentAsset(config: Pick<GradingConfig, 'ASSET' | 'NETWORK'>): EvmAsset {
+  const parsed = parseEvmAsset(config.ASSET, config.NETWORK)
+  if (parsed === undefined) throw new RangeError('ASSET names no token of NETWORK')
+  return parsed
+}

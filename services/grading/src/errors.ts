@@ -1,0 +1,94 @@
+/**
+ * Every literal `error` of this service, with its status and what it means. Failing dependencies are mapped to answers
+ * here and nowhere else; codes of a refused payment come from packages/x402.
+ */
+import type { ErrorAnswer, RequestIssue } from '@tallystick/service-kit'
+import { GradingStoreUnavailable } from './domain/grading-store.ts'
+
+/** Seconds after which a call that failed on the store is worth repeating. */
+const RETRY_SECONDS = 5
+
+export const gradingErrors = {
+  invalid_request: {
+    status: 400,
+    meaning: '`issues` names each field and what was expected there; nothing was charged.',
+  },
+  malformed_json: { status: 400, meaning: 'The body is not JSON; nothing was charged.' },
+  unauthorized: {
+    status: 401,
+    meaning: 'An upload needs a bearer token; `error_description` says why this one is refused.',
+  },
+  payment_required: { status: 402, meaning: 'The body is the challenge.' },
+  payment_already_used: { status: 402, meaning: 'That payment bought something else before.' },
+  insufficient_scope: { status: 403, meaning: 'The token is valid and lacks `grading.write`.' },
+  not_found: { status: 404, meaning: 'There is no such entry, receipt or path.' },
+  method_not_allowed: { status: 405, meaning: 'The path takes other methods: see `Allow`.' },
+  payload_too_large: { status: 413, meaning: 'The body is over the route’s limit.' },
+  unsupported_media_type: { status: 415, meaning: 'The body is declared as other than JSON.' },
+  internal_error: {
+    status: 500,
+    meaning: 'A fault of the service, before any charge; the request id leads to its log.',
+  },
+  payment_pending: {
+    status: 502,
+    meaning: 'The payment is being completed: repeat the call without paying again.',
+  },
+  facilitator_unavailable: {
+    status: 502,
+    meaning: 'The payment facilitator did not answer; nothing was settled.',
+  },
+  ledger_unavailable: {
+    status: 502,
+    meaning: 'The network of payments could not be read; nothing was settled.',
+  },
+  payment_terms_unknown: {
+    status: 502,
+    meaning: 'The configured token is not the one on the network; no payment can be asked for.',
+  },
+  store_unavailable: {
+    status: 503,
+    meaning: 'The ledger cannot be read or written; nothing was charged.',
+  },
+} as const satisfies Readonly<Record<string, { readonly status: number; readonly meaning: string }>>
+
+export type GradingError = keyof typeof gradingErrors
+
+/** The answer for one code. */
+export function errorAnswer(
+  error: GradingError,
+  more: {
+    readonly retryAfterSeconds?: number
+    readonly details?: Readonly<Record<string, unknown>>
+    readonly headers?: Readonly<Record<string, string>>
+  } = {},
+): ErrorAnswer {
+  const { details, headers, retryAfterSeconds } = more
+  return {
+    status: gradingErrors[error].status,
+    error,
+    headers: {
+      'cache-control': 'no-store',
+      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+      ...headers,
+    },
+    ...(details === undefined ? {} : { details }),
+  }
+}
+
+/** Issues named in one answer; a slate of a thousand bad picks needs no thousand lines. */
+const ISSUES_MAX = 20
+
+/** The 400 of malformed input (G3): every field at fault and what was expected there. */
+export function invalidRequest(issues: readonly RequestIssue[]): ErrorAnswer {
+  const more = issues.length - ISSUES_MAX
+  return errorAnswer('invalid_request', {
+    details: { issues: issues.slice(0, ISSUES_MAX), ...(more > 0 ? { more_issues: more } : {}) },
+  })
+}
+
+/** The answer to a dependency that failed; undefined for anything else, which is a bug. */
+export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
+  return error instanceof GradingStoreUnavailable
+    ? errorAnswer('store_unavailable', { retryAfterSeconds: RETRY_SECONDS })
+    : undefined
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import type { AuditAnswer } from '../domain/audit-answer.ts'
+import { bandSchema, cardSchema, ungradedCodeSchema } from './card-schema.ts'
+
+const interval = z.tuple([z.number(), z.number()]).readonly().nullable()
+
+const scoreSchema = z.object({
+  value: z.number().min(0).max(100).describe('The Sharp Score, 0 to 100; 50 breaks even.'),
+  edge: z.number(),
+  edge_ci90: z.tuple([z.number(), z.number()]).readonly(),
+  p_edge_positive: z.number(),
+  inputs: z.object({
+    n: z.number(),
+    settled: z.number(),
+    mean: z.number(),
+    s2: z.number(),
+    mu0: z.number(),
+    tau: z.number(),
+    delta: z.number(),
+    scale: z.number(),
+  }),
+})
+
+/** What an audit answers, as it is documented; the type is the domain's. */
+export const auditAnswerSchema = z
+  .object({
+    label: z.string().exactOptional(),
+    record: z.object({
+      won: z.int(),
+      lost: z.int(),
+      push: z.int(),
+      void: z.int(),
+      half_won: z.int(),
+      half_lost: z.int(),
+      dead_heat: z.int(),
+      pending: z.int(),
+    }),
+    raw_roi: z.object({
+      pct: z.number().nullable().describe('Profit over stakes; a fraction, 0.05 is 5 %.'),
+      staked: z.number(),
+      profit: z.number(),
+      p_value: z.number().nullable(),
+      ci95: interval,
+    }),
+    sharp_score: scoreSchema.nullable(),
+    summary: z.object({
+      mean_clv: z.number().nullable(),
+      median_clv: z.number().nullable(),
+      beat_close: z.object({
+        count: z.int(),
+        of: z.int(),
+        rate: z.number().nullable(),
+        ci95: interval,
+      }),
+      vig_paid: z.number().nullable(),
+      grade_counts: z.record(bandSchema, z.int()),
+      edge_and_luck: z
+        .object({ profit: z.number(), edge: z.number(), luck: z.number(), luck_z: z.number() })
+        .nullable(),
+    }),
+    coverage: z.object({
+      picks: z.int(),
+      graded: z.int(),
+      ungraded: z.int(),
+      by_reason: z.partialRecord(ungradedCodeSchema, z.int()),
+      price_basis: z.int(),
+    }),
+    verdict: z.string(),
+    needs: z.object({ picks_for_95: z.number().nullable() }),
+    picks: z.array(cardSchema).readonly(),
+  })
+  .meta({ id: 'Audit' }) satisfies z.ZodType<AuditAnswer>

@@ -1,0 +1,145 @@
+/** The shape of a pick on the wire: what is checked before the ledger is asked. Messages say what was expected. */
+import { z } from 'zod'
+
+/** The longest key: sport, event, type, period, line and participant at their own limits. */
+const MARKET_CHARACTERS_MAX = 350
+const NAME_CHARACTERS_MAX = 120
+const REF_CHARACTERS_MAX = 80
+/** `1.0000000000000001` and every American or fractional price are shorter; parseOdds reads no more. */
+const ODDS_CHARACTERS_MAX = 24
+const FIELD_SIZE_MAX = 1_000
+
+/** Text that a person wrote and that is shown again: no control characters, no lone surrogates. */
+export const shownText = (charactersMax: number) =>
+  z
+    .string(`a text of 1 to ${charactersMax} characters`)
+    .regex(/^\P{C}+$/u, `a text of 1 to ${charactersMax} characters`)
+    .max(charactersMax, `a text of 1 to ${charactersMax} characters`)
+
+const name = (expected: string) =>
+  z
+    .string(expected)
+    .regex(/^\P{C}+$/u, expected)
+    .max(NAME_CHARACTERS_MAX, expected)
+
+const marketParts = z.strictObject(
+  {
+    sport: name('a sport such as soccer'),
+    event: name('an event id such as epl.20240423.ars-che, or team names'),
+    type: name('a market type such as 1x2'),
+    period: name('a period such as ft, h1 or q2').optional(),
+    participant: name('a name in lower case with dashes').optional(),
+  },
+  'a market key, or an object with sport, event and type',
+)
+
+const marketText = 'a market key: sport/event/type/period[/line][@participant], or its parts'
+const market = z.union(
+  [z.string().min(1, marketText).max(MARKET_CHARACTERS_MAX, marketText), marketParts],
+  marketText,
+)
+
+const oddsText = 'decimal odds above 1 as a number or text, or "6/5", or "-110"'
+const timeText = 'an ISO 8601 time with its zone, such as 2026-06-01T18:00:00Z'
+
+export const pickSchema = z
+  .strictObject(
+    {
+      market: market.describe(
+        'The market: its key, soccer/epl.20240423.ars-che/ah/ft/-0.75, or its parts.',
+      ),
+      selection: name('a selection such as home, draw, over or yes').describe(
+        'What was backed: home, draw, away, over, under, yes, no, or a name.',
+      ),
+      line: z
+        .number('a multiple of 0.25')
+        .optional()
+        .describe('Handicap of the home side, or the total, where the key does not have it.'),
+      odds: z
+        .union(
+          [z.number(oddsText), z.string(oddsText).max(ODDS_CHARACTERS_MAX, oddsText)],
+          oddsText,
+        )
+        .describe('The price taken: 2.10, "2.10", "11/10" or "+110".'),
+      placed_at: z
+        .string(timeText)
+        .max(40, timeText)
+        .optional()
+        .describe('When the bet was placed; after the start it is not graded.'),
+      stake: z
+        .number('a number above 0')
+        .positive('a number above 0')
+        .optional()
+        .describe('Taken and not used: every figure is per unit staked.'),
+      book: shownText(REF_CHARACTERS_MAX)
+        .optional()
+        .describe('Taken and not used: where the bet was placed.'),
+      field_size: z
+        .int(`a whole number from 1 to ${FIELD_SIZE_MAX}`)
+        .min(1, `a whole number from 1 to ${FIELD_SIZE_MAX}`)
+        .max(FIELD_SIZE_MAX, `a whole number from 1 to ${FIELD_SIZE_MAX}`)
+        .optional()
+        .describe('Runners when the bet was placed; another number at the close is UNGRADED.'),
+      ref: shownText(REF_CHARACTERS_MAX)
+        .optional()
+        .describe('Your own mark, shown again on the card.'),
+    },
+    'an object with market, selection and odds',
+  )
+  .meta({ id: 'Pick' })
+
+const methods = ['power', 'shin', 'odds_ratio', 'multiplicative', 'additive'] as const
+const bases = ['auto', 'fair', 'price'] as const
+const oneOf = (values: readonly string[]): string => `one of ${values.join(', ')}`
+
+export const optionsSchema = z
+  .strictObject(
+    {
+      reference: z
+        .string('a book such as pinnacle')
+        .regex(/^[a-z0-9_]{1,40}$/, 'a book such as pinnacle')
+        .optional()
+        .describe('The book whose close to grade against.'),
+      method: z
+        .enum(methods, oneOf(methods))
+        .optional()
+        .describe('How the margin is taken out of the close; power by default.'),
+      basis: z
+        .enum(bases, oneOf(bases))
+        .optional()
+        .describe('auto: the fair close where there is one, else the closing price alone.'),
+      line_policy: z
+        .literal('exact', 'exact')
+        .optional()
+        .describe('A pick is graded against the close of its own line only.'),
+    },
+    'an object with reference, method or basis',
+  )
+  .meta({ id: 'GradeOptions' })
+
+/** Picks in one audit (G5). */
+export const AUDIT_PICKS_MAX = 1_000
+
+export const gradeSchema = z
+  .strictObject({ pick: pickSchema, options: optionsSchema.optional() }, 'a JSON object with pick')
+  .meta({ id: 'GradeRequest' })
+
+const picksText = `a list of 1 to ${AUDIT_PICKS_MAX} picks`
+
+export const auditSchema = z
+  .strictObject(
+    {
+      picks: z
+        .array(pickSchema, picksText)
+        .min(1, picksText)
+        .max(AUDIT_PICKS_MAX, picksText)
+        .describe('Each once: the same market, selection, odds and time again is a duplicate.'),
+      label: shownText(REF_CHARACTERS_MAX).optional().describe('Shown again on the audit.'),
+      options: optionsSchema.optional(),
+    },
+    'a JSON object with picks',
+  )
+  .meta({ id: 'AuditRequest' })
+
+export type WirePick = z.output<typeof pickSchema>
+export type WireOptions = z.output<typeof optionsSchema>

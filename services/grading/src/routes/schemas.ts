@@ -1,0 +1,77 @@
+/** Wire shapes that several routes share: payment headers, the challenge and the rows of errors. */
+import { errorBody } from '@tallystick/service-kit'
+import { z } from 'zod'
+
+/** What a paying client sends; everything else about headers is left alone. */
+export const paymentHeaders = z.looseObject({
+  'payment-signature': z
+    .string()
+    .optional()
+    .describe('x402 version 2 payment payload, base64 JSON, on the retry after a 402.'),
+  'x-payment': z.string().optional().describe('The same, for clients that use this name.'),
+  'idempotency-key': z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe('Yours, 1 to 255 visible ASCII characters: the same key and body is charged once.'),
+})
+
+export const paymentRequiredSchema = z
+  .object({
+    x402Version: z.int(),
+    error: z.string(),
+    resource: z.object({ url: z.string(), description: z.string(), mimeType: z.string() }),
+    accepts: z.array(
+      z.object({
+        scheme: z.literal('exact'),
+        network: z.string(),
+        amount: z.string().describe('Base units of the token.'),
+        asset: z.string().describe('Address of the token.'),
+        payTo: z.string(),
+        maxTimeoutSeconds: z.int(),
+        extra: z.record(z.string(), z.unknown()),
+        price: z.object({ asset: z.string(), amount: z.string() }),
+      }),
+    ),
+  })
+  .meta({
+    id: 'PaymentRequired',
+    description: 'No valid payment: the challenge, also base64 in PAYMENT-REQUIRED.',
+  })
+
+export const issuesBody = z
+  .looseObject({
+    error: z.string().describe('Stable snake_case code.'),
+    issues: z
+      .array(z.object({ field: z.string(), expected: z.string() }))
+      .optional()
+      .describe('Each field at fault, and what was expected there.'),
+  })
+  .describe('The request is malformed; nothing was charged.')
+
+const described = (description: string) => errorBody.describe(description)
+
+/** What any route may answer while the ledger cannot be read. */
+export const storeErrorRow = { 503: described('The ledger cannot be read or written.') }
+
+export const paidErrorRows = {
+  400: issuesBody,
+  402: paymentRequiredSchema,
+  413: described('The body is over the route’s limit.'),
+  415: described('The body is declared as other than JSON.'),
+  502: described(
+    'The facilitator or the network of payments was unavailable, or the payment is pending.',
+  ),
+  ...storeErrorRow,
+}
+
+export const notFoundRow = { 404: described('There is no such entry or receipt.') }
+
+/** What a free route with a body may answer besides its 200. */
+export const freeErrorRows = {
+  400: issuesBody,
+  413: paidErrorRows[413],
+  415: paidErrorRows[415],
+  ...storeErrorRow,
+}

@@ -1,0 +1,213 @@
+// What the operator sees of the service besides one log line per request. No label holds a payer, a receipt, a market or
+// anything else that a client chose; no line holds a payment header.
+import { Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
+import type { GateEvent, PaymentGate, PaymentOutcome, PaymentScheme } from '@tallystick/x402'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Card } from './domain/card.ts'
+import type { LedgerCounts } from './domain/grading-store.ts'
+import type { PollOutcome } from './ingest/odds-poller.ts'
+import type { SoldAnswer } from './sale-job.ts'
+
+/** Seconds: a verification is 60 µs of arithmetic and a question or two to the network. */
+const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
+
+/** Reasons told apart in one metric: a facilitator's own texts cannot make more series than that. */
+const REASONS_MAX = 64
+
+/** A reason as a label: those beyond the first `REASONS_MAX` are `other`. */
+function boundedLabel(): (reason: string) => string {
+  const known = new Set<string>()
+  return (reason) => {
+    if (known.has(reason)) return reason
+    if (known.size >= REASONS_MAX) return 'other'
+    known.add(reason)
+    return reason
+  }
+}
+
+function createCounters(registry: Registry) {
+  const registers = [registry]
+  return {
+    payments: new Counter({
+      name: 'grading_payments_total',
+      help: 'Requests with a payment, by what became of it.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    refusals: new Counter({
+      name: 'grading_refusals_total',
+      help: 'Payments refused, by reason.',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
+    settlements: new Counter({
+      name: 'grading_settlements_total',
+      help: 'Settlements and what followed them.',
+      labelNames: ['event'] as const,
+      registers,
+    }),
+    sold: new Counter({
+      name: 'grading_sold_total',
+      help: 'Answers that were paid for.',
+      labelNames: ['kind'] as const,
+      registers,
+    }),
+    grades: new Counter({
+      name: 'grading_grades_total',
+      help: 'Cards that were paid for, by grade; an ungraded one by its reason.',
+      labelNames: ['kind', 'grade', 'reason'] as const,
+      registers,
+    }),
+    uploads: new Counter({
+      name: 'grading_uploads_total',
+      help: 'Uploads, by what became of them.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    polls: new Counter({
+      name: 'grading_polls_total',
+      help: 'Rounds of the odds poller.',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    verification: new Histogram({
+      name: 'grading_payment_verification_seconds',
+      help: 'Time that verifying one payment took.',
+      buckets: VERIFICATION_BUCKETS_SECONDS,
+      registers,
+    }),
+  }
+}
+
+export type Telemetry = ReturnType<typeof createTelemetry>
+
+/** Counts and logs what happens; decides nothing. */
+export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) {
+  const counters = createCounters(registry)
+  const reasonLabel = boundedLabel()
+  let answersSold = 0
+  const countCard = (kind: SoldAnswer['kind'], card: Card): void => {
+    const reason = card.outcome === 'UNGRADED' ? card.reason.code : ''
+    counters.grades.inc({ kind, grade: card.grade, reason })
+  }
+  return {
+    sold: (sale: SoldAnswer): void => {
+      answersSold += 1
+      counters.sold.inc({ kind: sale.kind })
+      if (sale.kind === 'grade') countCard('grade', sale.card)
+      else for (const card of sale.audit.picks) countCard('audit', card)
+    },
+    gate: (event: GateEvent): void => {
+      counters.settlements.inc({ event: event.kind })
+      logGateEvent(event, logger)
+    },
+    outcome: (outcome: PaymentOutcome<unknown, unknown>): void => {
+      counters.payments.inc({ outcome: outcome.kind })
+      if (outcome.kind === 'challenged')
+        counters.refusals.inc({ reason: reasonLabel(outcome.error) })
+      if (outcome.kind === 'unavailable')
+        counters.refusals.inc({ reason: `${outcome.dependency}_unavailable` })
+    },
+    verified: (seconds: number): void => {
+      counters.verification.observe(seconds)
+    },
+    uploaded: (outcome: 'taken' | 'repeated' | 'refused'): void => {
+      counters.uploads.inc({ outcome })
+    },
+    polled: (outcome: PollOutcome): void => {
+      counters.polls.inc({ outcome: 'done' })
+      const { account, finalised, stale } = outcome
+      const { closes, observations, refused } = account
+      logger?.info({ observations, closes, refused, finalised, stale }, 'odds polled')
+    },
+    pollFailed: (error: unknown): void => {
+      counters.polls.inc({ outcome: 'failed' })
+      logger?.warn({ err: error }, 'odds could not be polled')
+    },
+    /** Answers sold since the start, for the page. */
+    answersSold: () => answersSold,
+  }
+}
+
+function logGateEvent(event: GateEvent, logger: FastifyBaseLogger | undefined): void {
+  const { amount, id } = event.payment
+  // The id holds network, token, payer and nonce: all of it public on the network, and none of it a secret.
+  const fields = { paymentId: id, amountUnits: amount.toString() }
+  switch (event.kind) {
+    case 'settled':
+    case 'fulfilled':
+      logger?.info(fields, event.kind)
+      return
+    case 'found':
+      logger?.info({ ...fields, finding: event.finding.kind }, event.kind)
+      return
+    case 'refused':
+      logger?.warn({ ...fields, reason: event.reason }, event.kind)
+      return
+    case 'in_doubt':
+    case 'retrying':
+    case 'store_failed':
+      logger?.warn({ ...fields, err: event.cause }, event.kind)
+  }
+}
+
+/** The same gate; what becomes of each request with a payment is heard. */
+export function observedGate<Gate extends PaymentGate>(
+  gate: Gate,
+  hear: (outcome: PaymentOutcome<unknown, unknown>) => void,
+): Gate {
+  return {
+    ...gate,
+    async pay(headers, terms, job) {
+      const outcome = await gate.pay(headers, terms, job)
+      const isPaid = headers.paymentSignature !== undefined || headers.xPayment !== undefined
+      if (isPaid) hear(outcome)
+      return outcome
+    },
+  }
+}
+
+/** The same scheme; the time that each verification takes is heard, seconds. */
+export function timedScheme(
+  scheme: PaymentScheme,
+  watch: { readonly nowMs: () => number; readonly hear: (seconds: number) => void },
+): PaymentScheme {
+  return {
+    ...scheme,
+    async verify(payload, requirement) {
+      const startedMs = watch.nowMs()
+      try {
+        return await scheme.verify(payload, requirement)
+      } finally {
+        watch.hear((watch.nowMs() - startedMs) / 1_000)
+      }
+    },
+  }
+}
+
+/** Registers the ledger's figures, read at the moment of asking; NaN while it cannot be read. */
+export function registerLedgerFigures(
+  registry: Registry,
+  counts: () => Promise<LedgerCounts>,
+): void {
+  const figures = {
+    entries: 'Entries of the ledger.',
+    events: 'Events that the ledger knows.',
+    picks: 'Picks that were paid for.',
+  } as const
+  for (const [name, help] of Object.entries(figures) as [keyof LedgerCounts, string][]) {
+    const gauge: Gauge = new Gauge({
+      name: `grading_ledger_${name}`,
+      help,
+      registers: [registry],
+      async collect() {
+        gauge.set(
+          await counts().then(
+            (found) => found[name],
+            () => Number.NaN,
+          ),
+        )
+      },
+    })
+  }
+}
