@@ -55,7 +55,7 @@ const supportedSchema = z.object({
 export function createHttpFacilitator(options: HttpFacilitatorOptions): Facilitator {
   const { clock, headers = {}, settleTimeoutMs = SETTLE_TIMEOUT_MS } = options
   const base = options.url.replace(/\/+$/, '')
-  const common = { fetch: options.fetch ?? fetch, clock, headers, bytesMax: ANSWER_BYTES_MAX }
+  const common = { fetch: options.fetch, clock, headers, bytesMax: ANSWER_BYTES_MAX }
   return {
     async settle(paymentPayload, paymentRequirements) {
       const answer = await fetchJson({

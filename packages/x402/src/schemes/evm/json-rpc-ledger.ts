@@ -146,7 +146,7 @@ function createCaller(options: JsonRpcLedgerOptions): Call {
       url,
       clock,
       timeoutMs,
-      fetch: options.fetch ?? fetch,
+      fetch: options.fetch,
       bytesMax: ANSWER_BYTES_MAX,
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: parameters }),
     })

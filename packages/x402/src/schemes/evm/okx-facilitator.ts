@@ -114,7 +114,7 @@ function createAsk(options: OkxFacilitatorOptions): Ask {
     const signed = `${timestamp}${method}${root}${path}${body ?? ''}`
     const answer = await fetchJson({
       url: `${base}${root}${path}`,
-      fetch: options.fetch ?? fetch,
+      fetch: options.fetch,
       clock,
       timeoutMs: callTimeoutMs,
       bytesMax: ANSWER_BYTES_MAX,

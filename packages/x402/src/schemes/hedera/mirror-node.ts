@@ -100,7 +100,7 @@ function createReader(options: MirrorNodeOptions): Read {
       url: `${base}${path}`,
       clock,
       timeoutMs,
-      fetch: options.fetch ?? fetch,
+      fetch: options.fetch,
       bytesMax: ANSWER_BYTES_MAX,
     })
     if (answer.kind !== 'answered') {
