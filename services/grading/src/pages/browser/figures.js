@@ -44,7 +44,9 @@ export const signed = (value, digits = 2) =>
  * @param {readonly [number, number] | null} interval
  */
 export const percentInterval = (interval) =>
-  interval === null ? 'no interval' : `${signedPercent(interval[0])} to ${signedPercent(interval[1])}`
+  interval === null
+    ? 'no interval'
+    : `${signedPercent(interval[0])} to ${signedPercent(interval[1])}`
 
 /** @param {number} count */
 export const grouped = (count) => new Intl.NumberFormat('en-GB').format(count)

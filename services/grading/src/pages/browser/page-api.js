@@ -26,7 +26,22 @@ export function post(path, body, headers = {}) {
  * @returns {Promise<CalibrationAnswer>}
  */
 export async function readCalibration(filters) {
-  const answer = await post('/api/calibration', filters)
+  const answer = await post('/api/calibration', { filters })
   if (!answer.ok) throw new Error(`calibration answered ${answer.status}`)
   return answer.json()
+}
+
+/**
+ * Whether a market can be graded, or what fits a few words. `invalid` carries the service's word on what was asked.
+ *
+ * @param {Record<string, string>} query
+ * @returns {Promise<{ kind: 'covered', coverage: CoverageAnswer } | { kind: 'invalid', expected: string } | { kind: 'failed' }>}
+ */
+export async function readCoverage(query) {
+  const answer = await post('/api/coverage', query).catch(() => undefined)
+  if (answer === undefined) return { kind: 'failed' }
+  const body = await answer.json().catch(() => undefined)
+  if (answer.ok && body !== undefined) return { kind: 'covered', coverage: body }
+  const expected = body?.issues?.[0]?.expected
+  return typeof expected === 'string' ? { kind: 'invalid', expected } : { kind: 'failed' }
 }

@@ -1,0 +1,347 @@
+/** The page with the forms: look up, check, pay, and read the card. */
+import { auditView } from './audit-view.js'
+import { cardView } from './card-view.js'
+import { counted, tokenAmount } from './figures.js'
+import { coverKey, findMarkets } from './find-market.js'
+import { selectionsOf, selectionWords } from './market-words.js'
+import { readCalibration, readCoverage } from './page-api.js'
+import { element, pageElement, pageFact, put } from './page-element.js'
+import { checkRequest, payRequest } from './pay-request.js'
+import { failureWords, refusalWords, STEP_WORDS, walletWords } from './payment-words.js'
+import { pickIssueWords, readPicks } from './read-picks.js'
+import { clearIssues, showGradeIssues, showProblem } from './show-issues.js'
+import { currentPayer, watchPayer } from './try-payer.js'
+
+/** @typedef {import('./pay-request.js').PaidOutcome} PaidOutcome */
+/** @typedef {import('./find-market.js').Candidate} Candidate */
+/**
+ * @typedef {object} Sale
+ * @property {'grade' | 'audit'} kind
+ * @property {unknown} body
+ * @property {(issues: import('./pay-request.js').Issue[]) => void} showIssues
+ */
+
+/** Picks of one audit (G5); the service says the same, after more has been sent. */
+const PICKS_MAX = 1_000
+/** Lines of problems shown at once. */
+const PROBLEMS_MAX = 8
+/** A key is looked up when typing rests this long. */
+const TYPING_REST_MS = 400
+
+/** @type {Record<string, readonly string[]>} */
+const selectionsByType = JSON.parse(pageFact('market-selections') || '{}')
+const decimals = Number(pageFact('payment-decimals'))
+const market = pageElement('market', HTMLInputElement)
+const selection = pageElement('selection', HTMLInputElement)
+const picks = pageElement('picks', HTMLTextAreaElement)
+const result = pageElement('result', HTMLElement)
+const outcome = pageElement('outcome', HTMLElement)
+
+/** @param {'grade' | 'audit'} kind */
+const amountOf = (kind) => pageFact(`payment-${kind}`)
+/** @param {'grade' | 'audit'} kind */
+const priceOf = (kind) => `$${tokenAmount(amountOf(kind), decimals)}`
+/** @param {string} id */
+const valueOf = (id) => {
+  const input = document.getElementById(id)
+  return input instanceof HTMLInputElement || input instanceof HTMLSelectElement
+    ? input.value.trim()
+    : ''
+}
+
+/** @param {number} seconds */
+const pause = (seconds) =>
+  new Promise((resolve) => setTimeout(() => resolve(undefined), seconds * 1_000))
+
+function nameButtons() {
+  const canPay = currentPayer() !== undefined
+  put('grade-send', canPay ? `Pay ${priceOf('grade')} and grade` : 'Check the pick, free')
+  put('audit-send', canPay ? `Pay ${priceOf('audit')} and audit` : 'Check the record, free')
+}
+
+/** @param {'grade' | 'audit'} kind */
+function wellFormedWords(kind) {
+  return `Well formed. Graded it costs ${priceOf(kind)} in ${pageFact('payment-token')} on ${pageFact('payment-network')}: connect a wallet, or copy an agent’s first request from the overview.`
+}
+
+/** @param {(Node | string)[]} content */
+function showOutcome(...content) {
+  outcome.replaceChildren(...content)
+  result.focus({ preventScroll: true })
+  result.scrollIntoView({ block: 'nearest' })
+}
+
+/** @param {Sale} sale @param {unknown} answer @param {string | undefined} transaction */
+function answerView({ kind }, answer, transaction) {
+  return kind === 'grade'
+    ? cardView(/** @type {import('./card-view.js').Card} */ (answer), {
+        transaction,
+        onNearest: takeMarket,
+      })
+    : auditView(/** @type {import('./audit-view.js').AuditAnswer} */ (answer), { transaction })
+}
+
+/**
+ * @param {Sale} sale
+ * @param {PaidOutcome | { kind: 'well_formed' }} ended
+ */
+function showEnd(sale, ended) {
+  put('progress', '')
+  const say = (/** @type {string} */ tone, /** @type {string} */ words) =>
+    showOutcome(element('p', { class: `note ${tone}` }, words))
+  switch (ended.kind) {
+    case 'answer':
+      return showOutcome(answerView(sale, ended.answer, ended.transaction))
+    case 'well_formed':
+      return say('good', wellFormedWords(sale.kind))
+    case 'invalid':
+      outcome.replaceChildren(
+        element(
+          'p',
+          { class: 'note bad' },
+          'Not well formed: see beside the fields. Nothing was charged.',
+        ),
+      )
+      return sale.showIssues(ended.issues)
+    case 'other_terms':
+      return say(
+        'bad',
+        'The service asks for other terms than this page shows. Nothing was signed; load the page again.',
+      )
+    case 'refused':
+      return say('bad', refusalWords(ended.error))
+    case 'not_signed':
+      return say('warn', walletWords(ended.error))
+    case 'failed':
+      return say('bad', failureWords(ended))
+    case 'unanswered': {
+      const again = element(
+        'button',
+        { type: 'button', class: 'main' },
+        'Ask again, without paying again',
+      )
+      again.addEventListener('click', () => void run(sale, ended.again))
+      return showOutcome(
+        element(
+          'p',
+          { class: 'note warn' },
+          'The payment was sent and the answer is not here yet. It is not lost: asking again sends the same payment, not a new one.',
+        ),
+        again,
+      )
+    }
+  }
+}
+
+/** One call at a time: a second click must not sign a second payment. */
+let isBusy = false
+
+/**
+ * @param {Sale} sale
+ * @param {() => Promise<PaidOutcome | { kind: 'well_formed' }>} work
+ */
+async function run(sale, work) {
+  if (isBusy) return
+  isBusy = true
+  const buttons = ['grade-send', 'audit-send'].map((id) => pageElement(id, HTMLButtonElement))
+  for (const button of buttons) button.setAttribute('aria-disabled', 'true')
+  result.setAttribute('aria-busy', 'true')
+  try {
+    showEnd(sale, await work())
+  } catch {
+    // Signing and reading are accounted for above: what is left is an answer that is no JSON.
+    showEnd(sale, { kind: 'failed', status: 0, error: 'no_answer' })
+  } finally {
+    isBusy = false
+    for (const button of buttons) button.removeAttribute('aria-disabled')
+    result.removeAttribute('aria-busy')
+  }
+}
+
+/** @param {Sale} sale */
+function sell(sale) {
+  const path = `/api/${sale.kind}`
+  const payer = currentPayer()
+  const { body, kind } = sale
+  const terms = {
+    network: pageFact('payment-network'),
+    asset: pageFact('payment-asset'),
+    amount: amountOf(kind),
+  }
+  const onStep = (/** @type {keyof typeof STEP_WORDS} */ step) => put('progress', STEP_WORDS[step])
+  if (payer === undefined) {
+    onStep('asking')
+    return run(sale, () => checkRequest({ path, body }))
+  }
+  return run(sale, () => payRequest({ path, body, payer, terms, onStep, pause }))
+}
+
+/** @param {Candidate | undefined} event */
+function offerSelections(event) {
+  const names = selectionsOf(market.value, selectionsByType)
+  pageElement('selections', HTMLElement).replaceChildren(
+    ...names.map((name) => element('option', { value: name })),
+  )
+  pageElement('selection-chips', HTMLElement).replaceChildren(
+    ...names.map((name) => {
+      const chip = element('button', { type: 'button', class: 'chip' }, selectionWords(name, event))
+      chip.addEventListener('click', () => {
+        selection.value = name
+        showProblem('selection', '')
+        pageElement('odds', HTMLElement).focus()
+      })
+      return chip
+    }),
+  )
+}
+
+/** @param {string} key */
+async function takeMarket(key) {
+  market.value = key
+  showProblem('market', '')
+  offerSelections(undefined)
+  offerSelections(await coverKey(key))
+}
+
+/** @param {string} key @param {Candidate} event */
+function chooseFound(key, event) {
+  void takeMarket(key)
+  offerSelections(event)
+  selection.focus()
+}
+
+/** Optional members are left out where nothing was written. @param {Record<string, string>} members */
+const written = (members) =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''))
+
+function gradeBody() {
+  const options = written({
+    reference: valueOf('reference'),
+    method: valueOf('method'),
+    basis: valueOf('basis'),
+  })
+  const placed = written({ placed_at: valueOf('placed-at') })
+  const pick = {
+    market: market.value.trim(),
+    selection: valueOf('selection'),
+    odds: valueOf('odds'),
+    ...placed,
+  }
+  return Object.keys(options).length === 0 ? { pick } : { pick, options }
+}
+
+function sendGrade() {
+  clearIssues()
+  void sell({ kind: 'grade', body: gradeBody(), showIssues: showGradeIssues })
+}
+
+/** @param {readonly string[]} problems */
+function showPickProblems(problems) {
+  const shown = problems.slice(0, PROBLEMS_MAX).map((problem) => element('p', {}, problem))
+  const rest = problems.length - shown.length
+  if (rest > 0) shown.push(element('p', {}, `And ${counted(rest, 'more problem')}.`))
+  pageElement('picks-problem', HTMLElement).replaceChildren(...shown)
+  if (problems.length === 0) return picks.removeAttribute('aria-invalid')
+  picks.setAttribute('aria-invalid', 'true')
+  picks.focus()
+}
+
+/** What stands between the text and a request; empty where it can be sent. @param {import('./read-picks.js').ReadPicks} read */
+function recordProblems({ picks: found, problems }) {
+  if (problems.length > 0) return problems.map(({ line, problem }) => `Line ${line}: ${problem}.`)
+  if (found.length === 0) return ['Paste at least one pick.']
+  return found.length > PICKS_MAX
+    ? [`${counted(found.length, 'pick')}: at most 1,000 go into one audit.`]
+    : []
+}
+
+function sendAudit() {
+  const read = readPicks(picks.value)
+  const problems = recordProblems(read)
+  showPickProblems(problems)
+  if (problems.length > 0) return
+  const body = { ...read.rest, picks: read.picks }
+  void sell({
+    kind: 'audit',
+    body,
+    showIssues: (issues) =>
+      showPickProblems(issues.map((issue) => pickIssueWords(issue, read.lines))),
+  })
+}
+
+function countPicks() {
+  const { picks: found, problems } = readPicks(picks.value)
+  const bad = problems.length === 0 ? '' : `, ${counted(problems.length, 'line')} not understood`
+  put(
+    'picks-count',
+    picks.value.trim() === '' ? '' : `${counted(found.length, 'pick')} read${bad}.`,
+  )
+}
+
+/** Five picks of markets that the ledger has, at prices of nobody's: something to press the button with. */
+async function fillExample() {
+  const answer = await readCoverage({ sport: 'soccer' })
+  const markets =
+    answer.kind === 'covered'
+      ? answer.coverage.candidates.flatMap(({ markets: ours }) =>
+          ours.filter(({ market: key, close }) => close === 'final' && key.endsWith('/1x2/ft')),
+        )
+      : []
+  const prices = ['2.10', '3.60', '2.50', '1.90', '4.20']
+  const lines = markets
+    .slice(0, prices.length)
+    .map(({ market: key }, index) =>
+      [key, ['home', 'draw', 'away'][index % 3], prices[index]].join(', '),
+    )
+  if (lines.length === 0)
+    return put('picks-count', 'The ledger has no settled football to make an example of.')
+  picks.value = lines.join('\n')
+  showPickProblems([])
+  countPicks()
+}
+
+function showChoice() {
+  const isAudit = new FormData(pageElement('choice', HTMLFormElement)).get('kind') === 'audit'
+  pageElement('grade-panel', HTMLElement).hidden = isAudit
+  pageElement('audit-panel', HTMLElement).hidden = !isAudit
+}
+
+/** @param {string} id @param {() => void} send */
+function onSubmit(id, send) {
+  pageElement(id, HTMLFormElement).addEventListener('submit', (event) => {
+    event.preventDefault()
+    if (!isBusy) send()
+  })
+}
+
+async function markSynthetic() {
+  const answer = await readCalibration({ basis: 'fair', population: 'mechanical' }).catch(
+    () => undefined,
+  )
+  const isSynthetic = answer?.columns[0]?.scope === 'synthetic'
+  pageElement('synthetic', HTMLElement).hidden = !isSynthetic
+  const text = pageElement('find-text', HTMLInputElement)
+  if (!isSynthetic || text.value !== '') return
+  text.value = 'synthetic united'
+  text.placeholder = 'synthetic united'
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let typing
+market.addEventListener('input', () => {
+  clearTimeout(typing)
+  typing = setTimeout(() => void takeMarket(market.value), TYPING_REST_MS)
+})
+picks.addEventListener('input', countPicks)
+pageElement('example', HTMLElement).addEventListener('click', () => void fillExample())
+pageElement('choice', HTMLFormElement).addEventListener('change', showChoice)
+onSubmit('choice', () => {})
+onSubmit(
+  'find',
+  () => void findMarkets({ text: valueOf('find-text'), date: valueOf('find-date') }, chooseFound),
+)
+onSubmit('grade', sendGrade)
+onSubmit('audit', sendAudit)
+showChoice()
+watchPayer(nameButtons)
+void markSynthetic()

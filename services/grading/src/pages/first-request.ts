@@ -1,0 +1,29 @@
+export type FirstRequest = {
+  /** The service's address without a trailing slash. */
+  readonly baseUrl: string
+  readonly network: string
+  readonly asset: string
+  /** The dearest call: what the client is allowed to spend at once. Base units. */
+  readonly amountMax: bigint
+}
+
+/**
+ * An agent's first paid request, whole: the official client with our scheme for signed transfers. Its `setSpendControls`
+ * line is needed, since without it official clients refuse this token (X13).
+ */
+export function firstRequestCode({ baseUrl, network, asset, amountMax }: FirstRequest): string {
+  return `import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+
+const signer = evmSigner({ privateKey: process.env.PRIVATE_KEY })
+const client = new x402Client().register('eip155:*', new ExactEvmClient({ signer }))
+client.setSpendControls({ allowedAssets: [{ network: '${network}', asset: '${asset}', maxAmountPerPayment: '${amountMax}' }] })
+
+const fetchPaid = wrapFetchWithPayment(fetch, client)
+const answer = await fetchPaid('${baseUrl}/api/grade', {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ pick: { market: process.env.MARKET, selection: 'home', odds: '2.10' } }),
+})
+console.log(answer.status, await answer.json())`
+}

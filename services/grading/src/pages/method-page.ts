@@ -1,0 +1,142 @@
+/** The page about the method. Every number on it comes from `workedCase`, worked out when the service starts. */
+import { SHARP_SCORE_MODEL } from '@tallystick/odds'
+import { type Html, html } from '@tallystick/service-kit'
+import { gradedSummary } from '../domain/card-summary.ts'
+import { CASE_CLOSE, workedCase } from './worked-case.ts'
+
+type Case = ReturnType<typeof workedCase>
+
+const percentText = (fraction: number, digits = 1): string => {
+  const size = Math.abs(fraction * 100).toFixed(digits)
+  if (Number(size) === 0) return `${size} %`
+  return `${fraction < 0 ? '−' : '+'}${size} %`
+}
+const plainPercent = (fraction: number, digits = 1): string =>
+  `${(fraction * 100).toFixed(digits)} %`
+const signedText = (value: number, digits = 2): string =>
+  `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`
+
+function closeTable({ rows, booksum, exponent }: Case): Html {
+  const cells = rows.map(
+    ({
+      selection,
+      close,
+      implied,
+      fair,
+    }) => html`<tr><th scope="row">${selection}</th><td class="number">${close.toFixed(2)}</td><td class="number">${plainPercent(implied, 2)}</td><td class="number">${plainPercent(fair, 2)}</td><td class="number">${(1 / fair).toFixed(3)}</td></tr>
+`,
+  )
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="The close and its fair prices"><table>
+<thead><tr><th scope="col">Selection</th><th scope="col" class="number">Close</th><th scope="col" class="number">1 / close</th><th scope="col" class="number">Fair chance</th><th scope="col" class="number">Fair price</th></tr></thead>
+<tbody>${cells}</tbody>
+<tfoot><tr><th scope="row">Sum</th><td></td><td class="number">${plainPercent(booksum, 2)}</td><td class="number">${plainPercent(1, 2)}</td><td></td></tr></tfoot>
+</table></div>
+<p>The closing chances sum to ${plainPercent(booksum, 2)}: what is over 100 % is the bookmaker’s margin. It is taken out by the power method, which raises each 1 / close to the one power that makes them sum to 100 %, here ${exponent.toFixed(4)}: long shots give up more of it than favourites, as they do in real results.</p>`
+}
+
+function bandTable({ bands, won }: Case): Html {
+  const rows = bands.map(
+    ({
+      band,
+      from,
+      below,
+    }) => html`<tr${band === won.band && html` class="here"`}><th scope="row"><span class="letter small" data-band="${band}">${band}</span></th><td>${
+      Number.isFinite(from) ? `${percentText(from, 0)} or more` : `below ${percentText(below, 0)}`
+    }</td></tr>
+`,
+  )
+  return html`<table class="narrow"><thead><tr><th scope="col">Grade</th><th scope="col">Value against the fair close</th></tr></thead><tbody>${rows}</tbody></table>`
+}
+
+function methodTable({ methods }: Case): Html {
+  const rows = methods.map(
+    ({ method, fair }) =>
+      html`<tr><th scope="row" class="mono">${method}</th><td class="number">${percentText(fair, 2)}</td></tr>
+`,
+  )
+  return html`<table class="narrow"><thead><tr><th scope="col">Margin taken out by</th><th scope="col" class="number">Value of the pick</th></tr></thead><tbody>${rows}</tbody></table>`
+}
+
+function caseSection(shown: Case): Html {
+  const { taken, won, draw, drawTaken, rows } = shown
+  const close = CASE_CLOSE[0]
+  const fair = rows[0]?.fair ?? 0
+  const units = taken - 1
+  const summary = gradedSummary({
+    scoreboard: { status: 'won', return_units: units, score: '2-1' },
+    grade: won,
+    taken: String(taken),
+    close,
+    isSynthetic: false,
+  })
+  return html`<section aria-labelledby="case-title" class="stack">
+<h2 id="case-title">One case, worked through</h2>
+<p>You back the home side at <strong>${taken.toFixed(2)}</strong>. It wins 2–1. At the start, the last prices were ${CASE_CLOSE.map((price) => price.toFixed(2)).join(', ')}.</p>
+<div class="sides" role="group" aria-label="Two results of one bet">
+<div class="side"><h3>Scoreboard</h3><p class="big good">Won</p><p>${signedText(units)} units, 2–1</p></div>
+<div class="side"><h3>Closing line</h3><p class="big"><span class="letter" data-band="${won.band}">${won.band}</span></p><p>${percentText(won.fair)} at the fair close</p></div>
+</div>
+<h3>First, the close without its margin</h3>
+${closeTable(shown)}
+<h3>Then, what your price was worth</h3>
+<ol class="steps">
+<li>Against the close itself: ${taken.toFixed(2)} / ${close.toFixed(2)} − 1 = <strong>${percentText(won.price, 2)}</strong>. This is the price value; it does not see the margin.</li>
+<li>Against the fair close: ${taken.toFixed(2)} × ${plainPercent(fair, 2)} − 1 = <strong>${percentText(won.fair, 2)}</strong>. This is the fair value: what one unit at your price returns on average, if the fair close is right.</li>
+<li>${percentText(won.fair, 2)} is the band <strong>${won.band}</strong>.</li>
+</ol>
+<p class="said">${summary}</p>
+<p>The win was real, and it was the better end of a bad price. Somebody who always takes such prices loses, whatever this match did.</p>
+<h3>Beating the close is not enough</h3>
+<p>The draw at ${drawTaken.toFixed(2)} beats its close of ${CASE_CLOSE[1].toFixed(2)} by ${percentText(draw.price, 2)}. Its fair value is ${percentText(draw.fair, 2)}: still a loss, and a <strong>${draw.band}</strong>. That is why the letter stands on the fair value, and why the card shows both.</p>
+</section>`
+}
+
+function scoreSection({ record: { picks, score, split } }: Case): Html {
+  const roi = split.profit / picks.length
+  const { priorEdge, priorDeviation, scale } = SHARP_SCORE_MODEL
+  const rows = picks.map(
+    ({ clv, odds, returnUnits }, index) =>
+      html`<tr><th scope="row">${index + 1}</th><td class="number">${odds.toFixed(2)}</td><td>${returnUnits > 0 ? 'won' : 'lost'}</td><td class="number">${signedText(returnUnits)}</td><td class="number">${percentText(clv, 2)}</td></tr>
+`,
+  )
+  return html`<section aria-labelledby="score-title" class="stack">
+<h2 id="score-title">A record: raw return beside the Sharp Score</h2>
+<div class="scroll" tabindex="0" role="region" aria-label="Five picks"><table>
+<thead><tr><th scope="col">Pick</th><th scope="col" class="number">Odds</th><th scope="col">Result</th><th scope="col" class="number">Units</th><th scope="col" class="number">Fair value</th></tr></thead>
+<tbody>${rows}</tbody></table></div>
+<div class="sides" role="group" aria-label="Two readings of one record">
+<div class="side"><h3>Raw return, flat stakes</h3><p class="big">${percentText(roi)}</p><p>${signedText(split.profit)} units on ${picks.length}</p></div>
+<div class="side"><h3>Sharp Score</h3><p class="big">${score.score.toFixed(1)}<span class="of"> of 100</span></p><p>edge ${percentText(score.edge)}, 90 %: ${percentText(score.interval.low)} to ${percentText(score.interval.high)}</p></div>
+</div>
+<p>Of the ${signedText(split.profit)} units, the prices were worth ${signedText(split.edge)}; the other ${signedText(split.luck)} were luck. The score starts from a typical payer of the margin (an edge of ${percentText(priorEdge, 0)}, give or take ${plainPercent(priorDeviation, 0)}), moves with the mean fair value as picks come in, and lets results count only a little until there are thousands. It is the chance that a normal deviate stays below edge / ${plainPercent(scale, 0)}: no edge is 50, ${percentText(scale, 0)} is 84.</p>
+</section>`
+}
+
+/** What stands between header and footer. */
+export function methodBody(): Html {
+  const shown = workedCase()
+  return html`<h1>How a price is graded</h1>
+<p class="lead">The last prices before the start are the best public forecast of a match that there is. A bet is graded by what its price was worth under that forecast; the result of the match does not enter the grade.</p>
+${caseSection(shown)}
+<section aria-labelledby="bands-title" class="stack">
+<h2 id="bands-title">The letters</h2>
+${bandTable(shown)}
+<p>A price below the recorded close of its own selection never grades above C. Where only that one price is recorded, the same letters stand on the price value, the card says so, and the truth table keeps those picks apart: there, a B loses money.</p>
+</section>
+<section aria-labelledby="methods-title" class="stack">
+<h2 id="methods-title">Does the method matter?</h2>
+<p>Five ways to take the margin out, and what the case’s pick is worth under each. The card carries the spread between them, so that a grade near an edge shows itself.</p>
+${methodTable(shown)}
+</section>
+${scoreSection(shown)}
+<section aria-labelledby="never-title" class="stack">
+<h2 id="never-title">What is never done</h2>
+<ul class="plain">
+<li><strong>No closing price is ever made up.</strong> A market without a recorded close, or with a close on another line only, is answered <span class="mono">UNGRADED</span> with the reason. The call is paid, since the ledger was searched.</li>
+<li><strong>No result changes a grade.</strong> The scoreboard comes from the ledger’s results and stands beside the grade.</li>
+<li><strong>Nothing is edited.</strong> Closes and results are entries of an append-only ledger; a correction is a new entry, and the truth table follows it.</li>
+<li><strong>Nobody steers the truth table by paying.</strong> It counts every recorded price of every selection. Picks committed before their start have a table of their own; picks sent after the start, and audits, are in none.</li>
+</ul>
+<p><a href="/calibration">Whether the grades come true</a> is there for anybody to see; <a href="/api/methods">the methods with test vectors</a>, too.</p>
+</section>`
+}
