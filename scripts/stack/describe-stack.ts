@@ -1,5 +1,6 @@
 import { describeAccess } from './describe-access.ts'
 import { describeCare } from './describe-care.ts'
+import { describeGrading } from './describe-grading.ts'
 import type { StackDescription } from './stack-file.ts'
 
 type Surroundings = {
@@ -14,12 +15,13 @@ function row(name: string, ...parts: readonly string[]): string {
 
 /** What a person sees when the stack is up: where everything is, and one request to copy for each service. */
 export function describeStack(stack: StackDescription, around: Surroundings): string {
-  const { access, care, ledger } = stack
+  const { access, care, grading, ledger } = stack
   return `
 Tallystick is up after ${around.seconds.toFixed(1)} s.
 
 ${row('access', access.baseUrl, `contract ${access.contract}`, `paid to ${access.payTo}`)}
 ${row('care', care.baseUrl, `MCP ${care.mcpUrl}`)}
+${row('grading', grading.baseUrl, `paid in the dollar token to ${stack.xlayer.payTo}`)}
 ${row('facilitator', stack.facilitator.url)}
 ${row('ledger', ledger.rpcUrl, `mirror ${ledger.mirrorUrl}`, `consensus ${ledger.consensus}`, `chain ${ledger.chainId}`)}
 ${row('x layer', stack.xlayer.rpcUrl, `dollar token ${stack.xlayer.stablecoin}`, `chain ${stack.xlayer.chainId}`)}
@@ -29,6 +31,8 @@ ${row('logs', `${around.logFolder}/`)}
 ${describeAccess(stack, around.stackFile)}
 
 ${describeCare(care)}
+
+${describeGrading(stack)}
 
 See the story of an agent with: npm run demo
 Ctrl-C stops everything.

@@ -9,6 +9,7 @@ import { accessRecipe } from './access-recipe.ts'
 import { carePlace, careRecipe } from './care-recipe.ts'
 import { devnetAccount } from './devnet-account.ts'
 import { facilitatorRecipe } from './facilitator-recipe.ts'
+import { gradingPlace, gradingRecipe, seedGrading } from './grading-recipe.ts'
 import type { StackPorts } from './ports.ts'
 import { type ServiceProcess, type ServiceRecipe, spawnService } from './service-process.ts'
 import { stackDescription } from './stack-description.ts'
@@ -82,7 +83,14 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     await startOne(careRecipe(care, { port: ports.care, dataFolder: options.dataFolder }))
     onStep('writing sample records')
     await seedRecords({ baseUrl: care.baseUrl, writeSecret: care.writeSecret })
-    return stackDescription({ devnet, xlayer, ports, contract, care, services })
+    onStep('importing made-up matches')
+    const grading = gradingPlace(ports.grading)
+    const { dataFolder } = options
+    const payTo = devnetAccount(devnet, 'operator').evmAddress
+    const recipe = gradingRecipe(grading, { xlayer, payTo, ports, dataFolder })
+    await seedGrading(recipe)
+    await startOne(recipe)
+    return stackDescription({ devnet, xlayer, ports, contract, care, grading, services })
   }
   const stop = async (): Promise<void> => {
     isStopped = true

@@ -9,6 +9,7 @@ export type StackPorts = {
   readonly facilitator: number
   readonly access: number
   readonly care: number
+  readonly grading: number
 }
 
 /** The documented ports (decisions.md S2). */
@@ -20,6 +21,7 @@ export const defaultPorts: StackPorts = {
   facilitator: 4020,
   access: 3001,
   care: 3002,
+  grading: 3003,
 }
 
 /** A port of 127.0.0.1 that was free a moment ago. */
@@ -38,9 +40,9 @@ export async function freePort(): Promise<number> {
 export async function freePorts(): Promise<StackPorts> {
   const ports = new Set<number>()
   while (ports.size < Object.keys(defaultPorts).length) ports.add(await freePort())
-  const [rpc = 0, mirror = 0, consensus = 0, xlayer = 0, facilitator = 0, access = 0, care = 0] =
-    ports
-  return { rpc, mirror, consensus, xlayer, facilitator, access, care }
+  const free = [...ports]
+  const names = Object.keys(defaultPorts) as (keyof StackPorts)[]
+  return Object.fromEntries(names.map((name, at) => [name, free[at]])) as StackPorts
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { Devnet, XLayer } from '@tallystick/devnet'
 import type { CarePlace } from './care-recipe.ts'
 import { devnetAccount } from './devnet-account.ts'
+import type { GradingPlace } from './grading-recipe.ts'
 import type { StackPorts } from './ports.ts'
 import type { ServiceProcess } from './service-process.ts'
 import type { StackDescription } from './stack-file.ts'
@@ -15,12 +16,13 @@ export type StartedStack = {
   readonly ports: StackPorts
   readonly contract: string
   readonly care: CarePlace
+  readonly grading: GradingPlace
   readonly services: readonly ServiceProcess[]
 }
 
 /** Describes a stack that is up, for `.local/stack.json` and for a person. */
 export function stackDescription(stack: StartedStack): StackDescription {
-  const { devnet, xlayer, ports, contract, care, services } = stack
+  const { devnet, xlayer, ports, contract, care, grading, services } = stack
   const operator = devnetAccount(devnet, 'operator')
   return {
     access: {
@@ -29,6 +31,7 @@ export function stackDescription(stack: StartedStack): StackDescription {
       payTo: operator.accountId,
     },
     care,
+    grading,
     ledger: {
       rpcUrl: devnet.rpcUrl,
       mirrorUrl: devnet.mirrorUrl,

@@ -21,6 +21,7 @@ export const StackDescription = z.object({
     writeSecret: z.string(),
     tokenSecret: z.string(),
   }),
+  grading: z.object({ baseUrl: z.string(), tokenSecret: z.string() }),
   ledger: z.object({
     rpcUrl: z.string(),
     mirrorUrl: z.string(),

@@ -276,6 +276,24 @@ describe('S9: CORS', () => {
 })
 
 describe('S4: what every service serves', () => {
+  test('/openapi.json has every schema that it refers to, and none of another service', async () => {
+    const inner = z.object({ id: z.string() }).meta({ id: 'ReferredInner' })
+    const outer = z.object({ inner }).meta({ id: 'ReferredOuter' })
+    z.object({ id: z.string() }).meta({ id: 'OfAnotherService' })
+    const app = await build({
+      routes: (scope) => {
+        scope.get('/thing', { schema: { response: { 200: outer } } }, async () => ({
+          inner: { id: 'x' },
+        }))
+      },
+    })
+    const { components } = (await app.inject('/openapi.json')).json()
+    expect(Object.keys(components.schemas)).toEqual(
+      expect.arrayContaining(['ReferredInner', 'ReferredOuter']),
+    )
+    expect(Object.keys(components.schemas)).not.toContain('OfAnotherService')
+  })
+
   test('/openapi.json is OpenAPI 3.1 of the schemas that validate, without a port', async () => {
     const app = await build()
     await app.ready()

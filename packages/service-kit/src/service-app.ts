@@ -27,6 +27,7 @@ import { addKitRoutes } from './kit-routes.ts'
 import { watchMethods } from './method-not-allowed.ts'
 import type { Page } from './page.ts'
 import type { ReadinessCheck } from './readiness.ts'
+import { addReferencedSchemas } from './referenced-schemas.ts'
 import { observeRequests } from './request-observer.ts'
 import type { Secret } from './secret.ts'
 import { sendError } from './send-error.ts'
@@ -159,6 +160,7 @@ async function registerDocumentation(app: ServiceApp, options: ServiceAppOptions
       info: { title: options.name, version: options.version, description: options.description },
     },
     transform: createJsonSchemaTransform({ skipList: [] }),
+    transformObject: addReferencedSchemas,
   })
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
 }

@@ -96,10 +96,20 @@ export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
   })
 }
 
+const errorBody = z
+  .looseObject({ error: z.unknown() })
+  .describe('`error` is a JSON-RPC error, or the code `invalid_token` or `payload_too_large`.')
+
+/** What the reference says; bodies leave as text, so that none of this is run. */
 const DOCUMENTATION = {
   summary: 'MCP over Streamable HTTP',
   description:
     'POST takes one JSON-RPC message; GET opens the event stream; DELETE ends the session. Bearer token required.',
+  response: {
+    200: z.unknown().describe('A JSON-RPC response, or an event stream of them.'),
+    202: z.unknown().describe('A notification was taken.'),
+    ...Object.fromEntries([400, 401, 403, 404, 405, 413, 429].map((code) => [code, errorBody])),
+  },
 }
 
 /** One admitted request. */

@@ -1,0 +1,116 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { mintToken } from '@tallystick/jwt-lite'
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isRunning } from '../../scripts/stack/stack-file.ts'
+import { faultOf } from './fuzz/fault-of.ts'
+import { type FuzzedRequest, requestFor } from './fuzz/fuzzed-request.ts'
+import { operationsOf } from './fuzz/operations.ts'
+import { FuzzedSender } from './fuzz/send-fuzzed.ts'
+import { type SpawnedStack, spawnStack } from './spawned-stack.ts'
+
+const isLong = process.env['TALLYSTICK_LONG'] === '1'
+/** In all, over the services. */
+const REQUESTS = isLong ? 200_000 : 10_000
+/** Sent at once. */
+const BATCH = 20
+const SERVICES = ['access', 'care'] as const
+type Service = (typeof SERVICES)[number]
+
+let stack: SpawnedStack
+
+beforeAll(async () => {
+  stack = await spawnStack()
+}, 90_000)
+
+afterAll(async () => {
+  await stack.interrupt()
+}, 60_000)
+
+function token(scope: string, audience: string, { typ, secret }: { typ: string; secret: string }) {
+  return mintToken({
+    sub: 'fuzzer',
+    scope,
+    audience,
+    typ,
+    key: Buffer.from(secret),
+    nowSeconds: Math.floor(Date.now() / 1_000),
+    jti: randomUUID(),
+  })
+}
+
+/** Half of the requests come with what a rightful caller has, so that they get past the door. */
+function credentialsFor(service: Service, request: FuzzedRequest): Record<string, string> {
+  if (Math.random() < 0.5) return {}
+  const { care } = stack.description
+  switch (service) {
+    case 'access':
+      return {}
+    case 'care': {
+      if (request.operation.path === '/write') return writeSignature(request.body ?? '')
+      const key = { typ: 'care+jwt', secret: care.tokenSecret }
+      const scope = 'care.read.user care.read.assistant'
+      return { authorization: `Bearer ${token(scope, care.mcpUrl, key)}` }
+    }
+    default:
+      return service satisfies never
+  }
+}
+
+function writeSignature(body: string): Record<string, string> {
+  const timestamp = new Date().toISOString()
+  const signature = createHmac('sha256', stack.description.care.writeSecret)
+    .update(`${timestamp}.${body}`)
+    .digest('hex')
+  return { 'x-care-timestamp': timestamp, 'x-care-signature': `sha256=${signature}` }
+}
+
+/** What is wrong with the answer to a request; undefined where nothing is. */
+async function faultIn(
+  sender: FuzzedSender,
+  request: FuzzedRequest,
+  credentials: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  try {
+    return faultOf(request, await sender.send(request, credentials))
+  } catch (error) {
+    return `no answer: ${String(error)}`
+  }
+}
+
+/** Lines that the service logged as errors: bugs, unhandled rejections, crashes. */
+function loggedErrors(service: Service): readonly string[] {
+  const log = readFileSync(join(dirname(stack.stackFile), 'logs', `${service}.log`), 'utf8')
+  return log
+    .split('\n')
+    .filter((line) => /"level":(50|60)|"level":"(error|fatal)"|^\s+at /.test(line))
+}
+
+describe.each(SERVICES)('%s', (service) => {
+  it('answers any request with what its OpenAPI document allows, never with 500', async () => {
+    const { baseUrl } = stack.description[service]
+    const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
+    const operations = operationsOf(document)
+    const anyRequest = fc.oneof(...operations.map(requestFor))
+    const sender = new FuzzedSender(baseUrl)
+    const property = fc.asyncProperty(
+      fc.array(anyRequest, { minLength: BATCH, maxLength: BATCH }),
+      async (requests) => {
+        const answers = requests.map(async (request) => {
+          const fault = await faultIn(sender, request, credentialsFor(service, request))
+          const { body, method, target } = request
+          return fault === undefined ? [] : [`${method} ${target} ${body}: ${fault}`.slice(0, 400)]
+        })
+        expect((await Promise.all(answers)).flat()).toEqual([])
+      },
+    )
+    const numRuns = Math.ceil(REQUESTS / BATCH / SERVICES.length)
+    await fc.assert(property, { numRuns, endOnFailure: true })
+    sender.close()
+    const pid = stack.description.process.children[service]
+    expect(pid !== undefined && isRunning(pid)).toBe(true)
+    expect(loggedErrors(service)).toEqual([])
+  }, 3_600_000)
+})
