@@ -53,6 +53,7 @@ const SCRIPTS = [
   'transfer-typed-data.js',
   'try-page.js',
   'try-payer.js',
+  'try-sale.js',
   'wallet.js',
 ] as const
 const SHEETS = ['frame.css', 'grading.css'] as const

@@ -23,7 +23,13 @@ const scopeSelect = pageElement('scope', HTMLSelectElement)
 const plot = pageElement('plot', HTMLElement)
 
 /** @param {string} name */
-const chosen = (name) => String(new FormData(filters).get(name) ?? '')
+function chosen(name) {
+  const value = new FormData(filters).get(name)
+  return typeof value === 'string' ? value : ''
+}
+
+/** @param {string} text */
+const cell = (text) => element('td', { class: 'number' }, text)
 
 function readAddress() {
   const address = new URLSearchParams(location.search)
@@ -52,7 +58,6 @@ function writeAddress() {
 /** @param {Row} row */
 function tableRow(row) {
   const none = '–'
-  const cell = (/** @type {string} */ text) => element('td', { class: 'number' }, text)
   const low = element('small', { class: 'low-mark' }, 'low sample')
   const letter = element('span', { class: 'letter small', 'data-band': row.band }, row.band)
   return element(
@@ -75,7 +80,6 @@ function tableRow(row) {
 /** @param {Column} column */
 function showTable({ bands, total }) {
   pageElement('rows', HTMLElement).replaceChildren(...bands.map(tableRow))
-  const cell = (/** @type {string} */ text) => element('td', { class: 'number' }, text)
   pageElement('total', HTMLElement).replaceChildren(
     element(
       'tr',

@@ -7,7 +7,7 @@ import {
   readEcdsaSignature,
   recoverSigner,
 } from '@tallystick/x402/evm'
-import fc from 'fast-check'
+import { assert, pre, property, uint8Array } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { developmentPayer } from './development-key.js'
 import { bytesOfHex, hexOfBytes } from './hex.js'
@@ -15,7 +15,7 @@ import { keccak256 } from './keccak.js'
 import { isPrivateKey, signDigest } from './secp256k1.js'
 import { transferDigest } from './transfer-typed-data.js'
 
-const word = fc.uint8Array({ minLength: 32, maxLength: 32 })
+const word = uint8Array({ minLength: 32, maxLength: 32 })
 const domain = {
   name: 'USD₮0',
   version: '1',
@@ -65,9 +65,9 @@ describe('a transfer', () => {
 
 describe('a development key', () => {
   it('signs so that the gate recovers its address, with a low s, for any key and digest', () => {
-    fc.assert(
-      fc.property(word, word, word, (key, digest, random) => {
-        fc.pre(isPrivateKey(key))
+    assert(
+      property(word, word, word, (key, digest, random) => {
+        pre(isPrivateKey(key))
         const read = readEcdsaSignature(signDigest(digest, { key, random }))
         if (read === undefined) throw new Error('no signature that a token takes')
         const { address } = evmSigner({ privateKey: hexOfBytes(key) })

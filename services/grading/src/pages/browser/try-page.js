@@ -1,25 +1,15 @@
 /** The page with the forms: look up, check, pay, and read the card. */
-import { auditView } from './audit-view.js'
-import { cardView } from './card-view.js'
-import { counted, tokenAmount } from './figures.js'
+import { counted } from './figures.js'
 import { coverKey, findMarkets } from './find-market.js'
 import { selectionsOf, selectionWords } from './market-words.js'
 import { readCalibration, readCoverage } from './page-api.js'
 import { element, pageElement, pageFact, put } from './page-element.js'
-import { checkRequest, payRequest } from './pay-request.js'
-import { failureWords, refusalWords, STEP_WORDS, walletWords } from './payment-words.js'
 import { pickIssueWords, readPicks } from './read-picks.js'
 import { clearIssues, showGradeIssues, showProblem } from './show-issues.js'
-import { currentPayer, watchPayer } from './try-payer.js'
+import { watchPayer } from './try-payer.js'
+import { isBusy, nameButtons, sell } from './try-sale.js'
 
-/** @typedef {import('./pay-request.js').PaidOutcome} PaidOutcome */
 /** @typedef {import('./find-market.js').Candidate} Candidate */
-/**
- * @typedef {object} Sale
- * @property {'grade' | 'audit'} kind
- * @property {unknown} body
- * @property {(issues: import('./pay-request.js').Issue[]) => void} showIssues
- */
 
 /** Picks of one audit (G5); the service says the same, after more has been sent. */
 const PICKS_MAX = 1_000
@@ -30,150 +20,16 @@ const TYPING_REST_MS = 400
 
 /** @type {Record<string, readonly string[]>} */
 const selectionsByType = JSON.parse(pageFact('market-selections') || '{}')
-const decimals = Number(pageFact('payment-decimals'))
 const market = pageElement('market', HTMLInputElement)
 const selection = pageElement('selection', HTMLInputElement)
 const picks = pageElement('picks', HTMLTextAreaElement)
-const result = pageElement('result', HTMLElement)
-const outcome = pageElement('outcome', HTMLElement)
 
-/** @param {'grade' | 'audit'} kind */
-const amountOf = (kind) => pageFact(`payment-${kind}`)
-/** @param {'grade' | 'audit'} kind */
-const priceOf = (kind) => `$${tokenAmount(amountOf(kind), decimals)}`
 /** @param {string} id */
 const valueOf = (id) => {
   const input = document.getElementById(id)
   return input instanceof HTMLInputElement || input instanceof HTMLSelectElement
     ? input.value.trim()
     : ''
-}
-
-/** @param {number} seconds */
-const pause = (seconds) =>
-  new Promise((resolve) => setTimeout(() => resolve(undefined), seconds * 1_000))
-
-function nameButtons() {
-  const canPay = currentPayer() !== undefined
-  put('grade-send', canPay ? `Pay ${priceOf('grade')} and grade` : 'Check the pick, free')
-  put('audit-send', canPay ? `Pay ${priceOf('audit')} and audit` : 'Check the record, free')
-}
-
-/** @param {'grade' | 'audit'} kind */
-function wellFormedWords(kind) {
-  return `Well formed. Graded it costs ${priceOf(kind)} in ${pageFact('payment-token')} on ${pageFact('payment-network')}: connect a wallet, or copy an agent’s first request from the overview.`
-}
-
-/** @param {(Node | string)[]} content */
-function showOutcome(...content) {
-  outcome.replaceChildren(...content)
-  result.focus({ preventScroll: true })
-  result.scrollIntoView({ block: 'nearest' })
-}
-
-/** @param {Sale} sale @param {unknown} answer @param {string | undefined} transaction */
-function answerView({ kind }, answer, transaction) {
-  return kind === 'grade'
-    ? cardView(/** @type {import('./card-view.js').Card} */ (answer), {
-        transaction,
-        onNearest: takeMarket,
-      })
-    : auditView(/** @type {import('./audit-view.js').AuditAnswer} */ (answer), { transaction })
-}
-
-/**
- * @param {Sale} sale
- * @param {PaidOutcome | { kind: 'well_formed' }} ended
- */
-function showEnd(sale, ended) {
-  put('progress', '')
-  const say = (/** @type {string} */ tone, /** @type {string} */ words) =>
-    showOutcome(element('p', { class: `note ${tone}` }, words))
-  switch (ended.kind) {
-    case 'answer':
-      return showOutcome(answerView(sale, ended.answer, ended.transaction))
-    case 'well_formed':
-      return say('good', wellFormedWords(sale.kind))
-    case 'invalid':
-      outcome.replaceChildren(
-        element(
-          'p',
-          { class: 'note bad' },
-          'Not well formed: see beside the fields. Nothing was charged.',
-        ),
-      )
-      return sale.showIssues(ended.issues)
-    case 'other_terms':
-      return say(
-        'bad',
-        'The service asks for other terms than this page shows. Nothing was signed; load the page again.',
-      )
-    case 'refused':
-      return say('bad', refusalWords(ended.error))
-    case 'not_signed':
-      return say('warn', walletWords(ended.error))
-    case 'failed':
-      return say('bad', failureWords(ended))
-    case 'unanswered': {
-      const again = element(
-        'button',
-        { type: 'button', class: 'main' },
-        'Ask again, without paying again',
-      )
-      again.addEventListener('click', () => void run(sale, ended.again))
-      return showOutcome(
-        element(
-          'p',
-          { class: 'note warn' },
-          'The payment was sent and the answer is not here yet. It is not lost: asking again sends the same payment, not a new one.',
-        ),
-        again,
-      )
-    }
-  }
-}
-
-/** One call at a time: a second click must not sign a second payment. */
-let isBusy = false
-
-/**
- * @param {Sale} sale
- * @param {() => Promise<PaidOutcome | { kind: 'well_formed' }>} work
- */
-async function run(sale, work) {
-  if (isBusy) return
-  isBusy = true
-  const buttons = ['grade-send', 'audit-send'].map((id) => pageElement(id, HTMLButtonElement))
-  for (const button of buttons) button.setAttribute('aria-disabled', 'true')
-  result.setAttribute('aria-busy', 'true')
-  try {
-    showEnd(sale, await work())
-  } catch {
-    // Signing and reading are accounted for above: what is left is an answer that is no JSON.
-    showEnd(sale, { kind: 'failed', status: 0, error: 'no_answer' })
-  } finally {
-    isBusy = false
-    for (const button of buttons) button.removeAttribute('aria-disabled')
-    result.removeAttribute('aria-busy')
-  }
-}
-
-/** @param {Sale} sale */
-function sell(sale) {
-  const path = `/api/${sale.kind}`
-  const payer = currentPayer()
-  const { body, kind } = sale
-  const terms = {
-    network: pageFact('payment-network'),
-    asset: pageFact('payment-asset'),
-    amount: amountOf(kind),
-  }
-  const onStep = (/** @type {keyof typeof STEP_WORDS} */ step) => put('progress', STEP_WORDS[step])
-  if (payer === undefined) {
-    onStep('asking')
-    return run(sale, () => checkRequest({ path, body }))
-  }
-  return run(sale, () => payRequest({ path, body, payer, terms, onStep, pause }))
 }
 
 /** @param {Candidate | undefined} event */
@@ -202,6 +58,9 @@ async function takeMarket(key) {
   offerSelections(undefined)
   offerSelections(await coverKey(key))
 }
+
+/** @param {string} key */
+const onNearest = (key) => void takeMarket(key)
 
 /** @param {string} key @param {Candidate} event */
 function chooseFound(key, event) {
@@ -232,7 +91,7 @@ function gradeBody() {
 
 function sendGrade() {
   clearIssues()
-  void sell({ kind: 'grade', body: gradeBody(), showIssues: showGradeIssues })
+  void sell({ kind: 'grade', body: gradeBody(), showIssues: showGradeIssues, onNearest })
 }
 
 /** @param {readonly string[]} problems */
@@ -264,6 +123,7 @@ function sendAudit() {
   void sell({
     kind: 'audit',
     body,
+    onNearest,
     showIssues: (issues) =>
       showPickProblems(issues.map((issue) => pickIssueWords(issue, read.lines))),
   })
@@ -310,7 +170,7 @@ function showChoice() {
 function onSubmit(id, send) {
   pageElement(id, HTMLFormElement).addEventListener('submit', (event) => {
     event.preventDefault()
-    if (!isBusy) send()
+    if (!isBusy()) send()
   })
 }
 
