@@ -2,7 +2,6 @@
 import {
   type Clock,
   createServiceApp,
-  type Page,
   paidServiceCors,
   type ReadinessCheck,
   type Secret,
@@ -12,33 +11,40 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Grader } from './domain/grader.ts'
 import { dependencyAnswer } from './errors.ts'
+import type { MethodsAnswer } from './methods-answer.ts'
+import type { PagesOptions } from './pages/page-options.ts'
+import { pagesHomeHook, registerPages } from './pages/register-pages.ts'
 import { acceptProbes } from './routes/accept-probes.ts'
 import { addAuditRoute } from './routes/audit-route.ts'
 import { addCalibrationRoute } from './routes/calibration-route.ts'
 import { addCoverageRoute } from './routes/coverage-route.ts'
 import { addGradeRoute } from './routes/grade-route.ts'
-import { addLedgerRoutes, type LedgerRouteDeps } from './routes/ledger-routes.ts'
+import { addLedgerRoutes } from './routes/ledger-routes.ts'
+import { addMethodsRoute } from './routes/methods-route.ts'
 import { addPickRoute } from './routes/pick-route.ts'
 import type { SaleRouteDeps } from './routes/sale-route.ts'
+import { addUploadRoute, type UploadRouteDeps } from './routes/upload-route.ts'
 
 export const GRADING_VERSION = '0.1.0'
 
 export type GradingAppDeps = Omit<SaleRouteDeps, 'grader'> &
-  Omit<LedgerRouteDeps, 'grader'> & {
+  UploadRouteDeps & {
     readonly grader: Grader
+    readonly methods: MethodsAnswer
     readonly clock: Clock
     readonly logger?: FastifyBaseLogger
     readonly registry?: Registry
     readonly metricsToken?: Secret | undefined
     readonly readiness?: Readonly<Record<string, ReadinessCheck>>
-    readonly home?: () => Promise<Page>
+    /** What the pages are told; without it `/` is the kit's own. */
+    readonly pages?: PagesOptions
     readonly llmsNotes?: string
   }
 
 /** Builds the application; it listens nowhere yet. */
 export async function buildGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
-  const { clock, home, llmsNotes, logger, metricsToken, readiness, registry } = deps
-  return createServiceApp({
+  const { clock, pages, llmsNotes, logger, metricsToken, readiness, registry } = deps
+  const app = await createServiceApp({
     name: 'tallystick-grading',
     version: GRADING_VERSION,
     description:
@@ -49,10 +55,9 @@ export async function buildGradingApp(deps: GradingAppDeps): Promise<ServiceApp>
     ...(logger === undefined ? {} : { logger }),
     ...(registry === undefined ? {} : { registry }),
     ...(readiness === undefined ? {} : { readiness }),
-    ...(home === undefined ? {} : { home }),
     ...(llmsNotes === undefined ? {} : { llmsNotes }),
     metricsToken,
-    routes(scope) {
+    async routes(scope) {
       acceptProbes(scope)
       addGradeRoute(scope, deps)
       addAuditRoute(scope, deps)
@@ -60,6 +65,11 @@ export async function buildGradingApp(deps: GradingAppDeps): Promise<ServiceApp>
       addCoverageRoute(scope, deps)
       addLedgerRoutes(scope, deps)
       addPickRoute(scope, deps)
+      addMethodsRoute(scope, deps)
+      await addUploadRoute(scope, deps)
+      if (pages !== undefined) registerPages(scope, pages)
     },
   })
+  if (pages !== undefined) app.addHook('onRequest', pagesHomeHook(pages))
+  return app
 }

@@ -13,6 +13,7 @@ import {
 } from '@tallystick/service-kit'
 import { type EvmAsset, evmChainId, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { z } from 'zod'
+import { CLOSE_AGE_SECONDS_MAX } from './ingest/the-odds-api.ts'
 
 const networkText = 'an EVM network such as eip155:196'
 const network = () =>
@@ -112,10 +113,10 @@ const fields = z.object({
   ODDS_API_URL: httpUrlField()
     .prefault('https://api.the-odds-api.com')
     .describe('Origin of The Odds API.'),
-  ODDS_POLL_SECONDS: integerField({ min: 10, max: 86_400 })
+  ODDS_POLL_SECONDS: integerField({ min: 10, max: CLOSE_AGE_SECONDS_MAX })
     .prefault('300')
     .describe(
-      'Pause between two rounds, seconds; a price older than 900 s at the start is no close.',
+      'Pause between two rounds, seconds: a price that is older at the start than the longest is no close.',
     ),
   METRICS_TOKEN: metricsTokenField(),
   LOG_LEVEL: logLevelField(),

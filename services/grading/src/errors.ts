@@ -14,7 +14,7 @@ export const gradingErrors = {
     meaning: '`issues` names each field and what was expected there; nothing was charged.',
   },
   malformed_json: { status: 400, meaning: 'The body is not JSON; nothing was charged.' },
-  unauthorized: {
+  invalid_token: {
     status: 401,
     meaning: 'An upload needs a bearer token; `error_description` says why this one is refused.',
   },

@@ -1,43 +1,22 @@
 /** Builds the service for one configuration: stores, gate, domain, application. Nothing here reads the environment. */
 import { randomBytes } from 'node:crypto'
+import { createTokenVerifier } from '@tallystick/jwt-lite'
 import type { Clock, ServiceApp } from '@tallystick/service-kit'
-import {
-  createHttpFacilitator,
-  createPaymentGate,
-  type Facilitator,
-  type GateEvent,
-  type ResumingPaymentGate,
-} from '@tallystick/x402'
-import {
-  createExactEvmScheme,
-  createJsonRpcLedger,
-  createOkxFacilitator,
-} from '@tallystick/x402/evm'
 import type { FastifyBaseLogger } from 'fastify'
 import { Registry } from 'prom-client'
-import { loadCheckpointSeed } from './adapters/checkpoint-seed.ts'
-import { ledgerOrigin } from './adapters/ledger-origin.ts'
-import { openSqliteGradingStore } from './adapters/sqlite-grading-store.ts'
-import { openSqlitePaidRequests, type SqlitePaidRequests } from './adapters/sqlite-paid-requests.ts'
-import {
-  openSqliteReservationStore,
-  type SqliteReservationStore,
-} from './adapters/sqlite-reservation-store.ts'
+import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
 import { buildGradingApp } from './app.ts'
-import { type GradingConfig, paymentAsset } from './config.ts'
+import type { GradingConfig } from './config.ts'
+import { connectPayments, pagePayment } from './connect-payments.ts'
 import { createGrader } from './domain/create-grader.ts'
 import type { GradingStore } from './domain/grading-store.ts'
+import { llmsNotes } from './llms-notes.ts'
+import { methodsAnswer } from './methods-answer.ts'
+import { openStores, type Stores } from './open-stores.ts'
+import { createPollRounds, type PollRounds } from './poll-rounds.ts'
 import { gradingReadiness } from './readiness.ts'
 import { resumeSales } from './resume-sales.ts'
-import { saleTerms } from './sale-terms.ts'
-import {
-  createTelemetry,
-  observedGate,
-  registerLedgerFigures,
-  type Telemetry,
-  timedScheme,
-} from './telemetry.ts'
-import { createTokenCheck } from './token-check.ts'
+import { createTelemetry, registerLedgerFigures, type Telemetry } from './telemetry.ts'
 
 export { type GradingConfig, gradingConfigSchema } from './config.ts'
 
@@ -65,89 +44,34 @@ export class WrongToken extends Error {
   override readonly name = 'WrongToken'
 }
 
-/** Payments under way get this long once the process is told to stop; then their requests are answered as pending. */
-const STOP_SELLING_MS = 4_000
-
-type Stores = {
-  readonly store: GradingStore
-  readonly reservations: SqliteReservationStore
-  readonly requests: SqlitePaidRequests
-  close(): Promise<void>
+function tokenVerifier({ BASE_URL, TOKEN_SECRET }: GradingConfig, clock: Clock) {
+  if (TOKEN_SECRET === undefined) return undefined
+  const verifier = createTokenVerifier({ keys: TOKEN_SECRET, audience: BASE_URL, clock })
+  return (token: string) => verifier.verify(token)
 }
 
-async function openStores({ config, clock }: GradingServiceOptions): Promise<Stores> {
-  const databasePath = config.DATABASE_PATH
-  const opened: { close(): void | Promise<void> }[] = []
-  const close = async (): Promise<void> => {
-    for (const one of opened.splice(0).toReversed()) await one.close()
-  }
-  try {
-    const store = openSqliteGradingStore({
-      databasePath,
-      clock,
-      checkpointSeed: loadCheckpointSeed(databasePath),
-      origin: ledgerOrigin(config.BASE_URL),
-    })
-    opened.push(store)
-    const reservations = openSqliteReservationStore({ databasePath, clock })
-    opened.push(reservations)
-    const requests = openSqlitePaidRequests(databasePath)
-    opened.push(requests)
-    return { store, reservations, requests, close }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
-
-function connectFacilitator(config: GradingConfig, clock: Clock): Facilitator {
-  const { FACILITATOR_URL, OKX_API_KEY, OKX_PASSPHRASE, OKX_SECRET_KEY, OKX_URL } = config
-  if (FACILITATOR_URL !== undefined) return createHttpFacilitator({ url: FACILITATOR_URL, clock })
-  if (OKX_API_KEY === undefined || OKX_PASSPHRASE === undefined || OKX_SECRET_KEY === undefined)
-    throw new RangeError('no facilitator is configured')
-  return createOkxFacilitator({
-    url: OKX_URL,
-    apiKey: OKX_API_KEY.reveal(),
-    passphrase: OKX_PASSPHRASE.reveal(),
-    secretKey: OKX_SECRET_KEY.reveal(),
+function pollRounds(
+  { config, clock }: GradingServiceOptions,
+  store: GradingStore,
+  telemetry: Telemetry,
+): PollRounds | undefined {
+  const { ODDS_API_KEY, ODDS_API_MARKETS, ODDS_API_REGIONS, ODDS_API_SPORTS, ODDS_API_URL } = config
+  if (ODDS_API_KEY === undefined) return undefined
+  const source = {
+    url: ODDS_API_URL,
+    apiKey: ODDS_API_KEY.reveal(),
+    regions: ODDS_API_REGIONS,
+    markets: ODDS_API_MARKETS,
     clock,
-  })
-}
-
-/** Everything between a payment and the network that it is on. */
-function connectPayments(options: GradingServiceOptions, stores: Stores, telemetry: Telemetry) {
-  const { config, clock, logger } = options
-  const asset = paymentAsset(config)
-  const ledger = createJsonRpcLedger({ url: config.LEDGER_RPC_URL, clock })
-  const facilitator = connectFacilitator(config, clock)
-  const scheme = createExactEvmScheme({ assets: [asset], ledger, clock })
-  const forget = (event: GateEvent): void => {
-    if (event.kind !== 'fulfilled' && event.kind !== 'refused') return
-    stores.requests
-      .forget(event.payment.id)
-      .catch((error: unknown) => logger?.warn({ err: error }, 'a paid request was not forgotten'))
   }
-  const gate: ResumingPaymentGate = createPaymentGate({
-    schemes: [timedScheme(scheme, { nowMs: () => performance.now(), hear: telemetry.verified })],
-    facilitator,
-    reservations: stores.reservations,
+  return createPollRounds({
+    store,
+    feeds: ODDS_API_SPORTS.map((sport) => createOddsApiFeed({ ...source, sport })),
     clock,
-    limits: { closeWaitMs: STOP_SELLING_MS },
-    observe(event) {
-      telemetry.gate(event)
-      forget(event)
-    },
+    pauseMs: config.ODDS_POLL_SECONDS * 1_000,
+    onPolled: telemetry.polled,
+    onFailed: telemetry.pollFailed,
   })
-  return {
-    gate: observedGate(gate, telemetry.outcome),
-    token: createTokenCheck({ asset, ledger, clock }),
-    terms: saleTerms({ asset, payTo: config.PAY_TO, baseUrl: config.BASE_URL }),
-    isFacilitatorUp: () =>
-      facilitator.feePayers().then(
-        () => true,
-        () => false,
-      ),
-  }
 }
 
 async function assemble(options: GradingServiceOptions, stores: Stores): Promise<GradingService> {
@@ -156,7 +80,7 @@ async function assemble(options: GradingServiceOptions, stores: Stores): Promise
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   registerLedgerFigures(registry, () => store.counts())
-  const { gate, isFacilitatorUp, terms, token } = connectPayments(options, stores, telemetry)
+  const { gate, isFacilitatorUp, terms, token } = connectPayments({ ...options, stores, telemetry })
   const found = await token.start()
   if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain') {
     await gate.close()
@@ -167,11 +91,17 @@ async function assemble(options: GradingServiceOptions, stores: Stores): Promise
     nowSeconds: () => clock.unixMs() / 1_000,
     random: (bytes) => randomBytes(bytes).toString('hex'),
   })
+  const pages = { baseUrl: config.BASE_URL, payment: pagePayment(config) }
   const sales = { grader, requests, report: telemetry.sold }
   const app = await buildGradingApp({
     ...sales,
     gate,
-    ledger: store,
+    store,
+    methods: methodsAnswer(),
+    verifyToken: tokenVerifier(config, clock),
+    reportUpload: telemetry.uploaded,
+    pages,
+    llmsNotes: llmsNotes(pages),
     termsOf: (kind) => (token.maySell() ? terms[kind] : undefined),
     clock,
     ...(logger === undefined ? {} : { logger }),
@@ -179,11 +109,13 @@ async function assemble(options: GradingServiceOptions, stores: Stores): Promise
     metricsToken: config.METRICS_TOKEN,
     readiness: gradingReadiness({ store, token, facilitator: isFacilitatorUp }),
   })
+  const rounds = pollRounds(options, store, telemetry)
   return {
     app,
     registry,
     store,
     start() {
+      rounds?.start()
       resumeSales({
         ...sales,
         gate,
@@ -195,7 +127,7 @@ async function assemble(options: GradingServiceOptions, stores: Stores): Promise
     stopSelling: () => gate.close(),
     async close() {
       token.close()
-      await gate.close()
+      await Promise.all([rounds?.close(), gate.close()])
       await stores.close()
     },
   }

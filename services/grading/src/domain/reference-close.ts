@@ -9,7 +9,7 @@ import { marketShape } from './market-types.ts'
 import { readMarketPath } from './parse-market.ts'
 
 /** Sharper books first: log-loss against results orders them so; any other book comes after these. */
-const REFERENCE_ORDER: readonly string[] = [
+export const REFERENCE_ORDER: readonly string[] = [
   'pinnacle',
   'betfair_sp',
   'betfair_ex_eu',

@@ -8,7 +8,7 @@ import { issuesBody, notFoundRow, storeErrorRow } from './schemas.ts'
 
 export type LedgerRouteDeps = {
   readonly grader: Pick<Grader, 'publicEntry'>
-  readonly ledger: Pick<GradingStore, 'checkpoint'>
+  readonly store: Pick<GradingStore, 'checkpoint'>
 }
 
 const members = z.record(z.string(), z.unknown())
@@ -44,7 +44,7 @@ export function addLedgerRoutes(app: ServiceApp, deps: LedgerRouteDeps): void {
       },
     },
     async (_request, reply) => {
-      const { note, verifierKey } = await deps.ledger.checkpoint()
+      const { note, verifierKey } = await deps.store.checkpoint()
       return reply
         .headers({ 'cache-control': 'no-store', 'x-verifier-key': verifierKey })
         .serializer(String)

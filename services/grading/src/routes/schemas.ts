@@ -50,23 +50,23 @@ export const issuesBody = z
   })
   .describe('The request is malformed; nothing was charged.')
 
-const described = (description: string) => errorBody.describe(description)
+export const describedError = (description: string) => errorBody.describe(description)
 
 /** What any route may answer while the ledger cannot be read. */
-export const storeErrorRow = { 503: described('The ledger cannot be read or written.') }
+export const storeErrorRow = { 503: describedError('The ledger cannot be read or written.') }
 
 export const paidErrorRows = {
   400: issuesBody,
   402: paymentRequiredSchema,
-  413: described('The body is over the route’s limit.'),
-  415: described('The body is declared as other than JSON.'),
-  502: described(
+  413: describedError('The body is over the route’s limit.'),
+  415: describedError('The body is declared as other than JSON.'),
+  502: describedError(
     'The facilitator or the network of payments was unavailable, or the payment is pending.',
   ),
   ...storeErrorRow,
 }
 
-export const notFoundRow = { 404: described('There is no such entry or receipt.') }
+export const notFoundRow = { 404: describedError('There is no such entry or receipt.') }
 
 /** What a free route with a body may answer besides its 200. */
 export const freeErrorRows = {

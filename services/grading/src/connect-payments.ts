@@ -1,0 +1,101 @@
+/** Everything between a payment and the network that it is on: scheme, facilitator, gate, terms and the check of the token. */
+import type { Clock } from '@tallystick/service-kit'
+import {
+  createHttpFacilitator,
+  createPaymentGate,
+  type Facilitator,
+  type GateEvent,
+  type ResumingPaymentGate,
+} from '@tallystick/x402'
+import {
+  createExactEvmScheme,
+  createJsonRpcLedger,
+  createOkxFacilitator,
+} from '@tallystick/x402/evm'
+import type { FastifyBaseLogger } from 'fastify'
+import { type GradingConfig, paymentAsset } from './config.ts'
+import type { Stores } from './open-stores.ts'
+import type { PagesOptions } from './pages/page-options.ts'
+import { priceUnits, saleTerms } from './sale-terms.ts'
+import { observedGate, type Telemetry, timedScheme } from './telemetry.ts'
+import { createTokenCheck } from './token-check.ts'
+
+/** Payments under way get this long once the process is told to stop; then their requests are answered as pending. */
+const STOP_SELLING_MS = 4_000
+
+function connectFacilitator(config: GradingConfig, clock: Clock): Facilitator {
+  const { FACILITATOR_URL, OKX_API_KEY, OKX_PASSPHRASE, OKX_SECRET_KEY, OKX_URL } = config
+  if (FACILITATOR_URL !== undefined) return createHttpFacilitator({ url: FACILITATOR_URL, clock })
+  if (OKX_API_KEY === undefined || OKX_PASSPHRASE === undefined || OKX_SECRET_KEY === undefined)
+    throw new RangeError('no facilitator is configured')
+  return createOkxFacilitator({
+    url: OKX_URL,
+    apiKey: OKX_API_KEY.reveal(),
+    passphrase: OKX_PASSPHRASE.reveal(),
+    secretKey: OKX_SECRET_KEY.reveal(),
+    clock,
+  })
+}
+
+/** Connects to the network and the facilitator; nothing is asked of either yet. */
+export function connectPayments(options: {
+  readonly config: GradingConfig
+  readonly clock: Clock
+  readonly logger?: FastifyBaseLogger
+  readonly stores: Pick<Stores, 'reservations' | 'requests'>
+  readonly telemetry: Telemetry
+}) {
+  const { config, clock, logger, stores, telemetry } = options
+  const asset = paymentAsset(config)
+  const ledger = createJsonRpcLedger({ url: config.LEDGER_RPC_URL, clock })
+  const facilitator = connectFacilitator(config, clock)
+  const scheme = createExactEvmScheme({ assets: [asset], ledger, clock })
+  const forget = (event: GateEvent): void => {
+    if (event.kind !== 'fulfilled' && event.kind !== 'refused') return
+    stores.requests
+      .forget(event.payment.id)
+      .catch((error: unknown) => logger?.warn({ err: error }, 'a paid request was not forgotten'))
+  }
+  const gate: ResumingPaymentGate = createPaymentGate({
+    schemes: [timedScheme(scheme, { nowMs: () => performance.now(), hear: telemetry.verified })],
+    facilitator,
+    reservations: stores.reservations,
+    clock,
+    limits: { closeWaitMs: STOP_SELLING_MS },
+    observe(event) {
+      telemetry.gate(event)
+      forget(event)
+    },
+  })
+  return {
+    gate: observedGate(gate, telemetry.outcome),
+    token: createTokenCheck({ asset, ledger, clock }),
+    terms: saleTerms({ asset, payTo: config.PAY_TO, baseUrl: config.BASE_URL }),
+    isFacilitatorUp: () =>
+      facilitator.feePayers().then(
+        () => true,
+        () => false,
+      ),
+  }
+}
+
+/** A node's address with a path, a query or a name in it may hold somebody's key. */
+function isPublicAddress(address: string): boolean {
+  const { pathname, search, username, password } = new URL(address)
+  return pathname === '/' && search === '' && username === '' && password === ''
+}
+
+/** What the pages say about paying, and offer to a wallet that does not know the network. */
+export function pagePayment(config: GradingConfig): PagesOptions['payment'] {
+  const asset = paymentAsset(config)
+  const { address, decimals, name, network } = asset
+  return {
+    network,
+    asset: address,
+    name,
+    decimals,
+    gradeAmount: priceUnits('grade', asset),
+    auditAmount: priceUnits('audit', asset),
+    ...(isPublicAddress(config.LEDGER_RPC_URL) ? { rpcUrl: config.LEDGER_RPC_URL } : {}),
+  }
+}

@@ -1,0 +1,146 @@
+import type { TokenFailure, TokenVerdict } from '@tallystick/jwt-lite'
+import { type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { GradingStore } from '../domain/grading-store.ts'
+import { errorAnswer, invalidRequest } from '../errors.ts'
+import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
+import { manualUploadSchema, normaliseManualUpload } from '../ingest/manual-upload.ts'
+import { presentedToken } from './presented-token.ts'
+import { describedError, issuesBody, paidErrorRows, storeErrorRow } from './schemas.ts'
+import { requestIssuesOf } from './zod-issues.ts'
+
+/** The scope that an upload asks for (G8). */
+const UPLOAD_SCOPE = 'grading.write'
+
+/** 1,000 events of 8 KiB: a few books of a few markets each. What is larger is several uploads, or the command. */
+const UPLOAD_BODY_BYTES_MAX = 8_388_608
+
+export type UploadRouteDeps = {
+  readonly store: GradingStore
+  /** Verifies a token for this service; undefined where no secret is configured, so that none is valid. */
+  readonly verifyToken: ((token: string) => TokenVerdict) | undefined
+  readonly clock: Clock
+  readonly reportUpload: (outcome: 'taken' | 'repeated' | 'refused') => void
+}
+
+export const uploadAnswerSchema = z
+  .object({
+    repeated: z.boolean().describe('These very bytes were taken in before: nothing was read.'),
+    raw_sha256: z.string(),
+    events: z.int().describe('New events.'),
+    snapshots: z.int(),
+    closes: z.int(),
+    outcomes: z.int(),
+    superseded: z.int().describe('Closes and results that replaced others.'),
+    unchanged: z.int(),
+    missing_prices: z.int(),
+    refused: z.int(),
+    refusals: z.array(z.object({ reason: z.string(), place: z.string(), detail: z.string() })),
+  })
+  .meta({ id: 'UploadAccount' })
+
+const accountOf = (account: PayloadAccount): z.output<typeof uploadAnswerSchema> => {
+  const { events, snapshots, closes, outcomes, superseded, unchanged, refused } = account
+  return {
+    repeated: account.isRepeated,
+    raw_sha256: account.rawSha256,
+    events,
+    snapshots,
+    closes,
+    outcomes,
+    superseded,
+    unchanged,
+    missing_prices: account.missingPrices,
+    refused,
+    refusals: account.refusals.map(({ reason, place, detail }) => ({ reason, place, detail })),
+  }
+}
+
+function invalidToken(failure: TokenFailure | 'not configured' | undefined) {
+  const challenge = 'Bearer realm="grading"'
+  return errorAnswer('invalid_token', {
+    details: { error_description: failure ?? 'bearer token required' },
+    headers: {
+      'www-authenticate':
+        failure === undefined
+          ? challenge
+          : `${challenge}, error="invalid_token", scope="${UPLOAD_SCOPE}"`,
+    },
+  })
+}
+
+/** Judges the token before a byte of the body is read. */
+function authorise({ verifyToken }: UploadRouteDeps) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const presented = presentedToken(request.headers.authorization)
+    if (presented.kind !== 'bearer') return sendError(reply, invalidToken(undefined))
+    if (verifyToken === undefined) return sendError(reply, invalidToken('not configured'))
+    const verdict = verifyToken(presented.token)
+    if (verdict.kind === 'invalid') return sendError(reply, invalidToken(verdict.failure))
+    if (!verdict.claims.scopes.includes(UPLOAD_SCOPE))
+      return sendError(reply, errorAnswer('insufficient_scope'))
+    return undefined
+  }
+}
+
+function parseJson(raw: Uint8Array): { readonly json: unknown } | undefined {
+  try {
+    return { json: JSON.parse(Buffer.from(raw).toString('utf8')) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Serves `POST /api/ingest`: closes, prices and results from an operator. Idempotent on the bytes. */
+export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Promise<void> {
+  await app.register(async (scope) => {
+    // The bytes as they came: their hash is what makes an upload the same one.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+      done(null, body),
+    )
+    scope.post(
+      '/api/ingest',
+      {
+        onRequest: authorise(deps),
+        bodyLimit: UPLOAD_BODY_BYTES_MAX,
+        schema: {
+          tags: ['operator'],
+          summary: 'Closes, prices and results by hand, under a token with grading.write.',
+          security: [{ bearer: [] }],
+          body: manualUploadSchema,
+          response: {
+            200: uploadAnswerSchema,
+            400: issuesBody,
+            401: describedError('No valid bearer token.'),
+            403: describedError('The token lacks grading.write.'),
+            413: paidErrorRows[413],
+            415: paidErrorRows[415],
+            ...storeErrorRow,
+          },
+        },
+        validatorCompiler: () => () => true,
+      },
+      async (request, reply) => {
+        const body: unknown = request.body
+        const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+        const parsed = parseJson(raw)
+        if (parsed === undefined) return sendError(reply, errorAnswer('malformed_json'))
+        const upload = manualUploadSchema.safeParse(parsed.json)
+        if (!upload.success) {
+          deps.reportUpload('refused')
+          return sendError(reply, invalidRequest(requestIssuesOf(upload.error.issues, 'body')))
+        }
+        const account = await ingestPayload({
+          store: deps.store,
+          raw,
+          receivedAtSeconds: Math.floor(deps.clock.unixMs() / 1_000),
+          read: () => [normaliseManualUpload(upload.data)],
+        })
+        deps.reportUpload(account.isRepeated ? 'repeated' : 'taken')
+        return reply.send(accountOf(account))
+      },
+    )
+  })
+}
