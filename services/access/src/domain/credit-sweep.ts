@@ -34,6 +34,11 @@ export type CreditSweep = {
   start(): void
   /** One sweep: reads on, then opens what is due. Failures are reported and tried again at the next. */
   sweep(): Promise<void>
+  /**
+   * Reads the log once more before a payment is settled, so that one which another replica has settled is known here
+   * without waiting for the next sweep. A mirror node that does not answer is left to the sweep.
+   */
+  lookAgain(): Promise<void>
   /** Whether a credit that buys for this agent is not opened yet, other than the one with that transaction id. */
   isPending(agent: Hex, exceptTransactionId?: string): boolean
   /** Whether the mirror node has been read past this process's start: before, an earlier process's payment may be unseen. */
@@ -114,6 +119,9 @@ export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
   return {
     start: () => void sweepAndArm(),
     sweep: sweepOnce,
+    async lookAgain() {
+      await credits.readOn().catch((error: unknown) => report({ kind: 'sweep-failed', error }))
+    },
     isPending: (agent, exceptTransactionId) => credits.has(agent, exceptTransactionId),
     hasReadPastStart,
     ageSeconds: () =>

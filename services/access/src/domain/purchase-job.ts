@@ -44,7 +44,7 @@ export type PurchaseDeps = {
   readonly contract: AccessContract
   readonly sender: ContractSender
   readonly subscriptions: Subscriptions
-  readonly sweep: Pick<CreditSweep, 'isPending'>
+  readonly sweep: Pick<CreditSweep, 'isPending' | 'lookAgain'>
   readonly resource: PaidResourceReader
   readonly clock: Clock
   readonly report: ReportAccessEvent
@@ -82,6 +82,7 @@ async function prepare(
   { payment, isSettled }: { readonly payment: VerifiedPayment; readonly isSettled: boolean },
 ): ReturnType<PurchaseJob['prepare']> {
   if (!memoAllows(payment.memo, agent)) return decline({ kind: 'memo-names-another-agent' })
+  await deps.sweep.lookAgain()
   const isOtherPending =
     deps.sweep.isPending(agent, payment.nonce) || (!isSettled && deps.isPaymentPending(agent))
   if (isOtherPending) return decline({ kind: 'payment-pending' })

@@ -11,7 +11,10 @@ const LOOKUPS_AT_ONCE = 16
 
 /** payTo's credits that are purchases which the contract does not know yet, and how far the log was read for them. */
 export type UnresolvedCredits = {
-  /** Reads on; false where it stopped before the log's end. Throws what the log or the contract throws. */
+  /**
+   * Reads on, one read at a time: callers that wait while one runs share the next. False where it stopped before the log's
+   * end. Throws what the log or the contract throws.
+   */
   readOn(): Promise<boolean>
   /** Oldest first, those that could not be opened last. */
   list(): readonly CreditPurchase[]
@@ -40,6 +43,8 @@ export function createUnresolvedCredits(
   let creditsReadTo = `${fromSeconds}.000000000`
   let debitsReadTo = creditsReadTo
   let isClosed = false
+  let running: Promise<unknown> = Promise.resolve()
+  let next: Promise<boolean> | undefined
 
   /** Looks a few credits up and remembers the purchases among them; the cursor moves only when all were looked up. */
   const admit = async (credits: readonly PayToCredit[]): Promise<void> => {
@@ -69,11 +74,20 @@ export function createUnresolvedCredits(
     }
   }
 
+  const readOnce = async (): Promise<boolean> => {
+    next = undefined
+    const isAtEnd = await readCredits()
+    await readRefunds()
+    return isAtEnd
+  }
+
   return {
-    async readOn() {
-      const isAtEnd = await readCredits()
-      await readRefunds()
-      return isAtEnd
+    readOn() {
+      if (next === undefined) {
+        next = running.then(readOnce)
+        running = next.catch(() => undefined)
+      }
+      return next
     },
     list: () => [...unresolved.values()],
     postpone(purchase) {

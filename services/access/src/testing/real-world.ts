@@ -4,7 +4,13 @@
  */
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { parseConsensusNodes, startFacilitator } from '@tallystick/facilitator'
-import { type Environment, listeningUrl, readConfig, systemClock } from '@tallystick/service-kit'
+import {
+  type Clock,
+  type Environment,
+  listeningUrl,
+  readConfig,
+  systemClock,
+} from '@tallystick/service-kit'
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { accessConfigSchema } from '../config.ts'
@@ -40,8 +46,21 @@ export type AnswerBody = AccessGrantedBody & {
 
 export type RealOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
 
-export async function startRealWorld(offer: RealOffer): Promise<RealWorld> {
-  const devnet = await startDevnet()
+export type RealWorldSettings = {
+  /** Payments are stamped and judged by ledger time, so that they travel as well; wall time otherwise, as official clients stamp them. */
+  readonly isPaymentTimeTheLedgers?: boolean
+  /** First gas reserve of the contract, HBAR. */
+  readonly reserveHbar?: bigint
+}
+
+export async function startRealWorld(
+  offer: RealOffer,
+  settings: RealWorldSettings = {},
+): Promise<RealWorld> {
+  const { isPaymentTimeTheLedgers = false, reserveHbar = 500n } = settings
+  let paymentClock: Clock = systemClock
+  const devnet = await startDevnet({ wallClock: { unixMs: () => paymentClock.unixMs() } })
+  if (isPaymentTimeTheLedgers) paymentClock = devnet.clock
   const account = (name: string): DevnetAccount => {
     const found = devnet.accounts.find((one) => one.name === name)
     if (found === undefined) throw new Error(`devnet has no account ${name}`)
@@ -58,7 +77,7 @@ export async function startRealWorld(offer: RealOffer): Promise<RealWorld> {
     forwarder: payTo.evmAddress,
     recorders: [recorder.evmAddress],
     offer: { priceTinybar: 3n * TINYBAR_PER_HBAR, ...offer },
-    reserveTinybar: 500n * TINYBAR_PER_HBAR,
+    reserveTinybar: reserveHbar * TINYBAR_PER_HBAR,
   })
   const nodes = parseConsensusNodes(`${devnet.consensus.address}=${devnet.consensus.nodeAccountId}`)
   const facilitator = await startFacilitator({
@@ -67,6 +86,7 @@ export async function startRealWorld(offer: RealOffer): Promise<RealWorld> {
     mirrorUrl: devnet.mirrorUrl,
     feePayer: feePayer.accountId,
     feePayerKey: feePayer.privateKey,
+    clock: paymentClock,
   })
   const services = new Set<RunningService>()
   const environment = {
@@ -89,7 +109,10 @@ export async function startRealWorld(offer: RealOffer): Promise<RealWorld> {
     facilitator,
     agent: (name) => devnet.createAccount({ name, balanceTinybar: 1_000n * TINYBAR_PER_HBAR }),
     async startService(change = {}) {
-      const service = await startListening(devnet, { ...environment, ...change })
+      const service = await startListening(
+        { clock: devnet.clock, paymentClock },
+        { ...environment, ...change },
+      )
       services.add(service)
       return service
     },
@@ -101,14 +124,15 @@ export async function startRealWorld(offer: RealOffer): Promise<RealWorld> {
   }
 }
 
-async function startListening(devnet: Devnet, environment: Environment): Promise<RunningService> {
+async function startListening(
+  clocks: { readonly clock: Clock; readonly paymentClock: Clock },
+  environment: Environment,
+): Promise<RunningService> {
   const reading = readConfig(accessConfigSchema, environment)
   if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
   const service = await createAccessService({
     config: reading.config,
-    clock: devnet.clock,
-    // The ledger travels, and signed payments do not.
-    paymentClock: systemClock,
+    ...clocks,
   })
   service.start()
   await service.app.listen({ host: '127.0.0.1', port: 0 })

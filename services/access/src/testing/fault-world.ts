@@ -1,0 +1,138 @@
+/** Three replicas of the service on one ledger, and how a test moves time while a request waits. */
+import { accessWindowAbi } from '@tallystick/contracts'
+import { createPublicClient, createWalletClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { type RealOffer, type RealWorld, startRealWorld, until } from './real-world.ts'
+import { type Replica, startReplica } from './replica.ts'
+
+export type FaultWorld = RealWorld & {
+  readonly replicas: readonly [Replica, Replica, Replica]
+  /** Waits for `work`, letting ledger time pass a second at a time when it is not done at once. */
+  drive<Result>(work: Promise<Result>): Promise<Result>
+  /** Makes network, accounts and edges as they were, starts dead replicas again, and waits until all of them sell. */
+  heal(): Promise<void>
+  asOwner(functionName: 'setOffer' | 'pauseSales', args: readonly unknown[]): Promise<void>
+}
+
+/** Real time that a request in good health takes on a busy machine, milliseconds: after it ledger time is moved on. */
+const PATIENCE_MS = 150
+
+/** Real time for each further second, milliseconds: what waits by then waits for ledger time. */
+const WAITING_MS = 30
+
+/** Price of one period in every real world. */
+const PRICE_TINYBAR = 300_000_000n
+
+const RICH_TINYBAR = 1_000_000_000_000n
+
+export async function startFaultWorld(offer: RealOffer): Promise<FaultWorld> {
+  const world = await startRealWorld(offer, { isPaymentTimeTheLedgers: true, reserveHbar: 20_000n })
+  const recorders = await Promise.all(
+    ['second-recorder', 'third-recorder'].map((name) => world.agent(name)),
+  )
+  await setRecorders(
+    world,
+    recorders.map((recorder) => recorder.evmAddress),
+  )
+  const keys = [world.recorder, ...recorders].map((recorder) => recorder.privateKey)
+  const [first, second, third] = await Promise.all(
+    keys.map((key) => startReplica(world, { RECORDER_KEY: key, RECORDER_COUNT: '3' })),
+  )
+  if (!first || !second || !third) throw new Error('unreachable')
+  const replicas = [first, second, third] as const
+  const { controls } = world.devnet
+
+  const healNetwork = async (): Promise<void> => {
+    controls.setUnavailable({ rpc: false, mirror: false, consensus: false })
+    controls.setReadLagMs(0)
+    controls.setMirrorLagMs(0)
+    controls.setNonceLagMs(0)
+    controls.dropNextTransactions(0)
+    controls.dropNextTransfers(0)
+    controls.holdConsensus(false)
+    controls.setGasPriceTinybar(109n)
+    const rich = [world.payTo, world.recorder, ...recorders]
+    for (const { accountId } of rich) await controls.setBalanceTinybar(accountId, RICH_TINYBAR)
+  }
+  const drive = async <Result>(work: Promise<Result>): Promise<Result> => {
+    const state = { isDone: false }
+    const ended = work.then(
+      () => void (state.isDone = true),
+      () => void (state.isDone = true),
+    )
+    for (let patienceMs = PATIENCE_MS; !state.isDone; patienceMs = WAITING_MS) {
+      await Promise.race([ended, realMs(patienceMs)])
+      if (!state.isDone) await controls.advanceSeconds(1)
+    }
+    return work
+  }
+  return {
+    ...world,
+    replicas,
+    drive,
+    async heal() {
+      await healNetwork()
+      await healTerms(world, offer)
+      for (const replica of replicas) {
+        replica.heal()
+        await replica.restart()
+      }
+      await drive(until(() => areSelling(replicas), 60_000))
+    },
+    asOwner: (functionName, args) => asOwner(world, functionName, args),
+    async stop() {
+      for (const replica of replicas) replica.kill()
+      await world.stop()
+    },
+  }
+}
+
+const realMs = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
+
+async function areSelling(replicas: readonly Replica[]): Promise<boolean> {
+  const answers = await Promise.all(replicas.map(({ baseUrl }) => fetch(`${baseUrl}/ready`)))
+  for (const answer of answers) await answer.body?.cancel()
+  return answers.every((answer) => answer.ok)
+}
+
+/** The first terms again, and sales open. */
+async function healTerms(world: RealWorld, offer: RealOffer): Promise<void> {
+  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const contract = { abi: accessWindowAbi, address: world.contract } as const
+  const [isPaused, [, { priceTinybar }]] = await Promise.all([
+    client.readContract({ ...contract, functionName: 'salesPaused' }),
+    client.readContract({ ...contract, functionName: 'currentOffer' }),
+  ])
+  if (isPaused) await asOwner(world, 'pauseSales', [false])
+  const first = [PRICE_TINYBAR, offer.periodSeconds, offer.callsAllowed]
+  if (priceTinybar !== PRICE_TINYBAR) await asOwner(world, 'setOffer', first)
+}
+
+async function setRecorders(world: RealWorld, addresses: readonly string[]): Promise<void> {
+  for (const address of addresses) await asOwner(world, 'setRecorder', [address, true])
+}
+
+async function asOwner(
+  world: RealWorld,
+  functionName: 'setOffer' | 'pauseSales' | 'setRecorder',
+  args: readonly unknown[],
+): Promise<void> {
+  const account = privateKeyToAccount(world.owner.privateKey)
+  const transport = http(world.devnet.rpcUrl)
+  const client = createPublicClient({ transport })
+  const hash = await createWalletClient({ account, transport }).writeContract({
+    address: world.contract,
+    abi: accessWindowAbi,
+    functionName,
+    args: args as never,
+    chain: null,
+    gas: 200_000n,
+    gasPrice: await client.getGasPrice(),
+    type: 'legacy',
+  })
+  const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 20 })
+  if (receipt.status !== 'success') throw new Error(`${functionName} reverted`)
+}

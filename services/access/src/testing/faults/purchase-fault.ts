@@ -1,0 +1,82 @@
+/**
+ * What a fault of these tests is, and how one is made. A fault is armed after the agent has signed and before its payment
+ * is sent; whoever runs it heals the world afterwards.
+ */
+import { accessWindowAbi } from '@tallystick/contracts'
+import { toFunctionSelector } from 'viem'
+import { getAbiItem } from 'viem/utils'
+import type { FaultWorld } from '../fault-world.ts'
+import type { EdgeAnswer, EdgeFate, EdgeRequest, Intercept } from '../faulty-edge.ts'
+import type { Replica } from '../replica.ts'
+
+export type FaultScene = {
+  readonly world: FaultWorld
+  /** The replica that gets the payment. */
+  readonly replica: Replica
+}
+
+export type PurchaseFault = {
+  readonly name: string
+  readonly arm: (scene: FaultScene) => void | Promise<void>
+  /**
+   * Whether an agent that forgets its payment may be charged for another although the first one landed: where the ledger
+   * itself does not show it to anybody who is left, as the service's README says. Both then count.
+   */
+  readonly isHidden?: true
+}
+
+export type Condition = (request: EdgeRequest) => boolean
+export type How = (request: EdgeRequest, forward: () => Promise<EdgeAnswer>) => Promise<EdgeFate>
+
+const OPEN_PAID = toFunctionSelector(getAbiItem({ abi: accessWindowAbi, name: 'openPaid' })).slice(
+  2,
+)
+
+export const isSettle: Condition = ({ path }) => path === '/settle'
+export const isForward: Condition = ({ body }) =>
+  body.includes('eth_sendRawTransaction') && body.includes(OPEN_PAID)
+
+export const json = (body: unknown, status = 200): EdgeAnswer => ({
+  status,
+  body: JSON.stringify(body),
+})
+export const page = async (): Promise<EdgeFate> => ({
+  status: 200,
+  body: '<!doctype html><title>hello',
+})
+
+/** Twists the requests that `condition` picks. */
+export const where =
+  (condition: Condition, how: How): Intercept =>
+  (request, forward) =>
+    condition(request) ? how(request, forward) : forward()
+
+export const later = (world: FaultWorld, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    world.devnet.clock.after(ms, resolve)
+  })
+
+/** What the ledger's JSON-RPC does from the moment when the money has moved. */
+export const afterSettlement = (
+  name: string,
+  strike: (scene: FaultScene) => void | Promise<void>,
+) => ({
+  name,
+  arm: (scene: FaultScene) =>
+    scene.replica.edges.facilitator.intercept(
+      where(isSettle, async (_request, forward) => {
+        const answer = await forward()
+        await strike(scene)
+        return answer
+      }),
+    ),
+})
+
+export const once = (condition: Condition, how: How): Intercept => {
+  let isOver = false
+  return (request, forward) => {
+    if (isOver || !condition(request)) return forward()
+    isOver = true
+    return how(request, forward)
+  }
+}

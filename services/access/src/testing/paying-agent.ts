@@ -1,0 +1,150 @@
+/**
+ * An agent of a test and what the ledger itself knows of it: which of its payments landed, what it spent, what the
+ * contract took for it. Nothing here asks the service, so that the service can be judged by it.
+ */
+import { accessWindowAbi } from '@tallystick/contracts'
+import type { DevnetAccount } from '@tallystick/devnet'
+import {
+  canonicalTransactionId,
+  ExactHederaClient,
+  hederaSigner,
+  mirrorTransactionId,
+  type PaymentReference,
+  parseTransactionId,
+  paymentReference,
+  readTransfer,
+} from '@tallystick/x402/hedera'
+import type { PaymentRequirements } from '@x402/core/types'
+import { createPublicClient, http, type PublicClient } from 'viem'
+import { WEIBAR_PER_TINYBAR } from '../adapters/hedera-units.ts'
+import type { RealWorld } from './real-world.ts'
+
+/** What every agent begins with: four purchases at the default price. */
+const FUNDS_TINYBAR = 5_000_000_000n
+
+export type SignedPayment = {
+  /** Value of `PAYMENT-SIGNATURE`. */
+  readonly header: string
+  readonly transactionId: string
+  readonly reference: PaymentReference['hash']
+  readonly amountTinybar: bigint
+}
+
+export type LedgerView = {
+  /** Payments of the agent that the ledger executed, oldest first. */
+  readonly landed: readonly SignedPayment[]
+  readonly spentTinybar: bigint
+  /** What the contract took for the agent, by payment reference. */
+  readonly taken: ReadonlyMap<string, bigint>
+  readonly hasAccess: boolean
+}
+
+export type PayingAgent = {
+  readonly address: `0x${string}`
+  /** Payments signed so far, oldest first. */
+  readonly signed: readonly SignedPayment[]
+  /** Signs what a 402's body asks for, by ledger time. */
+  sign(challenge: unknown): Promise<SignedPayment>
+  /** The ledger as it is, whatever reads are made to show at present. */
+  ledger(): Promise<LedgerView>
+}
+
+export type PayingAgentOptions = {
+  readonly name: string
+  /** Whether the agent's memo names it; official clients leave it empty. */
+  readonly hasMemo: boolean
+}
+
+export async function createPayingAgent(
+  world: RealWorld,
+  { name, hasMemo }: PayingAgentOptions,
+): Promise<PayingAgent> {
+  const account = await world.devnet.createAccount({ name, balanceTinybar: FUNDS_TINYBAR })
+  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const fromBlock = await client.getBlockNumber()
+  const scheme = new ExactHederaClient({
+    signer: hederaSigner(account),
+    clock: world.devnet.clock,
+    ...(hasMemo ? { memo: `x402:${account.evmAddress}` } : {}),
+  })
+  const signed: SignedPayment[] = []
+  return {
+    address: account.evmAddress,
+    signed,
+    async sign(challenge) {
+      const { accepts, resource } = challenge as {
+        readonly accepts: readonly PaymentRequirements[]
+        readonly resource: object
+      }
+      const [accepted] = accepts
+      if (accepted === undefined) throw new Error('the challenge asks for nothing')
+      const { payload } = await scheme.createPaymentPayload(2, accepted)
+      const envelope = { x402Version: 2, accepted, resource, payload }
+      const transactionId = transactionIdOf(String(payload['transaction']))
+      const payment = {
+        header: Buffer.from(JSON.stringify(envelope)).toString('base64'),
+        transactionId,
+        reference: paymentReference(transactionId).hash,
+        amountTinybar: BigInt(accepted.amount),
+      }
+      signed.push(payment)
+      return payment
+    },
+    ledger: () => readLedger(world, { account, client, fromBlock }, signed),
+  }
+}
+
+function transactionIdOf(base64: string): string {
+  const reading = readTransfer(Buffer.from(base64, 'base64'))
+  if (reading.kind !== 'transfer') throw new Error('a payment of ours cannot be read')
+  return canonicalTransactionId(reading.transfer.transactionId)
+}
+
+type Place = {
+  readonly account: DevnetAccount
+  readonly client: PublicClient
+  /** Block before which the agent did nothing. */
+  readonly fromBlock: bigint
+}
+
+async function readLedger(
+  world: RealWorld,
+  { account, client, fromBlock }: Place,
+  signed: readonly SignedPayment[],
+): Promise<LedgerView> {
+  const { devnet, contract } = world
+  const [balance, consumed, hasAccess, isLanded] = await Promise.all([
+    client.getBalance({ address: account.evmAddress }),
+    client.getContractEvents({
+      abi: accessWindowAbi,
+      address: contract,
+      eventName: 'PaymentConsumed',
+      args: { agent: account.evmAddress },
+      fromBlock,
+    }),
+    client.readContract({
+      abi: accessWindowAbi,
+      address: contract,
+      functionName: 'hasAccess',
+      args: [account.evmAddress, BigInt(devnet.nowSeconds())],
+    }),
+    Promise.all(signed.map(({ transactionId }) => hasLanded(devnet.mirrorUrl, transactionId))),
+  ])
+  return {
+    landed: signed.filter((_payment, index) => isLanded[index]),
+    spentTinybar: FUNDS_TINYBAR - balance / WEIBAR_PER_TINYBAR,
+    taken: new Map(
+      consumed.map(({ args }) => [String(args.paymentReference), args.valueTinybar ?? 0n]),
+    ),
+    hasAccess,
+  }
+}
+
+async function hasLanded(mirrorUrl: string, transactionId: string): Promise<boolean> {
+  const id = parseTransactionId(transactionId)
+  if (id === undefined) throw new Error('unreachable')
+  const answer = await fetch(`${mirrorUrl}/api/v1/transactions/${mirrorTransactionId(id)}`)
+  if (answer.status === 404) return false
+  const { transactions } = (await answer.json()) as { transactions: { result: string }[] }
+  return transactions.some(({ result }) => result === 'SUCCESS')
+}

@@ -1,0 +1,154 @@
+/**
+ * One round: an agent pays while one thing is broken, goes on in its way, the world is mended, and then the ledger alone is
+ * asked whether the money was kept safe. `problemsOf` is the model that the service is checked against.
+ */
+import type { FaultWorld } from './fault-world.ts'
+import type { PurchaseFault } from './faults/purchase-fault.ts'
+import { createPayingAgent, type PayingAgent, type SignedPayment } from './paying-agent.ts'
+import type { AnswerBody } from './real-world.ts'
+import type { Replica } from './replica.ts'
+
+/** How an agent goes on whose payment was not answered with 200. */
+export const ways = [
+  { name: 'sends its header again', keepsHeader: true, isElsewhere: false },
+  { name: 'sends its header to another replica', keepsHeader: true, isElsewhere: true },
+  { name: 'starts again without its header', keepsHeader: false, isElsewhere: false },
+  { name: 'starts again at another replica', keepsHeader: false, isElsewhere: true },
+] as const
+
+export type Way = (typeof ways)[number]
+
+/** Calls before anything is mended; and all in all, at 2 s apart longer than a payment in doubt takes to end. */
+const CALLS_UNMENDED = 2
+const CALLS_MAX = 200
+
+/** Sweeps until everything that landed must be on the contract's books: one without a memo waits 200 s. */
+const SWEEPS_MAX = 30
+
+/** What happened, for the message of a failure. */
+type Story = { readonly lines: string[]; wasAskedAgain: boolean }
+
+type Round = {
+  readonly world: FaultWorld
+  readonly fault: PurchaseFault
+  readonly way: Way
+  readonly replica: Replica
+  readonly elsewhere: Replica
+  readonly agent: PayingAgent
+  readonly story: Story
+}
+
+export type Answer = { readonly status: number; readonly body: AnswerBody }
+
+/** One call of `/access`; status 0 where the connection was cut. */
+export async function callAccess(
+  replica: Replica,
+  address: string,
+  payment?: SignedPayment,
+): Promise<Answer> {
+  const headers = payment === undefined ? {} : { 'payment-signature': payment.header }
+  try {
+    const answer = await fetch(`${replica.baseUrl}/api/svc/access?agent=${address}`, { headers })
+    return { status: answer.status, body: (await answer.json()) as AnswerBody }
+  } catch {
+    return { status: 0, body: {} as AnswerBody }
+  }
+}
+
+/** Plays a round, numbered so that each has its own agent and its own replica; what the ledger says against it, if anything. */
+export async function playRound(
+  world: FaultWorld,
+  number: number,
+  { fault, way }: { readonly fault: PurchaseFault; readonly way: Way },
+): Promise<readonly string[]> {
+  const [first, second, third] = world.replicas
+  const replica = [first, second, third][number % 3] ?? first
+  const elsewhere = [first, second, third][(number + 1) % 3] ?? first
+  const agent = await createPayingAgent(world, {
+    name: `round-${number}`,
+    hasMemo: number % 2 === 0,
+  })
+  const lines = [`round ${number}: ${fault.name}; the agent ${way.name}`]
+  const story: Story = { lines, wasAskedAgain: false }
+  const round = { world, fault, way, replica, elsewhere, agent, story }
+  const challenge = await tell(round, 'asks', callAccess(replica, agent.address))
+  const payment = await agent.sign(challenge.body)
+  await fault.arm({ world, replica })
+  const answer = await tell(round, 'pays', callAccess(replica, agent.address, payment))
+  const isServed = answer.status === 200 || (await goOn(round, CALLS_UNMENDED))
+  await world.heal()
+  const problems = [
+    ...(isServed || (await goOn(round, CALLS_MAX)) ? [] : ['the agent was never served']),
+    ...(await problemsOf(round)),
+  ]
+  return problems.length === 0 ? [] : [...problems, ...lines]
+}
+
+async function tell(
+  { world, story }: Round,
+  doing: string,
+  work: Promise<Answer>,
+): Promise<Answer> {
+  const answer = await world.drive(work)
+  const line = `${doing}: ${answer.status} ${answer.body.error ?? ''}`
+  const { lines } = story
+  // Lines that repeat are told once, with how often.
+  const [last = '', times = '1'] = (lines.at(-1) ?? '').split(' × ')
+  if (last === line) lines[lines.length - 1] = `${line} × ${Number(times) + 1}`
+  else lines.push(line)
+  return answer
+}
+
+/** The agent calls until it is served, paying anew whenever it is asked to; whether it was. */
+async function goOn(round: Round, callsMax: number): Promise<boolean> {
+  const { agent, elsewhere, replica, way, world } = round
+  const place = way.isElsewhere ? elsewhere : replica
+  for (let calls = 0; calls < callsMax; calls += 1) {
+    const payment = way.keepsHeader ? agent.signed.at(-1) : undefined
+    const answer = await tell(round, 'goes on', callAccess(place, agent.address, payment))
+    if (answer.status === 200) return true
+    if (answer.status === 402) {
+      // With a payment on the ledger it is asked to pay twice.
+      if ((await agent.ledger()).landed.length > 0) round.story.wasAskedAgain = true
+      const next = await agent.sign(answer.body)
+      const paid = await tell(round, 'pays anew', callAccess(place, agent.address, next))
+      if (paid.status === 200) return true
+    }
+    await world.devnet.controls.advanceSeconds(2)
+  }
+  return false
+}
+
+/**
+ * The model of the ledger: every payment that landed is on the contract's books once, in full, under its own reference
+ * and for its agent; nothing else is; and no agent was charged for a second one. One that starts again at another replica
+ * may be asked for one before that replica has read of the first; it is then left unsettled.
+ */
+async function problemsOf(round: Round): Promise<readonly string[]> {
+  const { agent, fault, story, way, world } = round
+  let view = await agent.ledger()
+  for (let sweeps = 0; sweeps < SWEEPS_MAX && view.taken.size < view.landed.length; sweeps += 1) {
+    await world.devnet.controls.advanceSeconds(10)
+    await Promise.all(world.replicas.map(({ service }) => service.sweep()))
+    view = await agent.ledger()
+  }
+  const { landed, spentTinybar, taken } = view
+  story.lines.push(
+    `signed ${agent.signed.length}, landed ${landed.length}, taken ${taken.size}, spent ${spentTinybar}`,
+  )
+  const landedTinybar = landed.reduce((sum, { amountTinybar }) => sum + amountTinybar, 0n)
+  const isTakenWhole = landed.every(
+    ({ reference, amountTinybar }) => taken.get(reference) === amountTinybar,
+  )
+  const isHidden = fault.isHidden === true
+  const mayBeAsked = isHidden || (way.isElsewhere && !way.keepsHeader)
+  const rules: readonly (readonly [boolean, string])[] = [
+    [spentTinybar === landedTinybar, 'the agent spent what it did not sign'],
+    [isTakenWhole, 'a payment that landed is not on the contract’s books'],
+    [taken.size === landed.length, 'the contract took a payment that did not land'],
+    [landed.length > 0, 'the agent was served unpaid'],
+    [isHidden || landed.length === 1, 'the agent was charged twice'],
+    [mayBeAsked || !story.wasAskedAgain, 'the agent was asked to pay twice'],
+  ]
+  return rules.filter(([holds]) => !holds).map(([, problem]) => problem)
+}
