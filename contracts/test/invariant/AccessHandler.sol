@@ -225,13 +225,15 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer {
         address agent = _agentOf(call.callData);
         address before = access.stored(agent).schedule;
         bool isKnownToHaveCome = before == schedule && call.expirySecond > block.timestamp;
-        _pass(agent, isKnownToHaveCome ? call.expirySecond : block.timestamp);
+        _pass(agent, block.timestamp);
         if (_isNextUnpaid) {
             _isNextUnpaid = false;
             _markExecuted(schedule, STATUS_INSUFFICIENT_PAYER_BALANCE);
             return;
         }
         super._execute(schedule, call);
+        // only a call that was made tells the contract, whose clock may be early, that its second has come
+        if (lastStatus == STATUS_SUCCESS && isKnownToHaveCome) _pass(agent, call.expirySecond);
         if (lastStatus == STATUS_REVERTED) {
             unbookedTinybar += lastGasUsed * gasPrice;
             if (executionGasCap == 0) ++unexpectedReverts;
