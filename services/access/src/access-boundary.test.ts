@@ -1,0 +1,117 @@
+/**
+ * The second at which a window closes, on a real local ledger, over HTTP, with three replicas: calls before, across and
+ * after it, while reads are prompt or lag by up to 10 s, with renewals made by the network, made late and not made at all.
+ */
+import { createPublicClient, http } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type BoundaryCall,
+  type BoundaryRecord,
+  boundaryCall,
+  buyWindow,
+  problemsOf,
+} from './testing/boundary-calls.ts'
+import { type FaultWorld, startFaultWorld } from './testing/fault-world.ts'
+import { createPayingAgent, type PayingAgent } from './testing/paying-agent.ts'
+
+const isLong = process.env.TALLYSTICK_LONG === '1'
+const CALLS_ALLOWED = 24
+const PERIOD_SECONDS = 60
+const PERIODS = 4
+const AGENTS = 5
+/** Seconds around a boundary at which a volley is fired, and each agent's calls in it at each replica. */
+const VOLLEYS = [-3, -1, 0, 1, 3]
+const CALLS_EACH = 2
+const CALLS_PER_BOUNDARY = AGENTS * 3 * CALLS_EACH * VOLLEYS.length
+/** Purchases, each with four boundaries of which the last is the end: 10,000 calls and more in the long run. */
+const PURCHASES = isLong ? Math.ceil(10_000 / (CALLS_PER_BOUNDARY * PERIODS)) : 1
+
+/** What is wrong while a boundary passes. */
+const moods = [
+  { name: 'nothing', arm: () => undefined },
+  {
+    name: 'reads lag by 3 s',
+    arm: (world: FaultWorld) => world.devnet.controls.setReadLagMs(3_000),
+  },
+  {
+    name: 'reads lag by 10 s',
+    arm: (world: FaultWorld) => world.devnet.controls.setReadLagMs(10_000),
+  },
+  {
+    name: 'the network makes no renewal',
+    arm: (world: FaultWorld) => world.devnet.controls.setBalanceTinybar(world.contract, 1n),
+  },
+] as const
+
+let world: FaultWorld
+
+beforeAll(async () => {
+  world = await startFaultWorld({ periodSeconds: PERIOD_SECONDS, callsAllowed: CALLS_ALLOWED })
+  await world.heal()
+}, 90_000)
+afterAll(() => world.stop(), 60_000)
+
+/** Fires volleys around the second at which the agents' windows close. */
+async function crossBoundary(
+  agents: readonly PayingAgent[],
+  expiresAt: number,
+): Promise<BoundaryCall[]> {
+  const calls: BoundaryCall[] = []
+  for (const offset of VOLLEYS) {
+    const waitSeconds = expiresAt + offset - world.devnet.nowSeconds()
+    if (waitSeconds > 0) await world.devnet.controls.advanceSeconds(waitSeconds)
+    const volley = agents.flatMap((agent) =>
+      world.replicas.flatMap((_replica, at) =>
+        Array.from({ length: CALLS_EACH }, () => boundaryCall(world, agent, at)),
+      ),
+    )
+    calls.push(...(await world.drive(Promise.all(volley))))
+  }
+  return calls
+}
+
+async function playPurchase(number: number): Promise<{ record: BoundaryRecord; calls: number }> {
+  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const fromBlock = await client.getBlockNumber()
+  const agents = await Promise.all(
+    Array.from({ length: AGENTS }, (_, index) =>
+      createPayingAgent(world, { name: `boundary-${number}-${index}`, hasMemo: index % 2 === 0 }),
+    ),
+  )
+  const purchases = await Promise.all(
+    agents.map(async (agent, at) => ({ agent, answer: await buyWindow(world, agent, at) })),
+  )
+  const firstEnd = Math.min(...purchases.map(({ answer }) => answer.body.subscription.expiresAt))
+  const calls: BoundaryCall[] = []
+  for (let period = 0; period < PERIODS; period += 1) {
+    await moods[(number + period) % moods.length]?.arm(world)
+    calls.push(...(await crossBoundary(agents, firstEnd + period * PERIOD_SECONDS)))
+    await world.devnet.controls.setBalanceTinybar(world.contract, 10_000_000_000_000n)
+    await world.heal()
+  }
+  await world.devnet.controls.advanceSeconds(15)
+  const record = { world, calls, purchases, callsAllowed: CALLS_ALLOWED, fromBlock }
+  return { record, calls: calls.length }
+}
+
+const times = (calls: readonly BoundaryCall[], status: number): number =>
+  calls.filter((call) => call.status === status).length
+
+test.each(Array.from({ length: PURCHASES }, (_, number) => number))(
+  `A8, A11: no false 402 at a boundary and no quota overspent, purchase %i of ${PURCHASES}, ${CALLS_PER_BOUNDARY * PERIODS} calls each`,
+  async (number) => {
+    const { record } = await playPurchase(number)
+    const { calls } = record
+    expect(await problemsOf(record)).toEqual([])
+    // The volleys met what they were made for: open windows, spent quotas and the end.
+    expect(times(calls, 200)).toBeGreaterThan(0)
+    expect(times(calls, 429)).toBeGreaterThan(0)
+    expect(times(calls, 402)).toBeGreaterThan(0)
+    if (isLong)
+      console.info(
+        number,
+        [200, 402, 429, 502].map((one) => `${one}: ${times(calls, one)}`).join(' '),
+      )
+  },
+  300_000,
+)

@@ -1,0 +1,148 @@
+/**
+ * Calls around the moment at which windows close, spread over the replicas, and what the ledger says of them afterwards.
+ * `problemsOf` is the model: who was let in, who was asked to pay, and what was counted, all judged by the contract alone.
+ */
+import { accessWindowAbi } from '@tallystick/contracts'
+import { createPublicClient, http } from 'viem'
+import type { FaultWorld } from './fault-world.ts'
+import type { PayingAgent } from './paying-agent.ts'
+import { type Answer, callAccess } from './purchase-round.ts'
+
+export type BoundaryCall = {
+  readonly agent: PayingAgent
+  readonly replica: number
+  readonly status: number
+  readonly error: string
+  /** End of the window that served it, Unix seconds; undefined where none did. */
+  readonly windowExpiresAt: number | undefined
+  /** Ledger seconds before and after. */
+  readonly fromSeconds: number
+  readonly untilSeconds: number
+}
+
+/** One call, noted with the ledger's time before and after it. */
+export async function boundaryCall(
+  world: FaultWorld,
+  agent: PayingAgent,
+  at: number,
+): Promise<BoundaryCall> {
+  const replica = world.replicas[at] ?? world.replicas[0]
+  const fromSeconds = world.devnet.nowSeconds()
+  const { status, body } = await callAccess(replica, agent.address)
+  return {
+    agent,
+    replica: at,
+    status,
+    error: body.error ?? '',
+    windowExpiresAt: status === 200 ? body.subscription.expiresAt : undefined,
+    fromSeconds,
+    untilSeconds: world.devnet.nowSeconds(),
+  }
+}
+
+/** Pays for a new window, at the replica whose turn it is; throws where it is not sold. */
+export async function buyWindow(
+  world: FaultWorld,
+  agent: PayingAgent,
+  at: number,
+): Promise<Answer> {
+  const replica = world.replicas[at % world.replicas.length] ?? world.replicas[0]
+  const challenge = await world.drive(callAccess(replica, agent.address))
+  const payment = await agent.sign(challenge.body)
+  const paid = await world.drive(callAccess(replica, agent.address, payment))
+  if (paid.status !== 200) throw new Error(`not sold: ${paid.status} ${paid.body.error}`)
+  return paid
+}
+
+type Counted = ReadonlyMap<number, number>
+
+/** Calls that the contract counted for an agent, by the end of their window. */
+async function countedOf(
+  world: FaultWorld,
+  agent: PayingAgent,
+  fromBlock: bigint,
+): Promise<Counted> {
+  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const events = await client.getContractEvents({
+    abi: accessWindowAbi,
+    address: world.contract,
+    eventName: 'UsageRecorded',
+    args: { agent: agent.address },
+    fromBlock,
+  })
+  const counted = new Map<number, number>()
+  for (const { args } of events) {
+    const window = Number(args.windowExpiresAt)
+    counted.set(window, Math.max(counted.get(window) ?? 0, args.callsUsed ?? 0))
+  }
+  return counted
+}
+
+async function hadAccess(
+  world: FaultWorld,
+  call: BoundaryCall,
+): Promise<'open' | 'closed' | 'both'> {
+  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const [before, after] = await Promise.all(
+    [call.fromSeconds, call.untilSeconds].map((second) =>
+      client.readContract({
+        abi: accessWindowAbi,
+        address: world.contract,
+        functionName: 'hasAccess',
+        args: [call.agent.address, BigInt(second)],
+      }),
+    ),
+  )
+  if (before !== after) return 'both'
+  return before === true ? 'open' : 'closed'
+}
+
+export type BoundaryRecord = {
+  readonly world: FaultWorld
+  readonly calls: readonly BoundaryCall[]
+  /** Answers of purchases, by agent, whose `openPaid` counted a call. */
+  readonly purchases: readonly { readonly agent: PayingAgent; readonly answer: Answer }[]
+  readonly callsAllowed: number
+  readonly fromBlock: bigint
+}
+
+/** What the ledger says against these calls, if anything. To be asked when everything has been recorded. */
+export async function problemsOf(record: BoundaryRecord): Promise<readonly string[]> {
+  const { world, calls } = record
+  const problems: string[] = []
+  for (const call of calls) {
+    if (call.status !== 402 && call.status !== 200) continue
+    const access = await hadAccess(world, call)
+    const told = `${call.agent.address} at replica ${call.replica}, ${call.fromSeconds} to ${call.untilSeconds}`
+    if (call.status === 402 && access === 'open') problems.push(`a false 402: ${told}`)
+    if (call.status === 200 && access === 'closed') problems.push(`served unpaid: ${told}`)
+  }
+  const agents = new Set(calls.map(({ agent }) => agent))
+  for (const agent of agents) problems.push(...(await countingProblems(record, agent)))
+  return problems
+}
+
+/** No window has more calls counted, or answered, than its quota; and whatever was answered is counted. */
+async function countingProblems(
+  { world, calls, purchases, callsAllowed, fromBlock }: BoundaryRecord,
+  agent: PayingAgent,
+): Promise<readonly string[]> {
+  const counted = await countedOf(world, agent, fromBlock)
+  const served = new Map<number, number>()
+  const add = (window: number | undefined): void => {
+    if (window !== undefined) served.set(window, (served.get(window) ?? 0) + 1)
+  }
+  for (const call of calls) if (call.agent === agent) add(call.windowExpiresAt)
+  for (const { agent: buyer, answer } of purchases)
+    if (buyer === agent) add(answer.body.subscription.expiresAt)
+  const failed = calls.filter((call) => call.agent === agent && call.status === 502).length
+  const problems: string[] = []
+  for (const [window, times] of served) {
+    const onLedger = counted.get(window) ?? 0
+    const told = `${agent.address}, window ${window}: ${times} answered, ${onLedger} counted, ${failed} failed`
+    if (times > callsAllowed || onLedger > callsAllowed) problems.push(`quota overspent: ${told}`)
+    if (onLedger < times) problems.push(`served and not counted: ${told}`)
+    if (onLedger > times + failed) problems.push(`counted twice: ${told}`)
+  }
+  return problems
+}
