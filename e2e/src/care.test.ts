@@ -1,10 +1,9 @@
-import { createHmac, randomUUID } from 'node:crypto'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
-import { mintToken } from '@tallystick/jwt-lite'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
+import { careToken, writeRecord } from './care-writer.ts'
 import { eventually } from './eventually.ts'
 import { type SpawnedStack, spawnStack } from './spawned-stack.ts'
 
@@ -31,40 +30,17 @@ afterAll(async () => {
   await stack.interrupt()
 }, 60_000)
 
-function tokenFor(scope: string): string {
-  const { mcpUrl, tokenSecret } = stack.description.care
-  return mintToken({
-    sub: 'e2e-host',
-    scope,
-    audience: mcpUrl,
-    typ: 'care+jwt',
-    key: Buffer.from(tokenSecret),
-    nowSeconds: Math.floor(Date.now() / 1_000),
-    jti: randomUUID(),
-  })
-}
-
 async function write(body: Record<string, unknown>) {
-  const { baseUrl, writeSecret } = stack.description.care
-  const raw = JSON.stringify(body)
-  const timestamp = new Date().toISOString()
-  const signature = createHmac('sha256', writeSecret).update(`${timestamp}.${raw}`).digest('hex')
-  const answer = await fetch(`${baseUrl}/write`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'x-care-timestamp': timestamp,
-      'x-care-signature': `sha256=${signature}`,
-    },
-    body: raw,
-  })
+  const answer = await writeRecord(stack.description.care, body)
   expect(answer.status).toBe(200)
   return Written.parse(await answer.json())
 }
 
 async function connect(scope: string): Promise<Client> {
   const client = new Client({ name: 'e2e', version: '1.0.0' })
-  const headers = { authorization: `Bearer ${tokenFor(scope)}` }
+  const headers = {
+    authorization: `Bearer ${careToken(stack.description.care, { sub: 'e2e-host', scope })}`,
+  }
   const url = new URL(stack.description.care.mcpUrl)
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
   return client

@@ -1,10 +1,9 @@
-import { createHmac, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { mintToken } from '@tallystick/jwt-lite'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isRunning } from '../../scripts/stack/stack-file.ts'
+import { careToken, writeSignature } from './care-writer.ts'
 import { faultOf } from './fuzz/fault-of.ts'
 import { type FuzzedRequest, requestFor } from './fuzz/fuzzed-request.ts'
 import { operationsOf } from './fuzz/operations.ts'
@@ -29,42 +28,25 @@ afterAll(async () => {
   await stack.interrupt()
 }, 60_000)
 
-function token(scope: string, audience: string, { typ, secret }: { typ: string; secret: string }) {
-  return mintToken({
-    sub: 'fuzzer',
-    scope,
-    audience,
-    typ,
-    key: Buffer.from(secret),
-    nowSeconds: Math.floor(Date.now() / 1_000),
-    jti: randomUUID(),
-  })
-}
+const HOST = { sub: 'fuzzer', scope: 'care.read.user care.read.assistant' }
 
 /** Half of the requests come with what a rightful caller has, so that they get past the door. */
-function credentialsFor(service: Service, request: FuzzedRequest): Record<string, string> {
+function credentialsFor(
+  service: Service,
+  request: FuzzedRequest,
+): Readonly<Record<string, string>> {
   if (Math.random() < 0.5) return {}
   const { care } = stack.description
   switch (service) {
     case 'access':
       return {}
-    case 'care': {
-      if (request.operation.path === '/write') return writeSignature(request.body ?? '')
-      const key = { typ: 'care+jwt', secret: care.tokenSecret }
-      const scope = 'care.read.user care.read.assistant'
-      return { authorization: `Bearer ${token(scope, care.mcpUrl, key)}` }
-    }
+    case 'care':
+      return request.operation.path === '/write'
+        ? writeSignature(care, request.body ?? '')
+        : { authorization: `Bearer ${careToken(care, HOST)}` }
     default:
       return service satisfies never
   }
-}
-
-function writeSignature(body: string): Record<string, string> {
-  const timestamp = new Date().toISOString()
-  const signature = createHmac('sha256', stack.description.care.writeSecret)
-    .update(`${timestamp}.${body}`)
-    .digest('hex')
-  return { 'x-care-timestamp': timestamp, 'x-care-signature': `sha256=${signature}` }
 }
 
 /** What is wrong with the answer to a request; undefined where nothing is. */

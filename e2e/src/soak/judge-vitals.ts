@@ -1,0 +1,44 @@
+// Whether a service's memory stayed flat under load and its handles came back after it.
+import type { Vitals } from './service-vitals.ts'
+
+/** A heap may settle: caches fill, code is compiled. What grows by more than this and goes on is a leak. */
+const HEAP_GROWTH_MAX = 0.25
+const HEAP_SLACK_BYTES = 16 * 1024 * 1024
+/** Sockets of the last seconds may still be closing. */
+const HANDLES_SLACK = 8
+
+const MIB = 1024 * 1024
+
+/** The least of the samples: what is left when the collector has just run. */
+function floorOf(samples: readonly Vitals[]): number {
+  return Math.min(...samples.map(({ heapBytes }) => heapBytes))
+}
+
+export type SoakSamples = {
+  readonly before: Vitals
+  /** In the order of time, under load. */
+  readonly during: readonly Vitals[]
+  /** A while after the load ended. */
+  readonly after: Vitals
+}
+
+/** Every way in which a service did not come through; empty where it did. */
+export function leaksIn({ before, during, after }: SoakSamples): readonly string[] {
+  const quarter = Math.floor(during.length / 4)
+  if (quarter < 2) return [`${during.length} samples are too few to judge`]
+  const early = floorOf(during.slice(quarter, 2 * quarter))
+  const late = floorOf(during.slice(-quarter))
+  const leaks: string[] = []
+  if (late > early * (1 + HEAP_GROWTH_MAX) + HEAP_SLACK_BYTES)
+    leaks.push(`heap grew from ${mebibytes(early)} to ${mebibytes(late)} MiB`)
+  if (after.openFiles > before.openFiles + HANDLES_SLACK)
+    leaks.push(`${before.openFiles} files were open before, ${after.openFiles} after`)
+  if (after.resources > before.resources + HANDLES_SLACK)
+    leaks.push(`${before.resources} handles before, ${after.resources} after`)
+  return leaks
+}
+
+/** Rounded to whole MiB. */
+export function mebibytes(bytes: number): number {
+  return Math.round(bytes / MIB)
+}
