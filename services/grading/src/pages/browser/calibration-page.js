@@ -142,7 +142,7 @@ function show(answer) {
     'state',
     `${scopeWords(column.scope)}: ${withPicks} on ${grouped(column.total.events)} events.`,
   )
-  pageElement('state', HTMLElement).className = 'note'
+  pageElement('state', HTMLElement).className = 'hint'
 }
 
 /**

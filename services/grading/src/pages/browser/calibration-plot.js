@@ -15,7 +15,7 @@ import { roundTicks, spreadLabels, straightScale } from './plot-scale.js'
  * @property {(value: number) => number} y
  */
 
-const MARGIN = { left: 54, right: 14, top: 46, bottom: 48 }
+const MARGIN = { left: 64, right: 14, top: 46, bottom: 48 }
 /** A whisker longer than this on one side is cut and ends in an arrow: a band of three picks must not flatten the rest. */
 const WHISKER_MAX = 0.3
 const LABEL_GAP = 36

@@ -66,5 +66,5 @@ export function lineWords({ line, total }) {
     (error) => DEVIATIONS_95 * error,
   )
   const picks = `${counted(total.n, 'settled pick')} on ${counted(total.events, 'event')}`
-  return `Over ${picks}, each point of value promised came back as ${number(slope)} points (slope, ±${number(slopeWidth ?? 0)}), and a price worth exactly nothing returned ${signedPercent(intercept)} (intercept, ±${number((interceptWidth ?? 0) * 100, 1)} points). Perfect is a slope of 1 and an intercept of 0; both ranges are 95 %, with all picks of one event counted as one observation.`
+  return `Over ${picks}, each point of value promised came back as ${number(slope)} points (slope, ±${number(slopeWidth ?? 0)}), and a price worth exactly nothing returned ${signedPercent(intercept)} (intercept, ±${number((interceptWidth ?? 0) * 100, 1)} points). Perfect is a slope of 1 and an intercept of 0; both ranges are 95\u00a0%, with all picks of one event counted as one observation.`
 }

@@ -25,7 +25,7 @@ describe('slope and intercept in words', () => {
     const words = lineWords({ line: calibrated, total })
     expect(words).toContain('12,000 settled picks on 2,000 events')
     expect(words).toContain('1.03 points (slope, ±0.04)')
-    expect(words).toContain('−0.1 % (intercept, ±0.4 points)')
+    expect(words).toContain('−0.1\u00a0% (intercept, ±0.4 points)')
   })
 })
 

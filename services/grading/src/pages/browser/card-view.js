@@ -106,6 +106,12 @@ function closeWords({ source, captured_at: at, seconds_before_start: seconds }) 
   return `${source.book} by ${source.feed}, ${when}${before}`
 }
 
+/** The price as it was written, and as decimal odds where that is something else. @param {GradedCard['taken']} taken */
+function takenWords({ odds, text }) {
+  const decimal = number(odds, Number(odds.toFixed(2)) === odds ? 2 : 3)
+  return Number(text) === odds ? decimal : `${text} (${decimal})`
+}
+
 /** @param {GradedCard} card */
 function priceFacts(card) {
   const { clv, close, taken, method_spread: spread, grade_margin: margin } = card
@@ -116,12 +122,7 @@ function priceFacts(card) {
     `ledger entry ${close.record.seq}`,
   )
   return facts([
-    [
-      'You took',
-      number(taken.odds, 2) === taken.text
-        ? taken.text
-        : `${taken.text} (${number(taken.odds, 3)})`,
-    ],
+    ['You took', takenWords(taken)],
     ['It closed at', `${number(close.odds, 2)}${fairOdds}`],
     [
       'Price value',
@@ -205,7 +206,8 @@ function cardFoot(card, { transaction }) {
 
 /** @param {GradedCard['flags']} flags */
 function flagNotes(flags) {
-  const shown = flags.filter((flag) => flag !== 'synthetic')
+  // Said elsewhere on the card: above it, and where it says what is counted.
+  const shown = flags.filter((flag) => flag !== 'synthetic' && flag !== 'received_after_start')
   if (shown.length === 0) return []
   return [
     element(
@@ -270,7 +272,7 @@ function ungradedView(card, options) {
         'div',
         { class: 'side' },
         element('h3', {}, 'Closing line'),
-        element('p', { class: 'big' }, 'UNGRADED'),
+        element('p', { class: 'big ungraded' }, 'UNGRADED'),
         element('p', {}, UNGRADED_WORDS[code]),
       ),
     ),

@@ -1,4 +1,4 @@
-/** Numbers as people read them. A fraction of 0.05 is 5 %; the minus sign is a real one. */
+/** Numbers as people read them. A fraction of 0.05 is 5 %; the minus sign is a real one, and no line breaks before a %. */
 
 /**
  * `+5.4 %`, `−3.2 %`, `0.0 %`: always signed, except for what rounds to nothing.
@@ -8,8 +8,8 @@
  */
 export function signedPercent(fraction, digits = 1) {
   const size = Math.abs(fraction * 100).toFixed(digits)
-  if (Number(size) === 0) return `${size} %`
-  return `${fraction < 0 ? '−' : '+'}${size} %`
+  if (Number(size) === 0) return `${size}\u00a0%`
+  return `${fraction < 0 ? '−' : '+'}${size}\u00a0%`
 }
 
 /**
@@ -39,14 +39,14 @@ export const signed = (value, digits = 2) =>
   `${Number(value.toFixed(digits)) > 0 ? '+' : ''}${number(value, digits)}`
 
 /**
- * `−1.2 % to +3.4 %`.
+ * `−1.2 to +3.4 %`.
  *
  * @param {readonly [number, number] | null} interval
  */
 export const percentInterval = (interval) =>
   interval === null
     ? 'no interval'
-    : `${signedPercent(interval[0])} to ${signedPercent(interval[1])}`
+    : `${signedPercent(interval[0]).replace('\u00a0%', '')} to ${signedPercent(interval[1])}`
 
 /** @param {number} count */
 export const grouped = (count) => new Intl.NumberFormat('en-GB').format(count)

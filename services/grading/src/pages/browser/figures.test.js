@@ -3,14 +3,12 @@ import { number, percentInterval, signed, signedPercent, timeText, tokenAmount }
 import { readCheckpoint } from './read-checkpoint.js'
 
 it('percentages are signed with a real minus, and nothing has no sign', () => {
-  expect([0.0541, -0.0731, 0, -0.0001, 0.0001].map((value) => signedPercent(value))).toEqual([
-    '+5.4 %',
-    '−7.3 %',
-    '0.0 %',
-    '0.0 %',
-    '0.0 %',
-  ])
-  expect(percentInterval([-0.1, 0.02])).toBe('−10.0 % to +2.0 %')
+  expect(
+    [0.0541, -0.0731, 0, -0.0001, 0.0001].map((value) =>
+      signedPercent(value).replace('\u00a0', ' '),
+    ),
+  ).toEqual(['+5.4 %', '−7.3 %', '0.0 %', '0.0 %', '0.0 %'])
+  expect(percentInterval([-0.1, 0.02])).toBe('−10.0 to +2.0\u00a0%')
   expect(percentInterval(null)).toBe('no interval')
 })
 

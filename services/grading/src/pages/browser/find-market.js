@@ -47,6 +47,9 @@ function eventItem(event, choose) {
   )
 }
 
+/** @param {Candidate} event */
+const isGradable = ({ markets }) => markets.some(({ close }) => close === 'final')
+
 /**
  * @param {CoverageAnswer} coverage
  * @param {Choose} choose
@@ -56,11 +59,17 @@ function foundList({ candidates }, choose) {
     return [
       element('p', { class: 'hint' }, 'The ledger has no event that fits. Fewer words find more.'),
     ]
+  const ordered = [
+    ...candidates.filter(isGradable),
+    ...candidates.filter((event) => !isGradable(event)),
+  ]
   const words =
-    candidates.length === 1 ? 'One event fits:' : `${candidates.length} events fit, best first:`
+    candidates.length === 1
+      ? 'One event fits:'
+      : `${candidates.length} events fit; what can be graded now comes first:`
   return [
     element('p', { class: 'hint' }, words),
-    element('ul', { class: 'found' }, ...candidates.map((event) => eventItem(event, choose))),
+    element('ul', { class: 'found' }, ...ordered.map((event) => eventItem(event, choose))),
   ]
 }
 

@@ -35,7 +35,7 @@ async function showFigures() {
   for (const row of bands) showBand(row)
   put('bands-note', total.n === 0 ? 'Nothing is settled yet.' : '')
   put('state', `As of ledger entry ${grouped(ledger.as_of_seq)}.`)
-  pageElement('state', HTMLElement).className = 'note'
+  pageElement('state', HTMLElement).className = 'hint'
 }
 
 async function showCheckpoint() {

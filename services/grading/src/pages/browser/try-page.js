@@ -15,6 +15,11 @@ import { isBusy, nameButtons, sell } from './try-sale.js'
 const PICKS_MAX = 1_000
 /** Lines of problems shown at once. */
 const PROBLEMS_MAX = 8
+/** An example is made of matches of the last days, so that it is found in a few free calls. */
+const EXAMPLE_DAYS_MAX = 10
+const EXAMPLE_PRICES = ['2.10', '3.60', '2.50', '1.90', '4.20']
+const EXAMPLE_SELECTIONS = ['home', 'draw', 'away']
+const MS_PER_DAY = 86_400_000
 /** A key is looked up when typing rests this long. */
 const TYPING_REST_MS = 400
 
@@ -138,23 +143,33 @@ function countPicks() {
   )
 }
 
-/** Five picks of markets that the ledger has, at prices of nobody's: something to press the button with. */
+/** Gradable match results of one day. @param {number} daysAgo */
+async function marketsOfDay(daysAgo) {
+  const date = new Date(Date.now() - daysAgo * MS_PER_DAY).toISOString().slice(0, 10)
+  const answer = await readCoverage({ date })
+  if (answer.kind !== 'covered') return []
+  const all = answer.coverage.candidates.flatMap(({ markets }) => markets)
+  return all.filter(({ market: key, close }) => close === 'final' && key.endsWith('/1x2/ft'))
+}
+
+/** Picks of markets that the ledger has, at prices of nobody's: something to press the button with. */
 async function fillExample() {
-  const answer = await readCoverage({ sport: 'soccer' })
-  const markets =
-    answer.kind === 'covered'
-      ? answer.coverage.candidates.flatMap(({ markets: ours }) =>
-          ours.filter(({ market: key, close }) => close === 'final' && key.endsWith('/1x2/ft')),
-        )
-      : []
-  const prices = ['2.10', '3.60', '2.50', '1.90', '4.20']
-  const lines = markets
-    .slice(0, prices.length)
-    .map(({ market: key }, index) =>
-      [key, ['home', 'draw', 'away'][index % 3], prices[index]].join(', '),
-    )
-  if (lines.length === 0)
-    return put('picks-count', 'The ledger has no settled football to make an example of.')
+  /** @type {Candidate['markets'][number][]} */
+  const found = []
+  for (
+    let daysAgo = 1;
+    daysAgo <= EXAMPLE_DAYS_MAX && found.length < EXAMPLE_PRICES.length;
+    daysAgo += 1
+  )
+    found.push(...(await marketsOfDay(daysAgo)))
+  const lines = EXAMPLE_PRICES.flatMap((price, index) => {
+    const key = found[index]?.market
+    return key === undefined ? [] : [[key, EXAMPLE_SELECTIONS[index % 3], price].join(', ')]
+  })
+  if (lines.length === 0) {
+    put('picks-count', 'The ledger has no football of the last days to make an example of.')
+    return
+  }
   picks.value = lines.join('\n')
   showPickProblems([])
   countPicks()

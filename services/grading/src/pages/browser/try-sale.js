@@ -44,7 +44,9 @@ function wellFormedWords(kind) {
 function showOutcome(...content) {
   outcome.replaceChildren(...content)
   result.focus({ preventScroll: true })
-  result.scrollIntoView({ block: 'nearest' })
+  const { top } = result.getBoundingClientRect()
+  // Beside the form it is in view already; below it, on a phone, it is not.
+  if (top < 0 || top > innerHeight / 2) result.scrollIntoView({ block: 'start' })
 }
 
 /** @param {'good' | 'warn' | 'bad'} tone @param {string} words */
