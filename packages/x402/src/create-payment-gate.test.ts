@@ -497,7 +497,9 @@ test('after settlement nothing blocks: a store that fails is reported, and the a
   const ledger = new HederaStandIn()
   const reservations: ReservationStore = {
     reserve: async () => ({ kind: 'reserved' }),
-    advance: failsAlways,
+    markSettled: failsAlways,
+    keepAnswer: failsAlways,
+    markDelivered: failsAlways,
     release: failsAlways,
     get: async () => undefined,
     open: async () => [],

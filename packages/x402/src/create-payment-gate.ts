@@ -11,7 +11,9 @@ import { DEFAULT_GATE_LIMITS, type GateLimits } from './gate-limits.ts'
 import { isForResource, matchRequirement } from './match-requirement.ts'
 import type { SettlementOrder } from './payment-flight.ts'
 import type {
+  AnyPaidJob,
   PaidJob,
+  PaidJobOutcome,
   PaymentGate,
   PaymentHeaders,
   PaymentOutcome,
@@ -19,7 +21,9 @@ import type {
 } from './payment-gate.ts'
 import { LedgerUnavailable, type PaymentScheme, type VerifiedPayment } from './payment-scheme.ts'
 import { readPaymentHeaders } from './read-payment-headers.ts'
+import { createReservationDesk } from './reservation-desk.ts'
 import type { Reservation, ReservationStore } from './reservation-store.ts'
+import { type Resumed, resumeOpen } from './resume-open.ts'
 
 export type PaymentGateOptions = {
   readonly schemes: readonly PaymentScheme[]
@@ -32,7 +36,7 @@ export type PaymentGateOptions = {
 }
 
 type Admission =
-  | { readonly kind: 'ended'; readonly outcome: PaymentOutcome<never, never> }
+  | { readonly kind: 'ended'; readonly outcome: PaidJobOutcome<never, never> }
   | {
       readonly kind: 'admitted'
       readonly scheme: PaymentScheme
@@ -48,9 +52,20 @@ export type ResumingPaymentGate = PaymentGate & {
    */
   resume<Prepared, Answer, Declined>(
     reservation: Reservation,
-    job: PaidJob<Prepared, Answer, Declined>,
+    job: AnyPaidJob<Prepared, Answer, Declined>,
   ): Promise<PaymentOutcome<Answer, Declined>>
+  /**
+   * Resumes all that is open, each with the job that `jobOf` makes again from its `request`; one without a job stays
+   * open and keeps its payer waiting. Resolves when each has an outcome or goes on in the background; calls may be
+   * served meanwhile, since what is open blocks from the moment the store is. Throws what the store's `open` throws.
+   */
+  resumeOpen<Prepared, Answer, Declined>(
+    jobOf: (reservation: Reservation) => AnyPaidJob<Prepared, Answer, Declined> | undefined,
+    hear?: (resumed: Resumed) => void,
+  ): Promise<void>
 }
+
+type Ticket = Omit<Extract<Admission, { kind: 'admitted' }>, 'kind'> & { readonly isResumed?: true }
 
 /**
  * A gate over one facilitator and one reservation store. `pay` never throws for anything that a client sent; it throws
@@ -58,24 +73,54 @@ export type ResumingPaymentGate = PaymentGate & {
  * network no scheme serves. An `Answer` must survive JSON, since later identical requests get it from the store.
  */
 export function createPaymentGate(options: PaymentGateOptions): ResumingPaymentGate {
-  const { clock, facilitator, observe, reservations, schemes } = options
+  const { clock, facilitator, reservations, schemes } = options
   const limits: GateLimits = { ...DEFAULT_GATE_LIMITS, ...options.limits }
-  const world = {
-    facilitator,
-    reservations,
-    unixMs: () => clock.unixMs(),
-    observe: unharmed(observe),
-  }
-  const flights = createFlightBoard(world, { clock, limits })
+  const { retryAfterSeconds } = limits
+  const unixMs = (): number => clock.unixMs()
+  const observe = unharmed(options.observe)
+  const desk = createReservationDesk({ reservations, unixMs, observe, retryAfterSeconds })
+  const flights = createFlightBoard({ facilitator, desk, unixMs, observe }, { clock, limits })
   // The board holds flights of many jobs; each one's outcome comes from its own job, so its types are the call's.
   const board = async <Prepared, Answer, Declined>(
-    ticket: Omit<Extract<Admission, { kind: 'admitted' }>, 'kind'>,
-    job: PaidJob<Prepared, Answer, Declined>,
+    ticket: Ticket,
+    job: AnyPaidJob<Prepared, Answer, Declined>,
   ): Promise<PaymentOutcome<Answer, Declined>> => {
-    const anyJob = job as PaidJob<unknown, unknown, unknown>
+    const anyJob = job as AnyPaidJob<unknown, unknown, unknown>
     const outcome = await flights.board({ ...ticket, job: anyJob })
     return outcome as PaymentOutcome<Answer, Declined>
   }
+
+  function pay<Prepared, Answer, Declined>(
+    headers: PaymentHeaders,
+    terms: PaymentTerms,
+    job: PaidJob<Prepared, Answer, Declined>,
+  ): Promise<PaidJobOutcome<Answer, Declined>>
+  function pay<Prepared, Answer, Declined>(
+    headers: PaymentHeaders,
+    terms: PaymentTerms,
+    job: AnyPaidJob<Prepared, Answer, Declined>,
+  ): Promise<PaymentOutcome<Answer, Declined>>
+  async function pay<Prepared, Answer, Declined>(
+    headers: PaymentHeaders,
+    terms: PaymentTerms,
+    job: AnyPaidJob<Prepared, Answer, Declined>,
+  ): Promise<PaymentOutcome<Answer, Declined>> {
+    const admission = await admit(schemes, headers, terms)
+    if (admission.kind === 'ended') return admission.outcome
+    const outcome = await board(admission, job)
+    if (outcome.kind !== 'paid' || job.keepsAnswer === undefined) return outcome
+    return { ...outcome, delivered: () => desk.delivered(admission.payment) }
+  }
+
+  const resume = async <Prepared, Answer, Declined>(
+    reservation: Reservation,
+    job: AnyPaidJob<Prepared, Answer, Declined>,
+  ): Promise<PaymentOutcome<Answer, Declined>> => {
+    const { payment } = reservation
+    const scheme = schemeOf(schemes, payment.network)
+    return await board({ scheme, payment, order: undefined, isResumed: true }, job)
+  }
+
   return {
     challenge: buildChallenge,
     async refusalOf(headers, terms) {
@@ -83,20 +128,10 @@ export function createPaymentGate(options: PaymentGateOptions): ResumingPaymentG
       const isRefused = admission.kind === 'ended' && admission.outcome.kind === 'challenged'
       return isRefused ? admission.outcome.error : undefined
     },
-    async pay<Prepared, Answer, Declined>(
-      headers: PaymentHeaders,
-      terms: PaymentTerms,
-      job: PaidJob<Prepared, Answer, Declined>,
-    ) {
-      const admission = await admit(schemes, headers, terms)
-      if (admission.kind === 'ended') return admission.outcome
-      return await board(admission, job)
-    },
-    async resume(reservation, job) {
-      const { payment } = reservation
-      const scheme = schemeOf(schemes, payment.network)
-      return await board({ scheme, payment, order: undefined }, job)
-    },
+    pay,
+    resume,
+    resumeOpen: (jobOf, hear = () => undefined) =>
+      resumeOpen({ reservations, resume }, jobOf, hear),
     isPending: (subject) => flights.isPending(subject),
     close: () => flights.close(),
   }

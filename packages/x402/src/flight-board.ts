@@ -5,12 +5,16 @@
 import type { Clock } from './clock.ts'
 import { createFlightControl, type FlightControl, GateClosed } from './flight-control.ts'
 import type { GateLimits } from './gate-limits.ts'
-import { type FlightPlan, type FlightWorld, flyPayment, isSamePayment } from './payment-flight.ts'
+import { type FlightPlan, type FlightWorld, flyPayment } from './payment-flight.ts'
 import type { PaymentOutcome } from './payment-gate.ts'
 import type { VerifiedPayment } from './payment-scheme.ts'
+import { isSamePayment } from './same-payment.ts'
 
 type Outcome = PaymentOutcome<unknown, unknown>
-type Ticket = Omit<FlightPlan<unknown, unknown, unknown>, 'control'>
+type Ticket = Omit<FlightPlan<unknown, unknown, unknown>, 'control'> & {
+  /** Left open by an earlier process: nothing else stands in its way. */
+  readonly isResumed?: true
+}
 
 type Flight = {
   readonly payment: VerifiedPayment
@@ -81,7 +85,8 @@ export function createFlightBoard(
           return { kind: 'challenged', error: 'payment_already_used' }
         }
       }
-      if (hasTwin(bySubject.get(job.subject), ticket)) return pending
+      const isTwin = ticket.isResumed === undefined && hasTwin(bySubject.get(job.subject), ticket)
+      if (isTwin) return pending
       if (closing !== undefined || flights.size >= limits.flightsMax) {
         return { kind: 'unavailable', dependency: 'facilitator' }
       }

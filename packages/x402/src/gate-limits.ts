@@ -31,3 +31,15 @@ export const PAYMENT_HEADER_BYTES_MAX = 8_192
 
 /** How long an answer is kept past the end of its payment's validity, for requests already on their way. */
 export const ANSWER_KEPT_SECONDS = 60
+
+/**
+ * How long an answer that is kept for its payer, and with it a key, can be asked for: a day, the custom of the field
+ * for keys, and an hour, since it is only given to payments that end before it does.
+ */
+export const PAYER_ANSWER_KEPT_SECONDS = 25 * 3_600
+
+/** Largest `request` of a job, bytes: the largest body that a paid route of ours takes, 1 MiB, and something around it. */
+export const KEPT_REQUEST_BYTES_MAX = 1_056_768
+
+/** Store writes that failed after settlement and wait for their payment to be asked about; the next start finds any other. */
+export const LATE_WRITES_MAX = 1_000

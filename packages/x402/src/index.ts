@@ -17,16 +17,26 @@ export {
   type FeePayerDirectoryOptions,
 } from './fee-payer-directory.ts'
 export type { GateEvent } from './gate-event.ts'
-export { DEFAULT_GATE_LIMITS, type GateLimits, PAYMENT_HEADER_BYTES_MAX } from './gate-limits.ts'
+export {
+  DEFAULT_GATE_LIMITS,
+  type GateLimits,
+  KEPT_REQUEST_BYTES_MAX,
+  PAYER_ANSWER_KEPT_SECONDS,
+  PAYMENT_HEADER_BYTES_MAX,
+} from './gate-limits.ts'
 export { createHttpFacilitator, type HttpFacilitatorOptions } from './http-facilitator.ts'
 export {
   createMemoryReservationStore,
   type MemoryReservationStoreOptions,
 } from './memory-reservation-store.ts'
 export type {
+  AnyPaidJob,
   Challenge,
   ChallengeError,
+  KeptJob,
+  KeyConflict,
   PaidJob,
+  PaidJobOutcome,
   PaymentGate,
   PaymentHeaders,
   PaymentOutcome,
@@ -42,5 +52,12 @@ export {
   type Verification,
   type VerifiedPayment,
 } from './payment-scheme.ts'
-export type { Reservation, ReservationStore, ReserveOutcome } from './reservation-store.ts'
+export type {
+  KeptAnswer,
+  Reservation,
+  ReservationStore,
+  ReserveOutcome,
+} from './reservation-store.ts'
+export type { Resumed } from './resume-open.ts'
 export { classifyRefusal, type RefusalClass } from './settlement-refusals.ts'
+export { payerKeyOf, type SiblingVerdict, weighSiblings } from './weigh-siblings.ts'

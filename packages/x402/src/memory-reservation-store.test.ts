@@ -4,6 +4,7 @@ import { describeReservationStore, reservationOf } from './reservation-store.con
 import { manualClock } from './testing/manual-clock.ts'
 
 const START_MS = 1_795_226_000_000
+const answered = { answer: '{}', expiresAtSeconds: START_MS / 1_000 + 240 }
 
 describeReservationStore('memory', () => {
   const clock = manualClock(START_MS)
@@ -17,11 +18,11 @@ test('bounded memory: when answers are full, the one used longest ago is forgott
   const store = createMemoryReservationStore({ clock: manualClock(START_MS), answeredMax: 2 })
   for (const id of ['a', 'b']) {
     await store.reserve(reservationOf(id))
-    await store.advance(id, 'answered', '{}')
+    await store.keepAnswer(id, answered)
   }
   expect(await store.get('a')).toBeDefined()
   await store.reserve(reservationOf('c'))
-  await store.advance('c', 'answered', '{}')
+  await store.keepAnswer('c', answered)
   expect(await store.get('b')).toBeUndefined()
   expect(await store.get('a')).toBeDefined()
   expect(await store.get('c')).toBeDefined()

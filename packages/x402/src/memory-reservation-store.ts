@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { Reservation, ReservationStore } from './reservation-store.ts'
-import { payerKeyOf, weighSiblings } from './weigh-siblings.ts'
+import { createSiblingIndex } from './sibling-index.ts'
+import { weighSiblings } from './weigh-siblings.ts'
 
 export type MemoryReservationStoreOptions = {
   readonly clock: Clock
@@ -24,48 +25,19 @@ const OPEN_MAX = 20_000
 export function createMemoryReservationStore(
   options: MemoryReservationStoreOptions,
 ): ReservationStore {
-  const { clock, answeredMax = ANSWERED_MAX, openMax = OPEN_MAX } = options
+  const { openMax = OPEN_MAX } = options
   const open = new Map<string, Reservation>()
-  const answered = new Map<string, Reservation>()
   const siblings = createSiblingIndex()
-
-  function forget(reservation: Reservation): void {
-    open.delete(reservation.paymentId)
-    answered.delete(reservation.paymentId)
-    siblings.remove(reservation)
-  }
-
-  /** Insertion order is order of use; expired ones go from the old end, the rest when their turn comes. */
-  function keep(reservation: Reservation): void {
-    answered.delete(reservation.paymentId)
-    answered.set(reservation.paymentId, reservation)
-    const nowSeconds = clock.unixMs() / 1_000
-    for (const old of answered.values()) {
-      if (answered.size <= answeredMax && old.expiresAtSeconds > nowSeconds) break
-      forget(old)
-    }
-  }
-
-  function find(paymentId: string | undefined): Reservation | undefined {
-    if (paymentId === undefined) return undefined
-    const reservation = open.get(paymentId) ?? answered.get(paymentId)
-    if (reservation?.state !== 'answered') return reservation
-    if (reservation.expiresAtSeconds <= clock.unixMs() / 1_000) {
-      forget(reservation)
-      return undefined
-    }
-    answered.delete(paymentId)
-    answered.set(paymentId, reservation)
-    return reservation
-  }
+  const answers = createAnswerShelf(options, (gone) => siblings.remove(gone))
+  const find = (paymentId: string | undefined): Reservation | undefined =>
+    paymentId === undefined ? undefined : (open.get(paymentId) ?? answers.find(paymentId))
 
   /** Remembers a payment with the answer of its sibling. */
   function answerWith(sibling: Reservation, asked: Reservation): string {
     const { answer = '', answeredBy = sibling.paymentId, expiresAtSeconds } = sibling
-    const { request: _, ...rest } = asked
-    const given: Reservation = { ...rest, state: 'answered', answer, answeredBy, expiresAtSeconds }
-    keep(given)
+    const given = { ...asked, state: 'answered', answer, answeredBy, expiresAtSeconds } as const
     siblings.add(given)
+    answers.put(given)
     return answer
   }
 
@@ -92,19 +64,15 @@ export function createMemoryReservationStore(
     },
     async keepAnswer(paymentId, kept) {
       const held = open.get(paymentId)
-      if (held === undefined) return
-      const { request: _, ...rest } = held
-      open.delete(paymentId)
-      keep({ ...rest, ...kept, state: 'answered' })
+      if (held !== undefined && open.delete(paymentId))
+        answers.put({ ...held, ...kept, state: 'answered' })
     },
     async markDelivered(paymentId) {
-      const given = answered.get(paymentId)
-      const origin = answered.get(given?.answeredBy ?? paymentId)
-      if (origin !== undefined) answered.set(origin.paymentId, { ...origin, isDelivered: true })
+      answers.markDelivered(paymentId)
     },
     async release(paymentId) {
       const held = open.get(paymentId)
-      if (held !== undefined) forget(held)
+      if (held !== undefined && open.delete(paymentId)) siblings.remove(held)
     },
     async get(paymentId) {
       return find(paymentId)
@@ -115,38 +83,44 @@ export function createMemoryReservationStore(
   }
 }
 
-/** Which payment of a payer came last with a key, and which was last reserved for a fingerprint; as many as reservations. */
-function createSiblingIndex() {
-  const byKey = new Map<string, string>()
-  const byFingerprint = new Map<string, string>()
-  const namesOf = (reservation: Reservation) => {
-    const { answeredBy, fingerprint, idempotencyKey, keepsAnswer } = reservation
-    if (keepsAnswer === undefined) return { key: undefined, print: undefined }
-    const payer = payerKeyOf(reservation)
-    return {
-      key: idempotencyKey === undefined ? undefined : JSON.stringify([payer, idempotencyKey]),
-      // What was given another's answer stands for nothing of its own.
-      print: answeredBy === undefined ? JSON.stringify([payer, fingerprint]) : undefined,
-    }
+/** Answers in order of use, as many as there may be; `hear` is told of each that is forgotten. */
+function createAnswerShelf(
+  { answeredMax = ANSWERED_MAX, clock }: MemoryReservationStoreOptions,
+  hear: (gone: Reservation) => void,
+) {
+  const answered = new Map<string, Reservation>()
+  const isOver = ({ expiresAtSeconds }: Reservation): boolean =>
+    expiresAtSeconds <= clock.unixMs() / 1_000
+
+  function forget(reservation: Reservation): void {
+    answered.delete(reservation.paymentId)
+    hear(reservation)
   }
+
   return {
-    of(reservation: Reservation) {
-      const { key, print } = namesOf(reservation)
-      return {
-        sameKey: key === undefined ? undefined : byKey.get(key),
-        sameFingerprint: print === undefined ? undefined : byFingerprint.get(print),
+    /** Expired ones go from the old end, the rest when their turn comes. */
+    put(reservation: Reservation): void {
+      const { request: _, ...kept } = reservation
+      answered.set(kept.paymentId, kept)
+      for (const old of answered.values()) {
+        if (answered.size <= answeredMax && !isOver(old)) break
+        forget(old)
       }
     },
-    add(reservation: Reservation): void {
-      const { key, print } = namesOf(reservation)
-      if (key !== undefined) byKey.set(key, reservation.paymentId)
-      if (print !== undefined) byFingerprint.set(print, reservation.paymentId)
+    find(paymentId: string): Reservation | undefined {
+      const reservation = answered.get(paymentId)
+      if (reservation === undefined) return undefined
+      if (isOver(reservation)) {
+        forget(reservation)
+        return undefined
+      }
+      answered.delete(paymentId)
+      answered.set(paymentId, reservation)
+      return reservation
     },
-    remove(reservation: Reservation): void {
-      const { key, print } = namesOf(reservation)
-      if (key !== undefined && byKey.get(key) === reservation.paymentId) byKey.delete(key)
-      if (print !== undefined && byFingerprint.get(print) === reservation.paymentId)
-        byFingerprint.delete(print)
+    markDelivered(paymentId: string): void {
+      const origin = answered.get(answered.get(paymentId)?.answeredBy ?? paymentId)
+      if (origin !== undefined) answered.set(origin.paymentId, { ...origin, isDelivered: true })
     },
   }
 }

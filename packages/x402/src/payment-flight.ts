@@ -10,12 +10,11 @@ import {
 } from './facilitator.ts'
 import type { FlightControl } from './flight-control.ts'
 import type { GateEvent } from './gate-event.ts'
-import { ANSWER_KEPT_SECONDS } from './gate-limits.ts'
-import type { PaidJob, PaymentOutcome } from './payment-gate.ts'
+import type { AnyPaidJob, PaymentOutcome } from './payment-gate.ts'
 import type { PaymentRequirement } from './payment-requirement.ts'
 import type { LedgerFinding, PaymentScheme, VerifiedPayment } from './payment-scheme.ts'
-import { refuseAtFirstSight } from './refuse-at-first-sight.ts'
-import type { ReservationStore } from './reservation-store.ts'
+import type { ReservationDesk } from './reservation-desk.ts'
+import type { Reservation } from './reservation-store.ts'
 import { classifyRefusal } from './settlement-refusals.ts'
 
 /** Our clock and the ledger's may differ by this much when a record is compared with the moment we began to settle. */
@@ -24,7 +23,7 @@ const CLOCK_SKEW_SECONDS = 10
 /** What every flight of a gate uses. */
 export type FlightWorld = {
   readonly facilitator: Facilitator
-  readonly reservations: ReservationStore
+  readonly desk: ReservationDesk
   readonly unixMs: () => number
   readonly observe: (event: GateEvent) => void
 }
@@ -41,8 +40,13 @@ export type FlightPlan<Prepared, Answer, Declined> = {
   readonly scheme: PaymentScheme
   /** What the facilitator gets; absent for a payment that can only be found, e.g. since its validity ended. */
   readonly order: SettlementOrder | undefined
-  readonly job: PaidJob<Prepared, Answer, Declined>
+  readonly job: AnyPaidJob<Prepared, Answer, Declined>
   readonly control: FlightControl
+}
+
+/** A flight whose payment is reserved. */
+type ReservedPlan<Prepared, Answer, Declined> = FlightPlan<Prepared, Answer, Declined> & {
+  readonly reservation: Reservation
 }
 
 type Submission =
@@ -51,44 +55,41 @@ type Submission =
   | { readonly kind: 'unsent' }
   | { readonly kind: 'unclear'; readonly refusal: Settlement | undefined }
 
-/** Whether two verified payments are one: the same id alone is not enough, since anybody can sign under a known id. */
-export function isSamePayment(left: VerifiedPayment, right: VerifiedPayment): boolean {
-  return (
-    left.id === right.id &&
-    left.payer === right.payer &&
-    left.payTo === right.payTo &&
-    left.asset === right.asset &&
-    left.amount === right.amount &&
-    left.memo === right.memo
-  )
-}
-
-/** Runs one payment to its end. Throws what `prepare` threw, with the payment released. */
+/** Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw, with the payment released. */
 export async function flyPayment<Prepared, Answer, Declined>(
   world: FlightWorld,
   plan: FlightPlan<Prepared, Answer, Declined>,
 ): Promise<PaymentOutcome<Answer, Declined>> {
-  const { control, payment } = plan
-  const reserved = await reserve(world, plan)
-  if (reserved.kind === 'ended') return reserved.outcome
+  const { control, order } = plan
+  const claimed = await world.desk.claim({ ...plan, canSettle: order !== undefined })
+  if (claimed.kind === 'ended') return claimed.outcome
   control.claim()
-  if (reserved.kind === 'resumed' || plan.order === undefined) {
-    // What nobody here has sent keeps only its own payer waiting: anybody can sign an old payment for somebody else.
-    if (reserved.kind === 'resumed' || isFor(plan)) control.markPossiblySettled()
-    const finding = await lookUp(world, plan)
-    if (finding.kind === 'landed') control.markPossiblySettled()
-    return await honourFinding(world, plan, { finding })
-  }
+  const reserved = { ...plan, reservation: claimed.reservation }
+  if (claimed.kind === 'fresh' && order !== undefined) return await settle(world, reserved, order)
+  // What nobody here has sent keeps only its own payer waiting: anybody can sign an old payment for somebody else.
+  if (claimed.kind === 'resumed' || isFor(plan)) control.markPossiblySettled()
+  const finding = await lookUp(world, plan)
+  if (finding.kind === 'landed') control.markPossiblySettled()
+  return await honourFinding(world, reserved, { finding })
+}
+
+/** Prepares and settles a payment that nobody has sent before. */
+async function settle<Prepared, Answer, Declined>(
+  world: FlightWorld,
+  plan: ReservedPlan<Prepared, Answer, Declined>,
+  order: SettlementOrder,
+): Promise<PaymentOutcome<Answer, Declined>> {
+  const { control, payment } = plan
   const preparation = await prepareOrRelease(world, plan)
   if (preparation.kind === 'declined') return preparation
   const settleStartedSeconds = Math.floor(world.unixMs() / 1_000)
   control.markPossiblySettled()
-  const submission = await submit(world, plan, plan.order)
+  const submission = await submit(world, plan, order)
   const { prepared } = preparation
   if (submission.kind === 'settled') return await complete(world, plan, { ...submission, prepared })
   if (submission.kind === 'refused') return await refuse(world, payment, submission.settlement)
   if (submission.kind === 'unsent') {
-    await release(world, payment)
+    await world.desk.released(payment)
     return { kind: 'unavailable', dependency: 'facilitator' }
   }
   const finding = await lookUp(world, plan)
@@ -112,49 +113,37 @@ function isFor(plan: {
   return plan.job.subject === payer || plan.job.subject === payerEvmAddress
 }
 
-async function reserve<Prepared, Answer, Declined>(
-  world: FlightWorld,
-  plan: FlightPlan<Prepared, Answer, Declined>,
-): Promise<
-  | { readonly kind: 'fresh' | 'resumed' }
-  | { readonly kind: 'ended'; readonly outcome: PaymentOutcome<Answer, Declined> }
-> {
-  const { job, payment } = plan
-  const outcome = await refuseAtFirstSight(world, plan)
-  if (outcome !== undefined) return { kind: 'ended', outcome }
-  const reserved = await world.reservations.reserve({
-    paymentId: payment.id,
-    payment,
-    fingerprint: job.fingerprint,
-    subject: job.subject,
-    state: 'reserved',
-    expiresAtSeconds: payment.validUntilSeconds + ANSWER_KEPT_SECONDS,
-  })
-  if (reserved.kind === 'reserved') return { kind: 'fresh' }
-  if (reserved.kind === 'full') {
-    return { kind: 'ended', outcome: { kind: 'unavailable', dependency: 'facilitator' } }
-  }
-  const held = reserved.reservation
-  if (held.fingerprint !== job.fingerprint || !isSamePayment(held.payment, payment)) {
-    return { kind: 'ended', outcome: { kind: 'challenged', error: 'payment_already_used' } }
-  }
-  if (held.state !== 'answered' || held.answer === undefined) return { kind: 'resumed' }
-  const kept = JSON.parse(held.answer) as { answer: Answer; settlement: Settlement }
-  return { kind: 'ended', outcome: { kind: 'paid', ...kept } }
-}
-
 async function prepareOrRelease<Prepared, Answer, Declined>(
   world: FlightWorld,
-  plan: FlightPlan<Prepared, Answer, Declined>,
-): ReturnType<PaidJob<Prepared, Answer, Declined>['prepare']> {
+  { job, payment, reservation }: ReservedPlan<Prepared, Answer, Declined>,
+): ReturnType<AnyPaidJob<Prepared, Answer, Declined>['prepare']> {
   try {
-    const preparation = await plan.job.prepare(plan.payment)
-    if (preparation.kind === 'declined') await release(world, plan.payment)
+    const preparation = await job.prepare(payment, reservation.request)
+    if (preparation.kind === 'declined') await world.desk.released(payment)
     return preparation
   } catch (error) {
-    await release(world, plan.payment)
+    await world.desk.released(payment)
     throw error
   }
+}
+
+/** Prepares what was paid already. Where the answer is owed to the payer a throw is tried again, and releases nothing. */
+async function prepareFound<Prepared, Answer, Declined>(
+  world: FlightWorld,
+  plan: ReservedPlan<Prepared, Answer, Declined>,
+): ReturnType<AnyPaidJob<Prepared, Answer, Declined>['prepare']> {
+  const { control, job, payment, reservation } = plan
+  if (reservation.keepsAnswer === undefined) return await prepareOrRelease(world, plan)
+  const preparation = await control.persist(async () => {
+    try {
+      return await job.prepare(payment, reservation.request)
+    } catch (cause) {
+      world.observe({ kind: 'retrying', payment, cause })
+      return undefined
+    }
+  })
+  if (preparation.kind === 'declined') await world.desk.released(payment)
+  return preparation
 }
 
 async function submit<Prepared, Answer, Declined>(
@@ -204,7 +193,7 @@ async function lookUp<Prepared, Answer, Declined>(
 /** Honours a payment found on the ledger where the job may, and refuses one that failed or never came (X8, X10). */
 async function honourFinding<Prepared, Answer, Declined>(
   world: FlightWorld,
-  plan: FlightPlan<Prepared, Answer, Declined>,
+  plan: ReservedPlan<Prepared, Answer, Declined>,
   found: {
     readonly finding: Exclude<LedgerFinding, { kind: 'unknown' }>
     readonly refusal?: Settlement | undefined
@@ -226,12 +215,12 @@ async function honourFinding<Prepared, Answer, Declined>(
     }
   })
   if (!honour.isAllowed) {
-    await release(world, payment)
+    await world.desk.released(payment)
     return { kind: 'challenged', error: 'payment_already_used' }
   }
   let prepared = found.prepared
   if (prepared === undefined) {
-    const preparation = await prepareOrRelease(world, plan)
+    const preparation = await prepareFound(world, plan)
     if (preparation.kind === 'declined') return preparation
     prepared = { value: preparation.prepared }
   }
@@ -242,15 +231,12 @@ async function honourFinding<Prepared, Answer, Declined>(
 /** Does the paid work; from here on nothing may block (X6), so that failures are retried and never refused. */
 async function complete<Prepared, Answer, Declined>(
   world: FlightWorld,
-  plan: FlightPlan<Prepared, Answer, Declined>,
+  plan: ReservedPlan<Prepared, Answer, Declined>,
   paid: { readonly prepared: Prepared; readonly settlement: Settlement },
 ): Promise<PaymentOutcome<Answer, Declined>> {
-  const { control, job, payment } = plan
+  const { control, job, payment, reservation } = plan
   const { prepared, settlement } = paid
-  const store = async (run: () => Promise<void>): Promise<void> => {
-    await run().catch((cause: unknown) => world.observe({ kind: 'store_failed', payment, cause }))
-  }
-  await store(() => world.reservations.advance(payment.id, 'settled'))
+  await world.desk.settled(payment)
   const { answer } = await control.persist(async () => {
     try {
       return { answer: await job.fulfil(prepared, { payment, settlement }) }
@@ -259,9 +245,7 @@ async function complete<Prepared, Answer, Declined>(
       return undefined
     }
   })
-  await store(async () =>
-    world.reservations.advance(payment.id, 'answered', JSON.stringify({ answer, settlement })),
-  )
+  await world.desk.answered(reservation, { answer, settlement })
   world.observe({ kind: 'fulfilled', payment })
   return { kind: 'paid', answer, settlement }
 }
@@ -271,16 +255,10 @@ async function refuse(
   payment: VerifiedPayment,
   settlement: Settlement,
 ): Promise<{ kind: 'challenged'; error: string; settlement: Settlement }> {
-  await release(world, payment)
+  await world.desk.released(payment)
   const error = readableReason(settlement.errorReason)
   world.observe({ kind: 'refused', payment, reason: error })
   return { kind: 'challenged', error, settlement }
-}
-
-async function release(world: FlightWorld, payment: VerifiedPayment): Promise<void> {
-  await world.reservations
-    .release(payment.id)
-    .catch((cause: unknown) => world.observe({ kind: 'store_failed', payment, cause }))
 }
 
 function settlementOf(payment: VerifiedPayment, transaction: string): Settlement {

@@ -25,14 +25,18 @@ export type PaymentTerms = {
   readonly resource: PaidResource
 }
 
-/** One paid request. `Prepared` is made before money moves, `Answer` after; `Declined` is why the work cannot be done. */
-export type PaidJob<Prepared, Answer, Declined> = {
+/** What is done for one paid request. `Prepared` is made before money moves, `Answer` after; `Declined` says why not. */
+type JobSteps<Prepared, Answer, Declined> = {
   readonly fingerprint: string
   /** Whose call without a window waits while this payment is unresolved. */
   readonly subject: string
-  /** Runs before settlement. A `declined` outcome or a throw releases the payment, unpaid. */
+  /**
+   * Runs before settlement. A `declined` outcome or a throw releases the payment, unpaid. `request` is the job's own of
+   * the request that reserved the payment, which may be an earlier one than this.
+   */
   prepare(
     payment: VerifiedPayment,
+    request?: string,
   ): Promise<
     | { readonly kind: 'ready'; readonly prepared: Prepared }
     | { readonly kind: 'declined'; readonly declined: Declined }
@@ -43,13 +47,50 @@ export type PaidJob<Prepared, Answer, Declined> = {
   fulfil(prepared: Prepared, settled: SettledPayment): Promise<Answer>
 }
 
+/** One paid request whose answer belongs to its payment alone. */
+export type PaidJob<Prepared, Answer, Declined> = JobSteps<Prepared, Answer, Declined> & {
+  readonly keepsAnswer?: undefined
+}
+
+/**
+ * One paid request whose answer is kept for its payer (X9, G4): while it is unresolved, another payment of that payer
+ * with the same fingerprint or key is pending; once it is answered, the next one gets that answer, unsettled, where it
+ * has the same key and fingerprint, or where the answer never left for the payer and the fingerprint is the same.
+ */
+export type KeptJob<Prepared, Answer, Declined> = JobSteps<Prepared, Answer, Declined> & {
+  readonly keepsAnswer: true
+  /** The payer's own name for this request, from `Idempotency-Key`, validated by the route. */
+  readonly idempotencyKey?: string | undefined
+  /**
+   * What the next process needs to do this work again, kept with the reservation while it is open: at most
+   * KEPT_REQUEST_BYTES_MAX, opaque to the gate.
+   */
+  readonly request?: string | undefined
+}
+
+/** Any paid request. */
+export type AnyPaidJob<Prepared, Answer, Declined> =
+  | PaidJob<Prepared, Answer, Declined>
+  | KeptJob<Prepared, Answer, Declined>
+
 export type SettledPayment = {
   readonly payment: VerifiedPayment
   readonly settlement: Settlement
 }
 
-export type PaymentOutcome<Answer, Declined> =
-  | { readonly kind: 'paid'; readonly answer: Answer; readonly settlement: Settlement }
+/** What a payment came to. A `PaidJob` ends in one of these. */
+export type PaidJobOutcome<Answer, Declined> =
+  | {
+      readonly kind: 'paid'
+      readonly answer: Answer
+      /** Of the payment that was settled for this answer: an earlier one where the answer was kept. */
+      readonly settlement: Settlement
+      /**
+       * To be called once the whole answer has left for the payer; there for a kept answer. Until then the payer's next
+       * payment for the same gets it again. Never throws.
+       */
+      readonly delivered?: () => Promise<void>
+    }
   /** 402, with `PAYMENT-RESPONSE` where a facilitator refused. */
   | {
       readonly kind: 'challenged'
@@ -61,6 +102,12 @@ export type PaymentOutcome<Answer, Declined> =
   | { readonly kind: 'pending'; readonly retryAfterSeconds: number }
   /** 502: nothing was settled. */
   | { readonly kind: 'unavailable'; readonly dependency: 'facilitator' | 'ledger' }
+
+/** 409: the payer's key named something else before; nothing was settled. Only a `KeptJob` has keys. */
+export type KeyConflict = { readonly kind: 'key_conflict' }
+
+/** What a payment for any job came to. */
+export type PaymentOutcome<Answer, Declined> = PaidJobOutcome<Answer, Declined> | KeyConflict
 
 export type PaymentHeaders = {
   /** Value of `PAYMENT-SIGNATURE`. */
@@ -78,6 +125,11 @@ export type PaymentGate = {
     headers: PaymentHeaders,
     terms: PaymentTerms,
     job: PaidJob<Prepared, Answer, Declined>,
+  ): Promise<PaidJobOutcome<Answer, Declined>>
+  pay<Prepared, Answer, Declined>(
+    headers: PaymentHeaders,
+    terms: PaymentTerms,
+    job: AnyPaidJob<Prepared, Answer, Declined>,
   ): Promise<PaymentOutcome<Answer, Declined>>
   /** Whether a payment for that subject may have been settled and is not yet fulfilled. */
   isPending(subject: string): boolean

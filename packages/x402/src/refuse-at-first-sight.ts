@@ -1,4 +1,4 @@
-import type { PaymentOutcome } from './payment-gate.ts'
+import type { PaidJobOutcome } from './payment-gate.ts'
 import { LedgerUnavailable, type PaymentScheme, type VerifiedPayment } from './payment-scheme.ts'
 import type { ReservationStore } from './reservation-store.ts'
 
@@ -10,7 +10,7 @@ import type { ReservationStore } from './reservation-store.ts'
 export async function refuseAtFirstSight(
   { reservations }: { readonly reservations: Pick<ReservationStore, 'get'> },
   { payment, scheme }: { readonly payment: VerifiedPayment; readonly scheme: PaymentScheme },
-): Promise<PaymentOutcome<never, never> | undefined> {
+): Promise<PaidJobOutcome<never, never> | undefined> {
   if (scheme.isUsed === undefined) return undefined
   if ((await reservations.get(payment.id)) !== undefined) return undefined
   try {

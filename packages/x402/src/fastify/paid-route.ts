@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type {
-  PaidJob,
+  AnyPaidJob,
   PaymentGate,
   PaymentHeaders,
   PaymentOutcome,
@@ -28,11 +28,13 @@ export type PaidRouteOptions<Prepared, Answer, Declined> = {
   /** What is on sale; undefined while that is not known, e.g. no fee payer (X11): 502. */
   readonly terms: (request: FastifyRequest) => PaymentTerms | undefined
   /** The work of one request. Its body is validated by then, so that bad input costs nothing. */
-  readonly job: (request: FastifyRequest) => PaidJob<Prepared, Answer, Declined>
+  readonly job: (request: FastifyRequest) => AnyPaidJob<Prepared, Answer, Declined>
   /** Answers a request whose work was declined before settlement. */
   readonly decline: (reply: FastifyReply, declined: Declined) => FastifyReply
   /** Answers a 502 in the house's form; `{ error }` by default. */
   readonly sendProblem?: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
+  /** Answers 409 to a key that named something else before, in the house's form; `{ error }` by default. */
+  readonly sendKeyConflict?: (reply: FastifyReply, error: 'idempotency_key_reused') => FastifyReply
 }
 
 /** What to spread into `app.route` or `app.post`'s options. */
@@ -105,6 +107,7 @@ function sendOutcome<Prepared, Answer, Declined>(
   const { options, sendProblem, terms } = context
   switch (outcome.kind) {
     case 'paid':
+      markDelivery(reply, outcome.delivered)
       return setPaymentResponse(reply, outcome.settlement).send(outcome.answer)
     case 'challenged': {
       const challenge = options.gate.challenge(terms, outcome.error)
@@ -120,9 +123,22 @@ function sendOutcome<Prepared, Answer, Declined>(
       const error = `${outcome.dependency}_unavailable` as const
       return sendProblem(reply, { error, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
     }
+    case 'key_conflict':
+      return (options.sendKeyConflict ?? sendPlainConflict)(reply, 'idempotency_key_reused')
     default:
       return outcome satisfies never
   }
+}
+
+/**
+ * Tells the gate when a paid answer has left whole (X9). A client that went before gets no `finish`, only `close`; an
+ * answer that could not be sent finishes with another status. Neither is a delivery.
+ */
+function markDelivery(reply: FastifyReply, delivered: (() => Promise<void>) | undefined): void {
+  if (delivered === undefined) return
+  reply.raw.once('finish', () => {
+    if (reply.raw.statusCode === 200) void delivered()
+  })
 }
 
 function sendPlainProblem(reply: FastifyReply, problem: PaymentProblem): FastifyReply {
@@ -131,4 +147,8 @@ function sendPlainProblem(reply: FastifyReply, problem: PaymentProblem): Fastify
     .header('retry-after', String(problem.retryAfterSeconds))
     .header('cache-control', 'no-store')
     .send({ error: problem.error })
+}
+
+function sendPlainConflict(reply: FastifyReply, error: 'idempotency_key_reused'): FastifyReply {
+  return reply.code(409).header('cache-control', 'no-store').send({ error })
 }

@@ -1,0 +1,178 @@
+/**
+ * The gate's dealings with its reservation store: what it reserves, what an outcome of the store means for a payment,
+ * and what becomes of a write that fails after settlement, where nothing may block.
+ */
+import type { Settlement } from './facilitator.ts'
+import type { GateEvent } from './gate-event.ts'
+import {
+  ANSWER_KEPT_SECONDS,
+  KEPT_REQUEST_BYTES_MAX,
+  LATE_WRITES_MAX,
+  PAYER_ANSWER_KEPT_SECONDS,
+} from './gate-limits.ts'
+import type { AnyPaidJob, PaymentOutcome } from './payment-gate.ts'
+import type { PaymentScheme, VerifiedPayment } from './payment-scheme.ts'
+import { refuseAtFirstSight } from './refuse-at-first-sight.ts'
+import type { Reservation, ReservationStore, ReserveOutcome } from './reservation-store.ts'
+import { isSamePayment } from './same-payment.ts'
+
+/** A payment at the desk. */
+type Claim<Prepared, Answer, Declined> = {
+  readonly payment: VerifiedPayment
+  readonly scheme: PaymentScheme
+  readonly job: AnyPaidJob<Prepared, Answer, Declined>
+  /** Whether it can still be settled: one that cannot is only looked up, and gets nobody else's answer. */
+  readonly canSettle: boolean
+}
+
+/** What the desk says to a claim. */
+type Claimed<Answer, Declined> =
+  /** `resumed`: reserved before, by this process or an earlier one, and without an answer yet. */
+  | { readonly kind: 'fresh' | 'resumed'; readonly reservation: Reservation }
+  | { readonly kind: 'ended'; readonly outcome: PaymentOutcome<Answer, Declined> }
+
+/** An answer with the settlement it was paid by: what a store keeps as text. */
+type PaidAnswer<Answer> = { readonly answer: Answer; readonly settlement: Settlement }
+
+export type ReservationDesk = {
+  /** Reserves a payment before any work. Throws what the store throws. */
+  claim<Prepared, Answer, Declined>(
+    claim: Claim<Prepared, Answer, Declined>,
+  ): Promise<Claimed<Answer, Declined>>
+  /** The rest never throws: a store that fails is reported, and asked again when the payment is. */
+  settled(payment: VerifiedPayment): Promise<void>
+  answered(reservation: Reservation, paid: PaidAnswer<unknown>): Promise<void>
+  released(payment: VerifiedPayment): Promise<void>
+  delivered(payment: VerifiedPayment): Promise<void>
+}
+
+export type ReservationDeskOptions = {
+  readonly reservations: ReservationStore
+  readonly unixMs: () => number
+  readonly observe: (event: GateEvent) => void
+  /** What a payment gets whose sibling is unresolved. */
+  readonly retryAfterSeconds: number
+}
+
+/** A desk over one store. */
+export function createReservationDesk(options: ReservationDeskOptions): ReservationDesk {
+  const { observe, reservations, retryAfterSeconds, unixMs } = options
+  /** Ends that the store could not take: without them a payer would be told to wait until the next start. */
+  const lateWrites = new Map<string, () => Promise<void>>()
+
+  async function write(payment: VerifiedPayment, run: () => Promise<void>): Promise<boolean> {
+    try {
+      await run()
+      return true
+    } catch (cause) {
+      observe({ kind: 'store_failed', payment, cause })
+      return false
+    }
+  }
+
+  async function end(payment: VerifiedPayment, run: () => Promise<void>): Promise<void> {
+    if (await write(payment, run)) lateWrites.delete(payment.id)
+    else if (lateWrites.size < LATE_WRITES_MAX) lateWrites.set(payment.id, run)
+  }
+
+  /** Reserves, after the writes that the store owes to the payment in the way. */
+  async function reserve(reservation: Reservation): Promise<ReserveOutcome> {
+    const reserved = await reservations.reserve(reservation)
+    const blocking = blockingPaymentOf(reserved)
+    const late = blocking === undefined ? undefined : lateWrites.get(blocking)
+    if (blocking === undefined || late === undefined) return reserved
+    await late()
+    lateWrites.delete(blocking)
+    return await reservations.reserve(reservation)
+  }
+
+  return {
+    async claim(claim) {
+      const outcome = await refuseAtFirstSight({ reservations }, claim)
+      if (outcome !== undefined) return { kind: 'ended', outcome }
+      const reservation = reservationFor(claim)
+      const reserved = await reserve(reservation)
+      switch (reserved.kind) {
+        case 'reserved':
+          return { kind: 'fresh', reservation }
+        case 'held':
+          return claimHeld(reserved.reservation, claim)
+        case 'full':
+          return { kind: 'ended', outcome: { kind: 'unavailable', dependency: 'facilitator' } }
+        case 'unresolved':
+          return { kind: 'ended', outcome: { kind: 'pending', retryAfterSeconds } }
+        case 'key_conflict':
+          return { kind: 'ended', outcome: reserved }
+        case 'kept':
+          return { kind: 'ended', outcome: paidWith(reserved.answer) }
+        default:
+          return reserved satisfies never
+      }
+    },
+    async settled(payment) {
+      await write(payment, () => reservations.markSettled(payment.id))
+    },
+    async answered(reservation, paid) {
+      const { keepsAnswer, payment, paymentId } = reservation
+      const untilSeconds = payment.validUntilSeconds + ANSWER_KEPT_SECONDS
+      const keptSeconds = unixMs() / 1_000 + PAYER_ANSWER_KEPT_SECONDS
+      const expiresAtSeconds = keepsAnswer ? Math.max(untilSeconds, keptSeconds) : untilSeconds
+      const answer = JSON.stringify(paid)
+      await end(payment, () => reservations.keepAnswer(paymentId, { answer, expiresAtSeconds }))
+    },
+    async released(payment) {
+      await end(payment, () => reservations.release(payment.id))
+    },
+    async delivered(payment) {
+      await write(payment, () => reservations.markDelivered(payment.id))
+    },
+  }
+}
+
+/** What a store is asked to hold. Throws RangeError for a request that no route may let through. */
+function reservationFor<Prepared, Answer, Declined>(
+  claim: Claim<Prepared, Answer, Declined>,
+): Reservation {
+  const { canSettle, job, payment } = claim
+  const reservation: Reservation = {
+    paymentId: payment.id,
+    payment,
+    fingerprint: job.fingerprint,
+    subject: job.subject,
+    state: 'reserved',
+    expiresAtSeconds: payment.validUntilSeconds + ANSWER_KEPT_SECONDS,
+  }
+  // A payment that may be on the ledger already, where everybody can copy it, proves nothing about who sends it now.
+  if (job.keepsAnswer === undefined || !canSettle) return reservation
+  const { idempotencyKey, request } = job
+  if (request !== undefined && Buffer.byteLength(request) > KEPT_REQUEST_BYTES_MAX)
+    throw new RangeError(`a request over ${KEPT_REQUEST_BYTES_MAX} bytes cannot be kept`)
+  return {
+    ...reservation,
+    keepsAnswer: true,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(request === undefined ? {} : { request }),
+  }
+}
+
+function claimHeld<Prepared, Answer, Declined>(
+  held: Reservation,
+  { job, payment }: Claim<Prepared, Answer, Declined>,
+): Claimed<Answer, Declined> {
+  if (held.fingerprint !== job.fingerprint || !isSamePayment(held.payment, payment))
+    return { kind: 'ended', outcome: { kind: 'challenged', error: 'payment_already_used' } }
+  if (held.state !== 'answered' || held.answer === undefined)
+    return { kind: 'resumed', reservation: held }
+  return { kind: 'ended', outcome: paidWith(held.answer) }
+}
+
+function paidWith<Answer>(text: string): PaymentOutcome<Answer, never> {
+  return { kind: 'paid', ...(JSON.parse(text) as PaidAnswer<Answer>) }
+}
+
+/** The payment without an answer that stands in a new one's way, if any. */
+function blockingPaymentOf(reserved: ReserveOutcome): string | undefined {
+  if (reserved.kind === 'unresolved') return reserved.paymentId
+  if (reserved.kind !== 'held' || reserved.reservation.state === 'answered') return undefined
+  return reserved.reservation.paymentId
+}
