@@ -7,6 +7,7 @@ import { facilitatorConfig } from '../../packages/facilitator/src/config.ts'
 import { installableServices } from '../../scripts/install/installable-services.ts'
 import { accessConfigSchema } from '../../services/access/src/config.ts'
 import { careConfigSchema } from '../../services/care/src/config.ts'
+import { gradingConfigSchema } from '../../services/grading/src/config.ts'
 import { composeServices, composeVariables, envFile } from './compose-file.ts'
 import { root } from './spawned-stack.ts'
 
@@ -16,6 +17,7 @@ const hasCompose = spawnSync('docker-compose', ['version']).status === 0
 const schemas = {
   access: accessConfigSchema,
   care: careConfigSchema,
+  grading: gradingConfigSchema,
   facilitator: facilitatorConfig,
 }
 
@@ -48,7 +50,7 @@ describe('docker-compose.yml', () => {
 
   it('keeps the local ledger and its facilitator under a profile', () => {
     const always = services.filter(([, { profiles }]) => profiles.length === 0)
-    expect(always.map(([name]) => name)).toEqual(['access', 'care'])
+    expect(always.map(([name]) => name)).toEqual(['access', 'care', 'grading'])
   })
 
   it('sets only variables that the service knows', () => {
@@ -66,7 +68,7 @@ describe('docker-compose.yml', () => {
 
   it('asks for the variables that the example for testnet lists', () => {
     const listed = Object.keys(envFile('testnet.env.example')).toSorted()
-    expect(listed).toEqual([...composeVariables(['access', 'care'])].toSorted())
+    expect(listed).toEqual([...composeVariables(['access', 'care', 'grading'])].toSorted())
   })
 })
 

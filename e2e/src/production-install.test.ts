@@ -37,7 +37,7 @@ afterAll(async () => {
   for (const install of installs.values()) install.remove()
 }, 60_000)
 
-describe.each(['access', 'care'])('a production install of %s alone', (service) => {
+describe.each(['access', 'care', 'grading'])('a production install of %s alone', (service) => {
   it('holds no test, no other service and no tool of development', () => {
     const { folder } = installOf(service)
     expect(readdirSync(join(folder, 'services'))).toEqual([service])
@@ -58,7 +58,16 @@ describe.each(['access', 'care'])('a production install of %s alone', (service) 
 
 describe('what the containers run with the local profile, run outside them', () => {
   const compose = composeServices(envFile('local.env'))
-  const ports = { rpc: 0, mirror: 0, consensus: 0, xlayer: 0, facilitator: 0, access: 0, care: 0 }
+  const ports = {
+    rpc: 0,
+    mirror: 0,
+    consensus: 0,
+    xlayer: 0,
+    facilitator: 0,
+    access: 0,
+    care: 0,
+    grading: 0,
+  }
 
   /** The environment of docker-compose.yml, with the containers' addresses as they are here. */
   function environmentOf(name: string, own: Readonly<Record<string, string>> = {}) {
@@ -76,7 +85,7 @@ describe('what the containers run with the local profile, run outside them', () 
     return { ...Object.fromEntries(values.map(([key, value]) => [key, here(value)])), ...own }
   }
 
-  async function start(name: 'facilitator' | 'access' | 'care'): Promise<string> {
+  async function start(name: 'facilitator' | 'access' | 'care' | 'grading'): Promise<string> {
     const url = `http://127.0.0.1:${ports[name]}`
     const place = {
       PORT: String(ports[name]),
@@ -127,6 +136,16 @@ describe('what the containers run with the local profile, run outside them', () 
     for (const path of ['/ready', '/verify', '/LICENSE', '/CHANGELOG.md', '/vectors/chain.json'])
       expect((await fetch(url + path)).status, path).toBe(200)
     expect(readdirSync(installOf('care').dataFolder)).toContain('care.db')
+  })
+
+  it('grading keeps its ledger in its data folder, and asks for a cent', async () => {
+    const url = await start('grading')
+    const program = running.at(-1) as RunningProgram
+    await eventually(() => answers(`${url}/ready`, program), START)
+    expect((await fetch(`${url}/api/grade`, { method: 'POST' })).status).toBe(402)
+    for (const path of ['/', '/calibration', '/try', '/method', '/docs/', '/openapi.json'])
+      expect((await fetch(url + path)).status, path).toBe(200)
+    expect(readdirSync(installOf('grading').dataFolder)).toContain('grading.db')
   })
 
   it('each ends with 0 when it is asked to', async () => {
