@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { CalibrationAnswer, CalibrationFilters } from '../domain/calibration-answer.ts'
 import type { Grader } from '../domain/grader.ts'
 import { bandSchema, basisSchema, populationSchema } from './card-schema.ts'
+import { calibrationExample } from './examples.ts'
 import { freeBody } from './free-body.ts'
 import { freeErrorRows } from './schemas.ts'
 
@@ -30,7 +31,7 @@ const filtersSchema = z.strictObject(
 
 const requestSchema = z
   .strictObject({ filters: filtersSchema.optional() }, 'a JSON object with filters, or no body')
-  .meta({ id: 'CalibrationRequest', examples: [{ filters: { basis: 'fair' } }] })
+  .meta({ id: 'CalibrationRequest', examples: [calibrationExample] })
 
 const nullableNumber = z.number().nullable()
 

@@ -7,6 +7,7 @@ import { formatMarketKey } from '../domain/market-key.ts'
 import { marketShape, marketTypesNamed } from '../domain/market-types.ts'
 import { parseMarket } from '../domain/parse-market.ts'
 import { invalidRequest } from '../errors.ts'
+import { coverageExample } from './examples.ts'
 import { freeBody } from './free-body.ts'
 import { shownText } from './pick-schema.ts'
 import { freeErrorRows } from './schemas.ts'
@@ -45,7 +46,7 @@ const requestSchema = z
         : sport === undefined && date === undefined && text === undefined,
     bodyText,
   )
-  .meta({ id: 'CoverageRequest', examples: [{ sport: 'soccer', text: 'Arsenal Chelsea' }] })
+  .meta({ id: 'CoverageRequest', examples: [coverageExample] })
 
 const closeStatusSchema = z.enum(['final', 'pending', 'none'])
 

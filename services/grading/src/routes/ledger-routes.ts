@@ -58,7 +58,12 @@ export function addLedgerRoutes(app: ServiceApp, deps: LedgerRouteDeps): void {
       schema: {
         tags: ['free'],
         summary: 'One entry of the ledger with its inclusion proof.',
-        params: z.object({ seq: z.string().describe(seqText) }),
+        params: z.object({
+          seq: z
+            .string()
+            .describe(seqText)
+            .meta({ examples: ['0'] }),
+        }),
         response: { 200: publicEntrySchema, 400: issuesBody, ...notFoundRow, ...storeErrorRow },
       },
     },

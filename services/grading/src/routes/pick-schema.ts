@@ -1,5 +1,6 @@
 /** The shape of a pick on the wire: what is checked before the ledger is asked. Messages say what was expected. */
 import { z } from 'zod'
+import { auditExample, gradeExample } from './examples.ts'
 
 /** The longest key: sport, event, type, period, line and participant at their own limits. */
 const MARKET_CHARACTERS_MAX = 350
@@ -122,7 +123,7 @@ export const AUDIT_PICKS_MAX = 1_000
 
 export const gradeSchema = z
   .strictObject({ pick: pickSchema, options: optionsSchema.optional() }, 'a JSON object with pick')
-  .meta({ id: 'GradeRequest' })
+  .meta({ id: 'GradeRequest', examples: [gradeExample] })
 
 const picksText = `a list of 1 to ${AUDIT_PICKS_MAX} picks`
 
@@ -139,7 +140,7 @@ export const auditSchema = z
     },
     'a JSON object with picks',
   )
-  .meta({ id: 'AuditRequest' })
+  .meta({ id: 'AuditRequest', examples: [auditExample] })
 
 export type WirePick = z.output<typeof pickSchema>
 export type WireOptions = z.output<typeof optionsSchema>

@@ -6,6 +6,7 @@ import type { GradingStore } from '../domain/grading-store.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
 import { manualUploadSchema, normaliseManualUpload } from '../ingest/manual-upload.ts'
+import { uploadExample } from './examples.ts'
 import { presentedToken } from './presented-token.ts'
 import { describedError, issuesBody, paidErrorRows, storeErrorRow } from './schemas.ts'
 import { requestIssuesOf } from './zod-issues.ts'
@@ -29,9 +30,9 @@ export const uploadAnswerSchema = z
     repeated: z.boolean().describe('These very bytes were taken in before: nothing was read.'),
     raw_sha256: z.string(),
     events: z.int().describe('New events.'),
-    snapshots: z.int(),
-    closes: z.int(),
-    outcomes: z.int(),
+    snapshots: z.int().describe('New entries of prices before the close, one for an event.'),
+    closes: z.int().describe('New entries of closes, one for an event.'),
+    outcomes: z.int().describe('New entries of results, one for an event.'),
     superseded: z.int().describe('Closes and results that replaced others.'),
     unchanged: z.int(),
     missing_prices: z.int(),
@@ -69,6 +70,8 @@ function invalidToken(failure: TokenFailure | 'not configured' | undefined) {
     },
   })
 }
+
+const uploadSchema = manualUploadSchema.meta({ id: 'Upload', examples: [uploadExample] })
 
 /** Judges the token before a byte of the body is read. */
 function authorise({ verifyToken }: UploadRouteDeps) {
@@ -108,8 +111,7 @@ export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Pr
         schema: {
           tags: ['operator'],
           summary: 'Closes, prices and results by hand, under a token with grading.write.',
-          security: [{ bearer: [] }],
-          body: manualUploadSchema,
+          body: uploadSchema,
           response: {
             200: uploadAnswerSchema,
             400: issuesBody,

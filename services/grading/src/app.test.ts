@@ -1,0 +1,381 @@
+/** What the service serves besides its paid answers (S4, S5, S9), and that each code of errors.ts is met. */
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { GradingStoreUnavailable } from './domain/grading-store.ts'
+import { dependencyAnswer, gradingErrors } from './errors.ts'
+import { buildReferenceApp } from './reference-app.ts'
+import { auditExample, gradeExample, uploadExample } from './routes/examples.ts'
+import { createHttpWorld, type HttpWorld, METRICS_TOKEN, PAYER } from './testing/http-world.ts'
+
+let world: HttpWorld
+beforeEach(async () => {
+  world = await createHttpWorld()
+  world.clock.advanceMs(2 * 86_400_000)
+})
+afterEach(() => world.app.close())
+
+const post = (url: string, payload: object, headers: Record<string, string> = {}) =>
+  world.app.inject({ method: 'POST', url, payload, headers })
+const buy = (number: number, payload: object = gradeExample) =>
+  post('/api/grade', payload, world.payment(1, number))
+const upload = (payload: object = uploadExample, token = world.token()) =>
+  post('/api/ingest', payload, { authorization: `Bearer ${token}` })
+const errorOf = (answer: { json(): { error?: string } }) => answer.json().error
+
+/** The whole public ledger. */
+const publicLedger = async (): Promise<string> => {
+  const { size } = await world.store.head()
+  const entries = await Promise.all(
+    Array.from({ length: size }, (_, seq) => world.app.inject(`/api/ledger/${seq}`)),
+  )
+  return entries.map(({ body }) => body).join('\n')
+}
+
+describe('S4', () => {
+  test('/openapi.json is 3.1; the committed one says the same', async () => {
+    const served = (await world.app.inject('/openapi.json')).json()
+    expect(served.openapi).toBe('3.1.0')
+    const reference = await buildReferenceApp()
+    const committed = readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')
+    await reference.ready()
+    expect(JSON.parse(committed)).toEqual(JSON.parse(JSON.stringify(reference.swagger())))
+    await reference.close()
+  })
+
+  test('/docs, /health, /ready and /llms.txt answer', async () => {
+    for (const url of ['/docs', '/health', '/ready', '/llms.txt'])
+      expect((await world.app.inject(url)).statusCode).toBeLessThan(303)
+  })
+
+  test('/metrics asks for its token, and holds no payer, receipt or market', async () => {
+    await upload()
+    const card = (await buy(1)).json()
+    await post('/api/audit', auditExample, world.payment(20, 2))
+    await buy(3, { pick: { ...gradeExample.pick, market: 'soccer/nowhere/1x2/ft' } })
+    expect((await world.app.inject('/metrics')).statusCode).toBe(401)
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
+    const { body } = await world.app.inject({ url: '/metrics', headers })
+    for (const line of [
+      'grading_sold_total{kind="grade"} 2',
+      'grading_sold_total{kind="audit"} 1',
+      'grading_grades_total{kind="grade",grade="F",reason=""} 1',
+      'grading_grades_total{kind="grade",grade="UNGRADED",reason="no_close_recorded"} 1',
+      'grading_grades_total{kind="audit",grade="UNGRADED",reason="line_not_recorded"} 1',
+      'grading_payments_total{outcome="paid"} 3',
+      'grading_settlements_total{event="settled"} 3',
+      // Three of the upload, and the commitment of a pick on a match that nobody has heard of yet.
+      'grading_ledger_entries 4',
+      'grading_ledger_picks 2',
+      'grading_uploads_total{outcome="taken"} 1',
+    ])
+      expect(body).toContain(line)
+    for (const secret of [PAYER, card.receipt, 'epl.20260601', 'nowhere'])
+      expect(body).not.toContain(secret)
+  })
+})
+
+describe('S5: 405 with Allow, on every route, for every other method', () => {
+  test('each path of the reference', async () => {
+    const { paths } = (await world.app.inject('/openapi.json')).json<{
+      paths: Record<string, Record<string, unknown>>
+    }>()
+    for (const [path, operations] of Object.entries(paths)) {
+      const url = path.replace('{seq}', '0').replace('{receipt}', 'x')
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
+        if (method.toLowerCase() in operations) continue
+        // The kit's own pages answer HEAD as they answer GET.
+        if (method === 'HEAD' && 'get' in operations && !path.startsWith('/api/')) continue
+        const answer = await world.app.inject({ method, url, headers: world.payment(1, 1) })
+        expect([method, path, answer.statusCode]).toEqual([method, path, 405])
+        expect(String(answer.headers['allow']).toLowerCase()).toContain(
+          Object.keys(operations)[0] ?? 'none',
+        )
+      }
+    }
+    expect(world.settlements).toBe(0)
+  })
+
+  test('an unknown path is 404', async () => {
+    const answer = await world.app.inject('/api/grades')
+    expect([answer.statusCode, errorOf(answer)]).toEqual([404, 'not_found'])
+  })
+
+  test('every answer has a request id that no client chose', async () => {
+    const answer = await world.app.inject({ url: '/health', headers: { 'x-request-id': 'mine' } })
+    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+  })
+})
+
+describe('S9', () => {
+  test('a preflight is answered before any gate, and the payment headers may be sent and read', async () => {
+    const origin = 'https://agent.example'
+    const preflight = await world.app.inject({
+      method: 'OPTIONS',
+      url: '/api/grade',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers':
+          'payment-signature,access-control-expose-headers,idempotency-key',
+      },
+    })
+    expect(preflight.statusCode).toBe(204)
+    const allowed = String(preflight.headers['access-control-allow-headers']).toLowerCase()
+    for (const name of [
+      'payment-signature',
+      'x-payment',
+      'access-control-expose-headers',
+      'content-type',
+      'idempotency-key',
+    ])
+      expect(allowed).toContain(name)
+    const challenged = await world.app.inject({
+      method: 'POST',
+      url: '/api/grade',
+      headers: { origin },
+    })
+    expect(challenged.statusCode).toBe(402)
+    const exposed = String(challenged.headers['access-control-expose-headers']).toLowerCase()
+    for (const name of ['payment-required', 'payment-response', 'x-request-id', 'retry-after'])
+      expect(exposed).toContain(name)
+  })
+})
+
+describe('money and grades', () => {
+  test('X5, X6: a paid answer has PAYMENT-RESPONSE and is never stored', async () => {
+    await upload()
+    const answer = await buy(1)
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    const settlement = Buffer.from(String(answer.headers['payment-response']), 'base64').toString()
+    expect(JSON.parse(settlement)).toMatchObject({ success: true, transaction: '0x1' })
+  })
+
+  test('X7: the same payment again gives the same card; for another body it is 402', async () => {
+    await upload()
+    const first = await buy(1)
+    const again = await buy(1)
+    expect(again.body).toBe(first.body)
+    const reordered = { pick: Object.fromEntries(Object.entries(gradeExample.pick).toReversed()) }
+    expect((await buy(1, reordered)).body).toBe(first.body)
+    const other = await buy(1, { pick: { ...gradeExample.pick, odds: '1.91' } })
+    expect([other.statusCode, errorOf(other)]).toEqual([402, 'payment_already_used'])
+    const audit = await post('/api/audit', auditExample, world.payment(1, 1))
+    expect([audit.statusCode, errorOf(audit)]).toEqual([402, 'payment_requirements_mismatch'])
+    expect(world.settlements).toBe(1)
+    expect((await world.store.counts()).picks).toBe(1)
+  })
+
+  test('G4: if grading throws, nothing is charged, and the same payment buys the grade later', async () => {
+    const working = { ...world.store }
+    const broken = new Error('a bug')
+    world.store.events = () => Promise.reject(broken)
+    const answer = await buy(1)
+    expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal_error' }])
+    world.store.events = () => Promise.reject(new GradingStoreUnavailable('disk full'))
+    const down = await buy(1)
+    expect([down.statusCode, errorOf(down)]).toEqual([503, 'store_unavailable'])
+    expect(down.headers['retry-after']).toBe('5')
+    expect(down.body).not.toContain('disk')
+    expect(world.settlements).toBe(0)
+    world.store.events = working.events
+    expect((await buy(1)).statusCode).toBe(200)
+    expect(world.settlements).toBe(1)
+  })
+
+  test('an audit commits no pick, and calibration stays as it was', async () => {
+    await upload()
+    const before = (await post('/api/calibration', {})).json().columns
+    await post('/api/audit', auditExample, world.payment(20, 1))
+    expect((await world.store.counts()).picks).toBe(0)
+    expect((await post('/api/calibration', {})).json().columns).toEqual(before)
+  })
+
+  test('a pick paid before its start is committed, and its receipt reads the card as it comes to be', async () => {
+    const early = await createHttpWorld()
+    try {
+      const sold = await early.app.inject({
+        method: 'POST',
+        url: '/api/grade',
+        headers: early.payment(1, 1),
+        payload: gradeExample,
+      })
+      expect(sold.json()).toMatchObject({
+        outcome: 'UNGRADED',
+        reason: { code: 'no_close_recorded' },
+      })
+      const { receipt } = sold.json()
+      early.clock.advanceMs(2 * 86_400_000)
+      await early.app.inject({
+        method: 'POST',
+        url: '/api/ingest',
+        headers: { authorization: `Bearer ${early.token()}` },
+        payload: uploadExample,
+      })
+      const now = await early.app.inject(`/api/picks/${receipt}`)
+      expect(now.json()).toMatchObject({ outcome: 'GRADED', grade: 'F', receipt })
+      expect(now.headers['cache-control']).toBe('no-store')
+      const entry = (await early.app.inject('/api/ledger/0')).json()
+      expect(entry.opened).toMatchObject({ selection: 'home', odds: '1.9' })
+      expect(JSON.stringify(entry)).not.toContain(PAYER)
+    } finally {
+      await early.app.close()
+    }
+  })
+})
+
+describe('free routes', () => {
+  test('G3: calibration without a body is 200; its filters are validated', async () => {
+    const answer = await world.app.inject({ method: 'POST', url: '/api/calibration' })
+    expect([answer.statusCode, answer.json().columns.length]).toEqual([200, 4])
+    const one = { filters: { population: 'committed', basis: 'price', scope: 'all' } }
+    expect((await post('/api/calibration', one)).json().columns).toMatchObject([
+      { population: 'committed', basis: 'price', scope: 'all' },
+    ])
+    for (const [filters, field] of [
+      [{ population: 'best' }, 'body.filters.population'],
+      [{ basis: 'x' }, 'body.filters.basis'],
+      [{ scope: 'All of it' }, 'body.filters.scope'],
+      [{ since: 1 }, 'body.filters.since'],
+    ] as const) {
+      const refused = await post('/api/calibration', { filters })
+      expect([refused.statusCode, refused.json().issues[0].field]).toEqual([400, field])
+    }
+  })
+
+  test('coverage: by key, by what one knows, never a price', async () => {
+    await upload()
+    const byKey = async (market: string) => (await post('/api/coverage', { market })).json()
+    expect((await byKey(gradeExample.pick.market)).close).toBe('final')
+    expect((await byKey('SOCCER/EPL.20260601.ARS-CHE/match_odds/full_time')).close).toBe('final')
+    expect((await byKey('soccer/epl.20260601.ars-che/total/ft/3.5')).close).toBe('none')
+    expect((await byKey('soccer/nowhere/1x2/ft')).candidates).toEqual([])
+    const found = await post('/api/coverage', { text: 'arsenal', date: '2026-06-01' })
+    expect(found.json().candidates[0].markets).toContainEqual({
+      market: gradeExample.pick.market,
+      close: 'final',
+    })
+    for (const price of ['2.05', '3.55', '2.12']) expect(found.body).not.toContain(price)
+    for (const [payload, field] of [
+      [{}, 'body'],
+      [{ market: 'x', text: 'y' }, 'body'],
+      [{ market: 'soccer' }, 'body.market'],
+      [{ market: 'soccer/a/corners/ft' }, 'body.market.type'],
+      [{ market: 'soccer/a/ml/ft' }, 'body.market'],
+      [{ date: '2026-02-30' }, 'body.date'],
+      [{ sport: 'So cc er' }, 'body.sport'],
+    ] as const) {
+      const refused = await post('/api/coverage', payload)
+      expect([refused.statusCode, refused.json().issues[0].field]).toEqual([400, field])
+    }
+  })
+
+  test('G7: an entry whose prices may not be passed on is shown without them', async () => {
+    await upload()
+    expect(await publicLedger()).toContain('"redacted"')
+    expect(await publicLedger()).not.toContain('2.05')
+    const event = { ...uploadExample.events[0], event: 'soccer/epl.20260601.open' }
+    await upload({ redistributable: true, source: 'open', events: [event] })
+    expect(await publicLedger()).toContain('"home":"2.05"')
+  })
+
+  test('a ledger number that is none is 400, one that is not there 404; so is an unknown receipt', async () => {
+    expect((await world.app.inject('/api/ledger/x')).json().issues[0].field).toBe('path.seq')
+    expect((await world.app.inject('/api/ledger/-1')).statusCode).toBe(400)
+    expect((await world.app.inject('/api/ledger/99')).statusCode).toBe(404)
+    expect((await world.app.inject('/api/picks/ffff')).statusCode).toBe(404)
+  })
+})
+
+describe('G8: uploads', () => {
+  test('the same bytes again are not read', async () => {
+    expect((await upload()).json()).toMatchObject({ repeated: false, events: 1 })
+    expect((await upload()).json()).toMatchObject({ repeated: true, events: 0 })
+  })
+
+  test.each([
+    { row: 'no token', header: undefined, says: 'bearer token required' },
+    { row: 'another scheme', header: 'Basic eDp5', says: 'bearer token required' },
+    { row: 'no token at all', header: 'Bearer x', says: 'malformed' },
+  ])('401: $row', async ({ header, says }) => {
+    const answer = await post('/api/ingest', uploadExample, header ? { authorization: header } : {})
+    expect([answer.statusCode, answer.json()]).toEqual([
+      401,
+      { error: 'invalid_token', error_description: says },
+    ])
+    expect(answer.headers['www-authenticate']).toContain('Bearer realm="grading"')
+  })
+
+  test('401 for another audience, 403 without the scope, and nothing is written', async () => {
+    const elsewhere = await upload(
+      uploadExample,
+      world.token({ audience: 'https://other.example' }),
+    )
+    expect(elsewhere.json().error_description).toBe('wrong_audience')
+    const unscoped = await upload(uploadExample, world.token({ scope: 'care.read' }))
+    expect([unscoped.statusCode, errorOf(unscoped)]).toEqual([403, 'insufficient_scope'])
+    expect((await world.store.head()).size).toBe(0)
+  })
+
+  test('400 with the field, 413 over the limit, 415 for another type', async () => {
+    const refused = await upload({ events: [{ event: 'x' }] })
+    expect([refused.statusCode, refused.json().issues[0].field]).toEqual([
+      400,
+      'body.events[0].event',
+    ])
+    const authorization = `Bearer ${world.token()}`
+    const send = (payload: string, type: string) =>
+      world.app.inject({
+        method: 'POST',
+        url: '/api/ingest',
+        payload,
+        headers: { authorization, 'content-type': type },
+      })
+    expect(errorOf(await send('{', 'application/json'))).toBe('malformed_json')
+    expect(errorOf(await send('Div,Date', 'text/csv'))).toBe('unsupported_media_type')
+    const long = `{"source":"${'x'.repeat(9_000_000)}"}`
+    expect(errorOf(await send(long, 'application/json'))).toBe('payload_too_large')
+  })
+})
+
+describe('errors.ts', () => {
+  test('S5: every literal error is a snake_case code with its status and meaning', () => {
+    for (const [code, { status, meaning }] of Object.entries(gradingErrors)) {
+      expect(code).toMatch(/^[a-z][a-z_]*$/)
+      expect(status).toBeGreaterThanOrEqual(400)
+      expect(meaning).toMatch(/^[\S].+\.$/)
+    }
+    expect(dependencyAnswer(new Error('a bug'))).toBeUndefined()
+  })
+
+  test('502s charge nothing and say when to come back', async () => {
+    const met: unknown[] = []
+    const meet = async () => {
+      const answer = await buy(7)
+      met.push([answer.statusCode, errorOf(answer)])
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+      expect(answer.headers['payment-required']).toBeUndefined()
+    }
+    world.facilitator = 'unreachable'
+    await meet()
+    world.facilitator = 'up'
+    world.isChainDown = true
+    await meet()
+    world.isChainDown = false
+    world.isTokenWrong = true
+    await meet()
+    const probe = await post('/api/grade', {})
+    met.push([probe.statusCode, errorOf(probe)])
+    expect(met).toEqual([
+      [502, 'facilitator_unavailable'],
+      [502, 'ledger_unavailable'],
+      [502, 'payment_terms_unknown'],
+      [502, 'payment_terms_unknown'],
+    ])
+    expect(world.settlements).toBe(0)
+    world.isTokenWrong = false
+    world.facilitator = 'refusing'
+    const refused = await buy(7)
+    expect([refused.statusCode, errorOf(refused)]).toEqual([402, 'invalid_amount'])
+  })
+})
