@@ -149,6 +149,12 @@ async function challenge(
   return { kind: 'challenged', error, terms, ...(settlement === undefined ? {} : { settlement }) }
 }
 
+/** A payment that is not taken, unless a window is open by now: another replica may have taken this very payment (X9). */
+async function refuse(deps: CallAccessDeps, agent: Hex, refusal: Refusal): Promise<AccessOutcome> {
+  const window = await deps.subscriptions.read(agent)
+  return window.isOpen ? serveFromWindow(deps, agent, window) : challenge(deps, agent, refusal)
+}
+
 async function sell(
   deps: CallAccessDeps,
   { agent, headers }: AccessCall,
@@ -164,12 +170,12 @@ async function sell(
     case 'paid': {
       const { answer, settlement } = outcome
       if (answer.kind === 'used-for-another')
-        return challenge(deps, agent, { error: 'payment_already_used', settlement })
+        return refuse(deps, agent, { error: 'payment_already_used', settlement })
       deps.report({ kind: 'granted', isPaid: true })
       return { kind: 'granted', body: answer.body, settlement }
     }
     case 'challenged':
-      return challenge(deps, agent, outcome)
+      return refuse(deps, agent, outcome)
     case 'declined':
       return declinedOutcome(deps, agent, outcome.declined)
     case 'pending':
@@ -196,7 +202,7 @@ async function declinedOutcome(
     case 'memo-names-another-agent':
       return challenge(deps, agent, { error: 'payment_memo_mismatch' })
     case 'already-used':
-      return challenge(deps, agent, { error: 'payment_already_used' })
+      return refuse(deps, agent, { error: 'payment_already_used' })
     case 'float-low':
       return { kind: 'forward-unavailable', reason: 'seller_float_low' }
     case 'refused':

@@ -1,3 +1,4 @@
+import { paymentReference } from '@tallystick/x402/hedera'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openWindow, PRICE_TINYBAR } from '../testing/fake-contract.ts'
 import {
@@ -115,6 +116,19 @@ describe('200', () => {
     expect(answers.filter((answer) => answer.json().paidThisRequest === true)).toHaveLength(1)
     expect(world.facilitator.settled).toHaveLength(1)
     expect(world.sender.opened).toHaveLength(1)
+  })
+
+  test('X9: a payment that another replica took meanwhile is no 402: the window that it opened serves the call', async () => {
+    const header = paymentHeader(await challenge(), payment)
+    const transactionId = `0.0.9001@${START_SECONDS}.000000001`
+    world.facilitator.mode = 'silent'
+    world.scheme.find = async () => {
+      world.contract.payments.set(paymentReference(transactionId).hash, AGENT)
+      world.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
+      return { kind: 'landed', transaction: transactionId, consensusSeconds: START_SECONDS - 60 }
+    }
+    expect((await call(header)).json()).toMatchObject({ access: 'granted', paidThisRequest: false })
+    expect(world.sender.opened).toEqual([])
   })
 
   test('X7: identical requests at once make one settlement, one opening, and get the same answer', async () => {
