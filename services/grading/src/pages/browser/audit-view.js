@@ -202,6 +202,7 @@ function cardRow(card, index) {
     'tr',
     {},
     element('td', { class: 'number' }, String(index + 1)),
+    element('td', {}, letter),
     element(
       'th',
       { scope: 'row' },
@@ -213,9 +214,8 @@ function cardRow(card, index) {
       ),
     ),
     element('td', {}, element('span', { class: RESULT_TONES[status] }, RESULT_WORDS[status])),
-    element('td', { class: 'number' }, prices),
     element('td', { class: 'number' }, value),
-    element('td', {}, letter),
+    element('td', { class: 'number' }, prices),
   )
 }
 
@@ -224,11 +224,11 @@ function cardTable(cards) {
   const body = element('tbody', {}, ...cards.slice(0, ROWS_FIRST).map(cardRow))
   const names = [
     ['Pick', 'number'],
-    ['Market', ''],
-    ['Result', ''],
-    ['Taken → close', 'number'],
-    ['Value', 'number'],
     ['Grade', ''],
+    ['Market', 'wide'],
+    ['Result', ''],
+    ['Value', 'number'],
+    ['Taken → close', 'number'],
   ]
   const head = element(
     'tr',

@@ -19,6 +19,8 @@ const MARGIN = { left: 64, right: 14, top: 46, bottom: 48 }
 /** A whisker longer than this on one side is cut and ends in an arrow: a band of three picks must not flatten the rest. */
 const WHISKER_MAX = 0.3
 const LABEL_GAP = 36
+/** Room for `+10 %` below the axis, with the margins shared out. */
+const TICK_WIDTH = 66
 
 /** @param {Row} row @returns {row is FilledRow} */
 export const isFilled = (row) => row.roi !== null && row.expected_roi !== null
@@ -43,7 +45,10 @@ function frameOf(rows, width) {
   const height = Math.round(Math.min(470, Math.max(330, width * 0.78)))
   const promised = rows.map(({ expected_roi }) => expected_roi)
   const returned = rows.flatMap((row) => [whisker(row).low, whisker(row).high])
-  const xTicks = roundTicks([Math.min(-0.01, ...promised), Math.max(0.01, ...promised)], 7)
+  const xTicks = roundTicks(
+    [Math.min(-0.01, ...promised), Math.max(0.01, ...promised)],
+    Math.floor(width / TICK_WIDTH),
+  )
   const xEnds = /** @type {const} */ ([xTicks[0] ?? 0, xTicks.at(-1) ?? 0])
   const yTicks = roundTicks([Math.min(...xEnds, ...returned), Math.max(...xEnds, ...returned)], 8)
   return {

@@ -179,6 +179,7 @@ function showChoice() {
   const isAudit = new FormData(pageElement('choice', HTMLFormElement)).get('kind') === 'audit'
   pageElement('grade-panel', HTMLElement).hidden = isAudit
   pageElement('audit-panel', HTMLElement).hidden = !isAudit
+  pageElement('columns', HTMLElement).classList.toggle('one', isAudit)
 }
 
 /** @param {string} id @param {() => void} send */
