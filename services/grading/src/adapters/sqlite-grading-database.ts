@@ -53,6 +53,12 @@ CREATE TABLE meta (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT;`,
+  // Words of sport, league and teams by event: without it every look-up by name reads every event.
+  `
+CREATE VIRTUAL TABLE event_words USING fts5 (
+  words, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
+);
+INSERT INTO event_words (rowid, words) SELECT id, 'sport' || replace(replace(sport, '_', ''), '-', '') || words FROM events;`,
 ]
 
 const numberOf = (database: DatabaseSync, pragma: string): number =>

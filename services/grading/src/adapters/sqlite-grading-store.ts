@@ -30,6 +30,8 @@ import { openWriteQueue } from './sqlite-write-queue.ts'
 
 /** Observations in one write: some 50 ms, so that requests get their turn during an import. */
 const OBSERVATIONS_PER_WRITE = 500
+/** Searches in one turn of the event loop, some 5 ms: an audit may ask for a thousand names. */
+const SEARCHES_PER_TURN = 50
 /** Entries read at once by `entries`. */
 const ENTRIES_PER_READ = 1_000
 
@@ -60,6 +62,11 @@ function payerSecret(database: DatabaseSync): string {
   const row = database.prepare("SELECT value FROM meta WHERE name = 'payer_secret'").get()
   return String(row?.['value'])
 }
+
+const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve)
+  })
 
 /** Everything that one connection has open. */
 function openParts({ databasePath, clock }: SqliteGradingStoreOptions) {
@@ -228,10 +235,15 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
       formatCheckpoint({ origin: signer.keyName, size: tree.size, rootHash: tree.rootHash() }),
     )
   const checkpointPath = `${options.databasePath}.checkpoint`
+  let searches = 0
 
   return {
     events: (paths) => read(() => paths.map((path) => events.read(path))),
-    searchEvents: (search) => read(() => events.search(search)),
+    searchEvents: async (search) => {
+      searches += 1
+      if (searches % SEARCHES_PER_TURN === 0) await nextTurn()
+      return read(() => events.search(search))
+    },
     ingest: async ({ observations, ...batch }) => {
       let outcome = NOTHING_INGESTED
       for (let from = 0; from < observations.length; from += OBSERVATIONS_PER_WRITE) {

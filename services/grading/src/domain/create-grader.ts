@@ -15,7 +15,7 @@ import { eventPath } from './market-key.ts'
 import type { AskedPick, PickRequest } from './pick-request.ts'
 import type { PublicEntry } from './public-entry.ts'
 import { hasStarted, publicView } from './public-view.ts'
-import { resolveEvent } from './resolve-event.ts'
+import { resolveEvents } from './resolve-event.ts'
 import { searchWords } from './search-words.ts'
 import { calibrationColumn, calibrationRow, LOW_SAMPLE_BELOW } from './truth-rows.ts'
 import { bandKey, SCOPE_ALL, SCOPE_SYNTHETIC, type TruthTable } from './truth-table.ts'
@@ -75,19 +75,13 @@ type Parts = GraderDependencies & {
   readonly calibrationOf: ReturnType<typeof createCalibrationMemo>
 }
 
-/** Team names are looked up among the events; ids, which nearly all picks have, are not. */
-const needsLookup = (pick: AskedPick): boolean =>
-  pick.kind === 'pick' && pick.key.event.includes(' ')
-
 async function cardsOf(
   parts: Parts,
   asked: readonly AskedPick[],
   nowSeconds?: number,
 ): Promise<readonly Card[]> {
   const { store, calibrationOf } = parts
-  const picks = asked.some(needsLookup)
-    ? await Promise.all(asked.map((pick) => resolveEvent(store, pick)))
-    : asked
+  const picks = await resolveEvents(store, asked)
   const paths = picks.map((pick) => (pick.kind === 'pick' ? eventPath(pick.key) : ''))
   const states = await store.events(paths)
   const figures = calibrationOf(await store.truth())
@@ -141,9 +135,9 @@ async function finished(parts: Parts, card: Card, pick: StoredPick): Promise<Car
 }
 
 async function release(parts: Parts, paid: GradeRelease): Promise<Card> {
-  const pick = await resolveEvent(parts.store, paid.pick)
+  const [pick] = await resolveEvents(parts.store, [paid.pick])
   // A market that may be several names no event: there is nothing to commit to, and nothing that could change later.
-  if (pick.kind === 'ambiguous') return paid.card
+  if (pick === undefined || pick.kind === 'ambiguous') return paid.card
   const kept = await keepPaidPick({ ...parts, paid, pick })
   return finished(parts, paid.card, kept)
 }

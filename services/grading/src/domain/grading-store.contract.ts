@@ -179,11 +179,25 @@ export function describeGradingStore(
       expect(await find(['chel'])).toEqual([later.path, sampleEvent().path])
       expect(await find(['sao', 'chelsea'])).toEqual([later.path])
       expect(await find(['elsea'])).toEqual([])
+      expect(await find(['ch'])).toEqual([])
+      expect(await find(['chel'], { isWholeWords: true })).toEqual([])
+      expect(await find(['chelsea'], { isWholeWords: true, sport: 'soccer' })).toHaveLength(2)
+      expect(await find(['chelsea'], { sport: 'tennis' })).toEqual([])
       expect(await find([], { from: START_SECONDS, to: START_SECONDS + 1 })).toEqual([
         sampleEvent().path,
       ])
       expect(await find([], { sport: 'tennis' })).toEqual([])
       expect(await find(['chel'], { limit: 1 })).toEqual([later.path])
+    })
+
+    test('an event that is renamed is found under its new name, and no longer under the old one', async () => {
+      const store = await create()
+      await store.ingest(sampleBatch([sampleObservation({ outcomes: scored(1, 0) })]))
+      const renamed = sampleEvent({ home: 'Woolwich', startAtSeconds: START_SECONDS + 60 })
+      await store.ingest(sampleBatch([sampleObservation({ event: renamed })]))
+      const find = async (word: string) =>
+        (await store.searchEvents({ words: [word], isWholeWords: true, limit: 10 })).length
+      expect([await find('woolwich'), await find('arsenal')]).toEqual([1, 0])
     })
 
     test('payloads are remembered; payer tags are stable and name nobody', async () => {

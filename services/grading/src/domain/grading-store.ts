@@ -70,13 +70,15 @@ export type LedgerVerdict =
   /** `seq` is the first entry that does not hold, where one can be named. */
   | { readonly kind: 'broken'; readonly seq?: number; readonly problem: string }
 
-/** What to look for; text is matched word by word against the teams. */
+/** What to look for; text is matched word by word against teams and league. */
 export type EventSearch = {
   readonly sport?: string
   /** Start on this day, UTC: from (inclusive) to (exclusive), Unix seconds. */
   readonly from?: number
   readonly to?: number
   readonly words: readonly string[]
+  /** Whether the event must have these very words; else a word of three letters or more may be the beginning of one. */
+  readonly isWholeWords?: boolean
   readonly limit: number
 }
 

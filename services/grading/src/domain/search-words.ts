@@ -18,6 +18,20 @@ export function searchWords(text: string): readonly string[] {
 export const eventWords = (info: Pick<EventInfo, 'league' | 'home' | 'away'>): string =>
   ` ${searchWords(`${info.home} ${info.away} ${info.league}`).join(' ')}`
 
-/** Whether every word begins one of the event's. */
-export const matchesWords = (text: string, words: readonly string[]): boolean =>
-  words.every((word) => text.includes(` ${word}`))
+/** Letters of a word from which on it may stand for a longer one: "a" begins a word of nearly every event. */
+export const PREFIX_LETTERS_MIN = 3
+
+/** Whether the event has every word, or unless whole ones are asked for, one that begins so. */
+export function matchesWords(
+  text: string,
+  {
+    words,
+    isWholeWords = false,
+  }: { readonly words: readonly string[]; readonly isWholeWords?: boolean },
+): boolean {
+  return words.every((word) =>
+    isWholeWords || word.length < PREFIX_LETTERS_MIN
+      ? `${text} `.includes(` ${word} `)
+      : text.includes(` ${word}`),
+  )
+}

@@ -135,7 +135,7 @@ function keepPick(
 }
 
 function searchEvents(parts: MemoryParts, search: EventSearch): readonly EventInfo[] {
-  const { sport, from = -Infinity, to = Infinity, words, limit } = search
+  const { sport, from = -Infinity, to = Infinity, limit } = search
   return [...parts.states.values()]
     .map(({ info }) => info)
     .filter(
@@ -143,7 +143,7 @@ function searchEvents(parts: MemoryParts, search: EventSearch): readonly EventIn
         (sport === undefined || info.sport === sport) &&
         info.startAtSeconds >= from &&
         info.startAtSeconds < to &&
-        matchesWords(eventWords(info), words),
+        matchesWords(eventWords(info), search),
     )
     .toSorted((one, other) => other.startAtSeconds - one.startAtSeconds)
     .slice(0, limit)

@@ -157,3 +157,22 @@ export async function until(isDone: () => Promise<boolean>, limitMs = 20_000): P
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
+
+/** A payment that the official client has signed and that nobody has sent yet, as the headers of its request. */
+export async function signedPayment(
+  world: Pick<XLayerWorld, 'chain'>,
+  payer: XLayerAccount,
+  request: { readonly url: string; readonly body: unknown },
+): Promise<Record<string, string>> {
+  let signed: string | undefined
+  const through: typeof fetch = async (input, init) => {
+    const headers = new Headers(input instanceof Request ? input.headers : init?.headers)
+    const header = headers.get('payment-signature')
+    if (header === null) return fetch(input, init)
+    signed = header
+    return new Response('{}', { status: 200 })
+  }
+  await payingFetch(world, payer, through)(request.url, posted(request.body))
+  if (signed === undefined) throw new Error('the client signed no payment')
+  return { 'payment-signature': signed }
+}
