@@ -1,0 +1,97 @@
+import { type Environment, readConfig } from '@tallystick/service-kit'
+import { describe, expect, test } from 'vitest'
+import { gradingConfigSchema, paymentAsset } from './config.ts'
+
+const PAY_TO = '0x00000000000000000000000000000000000000BB'
+const OKX = { OKX_API_KEY: 'key', OKX_SECRET_KEY: 'hunter2 of okx', OKX_PASSPHRASE: 'phrase' }
+const read = (environment: Environment) =>
+  readConfig(gradingConfigSchema, { PAY_TO, ...environment })
+const FACILITATOR_URL = 'http://127.0.0.1:4020/'
+
+function bad(environment: Environment): readonly string[] {
+  const reading = read(environment)
+  return reading.kind === 'valid' ? [] : reading.problems.map(({ variable }) => variable)
+}
+
+describe('S2, S3, G9: defaults', () => {
+  test('X Layer, USD₮0, port 3003, loopback', () => {
+    const reading = read({ FACILITATOR_URL })
+    if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
+    const { config } = reading
+    expect(config).toMatchObject({
+      PORT: 3003,
+      BASE_URL: 'http://localhost:3003',
+      DATABASE_PATH: 'grading.db',
+      PAY_TO: PAY_TO.toLowerCase(),
+      NETWORK: 'eip155:196',
+      FACILITATOR_URL: 'http://127.0.0.1:4020',
+    })
+    expect(paymentAsset(config)).toMatchObject({
+      address: '0x779Ded0c9e1022225f8E0630b35a9b54bE713736',
+      name: 'USD₮0',
+      version: '1',
+      decimals: 6,
+    })
+  })
+
+  test('a token on another network is written in full', () => {
+    const ASSET = '0x9e29b3aada05bf2d2c827af80bd28dc0b9b4fb0c'
+    const NETWORK = 'eip155:1952'
+    expect(bad({ FACILITATOR_URL, NETWORK })).toEqual(['ASSET'])
+    const reading = read({ FACILITATOR_URL, NETWORK, ASSET: `${ASSET}/USD₮0/1/6` })
+    expect(reading.kind === 'valid' && paymentAsset(reading.config)).toMatchObject({
+      network: NETWORK,
+      address: ASSET,
+    })
+  })
+})
+
+describe('exactly one facilitator', () => {
+  test.each([
+    { row: 'none', environment: {}, variables: ['FACILITATOR_URL'] },
+    { row: 'both', environment: { FACILITATOR_URL, ...OKX }, variables: ['OKX_API_KEY'] },
+    {
+      row: 'a part of OKX beside the other',
+      environment: { FACILITATOR_URL, OKX_PASSPHRASE: 'x' },
+      variables: ['OKX_PASSPHRASE'],
+    },
+    {
+      row: 'OKX without its secret',
+      environment: { ...OKX, OKX_SECRET_KEY: undefined },
+      variables: ['OKX_SECRET_KEY'],
+    },
+    { row: 'OKX alone', environment: OKX, variables: [] },
+    { row: 'a standard one alone', environment: { FACILITATOR_URL }, variables: [] },
+  ])('$row', ({ environment, variables }) => {
+    expect(bad(environment)).toEqual(variables)
+  })
+})
+
+test('S3: every bad variable is named at once, never with a value', () => {
+  const reading = read({
+    PORT: 'hunter2',
+    PAY_TO: 'hunter2',
+    NETWORK: 'hunter2',
+    ASSET: 'hunter2',
+    LEDGER_RPC_URL: 'hunter2',
+    OKX_API_KEY: 'hunter2',
+    TOKEN_SECRET: 'hunter2',
+    ODDS_API_SPORTS: 'Hunter2!',
+    ODDS_POLL_SECONDS: '901',
+    METRICS_TOKEN: 'hunter2',
+  })
+  const problems = reading.kind === 'invalid' ? reading.problems : []
+  expect(problems.map(({ variable }) => variable).toSorted()).toEqual([
+    'ASSET',
+    'LEDGER_RPC_URL',
+    'METRICS_TOKEN',
+    'NETWORK',
+    'ODDS_API_SPORTS',
+    'ODDS_POLL_SECONDS',
+    'OKX_SECRET_KEY',
+    'PAY_TO',
+    'PORT',
+    'TOKEN_SECRET',
+  ])
+  expect(JSON.stringify(problems).toLowerCase()).not.toContain('hunter2')
+})

@@ -1,0 +1,62 @@
+/** The process as an operator starts and stops it. What a kill leaves is in grading-service.test.ts. */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { startServiceProcess } from './testing/service-process.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'grading-main-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const environment = (name: string, over: Readonly<Record<string, string>> = {}) => ({
+  HOST: '127.0.0.1',
+  PORT: '0',
+  DATABASE_PATH: join(folder, name),
+  PAY_TO: '0x00000000000000000000000000000000000000bb',
+  // Neither is there: the service starts all the same (X11).
+  LEDGER_RPC_URL: 'http://127.0.0.1:9',
+  FACILITATOR_URL: 'http://127.0.0.1:9',
+  ...over,
+})
+
+test('S3: a bad configuration names every bad variable, tells no value, and exits 1', async () => {
+  const bad = environment('bad.db', { PAY_TO: 'hunter2', TOKEN_SECRET: 'hunter2' })
+  const { code, output, errors } = await startServiceProcess(bad).ended
+  expect(code).toBe(1)
+  expect(errors).toContain('PAY_TO')
+  expect(errors).toContain('TOKEN_SECRET')
+  expect(output + errors).not.toContain('hunter2')
+})
+
+test('S6: it answers with its chain and facilitator down, and exits 0 at SIGTERM', async () => {
+  const service = startServiceProcess(environment('one.db'))
+  const url = await service.url()
+  expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' })
+  expect((await fetch(`${url}/api/grade`, { method: 'POST' })).status).toBe(402)
+  service.kill('SIGTERM')
+  const { code, output } = await service.ended
+  expect(code).toBe(0)
+  expect(output).toContain('"msg":"stopped"')
+})
+
+test('a ledger that is no ledger ends the start with a message', async () => {
+  writeFileSync(
+    join(folder, 'no.db'),
+    'not a database, but some text that is long enough to be read',
+  )
+  const { code, errors } = await startServiceProcess(environment('no.db')).ended
+  expect(code).toBe(1)
+  expect(errors).toMatch(/^Grades cannot be served: .+\n$/)
+})
+
+test('S2: a port in use is a clear error that names it', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const address = taken.address()
+  const port = String(typeof address === 'object' ? address?.port : '')
+  const { code, errors } = await startServiceProcess(environment('two.db', { PORT: port })).ended
+  taken.close()
+  expect([code, errors]).toEqual([1, expect.stringContaining(`Port ${port} is in use`)])
+})

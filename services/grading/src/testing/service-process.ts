@@ -1,0 +1,51 @@
+/** The service as an operator starts and stops it: a process of its own. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+
+export type Ended = {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly output: string
+  readonly errors: string
+}
+
+export type ServiceProcess = {
+  /** Its address, once it listens; rejects where it ends before. */
+  url(): Promise<string>
+  /** What it has written to stdout so far. */
+  output(): string
+  kill(signal: 'SIGTERM' | 'SIGKILL'): void
+  readonly ended: Promise<Ended>
+}
+
+/** Starts `main.ts` with that environment and nothing else. */
+export function startServiceProcess(environment: Readonly<Record<string, string>>): ServiceProcess {
+  const child = spawn(process.execPath, [main], {
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  let errors = ''
+  const listening = Promise.withResolvers<string>()
+  // Whoever waits for the address hears of an early end; nobody has to.
+  listening.promise.catch(() => undefined)
+  child.stdout.on('data', (text) => {
+    output += String(text)
+    const url = /"url":"([^"]+)","msg":"listening"/.exec(output)?.[1]
+    if (url !== undefined) listening.resolve(url)
+  })
+  child.stderr.on('data', (text) => (errors += String(text)))
+  const ended = once(child, 'close').then((): Ended => {
+    listening.reject(new Error(`it ended: ${errors}`))
+    return { code: child.exitCode, signal: child.signalCode, output, errors }
+  })
+  return {
+    url: () => listening.promise,
+    output: () => output,
+    kill: (signal) => child.kill(signal),
+    ended,
+  }
+}
