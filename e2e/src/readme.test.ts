@@ -20,15 +20,15 @@ afterAll(async () => {
   await stack.interrupt()
 }, 60_000)
 
-/** The fenced blocks of a document that are marked to be run. */
-function runnableBlocks(document: string): readonly string[] {
-  const text = readFileSync(join(root, document), 'utf8')
-  return [...text.matchAll(/^```js run\n(.*?)^```$/gms)].map(([, code = '']) => code)
+/** The fenced blocks of the README that are marked to be run, in order. */
+function runnableBlocks(language: 'js' | 'sh'): readonly string[] {
+  const text = readFileSync(join(root, 'README.md'), 'utf8')
+  const fence = new RegExp(`^\`\`\`${language} run\\n(.*?)^\`\`\`$`, 'gms')
+  return [...text.matchAll(fence)].map(([, code = '']) => code)
 }
 
-async function run(code: string): Promise<string> {
-  writeFileSync(join(folder, 'pay.mjs'), code)
-  const child = spawn(process.execPath, ['pay.mjs'], { cwd: folder, stdio: 'pipe' })
+async function outputOf(program: string, words: readonly string[]): Promise<string> {
+  const child = spawn(program, words, { cwd: folder, stdio: 'pipe' })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
@@ -36,10 +36,23 @@ async function run(code: string): Promise<string> {
   return output
 }
 
+async function run(code: string): Promise<string> {
+  writeFileSync(join(folder, 'block.mjs'), code)
+  return await outputOf(process.execPath, ['block.mjs'])
+}
+
+/** A block as it is, but for the ports, since the stack of a test has others than the documented ones. */
+async function runInShell(code: string): Promise<string> {
+  const { access, care, grading } = stack.description
+  const here = code
+    .replaceAll('http://127.0.0.1:3001', access.baseUrl)
+    .replaceAll('http://127.0.0.1:3002', care.baseUrl)
+    .replaceAll('http://127.0.0.1:3003', grading.baseUrl)
+  return await outputOf('bash', ['-c', here])
+}
+
 it("the README's first request pays once with the official client and gets in, and stays in", async () => {
-  const blocks = runnableBlocks('README.md')
-  expect(blocks).toHaveLength(1)
-  const [code = ''] = blocks
+  const [code = ''] = runnableBlocks('js')
   expect(code).toContain('setSpendControls')
   const first = await run(code)
   expect(first).toMatch(/^200 /)
@@ -48,4 +61,23 @@ it("the README's first request pays once with the official client and gets in, a
   const second = await run(code)
   expect(second).toMatch(/^200 /)
   expect(second).toContain('paidThisRequest: false')
+}, 60_000)
+
+it("the README's paid grade is a card on which scoreboard and closing line stand together", async () => {
+  const [, code = '', ...others] = runnableBlocks('js')
+  expect(others).toEqual([])
+  expect(code).toContain('setSpendControls')
+  const card = await run(code)
+  expect(card).toMatch(/^200 /)
+  expect(card).toContain("outcome: 'GRADED'")
+  expect(card).toMatch(/scoreboard: \{ status: '(won|lost)'/)
+  expect(card).toContain('Synthetic fixture, not a real market.')
+}, 60_000)
+
+it("the README's commands answer what it says", async () => {
+  const [challenge = '', verify = '', calibration = '', ...others] = runnableBlocks('sh')
+  expect(others).toEqual([])
+  expect(await runInShell(challenge)).toContain('HTTP/1.1 402 Payment Required')
+  expect(await runInShell(verify)).toContain('all chains intact')
+  expect(await runInShell(calibration)).toContain('"population":"mechanical"')
 }, 60_000)
