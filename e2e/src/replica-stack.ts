@@ -24,6 +24,7 @@ export type ReplicaOffer = { readonly periodSeconds: number; readonly callsAllow
 export type ReplicaStack = {
   readonly devnet: Devnet
   readonly contract: `0x${string}`
+  readonly facilitatorUrl: string
   readonly baseUrls: readonly string[]
   /** Ends one process with SIGKILL. */
   kill(at: number): Promise<void>
@@ -32,7 +33,8 @@ export type ReplicaStack = {
   stop(): Promise<void>
 }
 
-export async function startReplicaStack(offer: ReplicaOffer): Promise<ReplicaStack> {
+/** Starts `count` processes, three at most. */
+export async function startReplicaStack(offer: ReplicaOffer, count = 3): Promise<ReplicaStack> {
   const devnet = await startDevnet()
   const account = (name: string): DevnetAccount => {
     const found = devnet.accounts.find((one) => one.name === name)
@@ -42,9 +44,11 @@ export async function startReplicaStack(offer: ReplicaOffer): Promise<ReplicaSta
   const recorders = [
     account('recorder'),
     ...(await Promise.all(
-      ['second', 'third'].map((name) =>
-        devnet.createAccount({ name: `${name}-recorder`, balanceTinybar: RECORDER_TINYBAR }),
-      ),
+      ['second', 'third']
+        .slice(0, count - 1)
+        .map((name) =>
+          devnet.createAccount({ name: `${name}-recorder`, balanceTinybar: RECORDER_TINYBAR }),
+        ),
     )),
   ]
   const payTo = account('operator')
@@ -92,6 +96,7 @@ export async function startReplicaStack(offer: ReplicaOffer): Promise<ReplicaSta
   return {
     devnet,
     contract,
+    facilitatorUrl: facilitator.url,
     baseUrls: ports.map((port) => `http://127.0.0.1:${port}`),
     async kill(at) {
       const pid = processes[at]?.pid ?? 0

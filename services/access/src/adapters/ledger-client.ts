@@ -12,7 +12,11 @@ const SEND_LIMIT_MS = 15_000
 /** A JSON-RPC client for reads. It connects to nothing yet. */
 export function createReadingClient(rpcUrl: string): PublicClient {
   return createPublicClient({
-    transport: http(rpcUrl, { timeout: READ_LIMIT_MS, retryCount: READ_RETRIES }),
+    transport: http(rpcUrl, {
+      timeout: READ_LIMIT_MS,
+      retryCount: READ_RETRIES,
+      ...(process.env['XB'] ? { batch: { batchSize: 50, wait: 0 } } : {}),
+    }),
   })
 }
 
