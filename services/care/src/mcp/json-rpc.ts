@@ -51,7 +51,7 @@ export type IncomingMessage =
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 const isId = (id: unknown): id is RequestId =>
-  typeof id === 'string' || (typeof id === 'number' && Number.isInteger(id))
+  typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
 
 const isParams = (params: unknown): boolean =>
   params === undefined || (typeof params === 'object' && params !== null && !Array.isArray(params))

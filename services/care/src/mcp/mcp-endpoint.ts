@@ -21,7 +21,7 @@ import { createRecordAudio } from './record-audio.ts'
 import type { McpSession } from './session.ts'
 import { createSessionHub } from './session-hub.ts'
 import { type SessionEnd, SessionRegistry } from './session-registry.ts'
-import { connectServer } from './session-server.ts'
+import { SessionServer } from './session-server.ts'
 import { createStreamKeeper, type StreamKeeper } from './stream-keeper.ts'
 import { createTokenCheck } from './token-check.ts'
 
@@ -95,7 +95,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpo
     shelf,
     randomBytes: deps.random,
     onEnd: (session, reason) => {
-      void session.close()
+      server.release(session)
       observe({ kind: 'session-ended', reason })
     },
   })
@@ -119,10 +119,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpo
     flush,
   }
   const dispatch = createDispatch(services, (error) => observe({ kind: 'request-failed', error }))
-  const connect = async (session: McpSession): Promise<void> => {
-    if (session.onmessage === undefined)
-      await connectServer({ session, serviceName, version, dispatch })
-  }
+  const server = await SessionServer.start({ serviceName, version, dispatch })
   const hub = createSessionHub({ serviceName, registry, shelf, store: kept, flush })
   const restored = await kept.restore()
   registry.restore(restored)
@@ -134,7 +131,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpo
     hub,
     addRoutes(app) {
       app.addHook('preClose', async () => streams.endAll('shutdown'))
-      addMcpRoute(app, { registry, streams, limits, checkToken, isOwnHost, connect, flush })
+      addMcpRoute(app, { registry, streams, limits, checkToken, isOwnHost, server, flush })
     },
     figures: () => figuresOf({ registry, streams, framesHeld: shelf.count() }),
     endStreams: () => streams.endAll('shutdown'),

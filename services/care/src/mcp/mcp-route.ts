@@ -14,6 +14,7 @@ import type { McpLimits } from './limits.ts'
 import { REFUSALS, type Refusal, sendAccepted, sendAnswer, sendRefusal } from './mcp-answers.ts'
 import type { McpSession } from './session.ts'
 import type { SessionRegistry } from './session-registry.ts'
+import type { SessionServer } from './session-server.ts'
 import type { StreamKeeper } from './stream-keeper.ts'
 import type { TokenCheck } from './token-check.ts'
 
@@ -23,8 +24,7 @@ export type McpRouteDeps = {
   readonly limits: McpLimits
   readonly checkToken: (authorization: string | undefined) => TokenCheck
   readonly isOwnHost: (host: string | undefined) => boolean
-  /** Gives a session its server, if it has none in this process. */
-  readonly connect: (session: McpSession) => Promise<void>
+  readonly server: Pick<SessionServer, 'ask' | 'tell'>
   /** Resolves when what was saved of the sessions is kept. */
   readonly flush: () => Promise<void>
 }
@@ -179,9 +179,8 @@ async function handlePost(call: McpCall): Promise<void> {
   // This server asks nothing, so an answer answers nothing.
   if (message.kind === 'response') return sendAccepted(reply)
   if (isInitialize) return sendRefusal(reply, REFUSALS.alreadyOpen)
-  if (session.onmessage === undefined) await call.deps.connect(session)
   if (message.kind === 'request') return ask(call, session, message)
-  session.tell(message.message)
+  call.deps.server.tell(session, message.message)
   sendAccepted(reply)
 }
 
@@ -203,16 +202,15 @@ async function openSession(call: McpCall, message: RequestMessage): Promise<void
     )
   const { session } = outcome
   void reply.header('mcp-session-id', session.id)
-  await deps.connect(session)
   return ask(call, session, message)
 }
 
 async function ask(
-  { request, reply }: McpCall,
+  { deps, request, reply }: McpCall,
   session: McpSession,
   { id, message }: RequestMessage,
 ): Promise<void> {
-  const outcome = await session.ask(id, message)
+  const outcome = await deps.server.ask(session, id, message)
   if (outcome.kind === 'answered')
     return sendAnswer(reply, { message: outcome.message, accept: request.headers.accept })
   if (outcome.kind === 'cancelled') sendAccepted(reply)
@@ -249,8 +247,6 @@ function handleGet({ deps, request, reply, claims }: McpCall, session: McpSessio
     'mcp-session-id': session.id,
   })
   deps.streams.open({ session, response, expiresAtMs: claims.expiresAtSeconds * 1000, cursor })
-  // From here on most sessions only listen.
-  session.rest()
 }
 
 async function handleDelete({ deps, reply }: McpCall, session: McpSession): Promise<void> {

@@ -88,7 +88,7 @@ describe('C5: time to live', () => {
 })
 
 describe('a session that only listens', () => {
-  it('gives its server back, and has another when it asks again', async () => {
+  it('is served however long it has been silent', async () => {
     world = await mcpWorld()
     await world.write({ domain: 'tea' })
     const session = await world.open(BOTH)
@@ -101,6 +101,34 @@ describe('a session that only listens', () => {
       expect((await session.call('resources/read', { uri: TEA })).result).toBeDefined()
     }
     stream.drop()
+  })
+})
+
+describe('sessions share one server', () => {
+  it('requests of several sessions under the same ids get their own answers', async () => {
+    world = await mcpWorld()
+    await world.write({ domain: 'tea' })
+    const [one, other] = [await world.open(BOTH), await world.open(BOTH, { sub: 'other' })]
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => {
+        const session = index % 2 === 0 ? one : other
+        return world.request('POST', {
+          token: session.token,
+          headers: { 'mcp-session-id': session.id },
+          body: JSON.stringify({
+            jsonrpc: '2.0',
+            // Each id is used by both at the same time.
+            id: Math.floor(index / 2),
+            method: index % 2 === 0 ? 'resources/read' : 'ping',
+            params: { uri: TEA },
+          }),
+        })
+      }),
+    )
+    for (const [index, { body }] of answers.entries()) {
+      expect(body.id).toBe(Math.floor(index / 2))
+      expect(Object.keys(body.result ?? {})).toEqual(index % 2 === 0 ? ['contents', '_meta'] : [])
+    }
   })
 })
 
@@ -192,6 +220,12 @@ describe('a request taken back', () => {
     const slow = post({ id: 'x', ...read })
     await expect.poll(async () => (await post({ id: 'x', method: 'ping' })).status).toBe(400)
     const params = { requestId: 'x' }
+    const other = await world.open(BOTH, { sub: 'other' })
+    const cancelled = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+    const headers = { 'mcp-session-id': other.id }
+    await world.request('POST', { token: other.token, headers, body: cancelled })
+    // What another session takes back is not this session's.
+    expect((await post({ id: 'x', method: 'ping' })).status).toBe(400)
     expect((await post({ method: 'notifications/cancelled', params })).status).toBe(202)
     const outcome = await slow
     expect([outcome.status, outcome.text]).toEqual([202, ''])

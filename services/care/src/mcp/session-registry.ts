@@ -41,8 +41,6 @@ export type SessionRegistryDeps = {
 const SESSION_ID_BYTES = 24
 /** How often ended sessions are looked for; their time limits are minutes and hours. */
 const SWEEP_MS = 30_000
-/** A session that asks nothing for this long, most often one that listens, gives its server back. */
-const REST_MS = 60_000
 
 export class SessionRegistry {
   readonly subscriptions = createSubscriptionIndex()
@@ -190,11 +188,9 @@ export class SessionRegistry {
   #armSweep(): void {
     this.#cancelSweep ??= this.#deps.clock.after(SWEEP_MS, () => {
       this.#cancelSweep = undefined
-      const nowMs = this.#deps.clock.unixMs()
       for (const session of this.#byId.values()) {
         const reason = this.#overBy(session)
         if (reason !== undefined) this.end(session, reason)
-        else if (nowMs - session.lastSeenMs >= REST_MS) session.rest()
       }
       if (this.#byId.size > 0) this.#armSweep()
     })
@@ -204,7 +200,7 @@ export class SessionRegistry {
     const { limits, clock } = this.#deps
     const nowMs = clock.unixMs()
     if (nowMs - session.createdAtMs >= limits.absoluteMs) return 'too-old'
-    const isBusy = session.stream !== undefined || session.waitingCount > 0
+    const isBusy = session.stream !== undefined || session.waiting !== undefined
     return !isBusy && nowMs - session.lastSeenMs >= limits.idleMs ? 'idle' : undefined
   }
 }

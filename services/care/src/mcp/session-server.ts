@@ -1,5 +1,12 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import type { Result, ServerCapabilities } from '@modelcontextprotocol/sdk/types.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type {
+  JSONRPCMessage,
+  MessageExtraInfo,
+  RequestId,
+  Result,
+  ServerCapabilities,
+} from '@modelcontextprotocol/sdk/types.js'
 import type { JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js'
 import { RPC_CODES, RpcFailure } from './json-rpc.ts'
 import type { McpSession } from './session.ts'
@@ -22,11 +29,8 @@ export type Dispatch = (
   request: { readonly method: string; readonly params?: unknown },
 ) => Promise<Result>
 
-/**
- * One for all sessions. The SDK makes an Ajv instance per server otherwise, which is most of a session's memory; it is used
- * only to check answers to elicitations, and this server elicits nothing.
- */
-const SHARED_VALIDATOR = {
+/** The SDK makes an Ajv instance otherwise; it is used only to check answers to elicitations, and this server elicits nothing. */
+const NO_VALIDATOR = {
   getValidator<T>(): JsonSchemaValidator<T> {
     return () => ({ valid: false, data: undefined, errorMessage: 'nothing was elicited' })
   },
@@ -35,23 +39,134 @@ const SHARED_VALIDATOR = {
 /** Methods that the SDK's server would answer itself; ours are in the one dispatcher. */
 const OWN_METHODS = ['initialize', 'logging/setLevel'] as const
 
-/** Connects a session to a server of its own; requests reach `dispatch`, answers come back through the session. */
-export async function connectServer(options: {
+/** What became of a request. */
+export type AskOutcome =
+  | { readonly kind: 'answered'; readonly message: JSONRPCMessage }
+  /** The client took the request back, or the session ended meanwhile: there is no answer. */
+  | { readonly kind: 'cancelled' }
+  /** A request with that id is still being worked on in this session. */
+  | { readonly kind: 'id-in-use' }
+  /** JSON-RPC, but nothing that MCP knows as a request (such as a `_meta` that is no object). */
+  | { readonly kind: 'not-understood' }
+
+type Pending = {
   readonly session: McpSession
-  readonly serviceName: string
-  readonly version: string
-  readonly dispatch: Dispatch
-}): Promise<void> {
-  const { session, serviceName, version, dispatch } = options
-  const server = new Server(
-    { name: `tallystick-${serviceName}`, version },
-    { capabilities: CAPABILITIES, jsonSchemaValidator: SHARED_VALIDATOR },
-  )
-  for (const method of OWN_METHODS) server.removeRequestHandler(method)
-  // One function for all methods, rather than a dozen closures per session with a second parse of every message.
-  server.fallbackRequestHandler = (request) => dispatch(session, request)
-  Object.assign(server, { onerror: () => session.noteRefusal() })
-  await server.connect(session)
+  /** The client's own. */
+  readonly id: RequestId
+  readonly resolve: (outcome: AskOutcome) => void
+}
+
+/**
+ * The SDK's low-level server behind a transport that all sessions share. The SDK wants a server for each client because it
+ * finds an answer's receiver by the request's id, and ids of two clients collide. Here no id of a client reaches it: each
+ * request gets a number that no other request of the process has, and its answer goes to the session that the number
+ * stands for. The server itself holds nothing of a session: what it would keep (client, log level) is in ours.
+ */
+export class SessionServer implements Transport {
+  onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  readonly #pending = new Map<RequestId, Pending>()
+  #lastNumber = 0
+  #refusals = 0
+
+  /** Builds the server and connects it. */
+  static async start(options: {
+    readonly serviceName: string
+    readonly version: string
+    readonly dispatch: Dispatch
+  }): Promise<SessionServer> {
+    const { serviceName, version, dispatch } = options
+    const transport = new SessionServer()
+    const server = new Server(
+      { name: `tallystick-${serviceName}`, version },
+      { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR },
+    )
+    for (const method of OWN_METHODS) server.removeRequestHandler(method)
+    // One function for all methods, rather than a second parse of every message by the SDK's schemas.
+    server.fallbackRequestHandler = (request, { requestId }) =>
+      dispatch(transport.#sessionOf(requestId), request)
+    Object.assign(server, {
+      onerror: () => {
+        transport.#refusals += 1
+      },
+    })
+    await server.connect(transport)
+    return transport
+  }
+
+  /** Hands a session's request to the server and resolves with its answer. */
+  ask(session: McpSession, id: RequestId, message: JSONRPCMessage): Promise<AskOutcome> {
+    if (session.waiting?.has(id) === true) return Promise.resolve({ kind: 'id-in-use' })
+    this.#lastNumber += 1
+    const number = this.#lastNumber
+    session.waiting ??= new Map()
+    session.waiting.set(id, number)
+    return new Promise((resolve) => {
+      this.#pending.set(number, { session, id, resolve })
+      const refusalsBefore = this.#refusals
+      this.onmessage?.({ ...message, id: number } as JSONRPCMessage)
+      // The server never answers what its schemas refuse: without this the request would wait for ever.
+      if (this.#refusals > refusalsBefore) this.#settle(number, { kind: 'not-understood' })
+    })
+  }
+
+  /** Hands a session's notification to the server, except a cancellation, which concerns requests of that session alone. */
+  tell(session: McpSession, message: JSONRPCMessage): void {
+    if (!('method' in message) || message.method !== 'notifications/cancelled') {
+      this.onmessage?.(message)
+      return
+    }
+    const id = message.params?.['requestId']
+    const number =
+      typeof id === 'string' || typeof id === 'number' ? session.waiting?.get(id) : undefined
+    if (number !== undefined) this.#cancel(number)
+  }
+
+  /** Lets go of what a session still waits for. */
+  release(session: McpSession): void {
+    for (const number of session.waiting?.values() ?? []) this.#cancel(number)
+  }
+
+  async start(): Promise<void> {}
+
+  /** Called by the server. Only answers come: this server asks its clients nothing, and frames do not pass through it. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    if ('method' in message || message.id === undefined) return
+    const pending = this.#pending.get(message.id)
+    if (pending === undefined) return
+    this.#settle(message.id, { kind: 'answered', message: { ...message, id: pending.id } })
+  }
+
+  async close(): Promise<void> {
+    this.onclose?.()
+  }
+
+  #sessionOf(number: RequestId): McpSession {
+    const session = this.#pending.get(number)?.session
+    if (session === undefined) throw new Error('a request was dispatched that nobody waits for')
+    return session
+  }
+
+  /** Its handler is told by the server, and its caller let go: a cancelled request is never answered. */
+  #cancel(number: number): void {
+    this.onmessage?.({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: number },
+    })
+    this.#settle(number, { kind: 'cancelled' })
+  }
+
+  #settle(number: RequestId, outcome: AskOutcome): void {
+    const pending = this.#pending.get(number)
+    if (pending === undefined) return
+    this.#pending.delete(number)
+    const { session, id, resolve } = pending
+    session.waiting?.delete(id)
+    if (session.waiting?.size === 0) session.waiting = undefined
+    resolve(outcome)
+  }
 }
 
 /** What `initialize` answers. The version does not depend on what the client asks for (C1). */
