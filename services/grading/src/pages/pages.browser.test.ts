@@ -1,0 +1,259 @@
+/** What holds on every page, and the pages that only show. In Chromium against the whole service on a local X Layer. */
+import { describe, expect, it } from 'vitest'
+import type { CalibrationAnswer } from '../domain/calibration-answer.ts'
+import {
+  START_SECONDS,
+  sampleBatch,
+  sampleObservation,
+  samplePrices,
+  scored,
+} from '../testing/sample-events.ts'
+import { axeFindings, cannotRunReason } from './testing/page-browser.ts'
+import {
+  fillPick,
+  MARKET,
+  payFor,
+  TEST_LIMIT_MS,
+  text,
+  usePageStage,
+  WAIT,
+} from './testing/page-stage.ts'
+
+// What runs in the page is text: this file is compiled without the browser's types.
+const PROVOKE_POLICY = `(async () => {
+  const breaches = []
+  document.addEventListener('securitypolicyviolation', (event) => breaches.push(event.effectiveDirective))
+  let markup = 'taken'
+  try { document.body.innerHTML += '<i>x</i>' } catch (error) { markup = error.name }
+  const script = document.createElement('script')
+  try { script.textContent = 'globalThis.ran = true' } catch { }
+  const style = document.createElement('style')
+  style.textContent = 'body { display: none }'
+  const image = document.createElement('img')
+  image.src = 'https://elsewhere.test/x.png'
+  document.body.append(script, style, image)
+  const elsewhere = await fetch('https://elsewhere.test/').then(() => 'sent', () => 'kept')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const shown = getComputedStyle(document.body).display
+  return { markup, elsewhere, shown, ran: globalThis.ran === true, breaches }
+})()`
+type Provoked = {
+  readonly markup: string
+  readonly elsewhere: string
+  readonly shown: string
+  readonly ran: boolean
+  readonly breaches: readonly string[]
+}
+
+const grouped = (count: number): string => new Intl.NumberFormat('en-GB').format(count)
+
+const PATHS = ['/', '/calibration', '/try', '/method'] as const
+
+describe.skipIf(cannotRunReason !== undefined)(
+  `pages in a browser ${cannotRunReason ?? ''}`,
+  { timeout: TEST_LIMIT_MS },
+  () => {
+    const stage = usePageStage()
+    const calibration = async (filters: Readonly<Record<string, string>>) => {
+      const answer = await fetch(`${stage.service().baseUrl}/api/calibration`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ filters }),
+      })
+      const read = (await answer.json()) as CalibrationAnswer
+      const [column] = read.columns
+      if (column === undefined) throw new Error('calibration has no column')
+      return { column, ledger: read.ledger }
+    }
+
+    describe('the overview', () => {
+      it('S4: shows live figures, what each grade was worth, and a first paid request to copy', async () => {
+        const { column, ledger } = await calibration({ basis: 'fair', population: 'mechanical' })
+        const page = await stage.visit('/')
+        await expect.poll(() => text(page, '#settled'), WAIT).toBe(grouped(column.total.n))
+        expect(await text(page, '#entries')).toBe(grouped(ledger.as_of_seq))
+        expect(await text(page, '#bands li[data-band="F"]')).toContain(
+          `${grouped(column.bands[5]?.n ?? 0)} settled picks`,
+        )
+        expect(await page.locator('#bands li').count()).toBe(6)
+        await expect.poll(() => text(page, '#signer'), WAIT).toMatch(/ledger/)
+        expect(await page.content()).toContain('client.setSpendControls(')
+      })
+
+      it('marks synthetic data', async () => {
+        const page = await stage.visit('/')
+        await expect.poll(() => page.isVisible('#synthetic'), WAIT).toBe(true)
+      })
+    })
+
+    describe('calibration, plotted', () => {
+      it('every band with settled picks stands in the plot with its interval and in the table with its figures', async () => {
+        const { column } = await calibration({ basis: 'fair', population: 'mechanical' })
+        const page = await stage.visit('/calibration')
+        await page.waitForSelector('#plot .mark', WAIT)
+        expect(await page.locator('#plot .mark').count()).toBe(
+          column.bands.filter(({ n }) => n > 0).length,
+        )
+        expect(await page.locator('#plot .perfect').count()).toBeGreaterThan(0)
+        expect(await page.locator('#rows tr').count()).toBe(6)
+        const first = await text(page, '#rows tr:first-child')
+        expect(first).toContain('A+')
+        expect(first).toContain(
+          `${((column.bands[0]?.roi ?? 0) * 100).toFixed(1).replace('-', '')}\u00a0%`,
+        )
+        expect(first).toContain('low sample')
+        expect(await text(page, '#low-sample')).toContain('17,000')
+        expect(await text(page, '#line-words')).toContain('slope')
+      })
+
+      it('marks stand where their figures are: returns of nothing on the zero line, promises in order', async () => {
+        const page = await stage.visit('/calibration')
+        await page.waitForSelector('#plot .mark', WAIT)
+        const { column } = await calibration({ basis: 'fair', population: 'mechanical' })
+        const places = await page.evaluate<{ band: string; x: number; y: number }[]>(
+          `[...document.querySelectorAll('#plot .mark')].map((mark) => {
+            const dot = mark.querySelector('circle')
+            return { band: mark.dataset.band, x: Number(dot.getAttribute('cx')), y: Number(dot.getAttribute('cy')) }
+          })`,
+        )
+        const zero = await page.evaluate<number>(
+          `Number(document.querySelector('#plot .zero').getAttribute('y1'))`,
+        )
+        for (const { band, y } of places) {
+          const roi = column.bands.find((row) => row.band === band)?.roi
+          expect(Math.sign(zero - y), `${band} returned ${roi}`).toBe(Math.sign(roi ?? 0))
+        }
+        const inOrder = places.toSorted((one, other) => other.x - one.x).map(({ band }) => band)
+        expect(inOrder).toEqual(['A+', 'A', 'B', 'C', 'D', 'F'])
+      })
+
+      it('basis, population and scope are switchable, and stand in the address', async () => {
+        const page = await stage.visit('/calibration')
+        await page.waitForSelector('#plot .mark', WAIT)
+        const fair = await text(page, '#rows')
+        await page.check('input[name="basis"][value="price"]')
+        await expect.poll(() => text(page, '#rows'), WAIT).not.toBe(fair)
+        expect(new URL(page.url()).searchParams.get('basis')).toBe('price')
+        expect(await text(page, '#population-words')).toContain('closing price alone')
+        await page.check('input[name="population"][value="committed"]')
+        await page.waitForSelector('#plot .empty', WAIT)
+        expect(await text(page, '#line-verdict')).toBe('Nothing of this kind is settled yet.')
+        const again = await stage.visit(`/calibration${new URL(page.url()).search}`)
+        await again.waitForSelector('#plot .empty', WAIT)
+        expect(await again.isChecked('input[name="basis"][value="price"]')).toBe(true)
+        expect(await again.isChecked('input[name="population"][value="committed"]')).toBe(true)
+      })
+
+      it('marks synthetic data, and real markets are not marked', async () => {
+        const page = await stage.visit('/calibration')
+        await page.waitForSelector('#synthetic:visible', WAIT)
+        const real = await stage.world().startService('real.db')
+        const early = samplePrices({ odds: { home: '2.20', draw: '3.6', away: '3.9' } })
+        const snapshots = [{ ...early, capturedAtSeconds: START_SECONDS - 3_600 }]
+        await real.store.ingest(
+          sampleBatch([
+            sampleObservation({ snapshots, closes: [samplePrices()], outcomes: scored(2, 1) }),
+          ]),
+        )
+        const answer = await page.request.post(`${real.baseUrl}/api/calibration`)
+        expect((await answer.json()).columns[0].scope).toBe('all')
+        await page.route('**/api/calibration', async (route) =>
+          route.fulfill({ response: await page.request.post(`${real.baseUrl}/api/calibration`) }),
+        )
+        await page.check('input[name="basis"][value="price"]')
+        await expect.poll(() => page.isVisible('#synthetic'), WAIT).toBe(false)
+        await real.stop()
+      })
+
+      it('a service that does not answer is said, not shown as nothing', async () => {
+        const page = await stage.visit('/calibration')
+        await page.waitForSelector('#plot .mark', WAIT)
+        await page.route('**/api/calibration', (route) => route.abort())
+        await page.check('input[name="basis"][value="price"]')
+        await page.waitForSelector('#state.bad', WAIT)
+        expect(await text(page, '#state')).toContain('cannot be read just now')
+        stage.forgive()
+      })
+    })
+
+    describe('the method', () => {
+      it('works the case through: won, price worse than the close, a poor grade', async () => {
+        const page = await stage.visit('/method')
+        const sides = await text(page, '.sides')
+        expect(sides).toContain('Won')
+        expect(sides).toContain('D')
+        expect(await text(page, 'main')).toContain('4.9 % worse than the close')
+      })
+    })
+
+    describe('every page', () => {
+      it.each(PATHS)(
+        '%s: the policy keeps injected markup, scripts, styles and requests elsewhere from running',
+        async (path) => {
+          const page = await stage.visit(path)
+          const outcome = await page.evaluate<Provoked>(PROVOKE_POLICY)
+          expect(outcome).toMatchObject({ markup: 'TypeError', elsewhere: 'kept', ran: false })
+          expect(outcome.shown).not.toBe('none')
+          expect(outcome.breaches).toEqual(
+            expect.arrayContaining([
+              'connect-src',
+              'img-src',
+              'style-src-elem',
+              'require-trusted-types-for',
+            ]),
+          )
+          stage.forgive()
+        },
+      )
+
+      it.each(PATHS)('%s fits a phone of 360 px', async (path) => {
+        const page = await stage.visit(path, { viewport: { width: 360, height: 740 } })
+        if (path === '/calibration') await page.waitForSelector('#plot .mark', WAIT)
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+        expect(width).toBeLessThanOrEqual(360)
+      })
+
+      it.each(PATHS)(
+        '%s is answered 304 while it has not changed, and 405 to a POST',
+        async (path) => {
+          const url = `${stage.service().baseUrl}${path}`
+          const first = await fetch(url)
+          const etag = first.headers.get('etag') ?? ''
+          const second = await fetch(url, { headers: { 'if-none-match': etag } })
+          expect([first.status, second.status]).toEqual([200, 304])
+          expect((await fetch(url, { method: 'POST' })).status).toBe(405)
+          const head = await fetch(url, { method: 'HEAD' })
+          expect(head.headers.get('content-security-policy')).toContain("default-src 'none'")
+        },
+      )
+
+      it.each(['light', 'dark'] as const)(
+        'axe finds nothing on any page, %s',
+        async (colorScheme) => {
+          for (const path of ['/', '/calibration', '/method']) {
+            const page = await stage.visit(path, { colorScheme, reducedMotion: 'reduce' })
+            if (path === '/calibration') await page.waitForSelector('#plot .mark', WAIT)
+            if (path === '/') await page.waitForSelector('#synthetic:visible', WAIT)
+            expect(await axeFindings(page), path).toEqual([])
+          }
+          const page = await stage.visitWithKey('agent-2', { colorScheme, reducedMotion: 'reduce' })
+          expect(await axeFindings(page), 'the forms').toEqual([])
+          await page.fill('#find-text', 'synthetic')
+          await page.click('#find button[type=submit]')
+          await page.waitForSelector('.found li', WAIT)
+          await fillPick(page, { odds: 'none' })
+          await page.click('#grade-send')
+          await page.waitForSelector('#odds[aria-invalid]', WAIT)
+          expect(await axeFindings(page), 'the forms with a problem').toEqual([])
+          await fillPick(page, { odds: '1.90' })
+          await payFor(page, 'GRADED')
+          expect(await axeFindings(page), 'a card').toEqual([])
+          await page.check('input[value="audit"]')
+          await page.fill('#picks', `${MARKET}, home, 1.95\n${MARKET}, draw, 3.60`)
+          await payFor(page, 'AUDIT')
+          expect(await axeFindings(page), 'an audit').toEqual([])
+        },
+      )
+    })
+  },
+)

@@ -1,0 +1,381 @@
+/** The forms: looking up, checking, paying for real on a local X Layer, and reading the cards. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { evmSigner, type TransferTypedData } from '@tallystick/x402/evm'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { firstRequestCode } from './first-request.ts'
+import { cannotRunReason, OTHER_HOST } from './testing/page-browser.ts'
+import {
+  fillPick,
+  HOSTILE,
+  HOSTILE_MARKET,
+  MARKET,
+  type PageStage,
+  payFor,
+  TEST_LIMIT_MS,
+  text,
+  usePageStage,
+  WAIT,
+} from './testing/page-stage.ts'
+
+const focusedId = (page: Page): Promise<string> =>
+  page.evaluate<string>('document.activeElement?.id ?? ""')
+
+/** A wallet as browsers have them, whose key stays outside of the page. It starts on another network. */
+const WALLET = `globalThis.ethereum = {
+  chainId: '0x1',
+  request({ method, params }) {
+    return globalThis.walletCall(method, JSON.stringify(params ?? []), this.chainId).then((answer) => {
+      const { error, result, chainId } = JSON.parse(answer)
+      if (chainId) this.chainId = chainId
+      if (error) throw Object.assign(new Error('wallet'), { code: error })
+      return result
+    })
+  },
+}`
+
+/** A page with a wallet that signs with an agent's key; what it was asked is returned. */
+async function visitWithWallet(stage: PageStage, behaviour: { readonly declines?: boolean } = {}) {
+  const signer = evmSigner(stage.world().account('agent-8'))
+  const asked: string[] = []
+  const page = await stage.visit('/method')
+  await page.exposeFunction(
+    'walletCall',
+    async (method: string, params: string, chainId: string) => {
+      asked.push(method)
+      const read = JSON.parse(params)
+      if (method === 'eth_requestAccounts') return JSON.stringify({ result: [signer.address] })
+      if (method === 'eth_chainId') return JSON.stringify({ result: chainId })
+      if (method === 'wallet_switchEthereumChain')
+        return JSON.stringify({ result: null, chainId: read[0].chainId })
+      if (behaviour.declines === true) return JSON.stringify({ error: 4001 })
+      const typed: { domain: TransferTypedData['domain']; message: Record<string, string> } =
+        JSON.parse(read[1])
+      const { message } = typed
+      const result = await signer.signTypedData({
+        ...typed,
+        message: {
+          ...message,
+          value: BigInt(message['value'] ?? ''),
+          validAfter: BigInt(message['validAfter'] ?? ''),
+          validBefore: BigInt(message['validBefore'] ?? ''),
+        },
+      } as unknown as TransferTypedData)
+      return JSON.stringify({ result })
+    },
+  )
+  await page.addInitScript(WALLET)
+  await page.goto(`${stage.service().baseUrl}/try`)
+  await page.click('#connect')
+  await page.waitForSelector(`#payer-words:has-text("${signer.address}")`, WAIT)
+  return { page, asked }
+}
+
+describe.skipIf(cannotRunReason !== undefined)(
+  `the forms in a browser ${cannotRunReason ?? ''}`,
+  { timeout: TEST_LIMIT_MS },
+  () => {
+    const stage = usePageStage()
+
+    describe('a development key from the link', () => {
+      it('is taken out of the address bar and the history, and held in memory only', async () => {
+        const page = await stage.visitWithKey('agent-2')
+        const { address, privateKey } = stage.world().account('agent-2')
+        expect(page.url()).toBe(`${stage.service().baseUrl}/try`)
+        expect(await text(page, '#payer-words')).toContain(address)
+        const kept = await page.evaluate<string>(
+          'JSON.stringify([history.state, Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])',
+        )
+        expect(kept).not.toContain(privateKey.slice(2))
+        expect(await page.content()).not.toContain(privateKey.slice(2))
+        await page.reload()
+        await expect.poll(() => text(page, '#payer-words'), WAIT).toContain('No wallet found')
+      })
+
+      it('is dropped where the service is not on the reader’s own machine', async () => {
+        const { port } = new URL(stage.service().baseUrl)
+        const { privateKey } = stage.world().account('agent-2')
+        const page = await stage.visit(`http://${OTHER_HOST}:${port}/try#key=${privateKey}`)
+        await expect.poll(() => text(page, '#payer-problem'), WAIT).toContain('It was dropped')
+        expect(page.url()).not.toContain('key=')
+        expect(await text(page, '#grade-send')).toBe('Check the pick, free')
+      })
+
+      it('that is none is said, and nobody pays', async () => {
+        const page = await stage.visit('/try#key=0x12')
+        await expect.poll(() => text(page, '#payer-problem'), WAIT).toContain('that is none')
+      })
+    })
+
+    describe('a grade', () => {
+      it('worked case: won, price worse than the close, a poor grade, side by side on one card', async () => {
+        const payer = stage.world().account('agent-2')
+        const before = await stage.balanceOf(payer)
+        const page = await stage.visitWithKey('agent-2')
+        await fillPick(page, { odds: '1.95' })
+        expect(await text(page, '#grade-send')).toBe('Pay $0.01 and grade')
+        await payFor(page, 'GRADED')
+        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+        const [scoreboard, closing] = await page.locator('#outcome .side').allTextContents()
+        expect(scoreboard).toContain('Won')
+        expect(scoreboard).toContain('2–1')
+        expect(closing).toContain('D')
+        expect(closing).toContain('−6.6')
+        const card = await text(page, '#outcome')
+        expect(card).toContain('4.9 % worse than the close')
+        expect(card).toContain('What D has been worth')
+        expect(card).toMatch(/0x[0-9a-f]{64}/)
+      })
+
+      it('its receipt leads to the card as it stands', async () => {
+        const page = await stage.visitWithKey('agent-3')
+        await fillPick(page, { odds: '2.20' })
+        await payFor(page, 'GRADED')
+        const href = await page.getAttribute('#outcome a[href^="/api/picks/"]', 'href')
+        const answer = await fetch(new URL(href ?? '', stage.service().baseUrl))
+        expect(await answer.json()).toMatchObject({ outcome: 'GRADED', grade: 'A' })
+      })
+
+      it('of a made-up close says so on the card', async () => {
+        const page = await stage.visitWithKey('agent-3')
+        await page.fill('#find-text', 'synthetic')
+        await page.click('#find button[type=submit]')
+        await page.locator('.found button[data-close="final"]').first().click(WAIT)
+        await page.locator('#selection-chips button').first().click(WAIT)
+        await page.fill('#odds', '2.00')
+        await payFor(page, 'GRADED')
+        expect(await text(page, '#outcome .note.warn')).toContain('Synthetic data.')
+      })
+
+      it('UNGRADED: the reason, what the ledger does have, and no number that was made up', async () => {
+        const payer = stage.world().account('agent-4')
+        const before = await stage.balanceOf(payer)
+        const page = await stage.visitWithKey('agent-4')
+        await fillPick(page, {
+          market: 'soccer/epl.20260601.ars-che/total/ft/2.5',
+          selection: 'over',
+          odds: '1.9',
+        })
+        await expect.poll(() => text(page, '#market-cover'), WAIT).toContain('would be UNGRADED')
+        await payFor(page, 'UNGRADED')
+        const card = await text(page, '#outcome')
+        expect(card).toContain('The ledger has no closing price of this market.')
+        expect(card).toContain('No closing price is ever made up.')
+        expect(card).not.toMatch(/%|fair/)
+        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+      })
+
+      it('G3: malformed input is said beside its field, before anything is signed, and costs nothing', async () => {
+        const payer = stage.world().account('agent-5')
+        const before = await stage.balanceOf(payer)
+        const page = await stage.visitWithKey('agent-5')
+        const headers: (string | undefined)[] = []
+        page.on('request', (request) => {
+          if (request.url().endsWith('/api/grade'))
+            headers.push(request.headers()['payment-signature'])
+        })
+        await fillPick(page, { odds: '0.9' })
+        await page.click('#grade-send')
+        await expect.poll(() => text(page, '#odds-problem'), WAIT).toContain('odds above 1')
+        expect(await focusedId(page)).toBe('odds')
+        await fillPick(page, { market: 'soccer/x', selection: '', odds: '2' })
+        await page.click('#grade-send')
+        await expect
+          .poll(() => text(page, '#market-problem'), WAIT)
+          .toContain('sport/event/type/period')
+        expect(await text(page, '#odds-problem')).toBe('')
+        expect(headers).toEqual([undefined, undefined])
+        expect(await stage.balanceOf(payer)).toBe(before)
+      })
+
+      it('pressed twice, it is paid once', async () => {
+        const payer = stage.world().account('agent-5')
+        const before = await stage.balanceOf(payer)
+        const page = await stage.visitWithKey('agent-5')
+        await fillPick(page, { odds: '1.90' })
+        await page.dblclick('#grade-send')
+        await page.waitForSelector('#outcome [data-outcome="GRADED"]', WAIT)
+        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+      })
+
+      it('whose answer was cut off is asked after again with the same payment', async () => {
+        const payer = stage.world().account('agent-6')
+        const before = await stage.balanceOf(payer)
+        const page = await stage.visitWithKey('agent-6')
+        let cuts = 0
+        await page.route('**/api/grade', async (route) => {
+          if (route.request().headers()['payment-signature'] === undefined || cuts > 0)
+            return route.continue()
+          cuts += 1
+          await route.fetch()
+          return route.abort()
+        })
+        await fillPick(page, { odds: '1.90' })
+        await payFor(page, 'GRADED')
+        expect(cuts).toBe(1)
+        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+        stage.forgive()
+      })
+
+      it('can be done with the keyboard alone', async () => {
+        const page = await stage.visitWithKey('agent-2')
+        await page.focus('#find-text')
+        await page.keyboard.press('ControlOrMeta+a')
+        await page.keyboard.type('arsenal')
+        await page.keyboard.press('Enter')
+        await page.waitForSelector('.found button', WAIT)
+        for (let tabs = 0; tabs < 8; tabs += 1) {
+          await page.keyboard.press('Tab')
+          const market = await page.evaluate<string>(
+            'document.activeElement?.dataset?.market ?? ""',
+          )
+          if (market !== '') break
+        }
+        await page.keyboard.press('Enter')
+        await expect.poll(() => focusedId(page), WAIT).toBe('selection')
+        expect(await page.inputValue('#market')).toBe(MARKET)
+        await page.keyboard.type('home')
+        await page.focus('#odds')
+        await page.keyboard.type('2.20')
+        await page.keyboard.press('Enter')
+        await page.waitForSelector('#outcome [data-outcome="GRADED"]', WAIT)
+        expect(await focusedId(page)).toBe('result')
+      })
+
+      it('names that are markup are shown as they are; nothing of them runs', async () => {
+        const page = await stage.visitWithKey('agent-2')
+        await page.fill('#find-text', 'villa img')
+        await page.click('#find button[type=submit]')
+        await page.waitForSelector('.found li', WAIT)
+        expect(await text(page, '.found')).toContain(HOSTILE)
+        await fillPick(page, { market: HOSTILE_MARKET, odds: '2.00' })
+        await payFor(page, 'GRADED')
+        expect(await text(page, '#outcome .teams')).toContain(HOSTILE)
+        expect(await page.locator('main img').count()).toBe(0)
+      })
+    })
+
+    describe('an audit', () => {
+      it('G5: raw return beside the Sharp Score, edge and luck, coverage, and a card for every pick', async () => {
+        const payer = stage.world().account('agent-7')
+        const before = await stage.balanceOf(payer)
+        const page = await stage.visitWithKey('agent-7')
+        await page.check('input[value="audit"]')
+        await page.fill(
+          '#picks',
+          [
+            'market,selection,odds,ref',
+            `${MARKET},home,1.95,first`,
+            `${MARKET},draw,7/2`,
+            `soccer/none/1x2/ft,home,2`,
+          ].join('\n'),
+        )
+        expect(await text(page, '#picks-count')).toBe('3 picks read.')
+        await payFor(page, 'AUDIT')
+        expect(await stage.balanceOf(payer)).toBe(before - 200_000n)
+        const [raw, sharp] = await page.locator('#outcome .side').allTextContents()
+        expect(raw).toContain('−2.5')
+        expect(sharp).toContain('of 100')
+        const whole = await text(page, '#outcome')
+        expect(whole).toContain('Edge and luck')
+        expect(whole).toContain('2 of 3')
+        expect(await page.locator('#outcome tbody tr').count()).toBe(3)
+        expect(await text(page, '#outcome tbody tr:first-child')).toContain('first')
+        expect(await text(page, '#outcome tbody tr:last-child')).toContain('UNGRADED')
+      })
+
+      it('what is wrong is said by its line, before anything is signed', async () => {
+        const page = await stage.visitWithKey('agent-7')
+        await page.check('input[value="audit"]')
+        await page.fill('#picks', `${MARKET}, home, 1.95\n${MARKET}, home`)
+        await page.click('#audit-send')
+        expect(await text(page, '#picks-problem')).toBe('Line 2: no odds.')
+        await page.fill('#picks', `${MARKET}, home, 1.95\n\n${MARKET}, home, 1.95`)
+        await page.click('#audit-send')
+        await expect
+          .poll(() => text(page, '#picks-problem'), WAIT)
+          .toBe('Line 3: expected another pick than line 1.')
+      })
+
+      it('an example is there to press the button with', async () => {
+        const page = await stage.visitWithKey('agent-7')
+        await page.check('input[value="audit"]')
+        await page.click('#example')
+        await expect.poll(() => text(page, '#picks-count'), WAIT).toMatch(/^\d+ picks? read\.$/)
+      })
+    })
+
+    describe('a wallet (EIP-1193)', () => {
+      it('signs one transfer of the price on the right network, and pays', async () => {
+        const payer = stage.world().account('agent-8')
+        const before = await stage.balanceOf(payer)
+        const { page, asked } = await visitWithWallet(stage)
+        await fillPick(page, { odds: '1.90' })
+        await payFor(page, 'GRADED')
+        expect(asked).toEqual([
+          'eth_requestAccounts',
+          'eth_chainId',
+          'wallet_switchEthereumChain',
+          'eth_signTypedData_v4',
+        ])
+        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+      })
+
+      it('that declines is no charge', async () => {
+        const { page } = await visitWithWallet(stage, { declines: true })
+        await fillPick(page, { odds: '1.90' })
+        await page.click('#grade-send')
+        await expect
+          .poll(() => text(page, '#outcome'), WAIT)
+          .toBe('You declined in the wallet. Nothing was charged.')
+      })
+    })
+
+    describe('nobody to pay', () => {
+      it('a request is checked for nothing, with its price', async () => {
+        const page = await stage.visit('/try')
+        await fillPick(page, { odds: '1.90' })
+        await expect.poll(() => text(page, '#grade-send'), WAIT).toBe('Check the pick, free')
+        await page.click('#grade-send')
+        await expect
+          .poll(() => text(page, '#outcome'), WAIT)
+          .toContain('Graded it costs $0.01 in USD₮0')
+      })
+
+      it('an account without tokens is told that it was refused, and nothing moves', async () => {
+        const { privateKey } = stage.world().account('operator')
+        const page = await stage.visit(`/try#key=0x${'42'.repeat(32)}`)
+        expect(privateKey).not.toBe(`0x${'42'.repeat(32)}`)
+        await page.waitForSelector('#payer-words:has-text("development key")', WAIT)
+        await fillPick(page, { odds: '1.90' })
+        await page.click('#grade-send')
+        await expect
+          .poll(() => text(page, '#outcome .note.bad'), WAIT)
+          .toContain('Nothing was charged.')
+      })
+    })
+
+    it('X13: the first paid request to copy runs as it is, and pays', async () => {
+      const payer = stage.world().account('agent-9')
+      const before = await stage.balanceOf(payer)
+      const code = firstRequestCode({
+        baseUrl: stage.service().baseUrl,
+        network: 'eip155:196',
+        asset: stage.world().chain.stablecoin.address,
+        amountMax: 200_000n,
+      })
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ['--input-type=module', '-e', code],
+        {
+          cwd: new URL('../..', import.meta.url).pathname,
+          env: { ...process.env, PRIVATE_KEY: payer.privateKey, MARKET },
+        },
+      )
+      expect(stdout).toMatch(/^200/)
+      expect(stdout).toContain("outcome: 'GRADED'")
+      expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+    })
+  },
+)
