@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createPaymentGate } from './create-payment-gate.ts'
 import { FacilitatorUnavailable, type Settlement } from './facilitator.ts'
 import { createMemoryReservationStore } from './memory-reservation-store.ts'
-import type { PaidJob, PaymentTerms } from './payment-gate.ts'
+import type { KeptJob, PaidJob, PaymentTerms } from './payment-gate.ts'
 import { X_LAYER_USDT0 } from './schemes/evm/evm-asset.ts'
 import { createExactEvmScheme } from './schemes/evm/exact-evm-scheme.ts'
 import {
@@ -118,6 +118,23 @@ describe('X10: a payment found on an EVM chain', () => {
     const outcome = await gate.pay({ paymentSignature }, terms, job())
     expect(outcome).toMatchObject({ kind: 'paid', answer: 'A' })
     expect(counts).toEqual({ settled: 0, fulfilled: 1 })
+  })
+
+  test('a payment copied from the chain gets no answer that is kept for its payer, and uses none up', async () => {
+    const { chain, counts, gate, job, scheme } = house({ settle: 'front_run' })
+    const kept: KeptJob<string, string, never> = { ...job(), keepsAnswer: true }
+    const copied = await header()
+    const verified = await scheme.verify(copied.payload, centRequirement())
+    if (verified.kind !== 'valid') throw new Error('not valid')
+    chain.mine(settlementEvents(verified.payment))
+    const first = await gate.pay(await header(), terms, kept)
+    expect(first.kind).toBe('paid')
+    expect(await gate.pay(copied, terms, kept)).toEqual({
+      kind: 'challenged',
+      error: 'payment_already_used',
+    })
+    expect(await gate.pay(await header(), terms, kept)).toMatchObject({ kind: 'paid', answer: 'A' })
+    expect(counts).toEqual({ settled: 1, fulfilled: 1 })
   })
 
   test('while the chain cannot be read nothing is reserved and nothing settled', async () => {

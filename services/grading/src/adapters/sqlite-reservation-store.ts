@@ -3,7 +3,7 @@
  * settled by a process that died is found open by the next. It has a file of its own beside the ledger's, so that an
  * import's transactions never hold up a payment.
  */
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '@tallystick/service-kit'
 import {
   payerKeyOf,
@@ -15,37 +15,14 @@ import {
 } from '@tallystick/x402'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { prepareQuery } from './sqlite-grading-database.ts'
+import { openReservationDatabase } from './sqlite-reservation-store-database.ts'
 
-/** "TalP" in ASCII. */
-const APPLICATION_ID = 0x54616c50
-/** How long a statement waits for another process's, milliseconds: transactions here are single rows. */
-const BUSY_TIMEOUT_MS = 2_000
 /** More than a gate lets fly at once, so that the gate's own limit is met first. */
 const OPEN_MAX = 20_000
 /** Old answers taken out with each new one, so that no transaction gets long. */
 const FORGOTTEN_PER_WRITE = 100
 /** Payments that one answer is given to, unpaid, each a row of under 1 kB that costs its payer nothing; more are turned away. */
 const GIVEN_MAX = 1_000
-
-const SCHEMA = `
-CREATE TABLE reservations (
-  payment_id TEXT PRIMARY KEY,
-  payer TEXT NOT NULL, -- network and account
-  fingerprint TEXT NOT NULL,
-  idempotency_key TEXT,
-  keeps_answer INTEGER NOT NULL CHECK (keeps_answer IN (0, 1)),
-  state TEXT NOT NULL CHECK (state IN ('reserved', 'settled', 'answered')),
-  expires_at REAL NOT NULL, -- Unix seconds
-  body TEXT NOT NULL, -- payment and subject, JSON; the amount as text
-  request TEXT, -- while there is no answer
-  answer TEXT,
-  answered_by TEXT, -- payment_id of the row whose answer this one was given
-  is_delivered INTEGER NOT NULL DEFAULT 0 CHECK (is_delivered IN (0, 1))
-) STRICT;
-CREATE INDEX reservations_by_state ON reservations (state, expires_at);
-CREATE INDEX reservations_by_fingerprint ON reservations (payer, fingerprint) WHERE keeps_answer = 1 AND answered_by IS NULL;
-CREATE INDEX reservations_by_key ON reservations (payer, idempotency_key) WHERE idempotency_key IS NOT NULL;
-CREATE INDEX reservations_by_origin ON reservations (answered_by) WHERE answered_by IS NOT NULL;`
 
 const COLUMNS =
   'payment_id, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by, is_delivered, coalesce(answer, (SELECT answer FROM reservations AS origin WHERE origin.payment_id = one.answered_by))'
@@ -95,38 +72,31 @@ function reservationOf(row: Row): Reservation {
   }
 }
 
-function openDatabase(path: string): DatabaseSync {
-  let database: DatabaseSync | undefined
-  try {
-    database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS })
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    const { user_version: version } = database.prepare('PRAGMA user_version').get() ?? {}
-    if (Number(version) === 0)
-      database.exec(
-        `BEGIN IMMEDIATE; ${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1; COMMIT`,
-      )
-    return database
-  } catch (error) {
-    database?.close()
-    throw new GradingStoreUnavailable(`${path} cannot be opened`, { cause: error })
-  }
-}
+/** By what rows are looked up while calls are served; each has its index. */
+export const RESERVATION_LOOKUPS = {
+  find: "payment_id = ? AND (state <> 'answered' OR expires_at > ?)",
+  byKey: 'payer = ? AND idempotency_key = ? ORDER BY rowid DESC LIMIT 1',
+  byFingerprint:
+    'payer = ? AND fingerprint = ? AND keeps_answer = 1 AND answered_by IS NULL ORDER BY rowid DESC LIMIT 1',
+  countOpen: "state <> 'answered'",
+  countGiven: 'answered_by = ?',
+  over: "state = 'answered' AND expires_at <= ?",
+} as const
 
-function prepare(database: DatabaseSync) {
+function preparedStatements(database: DatabaseSync) {
   const query = (where: string) =>
     prepareQuery<Row>(database, `SELECT ${COLUMNS} FROM reservations AS one WHERE ${where}`)
   const count = (where: string) =>
     prepareQuery<readonly [number]>(database, `SELECT count(*) FROM reservations WHERE ${where}`)
   const change = (sql: string) => database.prepare(sql)
   return {
-    find: query("payment_id = ? AND (state <> 'answered' OR expires_at > ?)"),
+    find: query(RESERVATION_LOOKUPS.find),
+    // Once, at start: the whole table, in order.
     open: query("state <> 'answered' ORDER BY rowid"),
-    byKey: query('payer = ? AND idempotency_key = ? ORDER BY rowid DESC LIMIT 1'),
-    byFingerprint: query(
-      'payer = ? AND fingerprint = ? AND keeps_answer = 1 AND answered_by IS NULL ORDER BY rowid DESC LIMIT 1',
-    ),
-    countOpen: count("state <> 'answered'"),
-    countGiven: count('answered_by = ?'),
+    byKey: query(RESERVATION_LOOKUPS.byKey),
+    byFingerprint: query(RESERVATION_LOOKUPS.byFingerprint),
+    countOpen: count(RESERVATION_LOOKUPS.countOpen),
+    countGiven: count(RESERVATION_LOOKUPS.countGiven),
     insert: change(
       'INSERT INTO reservations (payment_id, payer, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
@@ -141,17 +111,17 @@ function prepare(database: DatabaseSync) {
     ),
     release: change("DELETE FROM reservations WHERE payment_id = ? AND state <> 'answered'"),
     forget: change(
-      `DELETE FROM reservations WHERE rowid IN (SELECT rowid FROM reservations WHERE state = 'answered' AND expires_at <= ? LIMIT ${FORGOTTEN_PER_WRITE})`,
+      `DELETE FROM reservations WHERE rowid IN (SELECT rowid FROM reservations WHERE ${RESERVATION_LOOKUPS.over} LIMIT ${FORGOTTEN_PER_WRITE})`,
     ),
     forgetOne: change(
-      "DELETE FROM reservations WHERE payment_id = ? AND state = 'answered' AND expires_at <= ?",
+      `DELETE FROM reservations WHERE payment_id = ? AND ${RESERVATION_LOOKUPS.over}`,
     ),
   }
 }
 
 /** The table, as the steps of a reservation see it. */
 function reservationTable(database: DatabaseSync) {
-  const run = prepare(database)
+  const run = preparedStatements(database)
   return {
     ...run,
     insert(reservation: Reservation): void {
@@ -185,17 +155,6 @@ function reservationTable(database: DatabaseSync) {
   }
 }
 
-type ReservationTable = ReturnType<typeof reservationTable>
-
-/** Remembers a payment with the answer that it is given. */
-function give(table: ReservationTable, asked: Reservation, sibling: Reservation): ReserveOutcome {
-  const { answer = '', answeredBy = sibling.paymentId, expiresAtSeconds } = sibling
-  if ((table.countGiven.get(answeredBy)?.[0] ?? 0) >= GIVEN_MAX) return { kind: 'full' }
-  const { request: _, ...rest } = asked
-  table.insert({ ...rest, state: 'answered', answeredBy, expiresAtSeconds })
-  return { kind: 'kept', answer }
-}
-
 /** A reservation store that closes its file. */
 export type SqliteReservationStore = ReservationStore & { close(): void }
 
@@ -205,9 +164,10 @@ export function openSqliteReservationStore(options: {
   readonly databasePath: string
   readonly clock: Clock
   readonly openMax?: number
+  readonly givenMax?: number
 }): SqliteReservationStore {
-  const { clock, openMax = OPEN_MAX } = options
-  const database = openDatabase(`${options.databasePath}.payments`)
+  const { clock, givenMax = GIVEN_MAX, openMax = OPEN_MAX } = options
+  const database = openReservationDatabase(options.databasePath)
   const table = reservationTable(database)
   const nowSeconds = (): number => clock.unixMs() / 1_000
 
@@ -223,6 +183,15 @@ export function openSqliteReservationStore(options: {
     }
   }
 
+  /** Remembers a payment with the answer that it is given. */
+  function give(asked: Reservation, sibling: Reservation): ReserveOutcome {
+    const { answer = '', answeredBy = sibling.paymentId, expiresAtSeconds } = sibling
+    if ((table.countGiven.get(answeredBy)?.[0] ?? 0) >= givenMax) return { kind: 'full' }
+    const { request: _, ...rest } = asked
+    table.insert({ ...rest, state: 'answered', answeredBy, expiresAtSeconds })
+    return { kind: 'kept', answer }
+  }
+
   function reserve(reservation: Reservation): ReserveOutcome {
     const { paymentId } = reservation
     const held = table.find.get(paymentId, nowSeconds())
@@ -230,7 +199,7 @@ export function openSqliteReservationStore(options: {
     table.forgetOne.run(paymentId, nowSeconds())
     table.forget.run(nowSeconds())
     const verdict = table.weigh(reservation)
-    if (verdict.kind === 'kept') return give(table, reservation, verdict.sibling)
+    if (verdict.kind === 'kept') return give(reservation, verdict.sibling)
     if (verdict.kind !== 'none') return verdict
     if ((table.countOpen.get()?.[0] ?? 0) >= openMax) return { kind: 'full' }
     table.insert(reservation)
