@@ -38,8 +38,11 @@ export const ANSWER_KEPT_SECONDS = 60
  */
 export const PAYER_ANSWER_KEPT_SECONDS = 25 * 3_600
 
-/** Largest `request` of a job, bytes: the largest body that a paid route of ours takes, 1 MiB, and something around it. */
-export const KEPT_REQUEST_BYTES_MAX = 1_056_768
+/**
+ * Largest `request` of a job, bytes: twice the largest body that a paid route of ours takes, 1 MiB, since the canonical
+ * text of a number can be longer than the number was.
+ */
+export const KEPT_REQUEST_BYTES_MAX = 2_097_152
 
 /** Store writes that failed after settlement and wait for their payment to be asked about; the next start finds any other. */
 export const LATE_WRITES_MAX = 1_000
