@@ -1,59 +1,45 @@
 // Every generated file of the repository but the contracts' artifacts, with what it should say.
-import {
-  environmentExample,
-  environmentTable,
-  type ServiceApp,
-  systemClock,
-} from '@tallystick/service-kit'
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { environmentExample, environmentTable } from '@tallystick/service-kit'
 import { facilitatorConfig } from '../../packages/facilitator/src/config.ts'
-import { buildAccessApp } from '../../services/access/src/app.ts'
 import { accessConfigSchema } from '../../services/access/src/config.ts'
 import { careConfigSchema } from '../../services/care/src/config.ts'
-import { buildReferenceApp } from '../../services/care/src/reference-app.ts'
+import { gradingConfigSchema } from '../../services/grading/src/config.ts'
 import { type GeneratedFile, section, wholeFile } from './generated-file.ts'
 
+/** Far above any reference of ours; the default of 1 MiB is not. */
+const REFERENCE_BYTES_MAX = 16 * 1024 * 1024
 const README_SECTION = 'environment'
 
-/** Stands in for what routes do: a reference is made from their schemas alone. */
-function notCalled(): never {
-  throw new Error('the API reference is made without calling any route')
-}
+const printer = fileURLToPath(new URL('print-reference.ts', import.meta.url))
 
-async function reference(app: ServiceApp): Promise<string> {
-  await app.ready()
-  const text = `${JSON.stringify(app.swagger(), null, 2)}\n`
-  await app.close()
-  return text
-}
-
-async function accessReference(): Promise<string> {
-  return await reference(
-    await buildAccessApp({
-      serviceName: 'svc',
-      callAccess: notCalled,
-      readStatus: notCalled,
-      gate: { challenge: notCalled },
-      encodeSettlement: notCalled,
-      clock: systemClock,
-    }),
-  )
+/** The OpenAPI document of a service. Rejects with what printing it said. */
+async function reference(service: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [printer, service], {
+    maxBuffer: REFERENCE_BYTES_MAX,
+  })
+  return stdout
 }
 
 /** Throws where a README lacks its markers. */
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   return [
     wholeFile('services/access/.env.example', environmentExample(accessConfigSchema)),
-    wholeFile('services/access/openapi.json', await accessReference()),
+    wholeFile('services/access/openapi.json', await reference('access')),
     section('services/access/README.md', {
       name: README_SECTION,
       text: environmentTable(accessConfigSchema),
     }),
     wholeFile('services/care/.env.example', environmentExample(careConfigSchema)),
-    wholeFile('services/care/openapi.json', await reference(await buildReferenceApp())),
+    wholeFile('services/care/openapi.json', await reference('care')),
     section('services/care/README.md', {
       name: README_SECTION,
       text: environmentTable(careConfigSchema),
     }),
+    wholeFile('services/grading/.env.example', environmentExample(gradingConfigSchema)),
+    wholeFile('services/grading/openapi.json', await reference('grading')),
     wholeFile('packages/facilitator/.env.example', environmentExample(facilitatorConfig)),
     section('packages/facilitator/README.md', {
       name: README_SECTION,
