@@ -167,7 +167,7 @@ describe('money and grades', () => {
   })
 
   test('G4: if grading throws, nothing is charged, and the same payment buys the grade later', async () => {
-    const working = { ...world.store }
+    const working = { events: world.store.events.bind(world.store) }
     const broken = new Error('a bug')
     world.store.events = () => Promise.reject(broken)
     const answer = await buy(1)
@@ -181,6 +181,30 @@ describe('money and grades', () => {
     world.store.events = working.events
     expect((await buy(1)).statusCode).toBe(200)
     expect(world.settlements).toBe(1)
+  })
+
+  test('G4: one Idempotency-Key and body: one card and one charge, whatever is signed; another body: 409', async () => {
+    await upload()
+    const keyed = (number: number, payload: object = gradeExample, payer = PAYER) =>
+      post('/api/grade', payload, {
+        ...world.payment(1, number, payer),
+        'idempotency-key': 'tip-of-the-day',
+      })
+    const first = await keyed(1)
+    const again = await keyed(2)
+    expect([again.statusCode, again.body]).toEqual([200, first.body])
+    expect(again.headers['payment-response']).toBe(first.headers['payment-response'])
+    expect(world.settlements).toBe(1)
+    const other = await keyed(3, { pick: { ...gradeExample.pick, odds: '1.91' } })
+    expect([other.statusCode, other.json()]).toEqual([409, { error: 'idempotency_key_reused' }])
+    expect(other.headers['cache-control']).toBe('no-store')
+    expect(world.settlements).toBe(1)
+    // The key is its payer's: another payer's is another key, and without one each payment buys its own card.
+    const stranger = await keyed(4, gradeExample, '0x00000000000000000000000000000000000000cc')
+    expect(stranger.statusCode).toBe(200)
+    expect(stranger.body).not.toBe(first.body)
+    await buy(5)
+    expect(world.settlements).toBe(3)
   })
 
   test('an audit commits no pick, and calibration stays as it was', async () => {

@@ -4,7 +4,6 @@ import {
   createHttpFacilitator,
   createPaymentGate,
   type Facilitator,
-  type GateEvent,
   type ResumingPaymentGate,
 } from '@tallystick/x402'
 import {
@@ -12,7 +11,6 @@ import {
   createJsonRpcLedger,
   createOkxFacilitator,
 } from '@tallystick/x402/evm'
-import type { FastifyBaseLogger } from 'fastify'
 import { type GradingConfig, paymentAsset } from './config.ts'
 import type { Stores } from './open-stores.ts'
 import type { PagesOptions } from './pages/page-options.ts'
@@ -41,31 +39,21 @@ function connectFacilitator(config: GradingConfig, clock: Clock): Facilitator {
 export function connectPayments(options: {
   readonly config: GradingConfig
   readonly clock: Clock
-  readonly logger?: FastifyBaseLogger
-  readonly stores: Pick<Stores, 'reservations' | 'requests'>
+  readonly stores: Pick<Stores, 'reservations'>
   readonly telemetry: Telemetry
 }) {
-  const { config, clock, logger, stores, telemetry } = options
+  const { config, clock, stores, telemetry } = options
   const asset = paymentAsset(config)
   const ledger = createJsonRpcLedger({ url: config.LEDGER_RPC_URL, clock })
   const facilitator = connectFacilitator(config, clock)
   const scheme = createExactEvmScheme({ assets: [asset], ledger, clock })
-  const forget = (event: GateEvent): void => {
-    if (event.kind !== 'fulfilled' && event.kind !== 'refused') return
-    stores.requests
-      .forget(event.payment.id)
-      .catch((error: unknown) => logger?.warn({ err: error }, 'a paid request was not forgotten'))
-  }
   const gate: ResumingPaymentGate = createPaymentGate({
     schemes: [timedScheme(scheme, { nowMs: () => performance.now(), hear: telemetry.verified })],
     facilitator,
     reservations: stores.reservations,
     clock,
     limits: { closeWaitMs: STOP_SELLING_MS },
-    observe(event) {
-      telemetry.gate(event)
-      forget(event)
-    },
+    observe: telemetry.gate,
   })
   return {
     gate: observedGate(gate, telemetry.outcome),

@@ -23,6 +23,10 @@ export const gradingErrors = {
   insufficient_scope: { status: 403, meaning: 'The token is valid and lacks `grading.write`.' },
   not_found: { status: 404, meaning: 'There is no such entry, receipt or path.' },
   method_not_allowed: { status: 405, meaning: 'The path takes other methods: see `Allow`.' },
+  idempotency_key_reused: {
+    status: 409,
+    meaning: 'Your `Idempotency-Key` named another request before; nothing was settled.',
+  },
   payload_too_large: { status: 413, meaning: 'The body is over the route’s limit.' },
   unsupported_media_type: { status: 415, meaning: 'The body is declared as other than JSON.' },
   internal_error: {

@@ -22,11 +22,12 @@ import {
 let world: XLayerWorld
 let service: RunningService
 
+const readExample = () => [normaliseManualUpload(manualUploadSchema.parse(uploadExample))]
+
 /** The example match, closed and settled, in a service's ledger. */
 async function fill({ store }: Pick<RunningService, 'store'>): Promise<void> {
   const raw = Buffer.from(JSON.stringify(uploadExample))
-  const read = () => [normaliseManualUpload(manualUploadSchema.parse(uploadExample))]
-  await ingestPayload({ store, raw, receivedAtSeconds: 1_780_400_000, read })
+  await ingestPayload({ store, raw, receivedAtSeconds: 1_780_400_000, read: readExample })
 }
 
 async function startFilled(name: string, change: Record<string, string | undefined> = {}) {
@@ -52,8 +53,11 @@ afterAll(() => world.stop(), 60_000)
 
 const grade = (at: { readonly baseUrl: string }) => `${at.baseUrl}/api/grade`
 const balanceOf = (name: string) => world.chain.controls.balanceOf(world.account(name).address)
-const sign = (name: string, at = service, body: unknown = gradeExample) =>
-  signedPayment(world, world.account(name), { url: grade(at), body })
+const sign = (
+  name: string,
+  at: { readonly baseUrl: string } = service,
+  body: unknown = gradeExample,
+) => signedPayment(world, world.account(name), { url: grade(at), body })
 
 /** Sends a grade with a signed payment and reads the answer. */
 async function send(
@@ -247,7 +251,10 @@ describe('kill -9 between the settlement and its answer', () => {
     const second = startServiceProcess(world.environment('killed.db'))
     const url = await second.url()
     await until(async () => /"outcome":"paid","msg":"resumed"/.test(second.output()))
+    // Nobody has the answer yet, so that a client which signs anew gets it too, unsettled.
+    const anew = await send(`${url}/api/grade`, await sign('agent-6', { baseUrl: url }))
     const answer = await send(`${url}/api/grade`, headers)
+    expect([anew.status, anew.text]).toEqual([200, answer.text])
     expect([answer.status, answer.card]).toMatchObject([
       200,
       { grade: 'F', receipt: expect.any(String) },

@@ -2,7 +2,6 @@ import type { Clock } from '@tallystick/service-kit'
 import { loadCheckpointSeed } from './adapters/checkpoint-seed.ts'
 import { ledgerOrigin } from './adapters/ledger-origin.ts'
 import { openSqliteGradingStore } from './adapters/sqlite-grading-store.ts'
-import { openSqlitePaidRequests, type SqlitePaidRequests } from './adapters/sqlite-paid-requests.ts'
 import {
   openSqliteReservationStore,
   type SqliteReservationStore,
@@ -14,11 +13,10 @@ import type { GradingStore } from './domain/grading-store.ts'
 export type Stores = {
   readonly store: GradingStore
   readonly reservations: SqliteReservationStore
-  readonly requests: SqlitePaidRequests
   close(): Promise<void>
 }
 
-/** Opens the ledger, the reservations and the paid requests, or none of them. Throws GradingStoreUnavailable. */
+/** Opens the ledger and the reservations, or none of them. Throws GradingStoreUnavailable. */
 export async function openStores({
   config,
   clock,
@@ -41,9 +39,7 @@ export async function openStores({
     opened.push(store)
     const reservations = openSqliteReservationStore({ databasePath, clock })
     opened.push(reservations)
-    const requests = openSqlitePaidRequests(databasePath)
-    opened.push(requests)
-    return { store, reservations, requests, close }
+    return { store, reservations, close }
   } catch (error) {
     await close()
     throw error

@@ -41,7 +41,6 @@ export async function buildReferenceApp(): Promise<ServiceApp> {
       verify: notCalled,
       close: notCalled,
     },
-    requests: { keep: notCalled },
     gate: {
       challenge: notCalled,
       refusalOf: notCalled,

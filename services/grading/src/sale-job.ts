@@ -3,12 +3,11 @@
  * The same job serves a request and, at the next start, one that a process left open.
  */
 import { hash } from 'node:crypto'
-import type { PaidJob } from '@tallystick/x402'
+import type { KeptJob } from '@tallystick/x402'
 import type { AuditAnswer } from './domain/audit-answer.ts'
 import type { Card } from './domain/card.ts'
 import type { Grader } from './domain/grader.ts'
-import type { PaidRequestLog } from './domain/paid-request-log.ts'
-import type { SaleKind, SaleRequest } from './routes/read-sale.ts'
+import { readSale, type SaleKind, type SaleRequest } from './routes/read-sale.ts'
 
 export type SaleAnswer = Card | AuditAnswer
 
@@ -19,11 +18,10 @@ export type PreparedSale = {
   readonly receivedAtSeconds: number
 }
 
-export type SaleJob = PaidJob<PreparedSale, SaleAnswer, never>
+export type SaleJob = KeptJob<PreparedSale, SaleAnswer, never>
 
 export type SaleDeps = {
   readonly grader: Pick<Grader, 'grade' | 'release' | 'audit'>
-  readonly requests: Pick<PaidRequestLog, 'keep'>
   /** Hears of each sale, once its answer is there. */
   readonly report: (sale: SoldAnswer) => void
 }
@@ -36,8 +34,10 @@ export type SoldAnswer =
 /** A request as it is sold. */
 export type AskedSale = {
   readonly request: SaleRequest
+  /** The one canonical text of its body. */
   readonly text: string
   readonly receivedAtSeconds: number
+  readonly idempotencyKey?: string | undefined
 }
 
 export const salePath = (kind: SaleKind): string => `/api/${kind}`
@@ -46,22 +46,45 @@ export const salePath = (kind: SaleKind): string => `/api/${kind}`
 export const saleFingerprint = (kind: SaleKind, text: string): string =>
   `POST ${salePath(kind)} ${hash('sha256', text)}`
 
+/** What is kept with a payment, so that the next process can do its work again. */
+const keptSale = ({ request, receivedAtSeconds, text }: AskedSale): string =>
+  `${request.kind} ${receivedAtSeconds} ${text}`
+
+const KEPT_SALE = /^(grade|audit) (\d+(?:\.\d+)?) /
+
+/** When a kept sale came, Unix seconds; undefined for another text. */
+const receivedAtOf = (kept: string | undefined): number | undefined => {
+  const match = KEPT_SALE.exec(kept ?? '')
+  return match === null ? undefined : Number(match[2])
+}
+
+/** A sale that was kept, as it was asked; undefined for what is none. */
+export function readKeptSale(kept: string | undefined): AskedSale | undefined {
+  const match = KEPT_SALE.exec(kept ?? '')
+  if (kept === undefined || match === null) return undefined
+  const read = readSale(match[1] as SaleKind, JSON.parse(kept.slice(match[0].length)))
+  if (read.kind !== 'asked') return undefined
+  return { request: read.request, text: read.text, receivedAtSeconds: Number(match[2]) }
+}
+
 /** The work of one paid request. */
-export function saleJob(deps: SaleDeps, asked: AskedSale): SaleJob {
-  const { grader, report, requests } = deps
-  const { receivedAtSeconds, request, text } = asked
+export function saleJob({ grader, report }: SaleDeps, asked: AskedSale): SaleJob {
+  const { idempotencyKey, receivedAtSeconds, request, text } = asked
   const fingerprint = saleFingerprint(request.kind, text)
   return {
     fingerprint,
     // Nobody waits for a payer as such; what is under way for the same thing is found by its fingerprint.
     subject: fingerprint,
-    async prepare(payment) {
+    keepsAnswer: true,
+    idempotencyKey,
+    request: keptSale(asked),
+    async prepare(_payment, first) {
       const answer =
         request.kind === 'grade'
           ? await grader.grade(request.pick)
           : await grader.audit(request.audit)
-      const kept = await requests.keep(payment.id, { kind: request.kind, text, receivedAtSeconds })
-      return { kind: 'ready', prepared: { answer, receivedAtSeconds: kept.receivedAtSeconds } }
+      const prepared = { answer, receivedAtSeconds: receivedAtOf(first) ?? receivedAtSeconds }
+      return { kind: 'ready', prepared }
     },
     // The gate itself honours only what its store reserved while the nonce was unused (X10).
     mayHonour: async () => true,

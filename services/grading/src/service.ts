@@ -76,11 +76,16 @@ function pollRounds(
 
 async function assemble(options: GradingServiceOptions, stores: Stores): Promise<GradingService> {
   const { config, clock, logger } = options
-  const { requests, reservations, store } = stores
+  const { store } = stores
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   registerLedgerFigures(registry, () => store.counts())
-  const { gate, isFacilitatorUp, terms, token } = connectPayments({ ...options, stores, telemetry })
+  const { gate, isFacilitatorUp, terms, token } = connectPayments({
+    config,
+    clock,
+    stores,
+    telemetry,
+  })
   const found = await token.start()
   if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain') {
     await gate.close()
@@ -92,7 +97,7 @@ async function assemble(options: GradingServiceOptions, stores: Stores): Promise
     random: (bytes) => randomBytes(bytes).toString('hex'),
   })
   const pages = { baseUrl: config.BASE_URL, payment: pagePayment(config) }
-  const sales = { grader, requests, report: telemetry.sold }
+  const sales = { grader, report: telemetry.sold }
   const app = await buildGradingApp({
     ...sales,
     gate,
@@ -116,13 +121,9 @@ async function assemble(options: GradingServiceOptions, stores: Stores): Promise
     store,
     start() {
       rounds?.start()
-      resumeSales({
-        ...sales,
-        gate,
-        reservations,
-        requests,
-        onResumed: ({ paymentId }, outcome) => logger?.info({ paymentId, outcome }, 'resumed'),
-      }).catch((error: unknown) => logger?.error({ err: error }, 'resuming failed'))
+      resumeSales({ ...sales, gate }, telemetry.resumed).catch((error: unknown) =>
+        logger?.error({ err: error }, 'what is open was not resumed'),
+      )
     },
     stopSelling: () => gate.close(),
     async close() {

@@ -1,7 +1,16 @@
 // What the operator sees of the service besides one log line per request. No label holds a payer, a receipt, a market or
 // anything else that a client chose; no line holds a payment header.
 import { Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
-import type { GateEvent, PaymentGate, PaymentOutcome, PaymentScheme } from '@tallystick/x402'
+import type {
+  AnyPaidJob,
+  GateEvent,
+  PaymentGate,
+  PaymentHeaders,
+  PaymentOutcome,
+  PaymentScheme,
+  PaymentTerms,
+  Resumed,
+} from '@tallystick/x402'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Card } from './domain/card.ts'
 import type { LedgerCounts } from './domain/grading-store.ts'
@@ -44,6 +53,12 @@ function createCounters(registry: Registry) {
       name: 'grading_settlements_total',
       help: 'Settlements and what followed them.',
       labelNames: ['event'] as const,
+      registers,
+    }),
+    resumed: new Counter({
+      name: 'grading_resumed_total',
+      help: 'Payments that an earlier process left open, by how they ended.',
+      labelNames: ['end'] as const,
       registers,
     }),
     sold: new Counter({
@@ -108,6 +123,12 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       if (outcome.kind === 'unavailable')
         counters.refusals.inc({ reason: `${outcome.dependency}_unavailable` })
     },
+    resumed: ({ cause, end, reservation }: Resumed): void => {
+      counters.resumed.inc({ end })
+      const fields = { paymentId: reservation.paymentId, outcome: end }
+      if (cause === undefined) logger?.info(fields, 'resumed')
+      else logger?.error({ ...fields, err: cause }, 'not resumed')
+    },
     verified: (seconds: number): void => {
       counters.verification.observe(seconds)
     },
@@ -156,15 +177,18 @@ export function observedGate<Gate extends PaymentGate>(
   gate: Gate,
   hear: (outcome: PaymentOutcome<unknown, unknown>) => void,
 ): Gate {
-  return {
-    ...gate,
-    async pay(headers, terms, job) {
-      const outcome = await gate.pay(headers, terms, job)
-      const isPaid = headers.paymentSignature !== undefined || headers.xPayment !== undefined
-      if (isPaid) hear(outcome)
-      return outcome
-    },
+  const pay = async <Prepared, Answer, Declined>(
+    headers: PaymentHeaders,
+    terms: PaymentTerms,
+    job: AnyPaidJob<Prepared, Answer, Declined>,
+  ): Promise<PaymentOutcome<Answer, Declined>> => {
+    const outcome = await gate.pay(headers, terms, job)
+    const isPayment = headers.paymentSignature !== undefined || headers.xPayment !== undefined
+    if (isPayment) hear(outcome)
+    return outcome
   }
+  // One signature stands for both of the gate's: what a job without kept answers ends in is among the outcomes.
+  return { ...gate, pay: pay as PaymentGate['pay'] }
 }
 
 /** The same scheme; the time that each verification takes is heard, seconds. */

@@ -48,10 +48,12 @@ export function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, route: SaleRo
     job: (request) => {
       const { request: sale, text } = request.body as Asked
       const receivedAtSeconds = deps.clock.unixMs() / 1_000
-      return saleJob(deps, { request: sale, text, receivedAtSeconds })
+      const idempotencyKey = request.headers['idempotency-key']?.toString()
+      return saleJob(deps, { request: sale, text, receivedAtSeconds, idempotencyKey })
     },
     decline: (reply, declined: never) => reply.send(declined),
     sendProblem,
+    sendKeyConflict: (reply, error) => sendError(reply, errorAnswer(error)),
   })
 
   /** Answers what needs no payment looked at; everything else goes on to the gate with its request read. */

@@ -58,6 +58,7 @@ export const storeErrorRow = { 503: describedError('The ledger cannot be read or
 export const paidErrorRows = {
   400: issuesBody,
   402: paymentRequiredSchema,
+  409: describedError('The Idempotency-Key named another request before; nothing was settled.'),
   413: describedError('The body is over the route’s limit.'),
   415: describedError('The body is declared as other than JSON.'),
   502: describedError(

@@ -34,20 +34,20 @@ export type HttpWorld = GraderWorld & {
   isChainDown: boolean
   isTokenWrong: boolean
   /** A payment for a price in cents, as a header; the same number is the same payment. */
-  payment(cents: 1 | 20, number: number): Record<string, string>
+  payment(cents: 1 | 20, number: number, payer?: string): Record<string, string>
   token(over?: { readonly scope?: string; readonly audience?: string }): string
 }
 
 const verified = (payload: unknown, requirement: Parameters<PaymentScheme['verify']>[1]) => {
-  const { number } = payload as { readonly number: number }
+  const { number, payer } = payload as { readonly number: number; readonly payer: string }
   return {
     id: `${requirement.network}/${number}`,
     network: requirement.network,
     asset: requirement.asset,
     amount: BigInt(requirement.amount),
     payTo: requirement.payTo,
-    payer: PAYER,
-    payerEvmAddress: PAYER,
+    payer,
+    payerEvmAddress: payer,
     nonce: String(number),
     memo: '',
     validFromSeconds: 0,
@@ -113,7 +113,6 @@ export async function createHttpWorld(): Promise<HttpWorld> {
     grader,
     store,
     gate: observedGate(gate, telemetry.outcome),
-    requests: { keep: async (_id, request) => request },
     termsOf: (kind) => (state.isTokenWrong ? undefined : terms[kind]),
     report: telemetry.sold,
     reportUpload: telemetry.uploaded,
@@ -127,9 +126,14 @@ export async function createHttpWorld(): Promise<HttpWorld> {
   return Object.assign(state, graderWorld, {
     app,
     registry,
-    payment(cents: 1 | 20, number: number) {
+    payment(cents: 1 | 20, number: number, payer: string = PAYER) {
       const { requirements, resource } = terms[cents === 1 ? 'grade' : 'audit']
-      const envelope = { x402Version: 2, payload: { number }, accepted: requirements[0], resource }
+      const envelope = {
+        x402Version: 2,
+        payload: { number, payer },
+        accepted: requirements[0],
+        resource,
+      }
       const text = Buffer.from(JSON.stringify(envelope)).toString('base64')
       return { 'payment-signature': text }
     },
