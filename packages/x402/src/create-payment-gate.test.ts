@@ -216,6 +216,25 @@ describe('pending', () => {
     expect(runs).toEqual({ prepared: 1, fulfilled: 1, mayHonourAsked: 0 })
   })
 
+  test('X9: a success that names another transaction is nonsense: what the ledger does not know buys nothing', async () => {
+    const { gate, job, ledger, runs, terms } = gateHouse()
+    ledger.fault = 'invented_success'
+    const paying = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
+    await ledger.clock.advanceMs(13_000)
+    expect((await paying).kind).toBe('pending')
+    await ledger.clock.advanceMs(300_000)
+    expect(gate.isPending(AGENT)).toBe(false)
+    expect(runs.fulfilled).toBe(0)
+  })
+
+  test('X9: a success that names another transaction, of a payment that landed, is honoured', async () => {
+    const { gate, job, ledger, runs, terms } = gateHouse()
+    ledger.fault = 'success_of_another'
+    const header = await ledger.pay(terms)
+    expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
+    expect(runs).toEqual({ prepared: 1, fulfilled: 1, mayHonourAsked: 0 })
+  })
+
   test('X9: while the mirror lags the answer is 502 pending, and the job is completed in the background', async () => {
     const { gate, job, ledger, runs, terms } = gateHouse()
     ledger.fault = 'answer_lost'

@@ -161,6 +161,10 @@ async function submit<Prepared, Answer, Declined>(
     return { kind: 'unclear', refusal: undefined }
   }
   if (settlement.success) {
+    if (scheme.isOwnTransaction?.(payment, settlement.transaction) === false) {
+      world.observe({ kind: 'in_doubt', payment, cause: 'a success of another transaction' })
+      return { kind: 'unclear', refusal: undefined }
+    }
     world.observe({ kind: 'settled', payment, settlement })
     return { kind: 'settled', settlement }
   }

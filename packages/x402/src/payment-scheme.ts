@@ -56,6 +56,11 @@ export type PaymentScheme = {
    * whose payments say themselves whom they are for has no such question. Throws LedgerUnavailable.
    */
   isUsed?(payment: VerifiedPayment): Promise<boolean>
+  /**
+   * Whether a facilitator's success names this payment's own transaction, on networks where that is known beforehand. A
+   * success that names another is nonsense: the ledger is asked before anything is done for it.
+   */
+  isOwnTransaction?(payment: VerifiedPayment, transaction: string): boolean
 }
 
 /** The ledger, or the node that reads it, did not answer or answered nonsense. */

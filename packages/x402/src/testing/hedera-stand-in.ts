@@ -39,9 +39,15 @@ export type FacilitatorFault =
   /** Never submits, and says nothing useful. */
   | 'silent'
   | 'not_reached'
+  /** Submits, or does not, and answers success with a transaction that is not the payment's. */
+  | 'success_of_another'
+  | 'invented_success'
   | { readonly refusal: string; readonly transaction?: string }
 
 const FEE_TINYBAR = 84_000n
+
+/** A transaction that no payment of these tests is. */
+const ANOTHER = '0.0.1@1.000000001'
 
 /** What the ledger keeps of a payment; the test may put one there by itself. */
 export type Landed = Pick<VerifiedPayment, 'nonce' | 'payer' | 'payTo' | 'amount' | 'memo'>
@@ -158,6 +164,7 @@ export class HederaStandIn {
     if (fault === 'not_reached') {
       throw new FacilitatorUnavailable('connection refused', { nothingSent: true })
     }
+    if (fault === 'invented_success') return { success: true, transaction: ANOTHER, network }
     if (fault === 'silent') throw new FacilitatorUnavailable('no answer')
     if (typeof fault === 'object') return refusal({ network, transaction: '', ...fault })
     const context = { accounts: this.directory, nowSeconds: this.nowSeconds() }
@@ -173,7 +180,8 @@ export class HederaStandIn {
     }
     this.land(payment)
     if (fault === 'answer_lost') throw new FacilitatorUnavailable('timed out')
-    return { success: true, transaction: payment.nonce, network, payer: payment.payer }
+    const transaction = fault === 'success_of_another' ? ANOTHER : payment.nonce
+    return { success: true, transaction, network, payer: payment.payer }
   }
 
   /** A payment header for `terms`, signed by a payer. */

@@ -3,6 +3,7 @@ import type { PaymentScheme } from '../../payment-scheme.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import { findHederaPayment } from './find-hedera-payment.ts'
 import type { MirrorNode } from './mirror-node.ts'
+import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
 export type ExactHederaSchemeOptions = {
@@ -23,5 +24,9 @@ export function createExactHederaScheme(options: ExactHederaSchemeOptions): Paym
     verify: (payload, requirement) =>
       verifyHederaPayment(payload, requirement, { accounts, nowSeconds: nowSeconds() }),
     find: (payment) => findHederaPayment(payment, { mirror, nowSeconds: nowSeconds() }),
+    isOwnTransaction(payment, transaction) {
+      const id = parseTransactionId(transaction)
+      return id !== undefined && canonicalTransactionId(id) === payment.nonce
+    },
   }
 }

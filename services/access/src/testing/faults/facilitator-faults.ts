@@ -53,6 +53,11 @@ export const facilitatorFaults: readonly PurchaseFault[] = [
     () => async () =>
       json({ success: true, transaction: '0.0.1@1.000000001', network: 'hedera:mainnet' }),
   ),
+  settle(
+    'answers success of another transaction',
+    () => async () =>
+      json({ success: true, transaction: '0.0.1@1.000000001', network: 'hedera:testnet' }),
+  ),
   settle('answers 500', () => async () => json({ error: 'internal' }, 500)),
   settle('answers 503', () => async () => json({ error: 'busy' }, 503)),
   settle('redirects with 308', () => async () => json({}, 308)),

@@ -1,0 +1,66 @@
+import { Registry } from 'prom-client'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { AccessEvent } from './domain/access-event.ts'
+import type { UsageEvent } from './domain/usage-event.ts'
+import { createTelemetry, type Telemetry } from './telemetry.ts'
+
+let registry: Registry
+let telemetry: Telemetry
+
+beforeEach(() => {
+  registry = new Registry()
+  telemetry = createTelemetry(registry)
+})
+
+const agent = `0x${'aa'.repeat(20)}` as const
+const told = { agent, paymentReference: '0x01', transactionHash: '0x02' } as const
+const error = new Error('down')
+
+/** The lines of the metrics that count something. */
+async function counted(): Promise<readonly string[]> {
+  const text = await registry.metrics()
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+}
+
+describe('a metric for each thing that an operator may have to look at', () => {
+  test.each<[string, AccessEvent]>([
+    [
+      'access_windows_opened_total{by="sweep",kind="opened"} 1',
+      { kind: 'opened', by: 'sweep', isTopUp: false, ...told },
+    ],
+    [
+      'access_windows_opened_total{by="gate",kind="top-up"} 1',
+      { kind: 'opened', by: 'gate', isTopUp: true, ...told },
+    ],
+    [
+      'access_troubles_total{kind="open-refused"} 1',
+      { kind: 'open-refused', by: 'sweep', reason: 'AccessWindow_WrongValue', ...told },
+    ],
+    ['access_troubles_total{kind="sweep-failed"} 1', { kind: 'sweep-failed', error }],
+    ['access_troubles_total{kind="reaped"} 1', { kind: 'reaped', agent, transactionHash: '0x02' }],
+    ['access_troubles_total{kind="reap-failed"} 1', { kind: 'reap-failed', agent, error }],
+    ['access_payments_total{outcome="pending"} 1', { kind: 'payment', outcome: 'pending' }],
+    ['access_calls_granted_total{paid="true"} 1', { kind: 'granted', isPaid: true }],
+  ])('%s', async (line, event) => {
+    telemetry.report(event)
+    expect(await counted()).toEqual([line])
+  })
+
+  test.each<UsageEvent>([
+    { kind: 'batch-reverted', hash: '0x02', calls: 3 },
+    { kind: 'usage-refused', agent, windowExpiresAtSeconds: 1, calls: 3, hash: '0x02' },
+    { kind: 'usage-late', agent, windowExpiresAtSeconds: 1, calls: 3, hash: '0x02' },
+    { kind: 'nonce-gap-filled', nonce: 7, hash: '0x02' },
+    { kind: 'recording-paused', pauseMs: 30_000 },
+    { kind: 'closed-unfinished', hashes: ['0x02'], calls: 3 },
+  ])('metering: $kind', async (event) => {
+    telemetry.onUsageEvent(event)
+    expect(await counted()).toEqual([`access_troubles_total{kind="usage-${event.kind}"} 1`])
+  })
+
+  test('S4: no metric names an agent', async () => {
+    telemetry.report({ kind: 'opened', by: 'sweep', isTopUp: false, ...told })
+    telemetry.report({ kind: 'reap-failed', agent, error })
+    expect(await registry.metrics()).not.toContain(agent.slice(2))
+  })
+})
