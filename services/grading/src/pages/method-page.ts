@@ -116,12 +116,12 @@ function scoreSection({ record: { picks, score, split } }: Case): Html {
 export function methodBody(): Html {
   const shown = workedCase()
   return html`<h1>How a price is graded</h1>
-<p class="lead">The last prices before the start are the best public forecast of a match that there is. A bet is graded by what its price was worth under that forecast; the result of the match does not enter the grade.</p>
+<p class="lead">The last prices before the start are as good a public forecast of a match as there is. A bet is graded by what its price was worth under that forecast; the result of the match does not enter the grade.</p>
 ${caseSection(shown)}
 <section aria-labelledby="bands-title" class="stack">
 <h2 id="bands-title">The letters</h2>
 ${bandTable(shown)}
-<p>A price below the recorded close of its own selection never grades above C. Where only that one price is recorded, the same letters stand on the price value, the card says so, and the truth table keeps those picks apart: there, a B loses money.</p>
+<p>A price below the recorded close of its own selection never grades above C. Where only that one price is recorded, the same letters stand on the price value, the card says so, and the truth table keeps those picks apart: there, a B still pays the margin.</p>
 </section>
 <section aria-labelledby="methods-title" class="stack">
 <h2 id="methods-title">Does the method matter?</h2>

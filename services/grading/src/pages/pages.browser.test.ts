@@ -206,6 +206,22 @@ describe.skipIf(cannotRunReason !== undefined)(
         },
       )
 
+      it.each(PATHS)('%s: every link leads somewhere', async (path) => {
+        const page = await stage.visit(path)
+        const links = await page.evaluate<string[]>(
+          '[...document.querySelectorAll("a[href]")].map((link) => link.href)',
+        )
+        const isOnPage = (link: string): boolean => new URL(link).hash !== ''
+        const inside = links.filter(isOnPage).map((link) => new URL(link).hash)
+        for (const id of inside) expect(await page.locator(id).count(), id).toBe(1)
+        const outside = [...new Set(links.filter((link) => !isOnPage(link)))]
+        for (const link of outside) {
+          const { status } = await fetch(link)
+          // A service that is not ready says so with 503: what counts is that the path is there.
+          expect([200, 503], link).toContain(status)
+        }
+      })
+
       it.each(PATHS)('%s fits a phone of 360 px', async (path) => {
         const page = await stage.visit(path, { viewport: { width: 360, height: 740 } })
         if (path === '/calibration') await page.waitForSelector('#plot .mark', WAIT)

@@ -139,7 +139,7 @@ describe.skipIf(cannotRunReason !== undefined)(
 
       it('of a made-up close says so on the card', async () => {
         const page = await stage.visitWithKey('agent-3')
-        await page.fill('#find-text', 'synthetic')
+        await page.fill('#find-text', 'synthetic united')
         await page.click('#find button[type=submit]')
         await page.locator('.found button[data-close="final"]').first().click(WAIT)
         await page.locator('#selection-chips button').first().click(WAIT)

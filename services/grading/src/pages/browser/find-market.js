@@ -9,6 +9,9 @@ import { expectedWords, showProblem } from './show-issues.js'
 /** @typedef {CoverageAnswer['candidates'][number]} Candidate */
 /** @typedef {(market: string, event: Candidate) => void} Choose */
 
+/** The service answers a search with so many events at most. */
+const FOUND_MAX = 20
+
 /** @type {Record<CoverageAnswer['close'], string>} */
 const CLOSE_WORDS = {
   final: 'Its close is recorded: it can be graded.',
@@ -66,7 +69,7 @@ function foundList({ candidates }, choose) {
   const words =
     candidates.length === 1
       ? 'One event fits:'
-      : `${candidates.length} events fit; what can be graded now comes first:`
+      : `${candidates.length >= FOUND_MAX ? `${FOUND_MAX} events and more fit: a day or a second team narrows it down.` : `${candidates.length} events fit.`} What can be graded now comes first:`
   return [
     element('p', { class: 'hint' }, words),
     element('ul', { class: 'found' }, ...ordered.map((event) => eventItem(event, choose))),
