@@ -25,6 +25,9 @@ export const NO_AIM = '–'
 
 const ROUND_DIGITS = 4
 
+/** What a ratio is told as where a cost is nothing at all; results are JSON, which has no infinity. */
+const RATIO_MAX = 1_000_000
+
 const rounded = (value: number): number => Number(value.toPrecision(ROUND_DIGITS))
 
 function aimText(aim: Aim, unit: string): string {
@@ -43,7 +46,8 @@ export function judgeFigure(options: {
   readonly aim: Aim
 }): Figure {
   const { name, value, unit, baseline, higherIsBetter = false, aim } = options
-  const ratio = higherIsBetter ? value / baseline.value : baseline.value / value
+  const better = higherIsBetter ? value / baseline.value : baseline.value / value
+  const ratio = Math.min(better, RATIO_MAX)
   const isMet = {
     'at-most': () => aim.kind === 'at-most' && value <= aim.value,
     'at-least': () => aim.kind === 'at-least' && value >= aim.value,

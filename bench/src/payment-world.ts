@@ -84,7 +84,6 @@ export async function startAccess(
     LEDGER_CHAIN_ID: String(HEDERA_CHAIN_ID),
     MIRROR_URL: facts.mirrorUrl,
     FACILITATOR_URL: facts.facilitatorUrl,
-    RESOURCE_URL: facts.resourceUrl,
     ACCESS_CONTRACT: contract,
     PAY_TO: facts.payTo.accountId,
     PAY_TO_KEY: facts.payTo.privateKey,

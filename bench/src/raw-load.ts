@@ -85,7 +85,7 @@ export class RawLane {
 export type LaneRun = {
   readonly url: string
   readonly lanes: number
-  /** Requests in all. */
+  /** Requests in all; lane `n` of `lanes` sends those whose index is `n` modulo `lanes`, in order. */
   readonly count: number
   readonly status: number
   readonly request: (index: number) => Buffer
@@ -99,10 +99,9 @@ export async function runLanes(run: LaneRun): Promise<LaneTimes> {
   const url = new URL(run.url)
   const lanes = await Promise.all(Array.from({ length: run.lanes }, () => RawLane.open(url)))
   const delaysMs: number[] = []
-  let next = 0
-  const drive = async (lane: RawLane): Promise<void> => {
-    while (next < run.count) {
-      const request = run.request(next++)
+  const drive = async (lane: RawLane, first: number): Promise<void> => {
+    for (let index = first; index < run.count; index += run.lanes) {
+      const request = run.request(index)
       const sentMs = performance.now()
       const { status, body } = await lane.ask(request)
       delaysMs.push(performance.now() - sentMs)

@@ -5,6 +5,8 @@ import type { ProbeAnswer, ProbeFigures, ProbeQuestion } from './server/bench-pr
 
 /** Longest that a server process may take to come up or to answer, milliseconds: opening checks a whole store. */
 const ANSWER_LIMIT_MS = 120_000
+/** Longest that one may take to end, milliseconds: the services themselves end within 10 s. */
+const STOP_LIMIT_MS = 20_000
 
 /** A server in a process of its own, and what it costs. */
 export class ServerProcess {
@@ -54,10 +56,13 @@ export class ServerProcess {
     return after.cpuMicros - before.cpuMicros
   }
 
+  /** Ends the process, by force where it does not end by itself. */
   async stop(): Promise<void> {
     const gone = once(this.#child, 'exit')
+    const force = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT_MS)
     this.#child.send('stop')
     await gone
+    clearTimeout(force)
   }
 }
 

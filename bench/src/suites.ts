@@ -1,10 +1,13 @@
 import type { Figure } from './figure.ts'
+import { measureAccessMetering } from './suites/access-metering.ts'
 import { measureCareMcp } from './suites/care-mcp.ts'
 import { measureCareStreams } from './suites/care-streams.ts'
 import { measureCareVerify } from './suites/care-verify.ts'
 import { measureCareWrite } from './suites/care-write.ts'
 import { measureOdds } from './suites/odds.ts'
 import { measureX402Challenge } from './suites/x402-challenge.ts'
+import { measureX402Paid } from './suites/x402-paid.ts'
+import { measureX402Verify } from './suites/x402-verify.ts'
 
 /** What there is to measure, by name, in the order of the table. */
 export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
@@ -14,4 +17,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'care-verify': measureCareVerify,
   odds: measureOdds,
   'x402-challenge': measureX402Challenge,
+  'x402-paid': measureX402Paid,
+  'x402-verify': measureX402Verify,
+  'access-metering': measureAccessMetering,
 }

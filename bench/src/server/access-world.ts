@@ -1,9 +1,6 @@
 // The world of the payment suites in a process of its own, so that it costs the measured servers nothing but the machine:
-// both local ledgers with funded payers, a facilitator for both, and a resource worth a few bytes. First argument: how many
-// payers there are on each ledger.
+// both local ledgers with funded payers, and a facilitator for both. First argument: how many payers there are on each.
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { startDevnet, startXLayer } from '@tallystick/devnet'
 import { parseConsensusNodes, startFacilitator } from '@tallystick/facilitator'
 import { keccak256, stringToBytes } from 'viem'
@@ -17,7 +14,6 @@ const [, , payerCount = '0'] = process.argv
 const PAYER_TINYBAR = 10_000_000_000_000n
 /** What each payer on the X Layer stand-in holds, base units: a million payments of a cent. */
 const PAYER_DOLLARS = 10_000_000_000n
-const RESOURCE = JSON.stringify({ temperature: 11.5, wind: 'south-west' })
 
 const names = Array.from({ length: Number(payerCount) }, (_, index) => `bench-payer-${index}`)
 const [devnet, xlayer] = await Promise.all([startDevnet(), startXLayer()])
@@ -65,20 +61,11 @@ for (const payer of names) {
   evmPayerKeys.push(key)
 }
 
-const resource = createServer((_request, response) => {
-  response.setHeader('content-type', 'application/json')
-  response.end(RESOURCE)
-})
-await new Promise<void>((resolve) => {
-  resource.listen(0, '127.0.0.1', resolve)
-})
-
 const facts: WorldFacts = {
   facilitatorUrl: facilitator.url,
   ledgerUrl: devnet.rpcUrl,
   mirrorUrl: devnet.mirrorUrl,
   evmUrl: xlayer.rpcUrl,
-  resourceUrl: `http://127.0.0.1:${(resource.address() as AddressInfo).port}/`,
   stablecoin: { address, name, version },
   evmPayTo: privateKeyToAddress(named(xlayer.accounts, 'operator').privateKey),
   owner: devnetAccount('owner'),
@@ -92,8 +79,6 @@ answerProbe({
   url: facilitator.url,
   details: facts,
   async stop() {
-    resource.closeAllConnections()
-    resource.close()
     await facilitator.stop()
     await xlayer.stop()
     await devnet.stop()

@@ -13,8 +13,6 @@ export type WorldFacts = {
   readonly mirrorUrl: string
   /** JSON-RPC of the X Layer stand-in. */
   readonly evmUrl: string
-  /** A few bytes of JSON. */
-  readonly resourceUrl: string
   readonly stablecoin: {
     readonly address: `0x${string}`
     readonly name: string
