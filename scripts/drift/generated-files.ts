@@ -40,6 +40,10 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     }),
     wholeFile('services/grading/.env.example', environmentExample(gradingConfigSchema)),
     wholeFile('services/grading/openapi.json', await reference('grading')),
+    section('services/grading/README.md', {
+      name: README_SECTION,
+      text: environmentTable(gradingConfigSchema),
+    }),
     wholeFile('packages/facilitator/.env.example', environmentExample(facilitatorConfig)),
     section('packages/facilitator/README.md', {
       name: README_SECTION,
