@@ -1,6 +1,7 @@
 /** The service on a local X Layer, over HTTP: what money does. Rules about HTTP alone are in app.test.ts and the route tests. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { systemClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Card } from './domain/card.ts'
 import { ingestPayload } from './ingest/ingest-payload.ts'
@@ -160,6 +161,19 @@ describe('one payment, one effect', () => {
     await stranger.stop()
   })
 
+  test('the same authorization a day later, when its answer is forgotten, is refused', async () => {
+    const first = await startFilled('later.db')
+    const headers = await sign('agent-3', first)
+    expect((await send(grade(first), headers)).status).toBe(200)
+    await first.stop()
+    const later = { ...systemClock, unixMs: () => systemClock.unixMs() + 26 * 3_600_000 }
+    const second = await world.startService('later.db', {}, later)
+    const refused = await send(grade(second), headers)
+    expect([refused.status, refused.card.error]).toEqual([402, 'payment_already_used'])
+    expect((await second.store.counts()).picks).toBe(1)
+    await second.stop()
+  })
+
   test('X9: while a payer’s payment is unresolved, another one for the same is 502 payment_pending, unsettled', async () => {
     const slow = await startSlowFacilitator(world.facilitator.url)
     const waiting = await startFilled('pending.db', { FACILITATOR_URL: slow.url })
@@ -266,6 +280,41 @@ describe('kill -9 between the settlement and its answer', () => {
     const ended = await second.ended
     expect(ended.code).toBe(0)
     expect(ended.output).not.toContain(String(headers['payment-signature']))
+  })
+})
+
+describe('SIGTERM while a payment is under way', () => {
+  test('S6: it is answered 502 payment_pending, the process ends 0 within 10 s, and the next start completes it', async () => {
+    const filled = await startFilled('stopped.db')
+    await filled.stop()
+    const slow = await startSlowFacilitator(world.facilitator.url)
+    const first = startServiceProcess(
+      world.environment('stopped.db', { FACILITATOR_URL: slow.url }),
+    )
+    const at = { baseUrl: await first.url() }
+    const headers = await sign('agent-8', at)
+    const before = await balanceOf('agent-8')
+    const settled = slow.settled()
+    const waiting = send(grade(at), headers)
+    await settled
+    first.kill('SIGTERM')
+    const answer = await waiting
+    expect([answer.status, answer.card.error]).toEqual([502, 'payment_pending'])
+    expect(await first.ended).toMatchObject({ code: 0, signal: null })
+    await slow.stop()
+    const second = startServiceProcess(world.environment('stopped.db'))
+    const url = await second.url()
+    const done = await send(`${url}/api/grade`, headers)
+    expect([done.status, done.card.grade]).toEqual([200, 'F'])
+    expect(await balanceOf('agent-8')).toBe(before - 10_000n)
+    // The receipt opens the card to whoever has it: it is in no line of the log.
+    const receipt = String(done.card.receipt)
+    expect((await fetch(`${url}/api/picks/${receipt}`)).status).toBe(200)
+    second.kill('SIGTERM')
+    const { output } = await second.ended
+    expect(output).toContain('/api/picks/')
+    expect(output).not.toContain(receipt)
+    expect(output).not.toContain(String(headers['payment-signature']))
   })
 })
 

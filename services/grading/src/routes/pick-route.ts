@@ -1,10 +1,19 @@
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
+import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Grader } from '../domain/grader.ts'
 import { errorAnswer } from '../errors.ts'
 import { cardSchema } from './card-schema.ts'
 import { neverStored } from './never-stored.ts'
 import { notFoundRow, storeErrorRow } from './schemas.ts'
+
+/**
+ * Keeps the receipt out of the request's log line: whoever has it can read the card. Needless once the kit's observer can
+ * be told which paths are secret.
+ */
+async function hideReceipt({ raw }: FastifyRequest): Promise<void> {
+  raw.url = '/api/picks/…'
+}
 
 /** Serves `GET /api/picks/{receipt}`: the current card of a paid pick, free, to whoever has its receipt. */
 export function addPickRoute(
@@ -14,7 +23,7 @@ export function addPickRoute(
   app.get(
     '/api/picks/:receipt',
     {
-      onRequest: neverStored,
+      onRequest: [neverStored, hideReceipt],
       schema: {
         tags: ['free'],
         summary: 'The current card of a paid pick, by its receipt. Free.',

@@ -1,0 +1,81 @@
+import { type Clock, manualClock, systemClock } from '@tallystick/service-kit'
+import fastify from 'fastify'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createOddsApiFeed, OddsFeedUnavailable } from './odds-api-feed.ts'
+
+const KEY = 'hunter2'
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+async function feedOf(
+  answer: { status?: number; body?: string; location?: string; hangs?: true },
+  clock: Clock = systemClock,
+) {
+  const app = fastify({ forceCloseConnections: true })
+  const seen: string[] = []
+  app.get('/*', async (request, reply) => {
+    seen.push(request.url)
+    if (answer.hangs) return new Promise(() => undefined)
+    if (answer.location !== undefined) void reply.header('location', answer.location)
+    return reply.code(answer.status ?? 200).send(answer.body ?? '[]')
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  closing.push(() => app.close())
+  const address = app.server.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  const feed = createOddsApiFeed({
+    url,
+    apiKey: KEY,
+    sport: 'soccer_epl',
+    regions: ['eu', 'uk'],
+    markets: ['h2h', 'totals'],
+    clock,
+  })
+  return { feed, seen, close: () => app.close() }
+}
+
+describe('The Odds API over HTTP', () => {
+  test('asks for decimal odds and ISO times of one sport, and gives the bytes as they came', async () => {
+    const { feed, seen } = await feedOf({ body: '[ {"id": "é"} ]' })
+    expect(Buffer.from(await feed.fetchOdds()).toString()).toBe('[ {"id": "é"} ]')
+    const asked = new URL(seen[0] ?? '', 'http://x')
+    expect(asked.pathname).toBe('/v4/sports/soccer_epl/odds')
+    expect(Object.fromEntries(asked.searchParams)).toEqual({
+      apiKey: KEY,
+      regions: 'eu,uk',
+      markets: 'h2h,totals',
+      oddsFormat: 'decimal',
+      dateFormat: 'iso',
+    })
+  })
+
+  test.each([
+    { row: 'another status', answer: { status: 429, body: `bad key ${KEY}` }, says: '429' },
+    { row: 'a redirect', answer: { status: 302, location: 'http://x/' }, says: 'TypeError' },
+    { row: 'an endless body', answer: { body: 'x'.repeat(33_554_433) }, says: 'too much' },
+  ])('$row is OddsFeedUnavailable, without the key', async ({ answer, says }) => {
+    const { feed } = await feedOf(answer)
+    const error = await feed.fetchOdds().catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(OddsFeedUnavailable)
+    expect(String(error)).toContain(says)
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(KEY)
+  })
+
+  test('one that does not answer is given up after 20 s, and leaves no timer', async () => {
+    const clock = manualClock(0)
+    const { feed, seen } = await feedOf({ hangs: true }, clock)
+    const asked = feed.fetchOdds().catch((thrown: unknown) => thrown)
+    await expect.poll(() => seen.length).toBe(1)
+    clock.advanceMs(20_000)
+    expect(String(await asked)).toContain('AbortError')
+    expect(clock.pendingCount()).toBe(0)
+  })
+
+  test('one that is gone', async () => {
+    const { close, feed } = await feedOf({})
+    await close()
+    await expect(feed.fetchOdds()).rejects.toThrow(OddsFeedUnavailable)
+  })
+})
