@@ -104,7 +104,8 @@ test.each(Array.from({ length: PURCHASES }, (_, number) => number))(
   async (number) => {
     const { record } = await playPurchase(number)
     const { calls } = record
-    expect((await problemsOf(record)).join('\n')).toBe('')
+    const problems = await problemsOf(record)
+    expect(problems, problems.join('\n')).toEqual([])
     // The volleys met what they were made for: open windows, spent quotas and the end.
     expect(times(calls, 200)).toBeGreaterThan(0)
     expect(times(calls, 429)).toBeGreaterThan(0)

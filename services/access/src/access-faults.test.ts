@@ -4,8 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type FaultWorld, startFaultWorld } from './testing/fault-world.ts'
+import { createPayingAgent, type PayingAgent } from './testing/paying-agent.ts'
 import { purchaseFaults } from './testing/purchase-faults.ts'
-import { playRound, type Way, ways } from './testing/purchase-round.ts'
+import { callAccess, playRound, type Way, ways } from './testing/purchase-round.ts'
 
 const isLong = process.env.TALLYSTICK_LONG === '1'
 const FAULTS_PER_BATCH = 50
@@ -53,3 +54,85 @@ describe('nothing is charged twice, nothing paid is lost', () => {
     900_000,
   )
 })
+
+/** An agent whose payment has landed and whom nobody has opened a window for: nobody who lives can read the mirror node. */
+async function orphan(name: string, hasMemo: boolean) {
+  const [first, ...others] = world.replicas
+  const agent = await createPayingAgent(world, { name, hasMemo })
+  const payment = await agent.sign((await callAccess(first, agent.address)).body)
+  for (const { edges } of others) edges.mirror.intercept(async () => 'cut')
+  first.edges.facilitator.intercept(async (_request, forward) => {
+    await forward()
+    first.kill()
+    return 'cut'
+  })
+  await world.drive(callAccess(first, agent.address, payment))
+  expect((await agent.ledger()).landed).toEqual([payment])
+  return { agent, payment }
+}
+async function expectOneTaken(agent: PayingAgent): Promise<void> {
+  const { landed, taken } = await agent.ledger()
+  expect({ landed: landed.length, taken: taken.size }).toEqual({ landed: 1, taken: 1 })
+}
+
+describe('a payment whose process died between settle and open', () => {
+  test('X9: its header resent after its validity ended, at another replica, completes the job', async () => {
+    const { agent, payment } = await orphan('after-validity', false)
+    await world.devnet.controls.advanceSeconds(400)
+    const [, second] = world.replicas
+    second.edges.mirror.intercept()
+    const answer = await world.drive(callAccess(second, agent.address, payment))
+    expect(answer.status, answer.body.error).toBe(200)
+    await expectOneTaken(agent)
+    await world.heal()
+  }, 60_000)
+
+  test('X10: its header resent for another agent opens nothing, and then opens for its own', async () => {
+    const { agent, payment } = await orphan('for-another', false)
+    const thief = await createPayingAgent(world, { name: 'orphan-thief', hasMemo: false })
+    const [, second, third] = world.replicas
+    second.edges.mirror.intercept()
+    third.edges.mirror.intercept()
+    const stolen = await world.drive(callAccess(second, thief.address, payment))
+    expect([stolen.status, stolen.body.error]).toEqual([402, 'payment_already_used'])
+    expect((await world.drive(callAccess(third, agent.address, payment))).status).toBe(200)
+    expect((await callAccess(second, thief.address)).status).toBe(402)
+    await expectOneTaken(agent)
+    await world.heal()
+  }, 60_000)
+
+  test('A4: it starts again without its header after the next process has come: served, and not asked to pay', async () => {
+    const { agent } = await orphan('starts-again', true)
+    await world.heal()
+    const statuses = new Set<number>()
+    for (let calls = 0; calls < 60 && !statuses.has(200); calls += 1) {
+      statuses.add((await callAccess(world.replicas[0], agent.address)).status)
+      await world.devnet.controls.advanceSeconds(1)
+    }
+    expect([...statuses]).not.toContain(402)
+    expect(statuses).toContain(200)
+    await expectOneTaken(agent)
+  }, 60_000)
+})
+
+test('A14: a nonce gap: of four purchases at once at one process the first forward is lost; each is opened once', async () => {
+  const [first] = world.replicas
+  const agents = await Promise.all(
+    Array.from({ length: 4 }, (_, at) =>
+      createPayingAgent(world, { name: `gap-${at}`, hasMemo: true }),
+    ),
+  )
+  const payments = await Promise.all(
+    agents.map(async (agent) => agent.sign((await callAccess(first, agent.address)).body)),
+  )
+  world.devnet.controls.dropNextTransactions(1)
+  await world.drive(
+    Promise.all(agents.map((agent, at) => callAccess(first, agent.address, payments[at]))),
+  )
+  await world.heal()
+  for (const [at, agent] of agents.entries()) {
+    const answer = await world.drive(callAccess(first, agent.address, payments[at]))
+    expect(answer.status, answer.body.error).toBe(200)
+    await expectOneTaken(agent)
+  }
+}, 120_000)

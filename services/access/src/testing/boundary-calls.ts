@@ -138,8 +138,10 @@ async function countingProblems(
     if (window !== undefined) served.set(window, (served.get(window) ?? 0) + 1)
   }
   for (const call of calls) if (call.agent === agent) add(call.windowExpiresAt)
+  // A window that the sweep opened counted no call.
   for (const { agent: buyer, answer } of purchases)
-    if (buyer === agent) add(answer.body.subscription.expiresAt)
+    if (buyer === agent && answer.body.metering !== undefined)
+      add(answer.body.subscription.expiresAt)
   const failed = calls.filter((call) => call.agent === agent && call.status === 502).length
   const problems: string[] = []
   for (const [window, times] of served) {
