@@ -35,31 +35,61 @@ export function openWriteQueue(options: {
   const waiting: Write[] = []
   let [isDue, isClosed] = [false, false]
 
+  /** Whether memory could not be brought back after a failure, because the file could not be read either. */
+  let isAhead = false
+
+  function goBack(): void {
+    isAhead = true
+    if (database.isTransaction) database.exec('ROLLBACK')
+    undo()
+    isAhead = false
+  }
+
   function fail(writes: readonly Write[], cause: unknown): void {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const error = new GradingStoreUnavailable(`nothing was written: ${reason}`, { cause })
     try {
-      if (database.isTransaction) database.exec('ROLLBACK')
-      undo()
-    } finally {
-      for (const { reject } of writes) reject(error)
+      goBack()
+    } catch {
+      // The same trouble again; the next write goes back first.
     }
+    for (const { reject } of writes) reject(error)
   }
 
-  function flush(): void {
-    const writes = waiting.splice(0, COMMIT_WRITES_MAX)
-    if (writes.length === 0) return
+  /** Writes together; returns those that are left where one of them was at fault by itself. */
+  function writeTogether(writes: readonly Write[]): readonly Write[] {
+    let running: Write | undefined
     try {
+      if (isAhead) goBack()
       database.exec('BEGIN IMMEDIATE')
       before()
-      for (const { run } of writes) run()
+      for (running of writes) running.run()
+      running = undefined
       commit()
       database.exec('COMMIT')
     } catch (error) {
-      fail(writes, error)
-      return
+      // What SQLite throws has a code and concerns all; anything else is a bug of that one write.
+      if (running === undefined || (error instanceof Error && 'errcode' in error)) {
+        fail(writes, error)
+        return []
+      }
+      running.reject(error)
+      const others = writes.filter((write) => write !== running)
+      try {
+        goBack()
+      } catch (trouble) {
+        fail(others, trouble)
+        return []
+      }
+      return others
     }
     for (const { resolve } of writes) resolve()
+    return []
+  }
+
+  function flush(): void {
+    let writes: readonly Write[] = waiting.splice(0, COMMIT_WRITES_MAX)
+    while (writes.length > 0) writes = writeTogether(writes)
   }
 
   function flushSoon(): void {

@@ -71,6 +71,7 @@ async function importFile(
     store,
     raw,
     receivedAtSeconds,
+    ...(stage === 'final' ? { reading: stage } : {}),
     read: reading.read,
     onSlice: ({ observations, refused }) => {
       const now = terminal.clock.unixMs()

@@ -69,6 +69,7 @@ function priceRecord(options: {
     ...(prices.capturedAtSeconds === undefined
       ? {}
       : { capturedAtSeconds: prices.capturedAtSeconds }),
+    recordedAtSeconds: entry.receivedAtSeconds,
     record,
   }
 }
@@ -142,8 +143,13 @@ function applySnapshots(
 ): readonly PriceRecord[] {
   const added = entry.prices.map((prices) => priceRecord({ prices, entry, record }))
   if (snapshots.length === 0) return added
-  const kept = snapshots.filter((old) => !added.some((price) => isReplacedBy(old, price)))
-  return [...kept, ...added]
+  // Most prices have a time and replace nothing: a market that is polled for days has thousands.
+  const timeless = added.filter((price) => price.capturedAtSeconds === undefined)
+  if (timeless.length === 0) return [...snapshots, ...added]
+  return [
+    ...snapshots.filter((old) => !timeless.some((price) => isReplacedBy(old, price))),
+    ...added,
+  ]
 }
 
 /** What an event is after an entry about it; `known` is undefined before its first. */

@@ -1,6 +1,11 @@
 import type { EventState } from './event-state.ts'
 
-/** The highest price of a selection that the ledger had of its very market at a time; undefined where it had none. */
+type Standing = { readonly atSeconds: number; readonly odds: number | undefined }
+
+/**
+ * The highest price of a selection that stood in the ledger at a time: of every book its last price by then. A price that
+ * the book has changed since is nobody's any more. Undefined where the ledger had none of this very market.
+ */
 export function bestRecorded(
   state: EventState | undefined,
   pick: {
@@ -10,11 +15,18 @@ export function bestRecorded(
   },
 ): number | undefined {
   if (state === undefined) return undefined
-  let best: number | undefined
+  const standing = new Map<string, Standing>()
   for (const price of [...state.snapshots, ...state.closes]) {
-    if (price.market !== pick.market || (price.capturedAtSeconds ?? 0) > pick.atSeconds) continue
-    const odds = price.odds[pick.selection]
-    if (odds !== undefined && (best === undefined || odds > best)) best = odds
+    if (price.market !== pick.market || price.recordedAtSeconds > pick.atSeconds) continue
+    const atSeconds = price.capturedAtSeconds ?? price.recordedAtSeconds
+    if (atSeconds > pick.atSeconds) continue
+    const source = `${price.feed} ${price.book}`
+    const known = standing.get(source)
+    if (known !== undefined && known.atSeconds > atSeconds) continue
+    standing.set(source, { atSeconds, odds: price.odds[pick.selection] })
   }
+  let best: number | undefined
+  for (const { odds } of standing.values())
+    if (odds !== undefined && (best === undefined || odds > best)) best = odds
   return best
 }

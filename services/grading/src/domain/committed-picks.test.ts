@@ -107,6 +107,41 @@ describe('G6: what is committed and counted', () => {
     expect(await committed()).toBe(counts)
   })
 
+  test('the best recorded price is of those that stood at receipt: what a book has changed since is nobody’s', async () => {
+    const { pay, store } = await worldBeforeStart()
+    const lower = samplePrices({
+      odds: { home: '2.0', draw: '3.5', away: '3.9' },
+      capturedAtSeconds: START_SECONDS - 90_000,
+    })
+    await store.ingest(
+      sampleBatch([sampleObservation({ snapshots: [lower] })], {
+        receivedAtSeconds: START_SECONDS - 90_000,
+      }),
+    )
+    const { counted } = await pay(samplePick({ odds: '2.2' }))
+    expect(counted).toMatchObject({ why: 'above_recorded_price' })
+  })
+
+  test('a price that the ledger receives after the pick, however early it was seen, is not recorded at receipt', async () => {
+    const { store, grader, clock } = createGraderWorld()
+    const receivedAtSeconds = clock.unixMs() / 1_000
+    const pick = samplePick({ odds: '2.2' })
+    const card = await grader.grade(pick)
+    await store.ingest(
+      sampleBatch([sampleObservation({ snapshots: [early] })], {
+        receivedAtSeconds: receivedAtSeconds + 60,
+      }),
+    )
+    const released = await grader.release({
+      pick,
+      card,
+      payer: '0xPayer',
+      paymentId: 'late',
+      receivedAtSeconds,
+    })
+    expect(released.counted).toMatchObject({ why: 'no_recorded_price' })
+  })
+
   test('a selection without a recorded price is committed and does not count', async () => {
     const { pay } = createGraderWorld()
     const { counted } = await pay(samplePick({ market: 'soccer/unknown.match/1x2/ft' }))

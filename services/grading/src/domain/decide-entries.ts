@@ -2,6 +2,7 @@
  * Which entries an observation is worth: what says nothing new writes nothing, so that importing a file again, or a
  * longer one, adds only what changed. Final closes are replaced by final ones only; nothing is ever edited.
  */
+import { canonicalJson } from '@tallystick/hashchain'
 import { closeGroup, familyOf } from './apply-entry.ts'
 import type {
   CloseRecord,
@@ -34,6 +35,14 @@ const isNewInfo = (known: EventInfo | undefined, info: EventInfo): boolean =>
   (info.startPrecision === 'second' || known.startPrecision === 'day') &&
   known.startAtSeconds !== info.startAtSeconds
 
+const SECONDS_PER_MINUTE = 60
+
+const isSameMinute = (one: PriceRecord, other: ObservedPrices): boolean =>
+  one.capturedAtSeconds !== undefined &&
+  other.capturedAtSeconds !== undefined &&
+  Math.floor(one.capturedAtSeconds / SECONDS_PER_MINUTE) ===
+    Math.floor(other.capturedAtSeconds / SECONDS_PER_MINUTE)
+
 function newSnapshots(
   state: EventState | undefined,
   observation: Observation,
@@ -41,11 +50,16 @@ function newSnapshots(
 ): readonly ObservedPrices[] {
   if (state === undefined) return observation.snapshots
   return observation.snapshots.filter((prices) => {
-    const last = state.snapshots.findLast(
-      (known) =>
-        known.market === prices.market && known.book === prices.book && known.feed === feed,
+    const known = state.snapshots.filter(
+      (one) => one.market === prices.market && one.book === prices.book && one.feed === feed,
     )
-    return last === undefined || !sameOdds(last, prices)
+    const last = known.at(-1)
+    if (last === undefined) return true
+    // Also where an older payload comes after a newer one: a price of one minute counts once.
+    return (
+      !sameOdds(last, prices) &&
+      !known.some((one) => isSameMinute(one, prices) && sameOdds(one, prices))
+    )
   })
 }
 
@@ -108,7 +122,8 @@ const sameOutcome = (known: OutcomeRecord | undefined, seen: ObservedOutcome): b
     known.status === seen.status &&
     known.score?.home === seen.score?.home &&
     known.score?.away === seen.score?.away &&
-    JSON.stringify(known.results) === JSON.stringify(seen.results)
+    // Canonical: the order of members, as somebody writes them, is no correction.
+    canonicalJson(known.results ?? {}) === canonicalJson(seen.results ?? {})
   )
 }
 

@@ -44,6 +44,8 @@ export type PriceRecord = FeedInfo & {
   readonly isComplete: boolean
   /** When the feed saw the prices; unknown where it only says that they are early or closing ones. */
   readonly capturedAtSeconds?: number
+  /** When the ledger's service received them. */
+  readonly recordedAtSeconds: number
   readonly record: RecordReference
 }
 

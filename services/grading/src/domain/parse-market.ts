@@ -26,7 +26,8 @@ export type ParsedMarket =
 const SPORT = /^[a-z0-9_-]{1,40}$/
 /** Free text (with spaces) is allowed besides ids: it is looked up among the ledger's events. */
 const EVENT = /^[\p{L}\p{N}][\p{L}\p{N} ._'&()-]{0,119}$/u
-const PERIOD = /^(?:ft|reg|h[12]|q[1-4]|p[1-3]|i[1-9]|f5|map[1-9])$/
+/** What periods are called. */
+export const PERIOD = /^(?:ft|reg|h[12]|q[1-4]|p[1-3]|i[1-9]|f5|map[1-9])$/
 const PARTICIPANT = /^[a-z0-9][a-z0-9_.-]{0,79}$/
 const PERIOD_ALIASES: Readonly<Record<string, string>> = {
   full_time: 'ft',

@@ -98,6 +98,47 @@ describe('truth table', () => {
     )
   })
 
+  const parts = [0, 1, 2].flatMap((index): readonly Observation[] => {
+    const event = eventOf(index)
+    const shaped = (over: Partial<Observation>) => sampleObservation({ event, ...over })
+    const earlyAt = (hours: number, home: string) =>
+      shaped({
+        snapshots: [
+          samplePrices({
+            odds: { home, draw: '3.4', away: '3.6' },
+            capturedAtSeconds: START_SECONDS - hours * 3_600,
+          }),
+        ],
+      })
+    return [
+      earlyAt(9, '2.3'),
+      earlyAt(6, '2.1'),
+      earlyAt(3, '2.2'),
+      shaped({ closes: [samplePrices()] }),
+      shaped({ outcomes: scored(index, 1) }),
+    ]
+  })
+
+  test('prices, closes and results in every order of arrival, some twice: one table', async () => {
+    const tableOf = async (arriving: readonly Observation[]) => {
+      const { store } = createGraderWorld()
+      for (const one of arriving) await store.ingest(sampleBatch([one]))
+      expect(await store.verify()).toMatchObject({ kind: 'intact' })
+      return store.truth()
+    }
+    const expected = await tableOf(parts)
+    const orders = fc.tuple(
+      fc.shuffledSubarray(parts, { minLength: parts.length }),
+      fc.subarray(parts),
+    )
+    await fc.assert(
+      fc.asyncProperty(orders, async ([arriving, again]) => {
+        expect(sameTruth(await tableOf([...arriving, ...again]), expected)).toBe(true)
+      }),
+      { numRuns: 100 },
+    )
+  })
+
   const row: fc.Arbitrary<SettledRow> = fc.record({
     population: fc.constantFrom('mechanical' as const, 'committed' as const),
     basis: fc.constantFrom('fair' as const, 'price' as const),

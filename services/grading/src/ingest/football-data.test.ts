@@ -4,6 +4,7 @@ import { removeMargin } from '@tallystick/odds'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isoText } from '../domain/iso-time.ts'
+import { parseMarket } from '../domain/parse-market.ts'
 import { createMemoryGradingStore } from '../testing/memory-grading-store.ts'
 import { csvSlices } from './csv-slices.ts'
 import { isFootballData, normaliseFootballData } from './football-data.ts'
@@ -59,6 +60,58 @@ describe('football-data.co.uk', () => {
   ])('%s is %s', (written, start) => {
     const [observation] = read(ROW.replace('23/04/2024,20:00', written)).observations
     expect(isoText(observation?.event.startAtSeconds ?? 0)).toBe(start)
+  })
+
+  test.each([
+    { when: '31/03/2024', time: '00:59', utc: '2024-03-31T00:59:00Z' },
+    { when: '31/03/2024', time: '02:00', utc: '2024-03-31T01:00:00Z' },
+    { when: '27/10/2024', time: '01:30', utc: '2024-10-27T00:30:00Z' },
+    { when: '27/10/2024', time: '02:00', utc: '2024-10-27T02:00:00Z' },
+  ])('on the day that London’s clock changes, $when $time is $utc', ({ when, time, utc }) => {
+    const text = `Div,Date,Time,HomeTeam,AwayTeam,FTHG,FTAG\nE0,${when},${time},Arsenal,Chelsea,1,0\n`
+    const [observation] = normaliseFootballData(Buffer.from(text)).observations
+    expect(isoText(observation?.event.startAtSeconds ?? 0)).toBe(utc)
+  })
+
+  test('teams of another script are other events; Latin letters lose what ids cannot have', () => {
+    const rows = [
+      'RUS,01/05/2024,Спартак,Зенит,1,0',
+      'RUS,01/05/2024,ЦСКА,Динамо,1,0',
+      'RUS,01/05/2024,???,!!!,1,0',
+      'DNK,01/05/2024,Brøndby,Lødz Łks,1,0',
+    ]
+    const text = `Div,Date,HomeTeam,AwayTeam,FTHG,FTAG\n${rows.join('\n')}\n`
+    const paths = normaliseFootballData(Buffer.from(text)).observations.map(
+      ({ event }) => event.path,
+    )
+    expect(new Set(paths).size).toBe(4)
+    expect(paths[0]).toBe('soccer/rus.20240501.спартак-зенит')
+    expect(paths[3]).toBe('soccer/dnk.20240501.brondby-lodz-lks')
+    for (const path of paths)
+      expect(parseMarket({ market: `${path}/1x2/ft`, selection: 'home' }).kind).toBe('market')
+  })
+
+  test('a quote that is never closed costs its row, not the rows after it', () => {
+    const row = (home: string) => `E0,01/05/2024,${home},Chelsea,1,0`
+    const many = Array.from({ length: 3_000 }, (_, index) => row(`Team ${index}`))
+    const text = ['Div,Date,HomeTeam,AwayTeam,FTHG,FTAG', row('"Arsenal'), ...many, ''].join('\n')
+    const { observations, refusals } = normaliseFootballData(Buffer.from(text))
+    expect(observations.length).toBe(3_000)
+    expect(refusals).toEqual([
+      {
+        reason: 'malformed_row',
+        place: 'line 2',
+        detail: 'a row without an open quote was expected',
+      },
+    ])
+  })
+
+  test('a field of megabytes is refused, and is never held as a row', () => {
+    const text = `Div,Date,HomeTeam,AwayTeam,FTHG,FTAG\nE0,01/05/2024,${'x'.repeat(6_000_000)},Chelsea,1,0\nE0,01/05/2024,Arsenal,Chelsea,1,0\n`
+    const { observations, refusals } = normaliseFootballData(Buffer.from(text))
+    expect(refusals.map(({ reason }) => reason)).toEqual(['malformed_row'])
+    expect(observations.length).toBe(1)
+    expect(isFootballData(Buffer.alloc(2_000_000, 'x'))).toBe(false)
   })
 
   test('without a time only the day is known', () => {

@@ -3,7 +3,7 @@
  * results. Reads the site's own files (main leagues and extra leagues) and the tidy form in which its seasons are passed
  * around as one table. Pure: bytes in, observations out.
  */
-import { parse } from 'csv-parse/sync'
+import { CsvError, parse } from 'csv-parse/sync'
 import type { FeedInfo } from '../domain/event-state.ts'
 import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
 import { csvSlices } from './csv-slices.ts'
@@ -104,8 +104,17 @@ function outcomesOf(row: Row, columns: FootballColumns): Observation['outcomes']
 /** What a reading of rows adds up to. */
 type Reading = { observations: Observation[]; refusals: Refusal[]; missingPrices: number }
 
-function readRow(reading: Reading, row: Row, options: { columns: FootballColumns; place: string }) {
+function readRow(
+  reading: Reading,
+  row: Row | undefined,
+  options: { columns: FootballColumns; place: string },
+) {
   const { columns, place } = options
+  if (row === undefined) {
+    const detail = 'a row without an open quote was expected'
+    reading.refusals.push({ reason: 'malformed_row', place, detail })
+    return
+  }
   const event = footballEvent(row, columns)
   if (event === undefined) {
     const detail = 'a date and two teams were expected'
@@ -134,17 +143,56 @@ const withoutMark = (raw: Uint8Array): Buffer => {
 /** Whether a text begins as one of the site's files does. */
 export function isFootballData(raw: Uint8Array): boolean {
   const bytes = withoutMark(raw)
-  const end = bytes.indexOf(0x0a)
-  const head = bytes.subarray(0, end === -1 ? bytes.length : end).toString('latin1')
+  const start = bytes.subarray(0, HEADER_BYTES_MAX)
+  const end = start.indexOf(0x0a)
+  const head = start.subarray(0, end === -1 ? start.length : end).toString('latin1')
   return findColumns(head.trim().split(',')).kind === 'columns'
 }
+
+/** A header is a few hundred bytes; what has no line in so many is another kind of file. */
+const HEADER_BYTES_MAX = 65_536
+/** A row is a few hundred bytes: a longer one is no row, and must not be held as one. */
+const ROW_BYTES_MAX = 65_536
+const NEWLINE = 0x0a
 
 const CSV = {
   encoding: 'utf8',
   relax_column_count: true,
   skip_empty_lines: true,
   relax_quotes: true,
+  max_record_size: ROW_BYTES_MAX,
 } as const
+
+/** Lines as bytes, without empty ones: a text of a whole slice could be longer than a text can be. */
+function linesOf(slice: Buffer): readonly Buffer[] {
+  const lines: Buffer[] = []
+  for (let from = 0; from < slice.length; ) {
+    const end = slice.indexOf(NEWLINE, from)
+    const to = end === -1 ? slice.length : end
+    const line = slice.subarray(from, to)
+    if (line.length > 1) lines.push(line)
+    from = to + 1
+  }
+  return lines
+}
+
+/** The rows of a slice; where its quotes cannot be read, those of every line that can, and `undefined` for each other line. */
+function rowsOf(slice: Buffer): readonly (Row | undefined)[] {
+  try {
+    return parse(slice, CSV)
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+  }
+  return linesOf(slice).map((line) => {
+    if (line.length > ROW_BYTES_MAX) return undefined
+    try {
+      return parse(line, CSV)[0]
+    } catch (error) {
+      if (error instanceof CsvError) return undefined
+      throw error
+    }
+  })
+}
 
 /**
  * Reads a file's bytes slice by slice, so that a table of a hundred thousand matches needs little memory and an import can
@@ -158,8 +206,9 @@ export function* readFootballData(
   let line = 1
   for (const slice of csvSlices(withoutMark(raw))) {
     const reading: Reading = { observations: [], refusals: [], missingPrices: 0 }
-    const rows = parse(slice, CSV)
-    const header = columns === undefined ? rows.shift() : undefined
+    const all = rowsOf(slice)
+    const header = columns === undefined ? all[0] : undefined
+    const rows = columns === undefined ? all.slice(1) : all
     columns ??= findColumns(header ?? [], feed.isSynthetic ? SYNTHETIC_BOOKS : {})
     if (columns.kind === 'unknown') {
       reading.refusals.push({ reason: 'malformed_row', place: 'line 1', detail: columns.problem })

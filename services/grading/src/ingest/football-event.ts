@@ -24,19 +24,26 @@ function daySeconds(text: string): number | undefined {
 /** Days of March and of October, in both of which London's clock changes on the last Sunday. */
 const DAYS_IN_MONTH = 31
 
+/** By London's clock: forward at one in March, and back at two in October, of which the hour before comes twice. */
+const FORWARD_AT_SECONDS = 3_600
+const BACK_AT_SECONDS = 7_200
+
 /** The site gives the time of London's clock, an hour ahead of UTC from the last Sunday of March to that of October. */
 function londonOffsetSeconds(day: {
   readonly month: number
   readonly date: number
   /** 0 is Sunday. */
   readonly weekday: number
+  /** Since midnight, by that clock; in the hour that comes twice the first is meant. */
+  readonly seconds: number
 }): number {
-  const { month, date, weekday } = day
+  const { month, date, weekday, seconds } = day
   const lastSunday = DAYS_IN_MONTH - ((weekday + DAYS_IN_MONTH - date) % 7)
   const isSummer =
     (month > 3 && month < 10) ||
-    (month === 3 && date >= lastSunday) ||
-    (month === 10 && date < lastSunday)
+    (month === 3 &&
+      (date > lastSunday || (date === lastSunday && seconds >= FORWARD_AT_SECONDS))) ||
+    (month === 10 && (date < lastSunday || (date === lastSunday && seconds < BACK_AT_SECONDS)))
   return isSummer ? 3_600 : 0
 }
 
@@ -51,7 +58,7 @@ function startOf(day: number, time: string): Pick<EventInfo, 'startAtSeconds' | 
   const weekday = (Math.floor(day / SECONDS_PER_DAY) + FIRST_WEEKDAY) % 7
   const seconds = Number(clock[1]) * 3_600 + Number(clock[2]) * 60
   return {
-    startAtSeconds: day + seconds - londonOffsetSeconds({ month, date, weekday }),
+    startAtSeconds: day + seconds - londonOffsetSeconds({ month, date, weekday, seconds }),
     startPrecision: 'second',
   }
 }

@@ -26,14 +26,17 @@ export async function ingestPayload(options: {
   readonly store: GradingStore
   readonly raw: Uint8Array
   readonly receivedAtSeconds: number
+  /** What else than the bytes decides how they are read, such as `final`: read otherwise they are another payload. */
+  readonly reading?: string
   readonly read: () => Iterable<Normalised>
   readonly onSlice?: (account: PayloadAccount) => void
 }): Promise<PayloadAccount> {
   const { store, raw, receivedAtSeconds, onSlice } = options
   const rawSha256 = rawSha256Of(raw)
+  const name = options.reading === undefined ? rawSha256 : `${rawSha256} ${options.reading}`
   let account: PayloadAccount = {
     ...NOTHING_INGESTED,
-    isRepeated: await store.hasPayload(rawSha256),
+    isRepeated: await store.hasPayload(name),
     rawSha256,
     observations: 0,
     missingPrices: 0,
@@ -57,6 +60,6 @@ export async function ingestPayload(options: {
     onSlice?.(account)
   }
   if (account.observations > 0 && feedName !== undefined)
-    await store.markPayload({ rawSha256, feed: feedName, receivedAtSeconds })
+    await store.markPayload({ rawSha256: name, feed: feedName, receivedAtSeconds })
   return account
 }

@@ -47,6 +47,15 @@ const outright = (is_whole: boolean) =>
     ],
   })
 
+const deadHeat = (places: number, tied: number) => ({
+  outcomes: [
+    {
+      status: 'final',
+      results: { 'outright/ft': { ada: { result: 'dead_heat', places, tied } } },
+    },
+  ],
+})
+
 describe('manual upload', () => {
   test('closes, early prices and results go in together', () => {
     const { observations, refusals, feed } = normalise({
@@ -111,6 +120,78 @@ describe('manual upload', () => {
         scoreboard: { status: 'dead_heat', return_units: 0.10000000000000009 },
       })
     }
+  })
+
+  test.each([
+    { name: 'the name of a feed', top: { source: 'the-odds-api' }, over: {} },
+    { name: 'a made-up upload about a real event', top: { synthetic: true }, over: {} },
+    {
+      name: 'a real upload about a made-up event',
+      top: {},
+      over: { event: 'soccer/synthetic-league.20260601.a-b' },
+    },
+    { name: 'a dead heat of one', top: {}, over: deadHeat(1, 1) },
+    {
+      name: 'a period that there is not',
+      top: {},
+      over: { outcomes: [{ period: 'never', status: 'void' }] },
+    },
+  ])('$name is malformed', ({ top, over }) => {
+    const upload = { ...top, events: [{ ...event, ...over }] }
+    expect(manualUploadSchema.safeParse(upload).success).toBe(false)
+  })
+
+  test('results are read by market and selection as people write them; of none that there is they are refused', () => {
+    const results = (market: string, selection: string) =>
+      normalise({
+        outcomes: [{ status: 'final', results: { [market]: { [selection]: { result: 'won' } } } }],
+      })
+    expect(results('Match_Odds/FT', '1').observations[0]?.outcomes).toEqual([
+      { period: 'ft', status: 'final', results: { '1x2/ft': { home: { result: 'won' } } } },
+    ])
+    for (const [market, selection] of [
+      ['corners/ft', 'home'],
+      ['1x2/ft', 'both'],
+    ] as const)
+      expect(results(market, selection)).toMatchObject({
+        observations: [{ outcomes: [] }],
+        refusals: [{ reason: 'malformed_row', place: 'events[0].outcomes[0]' }],
+      })
+    expect(normalise({ outcomes: [{ status: 'final' }] }).refusals).toHaveLength(1)
+  })
+
+  test('an upload that supersedes another’s says which entry it replaces, and both stay in the ledger', async () => {
+    const store = createMemoryGradingStore()
+    const take = async (odds: object, score: object) => {
+      const { feed, observations } = normalise({
+        closes: [{ ...prices, odds }],
+        outcomes: [{ status: 'final', score }],
+      })
+      return store.ingest({ feed, observations, receivedAtSeconds: 1, rawSha256: '00' })
+    }
+    await take({ home: 2.05, draw: 3.55, away: 3.9 }, { home: 2, away: 1 })
+    expect(await take({ home: 2.5, draw: 3.4, away: 2.9 }, { home: 0, away: 1 })).toMatchObject({
+      superseded: 2,
+    })
+    expect((await store.entry(2))?.entry).toMatchObject({ type: 'close', supersedes: [0] })
+    expect((await store.entry(3))?.entry).toMatchObject({ type: 'outcome', supersedes: [1] })
+    expect((await store.entry(0))?.entry).toMatchObject({ prices: [{ odds: { home: '2.05' } }] })
+    expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 4 })
+  })
+
+  test('the same results with their members in another order are no correction', async () => {
+    const store = createMemoryGradingStore()
+    for (const names of [
+      ['ada', 'bob'],
+      ['bob', 'ada'],
+    ]) {
+      const ended = Object.fromEntries(names.map((name) => [name, { result: 'lost' as const }]))
+      const { feed, observations } = normalise({
+        outcomes: [{ status: 'final', results: { 'outright/ft': ended } }],
+      })
+      await store.ingest({ feed, observations, receivedAtSeconds: 1, rawSha256: '00' })
+    }
+    expect((await store.head()).size).toBe(1)
   })
 
   test('forms are told apart by content', () => {

@@ -8,7 +8,7 @@ import { isoSeconds } from '../domain/iso-time.ts'
 import { marketPath } from '../domain/market-key.ts'
 import { marketShape, marketTypesNamed, selectionNamed } from '../domain/market-types.ts'
 import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
-import { parseMarket, readMarketPath } from '../domain/parse-market.ts'
+import { PERIOD, parseMarket, readMarketPath } from '../domain/parse-market.ts'
 import { readPrice } from './read-price.ts'
 import { refuseBook } from './refuse-book.ts'
 import { CLOSE_AGE_SECONDS_MAX } from './the-odds-api.ts'
@@ -28,17 +28,19 @@ const pricesSchema = z.strictObject({
 
 const resultSchema = z.union([
   z.strictObject({ result: z.enum(['won', 'half_won', 'push', 'half_lost', 'lost', 'void']) }),
-  z.strictObject({
-    result: z.literal('dead_heat'),
-    places: z.int().positive(),
-    tied: z.int().min(2),
-  }),
+  z
+    .strictObject({
+      result: z.literal('dead_heat'),
+      places: z.int().positive().max(1_000),
+      tied: z.int().min(2).max(1_000),
+    })
+    .refine(({ places, tied }) => tied > places, 'more tied selections than places'),
 ])
 
 const goals = z.int().min(0).max(999)
 
 const outcomeSchema = z.strictObject({
-  period: z.string().max(10).default('ft'),
+  period: z.string().regex(PERIOD).default('ft'),
   status: z.enum(['final', 'void', 'withdrawn']),
   score: z.strictObject({ home: goals, away: goals }).optional(),
   results: z.record(z.string().max(200), z.record(z.string().max(80), resultSchema)).optional(),
@@ -47,7 +49,7 @@ const outcomeSchema = z.strictObject({
 const eventSchema = z.strictObject({
   event: z
     .string()
-    .regex(/^[a-z0-9_-]{1,40}\/[a-z0-9][a-z0-9._-]{0,119}$/)
+    .regex(/^[a-z0-9_-]{1,40}\/[\p{Ll}\p{Lo}\p{N}][\p{Ll}\p{Lo}\p{N}._-]{0,119}$/u)
     .describe('sport/id, such as soccer/epl.20240423.ars-che.'),
   league: z.string().min(1).max(80),
   home: z.string().min(1).max(80),
@@ -59,16 +61,32 @@ const eventSchema = z.strictObject({
   outcomes: z.array(outcomeSchema).max(20).default([]),
 })
 
+/** Names of feeds of our own: an upload under one of them would replace what that feed said. */
+const RESERVED_SOURCES: readonly string[] = ['football-data', 'the-odds-api', 'synthetic']
+
+/** How ids of made-up events begin, and no others: results that nobody played never reach a real event. */
+const SYNTHETIC_ID = /^[^/]+\/synthetic/
+
 /** What an upload is. */
-export const manualUploadSchema = z.strictObject({
-  source: z
-    .string()
-    .regex(/^[a-z0-9_-]{1,40}$/)
-    .default('manual'),
-  redistributable: z.boolean().default(false),
-  synthetic: z.boolean().default(false).describe('Made up for trying the service out; shown so.'),
-  events: z.array(eventSchema).min(1).max(UPLOAD_EVENTS_MAX),
-})
+export const manualUploadSchema = z
+  .strictObject({
+    source: z
+      .string()
+      .regex(/^[a-z0-9_-]{1,40}$/)
+      .refine((name) => !RESERVED_SOURCES.includes(name), 'a name that is no feed of the service')
+      .default('manual'),
+    redistributable: z.boolean().default(false),
+    synthetic: z.boolean().default(false).describe('Made up for trying the service out; shown so.'),
+    events: z.array(eventSchema).min(1).max(UPLOAD_EVENTS_MAX),
+  })
+  .superRefine(({ synthetic, events }, context) => {
+    const wrong = events.findIndex(({ event }) => SYNTHETIC_ID.test(event) !== synthetic)
+    if (wrong === -1) return
+    const message = synthetic
+      ? 'an id that begins with synthetic, as the upload is'
+      : 'an id that does not begin with synthetic, as the upload is not'
+    context.addIssue({ code: 'custom', path: ['events', wrong, 'event'], message })
+  })
 
 /** An upload, parsed. */
 export type ManualUpload = z.output<typeof manualUploadSchema>
@@ -174,13 +192,53 @@ function readPrices(
   ]
 }
 
-function readOutcomes(event: UploadEvent): Observation['outcomes'] {
-  return event.outcomes.map(({ period, status, score, results }) => ({
-    period,
-    status,
-    ...(score === undefined ? {} : { score }),
-    ...(results === undefined ? {} : { results }),
-  }))
+type UploadResults = NonNullable<UploadEvent['outcomes'][number]['results']>
+
+/** Results by canonical market and selection; undefined where one of them names none. */
+function resultsOf(event: UploadEvent, results: UploadResults): UploadResults | undefined {
+  const read: UploadResults = {}
+  for (const [market, bySelection] of Object.entries(results)) {
+    const path = pathOf(event, market)
+    if (path === undefined) return undefined
+    const selections: UploadResults[string] = {}
+    for (const [name, result] of Object.entries(bySelection)) {
+      const selection = selectionNamed(readMarketPath(path).type, name.toLowerCase())
+      if (selection === undefined) return undefined
+      selections[selection] = result
+    }
+    read[path] = selections
+  }
+  return read
+}
+
+function readOutcomes(
+  gathered: Gathered,
+  event: UploadEvent,
+  place: string,
+): Observation['outcomes'] {
+  return event.outcomes.flatMap((outcome, index) => {
+    const { period, status, score, results } = outcome
+    const read = results === undefined ? undefined : resultsOf(event, results)
+    const detail =
+      results !== undefined && read === undefined
+        ? 'results of a market or selection that there is not'
+        : status === 'final' && score === undefined && results === undefined
+          ? 'a final outcome without a score or results'
+          : undefined
+    if (detail !== undefined) {
+      const at = `${place}.outcomes[${index}]`
+      gathered.refusals.push({ reason: 'malformed_row', place: at, detail })
+      return []
+    }
+    return [
+      {
+        period,
+        status,
+        ...(score === undefined ? {} : { score }),
+        ...(read === undefined ? {} : { results: read }),
+      },
+    ]
+  })
 }
 
 /** Reads a parsed upload: each price by itself, so that one bad price does not cost the others. */
@@ -210,7 +268,7 @@ export function normaliseManualUpload(upload: ManualUpload): Normalised {
       snapshots: read('snapshots'),
       closes,
       closeStatus: event.close_status,
-      outcomes: readOutcomes(event),
+      outcomes: readOutcomes(gathered, event, `events[${index}]`),
     }
   })
   return { feed, observations, refusals: gathered.refusals, missingPrices: gathered.missing }
