@@ -27,17 +27,24 @@ export function observeRequests(app: ServiceApp, registry: Registry): void {
     buckets: DURATION_BUCKETS_SECONDS,
     registers: [registry],
   })
-  const inFlight = new Gauge({
+  let open = 0
+  const inFlight: Gauge = new Gauge({
     name: 'http_requests_in_flight',
     help: 'Requests that have come and are not answered.',
     registers: [registry],
+    collect: () => inFlight.set(open),
   })
-  app.addHook('onRequest', async (request, reply) => {
-    inFlight.inc()
-    reply.raw.once('close', () => inFlight.dec())
+  const noteClose = (): void => {
+    open -= 1
+  }
+  // With callbacks: every request passes these hooks, and an async one costs it promises.
+  app.addHook('onRequest', (request, reply, done) => {
+    open += 1
+    reply.raw.once('close', noteClose)
     void reply.header('x-request-id', request.id)
+    done()
   })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const route = request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched')
     const { method } = request
     requests.inc({ method, route, status: String(reply.statusCode) })
@@ -48,5 +55,6 @@ export function observeRequests(app: ServiceApp, registry: Registry): void {
       { method, route, path, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) },
       'request',
     )
+    done()
   })
 }

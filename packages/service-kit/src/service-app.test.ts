@@ -132,6 +132,21 @@ describe('S5: errors are JSON with a stable code', () => {
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
   })
 
+  test('what the router refuses passes a hook of the service, which may answer it', async () => {
+    const app = await build({
+      unroutedHook: (request, reply, done) => {
+        void reply.header('access-control-allow-origin', '*')
+        if (request.method === 'OPTIONS') void reply.code(204).send()
+        else done()
+      },
+    })
+    const preflight = await app.inject({ method: 'OPTIONS', url: '/%zz' })
+    expect([preflight.statusCode, preflight.body]).toEqual([204, ''])
+    const refused = await app.inject('/%zz')
+    expect([refused.statusCode, refused.json()]).toEqual([400, { error: 'malformed_url' }])
+    expect(refused.headers['access-control-allow-origin']).toBe('*')
+  })
+
   test.each([
     { title: 'malformed JSON', payload: '{"picks":', status: 400, error: 'malformed_json' },
     {

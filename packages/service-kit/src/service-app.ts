@@ -15,6 +15,8 @@ import {
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
   LogController,
   type RawServerDefault,
 } from 'fastify'
@@ -40,6 +42,9 @@ export type ServiceApp = FastifyInstance<
   FastifyBaseLogger,
   ZodTypeProvider
 >
+
+/** Answers, or calls `done`: then the router's refusal is the answer. */
+export type UnroutedHook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
 
 export type ServiceAppOptions = {
   /** Package or product name, e.g. `tallystick-access`. */
@@ -69,6 +74,8 @@ export type ServiceAppOptions = {
   readonly trustProxy?: boolean | string | string[]
   /** Makes request ids; what a client sends as `x-request-id` is ignored. */
   readonly newRequestId?: () => string
+  /** Runs for what the router itself refuses (a malformed URL), which passes no hook: CORS of a service's own. */
+  readonly unroutedHook?: UnroutedHook
   /** Adds the service's routes. HEAD is served only where a route sets `exposeHeadRoute: true`. */
   readonly routes: (app: ServiceApp) => void | Promise<void>
 }
@@ -106,7 +113,9 @@ function newFastify(options: ServiceAppOptions): ServiceApp {
     // What the router itself refuses passes no hook: the id and the log line are made here.
     frameworkErrors: (error, request, reply) => {
       void reply.header('x-request-id', request.id)
-      answerError(error, request, reply)
+      const refuse = (): void => answerError(error, request, reply)
+      if (options.unroutedHook === undefined) refuse()
+      else options.unroutedHook(request, reply, refuse)
       request.log.info({ method: request.method, status: reply.statusCode }, 'request')
     },
   }).withTypeProvider<ZodTypeProvider>()
@@ -140,16 +149,22 @@ function refuseWhileStopping(app: ServiceApp): void {
   app.addHook('preClose', async () => {
     isStopping = true
   })
-  app.addHook('onRequest', async (_request, reply) =>
-    isStopping
-      ? sendError(reply, { status: 503, error: 'shutting_down', headers: { 'retry-after': '1' } })
-      : undefined,
-  )
-  app.addHook('onSend', async (_request, reply) => {
-    if (isStopping) void reply.header('connection', 'close')
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (isStopping)
+      void sendError(reply, {
+        status: 503,
+        error: 'shutting_down',
+        headers: { 'retry-after': '1' },
+      })
+    else done()
   })
-  app.addHook('onResponse', async () => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (isStopping) void reply.header('connection', 'close')
+    done(null, payload)
+  })
+  app.addHook('onResponse', (_request, _reply, done) => {
     if (isStopping) setImmediate(() => app.server.closeIdleConnections())
+    done()
   })
 }
 
@@ -181,8 +196,9 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   acceptEmptyJson(app)
   observeRequests(app, registry)
   refuseWhileStopping(app)
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     void reply.header('x-content-type-options', 'nosniff')
+    done(null, payload)
   })
   if (options.cors !== false) await registerCors(app, options.cors)
   const answerOtherMethods = watchMethods(app, { isOptionsAnswered: options.cors !== false })

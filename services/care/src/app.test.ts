@@ -11,31 +11,38 @@ afterAll(() => world.close())
 const options = (url: string, headers = {}) => world.app.inject({ method: 'OPTIONS', url, headers })
 
 describe('OPTIONS on any path: 204 with CORS headers', () => {
-  test.each(['/', '/mcp', '/write', '/verify', '/health', '/docs', '/metrics', '/no/such/path'])(
-    '%s',
-    async (url) => {
-      const answer = await options(url, { origin: 'https://app.test' })
-      expect(answer.statusCode).toBe(204)
-      expect(answer.body).toBe('')
-      expect(answer.headers).toMatchObject({
-        'access-control-allow-origin': 'https://app.test',
-        'access-control-allow-methods': 'GET, POST, DELETE, OPTIONS',
-        'access-control-expose-headers': 'mcp-session-id, www-authenticate',
-        'access-control-max-age': '600',
-        vary: 'origin',
-      })
-      expect(String(answer.headers['access-control-allow-headers']).split(', ')).toEqual([
-        'authorization',
-        'content-type',
-        'accept',
-        'x-care-signature',
-        'x-care-timestamp',
-        'mcp-session-id',
-        'mcp-protocol-version',
-        'last-event-id',
-      ])
-    },
-  )
+  test.each([
+    '/',
+    '/mcp',
+    '/write',
+    '/verify',
+    '/health',
+    '/docs',
+    '/metrics',
+    '/no/such/path',
+    '/%zz',
+  ])('%s', async (url) => {
+    const answer = await options(url, { origin: 'https://app.test' })
+    expect(answer.statusCode).toBe(204)
+    expect(answer.body).toBe('')
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': 'https://app.test',
+      'access-control-allow-methods': 'GET, POST, DELETE, OPTIONS',
+      'access-control-expose-headers': 'mcp-session-id, www-authenticate',
+      'access-control-max-age': '600',
+      vary: 'origin',
+    })
+    expect(String(answer.headers['access-control-allow-headers']).split(', ')).toEqual([
+      'authorization',
+      'content-type',
+      'accept',
+      'x-care-signature',
+      'x-care-timestamp',
+      'mcp-session-id',
+      'mcp-protocol-version',
+      'last-event-id',
+    ])
+  })
 
   test('without an origin it is *; no preflight headers are needed', async () => {
     const answer = await options('/write')

@@ -63,6 +63,7 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
     ...(readiness === undefined ? {} : { readiness }),
     ...(llmsNotes === undefined ? {} : { llmsNotes }),
     metricsToken,
+    unroutedHook: cors,
     async routes(scope) {
       scope.addHook('onRequest', cors)
       await deps.addMcpRoutes(scope)

@@ -63,7 +63,7 @@ async function openStores(options: CareServiceOptions): Promise<Stores> {
       onProblem,
     })
     opened.push(records)
-    const sessions = openSqliteSessionStore({ path: paths.sessions })
+    const sessions = openSqliteSessionStore({ path: paths.sessions, onProblem })
     opened.push(sessions)
     const audit = openSqliteAuditTrail({ path: paths.sessions, clock, onProblem })
     opened.push(audit)

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { RPC_CODES, type RpcCode, rpcErrorBody } from './json-rpc.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -42,11 +42,6 @@ export const REFUSALS = {
   tooManySessions: { status: 429, code: RPC_CODES.badRequest, message: 'Too many sessions' },
 } as const satisfies Readonly<Record<string, Refusal>>
 
-/*
- * What sends here returns nothing: a reply that is returned from an async function is awaited, and Fastify then watches the
- * response to its end, which costs more than all of a ping.
- */
-
 /** Sends a refusal of the transport. */
 export function sendRefusal(reply: FastifyReply, { status, code, message }: Refusal): void {
   void reply
@@ -63,19 +58,52 @@ export function takesJson(accept: string | undefined): boolean {
   return !types.includes('text/event-stream') || /application\/(?:json|\*)|\*\/\*/.test(types)
 }
 
+/** A request, its reply and the session that it belongs to. */
+export type Answered = {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  /** Absent where there is none yet. */
+  readonly sessionId?: string
+}
+
+/** Longer texts are sent as bytes: Node writes what fits its stack at once, and long text that is not Latin-1 slowly. */
+const TEXT_CHARS_MAX = 4_096
+
+/**
+ * Writes an answer past Fastify, whose hooks and serialisers have nothing to add to it: half of what a ping cost. What the
+ * hooks have put on Node's response (CORS) is sent with it; the log line and the metrics are made when it has ended.
+ */
+function writeAnswer(
+  { request, reply, sessionId }: Answered,
+  answer: { readonly status: 200 | 202; readonly type?: string; readonly text: string },
+): void {
+  const { status, type, text } = answer
+  const response = reply.raw
+  reply.hijack()
+  if (response.destroyed) return
+  const body = text.length > TEXT_CHARS_MAX ? Buffer.from(text) : text
+  response.writeHead(status, {
+    ...(type === undefined ? {} : { 'content-type': type, 'cache-control': 'no-store' }),
+    'content-length': Buffer.byteLength(body),
+    ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),
+    'x-content-type-options': 'nosniff',
+    'x-request-id': request.id,
+  })
+  response.end(body)
+}
+
 /** Answers what has no answer: a notification, a response, a request that was taken back. */
-export function sendAccepted(reply: FastifyReply): void {
-  void reply.code(202).send()
+export function sendAccepted(answered: Answered): void {
+  writeAnswer(answered, { status: 202, text: '' })
 }
 
 /** Sends the answer to a request, as JSON or as a stream of one event. */
-export function sendAnswer(
-  reply: FastifyReply,
-  answer: { readonly message: unknown; readonly accept: string | undefined },
-): void {
-  const text = JSON.stringify(answer.message)
-  void reply.code(200).header('cache-control', 'no-store')
-  // Bytes, since Node writes a long string that is not Latin-1 several times slower than its bytes.
-  if (takesJson(answer.accept)) void reply.type(JSON_TYPE).send(Buffer.from(text))
-  else void reply.type('text/event-stream').send(Buffer.from(`event: message\ndata: ${text}\n\n`))
+export function sendAnswer(answered: Answered, message: unknown): void {
+  const json = JSON.stringify(message)
+  writeAnswer(
+    answered,
+    takesJson(answered.request.headers.accept)
+      ? { status: 200, type: JSON_TYPE, text: json }
+      : { status: 200, type: 'text/event-stream', text: `event: message\ndata: ${json}\n\n` },
+  )
 }

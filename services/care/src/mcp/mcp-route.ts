@@ -5,13 +5,21 @@
  */
 import { METHODS } from 'node:http'
 import type { TokenClaims } from '@tallystick/jwt-lite'
-import { type ServiceApp, sendError } from '@tallystick/service-kit'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
+import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { parseEventId } from './event-id.ts'
 import { type IncomingMessage, parseMessage, RPC_CODES } from './json-rpc.ts'
 import type { McpLimits } from './limits.ts'
-import { REFUSALS, type Refusal, sendAccepted, sendAnswer, sendRefusal } from './mcp-answers.ts'
+import {
+  type Answered,
+  REFUSALS,
+  type Refusal,
+  sendAccepted,
+  sendAnswer,
+  sendRefusal,
+} from './mcp-answers.ts'
+import { readBody } from './read-body.ts'
 import type { McpSession } from './session.ts'
 import type { SessionRegistry } from './session-registry.ts'
 import type { SessionServer } from './session-server.ts'
@@ -61,46 +69,25 @@ const header = (request: FastifyRequest, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Adds `/mcp` in a scope of its own, where bodies stay bytes. */
+/**
+ * Adds `/mcp`. A request is taken over in its `onRequest` hook: what Fastify does with bodies and replies is not needed for
+ * bytes in and a finished text out. Refusals go out through Fastify like those of every other route.
+ */
 export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
-  const claimsOf = new WeakMap<FastifyRequest, TokenClaims>()
-
-  // With a callback, which costs a promise less per request than an async hook.
-  const admit = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+  const admit = (request: FastifyRequest, reply: FastifyReply): void => {
     const check = deps.checkToken(request.headers.authorization)
     if (!deps.isOwnHost(request.headers.host)) sendRefusal(reply, REFUSALS.foreignHost)
     else if (check.kind === 'refused') sendChallenge(reply, check)
-    else if (!SERVED.some((method) => method === request.method))
-      sendRefusal(reply.header('allow', 'DELETE, GET, OPTIONS, POST'), REFUSALS.wrongMethod)
-    else {
-      claimsOf.set(request, check.claims)
-      done()
-    }
+    else takeOver({ deps, request, reply, claims: check.claims })
   }
-  const handle = (request: FastifyRequest, reply: FastifyReply): void => {
-    const claims = claimsOf.get(request)
-    if (claims === undefined) throw new Error('a request was handled that was never admitted')
-    handleCall({ deps, request, reply, claims }).catch((error: unknown) => {
-      void reply.send(error)
-    })
-  }
-
-  void app.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-      done(null, body)
-    })
-    const options = { url: '/mcp', onRequest: admit, bodyLimit: deps.limits.bodyBytesMax }
-    scope.route({ ...options, method: [...SERVED], schema: DOCUMENTATION, handler: handle })
-    scope.route({ ...options, method: REFUSED, schema: { hide: true }, handler: handle })
-  })
+  const options = { url: '/mcp', onRequest: admit, handler: neverReached }
+  app.route({ ...options, method: [...SERVED], schema: DOCUMENTATION })
+  app.route({ ...options, method: REFUSED, schema: { hide: true } })
 }
 
-const errorBody = z
-  .looseObject({ error: z.unknown() })
-  .describe('`error` is a JSON-RPC error, or the code `invalid_token` or `payload_too_large`.')
+/** Its route's hook has answered. */
+const neverReached = (): void => undefined
 
-/** What the reference says; bodies leave as text, so that none of this is run. */
 const DOCUMENTATION = {
   summary: 'MCP over Streamable HTTP',
   description:
@@ -120,15 +107,23 @@ type McpCall = {
   readonly claims: TokenClaims
 }
 
-async function handleCall(call: McpCall): Promise<void> {
-  if (call.request.method === 'POST') {
-    await handlePost(call)
-    return
-  }
-  const session = findSession(call)
-  if (session === undefined) return
-  if (call.request.method === 'GET') handleGet(call, session)
-  else await handleDelete(call, session)
+function takeOver(call: McpCall): void {
+  const { deps, request, reply } = call
+  const fail = (error: unknown): void => void reply.send(error)
+  if (request.method === 'POST')
+    readBody(request.raw, deps.limits.bodyBytesMax, (body) => {
+      if (body === undefined) fail(tooLarge(reply))
+      else handlePost(call, body).catch(fail)
+    })
+  else if (request.method === 'GET') handleGet(call)
+  else if (request.method === 'DELETE') handleDelete(call).catch(fail)
+  else sendRefusal(reply.header('allow', 'DELETE, GET, OPTIONS, POST'), REFUSALS.wrongMethod)
+}
+
+/** The rest of such a body is not waited for. */
+function tooLarge(reply: FastifyReply): Error {
+  void reply.header('connection', 'close')
+  return new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
 }
 
 function sendChallenge(
@@ -160,28 +155,32 @@ function findSession(call: McpCall): McpSession | undefined {
   return session
 }
 
+/** A refusal within a session names it too. */
+const named = ({ reply, sessionId }: Required<Answered>): FastifyReply =>
+  reply.header('mcp-session-id', sessionId)
+
 function isKnownVersion(request: FastifyRequest): boolean {
   const version = header(request, 'mcp-protocol-version')
   return version === undefined || KNOWN_VERSIONS.has(version)
 }
 
-async function handlePost(call: McpCall): Promise<void> {
+async function handlePost(call: McpCall, body: Uint8Array): Promise<void> {
   const { request, reply } = call
-  const message = parseMessage(request.body instanceof Uint8Array ? request.body : undefined)
+  const message = parseMessage(body)
   if (message.kind === 'not-json') return sendRefusal(reply, REFUSALS.notJson)
   const isInitialize = message.kind === 'request' && message.method === 'initialize'
   if (isInitialize && header(request, 'mcp-session-id') === undefined)
     return openSession(call, message)
   const session = findSession(call)
   if (session === undefined) return
-  void reply.header('mcp-session-id', session.id)
-  if (message.kind === 'invalid') return sendRefusal(reply, REFUSALS.invalidMessage)
+  const answered = { request, reply, sessionId: session.id }
+  if (message.kind === 'invalid') return sendRefusal(named(answered), REFUSALS.invalidMessage)
   // This server asks nothing, so an answer answers nothing.
-  if (message.kind === 'response') return sendAccepted(reply)
-  if (isInitialize) return sendRefusal(reply, REFUSALS.alreadyOpen)
+  if (message.kind === 'response') return sendAccepted(answered)
+  if (isInitialize) return sendRefusal(named(answered), REFUSALS.alreadyOpen)
   if (message.kind === 'request') return ask(call, session, message)
   call.deps.server.tell(session, message.message)
-  sendAccepted(reply)
+  sendAccepted(answered)
 }
 
 /** `initialize`: opens a session within the caps and answers in it. */
@@ -192,7 +191,7 @@ async function openSession(call: McpCall, message: RequestMessage): Promise<void
   if (!initializeParams.safeParse(params).success) {
     const error = { code: RPC_CODES.invalidParams, message: 'params: not those of initialize' }
     const answer = { jsonrpc: '2.0', id: message.id, error }
-    return sendAnswer(reply, { message: answer, accept: request.headers.accept })
+    return sendAnswer({ request, reply }, answer)
   }
   const outcome = deps.registry.open(claims)
   if (outcome.kind === 'too-many')
@@ -201,7 +200,6 @@ async function openSession(call: McpCall, message: RequestMessage): Promise<void
       REFUSALS.tooManySessions,
     )
   const { session } = outcome
-  void reply.header('mcp-session-id', session.id)
   return ask(call, session, message)
 }
 
@@ -210,12 +208,12 @@ async function ask(
   session: McpSession,
   { id, message }: RequestMessage,
 ): Promise<void> {
+  const answered = { request, reply, sessionId: session.id }
   const outcome = await deps.server.ask(session, id, message)
-  if (outcome.kind === 'answered')
-    return sendAnswer(reply, { message: outcome.message, accept: request.headers.accept })
-  if (outcome.kind === 'cancelled') sendAccepted(reply)
-  else if (outcome.kind === 'id-in-use') sendRefusal(reply, REFUSALS.idInUse)
-  else sendRefusal(reply, REFUSALS.invalidMessage)
+  if (outcome.kind === 'answered') return sendAnswer(answered, outcome.message)
+  if (outcome.kind === 'cancelled') sendAccepted(answered)
+  else if (outcome.kind === 'id-in-use') sendRefusal(named(answered), REFUSALS.idInUse)
+  else sendRefusal(named(answered), REFUSALS.invalidMessage)
 }
 
 /** The sequence after which a stream begins; undefined for an event id that is foreign, unknown or too old. */
@@ -229,7 +227,10 @@ function startOfStream(request: FastifyRequest, session: McpSession): number | u
   return sequence >= floorSequence && sequence <= lastSequence ? sequence : undefined
 }
 
-function handleGet({ deps, request, reply, claims }: McpCall, session: McpSession): void {
+function handleGet(call: McpCall): void {
+  const session = findSession(call)
+  if (session === undefined) return
+  const { deps, request, reply, claims } = call
   const cursor = startOfStream(request, session)
   if (cursor === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
   const response = reply.raw
@@ -249,7 +250,10 @@ function handleGet({ deps, request, reply, claims }: McpCall, session: McpSessio
   deps.streams.open({ session, response, expiresAtMs: claims.expiresAtSeconds * 1000, cursor })
 }
 
-async function handleDelete({ deps, reply }: McpCall, session: McpSession): Promise<void> {
+async function handleDelete(call: McpCall): Promise<void> {
+  const session = findSession(call)
+  if (session === undefined) return
+  const { deps, reply } = call
   deps.registry.end(session, 'deleted')
   await deps.flush()
   void reply.code(200).send()

@@ -105,7 +105,7 @@ export class SessionServer implements Transport {
     return new Promise((resolve) => {
       this.#pending.set(number, { session, id, resolve })
       const refusalsBefore = this.#refusals
-      this.onmessage?.({ ...message, id: number } as JSONRPCMessage)
+      this.onmessage?.({ ...message, id: number })
       // The server never answers what its schemas refuse: without this the request would wait for ever.
       if (this.#refusals > refusalsBefore) this.#settle(number, { kind: 'not-understood' })
     })

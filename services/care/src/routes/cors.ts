@@ -22,18 +22,19 @@ export function corsHook(serviceName: string) {
     'mcp-protocol-version',
     'last-event-id',
   ].join(', ')
-  return async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply | undefined> => {
+  // With a callback, which costs a promise less per request than an async hook.
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const { raw } = reply
     raw.setHeader('access-control-allow-origin', request.headers.origin || '*')
     raw.setHeader('access-control-expose-headers', EXPOSED_HEADERS)
     raw.setHeader('vary', 'origin')
-    if (request.method !== 'OPTIONS') return undefined
+    if (request.method !== 'OPTIONS') {
+      done()
+      return
+    }
     raw.setHeader('access-control-allow-methods', ALLOWED_METHODS)
     raw.setHeader('access-control-allow-headers', allowedHeaders)
     raw.setHeader('access-control-max-age', String(MAX_AGE_SECONDS))
-    return reply.code(204).send()
+    void reply.code(204).send()
   }
 }
