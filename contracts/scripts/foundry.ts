@@ -33,7 +33,8 @@ const OUTPUT_BYTES_MAX = 256 * 1024 * 1024
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-function forgeBinary(): string {
+/** The binary of the platform's package, else `forge` on PATH. */
+export function forgeBinary(): string {
   const platform = `${process.platform}-${ARCHITECTURES[process.arch] ?? process.arch}`
   const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/forge/package.json')
   try {

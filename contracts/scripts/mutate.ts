@@ -1,0 +1,98 @@
+// Changes the contract in one place at a time and asks whether the tests see it.
+//   --all                  every mutant; fails below the score that is required
+//   --sample N [--seed S]  N mutants drawn by a seed, remembered nowhere
+//   --match TEXT           those whose key or file contains the text
+//   --list                 prints the mutants' keys and tries none
+//   --lanes N              how many at a time
+// A survivor that mutation-survivors.json does not explain fails every run. What --all and --match found is kept in
+// cache/mutation/ until those tests change: a run that was stopped goes on where it was.
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { checkBench, type Result, runCampaign } from './mutation/campaign.ts'
+import { readProgram } from './mutation/compiler.ts'
+import { Memory } from './mutation/memory.ts'
+import type { Mutant } from './mutation/mutant.ts'
+import { mutantsOf } from './mutation/mutantsOf.ts'
+import { reportOf, scoreOfAll } from './mutation/report.ts'
+import { sampleOf } from './mutation/sample.ts'
+import { readReasons, reviewSurvivors } from './mutation/survivors.ts'
+import { Workbench } from './mutation/workbench.ts'
+
+/** Share of the mutants that the tests must kill. */
+const SCORE_MIN = 0.9
+
+/** A lane holds a compiler (about 300 MB) and runs forge, which uses cores of its own. */
+const LANES_MAX = 8
+
+const { values: options } = parseArgs({
+  options: {
+    all: { type: 'boolean', default: false },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    match: { type: 'string', multiple: true, default: [] },
+    list: { type: 'boolean', default: false },
+    lanes: { type: 'string', default: String(availableParallelism()) },
+  },
+})
+
+function chosenOf(mutants: readonly Mutant[]): readonly Mutant[] {
+  if (options.sample !== undefined) {
+    return sampleOf(mutants, Number(options.sample), Number(options.seed))
+  }
+  if (options.match.length === 0) return mutants
+  return mutants.filter(({ key, file }) =>
+    options.match.some((text) => key.includes(text) || file.includes(text)),
+  )
+}
+
+function progressOf(total: number): (result: Result, done: number) => void {
+  const startedAt = Date.now()
+  return ({ mutant, outcome }, done) => {
+    const seconds = Math.round((Date.now() - startedAt) / 1_000)
+    const by = 'by' in outcome ? ` (${outcome.by})` : ''
+    console.log(`${done}/${total} ${seconds} s  ${outcome.status}${by}  ${mutant.key}`)
+  }
+}
+
+async function main(): Promise<void> {
+  if (!options.all && !options.list && options.sample === undefined && options.match.length === 0) {
+    throw new Error('say --all, --sample N, --match TEXT or --list')
+  }
+  const lanes = Math.min(LANES_MAX, Math.max(1, Number(options.lanes)))
+  Workbench.build()
+  const benches = Array.from({ length: options.list ? 1 : lanes }, () => Workbench.open())
+  const [bench] = benches
+  if (!bench) throw new Error('no lane')
+  const close = (): void => {
+    for (const one of benches) one.close()
+  }
+  process.once('SIGINT', () => {
+    close()
+    process.exit(130)
+  })
+  try {
+    const { program, trees } = readProgram(bench.settings())
+    const all = Object.entries(trees)
+      .filter(([path]) => path.startsWith('src/'))
+      .flatMap(([path, tree]) => mutantsOf({ path, text: program.sources[path] ?? '', tree }))
+    const mutants = chosenOf(all)
+    if (options.list) {
+      for (const { operator, key } of mutants) console.log(`${operator}  ${key}`)
+      return
+    }
+    const ownDigest = await checkBench(bench, program)
+    const memory = options.sample === undefined ? Memory.kept() : Memory.none()
+    const onResult = progressOf(mutants.length)
+    const results = await runCampaign({ mutants, program, benches, memory, onResult }, ownDigest)
+    const reasons = readReasons()
+    const review = reviewSurvivors(results, reasons, new Set(all.map(({ key }) => key)))
+    console.log(reportOf(results, review, reasons))
+    const isLow = options.all && scoreOfAll(results) < SCORE_MIN
+    if (isLow) console.log(`the score is below ${SCORE_MIN * 100} %`)
+    if (isLow || review.unexplained.length > 0) process.exitCode = 1
+  } finally {
+    close()
+  }
+}
+
+await main()

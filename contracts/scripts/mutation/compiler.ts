@@ -1,0 +1,150 @@
+// solc-js as the mutation run uses it: the project's own settings, the sources in memory, a thread of its own.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { contractsFolder } from '../foundry.ts'
+import type { SyntaxNode } from './syntaxTree.ts'
+
+/** A contract whose artifact a mutant replaces. */
+export type Target = { readonly source: string; readonly contract: string }
+
+/** What the tests deploy, and so all that is compiled for a mutant. */
+export const TARGETS: readonly Target[] = [
+  { source: 'test/AccessWindowHarness.sol', contract: 'AccessWindowHarness' },
+  { source: 'test/PackingHarness.sol', contract: 'PackingHarness' },
+]
+
+/** Text of each file, by its path from the package's folder. */
+export type Sources = Readonly<Record<string, string>>
+
+/** What is compiled: everything that the targets are made of, and solc's settings as forge keeps them. */
+export type Program = { readonly sources: Sources; readonly settings: object }
+
+/** Code of one target, hex with 0x. */
+export type Code = { readonly creation: string; readonly runtime: string }
+
+/** What solc says of a program: the code of each target in their order, or its first error. */
+export type Compilation =
+  | { readonly status: 'compiled'; readonly codes: readonly Code[] }
+  | { readonly status: 'failed'; readonly error: string }
+
+type Output = {
+  readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[]
+  readonly sources?: Readonly<Record<string, { readonly ast: SyntaxNode }>>
+  readonly contracts?: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly evm: {
+              readonly bytecode: { readonly object: string }
+              readonly deployedBytecode: { readonly object: string }
+            }
+          }
+        >
+      >
+    >
+  >
+}
+
+type Import = (path: string) => { readonly contents: string }
+type Solc = {
+  readonly version: () => string
+  readonly compile: (input: string, callbacks?: { readonly import: Import }) => string
+}
+
+const loadSolc = (): Solc => createRequire(import.meta.url)('solc') as Solc
+
+/** The compiler's version as solc's command line says it; forge asks for nothing else when all is built. */
+export const solcVersion = (): string =>
+  loadSolc().version().replace('.Emscripten.clang', '.Linux.g++')
+
+const readSource = (path: string): string =>
+  readFileSync(join(contractsFolder, path.startsWith('@') ? `node_modules/${path}` : path), 'utf8')
+
+function errorOf(output: Output): string | undefined {
+  return output.errors?.find(({ severity }) => severity === 'error')?.formattedMessage
+}
+
+/**
+ * Reads the targets and all that they import, and their syntax trees.
+ * @param settings solc's settings without an output selection
+ * @throws Error when the sources do not compile
+ */
+export function readProgram(settings: object): {
+  readonly program: Program
+  readonly trees: Readonly<Record<string, SyntaxNode>>
+} {
+  const read: Record<string, string> = {}
+  const take = (path: string): string => (read[path] = readSource(path))
+  const input = {
+    language: 'Solidity',
+    sources: Object.fromEntries(TARGETS.map(({ source }) => [source, { content: take(source) }])),
+    settings: { ...settings, outputSelection: { '*': { '': ['ast'] } } },
+  }
+  const answer = loadSolc().compile(JSON.stringify(input), {
+    import: (path) => ({ contents: take(path) }),
+  })
+  const output = JSON.parse(answer) as Output
+  const error = errorOf(output)
+  if (error !== undefined || !output.sources) throw new Error(error ?? 'solc gave no syntax tree')
+  const trees = Object.fromEntries(
+    Object.entries(output.sources).map(([path, { ast }]) => [path, ast]),
+  )
+  return { program: { sources: read, settings }, trees }
+}
+
+/** Compiles the targets of a program. */
+export function compileProgram({ sources, settings }: Program): Compilation {
+  const selected = ['evm.bytecode.object', 'evm.deployedBytecode.object']
+  const outputSelection = Object.fromEntries(
+    TARGETS.map(({ source, contract }) => [source, { [contract]: selected }]),
+  )
+  const input = {
+    language: 'Solidity',
+    sources: Object.fromEntries(
+      Object.entries(sources).map(([path, content]) => [path, { content }]),
+    ),
+    settings: { ...settings, outputSelection },
+  }
+  const output = JSON.parse(loadSolc().compile(JSON.stringify(input))) as Output
+  const error = errorOf(output)
+  if (error !== undefined) return { status: 'failed', error }
+  const codes = TARGETS.map(({ source, contract }) => {
+    const evm = output.contracts?.[source]?.[contract]?.evm
+    if (!evm) throw new Error(`solc gave no code of ${contract}`)
+    return {
+      creation: `0x${evm.bytecode.object}`,
+      runtime: `0x${evm.deployedBytecode.object}`,
+    }
+  })
+  return { status: 'compiled', codes }
+}
+
+/** A compiler in a thread of its own: one program at a time. */
+export class CompilerThread {
+  readonly #program: Program
+  readonly #worker = new Worker(new URL('./compilerThread.ts', import.meta.url))
+
+  constructor(program: Program) {
+    this.#program = program
+  }
+
+  /** Compiles the program with one file changed. @throws Error when the thread dies. */
+  async compile(path: string, text: string): Promise<Compilation> {
+    const { sources, settings } = this.#program
+    const answer = once(this.#worker, 'message') // rejects when the thread fails
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    this.#worker.postMessage({ sources: { ...sources, [path]: text }, settings })
+    const [compilation] = (await answer) as [Compilation]
+    return compilation
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate()
+  }
+}

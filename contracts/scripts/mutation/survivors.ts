@@ -1,0 +1,58 @@
+// The tracked list of mutants that no test tells from the contract, each with the reason why that is right.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { contractsFolder } from '../foundry.ts'
+import type { Result } from './campaign.ts'
+
+/** Path of the list from the package's folder: `[{ "reason": "…", "mutants": ["key", …] }]`. */
+export const SURVIVORS_FILE = 'mutation-survivors.json'
+
+/** Reason of each accepted survivor, by the mutant's key. */
+export type Reasons = ReadonlyMap<string, string>
+
+/** How results and list agree. */
+export type Review = {
+  /** Survivors that the list does not name: a test is missing, or a reason. */
+  readonly unexplained: readonly Result[]
+  readonly explained: readonly Result[]
+  /** Keys of the list that name no mutant, or one that does not survive. */
+  readonly stale: readonly string[]
+}
+
+/** @throws Error when a mutant is listed twice or without a reason. */
+export function readReasons(): Reasons {
+  type Entry = { readonly reason: string; readonly mutants: readonly string[] }
+  const entries = JSON.parse(
+    readFileSync(join(contractsFolder, SURVIVORS_FILE), 'utf8'),
+  ) as readonly Entry[]
+  const reasons = new Map<string, string>()
+  for (const { reason, mutants } of entries) {
+    for (const key of mutants) {
+      if (reason.trim() === '') throw new Error(`${SURVIVORS_FILE}: no reason for ${key}`)
+      if (reasons.has(key)) throw new Error(`${SURVIVORS_FILE}: twice: ${key}`)
+      reasons.set(key, reason)
+    }
+  }
+  return reasons
+}
+
+/**
+ * Compares a run with the list.
+ * @param keys keys of all mutants that can be made now, whether they were tried or not
+ */
+export function reviewSurvivors(
+  results: readonly Result[],
+  reasons: Reasons,
+  keys: ReadonlySet<string>,
+): Review {
+  const survivors = results.filter(({ outcome }) => outcome.status === 'survived')
+  const survived = new Set(survivors.map(({ mutant }) => mutant.key))
+  const tried = new Set(results.map(({ mutant }) => mutant.key))
+  return {
+    unexplained: survivors.filter(({ mutant }) => !reasons.has(mutant.key)),
+    explained: survivors.filter(({ mutant }) => reasons.has(mutant.key)),
+    stale: [...reasons.keys()].filter(
+      (key) => !keys.has(key) || (tried.has(key) && !survived.has(key)),
+    ),
+  }
+}

@@ -1,0 +1,252 @@
+// A built copy of the package in the system's temporary folder, in which one mutant after the other takes the place of the
+// contract's artifact. Nothing is compiled there: forge finds all sources as they were built, and its `solc` refuses.
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { contractsFolder, forge, forgeBinary, WHOLE_BUILD } from '../foundry.ts'
+import { type Code, solcVersion, TARGETS } from './compiler.ts'
+
+/** What a run of some tests came to. `by` names the first that failed: `file:Contract.test`. */
+export type TestRun =
+  | { readonly status: 'passed' }
+  | { readonly status: 'failed'; readonly by: string }
+  | { readonly status: 'timed out' }
+
+/** Some of the tests, run together. */
+export type Stage = {
+  readonly name: string
+  readonly filter: readonly string[]
+  readonly timeoutMs: number
+}
+
+/** Fast tests first. A stage that takes 40 times as long as it should has a mutant that never ends. */
+export const STAGES: readonly Stage[] = [
+  {
+    name: 'unit and fuzz',
+    // what is left out never deploys the contract
+    filter: [
+      '--match-path=test/unit/*',
+      '--no-match-path=test/unit/{ExchangeRate,ScheduleService,Stablecoin}.t.sol',
+    ],
+    timeoutMs: 60_000, // 1 s on an idle core
+  },
+  {
+    name: 'invariants',
+    filter: ['--match-path=test/invariant/*'],
+    timeoutMs: 400_000, // 8 s on an idle core
+  },
+]
+
+/** A fixed seed: a mutant lives or dies the same way each time. */
+export const FUZZ_SEED = '0x7a11'
+
+const ENVIRONMENT = {
+  ...WHOLE_BUILD,
+  FOUNDRY_PROFILE: 'default',
+  // a quarter of what `npm test` runs: what survives this may still be found there, never the other way round
+  FOUNDRY_FUZZ_RUNS: '64',
+  FOUNDRY_INVARIANT_RUNS: '5',
+  FOUNDRY_DISABLE_NIGHTLY_WARNING: '1',
+  FOUNDRY_INVARIANT_SHRINK_RUN_LIMIT: '0', // that a walk fails is enough, however long it is
+}
+
+/** All that decides how tests are run. */
+export const RUN_SETTINGS = JSON.stringify([STAGES, FUZZ_SEED, ENVIRONMENT])
+
+const COPIED = ['src', 'test', 'devnet', 'tools', 'foundry.toml', 'snapshots', 'cache/whole']
+
+type Suites = Readonly<
+  Record<string, { readonly test_results: Readonly<Record<string, { readonly status: string }>> }>
+>
+
+function failedTest(stdout: string): string | undefined {
+  const start = stdout.indexOf('{"')
+  if (start < 0) return undefined
+  const suites = JSON.parse(stdout.slice(start)) as Suites
+  for (const [suite, { test_results: results }] of Object.entries(suites)) {
+    const failed = Object.entries(results).find(([, { status }]) => status === 'Failure')
+    if (failed) return `${suite}.${failed[0].split('(')[0] ?? failed[0]}`
+  }
+  return undefined
+}
+
+/** The fields of forge's artifact that a mutant changes. */
+type Artifact = { bytecode: { object: string }; deployedBytecode: { object: string } }
+
+/** The fields of forge's notes on a build that matter here. */
+type BuildCache = {
+  readonly profiles: { readonly default: { readonly solc: { readonly outputSelection: unknown } } }
+  readonly paths: { libraries: readonly string[] }
+}
+
+type ForgeEnd = {
+  readonly exitCode: number | null
+  readonly isTimedOut: boolean
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** See the head of this file. Close it whatever happens: it holds a folder. */
+export class Workbench {
+  readonly #folder: string
+  readonly #running = new Set<ChildProcess>()
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** Builds the package where scripts/test.ts builds it. @throws Error when it does not compile. */
+  static build(): void {
+    const build = forge(['build'], WHOLE_BUILD)
+    if (build.exitCode !== 0) throw new Error(`forge build failed:\n${build.stdout}${build.stderr}`)
+  }
+
+  /** Copies the package as it is built. */
+  static open(): Workbench {
+    const folder = mkdtempSync(join(tmpdir(), 'tallystick-mutation-'))
+    const bench = new Workbench(folder)
+    for (const path of COPIED) {
+      cpSync(join(contractsFolder, path), join(folder, path), { recursive: true })
+    }
+    symlinkSync(join(contractsFolder, 'node_modules'), join(folder, 'node_modules'))
+    bench.#adoptBuild()
+    bench.#refuseToCompile()
+    return bench
+  }
+
+  /** Solc's settings as forge built with them. */
+  settings(): object {
+    const { outputSelection: _, ...settings } = this.#buildCache().profiles.default.solc
+    return settings
+  }
+
+  /** The code of each target as it stands in its artifact. */
+  codes(): readonly Code[] {
+    return TARGETS.map((_, index) => {
+      const { bytecode, deployedBytecode } = this.#artifact(index)
+      return { creation: bytecode.object, runtime: deployedBytecode.object }
+    })
+  }
+
+  /** Puts a mutant's code in the place of the contract's. */
+  place(codes: readonly Code[]): void {
+    for (const [index, { creation, runtime }] of codes.entries()) {
+      const artifact = this.#artifact(index)
+      artifact.bytecode.object = creation
+      artifact.deployedBytecode.object = runtime
+      writeFileSync(this.#artifactFile(index), JSON.stringify(artifact))
+    }
+  }
+
+  /** Runs a stage against the code that was placed, to the first test that fails. */
+  async run(stage: Stage): Promise<TestRun> {
+    for (const kept of ['fuzz', 'invariant']) {
+      // what failed for another mutant would be tried first
+      rmSync(join(this.#folder, WHOLE_BUILD['FOUNDRY_CACHE_PATH'] ?? '', kept), {
+        recursive: true,
+        force: true,
+      })
+    }
+    const commandLine = [
+      'test',
+      '--json',
+      '--fail-fast',
+      `--fuzz-seed=${FUZZ_SEED}`,
+      ...stage.filter,
+    ]
+    const { exitCode, isTimedOut, stdout, stderr } = await this.#forge(commandLine, stage.timeoutMs)
+    if (exitCode === 0) return { status: 'passed' }
+    if (isTimedOut) return { status: 'timed out' }
+    const by = failedTest(stdout)
+    if (by === undefined)
+      throw new Error(`forge test failed without a failed test:\n${stdout}${stderr}`)
+    return { status: 'failed', by }
+  }
+
+  /** Ends what still runs and removes the copy. */
+  close(): void {
+    for (const child of this.#running) child.kill('SIGKILL')
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  #buildCacheFile(): string {
+    return join(this.#folder, WHOLE_BUILD['FOUNDRY_CACHE_PATH'] ?? '', 'solidity-files-cache.json')
+  }
+
+  #buildCache(): BuildCache {
+    return JSON.parse(readFileSync(this.#buildCacheFile(), 'utf8')) as BuildCache
+  }
+
+  /** forge resolves the link to node_modules, and builds all anew when its libraries have moved. */
+  #adoptBuild(): void {
+    const cache = this.#buildCache()
+    cache.paths.libraries = [realpathSync(join(this.#folder, 'node_modules'))]
+    writeFileSync(this.#buildCacheFile(), JSON.stringify(cache))
+  }
+
+  #artifactFile(index: number): string {
+    const target = TARGETS[index]
+    if (!target) throw new Error(`no target ${index}`)
+    const { source, contract } = target
+    return join(
+      this.#folder,
+      WHOLE_BUILD['FOUNDRY_OUT'] ?? '',
+      basename(source),
+      `${contract}.json`,
+    )
+  }
+
+  #artifact(index: number): Artifact {
+    return JSON.parse(readFileSync(this.#artifactFile(index), 'utf8')) as Artifact
+  }
+
+  #refuseToCompile(): void {
+    const shim = join(this.#folder, 'tools/solc.mjs')
+    const lines = [
+      '#!/bin/sh',
+      `if [ "$1" = --version ]; then printf 'solc\\nVersion: ${solcVersion()}\\n'; exit 0; fi`,
+      'echo "nothing is compiled here" >&2',
+      'exit 1',
+    ]
+    writeFileSync(shim, `${lines.join('\n')}\n`)
+    chmodSync(shim, 0o755)
+  }
+
+  async #forge(commandLine: readonly string[], timeoutMs: number): Promise<ForgeEnd> {
+    const child = spawn(forgeBinary(), commandLine, {
+      cwd: this.#folder,
+      env: { ...process.env, ...ENVIRONMENT },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#running.add(child)
+    let isTimedOut = false
+    const timer = setTimeout(() => {
+      isTimedOut = true
+      child.kill('SIGKILL')
+    }, timeoutMs)
+    try {
+      const ended = Promise.withResolvers<number | null>()
+      child.once('error', ended.reject).once('close', ended.resolve)
+      const [stdout, stderr, exitCode] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        ended.promise,
+      ])
+      return { exitCode, isTimedOut, stdout, stderr }
+    } finally {
+      clearTimeout(timer)
+      this.#running.delete(child)
+    }
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
+import {IScheduleService} from "../../src/interfaces/IScheduleService.sol";
+import {AccessWindowTest} from "../AccessWindowTest.sol";
+
+/// @notice What is asked of the schedule service, and what its oddest answers come to.
+contract SchedulingTest is AccessWindowTest {
+    /// @dev 1,550,000 × 64 / 63 for the frame, and 60,000 to finish.
+    uint256 private constant ARM_GAS = 1_634_603;
+    address private constant SERVICE = address(0x16b);
+
+    // ------------------------------------------------------------------------------------------------ requests
+
+    function test_Schedule_AsksForTheEndOfTheWindowWithTheGasThatWasMeasured() external {
+        uint64 second = uint64(START) + PERIOD;
+        bytes memory renewal = abi.encodeCall(IAccessWindow.renew, (agent, second));
+        vm.expectCall(SERVICE, 0, 20_000, abi.encodeCall(IScheduleService.hasScheduleCapacity, (second, 1_800_000)), 1);
+        vm.expectCall(
+            SERVICE,
+            0,
+            1_550_000,
+            abi.encodeCall(IScheduleService.scheduleCall, (address(access), second, 1_800_000, 0, renewal)),
+            1
+        );
+        _open(2);
+    }
+
+    function test_Schedule_NeedsGasForTheCallAndToFinish() external {
+        vm.prank(stranger);
+        (bool isSuccess, bytes memory answer) =
+            address(access).call{gas: 1_300_000, value: 2 * PRICE}(abi.encodeCall(IAccessWindow.open, (agent)));
+        assertFalse(isSuccess);
+        assertEq(answer.length, 68);
+        uint256 gasLeft;
+        uint256 gasNeeded;
+        assembly ("memory-safe") {
+            gasLeft := mload(add(answer, 36))
+            gasNeeded := mload(add(answer, 68))
+        }
+        assertEq(gasNeeded, ARM_GAS);
+        assertLt(gasLeft, 1_300_000);
+        assertGt(gasLeft, 1_200_000);
+    }
+
+    function test_Schedule_ProbesNothingWithoutTheGasToSchedule() external {
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        vm.expectCall(SERVICE, abi.encodeWithSelector(IScheduleService.hasScheduleCapacity.selector), 0);
+        vm.prank(forwarder);
+        access.openPaid{gas: 400_000, value: 2 * PRICE}(purchase);
+    }
+
+    // ------------------------------------------------------------------------------------------------- probes
+
+    function test_Probe_ThatIsNotAnsweredAsksForTheEndOfTheWindow() external {
+        bytes memory probe = abi.encodeWithSelector(IScheduleService.hasScheduleCapacity.selector);
+        vm.mockCallRevert(SERVICE, probe, abi.encode(uint256(0)));
+        _open(2);
+        assertEq(_window().scheduledAt, _window().expiresAt);
+    }
+
+    function test_Probe_ThatIsAnsweredInPartAsksForTheEndOfTheWindow() external {
+        bytes memory probe = abi.encodeWithSelector(IScheduleService.hasScheduleCapacity.selector);
+        vm.mockCall(SERVICE, probe, new bytes(31));
+        _open(2);
+        assertEq(_window().scheduledAt, _window().expiresAt);
+    }
+
+    function test_Probe_TakesAnyAnswerButZeroForRoom() external {
+        bytes memory probe = abi.encodeWithSelector(IScheduleService.hasScheduleCapacity.selector);
+        vm.mockCall(SERVICE, probe, abi.encode(uint256(2)));
+        _open(2);
+        assertEq(_window().scheduledAt, _window().expiresAt);
+    }
+
+    // ------------------------------------------------------------------------------------------------- answers
+
+    function test_Answer_IsBelievedForAnAddressOfShard0Realm0Only() external {
+        _assertArms(abi.encode(int256(22), uint256(type(uint64).max)), address(uint160(type(uint64).max)));
+        _assertFails(abi.encode(int256(22), uint256(type(uint64).max) + 1), -1);
+    }
+
+    function test_Answer_ShorterThanItShouldBeIsAFailure() external {
+        bytes memory answer = abi.encode(int256(22), uint256(1 << 40));
+        assembly ("memory-safe") {
+            mstore(answer, 63)
+        }
+        _assertFails(answer, -1);
+    }
+
+    function test_Answer_OfARevertIsAFailureWhateverItSays() external {
+        bytes memory schedule = abi.encodeWithSelector(IScheduleService.scheduleCall.selector);
+        vm.mockCallRevert(SERVICE, schedule, abi.encode(int256(22), uint256(1 << 40)));
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(START) + PERIOD, -1);
+        _open(2);
+    }
+
+    function test_Answer_WithAnAddressAndACodeOtherThanSuccessIsTheCode() external {
+        _assertFails(abi.encode(int256(210), uint256(1 << 40)), 210);
+        _assertFails(abi.encode(int256(21), uint256(1 << 40)), 21);
+        _assertFails(abi.encode(int256(23), uint256(1 << 40)), 23);
+    }
+
+    // ------------------------------------------------------------------------------------------------ deleting
+
+    function test_Delete_ThatFailsInAnyWayKeepsTheLock() external {
+        bytes memory deletion = abi.encodeWithSelector(IScheduleService.deleteSchedule.selector);
+        bytes[3] memory answers = [abi.encode(int256(21)), abi.encode(int256(23)), abi.encodePacked(uint248(22) << 8)];
+        for (uint256 i; i < answers.length; ++i) {
+            vm.mockCall(SERVICE, deletion, answers[i]);
+            _assertKeepsTheLock(address(uint160(0x2000 + i)), (i + 1) * _lock());
+        }
+        vm.mockCallRevert(SERVICE, deletion, abi.encode(int256(22)));
+        _assertKeepsTheLock(address(0x3000), 4 * _lock());
+    }
+
+    function test_Delete_AsksNothingWithoutASchedule() external {
+        _open(1);
+        vm.expectCall(SERVICE, abi.encodeWithSelector(IScheduleService.deleteSchedule.selector), 0);
+        _cancel(agent);
+    }
+
+    // -------------------------------------------------------------------------------------------------- inside
+
+    function _assertKeepsTheLock(address who, uint256 locked) private {
+        _open(stranger, who, 2 * PRICE);
+        address schedule = _window(who).schedule;
+        _cancel(who);
+        assertEq(access.stored(who).schedule, schedule);
+        assertEq(access.books().lockedTinybar, locked);
+    }
+
+    function _assertArms(bytes memory answer, address schedule) private {
+        vm.mockCall(SERVICE, abi.encodeWithSelector(IScheduleService.scheduleCall.selector), answer);
+        access = _deploy({reserve: 100 * HBAR});
+        _open(2);
+        assertEq(access.stored(agent).schedule, schedule);
+    }
+
+    function _assertFails(bytes memory answer, int64 code) private {
+        vm.mockCall(SERVICE, abi.encodeWithSelector(IScheduleService.scheduleCall.selector), answer);
+        access = _deploy({reserve: 100 * HBAR});
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(START) + PERIOD, code);
+        _open(2);
+        assertEq(access.stored(agent).schedule, address(0));
+    }
+}
