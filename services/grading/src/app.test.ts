@@ -95,6 +95,24 @@ describe('S5: 405 with Allow, on every route, for every other method', () => {
     expect(world.settlements).toBe(0)
   })
 
+  test.each([
+    ['POST', '/api/gr%61de'],
+    ['POST', '//api/grade'],
+    ['POST', '/api//grade'],
+    ['POST', '/api/grade/'],
+    ['POST', '/API/GRADE'],
+    ['POST', '/api/grade?x=1'],
+    ['POST', '/api%2Fgrade'],
+    ['POST', '/api/../api/audit'],
+    ['HEAD', '/api/grade'],
+    ['GET', '/api/audit'],
+    ['QUERY', '/api/grade'],
+  ])('X1: %s %s is no way to a grade unpaid', async (method, url) => {
+    const answer = await world.app.inject({ method: method as 'POST', url, payload: gradeExample })
+    expect([400, 402, 404, 405]).toContain(answer.statusCode)
+    expect(answer.body).not.toContain('"outcome"')
+  })
+
   test('an unknown path is 404', async () => {
     const answer = await world.app.inject('/api/grades')
     expect([answer.statusCode, errorOf(answer)]).toEqual([404, 'not_found'])

@@ -34,6 +34,9 @@ export async function resumeSales(
 ): Promise<void> {
   await deps.gate.resumeOpen((reservation) => {
     const asked = readKeptSale(reservation.request)
-    return asked === undefined ? nothingToGive(reservation) : saleJob(deps, asked)
+    if (asked === undefined) return nothingToGive(reservation)
+    // As it was reserved: a newer version may write the same request in another order.
+    const { fingerprint, subject } = reservation
+    return { ...saleJob(deps, asked), fingerprint, subject }
   }, hear)
 }

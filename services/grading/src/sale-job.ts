@@ -34,7 +34,7 @@ export type SoldAnswer =
 /** A request as it is sold. */
 export type AskedSale = {
   readonly request: SaleRequest
-  /** The one canonical text of its body. */
+  /** The one text of its body. */
   readonly text: string
   readonly receivedAtSeconds: number
   readonly idempotencyKey?: string | undefined

@@ -4,7 +4,7 @@ import { auditSchema } from './pick-schema.ts'
 import { addSaleRoute, type SaleRouteDeps } from './sale-route.ts'
 
 /**
- * 1,000 picks of 1,000 bytes: some three times the longest real one. What is kept of it with its payment, the canonical
+ * 1,000 picks of 1,000 bytes: some three times the longest real one. What is kept of it with its payment, its one
  * text, may be a little longer than what was sent, and has to stay below the gate's KEPT_REQUEST_BYTES_MAX.
  */
 const AUDIT_BODY_BYTES_MAX = 1_000_000

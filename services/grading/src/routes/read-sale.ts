@@ -2,7 +2,6 @@
  * What a paid route's body asks for, read before any challenge (G3): a probe, a request for the domain, or what is
  * malformed. The same reading takes up a request that an earlier process left open.
  */
-import { canonicalJson, type JsonValue } from '@tallystick/hashchain'
 import type { RequestIssue } from '@tallystick/service-kit'
 import type { AuditRequest } from '../domain/grader.ts'
 import { formatMarketKey } from '../domain/market-key.ts'
@@ -24,7 +23,7 @@ export type ReadSale =
   /** No body, or an empty one: somebody asks what it costs. */
   | { readonly kind: 'probe' }
   | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
-  /** `text` is the one canonical text of the body: what the payment buys. */
+  /** `text` is the one text of the body, whatever the order and spacing that it came in: what the payment buys. */
   | { readonly kind: 'asked'; readonly request: SaleRequest; readonly text: string }
 
 const malformed = (issues: readonly RequestIssue[]): ReadSale => ({ kind: 'malformed', issues })
@@ -39,10 +38,11 @@ function isEmpty(body: unknown): boolean {
     : false
 }
 
-const asked = (request: SaleRequest, body: unknown): ReadSale => ({
+/** A parsed body has its members in the schema's order, so that its text does not depend on how it was written. */
+const asked = (request: SaleRequest, parsed: object): ReadSale => ({
   kind: 'asked',
   request,
-  text: canonicalJson(body as JsonValue),
+  text: JSON.stringify(parsed),
 })
 
 function readGrade(body: unknown): ReadSale {
@@ -50,7 +50,7 @@ function readGrade(body: unknown): ReadSale {
   if (!parsed.success) return malformed(requestIssuesOf(parsed.error.issues, 'body'))
   const options = gradeOptionsOf(parsed.data.options)
   const pick = readPick(parsed.data.pick, { field: 'body.pick', options })
-  return isIssues(pick) ? malformed(pick) : asked({ kind: 'grade', pick }, body)
+  return isIssues(pick) ? malformed(pick) : asked({ kind: 'grade', pick }, parsed.data)
 }
 
 /** What makes two picks of a slate one: counted twice it would pass for twice the evidence. */
@@ -87,7 +87,8 @@ function readAudit(body: unknown): ReadSale {
   }
   const found = issues.length > 0 ? issues : duplicates(picks)
   if (found.length > 0) return malformed(found)
-  return asked({ kind: 'audit', audit: { picks, ...(label === undefined ? {} : { label }) } }, body)
+  const audit = { picks, ...(label === undefined ? {} : { label }) }
+  return asked({ kind: 'audit', audit }, parsed.data)
 }
 
 /** Reads a body, parsed from JSON. Never throws. */
