@@ -158,9 +158,8 @@ function refuseWhileStopping(app: ServiceApp): void {
       })
     else done()
   })
-  app.addHook('onSend', (_request, reply, payload, done) => {
+  app.addHook('onSend', async (_request, reply) => {
     if (isStopping) void reply.header('connection', 'close')
-    done(null, payload)
   })
   app.addHook('onResponse', (_request, _reply, done) => {
     if (isStopping) setImmediate(() => app.server.closeIdleConnections())
@@ -196,9 +195,8 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   acceptEmptyJson(app)
   observeRequests(app, registry)
   refuseWhileStopping(app)
-  app.addHook('onSend', (_request, reply, payload, done) => {
+  app.addHook('onSend', async (_request, reply) => {
     void reply.header('x-content-type-options', 'nosniff')
-    done(null, payload)
   })
   if (options.cors !== false) await registerCors(app, options.cors)
   const answerOtherMethods = watchMethods(app, { isOptionsAnswered: options.cors !== false })

@@ -240,6 +240,8 @@ function handleGet(call: McpCall): void {
   // Hooks do not run after this, so what they set so far (CORS, request id) is sent by hand.
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) response.setHeader(name, value)
+  // Not in chunks: the stream ends with its connection, and each event is one piece for the socket, not three.
+  response.removeHeader('transfer-encoding')
   response.writeHead(200, {
     'content-type': 'text/event-stream',
     'cache-control': 'no-cache, no-transform',
