@@ -13,12 +13,16 @@ export function keepResult(result: SuiteResult): void {
   writeFileSync(fileOf(result.suite), `${JSON.stringify(result, undefined, 2)}\n`)
 }
 
+/** A suite's tracked figures, undefined where there are none. Throws where the file is no result. */
+export function readResult(suite: string): SuiteResult | undefined {
+  const file = fileOf(suite)
+  if (!existsSync(file)) return undefined
+  return suiteResultSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+}
+
 /** Writes the README's tables from what is kept of these suites. Throws where the markers are gone. */
 export function renewReadme(suites: readonly string[]): void {
-  const kept = suites
-    .map(fileOf)
-    .filter((file) => existsSync(file))
-    .map((file) => suiteResultSchema.parse(JSON.parse(readFileSync(file, 'utf8'))))
+  const kept = suites.map(readResult).filter((result) => result !== undefined)
   const text = readFileSync(readme, 'utf8')
   const [before, rest] = text.split(BEGIN)
   const after = rest?.split(END)[1]

@@ -1,12 +1,20 @@
 // `npm run bench`: measures every suite, or those after `--only`, prints the figures and keeps them in results/ and README.md.
+// With `--check` nothing is kept: the figures are held against those that are, and one that got worse by more than a third
+// fails.
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
+import { betterOf, compareFigures, describeChange, isFailure } from './compare-results.ts'
 import { terminalTable } from './figure-table.ts'
-import { keepResult, renewReadme } from './keep-results.ts'
+import { keepResult, readResult, renewReadme } from './keep-results.ts'
 import type { SuiteResult } from './suite-result.ts'
 import { SUITES } from './suites.ts'
 
-const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } })
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true },
+    check: { type: 'boolean', default: false },
+  },
+})
 const names = values.only?.flatMap((text) => text.split(',')) ?? Object.keys(SUITES)
 
 const load = (): number => Number((loadavg()[0] ?? 0).toFixed(1))
@@ -26,9 +34,41 @@ async function run(suite: string): Promise<SuiteResult> {
   }
 }
 
-for (const name of names) {
-  const result = await run(name)
-  keepResult(result)
-  process.stdout.write(`${terminalTable(result)}\n\n`)
+const print = (text: string): void => void process.stdout.write(`${text}\n`)
+
+/** Measures a suite against its tracked figures; one that seems worse is measured again, since machines are busy at times. */
+async function check(suite: string): Promise<boolean> {
+  const tracked = readResult(suite)?.figures
+  const first = await run(suite)
+  print(`${terminalTable(first)}\n`)
+  if (tracked === undefined) {
+    print(`${suite} is not tracked yet\n`)
+    return true
+  }
+  let changes = compareFigures(tracked, first.figures)
+  if (changes.some(isFailure)) {
+    const second = await run(suite)
+    print(`${terminalTable(second)}\n`)
+    changes = compareFigures(tracked, betterOf(first.figures, second.figures))
+  }
+  for (const change of changes) if (change.kind !== 'held') print(describeChange(change))
+  return !changes.some(isFailure)
 }
-renewReadme(Object.keys(SUITES))
+
+if (values.check) {
+  const failed: string[] = []
+  for (const name of names) if (!(await check(name))) failed.push(name)
+  print(
+    failed.length === 0
+      ? 'no figure got worse by more than a third'
+      : `worse: ${failed.join(', ')}`,
+  )
+  process.exitCode = failed.length === 0 ? 0 : 1
+} else {
+  for (const name of names) {
+    const result = await run(name)
+    keepResult(result)
+    print(`${terminalTable(result)}\n`)
+  }
+  renewReadme(Object.keys(SUITES))
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { betterOf, compareFigures, describeChange, isFailure } from './compare-results.ts'
+import { type Figure, judgeFigure } from './figure.ts'
+
+/** A cost that is `ratio` times less than its baseline. */
+const figure = (name: string, ratio: number, base = 'the baseline'): Figure =>
+  judgeFigure({
+    name,
+    value: 100,
+    unit: 'µs',
+    baseline: { name: base, value: 100 * ratio },
+    aim: { kind: 'none' },
+  })
+
+const kindsOf = (tracked: readonly Figure[], now: readonly Figure[]) =>
+  compareFigures(tracked, now).map(({ kind }) => kind)
+
+describe('a figure against the tracked one', () => {
+  test.each([
+    [3, 3, 'held'],
+    [3, 9, 'held'],
+    [3, 2, 'held'],
+    [3, 1.99, 'worse'],
+    [0.9, 0.61, 'held'],
+    [0.9, 0.59, 'worse'],
+  ])(
+    'a ratio of %s that is now %s is %s: worse by more than a third fails',
+    (tracked, now, kind) => {
+      expect(kindsOf([figure('a', tracked)], [figure('a', now)])).toEqual([kind])
+    },
+  )
+
+  test('a rate is compared as a cost is: only the ratio counts, not the value', () => {
+    const rate = (value: number, base: number) =>
+      judgeFigure({
+        name: 'calls',
+        value,
+        unit: '/s',
+        baseline: { name: 'the baseline', value: base },
+        higherIsBetter: true,
+        aim: { kind: 'none' },
+      })
+    expect(kindsOf([rate(900, 300)], [rate(90, 30)])).toEqual(['held'])
+    expect(kindsOf([rate(900, 300)], [rate(900, 500)])).toEqual(['worse'])
+  })
+
+  test('one that is gone fails, one that is new does not', () => {
+    const changes = compareFigures([figure('old', 2)], [figure('young', 2)])
+    expect(changes.map(({ kind }) => kind)).toEqual(['new', 'gone'])
+    expect(changes.map(isFailure)).toEqual([false, true])
+  })
+
+  test('the same name against two baselines is two figures', () => {
+    const tracked = [figure('a', 2, 'one'), figure('a', 8, 'two')]
+    const now = [figure('a', 2, 'one'), figure('a', 2, 'two')]
+    expect(kindsOf(tracked, now)).toEqual(['held', 'worse'])
+  })
+
+  test('a cost of nothing keeps a ratio that JSON can carry, and any cost after it is worse', () => {
+    const nothing = judgeFigure({
+      name: 'drift',
+      value: 0,
+      unit: 's',
+      baseline: { name: 'the baseline', value: 60 },
+      aim: { kind: 'at-most', value: 0 },
+    })
+    expect(JSON.parse(JSON.stringify(nothing))).toEqual(nothing)
+    expect(nothing.met).toBe(true)
+    expect(kindsOf([nothing], [nothing])).toEqual(['held'])
+    expect(kindsOf([nothing], [figure('drift', 60)])).toEqual(['worse'])
+  })
+})
+
+test('of two measurements the better one of each figure counts', () => {
+  const better = betterOf([figure('a', 1), figure('b', 5)], [figure('a', 3), figure('b', 2)])
+  expect(better.map(({ ratio }) => ratio)).toEqual([3, 5])
+})
+
+test('a change says what was tracked and what is now', () => {
+  const [change] = compareFigures([figure('a', 3)], [figure('a', 1)])
+  expect(change && describeChange(change)).toBe(
+    'worse: a, against the baseline: 3 × tracked, 1 × now',
+  )
+})

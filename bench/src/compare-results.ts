@@ -1,0 +1,70 @@
+// Whether a run's figures hold against those that are tracked. Only ratios are compared: both sides of one come from the
+// same run, so that another machine, or a busy one, moves them little.
+import type { Figure } from './figure.ts'
+
+/** A figure that lost more than this share of its ratio fails the check. */
+export const WORSE_SHARE_MAX = 1 / 3
+
+/** What became of a tracked figure. */
+export type FigureChange =
+  | {
+      readonly kind: 'held' | 'worse'
+      readonly name: string
+      readonly tracked: number
+      readonly now: number
+    }
+  /** Tracked, and not measured any more. */
+  | { readonly kind: 'gone'; readonly name: string; readonly tracked: number }
+  /** Measured, and not tracked yet. */
+  | { readonly kind: 'new'; readonly name: string; readonly now: number }
+
+/** One name may stand beside several baselines. */
+const keyOf = ({ baseline, name }: Figure): string => `${name}, against ${baseline.name}`
+
+/** Every figure of either side, in the order of the run, those that are gone at the end. */
+export function compareFigures(
+  tracked: readonly Figure[],
+  now: readonly Figure[],
+): readonly FigureChange[] {
+  const ratios = new Map(tracked.map((figure) => [keyOf(figure), figure.ratio]))
+  const changes = now.map((figure): FigureChange => {
+    const name = keyOf(figure)
+    const before = ratios.get(name)
+    ratios.delete(name)
+    if (before === undefined) return { kind: 'new', name, now: figure.ratio }
+    const isWorse = figure.ratio < before * (1 - WORSE_SHARE_MAX)
+    return { kind: isWorse ? 'worse' : 'held', name, tracked: before, now: figure.ratio }
+  })
+  const gone = [...ratios].map(([name, before]): FigureChange => {
+    return { kind: 'gone', name, tracked: before }
+  })
+  return [...changes, ...gone]
+}
+
+/** Whether a change fails the check. */
+export const isFailure = ({ kind }: FigureChange): boolean => kind === 'worse' || kind === 'gone'
+
+/** The better of two measurements of one suite, figure by figure: what else a machine did cannot make one better. */
+export function betterOf(first: readonly Figure[], second: readonly Figure[]): readonly Figure[] {
+  const again = new Map(second.map((figure) => [keyOf(figure), figure]))
+  return first.map((figure) => {
+    const other = again.get(keyOf(figure))
+    return other !== undefined && other.ratio > figure.ratio ? other : figure
+  })
+}
+
+/** One line for a person. */
+export function describeChange(change: FigureChange): string {
+  const times = (ratio: number): string => `${ratio} ×`
+  switch (change.kind) {
+    case 'held':
+    case 'worse':
+      return `${change.kind}: ${change.name}: ${times(change.tracked)} tracked, ${times(change.now)} now`
+    case 'gone':
+      return `gone: ${change.name}: ${times(change.tracked)} tracked`
+    case 'new':
+      return `new: ${change.name}: ${times(change.now)}`
+    default:
+      return change satisfies never
+  }
+}
