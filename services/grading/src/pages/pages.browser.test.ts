@@ -47,6 +47,8 @@ type Provoked = {
 
 const grouped = (count: number): string => new Intl.NumberFormat('en-GB').format(count)
 
+const isOnPage = (link: string): boolean => new URL(link).hash !== ''
+
 const PATHS = ['/', '/calibration', '/try', '/method'] as const
 
 describe.skipIf(cannotRunReason !== undefined)(
@@ -211,7 +213,6 @@ describe.skipIf(cannotRunReason !== undefined)(
         const links = await page.evaluate<string[]>(
           '[...document.querySelectorAll("a[href]")].map((link) => link.href)',
         )
-        const isOnPage = (link: string): boolean => new URL(link).hash !== ''
         const inside = links.filter(isOnPage).map((link) => new URL(link).hash)
         for (const id of inside) expect(await page.locator(id).count(), id).toBe(1)
         const outside = [...new Set(links.filter((link) => !isOnPage(link)))]

@@ -164,7 +164,10 @@ function bandMark(row, frame) {
 
 /** @param {number} count */
 const shortCount = (count) =>
-  new Intl.NumberFormat('en-GB', { notation: 'compact', maximumFractionDigits: 1 }).format(count)
+  new Intl.NumberFormat('en-GB', {
+    notation: 'compact',
+    maximumSignificantDigits: count < 100_000 ? 2 : 3,
+  }).format(count)
 
 /**
  * Letters and counts above the marks, each joined to its own.

@@ -29,6 +29,9 @@ export function scopeWords(scope) {
   return [sport, type, book === undefined ? undefined : `by ${book}`].filter(Boolean).join(' · ')
 }
 
+/** A slope that may as well be half or one and a half says nothing about calibration, either way. */
+const SLOPE_WIDTH_MAX = 0.5
+
 /** @param {Line} line */
 const isSlopeOne = ({ slope, slope_se: error }) => Math.abs(slope - 1) <= DEVIATIONS_95 * error
 /** @param {Line} line */
@@ -42,7 +45,8 @@ const isInterceptNone = ({ intercept, intercept_se: error }) =>
  */
 export function lineVerdict({ line, total }) {
   if (total.n === 0) return 'Nothing of this kind is settled yet.'
-  if (line === null) return 'Too few settled picks to say how promise and return go together.'
+  if (line === null || DEVIATIONS_95 * line.slope_se > SLOPE_WIDTH_MAX)
+    return 'Too few settled picks to say whether the grades come true.'
   if (isSlopeOne(line) && isInterceptNone(line))
     return 'The grades came true: promise and return agree within what chance allows.'
   if (isInterceptNone(line))

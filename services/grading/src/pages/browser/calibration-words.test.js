@@ -21,6 +21,11 @@ describe('slope and intercept in words', () => {
     expect(lineWords({ line: null, total })).toBe('')
   })
 
+  it('that could be anything is no verdict, also where it holds 1 and 0', () => {
+    const line = { slope: 4, intercept: 0.1, slope_se: 3, intercept_se: 0.3 }
+    expect(lineVerdict({ line, total })).toContain('Too few')
+  })
+
   it('carry their 95 % ranges', () => {
     const words = lineWords({ line: calibrated, total })
     expect(words).toContain('12,000 settled picks on 2,000 events')
