@@ -1,6 +1,7 @@
 // Runs the contracts' tests: forge in this package's folder, one line per test, and reports/tests.json for the count of
 // the whole repository. Also fails when Solidity is not formatted, when forge's linter objects, when a gas snapshot
-// drifts, or when the bounded campaign made fewer invariant calls than promised.
+// drifts, when the bounded campaign made fewer invariant calls than promised, or when a mutant of a small sample survives.
+import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contractsFolder, forge, LINT_BUILD, WHOLE_BUILD } from './foundry.ts'
@@ -82,6 +83,22 @@ function runCheck(name: string, commandLine: readonly string[]): Outcome {
   }
 }
 
+/** Some mutants of the contract, the same each time: enough to show that scripts/mutate.ts works. */
+const MUTANTS = isLong ? 60 : 10
+
+function runMutants(): Outcome {
+  const run = spawnSync(process.execPath, ['scripts/mutate.ts', `--sample=${MUTANTS}`], {
+    cwd: contractsFolder,
+    encoding: 'utf8',
+  })
+  const isPassed = run.status === 0
+  return {
+    name: `${MUTANTS} mutants of the contract are killed, or listed with a reason`,
+    isPassed,
+    note: isPassed ? '' : `${run.stdout}${run.stderr}`,
+  }
+}
+
 function main(): void {
   const outcomes = [
     runCheck('Solidity is formatted', ['fmt', '--check']),
@@ -94,6 +111,7 @@ function main(): void {
       '--match-contract=GasTest',
       '--gas-snapshot-check=true',
     ]),
+    runMutants(),
   ]
   for (const outcome of outcomes) {
     console.log(

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { contractsFolder } from '../foundry.ts'
-import type { SyntaxNode } from './syntaxTree.ts'
+import type { SyntaxNode } from './syntax-tree.ts'
 
 /** A contract whose artifact a mutant replaces. */
 export type Target = { readonly source: string; readonly contract: string }
@@ -128,7 +128,7 @@ export function compileProgram({ sources, settings }: Program): Compilation {
 /** A compiler in a thread of its own: one program at a time. */
 export class CompilerThread {
   readonly #program: Program
-  readonly #worker = new Worker(new URL('./compilerThread.ts', import.meta.url))
+  readonly #worker = new Worker(new URL('./compiler-thread.ts', import.meta.url))
 
   constructor(program: Program) {
     this.#program = program

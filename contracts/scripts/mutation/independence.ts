@@ -1,6 +1,6 @@
 // Whether two neighbouring statements may change places without a difference, as far as the syntax tree shows it. Such
 // swaps are no mutants. Where this says no, a test has to find the difference.
-import { child, children, nodesIn, optionalChild, type SyntaxNode } from './syntaxTree.ts'
+import { child, children, nodesIn, optionalChild, type SyntaxNode } from './syntax-tree.ts'
 
 /** A variable, or a member of one: the declaration's id, then member names as far as they are known. */
 type Place = readonly string[]

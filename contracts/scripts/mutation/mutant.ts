@@ -1,4 +1,4 @@
-import type { Range } from './syntaxTree.ts'
+import type { Range } from './syntax-tree.ts'
 
 /** The kinds of change, in the order of the report. */
 export const OPERATORS = [

@@ -1,8 +1,8 @@
 // Every mutant of one source file.
-import { constantEdits, expressionEdits } from './expressionEdits.ts'
+import { constantEdits, expressionEdits } from './expression-edits.ts'
 import type { Edit, Mutant } from './mutant.ts'
-import { lineAt, onOneLine, type SourceFile, statementRange, textAt } from './sourceFile.ts'
-import { orderEdits, removalEdits } from './statementEdits.ts'
+import { lineAt, onOneLine, type SourceFile, statementRange, textAt } from './source-file.ts'
+import { orderEdits, removalEdits } from './statement-edits.ts'
 import {
   children,
   optionalChild,
@@ -10,7 +10,7 @@ import {
   rangeOf,
   type SyntaxNode,
   visits,
-} from './syntaxTree.ts'
+} from './syntax-tree.ts'
 
 /** How much of the statement is shown on each side of a change, characters. */
 const CONTEXT_MAX = 40

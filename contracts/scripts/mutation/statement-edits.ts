@@ -1,8 +1,8 @@
 // Changes of whole statements: removed, or in another order.
 import { areIndependent } from './independence.ts'
 import type { Edit, Operator } from './mutant.ts'
-import { onOneLine, type SourceFile, statementRange, textAt } from './sourceFile.ts'
-import { child, children, optionalChild, rangeOf, type SyntaxNode } from './syntaxTree.ts'
+import { onOneLine, type SourceFile, statementRange, textAt } from './source-file.ts'
+import { child, children, optionalChild, rangeOf, type SyntaxNode } from './syntax-tree.ts'
 
 /** Longest shown part of a statement that changes places, characters. */
 const SHOWN_MAX = 60

@@ -1,4 +1,4 @@
-import { type Range, rangeOf, type SyntaxNode } from './syntaxTree.ts'
+import { type Range, rangeOf, type SyntaxNode } from './syntax-tree.ts'
 
 /** One Solidity file: its text, and its syntax tree. */
 export type SourceFile = {

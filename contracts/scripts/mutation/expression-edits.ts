@@ -1,7 +1,7 @@
 // Changes inside expressions: operators, literals, conditions.
 import type { Edit, Operator } from './mutant.ts'
-import { type SourceFile, textAt, textOf } from './sourceFile.ts'
-import { child, optionalChild, type Range, rangeOf, type SyntaxNode } from './syntaxTree.ts'
+import { type SourceFile, textAt, textOf } from './source-file.ts'
+import { child, optionalChild, type Range, rangeOf, type SyntaxNode } from './syntax-tree.ts'
 
 const ARITHMETIC: Readonly<Record<string, string>> = {
   '+': '-',
