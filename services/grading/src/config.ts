@@ -116,7 +116,7 @@ const fields = z.object({
   ODDS_POLL_SECONDS: integerField({ min: 10, max: CLOSE_AGE_SECONDS_MAX })
     .prefault('300')
     .describe(
-      'Pause between two rounds, seconds: a price that is older at the start than the longest is no close.',
+      'Pause between two rounds, seconds; a round costs sports times regions times markets of the key’s quota. A price older at the start than the longest pause is no close.',
     ),
   METRICS_TOKEN: metricsTokenField(),
   LOG_LEVEL: logLevelField(),

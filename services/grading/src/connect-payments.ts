@@ -35,6 +35,24 @@ function connectFacilitator(config: GradingConfig, clock: Clock): Facilitator {
   })
 }
 
+/** Good news of the facilitator is believed this long: `/ready` is polled, and what OKX takes of one key is limited. */
+const FACILITATOR_NEWS_MS = 30_000
+
+/** Whether the facilitator answers; bad news is looked at again each time. */
+function facilitatorWatch(facilitator: Facilitator, clock: Clock): () => Promise<boolean> {
+  let goodUntilMs = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (clock.unixMs() < goodUntilMs) return true
+    try {
+      await facilitator.feePayers()
+      goodUntilMs = clock.unixMs() + FACILITATOR_NEWS_MS
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
 /** Connects to the network and the facilitator; nothing is asked of either yet. */
 export function connectPayments(options: {
   readonly config: GradingConfig
@@ -59,11 +77,7 @@ export function connectPayments(options: {
     gate: observedGate(gate, telemetry.outcome),
     token: createTokenCheck({ asset, ledger, clock }),
     terms: saleTerms({ asset, payTo: config.PAY_TO, baseUrl: config.BASE_URL }),
-    isFacilitatorUp: () =>
-      facilitator.feePayers().then(
-        () => true,
-        () => false,
-      ),
+    isFacilitatorUp: facilitatorWatch(facilitator, clock),
   }
 }
 

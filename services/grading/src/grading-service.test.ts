@@ -236,6 +236,23 @@ describe('what is down', () => {
     expect(ended.errors).toMatch(/^Grades cannot be served: NETWORK, ASSET or LEDGER_RPC_URL/)
   })
 
+  test('S4: its pages, reference, notes and metrics are there', async () => {
+    for (const [path, says] of [
+      ['/', 'Tallystick'],
+      ['/calibration', '<html'],
+      ['/try', '$0.01'],
+      ['/method', '<html'],
+      ['/docs', '<html'],
+      ['/llms.txt', '/api/coverage'],
+      ['/metrics', 'grading_ledger_events 1'],
+      ['/openapi.json', '"3.1.0"'],
+    ] as const) {
+      const answer = await fetch(service.baseUrl + path)
+      expect([path, answer.status]).toEqual([path, 200])
+      expect(await answer.text()).toContain(says)
+    }
+  })
+
   test('everything is ready', async () => {
     const ready = await fetch(`${service.baseUrl}/ready`)
     expect([ready.status, await ready.json()]).toMatchObject([200, { ready: true }])

@@ -33,8 +33,10 @@ export async function resumeSales(
   hear: (resumed: Resumed) => void,
 ): Promise<void> {
   await deps.gate.resumeOpen((reservation) => {
+    if (reservation.request === undefined) return nothingToGive(reservation)
     const asked = readKeptSale(reservation.request)
-    if (asked === undefined) return nothingToGive(reservation)
+    // Paid for, perhaps, and not understood by this version: left open for one that does.
+    if (asked === undefined) return undefined
     // As it was reserved: a newer version may write the same request in another order.
     const { fingerprint, subject } = reservation
     return { ...saleJob(deps, asked), fingerprint, subject }

@@ -59,9 +59,9 @@ const receivedAtOf = (kept: string | undefined): number | undefined => {
 }
 
 /** A sale that was kept, as it was asked; undefined for what is none. */
-export function readKeptSale(kept: string | undefined): AskedSale | undefined {
-  const match = KEPT_SALE.exec(kept ?? '')
-  if (kept === undefined || match === null) return undefined
+export function readKeptSale(kept: string): AskedSale | undefined {
+  const match = KEPT_SALE.exec(kept)
+  if (match === null) return undefined
   const read = readSale(match[1] as SaleKind, JSON.parse(kept.slice(match[0].length)))
   if (read.kind !== 'asked') return undefined
   return { request: read.request, text: read.text, receivedAtSeconds: Number(match[2]) }

@@ -126,8 +126,9 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
     resumed: ({ cause, end, reservation }: Resumed): void => {
       counters.resumed.inc({ end })
       const fields = { paymentId: reservation.paymentId, outcome: end }
-      if (cause === undefined) logger?.info(fields, 'resumed')
-      else logger?.error({ ...fields, err: cause }, 'not resumed')
+      if (end === 'left_open' || end === 'failed')
+        logger?.error({ ...fields, err: cause }, 'not resumed')
+      else logger?.info(fields, 'resumed')
     },
     verified: (seconds: number): void => {
       counters.verification.observe(seconds)
