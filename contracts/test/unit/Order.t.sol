@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {Vm} from "forge-std/Vm.sol";
+import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
+import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
+import {IScheduleService} from "../../src/interfaces/IScheduleService.sol";
+import {AccessWindowTest} from "../AccessWindowTest.sol";
+
+/// @notice A receiver that says when value came.
+contract Receiver {
+    event Received();
+
+    receive() external payable {
+        emit Received();
+    }
+}
+
+/// @notice What comes first: rights before all else, a known payment before its terms, events before value leaves, and the
+/// gas to finish before anything is asked of the schedule service.
+contract OrderTest is AccessWindowTest {
+    // ------------------------------------------------------------------------------------------------- refusals
+
+    function test_Order_ASenderWithoutTheRightLearnsNothingElse() external {
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        purchase.offerId = 9;
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NotForwarder.selector, stranger));
+        vm.prank(stranger);
+        access.openPaid(purchase);
+        vm.expectRevert(abi.encodeWithSelector(Ownable.OwnableUnauthorizedAccount.selector, stranger));
+        vm.prank(stranger);
+        access.renounceOwnership();
+    }
+
+    function test_Order_AKnownPaymentIsSaidToBeUsedWhateverItsOfferIsByNow() external {
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        _openPaid(purchase, PRICE);
+        vm.warp(START + 1_000);
+        _setOffer(2 * HBAR, 60, 5);
+        purchase.paidAtSeconds = uint64(START) + 5_000;
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IAccessWindowEvents.AccessWindow_PaymentAlreadyUsed.selector, purchase.paymentReference
+            )
+        );
+        vm.prank(forwarder);
+        access.openPaid{value: PRICE}(purchase);
+    }
+
+    // --------------------------------------------------------------------------------------------------- events
+
+    function test_Order_EventsComeBeforeTheValueLeaves() external {
+        address payable receiver = payable(new Receiver());
+        _open(3);
+        _cancel(agent);
+        vm.recordLogs();
+        vm.startPrank(owner);
+        access.withdrawReserve(receiver, 1);
+        access.withdrawEarnings(receiver, 1);
+        vm.stopPrank();
+        vm.prank(agent);
+        access.claimRefund(receiver);
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        bytes32[3] memory events = [
+            IAccessWindowEvents.ReserveWithdrawn.selector,
+            IAccessWindowEvents.EarningsWithdrawn.selector,
+            IAccessWindowEvents.RefundClaimed.selector
+        ];
+        assertEq(logs.length, 6);
+        for (uint256 i; i < 3; ++i) {
+            assertEq(logs[2 * i].topics[0], events[i]);
+            assertEq(logs[2 * i + 1].topics[0], Receiver.Received.selector);
+        }
+    }
+
+    function test_Order_AReapBooksTheGasThenGivesUpThenArms() external {
+        _open(10);
+        uint64 expiresAt = _expiresAt();
+        executionGasCap = 5_000;
+        _passTo(expiresAt + 33);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.WindowRenewed(agent, expiresAt + PERIOD, 1, 8 * PRICE, false);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.GasCharged(uint64(lastGasUsed * gasPrice), 0);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalReaped(agent, address(0x100000), expiresAt);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalArmed(agent, address(0x100001), expiresAt + PERIOD, _lock());
+        access.reap(agent);
+    }
+
+    // ------------------------------------------------------------------------------------------------------ gas
+
+    function test_Order_WhoeverCanSendMoreGasIsToldSoBeforeAnythingIsDone() external {
+        _open(1);
+        _configure({gasPerSecond: 0, createGas: 0, forcedCode: 370});
+        _topUp(stranger, agent, 3 * PRICE);
+        vm.startPrank(stranger);
+        _assertNeedsGas(abi.encodeCall(IAccessWindow.topUp, (agent)), PRICE);
+        _assertNeedsGas(abi.encodeCall(IAccessWindow.open, (agent)), PRICE);
+        _assertNeedsGas(abi.encodeCall(IAccessWindow.poke, (agent)), 0);
+        _assertNeedsGas(abi.encodeCall(IAccessWindow.renew, (agent, uint64(START))), 0);
+    }
+
+    function test_Order_TheNetworksCallRenewsWithTooLittleGasToArm() external {
+        _open(4);
+        uint64 expiresAt = _expiresAt();
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalNotArmed(agent, expiresAt + PERIOD, -1);
+        vm.prank(address(access), address(access));
+        access.renew{gas: 1_000_000}(agent, expiresAt);
+        assertEq(access.stored(agent).expiresAt, expiresAt + PERIOD);
+    }
+
+    function test_Order_ABusyNetworkIsNotAskedToSchedule() external {
+        _configure({gasPerSecond: 1, createGas: 0, forcedCode: 0});
+        vm.expectCall(address(SCHEDULE_SERVICE), abi.encodeWithSelector(IScheduleService.scheduleCall.selector), 0);
+        vm.expectCall(
+            address(SCHEDULE_SERVICE), abi.encodeWithSelector(IScheduleService.hasScheduleCapacity.selector), 8
+        );
+        _open(4);
+    }
+
+    function _assertNeedsGas(bytes memory callData, uint256 value) private {
+        (bool isSuccess, bytes memory answer) = address(access).call{gas: 1_300_000, value: value}(callData);
+        assertFalse(isSuccess);
+        assertEq(bytes4(answer), IAccessWindowEvents.AccessWindow_InsufficientGas.selector);
+    }
+}
