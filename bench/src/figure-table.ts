@@ -1,15 +1,18 @@
-import { type Figure, NO_AIM } from './figure.ts'
+import { type Figure, NO_AIM, RATIO_MAX } from './figure.ts'
 import type { SuiteResult } from './suite-result.ts'
 
 const HEAD = ['figure', 'value', 'baseline', 'ratio', 'aim', 'met'] as const
 
 const judged = (isMet: boolean): string => (isMet ? 'yes' : 'no')
 
+const times = (ratio: number): string =>
+  ratio === RATIO_MAX ? '∞' : `${ratio.toFixed(ratio < 10 ? 2 : 1)} ×`
+
 const cells = ({ name, value, unit, baseline, ratio, aim, met }: Figure): readonly string[] => [
   name,
   `${value} ${unit}`,
   `${baseline.value} ${unit} (${baseline.name})`,
-  `${ratio.toFixed(ratio < 10 ? 2 : 1)} ×`,
+  times(ratio),
   aim,
   aim === NO_AIM ? NO_AIM : judged(met),
 ]

@@ -26,7 +26,7 @@ export const NO_AIM = '–'
 const ROUND_DIGITS = 4
 
 /** What a ratio is told as where a cost is nothing at all; results are JSON, which has no infinity. */
-const RATIO_MAX = 1_000_000
+export const RATIO_MAX = 1_000_000
 
 const rounded = (value: number): number => Number(value.toPrecision(ROUND_DIGITS))
 

@@ -1,5 +1,6 @@
 import type { Figure } from './figure.ts'
 import { measureAccessMetering } from './suites/access-metering.ts'
+import { measureAccessRenewal } from './suites/access-renewal.ts'
 import { measureCareMcp } from './suites/care-mcp.ts'
 import { measureCareStreams } from './suites/care-streams.ts'
 import { measureCareVerify } from './suites/care-verify.ts'
@@ -20,4 +21,5 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'x402-paid': measureX402Paid,
   'x402-verify': measureX402Verify,
   'access-metering': measureAccessMetering,
+  'access-renewal': measureAccessRenewal,
 }

@@ -1,0 +1,218 @@
+// How late a renewal comes, and how far the windows have drifted after a thousand of them. The network makes the renewals;
+// beside it, on the same ledger, a keeper of the usual kind looks every second and sends them itself.
+import { accessWindowAbi } from '@tallystick/contracts'
+import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
+import { createPublicClient, encodeFunctionData, type Hex, http, type PublicClient } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { deployAccessWindow } from '../../../services/access/src/operator/deploy-access-window.ts'
+import { type Figure, judgeFigure } from '../figure.ts'
+import { openWindows } from '../open-windows.ts'
+import { TINYBAR_PER_HBAR } from '../payment-world.ts'
+import { median, quantile } from '../quantile.ts'
+
+const RENEWALS = 50
+const AGENTS = 10
+const PERIODS = RENEWALS / AGENTS
+/** Long enough that two renewals of one agent never meet. */
+const PERIOD_SECONDS = 4
+const DRIFT_PERIODS = 1_000
+const DRIFT_PERIOD_SECONDS = 3_600
+const PRICE_TINYBAR = 3n * TINYBAR_PER_HBAR
+/** What arming a thousand renewals takes, several times over. */
+const RESERVE_TINYBAR = 5_000n * TINYBAR_PER_HBAR
+const KEEPER_POLL_MS = 1_000
+const KEEPER_GAS = 2_500_000n
+const RECEIPT_POLL_MS = 10
+/** Longest that the last renewal may be waited for beyond its second, milliseconds. */
+const PATIENCE_MS = 20_000
+/** Longest that the keeper may take; undisturbed it takes half a minute. */
+const KEEPER_LIMIT_MS = 90_000
+
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
+
+type Ground = {
+  readonly devnet: Devnet
+  readonly client: PublicClient
+  readonly owner: DevnetAccount
+  readonly keeper: PrivateKeyAccount
+}
+
+async function prepareGround(devnet: Devnet): Promise<Ground> {
+  const owner = devnet.accounts.find(({ name }) => name === 'owner')
+  if (owner === undefined) throw new Error('devnet has no owner')
+  const balanceTinybar = 1_000_000n * TINYBAR_PER_HBAR
+  await devnet.controls.setBalanceTinybar(owner.evmAddress, balanceTinybar)
+  const { privateKey } = await devnet.createAccount({ name: 'keeper', balanceTinybar })
+  const transport = http(devnet.rpcUrl)
+  return {
+    devnet,
+    owner,
+    client: createPublicClient({ transport, pollingInterval: RECEIPT_POLL_MS }),
+    keeper: privateKeyToAccount(privateKey),
+  }
+}
+
+/** A contract with windows open for these agents, each paid for its first period and `periods` renewals. */
+async function openContract(
+  { devnet, owner }: Ground,
+  terms: {
+    readonly agents: readonly Hex[]
+    readonly periods: number
+    readonly periodSeconds: number
+    readonly reserveTinybar: bigint
+  },
+): Promise<Hex> {
+  const { agents, periods, periodSeconds, reserveTinybar } = terms
+  const { contract } = await deployAccessWindow({
+    rpcUrl: devnet.rpcUrl,
+    chainId: devnet.chainId,
+    ownerKey: owner.privateKey,
+    forwarder: owner.evmAddress,
+    recorders: [],
+    offer: { priceTinybar: PRICE_TINYBAR, periodSeconds, callsAllowed: 10 },
+    reserveTinybar,
+  })
+  const valueTinybar = PRICE_TINYBAR * BigInt(periods + 1)
+  const payerKey = owner.privateKey
+  await openWindows({ ledgerUrl: devnet.rpcUrl, payerKey, contract, agents, valueTinybar })
+  return contract
+}
+
+const readWindow = ({ client, devnet }: Ground, contract: Hex, agent: Hex) =>
+  client.readContract({
+    address: contract,
+    abi: accessWindowAbi,
+    functionName: 'windowOf',
+    args: [agent, BigInt(devnet.nowSeconds())],
+  })
+
+const addresses = (first: number): readonly Hex[] =>
+  Array.from(
+    { length: AGENTS },
+    (_, index): Hex => `0x${(first + index).toString(16).padStart(40, '0')}`,
+  )
+
+/** Seconds between each renewal's second and its execution by the network. */
+async function networkLateness(ground: Ground): Promise<readonly number[]> {
+  const { devnet } = ground
+  const terms = { periods: PERIODS, periodSeconds: PERIOD_SECONDS, reserveTinybar: RESERVE_TINYBAR }
+  const contract = await openContract(ground, { ...terms, agents: addresses(0xb00) })
+  const endMs = performance.now() + (PERIODS + 1) * PERIOD_SECONDS * 1000 + PATIENCE_MS
+  for (;;) {
+    const executed = devnet.executions().filter(({ payer }) => payer === contract.toLowerCase())
+    if (executed.some(({ status }) => status !== 22)) throw new Error('a renewal did not succeed')
+    if (executed.length >= RENEWALS)
+      return executed.map(({ executedAtMs, expirySecond }) => executedAtMs / 1000 - expirySecond)
+    if (performance.now() > endMs) throw new Error(`only ${executed.length} renewals came`)
+    await pause(100)
+  }
+}
+
+/** Sends one renewal as a keeper does, and waits for its receipt. False where its block's time was before the second. */
+async function sendRenewal(
+  { client, devnet, keeper }: Ground,
+  call: { readonly contract: Hex; readonly agent: Hex; readonly expiresAt: bigint },
+): Promise<boolean> {
+  const serializedTransaction = await keeper.signTransaction({
+    type: 'legacy',
+    chainId: devnet.chainId,
+    nonce: await client.getTransactionCount({ address: keeper.address }),
+    gasPrice: (await client.getGasPrice()) * 2n,
+    gas: KEEPER_GAS,
+    to: call.contract,
+    data: encodeFunctionData({
+      abi: accessWindowAbi,
+      functionName: 'renew',
+      args: [call.agent, call.expiresAt],
+    }),
+  })
+  const hash = await client.sendRawTransaction({ serializedTransaction })
+  const { status } = await client.waitForTransactionReceipt({ hash })
+  return status === 'success'
+}
+
+/** The same for a contract without a reserve, which arms nothing, and a keeper that looks every second. */
+async function keeperLateness(ground: Ground): Promise<readonly number[]> {
+  const agents = addresses(0xc00)
+  // A keeper that falls behind renews several periods at once: they are paid for as well.
+  const terms = { periods: PERIODS * 4, periodSeconds: PERIOD_SECONDS, reserveTinybar: 0n }
+  const contract = await openContract(ground, { ...terms, agents })
+  const dueAt = new Map<Hex, number>()
+  for (const agent of agents) {
+    const { expiresAt } = await readWindow(ground, contract, agent)
+    dueAt.set(agent, Number(expiresAt))
+  }
+  const lateness: number[] = []
+  const endMs = performance.now() + KEEPER_LIMIT_MS
+  while (lateness.length < RENEWALS) {
+    if (performance.now() > endMs) throw new Error(`the keeper made ${lateness.length} renewals`)
+    await pause(KEEPER_POLL_MS)
+    for (const [agent, due] of dueAt) {
+      if (ground.devnet.nowSeconds() < due || lateness.length >= RENEWALS) continue
+      // The time of a block lies up to two seconds back: a keeper that was too early looks again.
+      if (!(await sendRenewal(ground, { contract, agent, expiresAt: BigInt(due) }))) continue
+      lateness.push(ground.devnet.clock.unixMs() / 1000 - due)
+      dueAt.set(agent, Number((await readWindow(ground, contract, agent)).expiresAt))
+    }
+  }
+  return lateness
+}
+
+/** Seconds between where a window ends after so many renewals by the network, and where it should. */
+async function measureDrift(ground: Ground): Promise<number> {
+  const [agent] = addresses(0xd00)
+  if (agent === undefined) throw new Error('unreachable')
+  const contract = await openContract(ground, {
+    agents: [agent],
+    periods: DRIFT_PERIODS,
+    periodSeconds: DRIFT_PERIOD_SECONDS,
+    reserveTinybar: RESERVE_TINYBAR,
+  })
+  const first = await readWindow(ground, contract, agent)
+  await ground.devnet.controls.advanceSeconds(DRIFT_PERIODS * DRIFT_PERIOD_SECONDS)
+  const executed = ground.devnet
+    .executions()
+    .filter(({ payer, status }) => payer === contract.toLowerCase() && status === 22)
+  if (executed.length !== DRIFT_PERIODS) throw new Error(`${executed.length} renewals came`)
+  const last = await readWindow(ground, contract, agent)
+  const shouldEndAt = Number(first.expiresAt) + DRIFT_PERIODS * DRIFT_PERIOD_SECONDS
+  return Math.abs(Number(last.expiresAt) - shouldEndAt)
+}
+
+/** Lateness of 50 renewals, and drift over 1,000. */
+export async function measureAccessRenewal(): Promise<readonly Figure[]> {
+  const devnet = await startDevnet()
+  try {
+    const ground = await prepareGround(devnet)
+    const network = await networkLateness(ground)
+    const keeper = await keeperLateness(ground)
+    const driftSeconds = await measureDrift(ground)
+    const late = (name: string, pick: (lateness: readonly number[]) => number): Figure =>
+      judgeFigure({
+        name: `lateness of ${RENEWALS} renewals, ${name}`,
+        value: pick(network),
+        unit: 's',
+        baseline: { name: 'a keeper that looks every second', value: pick(keeper) },
+        aim: { kind: 'at-most', value: 0.3 },
+      })
+    return [
+      late('p50', median),
+      late('the latest', (lateness) => quantile(lateness, 1)),
+      judgeFigure({
+        name: `drift over ${DRIFT_PERIODS} periods`,
+        value: driftSeconds,
+        unit: 's',
+        baseline: {
+          name: 'that lateness added up, as where the next period begins at the renewal',
+          value: median(network) * DRIFT_PERIODS,
+        },
+        aim: { kind: 'at-most', value: 0 },
+      }),
+    ]
+  } finally {
+    await devnet.stop()
+  }
+}
