@@ -17,7 +17,15 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 
 const signer = evmSigner({ privateKey: process.env.PRIVATE_KEY })
 const client = new x402Client().register('eip155:*', new ExactEvmClient({ signer }))
-client.setSpendControls({ allowedAssets: [{ network: '${network}', asset: '${asset}', maxAmountPerPayment: '${amountMax}' }] })
+client.setSpendControls({
+  allowedAssets: [
+    {
+      network: '${network}',
+      asset: '${asset}',
+      maxAmountPerPayment: '${amountMax}',
+    },
+  ],
+})
 
 const fetchPaid = wrapFetchWithPayment(fetch, client)
 const answer = await fetchPaid('${baseUrl}/api/grade', {

@@ -23,13 +23,14 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 export const takesDevelopmentKeys = (hostname) => LOOPBACK.includes(hostname)
 
 /**
- * A payer for 32 bytes in hex. Throws RangeError for anything else; the message never holds the key.
+ * A payer for 32 bytes in hex, with or without `0x`. Throws RangeError for anything else; the message never holds the key.
  *
  * @param {string} privateKey
  * @returns {Payer}
  */
 export function developmentPayer(privateKey) {
-  const key = /^0x[0-9a-fA-F]{64}$/.test(privateKey) ? bytesOfHex(privateKey) : new Uint8Array(0)
+  const hex = privateKey.replace(/^0x/i, '')
+  const key = /^[0-9a-fA-F]{64}$/.test(hex) ? bytesOfHex(`0x${hex}`) : new Uint8Array(0)
   if (!isPrivateKey(key)) throw new RangeError('not a private key of 32 bytes in hex')
   return {
     address: hexOfBytes(keccak256(publicKeyOf(key)).slice(12)),

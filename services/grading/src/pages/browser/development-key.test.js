@@ -80,6 +80,7 @@ describe('a development key', () => {
   it('pays from the address of its key', async () => {
     const key = `0x${'01'.repeat(32)}`
     const payer = developmentPayer(key)
+    expect(developmentPayer(key.slice(2)).address).toBe(payer.address)
     expect(payer.address).toBe(evmSigner({ privateKey: key }).address)
     const signature = readEcdsaSignature(bytesOfHex(await payer.sign(domain, message)))
     if (signature === undefined) throw new Error('no signature that a token takes')
