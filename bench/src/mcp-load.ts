@@ -27,6 +27,9 @@ const READ = { id: 1, method: 'resources/read', params: { uri: BENCH_URI } }
 const PING = { id: 3, method: 'ping' }
 const SUBSCRIBE = { id: 2, method: 'resources/subscribe', params: { uri: BENCH_URI } }
 
+/** By way of MCP, or the baseline's route that answers the same messages without a transport. */
+export type LoadPath = '/mcp' | '/bare'
+
 /** An HTTP answer, read whole. */
 export type LoadAnswer = { readonly text: string; readonly sessionId: string | undefined }
 
@@ -64,27 +67,26 @@ export class McpLoad {
     this.#url = new URL(url)
   }
 
-  /** Opens so many sessions; returns their ids. */
-  async openSessions(count: number): Promise<readonly string[]> {
+  /** Opens so many sessions; returns their ids. By the bare route no session is opened: the same requests are answered. */
+  async openSessions(count: number, path: LoadPath = '/mcp'): Promise<readonly string[]> {
     const ids: string[] = []
     await eachOf(Array.from({ length: count }), async () => {
-      const { sessionId } = await this.#ask(INITIALIZE)
+      const { sessionId } = await this.#ask(INITIALIZE, undefined, path)
       if (sessionId === undefined) throw new Error('initialize opened no session')
-      await this.#ask({ method: 'notifications/initialized' }, sessionId)
+      await this.#ask({ method: 'notifications/initialized' }, sessionId, path)
       ids.push(sessionId)
     })
     return ids
   }
 
   /** `resources/read` of the one record; resolves with the answer's text. */
-  async read(sessionId: string): Promise<string> {
-    const { text } = await this.#ask(READ, sessionId)
+  async read(sessionId: string, path: LoadPath = '/mcp'): Promise<string> {
+    const { text } = await this.#ask(READ, sessionId, path)
     if (!text.includes('"contents"')) throw new Error(`not a read: ${text}`)
     return text
   }
 
-  /** `ping`, by way of MCP or to the baseline's bare route. */
-  async ping(sessionId: string, path: '/mcp' | '/bare' = '/mcp'): Promise<void> {
+  async ping(sessionId: string, path: LoadPath = '/mcp'): Promise<void> {
     await this.#ask(PING, sessionId, path)
   }
 
@@ -164,7 +166,7 @@ export class McpLoad {
     this.#agent.destroy()
   }
 
-  #ask(message: object, sessionId?: string, path = '/mcp'): Promise<LoadAnswer> {
+  #ask(message: object, sessionId?: string, path: LoadPath = '/mcp'): Promise<LoadAnswer> {
     return this.post(path, JSON.stringify({ jsonrpc: '2.0', ...message }), {
       accept: 'application/json, text/event-stream',
       authorization: this.#authorization,

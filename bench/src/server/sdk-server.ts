@@ -1,12 +1,12 @@
-// The baseline: what an application writes that follows the SDK's examples, a Server and a transport for each session, on
-// the same Fastify application and behind the same token check. It keeps nothing on disk and reads from memory. `POST
-// /tell` sends the notifications in its body to every subscriber; `POST /bare` answers without MCP.
+// The baseline: what an application writes that follows the SDK's examples, a Server and a transport for each session. The
+// rest is the service's own: the same Fastify application, hook, body reader, token check, record store on disk and reading
+// of a record. It keeps no session and no frame. `POST /tell` appends a version and notifies every subscriber; `/bare`
+// answers the same messages without transport, session or server.
 import { randomUUID } from 'node:crypto'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import {
   ReadResourceRequestSchema,
-  type ReadResourceResult,
   type ServerNotification,
   SubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
@@ -18,32 +18,55 @@ import {
   systemClock,
 } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { openSqliteRecordStore } from '../../../services/care/src/adapters/sqlite-record-store.ts'
+import type { CallContext } from '../../../services/care/src/mcp/call-context.ts'
+import { readBody } from '../../../services/care/src/mcp/read-body.ts'
+import { readResource } from '../../../services/care/src/mcp/resource-methods.ts'
+import { noticeMessage, updatedMessage } from '../../../services/care/src/mcp/revision-notice.ts'
+import { CAPABILITIES, initializeResult } from '../../../services/care/src/mcp/session-server.ts'
+import { createTokenCheck } from '../../../services/care/src/mcp/token-check.ts'
+import { corsHook } from '../../../services/care/src/routes/cors.ts'
 import { answerProbe } from './answer-probe.ts'
 import { BENCH_BASE_URL, BENCH_TOKEN_SECRET } from './bench-protocol.ts'
 
 type Held = { readonly server: Server; readonly transport: StreamableHTTPServerTransport }
+type Message = { readonly id?: number; readonly method: string; readonly params?: unknown }
 
-/** What every read answers: the result that the care service gave, as its JSON in the first argument. */
-const readResult = JSON.parse(process.argv[2] ?? '') as ReadResourceResult
+const NAMES = { serviceName: 'care', version: '0' }
+const BODY_BYTES_MAX = 262_144
 
+const store = openSqliteRecordStore({
+  databasePath: process.argv[2] ?? '',
+  clock: systemClock,
+  checkpointSeed: Buffer.alloc(32, 7),
+  origin: 'localhost:3002/care',
+})
 const held = new Map<string, Held>()
 const subscribed = new Set<Held>()
-const tokens = createTokenVerifier({
-  keys: createTokenKeys([Buffer.from(BENCH_TOKEN_SECRET)]),
-  audience: `${BENCH_BASE_URL}/mcp`,
-  clock: systemClock,
+const checkToken = createTokenCheck({
+  tokens: createTokenVerifier({
+    keys: createTokenKeys([Buffer.from(BENCH_TOKEN_SECRET)]),
+    audience: `${BENCH_BASE_URL}/mcp`,
+    clock: systemClock,
+  }),
+  serviceName: NAMES.serviceName,
+  baseUrl: BENCH_BASE_URL,
 })
+
+/** What reading a record needs of the service; sessions of one scope. */
+const context = {
+  ...NAMES,
+  store,
+  clock: systemClock,
+  session: { scopes: ['care.read.user'] },
+} as unknown as CallContext
 
 async function connect(): Promise<Held> {
   const server = new Server(
-    { name: 'baseline', version: '0' },
-    {
-      capabilities: { resources: { subscribe: true, listChanged: true }, logging: {} },
-      instructions:
-        'Read a record right before you speak it. Subscribe to each that you have spoken.',
-    },
+    { name: 'baseline', version: NAMES.version },
+    { capabilities: CAPABILITIES, instructions: String(initializeResult(NAMES)['instructions']) },
   )
-  server.setRequestHandler(ReadResourceRequestSchema, () => readResult)
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params }) => readResource(context, params))
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: randomUUID,
     enableJsonResponse: true,
@@ -58,56 +81,112 @@ async function connect(): Promise<Held> {
   return one
 }
 
-const isAdmitted = ({ headers }: FastifyRequest): boolean => {
-  const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? ''
-  return tokens.verify(token).kind === 'valid'
-}
-
-const messageOf = ({ body }: FastifyRequest): unknown =>
-  body instanceof Uint8Array ? JSON.parse(Buffer.from(body).toString()) : undefined
-
-async function handleMcp(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  if (!isAdmitted(request)) return reply.code(401).send()
-  const id = request.headers['mcp-session-id']
+async function handOver(
+  { raw, headers }: FastifyRequest,
+  reply: FastifyReply,
+  message: Message | undefined,
+): Promise<void> {
+  const id = headers['mcp-session-id']
   const { transport } = (typeof id === 'string' ? held.get(id) : undefined) ?? (await connect())
   reply.hijack()
-  await transport.handleRequest(request.raw, reply.raw, messageOf(request))
-  return reply
+  await transport.handleRequest(raw, reply.raw, message)
 }
 
-/** The floor under both: the application, the token check, the message parsed, and an empty result. */
-function handleBare(request: FastifyRequest, reply: FastifyReply): void {
-  if (!isAdmitted(request)) return void reply.code(401).send()
-  const { id } = messageOf(request) as { readonly id: unknown }
-  return void reply.send({ jsonrpc: '2.0', id, result: {} })
+async function resultOf({ method, params }: Message): Promise<unknown> {
+  if (method === 'resources/read') return readResource(context, params)
+  return method === 'initialize' ? initializeResult(NAMES) : {}
 }
 
-async function handleTell(request: FastifyRequest): Promise<{ readonly subscribers: number }> {
-  const messages = messageOf(request) as ServerNotification[]
+/** The floor under both transports: the same request, answered by its method alone. */
+async function answerBare(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  message: Message | undefined,
+): Promise<void> {
+  if (message === undefined) throw new Error('a message is posted')
+  const { id } = message
+  const text =
+    id === undefined ? '' : JSON.stringify({ result: await resultOf(message), jsonrpc: '2.0', id })
+  reply.hijack()
+  reply.raw.writeHead(id === undefined ? 202 : 200, {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'content-length': Buffer.byteLength(text),
+    'mcp-session-id': 'none',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': request.id,
+  })
+  reply.raw.end(text)
+}
+
+/** Appends a version and tells everybody, as an accepted write does. */
+async function tell(): Promise<void> {
+  const outcome = await store.append({
+    patient: 'ann',
+    domain: 'tea',
+    audience: 'user',
+    value: 'No sugar, thank you; and a biscuit only on Sundays.',
+    authorId: 'dr-osei',
+    authorLabel: 'Dr Osei',
+  })
+  if (outcome.kind !== 'appended') throw new Error(outcome.kind)
+  const { record } = outcome
+  const before = await store.version(record, record.version - 1)
+  const previous = before.kind === 'found' ? before.record : undefined
+  const messages = [
+    updatedMessage(record),
+    noticeMessage({ serviceName: NAMES.serviceName, record, previous }),
+  ] as ServerNotification[]
   for (const { server } of subscribed)
     for (const message of messages) await server.notification(message)
-  return { subscribers: subscribed.size }
 }
 
+type Answer = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  message: Message | undefined,
+) => Promise<void>
+
+/** Takes a request over where the service does: in the first hook, with the service's own reader of bodies. */
+const takingOver =
+  (answer: Answer) =>
+  (request: FastifyRequest, reply: FastifyReply): void => {
+    const fail = (error: unknown): void => void reply.send(error)
+    if (checkToken(request.headers.authorization).kind === 'refused') void reply.code(401).send()
+    else if (request.method === 'POST')
+      readBody(request.raw, BODY_BYTES_MAX, (body) => {
+        const message = JSON.parse(Buffer.from(body ?? []).toString()) as Message
+        answer(request, reply, message).catch(fail)
+      })
+    else answer(request, reply, undefined).catch(fail)
+  }
+
+/** Its route's hook has answered. */
+const handler = (): void => undefined
+
 function addRoutes(app: ServiceApp): void {
-  void app.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-      done(null, body)
-    })
-    scope.route({ url: '/mcp', method: ['POST', 'GET', 'DELETE'], handler: handleMcp })
-    scope.post('/tell', handleTell)
-    scope.post('/bare', handleBare)
+  app.addHook('onRequest', corsHook(NAMES.serviceName))
+  app.route({
+    url: '/mcp',
+    method: ['POST', 'GET', 'DELETE'],
+    onRequest: takingOver(handOver),
+    handler,
+  })
+  app.route({ url: '/bare', method: 'POST', onRequest: takingOver(answerBare), handler })
+  app.post('/tell', async () => {
+    await tell()
+    return {}
   })
 }
 
+await tell()
 const app = await createServiceApp({
   name: 'baseline',
-  version: '0',
+  version: NAMES.version,
   description: "The SDK's own transport.",
   clock: systemClock,
   cors: false,
   routes: addRoutes,
 })
 await app.listen({ host: '127.0.0.1', port: 0 })
-answerProbe({ url: listeningUrl(app), stop: async () => undefined })
+answerProbe({ url: listeningUrl(app), stop: async () => store.close() })

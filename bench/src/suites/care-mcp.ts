@@ -1,7 +1,7 @@
 // What `/mcp` costs beside the SDK's own transport: CPU for each request, memory for each session, and how long a
 // notification takes to a thousand subscribers. Both servers get the same requests and send the same notifications.
 import { type Figure, judgeFigure } from '../figure.ts'
-import { eachOf, McpLoad } from '../mcp-load.ts'
+import { eachOf, type LoadPath, McpLoad } from '../mcp-load.ts'
 import { median, quantile } from '../quantile.ts'
 import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
@@ -20,12 +20,18 @@ const FRAMES_PER_WRITE = 2
 /** What opens every frame that carries a message. */
 const FRAME_MARK = '"method":"notifications/'
 
+/** CPU microseconds of each kind of request. */
+type RequestCost = {
+  /** `initialize` and `notifications/initialized` together. */
+  readonly initialize: number
+  readonly read: number
+  readonly ping: number
+}
+
 type Cost = {
-  readonly initializeMicros: number
-  readonly readMicros: number
-  readonly pingMicros: number
-  /** The same ping without MCP; only the baseline's server has it. */
-  readonly bareMicros: number
+  readonly requests: RequestCost
+  /** The same requests without a transport; only the baseline's server has them. */
+  readonly bare: RequestCost | undefined
   readonly notificationMicros: number
   readonly idleHeapBytes: number
   readonly streamHeapBytes: number
@@ -40,9 +46,6 @@ type Loaded = {
   readonly tell: () => Promise<unknown>
   readonly hasBare: boolean
 }
-
-/** What the care service answered and sent, for the baseline to do the same. */
-type Sample = { readonly readResult: string; readonly notifications: string }
 
 /** One value for all writes; only its version changes. */
 const VALUE = 'No sugar, thank you; and a biscuit only on Sundays.'
@@ -73,23 +76,31 @@ async function requestMicros(
   return (await server.cpuMicrosOf(() => eachOf(all, send))) / all.length
 }
 
+/** Opens sessions and makes requests in them, each kind by itself. */
+async function requestCost(
+  loaded: Loaded,
+  sessions: number,
+  path: LoadPath,
+): Promise<RequestCost & { readonly ids: readonly string[] }> {
+  const { server, load } = loaded
+  let ids: readonly string[] = []
+  const openMicros = await server.cpuMicrosOf(async () => {
+    ids = await load.openSessions(sessions, path)
+  })
+  const read = await requestMicros(loaded, ids, (id) => load.read(id, path))
+  const ping = await requestMicros(loaded, ids, (id) => load.ping(id, path))
+  return { initialize: openMicros / sessions, read, ping, ids }
+}
+
 async function measureCost(loaded: Loaded): Promise<Cost> {
   const { server, load, hasBare } = loaded
-  const warm = await load.openSessions(WARM_SESSIONS)
-  const read = (id: string): Promise<unknown> => load.read(id)
-  const ping = (id: string): Promise<unknown> => load.ping(id)
-  const bare = (id: string): Promise<unknown> => load.ping(id, '/bare')
-  for (const send of [read, ping, ...(hasBare ? [bare] : [])])
-    await requestMicros(loaded, warm, send)
+  await requestCost(loaded, WARM_SESSIONS, '/mcp')
+  if (hasBare) await requestCost(loaded, WARM_SESSIONS, '/bare')
+  const { ids, ...requests } = await requestCost(loaded, SESSIONS, '/mcp')
+  const bare = hasBare ? await requestCost(loaded, SESSIONS, '/bare') : undefined
   const before = await server.figures('collect')
-  let ids: readonly string[] = []
-  const initializeCpu = await server.cpuMicrosOf(async () => {
-    ids = await load.openSessions(SESSIONS)
-  })
+  await load.openSessions(SESSIONS)
   const idle = await server.figures('collect')
-  const readMicros = await requestMicros(loaded, ids, read)
-  const pingMicros = await requestMicros(loaded, ids, ping)
-  const bareMicros = hasBare ? await requestMicros(loaded, ids, bare) : 0
   await eachOf(ids, (id) => load.subscribe(id))
   const beforeStreams = await server.figures('collect')
   await eachOf(ids, (id) => load.openStream(id))
@@ -101,10 +112,8 @@ async function measureCost(loaded: Loaded): Promise<Cost> {
   })
   const idleHeapBytes = (idle.heapBytes - before.heapBytes) / SESSIONS
   return {
-    initializeMicros: initializeCpu / SESSIONS,
-    readMicros,
-    pingMicros,
-    bareMicros,
+    requests,
+    bare,
     notificationMicros: notifyCpu / (ROUNDS * SESSIONS * FRAMES_PER_WRITE),
     idleHeapBytes,
     streamHeapBytes: idleHeapBytes + (withStreams.heapBytes - beforeStreams.heapBytes) / SESSIONS,
@@ -120,29 +129,10 @@ async function startCare(databasePath: string): Promise<Loaded> {
   return { server, load, tell: () => load.write(VALUE), hasBare: false }
 }
 
-async function startSdk({ readResult, notifications }: Sample): Promise<Loaded> {
-  const server = await ServerProcess.start('sdk-server.ts', [readResult])
+async function startSdk(databasePath: string): Promise<Loaded> {
+  const server = await ServerProcess.start('sdk-server.ts', [databasePath])
   const load = new McpLoad(server.url)
-  return { server, load, tell: () => load.post('/tell', notifications), hasBare: true }
-}
-
-/** Reads once and hears of one write. */
-async function takeSample({ load, tell }: Loaded): Promise<Sample> {
-  const [id = ''] = await load.openSessions(1)
-  const { result } = JSON.parse(await load.read(id)) as { readonly result: unknown }
-  await load.subscribe(id)
-  await load.openStream(id)
-  let text = ''
-  const heard = Promise.withResolvers<void>()
-  load.onPiece = (piece) => {
-    text += piece
-    if (countFrames(text) >= FRAMES_PER_WRITE && text.endsWith('\n\n\r\n')) heard.resolve()
-  }
-  await Promise.all([tell(), heard.promise])
-  const messages = [...text.matchAll(/^data: (\{.+\})$/gm)].map(([, json = '']) => JSON.parse(json))
-  if (messages.length !== FRAMES_PER_WRITE) throw new Error(`heard ${messages.length} messages`)
-  const notifications = messages.map(({ method, params }) => ({ method, params }))
-  return { readResult: JSON.stringify(result), notifications: JSON.stringify(notifications) }
+  return { server, load, tell: () => load.post('/tell', '{}'), hasBare: true }
 }
 
 async function endAfter<Result>(
@@ -159,6 +149,13 @@ async function endAfter<Result>(
 
 type CostPart = (cost: Cost) => number
 
+/** The requests whose cost issue and README name. */
+const REQUESTS = [
+  ['initialize', 'initialize and initialized'],
+  ['read', 'read'],
+  ['ping', 'ping'],
+] as const
+
 function figuresOf(ours: readonly Cost[], sdk: readonly Cost[]): readonly Figure[] {
   const against = (name: string, unit: string, pick: CostPart) => ({
     name,
@@ -167,17 +164,23 @@ function figuresOf(ours: readonly Cost[], sdk: readonly Cost[]): readonly Figure
     baseline: { name: "the SDK's transport", value: median(sdk.map(pick)) },
   })
   const times = { kind: 'ratio', times: 3 } as const
-  const floor = median(sdk.map((cost) => cost.bareMicros))
   return [
-    judgeFigure({
-      ...against('CPU per initialize and initialized', 'µs', (cost) => cost.initializeMicros),
-      aim: times,
-    }),
-    judgeFigure({ ...against('CPU per read', 'µs', (cost) => cost.readMicros), aim: times }),
-    judgeFigure({ ...against('CPU per ping', 'µs', (cost) => cost.pingMicros), aim: times }),
-    judgeFigure({
-      ...against('CPU per ping above a bare answer', 'µs', (cost) => cost.pingMicros - floor),
-      aim: times,
+    ...REQUESTS.flatMap(([kind, words]) => {
+      const floor = median(sdk.map(({ bare }) => bare?.[kind] ?? 0))
+      return [
+        judgeFigure({
+          ...against(
+            `CPU per ${words}, transport alone`,
+            'µs',
+            (cost) => cost.requests[kind] - floor,
+          ),
+          aim: times,
+        }),
+        judgeFigure({
+          ...against(`CPU per ${words}, whole request`, 'µs', (cost) => cost.requests[kind]),
+          aim: { kind: 'none' },
+        }),
+      ]
     }),
     judgeFigure({
       ...against('CPU per notification', 'µs', (cost) => cost.notificationMicros),
@@ -205,12 +208,11 @@ function figuresOf(ours: readonly Cost[], sdk: readonly Cost[]): readonly Figure
 /** The care service's MCP endpoint against the SDK's transport, turn about. */
 export async function measureCareMcp(): Promise<readonly Figure[]> {
   using folder = temporaryFolder()
-  const sample = await endAfter(await startCare(folder.file('sample.db')), takeSample)
   const ours: Cost[] = []
   const sdk: Cost[] = []
   for (let repeat = 0; repeat < REPEATS; repeat += 1) {
     ours.push(await endAfter(await startCare(folder.file(`care-${repeat}.db`)), measureCost))
-    sdk.push(await endAfter(await startSdk(sample), measureCost))
+    sdk.push(await endAfter(await startSdk(folder.file(`sdk-${repeat}.db`)), measureCost))
   }
   return figuresOf(ours, sdk)
 }

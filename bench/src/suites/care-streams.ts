@@ -39,7 +39,10 @@ export async function measureCareStreams(): Promise<readonly Figure[]> {
   using folder = temporaryFolder()
   const server = await ServerProcess.start('care-server.ts', [folder.file('care.db'), 'clear'])
   const ours = await measureMemory(server, SESSIONS)
-  const sdk = await measureMemory(await ServerProcess.start('sdk-server.ts', ['{}']), SDK_SESSIONS)
+  const sdk = await measureMemory(
+    await ServerProcess.start('sdk-server.ts', [folder.file('sdk.db')]),
+    SDK_SESSIONS,
+  )
   const scaled = SESSIONS / SDK_SESSIONS
   const name = `the SDK's transport, from ${SDK_SESSIONS} sessions`
   return [
