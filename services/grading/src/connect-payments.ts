@@ -75,7 +75,7 @@ export function connectPayments(options: {
   })
   return {
     gate: observedGate(gate, telemetry.outcome),
-    token: createTokenCheck({ asset, ledger, clock }),
+    token: createTokenCheck({ asset, ledger, clock, onWrong: telemetry.wrongToken }),
     terms: saleTerms({ asset, payTo: config.PAY_TO, baseUrl: config.BASE_URL }),
     isFacilitatorUp: facilitatorWatch(facilitator, clock),
   }

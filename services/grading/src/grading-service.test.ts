@@ -1,5 +1,6 @@
 /** The service on a local X Layer, over HTTP: what money does. Rules about HTTP alone are in app.test.ts and the route tests. */
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { systemClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -297,6 +298,38 @@ describe('kill -9 between the settlement and its answer', () => {
     const ended = await second.ended
     expect(ended.code).toBe(0)
     expect(ended.output).not.toContain(String(headers['payment-signature']))
+  })
+})
+
+describe('G8: The Odds API', () => {
+  test('a service with a key polls its sports from the start; one that fails stops no other, and no log has the key', async () => {
+    const asked: string[] = []
+    const api = createHttpServer((request, response) => {
+      asked.push(new URL(request.url ?? '', 'http://x').pathname)
+      response.writeHead(asked.length === 1 ? 500 : 200).end('[]')
+    }).listen(0, '127.0.0.1')
+    await once(api, 'listening')
+    const address = api.address()
+    const polling = startServiceProcess(
+      world.environment('polling.db', {
+        ODDS_API_KEY: 'hunter2',
+        ODDS_API_SPORTS: 'soccer_epl, baseball_mlb',
+        ODDS_API_URL: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+      }),
+    )
+    const url = await polling.url()
+    await until(async () =>
+      (await (await fetch(`${url}/metrics`)).text()).includes(
+        'grading_polls_total{outcome="done"} 1',
+      ),
+    )
+    expect(asked).toEqual(['/v4/sports/soccer_epl/odds', '/v4/sports/baseball_mlb/odds'])
+    polling.kill('SIGTERM')
+    const { code, errors, output } = await polling.ended
+    api.close()
+    expect(code).toBe(0)
+    expect(output).toContain('odds could not be polled')
+    expect(output + errors).not.toContain('hunter2')
   })
 })
 

@@ -11,6 +11,7 @@ import type {
   PaymentTerms,
   Resumed,
 } from '@tallystick/x402'
+import type { DomainCheck } from '@tallystick/x402/evm'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Card } from './domain/card.ts'
 import type { LedgerCounts } from './domain/grading-store.ts'
@@ -129,6 +130,12 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       if (end === 'left_open' || end === 'failed')
         logger?.error({ ...fields, err: cause }, 'not resumed')
       else logger?.info(fields, 'resumed')
+    },
+    wrongToken: (found: DomainCheck): void => {
+      logger?.error(
+        { found },
+        'the network has another token than the configured one: nothing is sold',
+      )
     },
     verified: (seconds: number): void => {
       counters.verification.observe(seconds)

@@ -7,6 +7,7 @@ import { createTokenCheck } from './token-check.ts'
 const RIGHT = domainSeparatorHex(X_LAYER_USDT0)
 
 function checked() {
+  const wrong: string[] = []
   const chain = { isDown: true, id: 196, separator: RIGHT }
   const clock = manualClock(0)
   const answer = async <Value>(value: () => Value): Promise<Value> => {
@@ -17,7 +18,9 @@ function checked() {
     chainId: () => answer(() => chain.id),
     domainSeparator: () => answer(() => chain.separator),
   }
-  return { chain, clock, token: createTokenCheck({ asset: X_LAYER_USDT0, ledger, clock }) }
+  const onWrong = ({ kind }: { readonly kind: string }): void => void wrong.push(kind)
+  const token = createTokenCheck({ asset: X_LAYER_USDT0, ledger, clock, onWrong })
+  return { chain, clock, token, wrong }
 }
 
 describe('G9: the configured token against the network’s', () => {
@@ -32,7 +35,7 @@ describe('G9: the configured token against the network’s', () => {
   })
 
   test('once the network has said that it is another token, nothing is sold, also while it is silent again', async () => {
-    const { chain, clock, token } = checked()
+    const { chain, clock, token, wrong } = checked()
     await token.start()
     Object.assign(chain, { isDown: false, separator: `0x${'00'.repeat(32)}` })
     await clock.advanceMsSettled(30_000)
@@ -43,6 +46,7 @@ describe('G9: the configured token against the network’s', () => {
     expect([(await token.check()).kind, token.maySell()]).toEqual(['wrong_chain', false])
     chain.id = 196
     expect([(await token.check()).kind, token.maySell()]).toEqual(['right', true])
+    expect(wrong).toEqual(['wrong_domain', 'wrong_chain'])
   })
 
   test('closed, it leaves no timer', async () => {

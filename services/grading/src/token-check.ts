@@ -24,6 +24,8 @@ export function createTokenCheck(options: {
   readonly asset: EvmAsset
   readonly ledger: Pick<EvmLedger, 'chainId' | 'domainSeparator'>
   readonly clock: Clock
+  /** Hears of each look that found another token than the configured one. */
+  readonly onWrong?: (found: DomainCheck) => void
 }): TokenCheck {
   const { asset, clock, ledger } = options
   let latest: DomainCheck | undefined
@@ -33,6 +35,7 @@ export function createTokenCheck(options: {
     const found = await checkEvmDomain(asset, ledger)
     // What was once known stays known while the network is silent.
     if (found.kind !== 'unreachable' || latest === undefined) latest = found
+    if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain') options.onWrong?.(found)
     return found
   }
   const start = async (): Promise<DomainCheck> => {
