@@ -1,15 +1,23 @@
 /** The last signed checkpoint, in a file beside the ledger: it tells a ledger that lost its tail from one that has it. */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { openNote, type ParsedCheckpoint, parseCheckpoint } from '@tallystick/hashchain'
+import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 
-/** Replaces the file at once and durably. */
+/** Replaces the file at once and durably. Throws GradingStoreUnavailable. */
 export function writeCheckpointFile(path: string, note: string): void {
   const next = `${path}.next`
-  const file = openSync(next, 'w', 0o644)
-  writeSync(file, note)
-  fsyncSync(file)
-  closeSync(file)
-  renameSync(next, path)
+  try {
+    const file = openSync(next, 'w', 0o644)
+    try {
+      writeSync(file, note)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(next, path)
+  } catch (error) {
+    throw new GradingStoreUnavailable(`${path} cannot be written`, { cause: error })
+  }
 }
 
 /** What the file says: `absent` where there is none, `refused` where it is not signed by the key. */

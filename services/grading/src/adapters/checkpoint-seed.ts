@@ -1,19 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 
 /** An Ed25519 seed, bytes. */
 const SEED_BYTES = 32
 
-const isAbsent = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT'
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
 
 function readSeed(path: string): Uint8Array | undefined {
   let text: string
   try {
     text = readFileSync(path, 'utf8').trim()
   } catch (error) {
-    if (isAbsent(error)) return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
   const seed = Buffer.from(text, 'base64')
@@ -22,12 +30,22 @@ function readSeed(path: string): Uint8Array | undefined {
   return seed
 }
 
+/** Makes the file whole or not at all; where another process was first, its seed is the one. */
 function makeSeed(path: string): Uint8Array {
-  const seed = randomBytes(SEED_BYTES)
-  const file = openSync(path, 'wx', 0o600)
-  writeSync(file, `${seed.toString('base64')}\n`)
-  fsyncSync(file)
-  closeSync(file)
+  const draft = `${path}.${randomBytes(8).toString('hex')}`
+  const file = openSync(draft, 'wx', 0o600)
+  try {
+    writeSync(file, `${randomBytes(SEED_BYTES).toString('base64')}\n`)
+    fsyncSync(file)
+    linkSync(draft, path)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  } finally {
+    closeSync(file)
+    unlinkSync(draft)
+  }
+  const seed = readSeed(path)
+  if (seed === undefined) throw new Error('it is gone as soon as it is made')
   return seed
 }
 

@@ -83,10 +83,10 @@ const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
 /** Opens the ledger's file, making it where there is none. Throws GradingStoreUnavailable. */
-export function openGradingDatabase(path: string): DatabaseSync {
+export function openGradingDatabase(path: string, busyTimeoutMs = BUSY_TIMEOUT_MS): DatabaseSync {
   let database: DatabaseSync | undefined
   try {
-    database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS })
+    database = new DatabaseSync(path, { timeout: busyTimeoutMs })
     // Every acknowledged write is on the disk: WAL with a full fsync at each commit.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     migrate(database)

@@ -43,6 +43,8 @@ export type SqliteGradingStoreOptions = {
   readonly checkpointSeed: Uint8Array
   /** The ledger's name in its checkpoints, `grading.example.org/ledger`. */
   readonly origin: string
+  /** How long a write waits for another process's, milliseconds. */
+  readonly busyTimeoutMs?: number
 }
 
 /** [seq, text, hash] */
@@ -69,8 +71,8 @@ const nextTurn = (): Promise<void> =>
   })
 
 /** Everything that one connection has open. */
-function openParts({ databasePath, clock }: SqliteGradingStoreOptions) {
-  const database = openGradingDatabase(databasePath)
+function openParts({ databasePath, clock, busyTimeoutMs }: SqliteGradingStoreOptions) {
+  const database = openGradingDatabase(databasePath, busyTimeoutMs)
   const tree = openLedgerTree(database)
   const events = openEventReader(database)
   const picks = openPickShelf(database)
@@ -277,9 +279,12 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
       return verifyLedger({ database, checkpointPath, verifierKey: signer.verifierKey })
     },
     close: async () => {
-      queue.close()
-      if (tree.size > 0) writeCheckpointFile(checkpointPath, note())
-      database.close()
+      try {
+        queue.close()
+        if (tree.size > 0) writeCheckpointFile(checkpointPath, note())
+      } finally {
+        database.close()
+      }
     },
   }
 }

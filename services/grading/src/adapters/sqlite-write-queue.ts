@@ -24,17 +24,21 @@ export type WriteQueue = {
   close(): void
 }
 
-/** Opens the queue of a connection. `before` brings memory up to date inside the transaction; `commit` stores what memory has; `undo` goes back. */
-export function openWriteQueue(options: {
+/** What a queue stands on: `before` brings memory up to date inside the transaction; `commit` stores what memory has; `undo` goes back. */
+type WriteQueueOptions = {
   readonly database: DatabaseSync
   readonly before: () => void
   readonly commit: () => void
   readonly undo: () => void
-}): WriteQueue {
-  const { database, before, commit, undo } = options
-  const waiting: Write[] = []
-  let [isDue, isClosed] = [false, false]
+}
 
+/** Writes of one transaction; returns those that are still to be written where one of them was at fault by itself. */
+function openWriter({
+  database,
+  before,
+  commit,
+  undo,
+}: WriteQueueOptions): (writes: readonly Write[]) => readonly Write[] {
   /** Whether memory could not be brought back after a failure, because the file could not be read either. */
   let isAhead = false
 
@@ -56,8 +60,7 @@ export function openWriteQueue(options: {
     for (const { reject } of writes) reject(error)
   }
 
-  /** Writes together; returns those that are left where one of them was at fault by itself. */
-  function writeTogether(writes: readonly Write[]): readonly Write[] {
+  return (writes) => {
     let running: Write | undefined
     try {
       if (isAhead) goBack()
@@ -86,6 +89,13 @@ export function openWriteQueue(options: {
     for (const { resolve } of writes) resolve()
     return []
   }
+}
+
+/** Opens the queue of a connection. */
+export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
+  const writeTogether = openWriter(options)
+  const waiting: Write[] = []
+  let [isDue, isClosed] = [false, false]
 
   function flush(): void {
     let writes: readonly Write[] = waiting.splice(0, COMMIT_WRITES_MAX)

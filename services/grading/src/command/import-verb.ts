@@ -6,8 +6,8 @@ import { readPayload } from '../ingest/read-payload.ts'
 import { withStore } from './command-store.ts'
 import { BadUsage, EXIT, type GradingCall, type GradingVerb } from './grading-verb.ts'
 
-/** A file is read whole, so that its hash is known before its first row: twelve seasons of 38 leagues are 29 MB. */
-const FILE_BYTES_MAX = 1_073_741_824
+/** A file is read whole, so that its hash is known before its first row: twelve seasons of 38 leagues are 29 MB. What gzip blows up to more is no table of odds. */
+const FILE_BYTES_MAX = 268_435_456
 /** Progress is told at most so often, ms. */
 const PROGRESS_MS = 250
 /** Refusals that are printed one by one. */
@@ -20,7 +20,7 @@ async function readAll(input: AsyncIterable<Uint8Array>): Promise<Buffer> {
   let size = 0
   for await (const chunk of input) {
     size += chunk.length
-    if (size > FILE_BYTES_MAX) throw new BadUsage('Standard input is larger than 1 GiB.')
+    if (size > FILE_BYTES_MAX) throw new BadUsage('Standard input is larger than 256 MiB.')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -29,12 +29,14 @@ async function readAll(input: AsyncIterable<Uint8Array>): Promise<Buffer> {
 async function readInput(call: GradingCall, file: string): Promise<Buffer> {
   try {
     if (file !== '-' && statSync(file).size > FILE_BYTES_MAX)
-      throw new BadUsage(`${file} is larger than 1 GiB.`)
+      throw new BadUsage(`${file} is larger than 256 MiB.`)
     const bytes = file === '-' ? await readAll(call.terminal.stdin) : readFileSync(file)
     const isGzip = GZIP_MAGIC.every((byte, index) => bytes[index] === byte)
     return isGzip ? gunzipSync(bytes, { maxOutputLength: FILE_BYTES_MAX }) : bytes
   } catch (error) {
     if (error instanceof BadUsage) throw error
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
+      throw new BadUsage(`${file} unpacks to more than 256 MiB.`)
     throw new BadUsage(`${file} cannot be read.`, { cause: error })
   }
 }

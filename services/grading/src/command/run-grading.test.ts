@@ -73,6 +73,50 @@ test('what cannot be read is said, and nothing is tried', async () => {
   })
 })
 
+test('a file that unpacks to more than 256 MiB is refused before it is unpacked', async () => {
+  const piece = gzipSync(Buffer.alloc(64 * 1_048_576, '0'))
+  const bomb = Buffer.concat(Array.from({ length: 5 }, () => piece))
+  expect(await grading(['import', '-'], [bomb])).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/unpacks to more than 256 MiB/) as string,
+  })
+})
+
+test('the same bytes read as final closes are another payload', async () => {
+  const startsAt = new Date(NOW_MS).toISOString()
+  const updated = new Date(NOW_MS - 120_000).toISOString()
+  const bytes = Buffer.from(
+    JSON.stringify({
+      timestamp: updated,
+      data: [
+        {
+          id: 'a',
+          sport_key: 'basketball_nba',
+          commence_time: startsAt,
+          home_team: 'Hawks',
+          away_team: 'Bulls',
+          bookmakers: [
+            {
+              key: 'pinnacle',
+              last_update: updated,
+              markets: [
+                { key: 'h2h', outcomes: ['Hawks', 'Bulls'].map((name) => ({ name, price: 2 })) },
+              ],
+            },
+          ],
+        },
+      ],
+    }),
+  )
+  expect((await grading(['import', '-'], [bytes])).out).toMatch(/1 closes/)
+  expect((await grading(['import', '-', '--stage', 'final'], [bytes])).out).toMatch(
+    /1 closes, 0 results \(1 corrections\)/,
+  )
+  expect((await grading(['import', '-', '--stage', 'final'], [bytes])).out).toMatch(
+    /imported before/,
+  )
+})
+
 test('seed fills an empty ledger, marked as synthetic, and never touches another', async () => {
   expect((await grading(['seed'])).out).toMatch(/synthetic events imported: made up, and marked so/)
   expect((await grading(['seed'])).out).toMatch(/has entries already/)

@@ -75,6 +75,14 @@ const step = fc.oneof(
   },
 )
 
+/** The table of a ledger that got these, one after another. */
+const tableOf = async (arriving: readonly Observation[]) => {
+  const { store } = createGraderWorld()
+  for (const one of arriving) await store.ingest(sampleBatch([one]))
+  expect(await store.verify()).toMatchObject({ kind: 'intact' })
+  return store.truth()
+}
+
 describe('truth table', () => {
   test('results re-settled, voided, corrected: tables equal a full recomputation, always', async () => {
     await fc.assert(
@@ -120,12 +128,6 @@ describe('truth table', () => {
   })
 
   test('prices, closes and results in every order of arrival, some twice: one table', async () => {
-    const tableOf = async (arriving: readonly Observation[]) => {
-      const { store } = createGraderWorld()
-      for (const one of arriving) await store.ingest(sampleBatch([one]))
-      expect(await store.verify()).toMatchObject({ kind: 'intact' })
-      return store.truth()
-    }
     const expected = await tableOf(parts)
     const orders = fc.tuple(
       fc.shuffledSubarray(parts, { minLength: parts.length }),

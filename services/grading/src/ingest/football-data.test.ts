@@ -17,6 +17,9 @@ const HEADER =
 const ROW =
   'E0,23/04/2024,20:00,Arsenal,Chelsea,5,0,H,1,0,1.57,4.5,5.25,1.6,4.6,5.3,1.65,4.75,5.75,1.62,2.4,-1,1.95,1.97,1.55,4.7,5.75,1.57,2.53,-1.25,2.02,1.9'
 
+/** A short row of another home team. */
+const shortRow = (home: string) => `E0,01/05/2024,${home},Chelsea,1,0`
+
 const read = (...rows: readonly string[]) =>
   normaliseFootballData(Buffer.from([HEADER, ...rows].join('\n')))
 
@@ -92,9 +95,10 @@ describe('football-data.co.uk', () => {
   })
 
   test('a quote that is never closed costs its row, not the rows after it', () => {
-    const row = (home: string) => `E0,01/05/2024,${home},Chelsea,1,0`
-    const many = Array.from({ length: 3_000 }, (_, index) => row(`Team ${index}`))
-    const text = ['Div,Date,HomeTeam,AwayTeam,FTHG,FTAG', row('"Arsenal'), ...many, ''].join('\n')
+    const many = Array.from({ length: 3_000 }, (_, index) => shortRow(`Team ${index}`))
+    const text = ['Div,Date,HomeTeam,AwayTeam,FTHG,FTAG', shortRow('"Arsenal'), ...many, ''].join(
+      '\n',
+    )
     const { observations, refusals } = normaliseFootballData(Buffer.from(text))
     expect(observations.length).toBe(3_000)
     expect(refusals).toEqual([
