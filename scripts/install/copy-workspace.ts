@@ -28,7 +28,7 @@ const LEFT_OUT = new Set([
   'snapshots',
   'test',
 ])
-const TEST_FILE = /\.(test|fixture|contract)\.ts$/
+const TEST_FILE = /\.(test|fixture|contract)\.[jt]s$/
 
 const Manifest = z.looseObject({
   name: z.string(),
