@@ -65,7 +65,7 @@ type Flight = {
 const OUTCOME_MS = 20_000
 
 /** First and longest pause between two looks for a receipt. */
-const POLL_FIRST_MS = 50
+const POLL_FIRST_MS = 10
 const POLL_MAX_MS = 1_000
 
 const refused = (reason: string): Verification => ({ kind: 'refused', reason })
