@@ -35,7 +35,10 @@ const play = (index: number, way: Way): Promise<readonly string[]> => {
 describe('nothing is charged twice, nothing paid is lost', () => {
   test.each(purchaseFaults.map(({ name }, index) => [name, index] as const))(
     '%s',
-    async (_name, index) => expect(await play(index, wayAt(index))).toEqual([]),
+    async (_name, index) => {
+      const problems = await play(index, wayAt(index))
+      expect(problems, problems.join('\n')).toEqual([])
+    },
     120_000,
   )
 
@@ -49,7 +52,7 @@ describe('nothing is charged twice, nothing paid is lost', () => {
         const turn = Math.floor(index / purchaseFaults.length) + 1
         problems.push(...(await play(index, wayAt(index + turn))))
       }
-      expect(problems).toEqual([])
+      expect(problems, problems.join('\n')).toEqual([])
     },
     900_000,
   )

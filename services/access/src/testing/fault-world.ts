@@ -20,6 +20,9 @@ const PATIENCE_MS = 150
 /** Real time for each further second, milliseconds: what waits by then waits for ledger time. */
 const WAITING_MS = 30
 
+/** Requests made between two seconds: ten seconds, the shortest of the services' limits, are then forty of them. */
+const ROUND_TRIPS = 4
+
 /** Price of one period in every real world. */
 const PRICE_TINYBAR = 300_000_000n
 
@@ -60,9 +63,11 @@ export async function startFaultWorld(offer: RealOffer): Promise<FaultWorld> {
       () => void (state.isDone = true),
       () => void (state.isDone = true),
     )
-    for (let patienceMs = PATIENCE_MS; !state.isDone; patienceMs = WAITING_MS) {
-      await Promise.race([ended, realMs(patienceMs)])
-      if (!state.isDone) await controls.advanceSeconds(1)
+    await Promise.race([ended, realMs(PATIENCE_MS)])
+    while (!state.isDone) {
+      await controls.advanceSeconds(1)
+      await Promise.race([ended, realMs(WAITING_MS)])
+      if (!state.isDone) await roundTrips(world)
     }
     return work
   }
@@ -91,6 +96,14 @@ const realMs = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms)
   })
+
+/** Takes as long as requests take on this machine at present, so that ledger time never outruns the services' own. */
+async function roundTrips({ devnet }: RealWorld): Promise<void> {
+  for (let trips = 0; trips < ROUND_TRIPS; trips += 1) {
+    const answer = await fetch(`${devnet.mirrorUrl}/api/v1/blocks?limit=1&order=desc`)
+    await answer.body?.cancel()
+  }
+}
 
 async function areSelling(replicas: readonly Replica[]): Promise<boolean> {
   const answers = await Promise.all(replicas.map(({ baseUrl }) => fetch(`${baseUrl}/ready`)))

@@ -18,9 +18,12 @@ export const ways = [
 
 export type Way = (typeof ways)[number]
 
-/** Calls before anything is mended; and all in all, at 2 s apart longer than a payment in doubt takes to end. */
+/** Calls before anything is mended. */
 const CALLS_UNMENDED = 2
-const CALLS_MAX = 200
+
+/** Calls 2 s apart once it is; then 30 s apart, to far beyond the 210 s after which a payment in doubt is given up. */
+const CALLS_CLOSE = 10
+const CALLS_MAX = 40
 
 /** Sweeps until everything that landed must be on the contract's books: one without a memo waits 200 s. */
 const SWEEPS_MAX = 30
@@ -114,7 +117,7 @@ async function goOn(round: Round, callsMax: number): Promise<boolean> {
       const paid = await tell(round, 'pays anew', callAccess(place, agent.address, next))
       if (paid.status === 200) return true
     }
-    await world.devnet.controls.advanceSeconds(2)
+    await world.devnet.controls.advanceSeconds(calls < CALLS_CLOSE ? 2 : 30)
   }
   return false
 }
