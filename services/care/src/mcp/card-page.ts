@@ -68,9 +68,11 @@ export const CARD_PAGE = `<!doctype html>
 <style>${STYLE}</style>
 </head>
 <body>
+<main>
 <h1>What holds now</h1>
-<main id="records" aria-live="polite"></main>
+<div id="records" aria-live="polite"></div>
 <p id="empty">Nothing has changed.</p>
+</main>
 <script>${SCRIPT}</script>
 </body>
 </html>

@@ -1,0 +1,129 @@
+/**
+ * The card in both its forms, in Chromium: as a host shows it, in a sandboxed frame, with what the service answered to
+ * `whats_changed`. The hosts here are minimal and speak what MCP Apps (SEP-1865) and hosts of the older form speak.
+ */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { axeFindings, cannotRunReason, openPage, startBrowser } from '../testing/page-browser.ts'
+import { BOTH, type ClientSession, type McpWorld, mcpWorld } from './mcp-world.fixture.ts'
+
+const LIMIT_MS = 60_000
+const BEFORE = 'Sugar, two spoons.'
+const MARKUP = '<img src=x onerror="document.title=1"> No sugar.'
+
+/** A host page of MCP Apps: answers `ui/initialize`, and sends the tool's result when the app says that it is ready. */
+const appHost = (card: string, output: unknown): string => `<!doctype html><title>host</title>
+<iframe sandbox="allow-scripts"></iframe>
+<script type="application/json" id="given">${JSON.stringify({ card, output }).replaceAll('<', '\\u003c')}</script>
+<script>
+const { card, output } = JSON.parse(document.getElementById('given').textContent)
+const frame = document.querySelector('iframe')
+window.heard = []
+const say = (message) => frame.contentWindow.postMessage({ jsonrpc: '2.0', ...message }, '*')
+window.say = say
+window.addEventListener('message', ({ source, data }) => {
+  if (source !== frame.contentWindow) return
+  window.heard.push(data)
+  if (data.method === 'ui/initialize')
+    say({ id: data.id, result: { protocolVersion: data.params.protocolVersion, hostInfo: { name: 'host', version: '1' }, hostCapabilities: {}, hostContext: {} } })
+  if (data.method === 'ui/notifications/initialized')
+    say({ method: 'ui/notifications/tool-result', params: { content: [], structuredContent: output } })
+})
+frame.srcdoc = card
+</script>`
+
+/** A host of the older form: `window.openai` is there before the card's own script. */
+const globalsHost = (card: string, output: unknown): string => {
+  const globals = JSON.stringify({ toolOutput: output }).replaceAll('<', '\\u003c')
+  return card.replace('<script>', () => `<script>window.openai = ${globals}</script><script>`)
+}
+
+describe.skipIf(cannotRunReason !== undefined)(
+  `C12: the card in a browser ${cannotRunReason ?? ''}`,
+  { timeout: LIMIT_MS },
+  () => {
+    let browser: Browser
+    let world: McpWorld
+    let session: ClientSession
+    let page: Page
+    let faults: string[]
+
+    beforeAll(async () => {
+      browser = await startBrowser()
+    }, LIMIT_MS)
+    afterAll(() => browser.close())
+    afterEach(async () => {
+      await page.context().close()
+      await world.close()
+      expect(faults).toEqual([])
+    })
+
+    const begin = async (): Promise<void> => {
+      world = await mcpWorld()
+      session = await world.open(BOTH)
+      ;({ page, faults } = await openPage(browser))
+    }
+    const readCard = async (uri: string) => {
+      const { contents } = await session.result('resources/read', { uri })
+      const [card] = contents as { readonly mimeType: string; readonly text: string }[]
+      return card ?? { mimeType: '', text: '' }
+    }
+    const whatsChanged = async (): Promise<unknown> => {
+      const params = { name: 'whats_changed', arguments: { patient: 'ann' } }
+      return (await session.result('tools/call', params))['structuredContent']
+    }
+
+    it('ui://care/echo-app: an MCP Apps host initializes it and hands over the result; value and retraction are read, markup is text', async () => {
+      await begin()
+      await world.write({ domain: 'tea', value: BEFORE })
+      await world.write({ domain: 'tea', value: MARKUP })
+      const { mimeType, text } = await readCard('ui://care/echo-app')
+      expect(mimeType).toBe('text/html;profile=mcp-app')
+      await page.setContent(appHost(text, await whatsChanged()))
+      const card = page.frameLocator('iframe')
+      await card.locator('.value').waitFor()
+      expect(await card.locator('.value').allTextContents()).toEqual([MARKUP])
+      expect(await card.locator('.correction').textContent()).toContain(BEFORE)
+      expect(await card.locator('img').count()).toBe(0)
+      expect(await card.locator('#empty').isHidden()).toBe(true)
+      await page.evaluate(`say({ id: 'bye', method: 'ui/resource-teardown', params: {} })`)
+      await expect
+        .poll(() => page.evaluate('heard'))
+        .toContainEqual({ jsonrpc: '2.0', id: 'bye', result: {} })
+      const heard = await page.evaluate<{ method?: string; params?: object }[]>('heard')
+      expect(heard.map(({ method }) => method)).toEqual([
+        'ui/initialize',
+        'ui/notifications/initialized',
+        undefined,
+      ])
+      expect(heard[0]?.params).toMatchObject({ protocolVersion: '2026-01-26' })
+    })
+
+    it('ui://care/echo: a host of the older form sets window.openai, and later globals replace what is shown', async () => {
+      await begin()
+      await world.write({ domain: 'tea', value: BEFORE })
+      await world.write({ domain: 'tea', value: MARKUP })
+      const { mimeType, text } = await readCard('ui://care/echo')
+      expect(mimeType).toBe('text/html+skybridge')
+      await page.setContent(globalsHost(text, await whatsChanged()))
+      expect(await page.locator('.value').allTextContents()).toEqual([MARKUP])
+      expect(await page.locator('.correction').textContent()).toContain(BEFORE)
+      await world.write({ domain: 'tea', value: 'Milk only.' })
+      const globals = JSON.stringify({ globals: { toolOutput: await whatsChanged() } })
+      await page.evaluate(
+        `window.dispatchEvent(new CustomEvent('openai:set_globals', { detail: ${globals} }))`,
+      )
+      await expect.poll(() => page.locator('.value').allTextContents()).toContain('Milk only.')
+      expect(await page.title()).toBe('Care record')
+    })
+
+    it('by itself it says that nothing has changed, and axe finds nothing to object to', async () => {
+      await begin()
+      const { text } = await readCard('ui://care/echo')
+      await page.setContent(text)
+      expect(await page.locator('#empty').isVisible()).toBe(true)
+      // axe is brought in by the test, past the card's policy.
+      expect(await axeFindings(page)).toEqual([])
+    })
+  },
+)
