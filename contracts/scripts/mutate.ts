@@ -81,7 +81,7 @@ async function main(): Promise<void> {
       return
     }
     const ownDigest = await checkBench(bench, program)
-    const memory = options.sample === undefined ? Memory.kept() : Memory.none()
+    const memory = new Memory(options.sample === undefined)
     const onResult = progressOf(mutants.length)
     const results = await runCampaign({ mutants, program, benches, memory, onResult }, ownDigest)
     const reasons = readReasons()

@@ -1,12 +1,6 @@
 // Tries mutants against the tests, several at a time.
-import {
-  type Code,
-  type Compilation,
-  CompilerThread,
-  compileProgram,
-  type Program,
-} from './compiler.ts'
-import { codeDigest, type Memory, type Verdict } from './memory.ts'
+import { type Code, CompilerThread, compileProgram, type Program } from './compiler.ts'
+import { codeDigest, type Memory, textDigest, type Verdict } from './memory.ts'
 import { type Mutant, mutatedText } from './mutant.ts'
 import { STAGES, Workbench } from './workbench.ts'
 
@@ -69,31 +63,62 @@ export async function checkBench(bench: Workbench, program: Program): Promise<st
   return digest
 }
 
+/** Tries the mutants of a campaign one by one; several lanes share it. */
+class Trials {
+  readonly #campaign: Campaign
+  readonly #ownDigest: string
+  readonly #running = new Map<string, Promise<Verdict>>()
+
+  constructor(campaign: Campaign, ownDigest: string) {
+    this.#campaign = campaign
+    this.#ownDigest = ownDigest
+  }
+
+  async resultOf(mutant: Mutant, bench: Workbench, compiler: CompilerThread): Promise<Result> {
+    const { program, memory } = this.#campaign
+    const text = mutatedText(program.sources[mutant.file] ?? '', mutant)
+    const textName = textDigest(program, mutant.file, text)
+    const known = this.#known(memory.codeOf(textName))
+    if (known) return { mutant, ...known }
+    const compilation = await compiler.compile(mutant.file, text)
+    const isCompiled = compilation.status === 'compiled'
+    const digest = isCompiled ? codeDigest(compilation.codes) : null
+    memory.keepCode(textName, digest)
+    const settled = this.#known(digest)
+    if (settled || digest === null || !isCompiled) {
+      return { mutant, ...(settled ?? STILLBORN) }
+    }
+    const running = this.#running.get(digest)
+    if (running) return { mutant, digest, outcome: await running }
+    const trial = tryOn(bench, compilation.codes)
+    this.#running.set(digest, trial)
+    const outcome = await trial
+    memory.keepVerdict(digest, outcome)
+    return { mutant, digest, outcome }
+  }
+
+  /** What needs no trial. */
+  #known(digest: string | null | undefined): Omit<Result, 'mutant'> | undefined {
+    if (digest === undefined) return undefined
+    if (digest === null) return STILLBORN
+    if (digest === this.#ownDigest) return { digest, outcome: { status: 'equivalent' } }
+    const outcome = this.#campaign.memory.verdictOf(digest)
+    return outcome && { digest, outcome }
+  }
+}
+
+const STILLBORN = { digest: '', outcome: { status: 'stillborn' } } as const
+
 /** Tries every mutant of the campaign; results come back in the order of the mutants. */
 export async function runCampaign(
   campaign: Campaign,
   ownDigest: string,
 ): Promise<readonly Result[]> {
-  const { mutants, program, memory } = campaign
+  const { mutants, program, benches, onResult } = campaign
   const results: (Result | undefined)[] = mutants.map(() => undefined)
-  const tried = new Map<string, Promise<Verdict>>()
+  const trials = new Trials(campaign, ownDigest)
   let next = 0
   let done = 0
-
-  const outcomeOf = async (
-    bench: Workbench,
-    compilation: Compilation,
-  ): Promise<[string, Outcome]> => {
-    if (compilation.status === 'failed') return ['', { status: 'stillborn' }]
-    const digest = codeDigest(compilation.codes)
-    if (digest === ownDigest) return [digest, { status: 'equivalent' }]
-    const known = memory.get(digest) ?? tried.get(digest)
-    if (known) return [digest, await known]
-    const verdict = tryOn(bench, compilation.codes)
-    tried.set(digest, verdict)
-    memory.set(digest, await verdict)
-    return [digest, await verdict]
-  }
 
   const work = async (bench: Workbench): Promise<void> => {
     const compiler = new CompilerThread(program)
@@ -101,17 +126,15 @@ export async function runCampaign(
       for (let index = next++; index < mutants.length; index = next++) {
         const mutant = mutants[index]
         if (!mutant) break
-        const text = mutatedText(program.sources[mutant.file] ?? '', mutant)
-        const [digest, outcome] = await outcomeOf(bench, await compiler.compile(mutant.file, text))
-        const result = { mutant, outcome, digest }
+        const result = await trials.resultOf(mutant, bench, compiler)
         results[index] = result
-        campaign.onResult(result, ++done)
+        onResult(result, ++done)
       }
     } finally {
       await compiler.close()
     }
   }
 
-  await Promise.all(campaign.benches.map(work))
+  await Promise.all(benches.map(work))
   return results.filter((result) => result !== undefined)
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { contractsFolder } from '../foundry.ts'
-import type { Code } from './compiler.ts'
+import type { Code, Program } from './compiler.ts'
 import { RUN_SETTINGS } from './workbench.ts'
 
 /** Whether the tests told a mutant's code from the contract's, and which did: `file:Contract.test`, or a whole stage. */
@@ -41,10 +41,38 @@ const SUPPORT = [
 
 const TESTS = 'test/**/*.t.sol'
 
-/** Verdicts by digest of the code. `Memory.none` remembers nothing beyond the run. */
+/** A file of JSON lines; without a name it keeps nothing. */
+class Lines<Line> {
+  readonly #file: string | undefined
+
+  constructor(name: string | undefined) {
+    this.#file = name === undefined ? undefined : join(contractsFolder, 'cache/mutation', name)
+  }
+
+  read(): readonly Line[] {
+    if (this.#file === undefined || !existsSync(this.#file)) return []
+    const lines = readFileSync(this.#file, 'utf8').split('\n').filter(Boolean)
+    return lines.map((line) => JSON.parse(line) as Line)
+  }
+
+  append(line: Line): void {
+    if (this.#file === undefined) return
+    mkdirSync(dirname(this.#file), { recursive: true })
+    appendFileSync(this.#file, `${JSON.stringify(line)}\n`)
+  }
+}
+
+/** Names a program, and the text that one of its files has instead. */
+export const textDigest = ({ sources, settings }: Program, file: string, text: string): string =>
+  digestOf([JSON.stringify([sources, settings]), file, text])
+
+/** Verdicts by digest of the code, and digests of codes by that of the text. */
 export class Memory {
   readonly #verdicts = new Map<string, Verdict>()
-  readonly #file: string | undefined
+  /** null for what does not compile */
+  readonly #codes = new Map<string, string | null>()
+  readonly #verdictLines: Lines<readonly [code: string, tests: string, verdict: Verdict]>
+  readonly #codeLines: Lines<readonly [text: string, code: string | null]>
   /** Digests of the tests that a verdict rests on, by their pattern: as they are now, whatever is edited meanwhile. */
   readonly #digests = new Map(
     [TESTS, ...globSync(TESTS, { cwd: contractsFolder })].map((pattern) => [
@@ -53,33 +81,33 @@ export class Memory {
     ]),
   )
 
-  private constructor(file: string | undefined) {
-    this.#file = file
-    if (file === undefined || !existsSync(file)) return
-    for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
-      const [code, tests, verdict] = JSON.parse(line) as [string, string, Verdict]
+  /** @param isKept whether it outlasts the run */
+  constructor(isKept: boolean) {
+    this.#verdictLines = new Lines(isKept ? 'verdicts.jsonl' : undefined)
+    this.#codeLines = new Lines(isKept ? 'codes.jsonl' : undefined)
+    for (const [code, tests, verdict] of this.#verdictLines.read()) {
       if (tests === this.#testsOf(verdict)) this.#verdicts.set(code, verdict)
     }
+    for (const [text, code] of this.#codeLines.read()) this.#codes.set(text, code)
   }
 
-  static none(): Memory {
-    return new Memory(undefined)
-  }
-
-  static kept(): Memory {
-    const file = join(contractsFolder, 'cache/mutation/verdicts.jsonl')
-    mkdirSync(dirname(file), { recursive: true })
-    return new Memory(file)
-  }
-
-  get(code: string): Verdict | undefined {
+  verdictOf(code: string): Verdict | undefined {
     return this.#verdicts.get(code)
   }
 
-  set(code: string, verdict: Verdict): void {
+  keepVerdict(code: string, verdict: Verdict): void {
     this.#verdicts.set(code, verdict)
-    if (this.#file === undefined) return
-    appendFileSync(this.#file, `${JSON.stringify([code, this.#testsOf(verdict), verdict])}\n`)
+    this.#verdictLines.append([code, this.#testsOf(verdict), verdict])
+  }
+
+  /** Digest of the code of a text, null when it does not compile, undefined when that is not known. */
+  codeOf(text: string): string | null | undefined {
+    return this.#codes.get(text)
+  }
+
+  keepCode(text: string, code: string | null): void {
+    this.#codes.set(text, code)
+    this.#codeLines.append([text, code])
   }
 
   #testsOf(verdict: Verdict): string {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
+import {AccessWindowTest} from "../AccessWindowTest.sol";
+
+/// @notice One tinybar, one second, one call: the smallest amount counts like any other.
+contract SmallestTest is AccessWindowTest {
+    uint256 private constant LOCKED_GAS = 3_600_000;
+
+    function test_Smallest_OfferOfOneTinybarOneSecondAndOneCall() external {
+        _setOffer(1, 1, 1);
+        _open(stranger, agent, 1);
+        assertEq(_expiresAt(), START + 1);
+        assertEq(_window().callsAllowed, 1);
+        _open(stranger, stranger, 2);
+        assertEq(access.windowOf(stranger, uint64(START)).periodsFunded, 1);
+        assertEq(access.windowOf(stranger, uint64(START) + 1).expiresAt, START + 2);
+    }
+
+    function test_Smallest_RefundIsGivenBackAlsoOfAClosedWindow() external {
+        _open(1);
+        _topUp(stranger, agent, 1);
+        vm.warp(_expiresAt());
+        _cancel(agent);
+        assertEq(access.refundOf(agent), 1);
+        vm.prank(agent);
+        access.claimRefund(payable(makeAddr("to")));
+        assertEq(makeAddr("to").balance, 1);
+    }
+
+    function test_Smallest_GasPriceIsNotedAndDecidesTheLock() external {
+        _setGasPrice(1);
+        access.skim();
+        assertEq(access.renewalsReserveCanArm(), 100 * HBAR / LOCKED_GAS);
+        _setGasPrice(0);
+        vm.deal(address(this), 1);
+        access.fundReserve{value: 1}();
+        assertEq(access.renewalsReserveCanArm(), 100 * HBAR / LOCKED_GAS, "a simulation does not forget it");
+        _setGasPrice(2);
+        access.skim();
+        _setGasPrice(1);
+        _open(2);
+        assertEq(access.books().lockedTinybar, LOCKED_GAS);
+    }
+
+    function test_Smallest_AmountOfGasIsBooked() external {
+        vm.deal(address(access), address(access).balance - 1);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.GasCharged(1, 0);
+        access.skim();
+        assertEq(access.books().reserveTinybar, 100 * HBAR - 1);
+    }
+
+    function test_Smallest_ShortfallBlocksWithdrawalsGrowsAndIsRepaid() external {
+        access = _deploy({reserve: 0});
+        _open(2);
+        _newTransaction();
+        vm.prank(owner);
+        access.withdrawEarnings(payable(owner), PRICE);
+        vm.deal(address(access), address(access).balance - 1);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.GasCharged(1, 1);
+        access.skim();
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_ShortfallOutstanding.selector, 1));
+        vm.prank(owner);
+        access.withdrawReserve(payable(owner), 0);
+
+        vm.deal(address(access), address(access).balance - 1);
+        access.skim();
+        assertEq(access.books().shortfallTinybar, 2);
+
+        vm.deal(address(this), 3);
+        access.fundReserve{value: 1}();
+        assertEq(access.books().shortfallTinybar, 1);
+        access.fundReserve{value: 2}();
+        IAccessWindow.Books memory books = access.books();
+        assertEq(books.shortfallTinybar, 0);
+        assertEq(books.reserveTinybar, 1);
+        assertEq(address(access).balance, PRICE + 1, "I1 holds to the tinybar");
+    }
+
+    function test_Smallest_SurplusIsSkimmed() external {
+        vm.deal(address(access), address(access).balance + 1);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.Skimmed(1);
+        access.skim();
+        assertEq(access.books().reserveTinybar, 100 * HBAR + 1);
+    }
+}
