@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -23,21 +23,26 @@ const bodies = new Map(files.flatMap(({ paths, body }) => paths.map((path) => [p
 const browserFolder = fileURLToPath(new URL('browser/', import.meta.url))
 const pages = files.filter(({ contentType }) => contentType.startsWith('text/html'))
 
+/** Whether a path is of a file of ours, not of a library. */
+const isOwnFile = (path: string): boolean => /^\/pages\/(?!modules\/)/.test(path)
+
 describe('what is served', () => {
   it('is every file of the browser’s side, and no test or configuration', () => {
     const onDisk = readdirSync(browserFolder)
       .filter((name) => !name.endsWith('.test.js') && name !== 'tsconfig.json')
       .map((name) => `/pages/${name}`)
-    const served = [...bodies.keys()].filter((path) => path.startsWith('/pages/'))
+    const served = [...bodies.keys()].filter(isOwnFile)
     expect(served.toSorted()).toEqual(onDisk.toSorted())
   })
 
   it('names in markup and imports only what is served too', () => {
     for (const [path, body] of bodies) {
       const own = [...body.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map(([, name]) => name)
-      const imports = [...body.matchAll(/from '\.\/([^']+)'/g)].map(([, name]) => `/pages/${name}`)
-      for (const name of [...own, ...imports])
-        expect(bodies.has(name ?? ''), `${path} → ${name}`).toBe(true)
+      for (const name of own) expect(bodies.has(name ?? ''), `${path} → ${name}`).toBe(true)
+      for (const [, name = ''] of body.matchAll(
+        /^(?:import|export)\b[^'"]*\bfrom\s+['"]([^'"]+)/gm,
+      ))
+        expect(bodies.has(posix.resolve(posix.dirname(path), name)), `${path} → ${name}`).toBe(true)
     }
   })
 
@@ -77,7 +82,7 @@ describe('a strict policy', () => {
     expect(markup).not.toMatch(/<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|javascript:/i)
   })
 
-  it.each(files.filter(({ contentType }) => contentType.startsWith('text/javascript')))(
+  it.each(files.filter(({ paths, body }) => paths.some(isOwnFile) && !body.startsWith('<')))(
     '$paths.0 makes no markup and no code of text',
     ({ body }) => {
       expect(body).not.toMatch(

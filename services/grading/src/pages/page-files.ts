@@ -9,6 +9,7 @@ import { type Html, html, Html as SafeHtml } from '@tallystick/service-kit'
 import { MARKET_TYPES } from '../domain/market-key.ts'
 import { marketShape } from '../domain/market-types.ts'
 import { firstRequestCode } from './first-request.ts'
+import { readLibraryModules, withServedSpecifiers } from './library-modules.ts'
 import { methodBody } from './method-page.ts'
 import type { PagesOptions } from './page-options.ts'
 import { type PageShell, pageShell } from './page-shell.ts'
@@ -37,7 +38,6 @@ const SCRIPTS = [
   'find-market.js',
   'hex.js',
   'home-page.js',
-  'keccak.js',
   'market-words.js',
   'offer-copies.js',
   'page-api.js',
@@ -47,18 +47,21 @@ const SCRIPTS = [
   'plot-scale.js',
   'read-checkpoint.js',
   'read-picks.js',
-  'secp256k1.js',
   'show-issues.js',
   'take-fragment.js',
+  'transfer-digest.js',
   'transfer-typed-data.js',
   'try-page.js',
   'try-payer.js',
   'try-sale.js',
   'wallet.js',
 ] as const
+/** What signs with a development key. */
+const LIBRARIES = ['@noble/curves/secp256k1.js', '@noble/hashes/sha3.js']
 const SHEETS = ['frame.css', 'grading.css'] as const
 
 const HTML = 'text/html; charset=utf-8'
+const SCRIPT = 'text/javascript; charset=utf-8'
 
 /** What the pages may do: run and load what this service serves, and talk to it. */
 export const PAGE_POLICY = [
@@ -164,7 +167,8 @@ export function readPageFiles(options: PagesOptions): readonly PageFile[] {
     ),
     file(['/pages/icon.svg'], 'image/svg+xml', read('browser/icon.svg')),
     ...SCRIPTS.map((name) =>
-      file([`/pages/${name}`], 'text/javascript; charset=utf-8', read(`browser/${name}`)),
+      file([`/pages/${name}`], SCRIPT, withServedSpecifiers(read(`browser/${name}`))),
     ),
+    ...readLibraryModules(LIBRARIES).map((module) => file([module.path], SCRIPT, module.body)),
   ]
 }

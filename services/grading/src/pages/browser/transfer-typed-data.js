@@ -1,6 +1,4 @@
-/** What a payer signs, an EIP-3009 `TransferWithAuthorization`: as wallets show it, and as the 32 bytes that are signed. */
-import { bytesOfHex, joinBytes, wordOf } from './hex.js'
-import { keccak256 } from './keccak.js'
+/** What a payer signs, an EIP-3009 `TransferWithAuthorization`, as wallets show it. */
 
 /** @typedef {{ name: string, version: string, chainId: number, verifyingContract: string }} Domain */
 /**
@@ -13,7 +11,7 @@ import { keccak256 } from './keccak.js'
  * @property {string} nonce 32 bytes, hex.
  */
 
-const FIELDS = [
+export const FIELDS = [
   { name: 'from', type: 'address' },
   { name: 'to', type: 'address' },
   { name: 'value', type: 'uint256' },
@@ -22,7 +20,7 @@ const FIELDS = [
   { name: 'nonce', type: 'bytes32' },
 ]
 
-const DOMAIN_FIELDS = [
+export const DOMAIN_FIELDS = [
   { name: 'name', type: 'string' },
   { name: 'version', type: 'string' },
   { name: 'chainId', type: 'uint256' },
@@ -42,47 +40,4 @@ export function typedDataOf(domain, message) {
     domain,
     message,
   }
-}
-
-/** @param {string} text */
-const textHash = (text) => keccak256(new TextEncoder().encode(text))
-
-/**
- * @param {string} name
- * @param {{ name: string, type: string }[]} fields
- */
-const typeHash = (name, fields) =>
-  textHash(`${name}(${fields.map((field) => `${field.type} ${field.name}`).join(',')})`)
-
-/** @param {string} value A decimal number, or hex with `0x`: an address stands right-aligned in its word. */
-const word = (value) => wordOf(BigInt(value))
-
-/**
- * The EIP-712 digest, 32 bytes.
- *
- * @param {Domain} domain
- * @param {Authorization} message
- */
-export function transferDigest(domain, message) {
-  const separator = keccak256(
-    joinBytes(
-      typeHash('EIP712Domain', DOMAIN_FIELDS),
-      textHash(domain.name),
-      textHash(domain.version),
-      wordOf(BigInt(domain.chainId)),
-      word(domain.verifyingContract),
-    ),
-  )
-  const struct = keccak256(
-    joinBytes(
-      typeHash('TransferWithAuthorization', FIELDS),
-      word(message.from),
-      word(message.to),
-      word(message.value),
-      word(message.validAfter),
-      word(message.validBefore),
-      bytesOfHex(message.nonce),
-    ),
-  )
-  return keccak256(joinBytes(Uint8Array.of(0x19, 0x01), separator, struct))
 }

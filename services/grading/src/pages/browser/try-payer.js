@@ -1,11 +1,20 @@
 /** Who pays on this page: a development key from the link, else the browser's wallet, else nobody. */
-import { developmentPayer, takesDevelopmentKeys } from './development-key.js'
 import { pageElement, pageFact, put } from './page-element.js'
 import { walletWords } from './payment-words.js'
 import { takeFragment } from './take-fragment.js'
 import { walletPayer, walletProvider } from './wallet.js'
 
 /** @typedef {import('./development-key.js').Payer} Payer */
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+
+/**
+ * Whether a key in a link may be used: only where the service runs on the reader's own machine. A key that is worth
+ * something belongs in a wallet, and this page must not train anybody to put one into an address.
+ *
+ * @param {string} hostname
+ */
+const takesDevelopmentKeys = (hostname) => LOOPBACK.includes(hostname)
 
 /** @type {Payer | undefined} */
 let payer
@@ -26,7 +35,7 @@ function setPayer(words, next) {
   onChange()
 }
 
-function takeKey() {
+async function takeKey() {
   const key = takeFragment().get('key')
   if (key === null) return
   if (!takesDevelopmentKeys(location.hostname)) {
@@ -37,6 +46,8 @@ function takeKey() {
     return
   }
   try {
+    // Only whoever brings a key loads what signs with it.
+    const { developmentPayer } = await import('./development-key.js')
     const made = developmentPayer(key)
     setPayer(
       `The development key of the link: ${made.address}. It is held in memory until you leave the page.`,
@@ -82,7 +93,7 @@ export function watchPayer(change) {
       'payer-words',
       'No wallet found in this browser. Without one you can check a request, free; the overview has a first paid request for agents.',
     )
-  takeKey()
-  addEventListener('hashchange', takeKey)
+  void takeKey()
+  addEventListener('hashchange', () => void takeKey())
   change()
 }
