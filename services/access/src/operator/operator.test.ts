@@ -272,6 +272,21 @@ describe('A15: payments', () => {
   })
 })
 
+test('A1: a sale of four periods: one is earned at once, three are the agent’s deposit, one renewal is locked', async () => {
+  const line = ['deploy', '--price-hbar', '3', '--period-seconds', '3600', '--reserve-hbar', '40']
+  const address = /ACCESS_CONTRACT=(0x[0-9a-f]{40})/.exec((await stack.run(line)).out)?.[1] ?? ''
+  const environment = { ACCESS_CONTRACT: address as Address }
+  const from = stack.account('agent-7')
+  const memo = `x402:${from.evmAddress}`
+  const id = await stack.pay({ from, amountTinybar: PURCHASE_TINYBAR, memo })
+  expect(await stack.run(['payments', 'open', id], environment)).toMatchObject({ code: 0 })
+  const { out } = await stack.run(['status'], environment)
+  expect(out).toMatch(/Earned +3 HBAR/)
+  expect(out).toMatch(/Deposits +9 HBAR/)
+  expect(out).toMatch(/Reserve +36\.076 HBAR free/)
+  expect(out).toMatch(/Locked +3\.924 HBAR/)
+}, 60_000)
+
 describe('A7: reap', () => {
   test('gives up a schedule that the network never made, and arms the renewal anew', async () => {
     const agent = stack.account('agent-10')

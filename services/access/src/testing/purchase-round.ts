@@ -22,7 +22,7 @@ export type Way = (typeof ways)[number]
 const CALLS_UNMENDED = 2
 
 /** Calls 2 s apart once it is; then 30 s apart, to far beyond the 210 s after which a payment in doubt is given up. */
-const CALLS_CLOSE = 10
+const CALLS_CLOSE = 3
 const CALLS_MAX = 40
 
 /** Sweeps until everything that landed must be on the contract's books: one without a memo waits 200 s. */
