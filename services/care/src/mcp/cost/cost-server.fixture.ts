@@ -21,6 +21,7 @@ import { createMemorySessionStore } from '../../testing/memory-session-store.ts'
 import type { CallContext } from '../call-context.ts'
 import { DEFAULT_MCP_LIMITS } from '../limits.ts'
 import { createMcpEndpoint } from '../mcp-endpoint.ts'
+import { readBody } from '../read-body.ts'
 import { readResource } from '../resource-methods.ts'
 import { noticeMessage } from '../revision-notice.ts'
 import { CAPABILITIES, initializeResult } from '../session-server.ts'
@@ -67,17 +68,25 @@ async function ours(): Promise<Variant> {
   }
 }
 
-const addBytesRoute = (
-  app: ServiceApp,
-  handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
-): void => {
-  void app.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-      done(null, body)
-    })
-    scope.route({ url: '/mcp', method: ['POST', 'GET', 'DELETE'], handler })
-  })
+type BytesHandler = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: Uint8Array | undefined,
+) => Promise<unknown>
+
+/** Its route's hook has answered. */
+const handler = (): void => undefined
+
+/** Takes requests over where our transport does, in the first hook, and reads bodies as it does. */
+const addBytesRoute = (app: ServiceApp, handle: BytesHandler): void => {
+  const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
+    const take = (body: Uint8Array | undefined): void => {
+      handle(request, reply, body).catch((error: unknown) => void reply.send(error))
+    }
+    if (request.method === 'POST') readBody(request.raw, limits.bodyBytesMax, take)
+    else take(undefined)
+  }
+  app.route({ url: '/mcp', method: ['POST', 'GET', 'DELETE'], onRequest, handler })
 }
 
 /** The application, token check, JSON and methods alone: no session, no protocol. */
@@ -86,21 +95,24 @@ function floor(): Variant {
   const context = { store, clock, serviceName: 'care', session: { scopes: ['care.read.user'] } }
   return {
     addRoutes(app) {
-      addBytesRoute(app, async (request, reply) => {
+      addBytesRoute(app, async (request, reply, body) => {
         if (checkToken(request.headers.authorization).kind === 'refused') throw new Error('token')
-        const { id, method, params } = JSON.parse(String(request.body)) as {
+        const { id, method, params } = JSON.parse(Buffer.from(body ?? []).toString()) as {
           id?: number
           method: string
           params: unknown
         }
-        void reply.header('mcp-session-id', 'none')
-        if (id === undefined) return reply.code(202).send()
+        const headers = { 'mcp-session-id': 'none', 'content-type': 'application/json' }
+        reply.hijack()
+        if (id === undefined) return reply.raw.writeHead(202, headers).end()
         const result =
           method === 'resources/read'
             ? await readResource(context as unknown as CallContext, params)
             : initializeResult({ serviceName: 'care', version: '0' })
         const text = JSON.stringify({ jsonrpc: '2.0', id, result })
-        return reply.type('application/json').send(Buffer.from(text))
+        return reply.raw
+          .writeHead(200, { ...headers, 'content-length': Buffer.byteLength(text) })
+          .end(text)
       })
     },
     tell: async () => 0,
@@ -139,15 +151,15 @@ function sdk(): Variant {
   }
   return {
     addRoutes(app) {
-      addBytesRoute(app, async (request, reply) => {
+      addBytesRoute(app, async (request, reply, body) => {
         const check = checkToken(request.headers.authorization)
         if (check.kind === 'refused') return reply.code(401).send()
         const id = request.headers['mcp-session-id']
         const known = typeof id === 'string' ? held.get(id) : undefined
         const { transport } = known ?? (await connect(check.claims.scopes))
-        const body = request.body instanceof Uint8Array ? request.body : undefined
         reply.hijack()
-        const parsed: unknown = body === undefined ? undefined : JSON.parse(body.toString())
+        const text = body === undefined ? undefined : Buffer.from(body).toString()
+        const parsed: unknown = text === undefined ? undefined : JSON.parse(text)
         await transport.handleRequest(request.raw, reply.raw, parsed)
         return reply
       })
