@@ -5,6 +5,7 @@ import { measureCareMcp } from './suites/care-mcp.ts'
 import { measureCareStreams } from './suites/care-streams.ts'
 import { measureCareVerify } from './suites/care-verify.ts'
 import { measureCareWrite } from './suites/care-write.ts'
+import { measureGrading } from './suites/grading.ts'
 import { measureOdds } from './suites/odds.ts'
 import { measureX402Challenge } from './suites/x402-challenge.ts'
 import { measureX402Paid } from './suites/x402-paid.ts'
@@ -17,6 +18,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'care-write': measureCareWrite,
   'care-verify': measureCareVerify,
   odds: measureOdds,
+  grading: measureGrading,
   'x402-challenge': measureX402Challenge,
   'x402-paid': measureX402Paid,
   'x402-verify': measureX402Verify,

@@ -1,0 +1,240 @@
+// What a grade costs from JSON text to JSON text, an audit of a thousand picks, a read of the truth table with a million
+// settled picks, and an import: over a ledger of made-up matches on disk. Relative imports: these are parts of a service,
+// which offers none of them to others.
+import { type Odds, parseOdds } from '@tallystick/odds'
+import { systemClock } from '@tallystick/service-kit'
+import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
+import { cardText } from '../../../services/grading/src/domain/card-text.ts'
+import { createGrader } from '../../../services/grading/src/domain/create-grader.ts'
+import { gradePick } from '../../../services/grading/src/domain/grade-pick.ts'
+import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
+import { eventPath, type MarketKey } from '../../../services/grading/src/domain/market-key.ts'
+import { parseMarket } from '../../../services/grading/src/domain/parse-market.ts'
+import {
+  DEFAULT_GRADE_OPTIONS,
+  type PickRequest,
+} from '../../../services/grading/src/domain/pick-request.ts'
+import { readFootballData } from '../../../services/grading/src/ingest/football-data.ts'
+import { ingestPayload } from '../../../services/grading/src/ingest/ingest-payload.ts'
+import {
+  SYNTHETIC_FEED,
+  syntheticFixtures,
+} from '../../../services/grading/src/seed/synthetic-fixtures.ts'
+import { type Figure, judgeFigure } from '../figure.ts'
+import { median } from '../quantile.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
+
+/** Rows that are made; a pair of teams meets once a day, so that some two thirds of them are matches. */
+const ROWS = 170_000
+/** What an import is judged by. */
+const MATCHES = 150_000
+const SETTLED_PICKS_MIN = 1_000_000
+const NOW_SECONDS = 1_780_000_000
+/** Grades in one sample: some hundred milliseconds. */
+const GRADES = 40_000
+const AUDIT_PICKS = 1_000
+const WARM_ROUNDS = 3
+const REPEATS = 9
+
+/** CPU milliseconds of a step, and what it gave. */
+async function cpuOf<Result>(
+  run: () => Result | Promise<Result>,
+): Promise<{ readonly ms: number; readonly result: Result }> {
+  const before = process.cpuUsage()
+  const result = await run()
+  const { user, system } = process.cpuUsage(before)
+  return { ms: (user + system) / 1_000, result }
+}
+
+/** Median CPU milliseconds of two steps, measured in turns after some that only warm up. */
+async function compare(steps: {
+  readonly ours: () => unknown
+  readonly base: () => unknown
+}): Promise<{ readonly ours: number; readonly base: number }> {
+  const [ours, base]: [number[], number[]] = [[], []]
+  for (let round = 0; round < WARM_ROUNDS + REPEATS; round += 1) {
+    const [one, other] = [await cpuOf(steps.ours), await cpuOf(steps.base)]
+    if (round < WARM_ROUNDS) continue
+    ours.push(one.ms)
+    base.push(other.ms)
+  }
+  return { ours: median(ours), base: median(base) }
+}
+
+async function importFigure(store: GradingStore): Promise<Figure> {
+  const raw = Buffer.from(
+    syntheticFixtures({ nowSeconds: NOW_SECONDS, pastMatches: ROWS, comingMatches: 0 }),
+  )
+  const reading = await cpuOf(() => {
+    let read = 0
+    for (const { observations } of readFootballData(raw, SYNTHETIC_FEED))
+      read += observations.length
+    return read
+  })
+  const { ms, result } = await cpuOf(() =>
+    ingestPayload({
+      store,
+      raw,
+      receivedAtSeconds: NOW_SECONDS,
+      read: () => readFootballData(raw, SYNTHETIC_FEED),
+    }),
+  )
+  const { observations } = result
+  if (observations < ROWS / 2) throw new Error(`only ${observations} matches were read`)
+  const seconds = (milliseconds: number): number => (milliseconds / 1_000 / observations) * MATCHES
+  return judgeFigure({
+    name: `import into the ledger, for ${MATCHES.toLocaleString('en')} matches`,
+    value: seconds(ms),
+    unit: 's of CPU',
+    baseline: { name: 'reading their table alone', value: seconds(reading.ms) },
+    aim: { kind: 'at-most', value: 60 },
+  })
+}
+
+function readPick(body: string): PickRequest {
+  const { market, selection, odds } = JSON.parse(body) as Record<string, string>
+  const parsed = parseMarket({ market: market ?? '', selection: selection ?? '' })
+  const price = parseOdds(odds)
+  if (parsed.kind !== 'market' || price.kind !== 'odds') throw new Error('no pick')
+  const { key, selection: chosen }: { key: MarketKey; selection: string } = parsed
+  const taken: Odds = price
+  return { kind: 'pick', key, selection: chosen, odds: taken, options: DEFAULT_GRADE_OPTIONS }
+}
+
+/** Bodies of grades on different matches. */
+async function gradeBodies(store: GradingStore): Promise<readonly string[]> {
+  const infos = await store.searchEvents({ words: [], limit: AUDIT_PICKS })
+  return infos.map(({ path }, index) =>
+    JSON.stringify({
+      market: `${path}/1x2/ft`,
+      selection: ['home', 'draw', 'away'][index % 3],
+      odds: (1.5 + (index % 50) / 20).toFixed(2),
+    }),
+  )
+}
+
+async function gradeFigure(store: GradingStore, bodies: readonly string[]): Promise<Figure> {
+  const grader = createGrader({ store, nowSeconds: () => NOW_SECONDS, random: () => '' })
+  const picks = bodies.map(readPick)
+  const states = new Map(
+    (await store.events(picks.map(({ key }) => eventPath(key)))).map((state) => [
+      state?.info.path,
+      state,
+    ]),
+  )
+  const sample = await Promise.all(picks.map((pick) => grader.grade(pick)))
+  const [first] = sample
+  if (first?.outcome !== 'GRADED') throw new Error('the sample is not graded')
+  const calibration = () => first.calibration
+  let characters = 0
+  const { ours, base } = await compare({
+    ours: () => {
+      for (let index = 0; index < GRADES; index += 1) {
+        const pick = readPick(bodies[index % bodies.length] ?? '')
+        const card = gradePick(pick, { state: states.get(eventPath(pick.key)), calibration })
+        characters += cardText(card).length
+      }
+    },
+    base: () => {
+      for (let index = 0; index < GRADES; index += 1) {
+        characters += Object.keys(JSON.parse(bodies[index % bodies.length] ?? '{}')).length
+        characters += JSON.stringify(sample[index % sample.length]).length
+      }
+    },
+  })
+  if (characters === 0) throw new Error('nothing was graded')
+  return judgeFigure({
+    name: 'grades a second of CPU, JSON in and JSON out',
+    value: (GRADES / ours) * 1_000,
+    unit: '/s',
+    baseline: { name: 'JSON.parse and JSON.stringify of the same', value: (GRADES / base) * 1_000 },
+    higherIsBetter: true,
+    aim: { kind: 'at-least', value: 300_000 },
+  })
+}
+
+async function auditFigures(
+  store: GradingStore,
+  bodies: readonly string[],
+): Promise<readonly Figure[]> {
+  const grader = createGrader({ store, nowSeconds: () => NOW_SECONDS, random: () => '' })
+  const picks = bodies.map(readPick)
+  const named = picks.map((pick, index) => ({
+    ...pick,
+    key: { ...pick.key, event: `synthetic town v synthetic ${index}` },
+  }))
+  const answer = await grader.audit({ picks })
+  if (answer.coverage.graded !== AUDIT_PICKS) throw new Error('not every pick is graded')
+  const byKey = await compare({
+    ours: () => grader.audit({ picks }),
+    base: () => JSON.stringify(answer),
+  })
+  const byName = await compare({
+    ours: () => grader.audit({ picks: named }),
+    base: () => grader.audit({ picks }),
+  })
+  return [
+    judgeFigure({
+      name: 'audit of 1,000 picks',
+      value: byKey.ours,
+      unit: 'ms of CPU',
+      baseline: { name: 'JSON.stringify of its answer', value: byKey.base },
+      aim: { kind: 'at-most', value: 5 },
+    }),
+    judgeFigure({
+      name: 'audit of 1,000 picks by 1,000 team names, in a ledger of 100,000 matches',
+      value: byName.ours,
+      unit: 'ms of CPU',
+      baseline: { name: 'the audit by keys', value: byName.base },
+      aim: { kind: 'none' },
+    }),
+  ]
+}
+
+/** Reads in one sample. */
+const READS = 100
+
+async function calibrationFigure(store: GradingStore): Promise<Figure> {
+  const grader = createGrader({ store, nowSeconds: () => NOW_SECONDS, random: () => '' })
+  const answer = await grader.calibration({})
+  const settled = answer.columns[0]?.total.n ?? 0
+  if (settled < SETTLED_PICKS_MIN) throw new Error(`only ${settled} picks are settled`)
+  const { ours, base } = await compare({
+    ours: async () => {
+      for (let read = 0; read < READS; read += 1) await grader.calibration({})
+    },
+    base: () => {
+      for (let read = 0; read < READS; read += 1) JSON.stringify(answer)
+    },
+  })
+  return judgeFigure({
+    name: `calibration read with ${(settled / 1e6).toFixed(2)} M settled picks`,
+    value: ours / READS,
+    unit: 'ms of CPU',
+    baseline: { name: 'JSON.stringify of its answer', value: base / READS },
+    aim: { kind: 'at-most', value: 1 },
+  })
+}
+
+/** Grades, audits, the truth table and the import, over one ledger. */
+export async function measureGrading(): Promise<readonly Figure[]> {
+  using folder = temporaryFolder()
+  const store = openSqliteGradingStore({
+    databasePath: folder.file('grading.db'),
+    clock: systemClock,
+    checkpointSeed: new Uint8Array(32).fill(7),
+    origin: 'bench/ledger',
+  })
+  try {
+    const imported = await importFigure(store)
+    const bodies = await gradeBodies(store)
+    return [
+      await gradeFigure(store, bodies),
+      ...(await auditFigures(store, bodies)),
+      await calibrationFigure(store),
+      imported,
+    ]
+  } finally {
+    await store.close()
+  }
+}
