@@ -1,13 +1,18 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { mintToken } from '@tallystick/jwt-lite'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isRunning } from '../../scripts/stack/stack-file.ts'
 import { careToken, writeSignature } from './care-writer.ts'
+import { eventually } from './eventually.ts'
 import { faultOf } from './fuzz/fault-of.ts'
 import { type FuzzedRequest, requestFor } from './fuzz/fuzzed-request.ts'
 import { operationsOf } from './fuzz/operations.ts'
 import { FuzzedSender } from './fuzz/send-fuzzed.ts'
+import { leaksIn } from './soak/judge-vitals.ts'
+import { readVitals, type Vitals } from './soak/service-vitals.ts'
 import { type SpawnedStack, spawnStack } from './spawned-stack.ts'
 
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
@@ -15,7 +20,11 @@ const isLong = process.env['TALLYSTICK_LONG'] === '1'
 const REQUESTS = isLong ? 200_000 : 10_000
 /** Sent at once. */
 const BATCH = 20
-const SERVICES = ['access', 'care'] as const
+/** In the long run, enough samples to tell a heap that grows from one that breathes. */
+const SAMPLE_REQUESTS = 500
+/** Connections of this test's own reads. */
+const FILES_SLACK = 8
+const SERVICES = ['access', 'care', 'grading'] as const
 type Service = (typeof SERVICES)[number]
 
 let stack: SpawnedStack
@@ -28,6 +37,18 @@ afterAll(async () => {
   await stack.interrupt()
 }, 60_000)
 
+function uploadToken({ baseUrl, tokenSecret }: SpawnedStack['description']['grading']): string {
+  return mintToken({
+    sub: 'fuzzer',
+    scope: 'grading.write',
+    audience: baseUrl,
+    typ: 'grading+jwt',
+    key: Buffer.from(tokenSecret),
+    nowSeconds: Math.floor(Date.now() / 1_000),
+    jti: randomUUID(),
+  })
+}
+
 const HOST = { sub: 'fuzzer', scope: 'care.read.user care.read.assistant' }
 
 /** Half of the requests come with what a rightful caller has, so that they get past the door. */
@@ -36,7 +57,7 @@ function credentialsFor(
   request: FuzzedRequest,
 ): Readonly<Record<string, string>> {
   if (Math.random() < 0.5) return {}
-  const { care } = stack.description
+  const { care, grading } = stack.description
   switch (service) {
     case 'access':
       return {}
@@ -44,6 +65,8 @@ function credentialsFor(
       return request.operation.path === '/write'
         ? writeSignature(care, request.body ?? '')
         : { authorization: `Bearer ${careToken(care, HOST)}` }
+    case 'grading':
+      return { authorization: `Bearer ${uploadToken(grading)}` }
     default:
       return service satisfies never
   }
@@ -71,12 +94,15 @@ function loggedErrors(service: Service): readonly string[] {
 }
 
 describe.each(SERVICES)('%s', (service) => {
-  it('answers any request with what its OpenAPI document allows, never with 500', async () => {
+  it('answers any request with what its OpenAPI document allows, never with 500, and lets go of every connection', async () => {
     const { baseUrl } = stack.description[service]
     const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
     const operations = operationsOf(document)
     const anyRequest = fc.oneof(...operations.map(requestFor))
     const sender = new FuzzedSender(baseUrl)
+    const before = await readVitals(baseUrl)
+    const during: Vitals[] = []
+    let sent = 0
     const property = fc.asyncProperty(
       fc.array(anyRequest, { minLength: BATCH, maxLength: BATCH }),
       async (requests) => {
@@ -86,11 +112,20 @@ describe.each(SERVICES)('%s', (service) => {
           return fault === undefined ? [] : [`${method} ${target} ${body}: ${fault}`.slice(0, 400)]
         })
         expect((await Promise.all(answers)).flat()).toEqual([])
+        sent += BATCH
+        if (sent % SAMPLE_REQUESTS === 0) during.push(await readVitals(baseUrl))
       },
     )
     const numRuns = Math.ceil(REQUESTS / BATCH / SERVICES.length)
     await fc.assert(property, { numRuns, endOnFailure: true })
     sender.close()
+    // Connections that the sender let go of are closed in a moment.
+    await eventually(
+      async () => (await readVitals(baseUrl)).openFiles <= before.openFiles + FILES_SLACK,
+      { timeoutMs: 90_000 },
+    )
+    const after = await readVitals(baseUrl)
+    expect(isLong ? leaksIn({ before, during, after }) : []).toEqual([])
     const pid = stack.description.process.children[service]
     expect(pid !== undefined && isRunning(pid)).toBe(true)
     expect(loggedErrors(service)).toEqual([])
