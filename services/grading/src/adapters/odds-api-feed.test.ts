@@ -36,6 +36,25 @@ async function feedOf(
   return { feed, seen, close: () => app.close() }
 }
 
+/** A feed whose answers are made here, by a clock that stands. */
+function countedFeed(answer: () => Response) {
+  const clock = manualClock(1_780_000_000_000)
+  let count = 0
+  const feed = createOddsApiFeed({
+    url: 'http://feed.test',
+    apiKey: KEY,
+    sport: 'soccer_epl',
+    regions: ['eu'],
+    markets: ['h2h'],
+    clock,
+    fetch: async () => {
+      count += 1
+      return answer()
+    },
+  })
+  return { asked: () => count, clock, feed }
+}
+
 describe('The Odds API over HTTP', () => {
   test('asks for decimal odds and ISO times of one sport, and gives the bytes as they came', async () => {
     const { feed, seen } = await feedOf({ body: '[ {"id": "é"} ]' })
@@ -71,6 +90,40 @@ describe('The Odds API over HTTP', () => {
     clock.advanceMs(20_000)
     expect(String(await asked)).toContain('AbortError')
     expect(clock.pendingCount()).toBe(0)
+  })
+
+  test('after a failure it is not asked for a minute, then two, then four, at most an hour', async () => {
+    const { asked, clock, feed } = countedFeed(() => new Response('', { status: 500 }))
+    for (const minutes of [1, 2, 4, 8, 16, 32, 60, 60]) {
+      await expect(feed.fetchOdds()).rejects.toThrow('500')
+      clock.advanceMs(minutes * 60_000 - 1)
+      await expect(feed.fetchOdds()).rejects.toThrow('asked again in 1 s')
+      clock.advanceMs(1)
+    }
+    expect(asked()).toBe(8)
+  })
+
+  test('a Retry-After is kept to; a spent quota is left alone for an hour; an answer ends the pauses', async () => {
+    const answers = [
+      new Response('', { status: 429, headers: { 'retry-after': '600' } }),
+      new Response('[]', { headers: { 'x-requests-remaining': '0' } }),
+      new Response('[]', { headers: { 'x-requests-remaining': '480' } }),
+      new Response('[]'),
+    ]
+    const { asked, clock, feed } = countedFeed(
+      () => answers.shift() ?? new Response('', { status: 500 }),
+    )
+    await expect(feed.fetchOdds()).rejects.toThrow('429')
+    clock.advanceMs(599_000)
+    await expect(feed.fetchOdds()).rejects.toThrow(OddsFeedUnavailable)
+    clock.advanceMs(1_000)
+    await feed.fetchOdds()
+    clock.advanceMs(3_599_000)
+    await expect(feed.fetchOdds()).rejects.toThrow('asked again in 1 s')
+    clock.advanceMs(1_000)
+    await feed.fetchOdds()
+    await feed.fetchOdds()
+    expect(asked()).toBe(4)
   })
 
   test('one that is gone', async () => {

@@ -20,6 +20,11 @@ const TIMEOUT_MS = 20_000
 /** A sport with all its books and markets is some 2 MB. */
 const ANSWER_BYTES_MAX = 33_554_432
 
+/** The first pause after a failure; each further failure doubles it. */
+const BACK_OFF_MS = 60_000
+/** A feed that is back is asked again within the hour; a spent quota, too, comes back only with the month. */
+const BACK_OFF_MS_MAX = 3_600_000
+
 /** The feed did not answer, or with another status than 200. */
 export class OddsFeedUnavailable extends Error {
   override readonly name = 'OddsFeedUnavailable'
@@ -39,7 +44,34 @@ async function readBounded(response: Response): Promise<Uint8Array> {
 /** What went wrong, without the address that it went wrong at. */
 const causeName = (error: unknown): string => (error instanceof Error ? error.name : 'unknown')
 
-/** A feed of one sport. Throws OddsFeedUnavailable. */
+/** When the feed may be asked again: pauses that double after failures, and an hour once the quota is spent. */
+function createBackOff(clock: Clock) {
+  let failures = 0
+  let waitUntilMs = 0
+  const wait = (ms: number): void => {
+    waitUntilMs = clock.unixMs() + Math.min(ms, BACK_OFF_MS_MAX)
+  }
+  return {
+    /** Milliseconds that are left; a clock that was set back shortens no pause by more than the longest. */
+    leftMs: () => Math.min(Math.max(0, waitUntilMs - clock.unixMs()), BACK_OFF_MS_MAX),
+    failed: (retryAfterMs = 0) => {
+      failures += 1
+      wait(Math.max(retryAfterMs, BACK_OFF_MS * 2 ** Math.min(failures - 1, 10)))
+    },
+    answered: (quotaLeft: number | undefined) => {
+      failures = 0
+      if (quotaLeft !== undefined && quotaLeft <= 0) wait(BACK_OFF_MS_MAX)
+    },
+  }
+}
+
+/** A header's number; undefined for a header that is absent or none. */
+function numberIn(response: Response, name: string): number | undefined {
+  const text = response.headers.get(name)
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
+}
+
+/** A feed of one sport. Throws OddsFeedUnavailable, also where it is too early to ask again: then nothing is sent. */
 export function createOddsApiFeed(options: OddsApiFeedOptions): OddsFeed {
   const { apiKey, clock, markets, regions, sport, url } = options
   const query = new URLSearchParams({
@@ -50,8 +82,13 @@ export function createOddsApiFeed(options: OddsApiFeedOptions): OddsFeed {
     dateFormat: 'iso',
   })
   const address = `${url}/v4/sports/${encodeURIComponent(sport)}/odds?${query.toString()}`
+  const backOff = createBackOff(clock)
   return {
     async fetchOdds() {
+      const leftMs = backOff.leftMs()
+      if (leftMs > 0)
+        throw new OddsFeedUnavailable(`${sport} is asked again in ${Math.ceil(leftMs / 1_000)} s`)
+      let retryAfterSeconds: number | undefined
       const giveUp = new AbortController()
       const cancel = clock.after(TIMEOUT_MS, () => giveUp.abort())
       try {
@@ -60,11 +97,15 @@ export function createOddsApiFeed(options: OddsApiFeedOptions): OddsFeed {
           redirect: 'error',
         })
         if (response.status !== 200) {
+          retryAfterSeconds = numberIn(response, 'retry-after')
           await response.body?.cancel()
           throw new OddsFeedUnavailable(`the feed answered ${response.status} for ${sport}`)
         }
-        return await readBounded(response)
+        const bytes = await readBounded(response)
+        backOff.answered(numberIn(response, 'x-requests-remaining'))
+        return bytes
       } catch (error) {
+        backOff.failed((retryAfterSeconds ?? 0) * 1_000)
         if (error instanceof OddsFeedUnavailable) throw error
         throw new OddsFeedUnavailable(`the feed did not answer for ${sport}: ${causeName(error)}`)
       } finally {

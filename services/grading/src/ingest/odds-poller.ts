@@ -99,14 +99,18 @@ export async function finaliseStarted(
   }
 }
 
-/** One round: first what came, then what has started. */
+/** One round: first what came, then what has started. Throws what the feed throws, with that done as well. */
 export async function pollOdds(options: {
   readonly store: GradingStore
   readonly feed: OddsFeed
   readonly clock: Clock
 }): Promise<PollOutcome> {
   const { store, feed, clock } = options
-  const raw = await feed.fetchOdds()
+  const raw = await feed.fetchOdds().catch(async (error: unknown) => {
+    // What has started becomes final all the same: its last prices are in the ledger.
+    await finaliseStarted(store, Math.floor(clock.unixMs() / 1_000))
+    throw error
+  })
   const receivedAtSeconds = Math.floor(clock.unixMs() / 1_000)
   const account = await ingestPayload({
     store,

@@ -224,6 +224,15 @@ describe('poller', () => {
     expect(await store.verify()).toMatchObject({ kind: 'intact' })
   })
 
+  test('a feed that fails at the start does not keep the close from becoming final', async () => {
+    const { store } = await polled([{ before: 300, updated: 310, home: 2.2 }])
+    const clock = manualClock((START_SECONDS + 60) * 1_000)
+    const down = { fetchOdds: () => Promise.reject(new Error('down')) }
+    await expect(pollOdds({ store, clock, feed: down })).rejects.toThrow('down')
+    const [state] = await store.events([PATH])
+    expect(state?.closes.map(({ status }) => status)).toEqual(['final'])
+  })
+
   test('a last price that was too old makes no close, and the round says so', async () => {
     const { state, last } = await polled([
       { before: 7_200, updated: 7_210 },
