@@ -8,7 +8,7 @@
 // cache/mutation/ until those tests change: a run that was stopped goes on where it was.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { checkBench, type Result, runCampaign } from './mutation/campaign.ts'
+import { levelsOf, type Result, runCampaign } from './mutation/campaign.ts'
 import { readProgram } from './mutation/compiler.ts'
 import { Memory } from './mutation/memory.ts'
 import type { Mutant } from './mutation/mutant.ts'
@@ -80,10 +80,10 @@ async function main(): Promise<void> {
       for (const { operator, key } of mutants) console.log(`${operator}  ${key}`)
       return
     }
-    const ownDigest = await checkBench(bench, program)
+    const levels = await levelsOf(bench, program)
     const memory = new Memory(options.sample === undefined)
     const onResult = progressOf(mutants.length)
-    const results = await runCampaign({ mutants, program, benches, memory, onResult }, ownDigest)
+    const results = await runCampaign({ mutants, levels, benches, memory, onResult })
     const reasons = readReasons()
     const review = reviewSurvivors(results, reasons, new Set(all.map(({ key }) => key)))
     console.log(reportOf(results, review, reasons))

@@ -1,8 +1,9 @@
-// Tries mutants against the tests, several at a time.
-import { type Code, CompilerThread, compileProgram, type Program } from './compiler.ts'
-import { codeDigest, type Memory, textDigest, type Verdict } from './memory.ts'
+// Tries mutants against the tests, several at a time: each without the optimizer first, and what survives there as it
+// would be deployed.
+import { type Code, CompilerThread, compileProgram, draftOf, type Program } from './compiler.ts'
+import { codeDigest, type Memory, programDigest, type Verdict } from './memory.ts'
 import { type Mutant, mutatedText } from './mutant.ts'
-import { STAGES, Workbench } from './workbench.ts'
+import { DRAFT_STAGES, STAGES, type Stage, type Workbench } from './workbench.ts'
 
 /** What became of a mutant. */
 export type Outcome =
@@ -12,11 +13,22 @@ export type Outcome =
   /** The compiler makes the contract's own code of it. */
   | { readonly status: 'equivalent' }
 
-export type Result = { readonly mutant: Mutant; readonly outcome: Outcome; readonly digest: string }
+/** The outcome of a code, by its digest. */
+type Found = { readonly outcome: Outcome; readonly digest: string }
+
+export type Result = Found & { readonly mutant: Mutant }
+
+/** A way to compile the contract, and the tests that its code passes. */
+export type Level = {
+  readonly program: Program
+  readonly stages: readonly Stage[]
+  /** Names the contract's own code at this level. */
+  readonly ownDigest: string
+}
 
 export type Campaign = {
   readonly mutants: readonly Mutant[]
-  readonly program: Program
+  readonly levels: readonly Level[]
   readonly benches: readonly Workbench[]
   readonly memory: Memory
   /** Called after each mutant. */
@@ -26,9 +38,13 @@ export type Campaign = {
 /** Code that answers nothing to every call, and is one byte long. */
 const STOP: Code = { creation: '0x60016000f3', runtime: '0x00' }
 
-async function tryOn(bench: Workbench, codes: readonly Code[]): Promise<Verdict> {
+async function tryOn(
+  bench: Workbench,
+  codes: readonly Code[],
+  stages: readonly Stage[],
+): Promise<Verdict> {
   bench.place(codes)
-  for (const stage of STAGES) {
+  for (const stage of stages) {
     const run = await bench.run(stage)
     if (run.status === 'failed') return { status: 'killed', by: run.by }
     if (run.status === 'timed out') return { status: 'timed out', by: stage.name }
@@ -36,92 +52,111 @@ async function tryOn(bench: Workbench, codes: readonly Code[]): Promise<Verdict>
   return { status: 'survived' }
 }
 
-/**
- * Shows that the run means something: our compiler makes what forge makes, the tests pass on it, and they fail on code
- * that does nothing.
- * @returns digest of the contract's own code
- * @throws Error when one of these is not so
- */
-export async function checkBench(bench: Workbench, program: Program): Promise<string> {
+async function levelOf(
+  bench: Workbench,
+  program: Program,
+  stages: readonly Stage[],
+): Promise<Level> {
   const own = compileProgram(program)
   if (own.status === 'failed') throw new Error(own.error)
-  const digest = codeDigest(own.codes)
-  if (digest !== codeDigest(bench.codes())) {
+  const verdict = await tryOn(bench, own.codes, stages)
+  if (verdict.status !== 'survived') {
+    throw new Error(`the tests fail without a mutant: ${verdict.by}`)
+  }
+  const dead = own.codes.map(() => STOP)
+  if ((await tryOn(bench, dead, stages)).status !== 'killed') {
+    throw new Error('the tests pass on a contract that does nothing')
+  }
+  return { program, stages, ownDigest: codeDigest(own.codes) }
+}
+
+/**
+ * The levels of a run, in their order. Shows that the run means something: our compiler makes what forge makes, the tests
+ * pass on it, and they fail on code that does nothing.
+ * @throws Error when one of these is not so
+ */
+export async function levelsOf(bench: Workbench, program: Program): Promise<readonly Level[]> {
+  const builtDigest = codeDigest(bench.codes())
+  const draft = await levelOf(bench, draftOf(program), DRAFT_STAGES)
+  const whole = await levelOf(bench, program, STAGES)
+  if (whole.ownDigest !== builtDigest) {
     throw new Error(
       'what is compiled here is not what forge compiles: see scripts/mutation/compiler.ts',
     )
   }
-  const verdict = await tryOn(bench, own.codes)
-  if (verdict.status !== 'survived') {
-    throw new Error(`the tests fail without a mutant: ${verdict.by}`)
-  }
-  const dead = await tryOn(
-    bench,
-    own.codes.map(() => STOP),
-  )
-  if (dead.status !== 'killed') throw new Error('the tests pass on a contract that does nothing')
-  return digest
+  return [draft, whole]
 }
+
+const STILLBORN = { digest: '', outcome: { status: 'stillborn' } } as const
 
 /** Tries the mutants of a campaign one by one; several lanes share it. */
 class Trials {
   readonly #campaign: Campaign
-  readonly #ownDigest: string
   readonly #running = new Map<string, Promise<Verdict>>()
 
-  constructor(campaign: Campaign, ownDigest: string) {
+  constructor(campaign: Campaign) {
     this.#campaign = campaign
-    this.#ownDigest = ownDigest
   }
 
   async resultOf(mutant: Mutant, bench: Workbench, compiler: CompilerThread): Promise<Result> {
-    const { program, memory } = this.#campaign
-    const text = mutatedText(program.sources[mutant.file] ?? '', mutant)
-    const textName = textDigest(program, mutant.file, text)
-    const known = this.#known(memory.codeOf(textName))
-    if (known) return { mutant, ...known }
-    const compilation = await compiler.compile(mutant.file, text)
-    const isCompiled = compilation.status === 'compiled'
-    const digest = isCompiled ? codeDigest(compilation.codes) : null
-    memory.keepCode(textName, digest)
-    const settled = this.#known(digest)
-    if (settled || digest === null || !isCompiled) {
-      return { mutant, ...(settled ?? STILLBORN) }
+    for (const level of this.#campaign.levels) {
+      const found = await this.#find(level, mutant, { bench, compiler })
+      const isLast = level === this.#campaign.levels.at(-1)
+      if (isLast || found.outcome.status !== 'survived') return { mutant, ...found }
     }
+    throw new Error('a campaign has a level')
+  }
+
+  async #find(
+    level: Level,
+    mutant: Mutant,
+    { bench, compiler }: { readonly bench: Workbench; readonly compiler: CompilerThread },
+  ): Promise<Found> {
+    const { memory } = this.#campaign
+    const { sources, settings } = level.program
+    const text = mutatedText(sources[mutant.file] ?? '', mutant)
+    const program = { sources: { ...sources, [mutant.file]: text }, settings }
+    const name = programDigest(program)
+    const known = this.#known(level, memory.codeOf(name))
+    if (known) return known
+    const compilation = await compiler.compile(program)
+    if (compilation.status === 'failed') {
+      memory.keepCode(name, null)
+      return STILLBORN
+    }
+    const digest = codeDigest(compilation.codes)
+    memory.keepCode(name, digest)
+    const settled = this.#known(level, digest)
+    if (settled) return settled
     const running = this.#running.get(digest)
-    if (running) return { mutant, digest, outcome: await running }
-    const trial = tryOn(bench, compilation.codes)
+    if (running) return { digest, outcome: await running }
+    const trial = tryOn(bench, compilation.codes, level.stages)
     this.#running.set(digest, trial)
     const outcome = await trial
     memory.keepVerdict(digest, outcome)
-    return { mutant, digest, outcome }
+    return { digest, outcome }
   }
 
   /** What needs no trial. */
-  #known(digest: string | null | undefined): Omit<Result, 'mutant'> | undefined {
+  #known(level: Level, digest: string | null | undefined): Found | undefined {
     if (digest === undefined) return undefined
     if (digest === null) return STILLBORN
-    if (digest === this.#ownDigest) return { digest, outcome: { status: 'equivalent' } }
+    if (digest === level.ownDigest) return { digest, outcome: { status: 'equivalent' } }
     const outcome = this.#campaign.memory.verdictOf(digest)
     return outcome && { digest, outcome }
   }
 }
 
-const STILLBORN = { digest: '', outcome: { status: 'stillborn' } } as const
-
 /** Tries every mutant of the campaign; results come back in the order of the mutants. */
-export async function runCampaign(
-  campaign: Campaign,
-  ownDigest: string,
-): Promise<readonly Result[]> {
-  const { mutants, program, benches, onResult } = campaign
+export async function runCampaign(campaign: Campaign): Promise<readonly Result[]> {
+  const { mutants, benches, onResult } = campaign
   const results: (Result | undefined)[] = mutants.map(() => undefined)
-  const trials = new Trials(campaign, ownDigest)
+  const trials = new Trials(campaign)
   let next = 0
   let done = 0
 
   const work = async (bench: Workbench): Promise<void> => {
-    const compiler = new CompilerThread(program)
+    const compiler = new CompilerThread()
     try {
       for (let index = next++; index < mutants.length; index = next++) {
         const mutant = mutants[index]

@@ -125,21 +125,21 @@ export function compileProgram({ sources, settings }: Program): Compilation {
   return { status: 'compiled', codes }
 }
 
+/** The same program without the optimizer: it compiles in a third of the time, and does the same for more gas. */
+export const draftOf = ({ sources, settings }: Program): Program => ({
+  sources,
+  settings: { ...settings, optimizer: { enabled: false } },
+})
+
 /** A compiler in a thread of its own: one program at a time. */
 export class CompilerThread {
-  readonly #program: Program
   readonly #worker = new Worker(new URL('./compiler-thread.ts', import.meta.url))
 
-  constructor(program: Program) {
-    this.#program = program
-  }
-
-  /** Compiles the program with one file changed. @throws Error when the thread dies. */
-  async compile(path: string, text: string): Promise<Compilation> {
-    const { sources, settings } = this.#program
+  /** @throws Error when the thread dies. */
+  async compile(program: Program): Promise<Compilation> {
     const answer = once(this.#worker, 'message') // rejects when the thread fails
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    this.#worker.postMessage({ sources: { ...sources, [path]: text }, settings })
+    this.#worker.postMessage(program)
     const [compilation] = (await answer) as [Compilation]
     return compilation
   }

@@ -62,17 +62,16 @@ class Lines<Line> {
   }
 }
 
-/** Names a program, and the text that one of its files has instead. */
-export const textDigest = ({ sources, settings }: Program, file: string, text: string): string =>
-  digestOf([JSON.stringify([sources, settings]), file, text])
+/** Names a program: its sources and settings. */
+export const programDigest = (program: Program): string => digestOf([JSON.stringify(program)])
 
-/** Verdicts by digest of the code, and digests of codes by that of the text. */
+/** Verdicts by digest of the code, and digests of codes by that of the program. */
 export class Memory {
   readonly #verdicts = new Map<string, Verdict>()
   /** null for what does not compile */
   readonly #codes = new Map<string, string | null>()
   readonly #verdictLines: Lines<readonly [code: string, tests: string, verdict: Verdict]>
-  readonly #codeLines: Lines<readonly [text: string, code: string | null]>
+  readonly #codeLines: Lines<readonly [program: string, code: string | null]>
   /** Digests of the tests that a verdict rests on, by their pattern: as they are now, whatever is edited meanwhile. */
   readonly #digests = new Map(
     [TESTS, ...globSync(TESTS, { cwd: contractsFolder })].map((pattern) => [
@@ -88,7 +87,7 @@ export class Memory {
     for (const [code, tests, verdict] of this.#verdictLines.read()) {
       if (tests === this.#testsOf(verdict)) this.#verdicts.set(code, verdict)
     }
-    for (const [text, code] of this.#codeLines.read()) this.#codes.set(text, code)
+    for (const [program, code] of this.#codeLines.read()) this.#codes.set(program, code)
   }
 
   verdictOf(code: string): Verdict | undefined {
@@ -100,14 +99,14 @@ export class Memory {
     this.#verdictLines.append([code, this.#testsOf(verdict), verdict])
   }
 
-  /** Digest of the code of a text, null when it does not compile, undefined when that is not known. */
-  codeOf(text: string): string | null | undefined {
-    return this.#codes.get(text)
+  /** Digest of a program's code, null when it does not compile, undefined when that is not known. */
+  codeOf(program: string): string | null | undefined {
+    return this.#codes.get(program)
   }
 
-  keepCode(text: string, code: string | null): void {
-    this.#codes.set(text, code)
-    this.#codeLines.append([text, code])
+  keepCode(program: string, code: string | null): void {
+    this.#codes.set(program, code)
+    this.#codeLines.append([program, code])
   }
 
   #testsOf(verdict: Verdict): string {
