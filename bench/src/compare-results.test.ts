@@ -12,6 +12,17 @@ const figure = (name: string, ratio: number, base = 'the baseline'): Figure =>
     aim: { kind: 'none' },
   })
 
+/** A rate beside its baseline. */
+const rate = (value: number, base: number) =>
+  judgeFigure({
+    name: 'calls',
+    value,
+    unit: '/s',
+    baseline: { name: 'the baseline', value: base },
+    higherIsBetter: true,
+    aim: { kind: 'none' },
+  })
+
 const kindsOf = (tracked: readonly Figure[], now: readonly Figure[]) =>
   compareFigures(tracked, now).map(({ kind }) => kind)
 
@@ -31,15 +42,6 @@ describe('a figure against the tracked one', () => {
   )
 
   test('a rate is compared as a cost is: only the ratio counts, not the value', () => {
-    const rate = (value: number, base: number) =>
-      judgeFigure({
-        name: 'calls',
-        value,
-        unit: '/s',
-        baseline: { name: 'the baseline', value: base },
-        higherIsBetter: true,
-        aim: { kind: 'none' },
-      })
     expect(kindsOf([rate(900, 300)], [rate(90, 30)])).toEqual(['held'])
     expect(kindsOf([rate(900, 300)], [rate(900, 500)])).toEqual(['worse'])
   })

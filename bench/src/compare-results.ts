@@ -53,9 +53,10 @@ export function betterOf(first: readonly Figure[], second: readonly Figure[]): r
   })
 }
 
+const times = (ratio: number): string => `${ratio} ×`
+
 /** One line for a person. */
 export function describeChange(change: FigureChange): string {
-  const times = (ratio: number): string => `${ratio} ×`
   switch (change.kind) {
     case 'held':
     case 'worse':
