@@ -1,6 +1,6 @@
 /** Builds the service for one configuration: world, parts, application. Nothing here reads the environment. */
 import type { Clock, ServiceApp } from '@tallystick/service-kit'
-import { encodePaymentResponse } from '@tallystick/x402'
+import { encodePaymentResponse, timedScheme } from '@tallystick/x402'
 import { paymentReference } from '@tallystick/x402/hedera'
 import type { FastifyBaseLogger } from 'fastify'
 import { Registry } from 'prom-client'
@@ -54,6 +54,10 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   const core = createAccessCore(
     {
       ...world,
+      scheme: timedScheme(world.scheme, {
+        nowMs: () => performance.now(),
+        hear: telemetry.verified,
+      }),
       clock,
       feePayers: async () => feePayers.feePayers(config.NETWORK),
       report: telemetry.report,

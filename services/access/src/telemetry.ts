@@ -1,7 +1,8 @@
 /** What the operator sees of the service: every event becomes a log line and a count. Nothing is decided here. */
-import type { GateEvent } from '@tallystick/x402'
+import { boundedLabel } from '@tallystick/service-kit'
+import type { GateEvent, LedgerFinding } from '@tallystick/x402'
 import type { FastifyBaseLogger } from 'fastify'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { ContractAbsent } from './domain/access-contract.ts'
 import type { AccessEvent, ReportAccessEvent } from './domain/access-event.ts'
 import type { UsageEvent, UsageEventListener, UsageFigures } from './domain/usage-recorder.ts'
@@ -10,6 +11,8 @@ export type Telemetry = {
   readonly report: ReportAccessEvent
   readonly observeGate: (event: GateEvent) => void
   readonly onUsageEvent: UsageEventListener
+  /** How long verifying one payment took, seconds. */
+  readonly verified: (seconds: number) => void
   /** Counts since the start, for the page. */
   readonly counts: () => { readonly windowsOpened: number; readonly callsGranted: number }
 }
@@ -22,7 +25,13 @@ export type MeasuredFigures = {
   readonly renewalsReserveCanArm: () => Promise<number>
 }
 
-export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger): Telemetry {
+/** Seconds: a verification is a millisecond of arithmetic and, for a payer unknown so far, a question to the mirror node. */
+const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
+
+/** Seconds: the network makes a scheduled call within 2 s of its second, and after 30 s never (A7). */
+const LATENESS_BUCKETS_SECONDS = [1, 2, 3, 5, 10, 20, 30, 60, 300]
+
+function createInstruments(registry: Registry) {
   const registers = [registry]
   const granted = new Counter({
     name: 'access_calls_granted_total',
@@ -54,6 +63,41 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger):
     labelNames: ['kind'] as const,
     registers,
   })
+  const refusals = new Counter({
+    name: 'access_refusals_total',
+    help: 'Payments refused, by reason.',
+    labelNames: ['reason'] as const,
+    registers,
+  })
+  const verification = new Histogram({
+    name: 'access_payment_verification_seconds',
+    help: 'Time that verifying one payment took.',
+    buckets: VERIFICATION_BUCKETS_SECONDS,
+    registers,
+  })
+  const lateness = new Histogram({
+    name: 'access_renewal_lateness_seconds',
+    help: 'How long the second of an armed renewal was past when a read found it not made yet.',
+    buckets: LATENESS_BUCKETS_SECONDS,
+    registers,
+  })
+  return {
+    granted,
+    payments,
+    opened,
+    troubles,
+    gateEvents,
+    refusals,
+    verification,
+    lateness,
+  }
+}
+
+/** Counts and logs what happens; decides nothing. */
+export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger): Telemetry {
+  const { gateEvents, granted, lateness, opened, payments, refusals, troubles, verification } =
+    createInstruments(registry)
+  const reasonLabel = boundedLabel()
   let windowsOpened = 0
   let callsGranted = 0
 
@@ -65,6 +109,12 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger):
         return
       case 'payment':
         payments.inc({ outcome: event.outcome })
+        return
+      case 'payment-refused':
+        refusals.inc({ reason: reasonLabel(event.reason) })
+        return
+      case 'renewal-late':
+        lateness.observe(event.lateSeconds)
         return
       case 'opened':
         windowsOpened += 1
@@ -91,23 +141,26 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger):
       troubles.inc({ kind: `usage-${event.kind}` })
       logUsageEvent(event, logger)
     },
+    verified: (seconds) => verification.observe(seconds),
     counts: () => ({ windowsOpened, callsGranted }),
   }
 }
 
 function logAccessEvent(event: AccessEvent, logger: FastifyBaseLogger | undefined): void {
-  const { kind, ...fields } = event
+  const { kind } = event
   switch (kind) {
     case 'granted':
     case 'payment':
+    case 'payment-refused':
+    case 'renewal-late':
       // One line per request is written already.
       return
     case 'opened':
     case 'reaped':
-      logger?.info(fields, kind)
+      logger?.info(fieldsOf(event), kind)
       return
     case 'open-refused':
-      logger?.error(fields, 'a settled payment was refused by the contract')
+      logger?.error(fieldsOf(event), 'a settled payment was refused by the contract')
       return
     case 'reap-failed':
     case 'sweep-failed': {
@@ -118,16 +171,35 @@ function logAccessEvent(event: AccessEvent, logger: FastifyBaseLogger | undefine
   }
 }
 
+/** As they are logged: the request's id under the name that it has on every other line. */
+function fieldsOf(event: Extract<AccessEvent, { kind: 'opened' | 'open-refused' | 'reaped' }>) {
+  if (event.kind === 'reaped') {
+    const { kind: _kind, ...fields } = event
+    return fields
+  }
+  const { kind: _kind, requestId: reqId, ...fields } = event
+  return { reqId, ...fields }
+}
+
+function foundFields(finding: LedgerFinding) {
+  return finding.kind === 'landed'
+    ? { finding: finding.kind, transaction: finding.transaction }
+    : { finding: finding.kind }
+}
+
 function logGateEvent(event: GateEvent, logger: FastifyBaseLogger | undefined): void {
   const { id, payer, amount } = event.payment
-  const fields = { paymentId: id, payer, amountTinybar: amount.toString() }
+  const reqId = event.requestId
+  const fields = { reqId, paymentId: id, payer, amountTinybar: amount.toString() }
   switch (event.kind) {
     case 'settled':
+      logger?.info({ ...fields, transaction: event.settlement.transaction }, event.kind)
+      return
     case 'fulfilled':
       logger?.info(fields, event.kind)
       return
     case 'found':
-      logger?.info({ ...fields, finding: event.finding.kind }, event.kind)
+      logger?.info({ ...fields, ...foundFields(event.finding) }, event.kind)
       return
     case 'refused':
       logger?.warn({ ...fields, reason: event.reason }, event.kind)

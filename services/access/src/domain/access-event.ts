@@ -1,3 +1,4 @@
+import type { ChallengeError, PaymentOutcome } from '@tallystick/x402'
 import type { Hex } from './access-window.ts'
 
 /** Something that the operator wants to see: domain code tells it, the composition logs and counts it. */
@@ -5,6 +6,8 @@ export type AccessEvent =
   | {
       readonly kind: 'opened'
       readonly by: 'gate' | 'sweep'
+      /** Of the request that the payment came with; the sweep has none. */
+      readonly requestId?: string | undefined
       readonly agent: Hex
       readonly paymentReference: Hex
       readonly transactionHash: Hex
@@ -14,11 +17,17 @@ export type AccessEvent =
   | {
       readonly kind: 'open-refused'
       readonly by: 'gate' | 'sweep'
+      readonly requestId?: string | undefined
       readonly agent: Hex
       readonly paymentReference: Hex
       readonly reason: string
     }
-  | { readonly kind: 'payment'; readonly outcome: string }
+  /** What became of a request with a payment, once the gate has taken it. */
+  | { readonly kind: 'payment'; readonly outcome: PaymentOutcome<unknown, unknown>['kind'] }
+  /** A payment that was not taken, before settlement or by the facilitator; `reason` is the 402's `error`. */
+  | { readonly kind: 'payment-refused'; readonly reason: ChallengeError }
+  /** A read found an armed renewal not made yet: how long its second is past. */
+  | { readonly kind: 'renewal-late'; readonly lateSeconds: number }
   | { readonly kind: 'granted'; readonly isPaid: boolean }
   | { readonly kind: 'reaped'; readonly agent: Hex; readonly transactionHash: Hex }
   | { readonly kind: 'reap-failed'; readonly agent: Hex; readonly error: unknown }

@@ -45,6 +45,11 @@ export function isScheduleOverdue(window: AccessWindow, nowSeconds: number): boo
   )
 }
 
+/** How long the second of an armed renewal is past, 0 where none is armed or it is still to come. */
+export function secondsPastSchedule(window: AccessWindow, nowSeconds: number): number {
+  return window.schedule === ZERO_ADDRESS ? 0 : Math.max(0, nowSeconds - window.scheduledAtSeconds)
+}
+
 /** The pending scheduled call as clients see it: zero when there is none, or when it is overdue (A12). */
 export function pendingSchedule(window: AccessWindow, nowSeconds: number): Hex {
   return isScheduleOverdue(window, nowSeconds) ? ZERO_ADDRESS : window.schedule

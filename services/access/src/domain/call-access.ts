@@ -10,7 +10,7 @@ import type {
   Settlement,
 } from '@tallystick/x402'
 import { type AccessGrantedBody, subscriptionBody } from './access-answers.ts'
-import { type AccessWindow, type Hex, secondsRemaining } from './access-window.ts'
+import { type AccessWindow, type Hex, secondsPastSchedule, secondsRemaining } from './access-window.ts'
 import type { CreditSweep } from './credit-sweep.ts'
 import { ledgerSeconds } from './ledger-time.ts'
 import { createPaymentTurns } from './payment-turns.ts'
@@ -53,7 +53,12 @@ export type CallAccessDeps = PurchaseDeps & {
   readonly terms: SalesTerms
 }
 
-export type AccessCall = { readonly agent: Hex; readonly headers: PaymentHeaders }
+export type AccessCall = {
+  readonly agent: Hex
+  readonly headers: PaymentHeaders
+  /** Of the request, for the log. */
+  readonly requestId?: string | undefined
+}
 
 /** How soon a call is worth repeating while a payment is being completed, seconds. */
 const PENDING_RETRY_SECONDS = 5
@@ -66,9 +71,11 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
   const readWindow = async (agent: Hex): Promise<AccessWindow> => {
     const window = await deps.subscriptions.read(agent)
     deps.reaper.consider(agent, window)
+    const lateSeconds = secondsPastSchedule(window, ledgerSeconds(deps.clock))
+    if (lateSeconds > 0) deps.report({ kind: 'renewal-late', lateSeconds })
     return window
   }
-  return async ({ agent, headers }) => {
+  return async ({ agent, headers, requestId }) => {
     await deps.contract.ensureDeployed()
     const window = await readWindow(agent)
     if (window.isOpen) return serveFromWindow(deps, agent, window)
@@ -78,11 +85,14 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     if (terms.requirements.length === 0) return { kind: 'no-fee-payer' }
     // What is no payment takes no turn: whoever sends it would keep the agent's own payment waiting.
     const error = await deps.gate.refusalOf(headers, terms)
-    if (error !== undefined) return challenge(deps, agent, { error })
+    if (error !== undefined) {
+      deps.report({ kind: 'payment-refused', reason: error })
+      return challenge(deps, agent, { error })
+    }
     return takeTurn({ agent, payment }, async (hasWaited) => {
       const current = hasWaited ? await readWindow(agent) : window
       if (current.isOpen) return serveFromWindow(deps, agent, current)
-      return sell(deps, { agent, headers }, terms)
+      return sell(deps, { agent, headers, requestId }, terms)
     })
   }
 }
@@ -157,13 +167,13 @@ async function refuse(deps: CallAccessDeps, agent: Hex, refusal: Refusal): Promi
 
 async function sell(
   deps: CallAccessDeps,
-  { agent, headers }: AccessCall,
+  { agent, headers, requestId }: AccessCall,
   terms: PaymentTerms,
 ): Promise<AccessOutcome> {
   const outcome = await deps.gate.pay<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>(
     headers,
     terms,
-    purchaseJob(deps, agent),
+    purchaseJob(deps, { agent, requestId }),
   )
   deps.report({ kind: 'payment', outcome: outcome.kind })
   switch (outcome.kind) {
@@ -175,6 +185,7 @@ async function sell(
       return { kind: 'granted', body: answer.body, settlement }
     }
     case 'challenged':
+      deps.report({ kind: 'payment-refused', reason: outcome.error })
       return refuse(deps, agent, outcome)
     case 'declined':
       return declinedOutcome(deps, agent, outcome.declined)

@@ -3,7 +3,7 @@
  * it may be repeated until it succeeds (A3, A5).
  */
 import type { Clock } from '@tallystick/service-kit'
-import type { PaidJob, SettledPayment, VerifiedPayment } from '@tallystick/x402'
+import type { PaidJob, VerifiedPayment } from '@tallystick/x402'
 import { type AccessGrantedBody, subscriptionBody, usageBody } from './access-answers.ts'
 import type { AccessContract } from './access-contract.ts'
 import type { ReportAccessEvent } from './access-event.ts'
@@ -59,17 +59,21 @@ export type PurchaseDeps = {
 export type PurchaseJob = PaidJob<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>
 
 /** The job of one request for `agent`. `fingerprint` says what the payment buys: method, route and agent (X7). */
-export function purchaseJob(deps: PurchaseDeps, agent: Hex): PurchaseJob {
+export function purchaseJob(
+  deps: PurchaseDeps,
+  { agent, requestId }: { readonly agent: Hex; readonly requestId?: string | undefined },
+): PurchaseJob {
   let isSettled = false
   return {
     fingerprint: `GET /access ${agent}`,
     subject: agent,
+    requestId,
     prepare: (payment) => prepare(deps, agent, { payment, isSettled }),
     async mayHonour(payment) {
       isSettled = await mayHonour(deps, agent, payment)
       return isSettled
     },
-    fulfil: (prepared, settled) => fulfil(deps, prepared, settled),
+    fulfil: (prepared) => fulfil(deps, prepared, requestId),
   }
 }
 
@@ -145,11 +149,11 @@ async function mayHonour(
 async function fulfil(
   deps: PurchaseDeps,
   prepared: PreparedPurchase,
-  _settled: SettledPayment,
+  requestId: string | undefined,
 ): Promise<PurchaseAnswer> {
   const { order, resource } = prepared
   const outcome = await deps.sender.openPaid(order)
-  reportOpening(deps.report, order, outcome)
+  reportOpening(deps.report, { order, requestId }, outcome)
   switch (outcome.kind) {
     case 'opened': {
       deps.subscriptions.hold(order.agent, outcome.window)
@@ -173,21 +177,18 @@ async function fulfil(
 
 function reportOpening(
   report: ReportAccessEvent,
-  order: PurchaseOrder,
+  ordered: { readonly order: PurchaseOrder; readonly requestId: string | undefined },
   outcome: OpenOutcome,
 ): void {
-  const { agent, paymentReference } = order
-  if (outcome.kind === 'opened')
-    report({
-      kind: 'opened',
-      by: 'gate',
-      agent,
-      paymentReference,
-      transactionHash: outcome.transactionHash,
-      isTopUp: outcome.isTopUp,
-    })
+  const { agent, paymentReference } = ordered.order
+  const { requestId } = ordered
+  const told = { by: 'gate', requestId, agent, paymentReference } as const
+  if (outcome.kind === 'opened') {
+    const { isTopUp, transactionHash } = outcome
+    report({ kind: 'opened', ...told, transactionHash, isTopUp })
+  }
   if (outcome.kind === 'refused')
-    report({ kind: 'open-refused', by: 'gate', agent, paymentReference, reason: outcome.reason })
+    report({ kind: 'open-refused', ...told, reason: outcome.reason })
 }
 
 /** Reads until the window of the receipt shows, at most 15 s; undefined where it did not show by then. */

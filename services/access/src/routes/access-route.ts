@@ -35,6 +35,7 @@ export function addAccessRoute(app: ServiceApp, deps: AccessRouteDeps): void {
   app.get(deps.path, { schema, onRequest: neverStored }, async (request, reply) => {
     const outcome = await deps.callAccess({
       agent: request.query.agent,
+      requestId: request.id,
       headers: {
         paymentSignature: request.headers['payment-signature'],
         xPayment: request.headers['x-payment'],
