@@ -1,4 +1,5 @@
 import type { EventState } from './event-state.ts'
+import { ownValue } from './own-value.ts'
 
 type Standing = { readonly atSeconds: number; readonly odds: number | undefined }
 
@@ -23,7 +24,7 @@ export function bestRecorded(
     const source = `${price.feed} ${price.book}`
     const known = standing.get(source)
     if (known !== undefined && known.atSeconds > atSeconds) continue
-    standing.set(source, { atSeconds, odds: price.odds[pick.selection] })
+    standing.set(source, { atSeconds, odds: ownValue(price.odds, pick.selection) })
   }
   let best: number | undefined
   for (const { odds } of standing.values())

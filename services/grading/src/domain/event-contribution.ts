@@ -8,6 +8,7 @@ import type { PickOpening } from './commitment.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
 import type { MarketKey } from './market-key.ts'
 import { toMicro } from './micro.ts'
+import { ownValue } from './own-value.ts'
 import { parseMarket, readMarketPath } from './parse-market.ts'
 import { chooseClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 import type { SelectionResult } from './selection-result.ts'
@@ -42,7 +43,7 @@ function rowsOf(
   if (settled.result === 'void') return []
   const { odds: taken, selection, population } = pick
   const scopes = close.isSynthetic ? pick.scopes.map(syntheticScope) : pick.scopes
-  const closing = close.odds[selection]
+  const closing = ownValue(close.odds, selection)
   if (closing === undefined) return []
   const common = {
     population,

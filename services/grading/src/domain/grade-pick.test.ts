@@ -243,6 +243,23 @@ describe('UNGRADED', () => {
     expect(tried).toBeGreaterThan(7_000)
   })
 
+  test('G2: a selection called constructor, which every object has, is not in the close, and has no result', async () => {
+    const { grader } = await worldOf({
+      closes: [
+        samplePrices({ market: 'outright/ft', odds: { a: '2.1', b: '1.9' }, isWhole: true }),
+      ],
+      outcomes: [
+        { period: 'ft', status: 'final', results: { 'outright/ft': { a: { result: 'won' } } } },
+      ],
+    })
+    const market = 'soccer/epl.20260601.ars-che/outright/ft'
+    const card = await grader.grade(samplePick({ market, selection: 'constructor' }))
+    expect(card).toMatchObject({
+      reason: { code: 'selection_not_in_close' },
+      scoreboard: { status: 'pending' },
+    })
+  })
+
   test('G2: a line that the close does not have is line_not_recorded, with the lines that there are', async () => {
     const close = samplePrices({ market: 'ah/ft/-0.75', odds: { home: '1.95', away: '1.95' } })
     const { grader } = await worldOf({ closes: [close], outcomes: scored(2, 0) })

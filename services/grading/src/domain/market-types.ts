@@ -3,6 +3,7 @@
  * that mean different things in different sports are left ambiguous on purpose.
  */
 import { MARKET_TYPES, type MarketType } from './market-key.ts'
+import { ownValue } from './own-value.ts'
 
 /** How a type of market works. */
 export type MarketShape = {
@@ -87,7 +88,7 @@ export function marketTypesNamed(
   if (name === 'handicap' || name === 'spreads') return canDraw ? ['ah'] : ['spread']
   if (isNamedType(name)) return [name]
   if (PROP.test(name)) return [name as MarketType]
-  return ALIASES[name] ?? []
+  return ownValue(ALIASES, name) ?? []
 }
 
 const SELECTION_ALIASES: Readonly<Record<string, string>> = {
@@ -111,6 +112,6 @@ export function selectionNamed(type: MarketType, name: string): string | undefin
   const { selections } = marketShape(type)
   if (selections === undefined) return OPEN_SELECTION.test(name) ? name : undefined
   if (selections.includes(name)) return name
-  const alias = SELECTION_ALIASES[name]
+  const alias = ownValue(SELECTION_ALIASES, name)
   return alias !== undefined && selections.includes(alias) ? alias : undefined
 }

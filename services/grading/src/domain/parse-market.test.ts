@@ -63,6 +63,10 @@ describe('malformed (G3: the field’s path and what was expected)', () => {
     [{ market: 'soccer/x', selection: 'home' }, 'market'],
     [{ market: `${EVENT}/corners/ft`, selection: 'home' }, 'market.type'],
     [{ market: `${EVENT}/1x2/later`, selection: 'home' }, 'market.period'],
+    // In every object's prototype, and no type, period or selection of ours.
+    [{ market: `${EVENT}/constructor/ft`, selection: 'home' }, 'market.type'],
+    [{ market: `${EVENT}/1x2/constructor`, selection: 'home' }, 'market.period'],
+    [{ market: `${EVENT}/1x2/ft`, selection: 'constructor' }, 'selection'],
     [{ market: `${EVENT}/1x2/ft`, selection: 'both' }, 'selection'],
     [{ market: `${EVENT}/1x2/ft/1`, selection: 'home' }, 'line'],
     [{ market: `${EVENT}/ah/ft`, selection: 'home' }, 'line'],

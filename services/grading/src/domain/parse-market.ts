@@ -4,6 +4,7 @@
  */
 import { formatMarketKey, MARKET_TYPES, type MarketKey, type MarketType } from './market-key.ts'
 import { marketShape, marketTypesNamed, selectionNamed } from './market-types.ts'
+import { ownValue } from './own-value.ts'
 
 /** A market as it comes: a key as text, or its parts. */
 export type MarketInput =
@@ -128,7 +129,7 @@ export function parseMarket(pick: {
 }): ParsedMarket {
   const read = partsOf(pick.market)
   if (read === undefined) return malformed('market', `a market key: ${KEY_FORM}`)
-  const parts = { ...read, period: PERIOD_ALIASES[read.period] ?? read.period }
+  const parts = { ...read, period: ownValue(PERIOD_ALIASES, read.period) ?? read.period }
   const problem = partProblem(parts)
   if (problem !== undefined) return problem
   const types = marketTypesNamed(parts.type, { sport: parts.sport })

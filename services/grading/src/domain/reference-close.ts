@@ -6,6 +6,7 @@ import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick
 import type { CloseRecord, EventState } from './event-state.ts'
 import { lineText, type MarketKey, marketFamily } from './market-key.ts'
 import { marketShape } from './market-types.ts'
+import { ownValue } from './own-value.ts'
 import { readMarketPath } from './parse-market.ts'
 
 /** Sharper books first: log-loss against results orders them so; any other book comes after these. */
@@ -71,10 +72,10 @@ export function chooseClose(
     hasLine = true
     if (close.status !== 'final') continue
     hasFinal = true
-    if (close.odds[selection] === undefined) continue
+    if (ownValue(close.odds, selection) === undefined) continue
     if (best === undefined || isBefore(close, best)) best = close
   }
-  const odds = best?.odds[selection]
+  const odds = ownValue(best?.odds, selection)
   if (best !== undefined && odds !== undefined) return { kind: 'close', close: best, odds }
   const inFamily = state.closes.filter((close) => close.family === family)
   if (!hasFamily) return none('no_close_recorded')

@@ -2,6 +2,7 @@
 import { type LineResult, settledReturn, settleLine } from '@tallystick/odds'
 import type { EventState, OutcomeRecord } from './event-state.ts'
 import { type MarketKey, marketPath } from './market-key.ts'
+import { ownValue } from './own-value.ts'
 import type { Scoreboard, SelectionResult } from './selection-result.ts'
 
 type Score = { readonly home: number; readonly away: number }
@@ -76,7 +77,7 @@ function resultIn(
 ): SelectionResult | undefined {
   if (outcome === undefined) return undefined
   if (outcome.status === 'void') return { result: 'void' }
-  const given = outcome.results?.[marketPath(market)]?.[selection]
+  const given = ownValue(outcome.results?.[marketPath(market)], selection)
   if (given !== undefined) return given
   const result =
     outcome.score === undefined ? undefined : resultByScore(market, selection, outcome.score)

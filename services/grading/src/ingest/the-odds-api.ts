@@ -8,6 +8,7 @@ import type { EventInfo } from '../domain/event-state.ts'
 import { isoSeconds } from '../domain/iso-time.ts'
 import { marketTypesNamed } from '../domain/market-types.ts'
 import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
+import { ownValue } from '../domain/own-value.ts'
 import { eventSlug, nameSlug } from './event-slug.ts'
 import { readPrice } from './read-price.ts'
 import { refuseBook } from './refuse-book.ts'
@@ -78,7 +79,7 @@ const HISTORY_SPORTS: Readonly<Record<string, string>> = {
 /** `soccer_epl` is the league epl of soccer. */
 function sportOf(sportKey: string): { readonly sport: string; readonly league: string } {
   const [first = sportKey, ...rest] = sportKey.toLowerCase().split('_')
-  return { sport: HISTORY_SPORTS[first] ?? first, league: rest.join('_') || first }
+  return { sport: ownValue(HISTORY_SPORTS, first) ?? first, league: rest.join('_') || first }
 }
 
 function infoOf(event: FeedEvent): EventInfo {
@@ -107,7 +108,7 @@ const TEAMLESS: Readonly<Record<string, string>> = {
 function selectionOf(event: FeedEvent, name: string): string | undefined {
   if (name === event.home_team) return 'home'
   if (name === event.away_team) return 'away'
-  return TEAMLESS[name.toLowerCase()]
+  return ownValue(TEAMLESS, name.toLowerCase())
 }
 
 /** A market's type among ours: three outcomes of h2h are 1x2 in any sport. */

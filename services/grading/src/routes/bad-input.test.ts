@@ -128,6 +128,11 @@ describe('400: a grade', () => {
       field: 'body.pick.market',
     },
     {
+      row: 'a market type that is a name of every object',
+      payload: withPick({ market: 'soccer/a/constructor/ft' }),
+      field: 'body.pick.market.type',
+    },
+    {
       row: 'a selection that the market does not have',
       payload: withPick({ selection: 'over' }),
       field: 'body.pick.selection',
