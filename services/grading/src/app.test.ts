@@ -348,12 +348,16 @@ describe('G8: uploads', () => {
     expect(answer.headers['www-authenticate']).toContain('Bearer realm="grading"')
   })
 
-  test('401 for another audience, 403 without the scope, and nothing is written', async () => {
+  test('401 for another audience or another service’s type of token, 403 without the scope, and nothing is written', async () => {
     const elsewhere = await upload(
       uploadExample,
       world.token({ audience: 'https://other.example' }),
     )
     expect(elsewhere.json().error_description).toBe('wrong_audience')
+    for (const typ of ['care+jwt', 'JWT', 'grading+jwt2', '']) {
+      const foreign = await upload(uploadExample, world.token({ typ }))
+      expect([foreign.statusCode, foreign.json().error_description]).toEqual([401, 'wrong_type'])
+    }
     const unscoped = await upload(uploadExample, world.token({ scope: 'care.read' }))
     expect([unscoped.statusCode, errorOf(unscoped)]).toEqual([403, 'insufficient_scope'])
     expect((await world.store.head()).size).toBe(0)

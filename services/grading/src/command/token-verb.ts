@@ -7,15 +7,11 @@ import {
 } from '@tallystick/jwt-lite'
 import { configMessage, readConfig, secretField } from '@tallystick/service-kit'
 import { z } from 'zod'
+import { GRADING_TOKEN_TYPE, GRADING_WRITE_SCOPE } from '../upload-token.ts'
 import { readStoreConfig } from './command-store.ts'
 import { BadUsage, EXIT, type GradingTerminal, type GradingVerb } from './grading-verb.ts'
 
 const LIFETIME_SECONDS_MAX = 365 * 86_400
-
-/** The service's name in its tokens' type (G8). */
-export const GRADING_TOKEN_TYPE = 'grading+jwt'
-/** The scope that an upload asks for (G8). */
-export const GRADING_WRITE_SCOPE = 'grading.write'
 
 function tokenKeys({ environment }: GradingTerminal): TokenKeys {
   const reading = readConfig(z.object({ TOKEN_SECRET: secretField() }), environment)

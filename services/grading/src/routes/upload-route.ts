@@ -1,4 +1,4 @@
-import type { TokenFailure, TokenVerdict } from '@tallystick/jwt-lite'
+import type { TokenVerdict } from '@tallystick/jwt-lite'
 import { type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -6,13 +6,11 @@ import type { GradingStore } from '../domain/grading-store.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
 import { manualUploadSchema, normaliseManualUpload } from '../ingest/manual-upload.ts'
+import { GRADING_WRITE_SCOPE, judgeUploadToken, type UploadTokenVerdict } from '../upload-token.ts'
 import { uploadExample } from './examples.ts'
 import { presentedToken } from './presented-token.ts'
 import { describedError, issuesBody, paidErrorRows, storeErrorRow } from './schemas.ts'
 import { requestIssuesOf } from './zod-issues.ts'
-
-/** The scope that an upload asks for (G8). */
-const UPLOAD_SCOPE = 'grading.write'
 
 /** 1,000 events of 8 KiB: a few books of a few markets each. What is larger is several uploads, or the command. */
 const UPLOAD_BODY_BYTES_MAX = 8_388_608
@@ -58,7 +56,9 @@ const accountOf = (account: PayloadAccount): z.output<typeof uploadAnswerSchema>
   }
 }
 
-function invalidToken(failure: TokenFailure | 'not configured' | undefined) {
+type UploadTokenFailure = Extract<UploadTokenVerdict, { kind: 'invalid' }>['failure']
+
+function invalidToken(failure: UploadTokenFailure | 'not configured' | undefined) {
   const challenge = 'Bearer realm="grading"'
   return errorAnswer('invalid_token', {
     details: { error_description: failure ?? 'bearer token required' },
@@ -66,7 +66,7 @@ function invalidToken(failure: TokenFailure | 'not configured' | undefined) {
       'www-authenticate':
         failure === undefined
           ? challenge
-          : `${challenge}, error="invalid_token", scope="${UPLOAD_SCOPE}"`,
+          : `${challenge}, error="invalid_token", scope="${GRADING_WRITE_SCOPE}"`,
     },
   })
 }
@@ -79,11 +79,14 @@ function authorise({ verifyToken }: UploadRouteDeps) {
     const presented = presentedToken(request.headers.authorization)
     if (presented.kind !== 'bearer') return sendError(reply, invalidToken(undefined))
     if (verifyToken === undefined) return sendError(reply, invalidToken('not configured'))
-    const verdict = verifyToken(presented.token)
-    if (verdict.kind === 'invalid') return sendError(reply, invalidToken(verdict.failure))
-    if (!verdict.claims.scopes.includes(UPLOAD_SCOPE))
-      return sendError(reply, errorAnswer('insufficient_scope'))
-    return undefined
+    const verdict = judgeUploadToken(presented.token, verifyToken)
+    if (verdict.kind === 'may_write') return undefined
+    return sendError(
+      reply,
+      verdict.kind === 'invalid'
+        ? invalidToken(verdict.failure)
+        : errorAnswer('insufficient_scope'),
+    )
   }
 }
 

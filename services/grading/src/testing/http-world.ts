@@ -35,7 +35,11 @@ export type HttpWorld = GraderWorld & {
   isTokenWrong: boolean
   /** A payment for a price in cents, as a header; the same number is the same payment. */
   payment(cents: 1 | 20, number: number, payer?: string): Record<string, string>
-  token(over?: { readonly scope?: string; readonly audience?: string }): string
+  token(over?: {
+    readonly scope?: string
+    readonly audience?: string
+    readonly typ?: string
+  }): string
 }
 
 const verified = (payload: unknown, requirement: Parameters<PaymentScheme['verify']>[1]) => {
@@ -137,12 +141,12 @@ export async function createHttpWorld(): Promise<HttpWorld> {
       const text = Buffer.from(JSON.stringify(envelope)).toString('base64')
       return { 'payment-signature': text }
     },
-    token: ({ scope = 'grading.write', audience = BASE_URL } = {}) =>
+    token: ({ scope = 'grading.write', audience = BASE_URL, typ = 'grading+jwt' } = {}) =>
       mintToken({
         sub: 'operator',
         scope,
         audience,
-        typ: 'grading+jwt',
+        typ,
         lifetimeSeconds: 600,
         key: KEYS,
         nowSeconds: clock.unixMs() / 1_000,
