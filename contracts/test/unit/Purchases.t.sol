@@ -155,6 +155,18 @@ contract PurchasesTest is AccessWindowTest {
         access.openPaid{value: PRICE}(purchase);
     }
 
+    function test_OpenPaid_RevertWhen_TheValueIsNotAWholePositiveNumberOfPeriods() external {
+        uint256[3] memory values = [uint256(0), PRICE - 1, 2 * PRICE + 1];
+        for (uint256 i; i < values.length; ++i) {
+            IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+            vm.expectRevert(
+                abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_WrongValue.selector, values[i], uint256(PRICE))
+            );
+            vm.prank(forwarder);
+            access.openPaid{value: values[i]}(purchase);
+        }
+    }
+
     function test_OpenPaid_TakesAnOfferThatWasReplacedAtMost600SecondsBeforeThePayment() external {
         IAccessWindow.Purchase memory purchase = _purchase(agent, 0);
         vm.warp(START + 1_000);
