@@ -7,13 +7,14 @@ import {
   type Secret,
   type ServiceApp,
 } from '@tallystick/service-kit'
+import { addPageRoutes, homeHook } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Grader } from './domain/grader.ts'
 import { dependencyAnswer } from './errors.ts'
 import type { MethodsAnswer } from './methods-answer.ts'
+import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
 import type { PagesOptions } from './pages/page-options.ts'
-import { pagesHomeHook, registerPages } from './pages/register-pages.ts'
 import { acceptProbes } from './routes/accept-probes.ts'
 import { addAuditRoute } from './routes/audit-route.ts'
 import { addCalibrationRoute } from './routes/calibration-route.ts'
@@ -43,7 +44,9 @@ export type GradingAppDeps = Omit<SaleRouteDeps, 'grader'> &
 
 /** Builds the application; it listens nowhere yet. */
 export async function buildGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
-  const { clock, pages, llmsNotes, logger, metricsToken, readiness, registry } = deps
+  const { clock, llmsNotes, logger, metricsToken, readiness, registry } = deps
+  const pages =
+    deps.pages === undefined ? undefined : { files: readPageFiles(deps.pages), policy: PAGE_POLICY }
   const app = await createServiceApp({
     name: 'tallystick-grading',
     version: GRADING_VERSION,
@@ -67,9 +70,9 @@ export async function buildGradingApp(deps: GradingAppDeps): Promise<ServiceApp>
       addPickRoute(scope, deps)
       addMethodsRoute(scope, deps)
       await addUploadRoute(scope, deps)
-      if (pages !== undefined) registerPages(scope, pages)
+      if (pages !== undefined) addPageRoutes(scope, pages)
     },
   })
-  if (pages !== undefined) app.addHook('onRequest', pagesHomeHook(pages))
+  if (pages !== undefined) app.addHook('onRequest', homeHook(pages))
   return app
 }

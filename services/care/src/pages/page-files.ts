@@ -1,19 +1,13 @@
-/**
- * The files of the pages, read once at start: nothing maps a request's path onto the file system. Scripts and style are
- * files of their own, so that the policy can forbid everything inline.
- */
-import { hash } from 'node:crypto'
+/** The files of care's pages. */
 import { readFileSync } from 'node:fs'
 import { html } from '@tallystick/service-kit'
-
-/** One file as it is served. */
-export type PageFile = {
-  readonly paths: readonly string[]
-  readonly contentType: string
-  readonly body: string
-  /** Strong validator of the body, quotes included. */
-  readonly etag: string
-}
+import {
+  frameSheet,
+  PAGE_TYPES,
+  type PageFile,
+  pageFile,
+  pagePolicy,
+} from '@tallystick/service-kit/pages'
 
 /** Modules of the browser's side, served under `/pages/`. */
 const SCRIPTS = [
@@ -39,31 +33,10 @@ const SCRIPTS = [
   'write-fields.js',
 ] as const
 
-const HTML = 'text/html; charset=utf-8'
-
-/** What the pages may do: run and load what this service serves, talk to it, play sounds that they made. */
-export const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  'media-src blob:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
+/** What the pages may do: what those of all services may, and play sounds that they made. */
+export const PAGE_POLICY = pagePolicy('media-src blob:')
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
-
-const file = (paths: readonly string[], contentType: string, body: string): PageFile => ({
-  paths,
-  contentType,
-  body,
-  etag: `"${hash('sha256', body, 'base64url')}"`,
-})
 
 /** What a page says of its service. */
 export type PagePlaces = {
@@ -80,13 +53,12 @@ export function readPageFiles({ baseUrl, serviceName }: PagePlaces): readonly Pa
       .replaceAll('{{baseUrl}}', () => html`${baseUrl}`.toString())
       .replaceAll('{{serviceName}}', () => html`${serviceName}`.toString())
   return [
-    file(['/', '/index.html'], HTML, page('overview.html')),
-    file(['/clinician.html'], HTML, page('clinician.html')),
-    file(['/echo.html'], HTML, page('echo.html')),
-    file(['/pages/care.css'], 'text/css; charset=utf-8', read('browser/care.css')),
-    file(['/pages/icon.svg'], 'image/svg+xml', read('browser/icon.svg')),
-    ...SCRIPTS.map((name) =>
-      file([`/pages/${name}`], 'text/javascript; charset=utf-8', read(`browser/${name}`)),
-    ),
+    pageFile(['/', '/index.html'], PAGE_TYPES.html, page('overview.html')),
+    pageFile(['/clinician.html'], PAGE_TYPES.html, page('clinician.html')),
+    pageFile(['/echo.html'], PAGE_TYPES.html, page('echo.html')),
+    frameSheet(),
+    pageFile(['/pages/care.css'], PAGE_TYPES.css, read('browser/care.css')),
+    pageFile(['/pages/icon.svg'], PAGE_TYPES.svg, read('browser/icon.svg')),
+    ...SCRIPTS.map((name) => pageFile([`/pages/${name}`], PAGE_TYPES.js, read(`browser/${name}`))),
   ]
 }

@@ -32,7 +32,7 @@ describe('what is served', () => {
       .filter((name) => !name.endsWith('.test.js') && name !== 'tsconfig.json')
       .map((name) => `/pages/${name}`)
     const served = [...bodies.keys()].filter(isOwnFile)
-    expect(served.toSorted()).toEqual(onDisk.toSorted())
+    expect(served.toSorted()).toEqual([...onDisk, '/pages/frame.css'].toSorted())
   })
 
   it('names in markup and imports only what is served too', () => {

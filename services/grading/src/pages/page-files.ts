@@ -1,11 +1,14 @@
-/**
- * The files of the pages, read once at start: nothing maps a request's path onto the file system. Scripts and style are
- * files of their own, so that the policy can forbid everything inline.
- */
-import { hash } from 'node:crypto'
+/** The files of grading's pages. */
 import { readFileSync } from 'node:fs'
 import { GRADE_BANDS } from '@tallystick/odds'
 import { type Html, html, Html as SafeHtml } from '@tallystick/service-kit'
+import {
+  frameSheet,
+  PAGE_TYPES,
+  type PageFile,
+  pageFile,
+  pagePolicy,
+} from '@tallystick/service-kit/pages'
 import { MARKET_TYPES } from '../domain/market-key.ts'
 import { marketShape } from '../domain/market-types.ts'
 import { firstRequestCode } from './first-request.ts'
@@ -13,15 +16,6 @@ import { readLibraryModules, withServedSpecifiers } from './library-modules.ts'
 import { methodBody } from './method-page.ts'
 import type { PagesOptions } from './page-options.ts'
 import { type PageShell, pageShell } from './page-shell.ts'
-
-/** One file as it is served. */
-export type PageFile = {
-  readonly paths: readonly string[]
-  readonly contentType: string
-  readonly body: string
-  /** Strong validator of the body, quotes included. */
-  readonly etag: string
-}
 
 /** Modules of the browser's side, served under `/pages/`. */
 const SCRIPTS = [
@@ -58,33 +52,11 @@ const SCRIPTS = [
 ] as const
 /** What signs with a development key. */
 const LIBRARIES = ['@noble/curves/secp256k1.js', '@noble/hashes/sha3.js']
-const SHEETS = ['frame.css', 'grading.css'] as const
 
-const HTML = 'text/html; charset=utf-8'
-const SCRIPT = 'text/javascript; charset=utf-8'
-
-/** What the pages may do: run and load what this service serves, and talk to it. */
-export const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
+/** What the pages may do. */
+export const PAGE_POLICY = pagePolicy()
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
-
-const file = (paths: readonly string[], contentType: string, body: string): PageFile => ({
-  paths,
-  contentType,
-  body,
-  etag: `"${hash('sha256', body, 'base64url')}"`,
-})
 
 /** Base units of a dollar token as dollars: `$0.01`. */
 export function dollarText(amount: bigint, decimals: number): string {
@@ -128,6 +100,10 @@ function tryFacts({ payment }: PagesOptions): Readonly<Record<string, string>> {
   }
 }
 
+function page(paths: readonly [string, ...string[]], shell: Omit<PageShell, 'path'>): PageFile {
+  return pageFile(paths, PAGE_TYPES.html, String(pageShell({ path: paths[0], ...shell })))
+}
+
 /** Reads the pages, their scripts, styles and icon; `{{…}}` in a page becomes the value of that name. */
 export function readPageFiles(options: PagesOptions): readonly PageFile[] {
   const values = placeValues(options)
@@ -135,8 +111,6 @@ export function readPageFiles(options: PagesOptions): readonly PageFile[] {
     new SafeHtml(
       read(name).replaceAll(/\{\{(\w+)\}\}/g, (whole, key: string) => String(values[key] ?? whole)),
     )
-  const page = (paths: readonly [string, ...string[]], shell: Omit<PageShell, 'path'>): PageFile =>
-    file(paths, HTML, String(pageShell({ path: paths[0], ...shell })))
   return [
     page(['/', '/index.html'], {
       title: 'Tallystick grading',
@@ -162,13 +136,14 @@ export function readPageFiles(options: PagesOptions): readonly PageFile[] {
       description: 'How a price is graded against the close, one case worked through.',
       body: methodBody(),
     }),
-    ...SHEETS.map((name) =>
-      file([`/pages/${name}`], 'text/css; charset=utf-8', read(`browser/${name}`)),
-    ),
-    file(['/pages/icon.svg'], 'image/svg+xml', read('browser/icon.svg')),
+    frameSheet(),
+    pageFile(['/pages/grading.css'], PAGE_TYPES.css, read('browser/grading.css')),
+    pageFile(['/pages/icon.svg'], PAGE_TYPES.svg, read('browser/icon.svg')),
     ...SCRIPTS.map((name) =>
-      file([`/pages/${name}`], SCRIPT, withServedSpecifiers(read(`browser/${name}`))),
+      pageFile([`/pages/${name}`], PAGE_TYPES.js, withServedSpecifiers(read(`browser/${name}`))),
     ),
-    ...readLibraryModules(LIBRARIES).map((module) => file([module.path], SCRIPT, module.body)),
+    ...readLibraryModules(LIBRARIES).map((module) =>
+      pageFile([module.path], PAGE_TYPES.js, module.body),
+    ),
   ]
 }
