@@ -1,5 +1,6 @@
 export { Counter, Gauge, Histogram, Registry } from 'prom-client'
 export { isBearer } from './bearer-token.ts'
+export { boundedLabel } from './bounded-label.ts'
 export type { Clock } from './clock.ts'
 export {
   baseUrlField,

@@ -6,8 +6,9 @@ import { buildChallenge } from './challenge.ts'
 import type { Clock } from './clock.ts'
 import type { Facilitator, PaymentPayload } from './facilitator.ts'
 import { createFlightBoard } from './flight-board.ts'
-import type { GateEvent } from './gate-event.ts'
+import type { GateEvent, GateHappening } from './gate-event.ts'
 import { DEFAULT_GATE_LIMITS, type GateLimits } from './gate-limits.ts'
+import { createGuessLimit } from './guess-limit.ts'
 import { isForResource, matchRequirement } from './match-requirement.ts'
 import type { SettlementOrder } from './payment-flight.ts'
 import type {
@@ -77,9 +78,16 @@ export function createPaymentGate(options: PaymentGateOptions): ResumingPaymentG
   const limits: GateLimits = { ...DEFAULT_GATE_LIMITS, ...options.limits }
   const { retryAfterSeconds } = limits
   const unixMs = (): number => clock.unixMs()
-  const observe = unharmed(options.observe)
-  const desk = createReservationDesk({ reservations, unixMs, observe, retryAfterSeconds })
-  const flights = createFlightBoard({ facilitator, desk, unixMs, observe }, { clock, limits })
+  const told = unharmed(options.observe)
+  const observe = (event: GateHappening): void => {
+    const requestId = flights.requestIdOf(event.payment.id)
+    told(requestId === undefined ? event : { ...event, requestId })
+  }
+  const guesses = createGuessLimit()
+  const books = { guesses, reservations, unixMs, observe, retryAfterSeconds }
+  const desk = createReservationDesk(books)
+  const world = { facilitator, desk, unixMs, observe }
+  const flights = createFlightBoard(world, { clock, guesses, limits })
   // The board holds flights of many jobs; each one's outcome comes from its own job, so its types are the call's.
   const board = async <Prepared, Answer, Declined>(
     ticket: Ticket,

@@ -5,6 +5,7 @@
 import type { Clock } from './clock.ts'
 import { createFlightControl, type FlightControl, GateClosed } from './flight-control.ts'
 import type { GateLimits } from './gate-limits.ts'
+import type { GuessLimit } from './guess-limit.ts'
 import { type FlightPlan, type FlightWorld, flyPayment } from './payment-flight.ts'
 import type { PaymentOutcome } from './payment-gate.ts'
 import type { VerifiedPayment } from './payment-scheme.ts'
@@ -19,6 +20,8 @@ type Ticket = Omit<FlightPlan<unknown, unknown, unknown>, 'control'> & {
 type Flight = {
   readonly payment: VerifiedPayment
   readonly fingerprint: string
+  /** Of the request that began it. */
+  readonly requestId: string | undefined
   readonly control: FlightControl
   readonly done: Promise<Outcome>
 }
@@ -28,16 +31,23 @@ export type FlightBoard = {
   /** Joins the flight of this payment or starts one, and waits as long as a request may. */
   board(ticket: Ticket): Promise<Outcome>
   isPending(subject: string): boolean
+  /** What the job that began this payment's flight called its request; undefined where none is under way. */
+  requestIdOf(paymentId: string): string | undefined
   close(): Promise<void>
 }
 
 export function createFlightBoard(
   world: FlightWorld,
-  { clock, limits }: { readonly clock: Clock; readonly limits: GateLimits },
+  {
+    clock,
+    guesses,
+    limits,
+  }: { readonly clock: Clock; readonly guesses: GuessLimit; readonly limits: GateLimits },
 ): FlightBoard {
   const flights = new Map<string, Flight>()
   const bySubject = new Map<string, Set<Flight>>()
   const pending: Outcome = { kind: 'pending', retryAfterSeconds: limits.retryAfterSeconds }
+  const alreadyUsed: Outcome = { kind: 'challenged', error: 'payment_already_used' }
   /** Ends the wait of each request that waits; a set, since whatever raced with one lasting promise would never be freed. */
   const waiting = new Set<() => void>()
   let closing: Promise<void> | undefined
@@ -53,7 +63,8 @@ export function createFlightBoard(
       if (siblings?.size === 0) bySubject.delete(job.subject)
       control.claim()
     })
-    const flight: Flight = { payment, fingerprint: job.fingerprint, control, done }
+    const { fingerprint, requestId } = job
+    const flight: Flight = { payment, fingerprint, requestId, control, done }
     flights.set(payment.id, flight)
     const siblings = bySubject.get(job.subject)
     if (siblings === undefined) bySubject.set(job.subject, new Set([flight]))
@@ -77,12 +88,14 @@ export function createFlightBoard(
       const { job, payment } = ticket
       for (let held = flights.get(payment.id); held !== undefined; held = flights.get(payment.id)) {
         if (held.fingerprint === job.fingerprint && isSamePayment(held.payment, payment)) {
+          if (job.keepsAnswer !== undefined && guesses.isSpent(payment.id)) return alreadyUsed
           held.control.wake()
           return await waitFor(held, patience)
         }
         await held.control.claimed
         if (flights.get(payment.id) === held) {
-          return { kind: 'challenged', error: 'payment_already_used' }
+          guesses.note(payment.id)
+          return alreadyUsed
         }
       }
       const isTwin = ticket.isResumed === undefined && hasTwin(bySubject.get(job.subject), ticket)
@@ -94,6 +107,7 @@ export function createFlightBoard(
     },
     isPending: (subject) =>
       [...(bySubject.get(subject) ?? [])].some((flight) => flight.control.isPossiblySettled()),
+    requestIdOf: (paymentId) => flights.get(paymentId)?.requestId,
     close() {
       closing ??= closeFlights()
       return closing

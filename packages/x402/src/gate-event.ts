@@ -2,7 +2,13 @@ import type { Settlement } from './facilitator.ts'
 import type { LedgerFinding, VerifiedPayment } from './payment-scheme.ts'
 
 /** What the gate did, for logs and metrics. Carries no header and no answer. */
-export type GateEvent =
+export type GateEvent = GateHappening & {
+  /** The `requestId` of the job that began the payment's flight, in the background too; absent where it gave none. */
+  readonly requestId?: string
+}
+
+/** What happened to a payment, whoever asked for it. */
+export type GateHappening =
   | {
       readonly kind: 'settled'
       readonly payment: VerifiedPayment

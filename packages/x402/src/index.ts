@@ -60,4 +60,5 @@ export type {
 } from './reservation-store.ts'
 export type { Resumed } from './resume-open.ts'
 export { classifyRefusal, type RefusalClass } from './settlement-refusals.ts'
+export { timedScheme } from './timed-scheme.ts'
 export { payerKeyOf, type SiblingVerdict, weighSiblings } from './weigh-siblings.ts'

@@ -284,6 +284,56 @@ describe('X9: an answer that was never delivered', () => {
   })
 })
 
+describe('X7: two processes over one store', () => {
+  /** A second process that waits for the ledger with a payment which the first one has reserved. */
+  async function waitingReplica() {
+    const first = keptHouse()
+    const { ledger, reservations, terms } = first
+    ledger.isMirrorDown = true
+    ledger.fault = 'answer_lost'
+    const header = await ledger.pay(terms)
+    void first.send(header)
+    await ledger.clock.advanceMs(1_000)
+    const second = keptHouse({ ledger, reservations })
+    const waiting = second.send(header)
+    await ledger.clock.advanceMs(1_000)
+    return { first, header, second, waiting }
+  }
+
+  test('what the one has answered the other gives too, and does no work of its own', async () => {
+    const { first, second, waiting } = await waitingReplica()
+    const { ledger, reservations } = first
+    await first.gate.close()
+    const [open] = await reservations.open()
+    if (open === undefined) throw new Error('nothing is open')
+    const settlement = { success: true, transaction: open.paymentId, network: 'hedera:testnet' }
+    const paid = { answer: { granted: 'by the first', payer: PAYER }, settlement }
+    const expiresAtSeconds = open.expiresAtSeconds + 600
+    await reservations.keepAnswer(open.paymentId, {
+      answer: JSON.stringify(paid),
+      expiresAtSeconds,
+    })
+    ledger.isMirrorDown = false
+    await ledger.clock.advanceMs(20_000)
+    expect(plain(await waiting)).toEqual({ kind: 'paid', ...paid })
+    expect(second.runs.fulfilled).toBe(0)
+  })
+
+  test('a payment that the one released and then sold something else for buys nothing at the other', async () => {
+    const { first, header, second, waiting } = await waitingReplica()
+    const { ledger, reservations } = first
+    const [open] = await reservations.open()
+    if (open === undefined) throw new Error('nothing is open')
+    await reservations.release(open.paymentId)
+    await reservations.reserve({ ...open, ...elsewhere })
+    ledger.isMirrorDown = false
+    await ledger.clock.advanceMs(20_000)
+    await waiting
+    expect(second.runs.fulfilled).toBe(0)
+    expect(await second.send(header)).toMatchObject({ error: 'payment_already_used' })
+  })
+})
+
 describe('X9: reservations left open are resumed at start', () => {
   test('what is open blocks from the moment of start, by fingerprint and by key, before anything is resumed', async () => {
     const { second } = await crashedHouse({ idempotencyKey: 'k' })

@@ -2,20 +2,15 @@
  * One payment on its way from reservation to answer, however many requests carry it. Everything that decides between
  * charging, honouring, refusing and "not known yet" (X6 to X10) is here; who may join a flight is the gate's matter.
  */
-import {
-  type Facilitator,
-  FacilitatorUnavailable,
-  type PaymentPayload,
-  type Settlement,
-} from './facilitator.ts'
+import type { Facilitator, PaymentPayload, Settlement } from './facilitator.ts'
 import type { FlightControl } from './flight-control.ts'
-import type { GateEvent } from './gate-event.ts'
-import type { AnyPaidJob, PaymentOutcome } from './payment-gate.ts'
+import type { GateHappening } from './gate-event.ts'
+import type { AnyPaidJob, PaymentOutcome, SettledPayment } from './payment-gate.ts'
 import type { PaymentRequirement } from './payment-requirement.ts'
 import type { LedgerFinding, PaymentScheme, VerifiedPayment } from './payment-scheme.ts'
 import type { ReservationDesk } from './reservation-desk.ts'
 import type { Reservation } from './reservation-store.ts'
-import { classifyRefusal } from './settlement-refusals.ts'
+import { submitPayment } from './submit-payment.ts'
 
 /** Our clock and the ledger's may differ by this much when a record is compared with the moment we began to settle. */
 const CLOCK_SKEW_SECONDS = 10
@@ -25,7 +20,7 @@ export type FlightWorld = {
   readonly facilitator: Facilitator
   readonly desk: ReservationDesk
   readonly unixMs: () => number
-  readonly observe: (event: GateEvent) => void
+  readonly observe: (event: GateHappening) => void
 }
 
 /** What a facilitator is asked to settle. */
@@ -49,12 +44,6 @@ type ReservedPlan<Prepared, Answer, Declined> = FlightPlan<Prepared, Answer, Dec
   readonly reservation: Reservation
 }
 
-type Submission =
-  | { readonly kind: 'settled'; readonly settlement: Settlement }
-  | { readonly kind: 'refused'; readonly settlement: Settlement }
-  | { readonly kind: 'unsent' }
-  | { readonly kind: 'unclear'; readonly refusal: Settlement | undefined }
-
 /** Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw, with the payment released. */
 export async function flyPayment<Prepared, Answer, Declined>(
   world: FlightWorld,
@@ -70,7 +59,31 @@ export async function flyPayment<Prepared, Answer, Declined>(
   if (claimed.kind === 'resumed' || isFor(plan)) control.markPossiblySettled()
   const finding = await lookUp(world, plan)
   if (finding.kind === 'landed') control.markPossiblySettled()
+  if (finding.kind === 'landed' && claimed.kind === 'resumed') {
+    const ended = await endedMeanwhile(world, plan)
+    if (ended !== undefined) return ended
+  }
   return await honourFinding(world, reserved, { finding })
+}
+
+/**
+ * How a payment that this flight only resumed was ended while the ledger was asked: another process over the same store
+ * may have answered it, or have released it and sold something else for it. Undefined where it is still open.
+ */
+async function endedMeanwhile<Prepared, Answer, Declined>(
+  world: FlightWorld,
+  plan: FlightPlan<Prepared, Answer, Declined>,
+): Promise<PaymentOutcome<Answer, Declined> | undefined> {
+  const { control, order, payment } = plan
+  const recalled = await control.persist(async () => {
+    try {
+      return await world.desk.recall({ ...plan, canSettle: order !== undefined })
+    } catch (cause) {
+      world.observe({ kind: 'retrying', payment, cause })
+      return undefined
+    }
+  })
+  return recalled.kind === 'ended' ? recalled.outcome : undefined
 }
 
 /** Prepares and settles a payment that nobody has sent before. */
@@ -84,7 +97,7 @@ async function settle<Prepared, Answer, Declined>(
   if (preparation.kind === 'declined') return preparation
   const settleStartedSeconds = Math.floor(world.unixMs() / 1_000)
   control.markPossiblySettled()
-  const submission = await submit(world, plan, order)
+  const submission = await submitPayment(world, plan, order)
   const { prepared } = preparation
   if (submission.kind === 'settled') return await complete(world, plan, { ...submission, prepared })
   if (submission.kind === 'refused') return await refuse(world, payment, submission.settlement)
@@ -100,8 +113,7 @@ async function settle<Prepared, Answer, Declined>(
     finding.consensusSeconds >= settleStartedSeconds - CLOCK_SKEW_SECONDS
   if (!isOurs)
     return await honourFinding(world, plan, { finding, refusal, prepared: { value: prepared } })
-  const settlement = settlementOf(payment, finding.transaction)
-  return await complete(world, plan, { prepared, settlement })
+  return await complete(world, plan, { prepared, ...landingOf(payment, finding) })
 }
 
 /** Whether the payer of a payment is the one who waits for it. */
@@ -144,38 +156,6 @@ async function prepareFound<Prepared, Answer, Declined>(
   })
   if (preparation.kind === 'declined') await world.desk.released(payment)
   return preparation
-}
-
-async function submit<Prepared, Answer, Declined>(
-  world: FlightWorld,
-  plan: FlightPlan<Prepared, Answer, Declined>,
-  order: SettlementOrder,
-): Promise<Submission> {
-  const { payment, scheme } = plan
-  let settlement: Settlement
-  try {
-    settlement = await world.facilitator.settle(order.payload, order.requirement)
-  } catch (error) {
-    if (error instanceof FacilitatorUnavailable && error.nothingSent) return { kind: 'unsent' }
-    world.observe({ kind: 'in_doubt', payment, cause: error })
-    return { kind: 'unclear', refusal: undefined }
-  }
-  if (settlement.success) {
-    if (scheme.isOwnTransaction?.(payment, settlement.transaction) === false) {
-      world.observe({ kind: 'in_doubt', payment, cause: 'a success of another transaction' })
-      return { kind: 'unclear', refusal: undefined }
-    }
-    world.observe({ kind: 'settled', payment, settlement })
-    return { kind: 'settled', settlement }
-  }
-  const verdict = classifyRefusal(settlement)
-  if (verdict === 'definite') return { kind: 'refused', settlement }
-  if (verdict === 'definite_unless_landed') {
-    const finding = await scheme.find(payment).catch(() => undefined)
-    if (finding !== undefined && finding.kind !== 'landed') return { kind: 'refused', settlement }
-  }
-  world.observe({ kind: 'in_doubt', payment, cause: settlement.errorReason })
-  return { kind: 'unclear', refusal: settlement }
 }
 
 /** Asks the ledger until it knows; the last word on every payment that no facilitator answered for. */
@@ -228,22 +208,22 @@ async function honourFinding<Prepared, Answer, Declined>(
     if (preparation.kind === 'declined') return preparation
     prepared = { value: preparation.prepared }
   }
-  const settlement = settlementOf(payment, finding.transaction)
-  return await complete(world, plan, { prepared: prepared.value, settlement })
+  return await complete(world, plan, { prepared: prepared.value, ...landingOf(payment, finding) })
 }
 
 /** Does the paid work; from here on nothing may block (X6), so that failures are retried and never refused. */
 async function complete<Prepared, Answer, Declined>(
   world: FlightWorld,
   plan: ReservedPlan<Prepared, Answer, Declined>,
-  paid: { readonly prepared: Prepared; readonly settlement: Settlement },
+  paid: Omit<SettledPayment, 'payment'> & { readonly prepared: Prepared },
 ): Promise<PaymentOutcome<Answer, Declined>> {
   const { control, job, payment, reservation } = plan
-  const { prepared, settlement } = paid
+  const { prepared, ...settled } = paid
+  const { settlement } = settled
   await world.desk.settled(payment)
   const { answer } = await control.persist(async () => {
     try {
-      return { answer: await job.fulfil(prepared, { payment, settlement }) }
+      return { answer: await job.fulfil(prepared, { payment, ...settled }) }
     } catch (cause) {
       world.observe({ kind: 'retrying', payment, cause })
       return undefined
@@ -265,9 +245,12 @@ async function refuse(
   return { kind: 'challenged', error, settlement }
 }
 
-function settlementOf(payment: VerifiedPayment, transaction: string): Settlement {
-  const { network, payer, amount } = payment
-  return { success: true, transaction, network, payer, amount: amount.toString() }
+function landingOf(
+  { amount, network, payer }: VerifiedPayment,
+  { consensusSeconds, transaction }: Extract<LedgerFinding, { kind: 'landed' }>,
+): Omit<SettledPayment, 'payment'> {
+  const settlement = { success: true, transaction, network, payer, amount: amount.toString() }
+  return { settlement, landedAtSeconds: consensusSeconds }
 }
 
 function refusalOf(payment: VerifiedPayment, errorReason: string): Settlement {

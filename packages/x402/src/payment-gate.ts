@@ -28,6 +28,8 @@ export type PaymentTerms = {
 /** What is done for one paid request. `Prepared` is made before money moves, `Answer` after; `Declined` says why not. */
 type JobSteps<Prepared, Answer, Declined> = {
   readonly fingerprint: string
+  /** Names the request in the events of the flight that it begins, so that a log can be read by it. */
+  readonly requestId?: string | undefined
   /** Whose call without a window waits while this payment is unresolved. */
   readonly subject: string
   /**
@@ -76,6 +78,11 @@ export type AnyPaidJob<Prepared, Answer, Declined> =
 export type SettledPayment = {
   readonly payment: VerifiedPayment
   readonly settlement: Settlement
+  /**
+   * When the ledger took it, Unix seconds, where it was found there; absent where its facilitator settled it for this
+   * request. Much later than the request where somebody held the payment back.
+   */
+  readonly landedAtSeconds?: number
 }
 
 /** What a payment came to. A `PaidJob` ends in one of these. */

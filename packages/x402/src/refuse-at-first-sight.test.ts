@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { createPaymentGate } from './create-payment-gate.ts'
 import { FacilitatorUnavailable, type Settlement } from './facilitator.ts'
+import { GUESSES_MAX } from './guess-limit.ts'
 import { createMemoryReservationStore } from './memory-reservation-store.ts'
 import type { KeptJob, PaidJob, PaymentTerms } from './payment-gate.ts'
 import { X_LAYER_USDT0 } from './schemes/evm/evm-asset.ts'
@@ -26,6 +27,7 @@ function house(options: { readonly settle: 'front_run' | 'lost' | 'never_asked' 
   const reservations = createMemoryReservationStore({ clock })
   const scheme = createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })
   const counts = { settled: 0, fulfilled: 0 }
+  const landings: (number | undefined)[] = []
   const openGate = () =>
     createPaymentGate({
       schemes: [scheme],
@@ -49,12 +51,13 @@ function house(options: { readonly settle: 'front_run' | 'lost' | 'never_asked' 
     subject: 'payer',
     prepare: async () => ({ kind: 'ready', prepared: 'A' }),
     mayHonour: async () => true,
-    async fulfil(prepared) {
+    async fulfil(prepared, { landedAtSeconds }) {
       counts.fulfilled += 1
+      landings.push(landedAtSeconds)
       return prepared
     },
   })
-  return { chain, counts, gate: openGate(), job, openGate, reservations, scheme }
+  return { chain, clock, counts, gate: openGate(), job, landings, openGate, reservations, scheme }
 }
 
 async function header(): Promise<{ paymentSignature: string; payload: unknown }> {
@@ -135,6 +138,41 @@ describe('X10: a payment found on an EVM chain', () => {
     })
     expect(await gate.pay(await header(), terms, kept)).toMatchObject({ kind: 'paid', answer: 'A' })
     expect(counts).toEqual({ settled: 1, fulfilled: 1 })
+  })
+
+  test('one that this store does not hold and whose validity is over is refused at once, and never waited for', async () => {
+    const { clock, counts, gate, job, reservations } = house({ settle: 'never_asked' })
+    const { paymentSignature } = await header()
+    await clock.advanceMs(600_000)
+    const outcome = await gate.pay({ paymentSignature }, terms, job())
+    expect(outcome).toEqual({ kind: 'challenged', error: 'transaction_expired' })
+    expect(await reservations.open()).toEqual([])
+    expect(counts.settled).toBe(0)
+  })
+
+  test('what was found there is fulfilled with the time that the ledger took it', async () => {
+    const { chain, gate, job, landings } = house({ settle: 'lost' })
+    expect((await gate.pay(await header(), terms, job())).kind).toBe('paid')
+    expect(landings).toEqual([(await chain.ledger.latestBlock()).timestampSeconds])
+  })
+
+  test('a payment read from the chain is not tried on one request after another until its answer comes', async () => {
+    const { gate, job } = house({ settle: 'front_run' })
+    const kept = (fingerprint: string): KeptJob<string, string, never> => ({
+      ...job(fingerprint),
+      keepsAnswer: true,
+    })
+    const bought = await header()
+    expect((await gate.pay(bought, terms, kept('what was bought'))).kind).toBe('paid')
+    const used = { kind: 'challenged', error: 'payment_already_used' }
+    for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
+      expect((await gate.pay(bought, terms, kept('what was bought'))).kind).toBe('paid')
+      expect(await gate.pay(bought, terms, kept(`guess ${guess}`))).toEqual(used)
+    }
+    expect(await gate.pay(bought, terms, kept('what was bought'))).toEqual(used)
+    // Its payer, who can sign, loses nothing: the answer was never delivered, so that his next payment gets it.
+    const next = await gate.pay(await header(), terms, kept('what was bought'))
+    expect(next).toMatchObject({ kind: 'paid', answer: 'A' })
   })
 
   test('while the chain cannot be read nothing is reserved and nothing settled', async () => {

@@ -3,13 +3,14 @@
  * and what becomes of a write that fails after settlement, where nothing may block.
  */
 import type { Settlement } from './facilitator.ts'
-import type { GateEvent } from './gate-event.ts'
+import type { GateHappening } from './gate-event.ts'
 import {
   ANSWER_KEPT_SECONDS,
   KEPT_REQUEST_BYTES_MAX,
   LATE_WRITES_MAX,
   PAYER_ANSWER_KEPT_SECONDS,
 } from './gate-limits.ts'
+import type { GuessLimit } from './guess-limit.ts'
 import type { AnyPaidJob, PaymentOutcome } from './payment-gate.ts'
 import type { PaymentScheme, VerifiedPayment } from './payment-scheme.ts'
 import { refuseAtFirstSight } from './refuse-at-first-sight.ts'
@@ -31,12 +32,21 @@ type Claimed<Answer, Declined> =
   | { readonly kind: 'fresh' | 'resumed'; readonly reservation: Reservation }
   | { readonly kind: 'ended'; readonly outcome: PaymentOutcome<Answer, Declined> }
 
+const ALREADY_USED: Claimed<never, never> = {
+  kind: 'ended',
+  outcome: { kind: 'challenged', error: 'payment_already_used' },
+}
+
 /** An answer with the settlement it was paid by: what a store keeps as text. */
 type PaidAnswer<Answer> = { readonly answer: Answer; readonly settlement: Settlement }
 
 export type ReservationDesk = {
   /** Reserves a payment before any work. Throws what the store throws. */
   claim<Prepared, Answer, Declined>(
+    claim: Claim<Prepared, Answer, Declined>,
+  ): Promise<Claimed<Answer, Declined>>
+  /** What the store says of a payment that was resumed, asked again. Throws what the store throws. */
+  recall<Prepared, Answer, Declined>(
     claim: Claim<Prepared, Answer, Declined>,
   ): Promise<Claimed<Answer, Declined>>
   /** The rest never throws: a store that fails is reported, and asked again when the payment is. */
@@ -49,14 +59,15 @@ export type ReservationDesk = {
 export type ReservationDeskOptions = {
   readonly reservations: ReservationStore
   readonly unixMs: () => number
-  readonly observe: (event: GateEvent) => void
+  readonly observe: (event: GateHappening) => void
+  readonly guesses: GuessLimit
   /** What a payment gets whose sibling is unresolved. */
   readonly retryAfterSeconds: number
 }
 
 /** A desk over one store. */
 export function createReservationDesk(options: ReservationDeskOptions): ReservationDesk {
-  const { observe, reservations, retryAfterSeconds, unixMs } = options
+  const { guesses, observe, reservations, retryAfterSeconds, unixMs } = options
   /** Ends that the store could not take: without them a payer would be told to wait until the next start. */
   const lateWrites = new Map<string, () => Promise<void>>()
 
@@ -96,7 +107,7 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
         case 'reserved':
           return { kind: 'fresh', reservation }
         case 'held':
-          return claimHeld(reserved.reservation, claim)
+          return claimHeld(reserved.reservation, claim, guesses)
         case 'full':
           return { kind: 'ended', outcome: { kind: 'unavailable', dependency: 'facilitator' } }
         case 'unresolved':
@@ -108,6 +119,10 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
         default:
           return reserved satisfies never
       }
+    },
+    async recall(claim) {
+      const held = await reservations.get(claim.payment.id)
+      return held === undefined ? ALREADY_USED : claimHeld(held, claim, guesses)
     },
     async settled(payment) {
       await write(payment, () => reservations.markSettled(payment.id))
@@ -158,9 +173,13 @@ function reservationFor<Prepared, Answer, Declined>(
 function claimHeld<Prepared, Answer, Declined>(
   held: Reservation,
   { job, payment }: Claim<Prepared, Answer, Declined>,
+  guesses: GuessLimit,
 ): Claimed<Answer, Declined> {
-  if (held.fingerprint !== job.fingerprint || !isSamePayment(held.payment, payment))
-    return { kind: 'ended', outcome: { kind: 'challenged', error: 'payment_already_used' } }
+  if (held.fingerprint !== job.fingerprint || !isSamePayment(held.payment, payment)) {
+    guesses.note(payment.id)
+    return ALREADY_USED
+  }
+  if (held.keepsAnswer !== undefined && guesses.isSpent(payment.id)) return ALREADY_USED
   if (held.state !== 'answered' || held.answer === undefined)
     return { kind: 'resumed', reservation: held }
   return { kind: 'ended', outcome: paidWith(held.answer) }

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { buildAccessApp } from './app.ts'
 import { zeroUsageTotals } from './domain/usage-figures.ts'
 import { accessErrors } from './errors.ts'
+import { registerMeasuredFigures } from './measured-figures.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'
-import { createTelemetry, registerMeasuredFigures } from './telemetry.ts'
+import { createTelemetry } from './telemetry.ts'
 import { createFakeWorld, type FakeWorld, startFakeService } from './testing/fake-world.ts'
 
 let world: FakeWorld

@@ -9,9 +9,10 @@ import { buildAccessApp } from './app.ts'
 import type { AccessConfig } from './config.ts'
 import { connectWorld } from './connect-world.ts'
 import { readStatus } from './domain/read-status.ts'
+import { registerMeasuredFigures } from './measured-figures.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'
 import { accessReadiness } from './readiness.ts'
-import { createTelemetry, registerMeasuredFigures } from './telemetry.ts'
+import { createTelemetry } from './telemetry.ts'
 
 export { type AccessConfig, accessConfigSchema } from './config.ts'
 

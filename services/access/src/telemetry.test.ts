@@ -16,10 +16,12 @@ const agent = `0x${'aa'.repeat(20)}` as const
 const told = { agent, paymentReference: '0x01', transactionHash: '0x02' } as const
 const error = new Error('down')
 
-/** The lines of the metrics that count something. */
+/** The lines of the metrics that have counted something. */
 async function counted(): Promise<readonly string[]> {
   const text = await registry.metrics()
-  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#') && !line.endsWith(' 0'))
 }
 
 describe('a metric for each thing that an operator may have to look at', () => {
@@ -41,9 +43,31 @@ describe('a metric for each thing that an operator may have to look at', () => {
     ['access_troubles_total{kind="reap-failed"} 1', { kind: 'reap-failed', agent, error }],
     ['access_payments_total{outcome="pending"} 1', { kind: 'payment', outcome: 'pending' }],
     ['access_calls_granted_total{paid="true"} 1', { kind: 'granted', isPaid: true }],
+    [
+      'access_refusals_total{reason="payment_amount_mismatch"} 1',
+      { kind: 'payment-refused', reason: 'payment_amount_mismatch' },
+    ],
   ])('%s', async (line, event) => {
     telemetry.report(event)
     expect(await counted()).toEqual([line])
+  })
+
+  test('how late renewals are found, and how long verifying took', async () => {
+    telemetry.report({ kind: 'renewal-late', lateSeconds: 4 })
+    telemetry.verified(0.002)
+    const lines = await counted()
+    expect(lines).toContain('access_renewal_lateness_seconds_sum 4')
+    expect(lines).toContain('access_renewal_lateness_seconds_bucket{le="5"} 1')
+    expect(lines).not.toContain('access_renewal_lateness_seconds_bucket{le="3"} 1')
+    expect(lines).toContain('access_payment_verification_seconds_bucket{le="0.005"} 1')
+  })
+
+  test('S4: texts of others make no more than 64 reasons and `other`', async () => {
+    for (let index = 0; index < 100; index += 1)
+      telemetry.report({ kind: 'payment-refused', reason: `reason_${index}` })
+    const reasons = (await counted()).filter((line) => line.startsWith('access_refusals_total'))
+    expect(reasons).toHaveLength(65)
+    expect(reasons).toContain('access_refusals_total{reason="other"} 36')
   })
 
   test.each<UsageEvent>([

@@ -2,10 +2,10 @@
 import { boundedLabel } from '@tallystick/service-kit'
 import type { GateEvent, LedgerFinding } from '@tallystick/x402'
 import type { FastifyBaseLogger } from 'fastify'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Histogram, type Registry } from 'prom-client'
 import { ContractAbsent } from './domain/access-contract.ts'
 import type { AccessEvent, ReportAccessEvent } from './domain/access-event.ts'
-import type { UsageEvent, UsageEventListener, UsageFigures } from './domain/usage-recorder.ts'
+import type { UsageEvent, UsageEventListener } from './domain/usage-recorder.ts'
 
 export type Telemetry = {
   readonly report: ReportAccessEvent
@@ -15,14 +15,6 @@ export type Telemetry = {
   readonly verified: (seconds: number) => void
   /** Counts since the start, for the page. */
   readonly counts: () => { readonly windowsOpened: number; readonly callsGranted: number }
-}
-
-/** Figures that are read when metrics are asked for; what is not known is NaN. */
-export type MeasuredFigures = {
-  readonly usage: () => UsageFigures
-  readonly unresolvedCredits: () => number
-  readonly sweepAgeSeconds: () => number | undefined
-  readonly renewalsReserveCanArm: () => Promise<number>
 }
 
 /** Seconds: a verification is a millisecond of arithmetic and, for a payer unknown so far, a question to the mirror node. */
@@ -217,35 +209,4 @@ function logUsageEvent(event: UsageEvent, logger: FastifyBaseLogger | undefined)
   const { kind, ...fields } = event
   if (QUIET_USAGE_EVENTS.has(kind)) logger?.info(fields, kind)
   else logger?.warn('error' in fields ? { ...fields, err: fields.error } : fields, kind)
-}
-
-/** Registers what is measured at the moment of asking. */
-export function registerMeasuredFigures(registry: Registry, figures: MeasuredFigures): void {
-  const registers = [registry]
-  const gauge = (name: string, help: string, read: () => number | undefined): void => {
-    const measured: Gauge = new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        measured.set(read() ?? Number.NaN)
-      },
-    })
-  }
-  for (const name of Object.keys(figures.usage()) as (keyof UsageFigures)[]) {
-    const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    gauge(`access_usage_${snake}`, 'See usage-figures.ts.', () => figures.usage()[name])
-  }
-  gauge('access_sweep_unresolved', 'Credits that are not opened yet.', figures.unresolvedCredits)
-  gauge('access_sweep_age_seconds', 'Age of the last whole read of the mirror node.', () =>
-    figures.sweepAgeSeconds(),
-  )
-  const reserve: Gauge = new Gauge({
-    name: 'access_renewals_reserve_can_arm',
-    help: 'Further renewals that the seller’s gas reserve can arm.',
-    registers,
-    async collect() {
-      reserve.set(await figures.renewalsReserveCanArm().catch(() => Number.NaN))
-    },
-  })
 }

@@ -19,7 +19,7 @@ import type { McpEndpoint, McpFigures } from './mcp/mcp-endpoint.ts'
 import { readPageFiles } from './pages/page-files.ts'
 import { careReadiness } from './readiness.ts'
 import { createSignatureCheck } from './routes/write-signature.ts'
-import { observedAudit, registerFigures } from './telemetry.ts'
+import { observedAudit, registerFigures, timedAppend } from './telemetry.ts'
 
 export type CareParts = {
   readonly config: CareConfig
@@ -28,6 +28,8 @@ export type CareParts = {
   readonly store: RecordStore
   readonly audit: AuditTrail
   readonly tokens: TokenVerifier
+  /** Where metrics register; one is made otherwise. */
+  readonly registry?: Registry
   readonly mcp: Pick<McpEndpoint, 'addRoutes' | 'hub' | 'figures'>
 }
 
@@ -44,12 +46,24 @@ export function careTokens(config: CareConfig, clock: Clock): TokenVerifier {
 
 export async function assembleCare(parts: CareParts): Promise<AssembledCare> {
   const { config, clock, logger, store, tokens, mcp } = parts
-  const registry = new Registry()
+  const registry = parts.registry ?? new Registry()
   const audit = observedAudit(parts.audit, { registry, logger })
   const isoNow = () => new Date(clock.unixMs()).toISOString()
   const places = carePlaces(config)
   const verifier = createChainVerifier({ store, isoNow })
-  const publisher = createPublisher({ store, hub: mcp.hub, audit, isoNow })
+  const publisher = createPublisher({
+    store: {
+      append: timedAppend((record, request) => store.append(record, request), {
+        registry,
+        nowMs: () => performance.now(),
+      }),
+      version: (slot, version) => store.version(slot, version),
+      noteSubscribers: (request, subscribers) => store.noteSubscribers(request, subscribers),
+    },
+    hub: mcp.hub,
+    audit,
+    isoNow,
+  })
   const publish: PublishRecord = async (write) => {
     try {
       return await publisher(write)

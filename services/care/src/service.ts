@@ -1,6 +1,6 @@
 /** Builds the service for one configuration: stores, MCP side, application. Nothing here reads the environment. */
 import { randomBytes } from 'node:crypto'
-import type { Clock, Registry, ServiceApp } from '@tallystick/service-kit'
+import { type Clock, Registry, type ServiceApp } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import { createEspeakSpeech, findEspeak } from './adapters/espeak-speech.ts'
 import { openSqliteAuditTrail } from './adapters/sqlite-audit-trail.ts'
@@ -76,7 +76,10 @@ async function openStores(options: CareServiceOptions): Promise<Stores> {
 
 function openMcp(
   stores: Stores,
-  options: CareServiceOptions & { readonly tokens: ReturnType<typeof careTokens> },
+  options: CareServiceOptions & {
+    readonly tokens: ReturnType<typeof careTokens>
+    readonly registry: Registry
+  },
 ): Promise<McpEndpoint> {
   const { config, clock, logger, tokens } = options
   const program = findEspeak(options.programPath ?? '')
@@ -97,7 +100,7 @@ function openMcp(
       sessionsMax: config.SESSIONS_MAX,
       sessionsPerSubMax: config.SESSIONS_PER_SUB_MAX,
     },
-    observe: observeMcp(logger),
+    observe: observeMcp(options.registry, logger),
   })
 }
 
@@ -110,14 +113,16 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const stores = await openStores(options)
   try {
     const tokens = careTokens(config, clock)
-    const mcp = await openMcp(stores, { ...options, tokens })
-    const { app, registry } = await assembleCare({
+    const registry = new Registry()
+    const mcp = await openMcp(stores, { ...options, tokens, registry })
+    const { app } = await assembleCare({
       config,
       clock,
       ...(logger === undefined ? {} : { logger }),
       store: stores.records,
       audit: stores.audit,
       tokens,
+      registry,
       mcp,
     })
     return {

@@ -5,6 +5,7 @@ import {
   createPaymentGate,
   type Facilitator,
   type ResumingPaymentGate,
+  timedScheme,
 } from '@tallystick/x402'
 import {
   createExactEvmScheme,
@@ -15,7 +16,7 @@ import { type GradingConfig, paymentAsset } from './config.ts'
 import type { Stores } from './open-stores.ts'
 import type { PagesOptions } from './pages/page-options.ts'
 import { priceUnits, saleTerms } from './sale-terms.ts'
-import { observedGate, type Telemetry, timedScheme } from './telemetry.ts'
+import { observedGate, type Telemetry } from './telemetry.ts'
 import { createTokenCheck } from './token-check.ts'
 
 /** Payments under way get this long once the process is told to stop; then their requests are answered as pending. */

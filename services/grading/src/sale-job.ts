@@ -38,6 +38,8 @@ export type AskedSale = {
   readonly text: string
   readonly receivedAtSeconds: number
   readonly idempotencyKey?: string | undefined
+  /** Of the request, for the log; absent for a sale that an earlier process left. */
+  readonly requestId?: string | undefined
 }
 
 export const salePath = (kind: SaleKind): string => `/api/${kind}`
@@ -69,10 +71,11 @@ export function readKeptSale(kept: string): AskedSale | undefined {
 
 /** The work of one paid request. */
 export function saleJob({ grader, report }: SaleDeps, asked: AskedSale): SaleJob {
-  const { idempotencyKey, receivedAtSeconds, request, text } = asked
+  const { idempotencyKey, receivedAtSeconds, request, requestId, text } = asked
   const fingerprint = saleFingerprint(request.kind, text)
   return {
     fingerprint,
+    requestId,
     // Nobody waits for a payer as such; what is under way for the same thing is found by its fingerprint.
     subject: fingerprint,
     keepsAnswer: true,
@@ -88,7 +91,7 @@ export function saleJob({ grader, report }: SaleDeps, asked: AskedSale): SaleJob
     },
     // The gate itself honours only what its store reserved while the nonce was unused (X10).
     mayHonour: async () => true,
-    async fulfil(prepared, { payment }) {
+    async fulfil(prepared, { landedAtSeconds, payment }) {
       if (request.kind === 'audit') {
         const audit = prepared.answer as AuditAnswer
         report({ kind: 'audit', audit })
@@ -99,7 +102,8 @@ export function saleJob({ grader, report }: SaleDeps, asked: AskedSale): SaleJob
         card: prepared.answer as Card,
         payer: payment.payer,
         paymentId: payment.id,
-        receivedAtSeconds: prepared.receivedAtSeconds,
+        // Paid for, it was received: who can hold his payment back must not choose after the start what he committed to.
+        receivedAtSeconds: Math.max(prepared.receivedAtSeconds, landedAtSeconds ?? 0),
       })
       report({ kind: 'grade', card })
       return card

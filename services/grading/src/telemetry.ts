@@ -1,13 +1,13 @@
 // What the operator sees of the service besides one log line per request. No label holds a payer, a receipt, a market or
 // anything else that a client chose; no line holds a payment header.
-import { Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
+import { boundedLabel, Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
 import type {
   AnyPaidJob,
   GateEvent,
+  LedgerFinding,
   PaymentGate,
   PaymentHeaders,
   PaymentOutcome,
-  PaymentScheme,
   PaymentTerms,
   Resumed,
 } from '@tallystick/x402'
@@ -20,20 +20,6 @@ import type { SoldAnswer } from './sale-job.ts'
 
 /** Seconds: a verification is 60 µs of arithmetic and a question or two to the network. */
 const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
-
-/** Reasons told apart in one metric: a facilitator's own texts cannot make more series than that. */
-const REASONS_MAX = 64
-
-/** A reason as a label: those beyond the first `REASONS_MAX` are `other`. */
-function boundedLabel(): (reason: string) => string {
-  const known = new Set<string>()
-  return (reason) => {
-    if (known.has(reason)) return reason
-    if (known.size >= REASONS_MAX) return 'other'
-    known.add(reason)
-    return reason
-  }
-}
 
 function createCounters(registry: Registry) {
   const registers = [registry]
@@ -159,16 +145,18 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
 }
 
 function logGateEvent(event: GateEvent, logger: FastifyBaseLogger | undefined): void {
-  const { amount, id } = event.payment
+  const { payment, requestId: reqId } = event
   // The id holds network, token, payer and nonce: all of it public on the network, and none of it a secret.
-  const fields = { paymentId: id, amountUnits: amount.toString() }
+  const fields = { reqId, paymentId: payment.id, amountUnits: payment.amount.toString() }
   switch (event.kind) {
     case 'settled':
+      logger?.info({ ...fields, transaction: event.settlement.transaction }, event.kind)
+      return
     case 'fulfilled':
       logger?.info(fields, event.kind)
       return
     case 'found':
-      logger?.info({ ...fields, finding: event.finding.kind }, event.kind)
+      logger?.info({ ...fields, ...foundFields(event.finding) }, event.kind)
       return
     case 'refused':
       logger?.warn({ ...fields, reason: event.reason }, event.kind)
@@ -178,6 +166,12 @@ function logGateEvent(event: GateEvent, logger: FastifyBaseLogger | undefined): 
     case 'store_failed':
       logger?.warn({ ...fields, err: event.cause }, event.kind)
   }
+}
+
+function foundFields(finding: LedgerFinding) {
+  return finding.kind === 'landed'
+    ? { finding: finding.kind, transaction: finding.transaction }
+    : { finding: finding.kind }
 }
 
 /** The same gate; what becomes of each request with a payment is heard. */
@@ -197,24 +191,6 @@ export function observedGate<Gate extends PaymentGate>(
   }
   // One signature stands for both of the gate's: what a job without kept answers ends in is among the outcomes.
   return { ...gate, pay: pay as PaymentGate['pay'] }
-}
-
-/** The same scheme; the time that each verification takes is heard, seconds. */
-export function timedScheme(
-  scheme: PaymentScheme,
-  watch: { readonly nowMs: () => number; readonly hear: (seconds: number) => void },
-): PaymentScheme {
-  return {
-    ...scheme,
-    async verify(payload, requirement) {
-      const startedMs = watch.nowMs()
-      try {
-        return await scheme.verify(payload, requirement)
-      } finally {
-        watch.hear((watch.nowMs() - startedMs) / 1_000)
-      }
-    },
-  }
 }
 
 /** Registers the ledger's figures, read at the moment of asking; NaN while it cannot be read. */

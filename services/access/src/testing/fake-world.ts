@@ -1,6 +1,7 @@
 import { type ManualClock, manualClock, type ServiceApp } from '@tallystick/service-kit'
 import { encodePaymentResponse } from '@tallystick/x402'
 import { paymentReference } from '@tallystick/x402/hedera'
+import type { FastifyBaseLogger } from 'fastify'
 import { type AccessCore, createAccessCore } from '../access-core.ts'
 import { buildAccessApp } from '../app.ts'
 import type { AccessEvent } from '../domain/access-event.ts'
@@ -8,6 +9,7 @@ import type { Hex } from '../domain/access-window.ts'
 import { ResourceUnavailable } from '../domain/paid-resource.ts'
 import { readStatus } from '../domain/read-status.ts'
 import type { UsageCall, UsageOutcome, UsageRecorder } from '../domain/usage-recorder.ts'
+import type { Telemetry } from '../telemetry.ts'
 import { createFakeContract, type FakeContract } from './fake-contract.ts'
 import {
   createFakeFacilitator,
@@ -75,16 +77,27 @@ function fakeUsage(world: FakeWorld): UsageRecorder {
   }
 }
 
+/** Who is told what happens, besides the world's own list of events. */
+export type Watch = {
+  readonly telemetry?: Telemetry
+  readonly logger?: FastifyBaseLogger
+}
+
 /** One process of the service in a fake world. */
 export async function startFakeService(
   world: FakeWorld,
+  watch: Watch = {},
 ): Promise<{ readonly app: ServiceApp; readonly core: AccessCore; close(): Promise<void> }> {
   const core = createAccessCore(
     {
       ...world,
       usage: fakeUsage(world),
       feePayers: async () => world.feePayers,
-      report: (event) => void world.events.push(event),
+      report(event) {
+        world.events.push(event)
+        watch.telemetry?.report(event)
+      },
+      observeGate: (event) => watch.telemetry?.observeGate(event),
       resource: {
         async read() {
           if (world.isResourceDown) throw new ResourceUnavailable('down')
@@ -107,6 +120,7 @@ export async function startFakeService(
     gate: core.gate,
     encodeSettlement: encodePaymentResponse,
     clock: world.clock,
+    ...(watch.logger === undefined ? {} : { logger: watch.logger }),
   })
   return {
     app,

@@ -28,6 +28,8 @@ import { createTokenCheck } from './token-check.ts'
 export type McpEvent =
   | { readonly kind: 'session-ended'; readonly reason: SessionEnd }
   | { readonly kind: 'stream-ended'; readonly reason: StreamEnd }
+  /** The frames of one record are written to every open stream that they are for, so long after it was durable. */
+  | { readonly kind: 'fanned-out'; readonly seconds: number }
   /** Someone must look: a dependency failed, or there is a bug; the caller got -32603. */
   | { readonly kind: 'request-failed'; readonly error: unknown }
   /** What is kept of sessions lags behind; sessions go on in memory, and a restart would lose what is not kept. */
@@ -119,7 +121,15 @@ export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpo
   }
   const dispatch = createDispatch(services, (error) => observe({ kind: 'request-failed', error }))
   const server = await SessionServer.start({ serviceName, version, dispatch })
-  const hub = createSessionHub({ serviceName, registry, shelf, store: kept, flush })
+  const hub = createSessionHub({
+    serviceName,
+    registry,
+    shelf,
+    store: kept,
+    flush,
+    clock,
+    onFannedOut: (seconds) => observe({ kind: 'fanned-out', seconds }),
+  })
   const restored = await kept.restore()
   registry.restore(restored)
   await tellWhatWasMissed({ store: deps.store, registry, hub, published: restored.published })

@@ -1,3 +1,4 @@
+import type { Clock } from '@tallystick/service-kit'
 import type { CareRecord } from '../domain/care-record.ts'
 import { mayRead } from '../domain/record-access.ts'
 import { chainUri } from '../domain/record-uri.ts'
@@ -41,14 +42,18 @@ export function createSessionHub(deps: {
   readonly store: SessionStore
   /** Resolves when what was saved is kept, or the failure to keep it was reported. */
   readonly flush: () => Promise<void>
+  readonly clock: Clock
+  /** Told when the frames of a record are written to every open stream that they are for, and how long that took. */
+  readonly onFannedOut: (seconds: number) => void
 }): SessionHub {
-  const { serviceName, registry, shelf, store, flush } = deps
+  const { clock, serviceName, registry, shelf, store, flush, onFannedOut } = deps
 
   const mayKnow = ({ audience }: CareRecord): McpSession[] =>
     [...registry.all()].filter(({ scopes }) => mayRead(scopes, audience))
 
   return {
     async publish(record, previous) {
+      const startedMs = clock.unixMs()
       const about = chainUri(record)
       const subscribed = [...registry.subscriptions.of(about)]
       const knowing = mayKnow(record)
@@ -61,7 +66,9 @@ export function createSessionHub(deps: {
       store.save([{ kind: 'published', uri: about, version: record.version }])
       await flush()
       // The subscribed are among the knowing: a subscription is lost with its scope.
-      void pumpAll(subscribed).then(() => pumpAll(knowing))
+      void pumpAll(subscribed)
+        .then(() => pumpAll(knowing))
+        .then(() => onFannedOut((clock.unixMs() - startedMs) / 1_000))
       return subscribed.length
     },
     sessions: () => registry.count,

@@ -20,7 +20,8 @@ const DISCARDED_BYTES_MAX = 4 * 1_024 * 1_024
 
 /**
  * Reads a body byte for byte, whatever its content type and before any parsing: a MAC is over these bytes. Resolves as
- * `too-large` at the first byte over the limit. Rejects with `SenderGone`.
+ * `too-large` at the first byte over the limit, or before any where more is announced than would be read. Rejects with
+ * `SenderGone`.
  */
 export function readRequestBody(
   request: IncomingMessage,
@@ -29,6 +30,8 @@ export function readRequestBody(
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = []
     let total = 0
+    const announced = Number(request.headers['content-length'] ?? 0)
+    if (announced > limitBytes + DISCARDED_BYTES_MAX) resolve({ kind: 'too-large' })
     request.on('data', (chunk: Buffer) => {
       total += chunk.length
       if (total <= limitBytes) {

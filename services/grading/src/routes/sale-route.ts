@@ -49,7 +49,8 @@ export function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, route: SaleRo
       const { request: sale, text } = request.body as Asked
       const receivedAtSeconds = deps.clock.unixMs() / 1_000
       const idempotencyKey = request.headers['idempotency-key']?.toString()
-      return saleJob(deps, { request: sale, text, receivedAtSeconds, idempotencyKey })
+      const asked = { request: sale, text, receivedAtSeconds, idempotencyKey }
+      return saleJob(deps, { ...asked, requestId: request.id })
     },
     decline: (reply, declined: never) => reply.send(declined),
     sendProblem,

@@ -1,0 +1,87 @@
+/** S6: one id leads from a payment's request line through its settlement to its window on the ledger, and back. */
+import { createLogger } from '@tallystick/service-kit'
+import { Registry } from 'prom-client'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createTelemetry } from './telemetry.ts'
+import { transactionIdOf } from './testing/fake-payments.ts'
+import {
+  AGENT,
+  createFakeWorld,
+  paymentHeader,
+  START_SECONDS,
+  startFakeService,
+} from './testing/fake-world.ts'
+
+type Line = Readonly<Record<string, unknown>>
+
+const lines: Line[] = []
+let service: Awaited<ReturnType<typeof startFakeService>>
+
+afterEach(() => service.close())
+
+const url = `/api/svc/access?agent=${AGENT}`
+
+/** A service that logs, with a challenge that has been taken. */
+async function startLogged() {
+  lines.length = 0
+  const logger = createLogger({
+    name: 'access',
+    level: 'info',
+    destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
+  })
+  const world = createFakeWorld()
+  service = await startFakeService(world, {
+    telemetry: createTelemetry(new Registry(), logger),
+    logger,
+  })
+  service.core.start()
+  await expect.poll(async () => (await service.app.inject(url)).statusCode).toBe(402)
+  const challenge = (await service.app.inject(url)).json()
+  lines.length = 0
+  const payment = { nanos: 1, validFromSeconds: START_SECONDS, memo: `x402:${AGENT}` }
+  return { world, headers: paymentHeader(challenge, payment) }
+}
+
+const linesOf = (id: unknown): readonly Line[] => lines.filter(({ reqId }) => reqId === id)
+
+describe('S6: a payment is followed by the id of its request', () => {
+  test('one search finds the request, the settlement, the window and the end of the work', async () => {
+    const { headers } = await startLogged()
+    const answer = await service.app.inject({ url, headers })
+    expect(answer.statusCode).toBe(200)
+    const settlement = JSON.parse(
+      Buffer.from(String(answer.headers['payment-response']), 'base64').toString(),
+    )
+    const found = linesOf(answer.headers['x-request-id'])
+    expect(found.map(({ msg }) => msg)).toEqual(['settled', 'opened', 'fulfilled', 'request'])
+    expect(found[0]).toMatchObject({ transaction: settlement.transaction })
+    expect(found[1]).toMatchObject({
+      transactionHash: answer.json().metering.recordedOnChain,
+      paymentReference: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    })
+    expect(found[3]).toMatchObject({ status: 200 })
+  })
+
+  test('what is completed in the background has the id of the request that began it', async () => {
+    const { world, headers } = await startLogged()
+    world.facilitator.mode = 'silent'
+    const paying = service.app.inject({ url, headers })
+    await expect.poll(() => lines.some(({ msg }) => msg === 'in_doubt')).toBe(true)
+    world.clock.advanceMs(12_000)
+    const first = await paying
+    expect(first.statusCode).toBe(502)
+    const payment = { nanos: 1, validFromSeconds: START_SECONDS }
+    world.scheme.landed.add(transactionIdOf(payment))
+    world.facilitator.mode = 'settle'
+    await expect
+      .poll(() => {
+        world.clock.advanceMs(10_000)
+        return lines.some(({ msg }) => msg === 'fulfilled')
+      })
+      .toBe(true)
+    const id = first.headers['x-request-id']
+    const found = linesOf(id).map(({ msg }) => msg)
+    expect(found).toEqual(expect.arrayContaining(['request', 'in_doubt', 'found', 'opened']))
+    expect(found.at(-1)).toBe('fulfilled')
+  })
+})
