@@ -68,10 +68,13 @@ contract PurchasesTest is AccessWindowTest {
     function test_Open_AddsWhatWasLeftOfAnOldBalance() external {
         _open(1);
         _topUp(agent, agent, PRICE / 2);
-        _passTo(_expiresAt() + 1);
+        uint64 expiresAt = _expiresAt();
+        vm.warp(expiresAt);
         assertFalse(_window().isOpen);
-        _open(1);
-        assertEq(_window().balanceTinybar, PRICE / 2);
+        _open(2);
+        assertEq(access.stored(agent).expiresAt, expiresAt + PERIOD);
+        assertEq(access.stored(agent).balanceTinybar, PRICE / 2 + PRICE);
+        assertEq(access.books().depositsTinybar, PRICE / 2 + PRICE);
         _assertSolvent();
     }
 
@@ -113,6 +116,25 @@ contract PurchasesTest is AccessWindowTest {
             address(access).call{gas: 1_300_000, value: 2 * PRICE}(abi.encodeCall(IAccessWindow.open, (agent)));
         assertFalse(isSuccess, "an estimate of gas must not find a limit that arms nothing");
         assertEq(bytes4(answer), IAccessWindowEvents.AccessWindow_InsufficientGas.selector);
+    }
+
+    function test_WhoeverWritesDownWhatIsDueIsNotTheNetwork() external {
+        _open(stranger, forwarder, 3 * PRICE);
+        _open(stranger, owner, 3 * PRICE);
+        _open(3);
+        uint64 expiresAt = _expiresAt();
+        vm.warp(expiresAt);
+        _expectRenewedByAnyone(agent, expiresAt + PERIOD);
+        _open(1);
+        _expectRenewedByAnyone(forwarder, expiresAt + PERIOD);
+        _topUp(stranger, forwarder, 1);
+        _expectRenewedByAnyone(owner, expiresAt + PERIOD);
+        _cancel(owner);
+    }
+
+    function _expectRenewedByAnyone(address who, uint64 expiresAt) private {
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.WindowRenewed(who, expiresAt, 1, PRICE, false);
     }
 
     // ------------------------------------------------------------------------------------------------ openPaid
