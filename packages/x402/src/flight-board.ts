@@ -26,6 +26,8 @@ type Flight = {
   readonly done: Promise<Outcome>
 }
 
+type Patience = { readonly clock: Clock; readonly limits: GateLimits }
+
 /** The flights of one gate. */
 export type FlightBoard = {
   /** Joins the flight of this payment or starts one, and waits as long as a request may. */
@@ -36,18 +38,18 @@ export type FlightBoard = {
   close(): Promise<void>
 }
 
+const ALREADY_USED: Outcome = { kind: 'challenged', error: 'payment_already_used' }
+
+const mayJoin = (held: Flight, { job, payment }: Ticket): boolean =>
+  held.fingerprint === job.fingerprint && isSamePayment(held.payment, payment)
+
 export function createFlightBoard(
   world: FlightWorld,
-  {
-    clock,
-    guesses,
-    limits,
-  }: { readonly clock: Clock; readonly guesses: GuessLimit; readonly limits: GateLimits },
+  { clock, guesses, limits }: Patience & { readonly guesses: GuessLimit },
 ): FlightBoard {
   const flights = new Map<string, Flight>()
   const bySubject = new Map<string, Set<Flight>>()
   const pending: Outcome = { kind: 'pending', retryAfterSeconds: limits.retryAfterSeconds }
-  const alreadyUsed: Outcome = { kind: 'challenged', error: 'payment_already_used' }
   /** Ends the wait of each request that waits; a set, since whatever raced with one lasting promise would never be freed. */
   const waiting = new Set<() => void>()
   let closing: Promise<void> | undefined
@@ -87,15 +89,15 @@ export function createFlightBoard(
     async board(ticket) {
       const { job, payment } = ticket
       for (let held = flights.get(payment.id); held !== undefined; held = flights.get(payment.id)) {
-        if (held.fingerprint === job.fingerprint && isSamePayment(held.payment, payment)) {
-          if (job.keepsAnswer !== undefined && guesses.isSpent(payment.id)) return alreadyUsed
+        if (mayJoin(held, ticket)) {
+          if (job.keepsAnswer !== undefined && guesses.isSpent(payment.id)) return ALREADY_USED
           held.control.wake()
           return await waitFor(held, patience)
         }
         await held.control.claimed
         if (flights.get(payment.id) === held) {
           guesses.note(payment.id)
-          return alreadyUsed
+          return ALREADY_USED
         }
       }
       const isTwin = ticket.isResumed === undefined && hasTwin(bySubject.get(job.subject), ticket)

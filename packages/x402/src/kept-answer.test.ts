@@ -284,22 +284,22 @@ describe('X9: an answer that was never delivered', () => {
   })
 })
 
-describe('X7: two processes over one store', () => {
-  /** A second process that waits for the ledger with a payment which the first one has reserved. */
-  async function waitingReplica() {
-    const first = keptHouse()
-    const { ledger, reservations, terms } = first
-    ledger.isMirrorDown = true
-    ledger.fault = 'answer_lost'
-    const header = await ledger.pay(terms)
-    void first.send(header)
-    await ledger.clock.advanceMs(1_000)
-    const second = keptHouse({ ledger, reservations })
-    const waiting = second.send(header)
-    await ledger.clock.advanceMs(1_000)
-    return { first, header, second, waiting }
-  }
+/** A second process that waits for the ledger with a payment which the first one has reserved. */
+async function waitingReplica() {
+  const first = keptHouse()
+  const { ledger, reservations, terms } = first
+  ledger.isMirrorDown = true
+  ledger.fault = 'answer_lost'
+  const header = await ledger.pay(terms)
+  void first.send(header)
+  await ledger.clock.advanceMs(1_000)
+  const second = keptHouse({ ledger, reservations })
+  const waiting = second.send(header)
+  await ledger.clock.advanceMs(1_000)
+  return { first, header, second, waiting }
+}
 
+describe('X7: two processes over one store', () => {
   test('what the one has answered the other gives too, and does no work of its own', async () => {
     const { first, second, waiting } = await waitingReplica()
     const { ledger, reservations } = first

@@ -32,10 +32,11 @@ type Claimed<Answer, Declined> =
   | { readonly kind: 'fresh' | 'resumed'; readonly reservation: Reservation }
   | { readonly kind: 'ended'; readonly outcome: PaymentOutcome<Answer, Declined> }
 
-const ALREADY_USED: Claimed<never, never> = {
-  kind: 'ended',
-  outcome: { kind: 'challenged', error: 'payment_already_used' },
-}
+const ended = <Answer, Declined>(
+  outcome: PaymentOutcome<Answer, Declined>,
+): Claimed<Answer, Declined> => ({ kind: 'ended', outcome })
+
+const ALREADY_USED = ended<never, never>({ kind: 'challenged', error: 'payment_already_used' })
 
 /** An answer with the settlement it was paid by: what a store keeps as text. */
 type PaidAnswer<Answer> = { readonly answer: Answer; readonly settlement: Settlement }
@@ -99,8 +100,8 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
 
   return {
     async claim(claim) {
-      const outcome = await refuseAtFirstSight({ reservations }, claim)
-      if (outcome !== undefined) return { kind: 'ended', outcome }
+      const refusal = await refuseAtFirstSight({ reservations }, claim)
+      if (refusal !== undefined) return ended(refusal)
       const reservation = reservationFor(claim)
       const reserved = await reserve(reservation)
       switch (reserved.kind) {
@@ -109,13 +110,13 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
         case 'held':
           return claimHeld(reserved.reservation, claim, guesses)
         case 'full':
-          return { kind: 'ended', outcome: { kind: 'unavailable', dependency: 'facilitator' } }
+          return ended({ kind: 'unavailable', dependency: 'facilitator' })
         case 'unresolved':
-          return { kind: 'ended', outcome: { kind: 'pending', retryAfterSeconds } }
+          return ended({ kind: 'pending', retryAfterSeconds })
         case 'key_conflict':
-          return { kind: 'ended', outcome: reserved }
+          return ended(reserved)
         case 'kept':
-          return { kind: 'ended', outcome: paidWith(reserved.answer) }
+          return ended(paidWith(reserved.answer))
         default:
           return reserved satisfies never
       }
@@ -128,12 +129,10 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
       await write(payment, () => reservations.markSettled(payment.id))
     },
     async answered(reservation, paid) {
-      const { keepsAnswer, payment, paymentId } = reservation
-      const untilSeconds = payment.validUntilSeconds + ANSWER_KEPT_SECONDS
-      const keptSeconds = unixMs() / 1_000 + PAYER_ANSWER_KEPT_SECONDS
-      const expiresAtSeconds = keepsAnswer ? Math.max(untilSeconds, keptSeconds) : untilSeconds
-      const answer = JSON.stringify(paid)
-      await end(payment, () => reservations.keepAnswer(paymentId, { answer, expiresAtSeconds }))
+      const { payment, paymentId } = reservation
+      const expiresAtSeconds = answerExpiry(reservation, unixMs() / 1_000)
+      const kept = { answer: JSON.stringify(paid), expiresAtSeconds }
+      await end(payment, () => reservations.keepAnswer(paymentId, kept))
     },
     async released(payment) {
       await end(payment, () => reservations.release(payment.id))
@@ -142,6 +141,12 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
       await write(payment, () => reservations.markDelivered(payment.id))
     },
   }
+}
+
+/** When an answer of now may be forgotten, Unix seconds. */
+function answerExpiry({ keepsAnswer, payment }: Reservation, nowSeconds: number): number {
+  const untilSeconds = payment.validUntilSeconds + ANSWER_KEPT_SECONDS
+  return keepsAnswer ? Math.max(untilSeconds, nowSeconds + PAYER_ANSWER_KEPT_SECONDS) : untilSeconds
 }
 
 /** What a store is asked to hold. Throws RangeError for a request that no route may let through. */

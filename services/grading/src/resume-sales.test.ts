@@ -4,6 +4,13 @@ import { resumeSales } from './resume-sales.ts'
 import { gradeExample } from './routes/examples.ts'
 import type { PreparedSale, SaleAnswer } from './sale-job.ts'
 import { createGraderWorld } from './testing/grader-world.ts'
+import {
+  START_SECONDS,
+  sampleBatch,
+  sampleEvent,
+  sampleObservation,
+  samplePrices,
+} from './testing/sample-events.ts'
 
 type Job = AnyPaidJob<PreparedSale, SaleAnswer, never>
 
@@ -65,6 +72,26 @@ describe('what an earlier process left open', () => {
     const card = await job.fulfil(preparation.prepared, { payment: held.payment, settlement })
     expect(card).toMatchObject({ outcome: 'UNGRADED', receipt: expect.any(String) })
     expect((await store.pickByPayment('p'))?.opening.receivedAtSeconds).toBe(received)
+  })
+
+  test('G6: is received when its payment landed, where that came later: nobody pays after the start for a pick of before', async () => {
+    const received = START_SECONDS - 600
+    const request = `grade ${received} ${JSON.stringify(gradeExample)}`
+    const { clock, held, job, store } = await jobFor(request)
+    await store.ingest(
+      sampleBatch([sampleObservation({ event: sampleEvent(), closes: [samplePrices()] })]),
+    )
+    clock.advanceMs((START_SECONDS + 300) * 1_000 - clock.unixMs())
+    if (job === undefined) throw new Error('there is no job')
+    const preparation = await job.prepare(held.payment, held.request)
+    if (preparation.kind === 'declined') throw new Error('it was declined')
+    const card = await job.fulfil(preparation.prepared, {
+      payment: held.payment,
+      settlement: { success: true, transaction: '0x1', network: 'eip155:196' },
+      landedAtSeconds: START_SECONDS + 200,
+    })
+    expect(card).toMatchObject({ counted: { population: null, why: 'received_after_start' } })
+    expect((await store.pickByPayment('p'))?.seq).toBeUndefined()
   })
 
   test('without a request was only looked for: nothing is given for it', async () => {

@@ -19,7 +19,10 @@ export type GradeRelease = {
   readonly payer: string
   /** Unique per payment; the same one again gets the same receipt. */
   readonly paymentId: string
-  /** When the request came, Unix seconds: what decides whether it was before the start. */
+  /**
+   * When the request came, or its payment where that was held back, Unix seconds: what decides whether it was before the
+   * start.
+   */
   readonly receivedAtSeconds: number
 }
 
