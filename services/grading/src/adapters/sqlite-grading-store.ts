@@ -19,6 +19,7 @@ import type {
 } from '../domain/grading-store.ts'
 import { type LedgerEntry, writeEntry } from '../domain/ledger-entry.ts'
 import type { Observation } from '../domain/observation.ts'
+import { saltEntry } from '../domain/salt-entry.ts'
 import { writeCheckpointFile } from './checkpoint-file.ts'
 import { openEventReader } from './sqlite-event-reader.ts'
 import { openGradingDatabase, prepareQuery, reading } from './sqlite-grading-database.ts'
@@ -57,7 +58,7 @@ const entryOf = ([seq, text, hash]: EntryRow): StoredEntry => ({
   entry: JSON.parse(text) as LedgerEntry,
 })
 
-/** The store's secret, made with the file: payer tags are salted with it. */
+/** The store's secret, made with the file: payer tags and hidden prices are salted with it. */
 function payerSecret(database: DatabaseSync): string {
   const insert = 'INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)'
   database.prepare(insert).run('payer_secret', randomBytes(32).toString('hex'))
@@ -129,7 +130,7 @@ function ingestSlice(
   batch: Omit<IngestBatch, 'observations'>,
   observations: readonly Observation[],
 ): IngestOutcome {
-  const { tree, events, picks, table, dirty } = parts
+  const { tree, events, picks, secret, table, dirty } = parts
   let outcome = NOTHING_INGESTED
   for (const observation of observations) {
     const { path } = observation.event
@@ -142,7 +143,8 @@ function ingestSlice(
       truth: table.truth,
       append: (entry) => {
         event ??= events.idFor(observation.event)
-        return tree.append({ text: writeEntry(entry), event })
+        const salted = saltEntry(entry, { secret, seq: tree.size })
+        return tree.append({ text: writeEntry(salted), event })
       },
     })
     outcome = addIngested(outcome, advanced.outcome)

@@ -1,3 +1,4 @@
+import { canonicalJson, leafHash } from '@tallystick/hashchain'
 import { describe, expect, test } from 'vitest'
 import { createGraderWorld } from '../testing/grader-world.ts'
 import {
@@ -210,6 +211,27 @@ describe('G7: what anybody may see', () => {
       expect(JSON.stringify(entry?.redacted)).not.toMatch(/"odds"|2\.05|3\.55|2\.2"/)
     }
     expect(await grader.publicEntry(2)).toBeUndefined()
+  })
+
+  test('a price that is not shown cannot be found by trying prices on what is', async () => {
+    const { store, grader } = createGraderWorld()
+    const feed = { feed: 'the-odds-api', isRedistributable: false, isSynthetic: false }
+    const book = samplePrices({ market: 'total/ft/2.5', odds: { over: '1.9', under: '2' } })
+    const batch = sampleBatch([sampleObservation({ closes: [book] })], { feed })
+    await store.ingest(batch)
+    const entry = await grader.publicEntry(0)
+    const shown = JSON.stringify(entry)
+    expect(shown).not.toContain(batch.rawSha256)
+    // Somebody who has guessed both prices, and even knows the bytes, still cannot tell that he has.
+    const whole = { ...entry?.redacted, rawSha256: batch.rawSha256, prices: [book] }
+    const leaf = leafHash(Buffer.from(canonicalJson(whole)))
+    expect(Buffer.from(leaf).toString('hex')).not.toBe(entry?.hash)
+    const kept = (await store.entry(0))?.entry
+    const salt = kept?.type === 'close' ? kept.salt : undefined
+    expect(salt).toMatch(/^[0-9a-f]{64}$/)
+    expect(shown).not.toContain(salt)
+    const opened = leafHash(Buffer.from(canonicalJson({ ...whole, salt })))
+    expect(Buffer.from(opened).toString('hex')).toBe(entry?.hash)
   })
 
   test('coverage says final, pending or none, never a price', async () => {

@@ -16,6 +16,8 @@ type EventEntry = {
   readonly receivedAtSeconds: number
   /** SHA-256 of the raw bytes that it was read from, hex. */
   readonly rawSha256: string
+  /** 32 bytes, hex, that nobody outside can know; where the prices may not be shown (salt-entry.ts). */
+  readonly salt?: string
 }
 
 /** Prices of one market at one book; decimal odds in canonical text. */

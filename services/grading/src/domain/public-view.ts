@@ -1,6 +1,6 @@
 /**
  * What anybody may see of an entry (G7): prices only of sources that may be redistributed; of others keys, times, source
- * and hashes. A committed pick is its commitment alone until its event has started, and then its opening.
+ * and the entry's hash. A committed pick is its commitment alone until its event has started, and then its opening.
  */
 import type { PickOpening } from './commitment.ts'
 import type { EventInfo } from './event-state.ts'
@@ -18,7 +18,9 @@ function withoutOdds({ odds, ...rest }: EntryPrices): Members {
 function redacted(entry: LedgerEntry): Members | undefined {
   if (entry.type === 'pick' || entry.type === 'outcome') return undefined
   if (entry.isRedistributable) return undefined
-  return { ...entry, prices: entry.prices.map(withoutOdds) }
+  // Neither the salt, which hides the prices from whoever tries them on the hash, nor the hash of the bytes that held them.
+  const { prices, rawSha256: _raw, salt: _salt, ...rest } = entry
+  return { ...rest, prices: prices.map(withoutOdds) }
 }
 
 /** Whether an event has surely started: a day's precision waits for the day to end. */

@@ -29,6 +29,7 @@ import type {
 } from '../domain/grading-store.ts'
 import { type LedgerEntry, writeEntry } from '../domain/ledger-entry.ts'
 import { countAll } from '../domain/recount-ledger.ts'
+import { saltEntry } from '../domain/salt-entry.ts'
 import { eventWords, matchesWords } from '../domain/search-words.ts'
 import { emptyTruth, type MutableTruth, sameTruth } from '../domain/truth-table.ts'
 
@@ -38,6 +39,7 @@ export type MemoryGradingStore = GradingStore & { readonly texts: string[] }
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 type MemoryParts = {
+  readonly secret: string
   readonly texts: string[]
   readonly hashes: Uint8Array[]
   readonly states: Map<string, EventState>
@@ -45,8 +47,9 @@ type MemoryParts = {
   readonly truth: MutableTruth
 }
 
-function append({ texts, hashes, truth }: MemoryParts, entry: LedgerEntry): RecordReference {
-  const text = writeEntry(entry)
+function append(parts: MemoryParts, entry: LedgerEntry): RecordReference {
+  const { texts, hashes, secret, truth } = parts
+  const text = writeEntry(saltEntry(entry, { secret, seq: texts.length }))
   const hash = leafHash(Buffer.from(text))
   texts.push(text)
   hashes.push(hash)
@@ -158,6 +161,7 @@ export function createMemoryGradingStore(
   const payloads = new Set<string>()
   const secret = randomBytes(32).toString('hex')
   const parts: MemoryParts = {
+    secret,
     texts: [],
     hashes: [],
     states: new Map(),
