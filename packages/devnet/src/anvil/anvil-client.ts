@@ -2,6 +2,7 @@
 // their order, which is what stamping a block and then filling it relies on.
 
 import { Agent, request } from 'node:http'
+import { type Clock, systemClock } from '../clock.ts'
 
 /** anvil refused a call. `code` and `data` are its own. */
 export class AnvilRefused extends Error {
@@ -15,7 +16,7 @@ export class AnvilRefused extends Error {
   }
 }
 
-/** anvil does not answer. */
+/** anvil does not answer, or not in time; what it was asked may have happened or may still happen. */
 export class AnvilUnavailable extends Error {
   override name = 'AnvilUnavailable'
 }
@@ -38,8 +39,18 @@ type Answer = { id: number; result?: unknown; error?: { code: number; message: s
 /** Connections kept open to anvil; more would only queue inside it. */
 const SOCKETS_MAX = 16
 
+/**
+ * Longest wait for an answer, waiting for a connection included, milliseconds. anvil answers within milliseconds, on two
+ * cores under a load of fifteen within a second; whoever waits for the edges gives up after 5 to 15 s himself. Without it
+ * an anvil that stands still would hold the ledger's queue for ever, and nobody would be told.
+ */
+const ANSWER_MS_MAX = 20_000
+
 /** A client of the anvil on loopback `port`. */
-export function createAnvilClient(port: number): AnvilClient {
+export function createAnvilClient(
+  port: number,
+  clock: Pick<Clock, 'after'> = systemClock,
+): AnvilClient {
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
   let lastId = 0
 
@@ -52,6 +63,7 @@ export function createAnvilClient(port: number): AnvilClient {
     const text = JSON.stringify(body)
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown): void => {
+        cancelLimit()
         reject(new AnvilUnavailable('anvil does not answer', { cause }))
       }
       const headers = {
@@ -69,13 +81,18 @@ export function createAnvilClient(port: number): AnvilClient {
           response.on('error', fail)
           response.on('end', () => {
             try {
-              resolve(JSON.parse(answer))
+              const parsed: unknown = JSON.parse(answer)
+              cancelLimit()
+              resolve(parsed)
             } catch (cause) {
               fail(cause)
             }
           })
         },
       )
+      const cancelLimit = clock.after(ANSWER_MS_MAX, () => {
+        sent.destroy(new Error(`no answer within ${ANSWER_MS_MAX} ms`))
+      })
       sent.on('error', fail)
       sent.end(text)
     })

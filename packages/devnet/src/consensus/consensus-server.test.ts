@@ -18,7 +18,7 @@ import {
   TransactionRecordQuery,
   TransferTransaction,
 } from '@hiero-ledger/sdk'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Devnet, DevnetAccount } from '../devnet.ts'
 import { startDevnet } from '../start-devnet.ts'
 import { accountNamed, mirror, sdkClient, sdkKey, viemClient } from '../testing/test-clients.ts'
@@ -493,10 +493,14 @@ function toMirrorId(id: TransactionId): string {
   return `${String(accountId)}-${String(validStart?.seconds)}-${String(validStart?.nanos).padStart(9, '0')}`
 }
 
-async function poll<T>(read: () => Promise<T | undefined>): Promise<T> {
-  for (let tries = 0; tries < 200; tries += 1) {
+/** Longest wait for what consensus does, milliseconds: a busy machine takes a second for some milliseconds of work. */
+const POLL_MS_MAX = 20_000
+
+function poll<T>(read: () => Promise<T | undefined>): Promise<T> {
+  const settled = async (): Promise<T> => {
     const value = await read()
-    if (value !== undefined) return value
+    if (value === undefined) throw new Error('it did not come to be')
+    return value
   }
-  throw new Error('it did not come to be')
+  return vi.waitFor(settled, { timeout: POLL_MS_MAX, interval: 10 })
 }

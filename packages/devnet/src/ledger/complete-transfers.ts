@@ -15,10 +15,15 @@ type Frame = {
   calls?: Frame[]
 }
 
-/** Traces per message to anvil: enough to hide the round trip, few enough to keep an answer in memory. */
+/** Traces per message to anvil: enough to hide the round trip, few enough that changes behind them wait some milliseconds. */
 const TRACES_PER_BATCH = 50
 
-/** Fills in the transfers of the EVM records among `records` that nobody asked for yet. */
+/**
+ * Fills in the transfers of the EVM records among `records` that nobody asked for yet. Traces take their turn among the
+ * changes: anvil 1.7.1 reads its blocks twice under one lock while it traces, and a block that is stored between the two
+ * waits for the first while the second waits for it, after which anvil answers nobody any more. Needless once anvil can
+ * trace while it mines.
+ */
 export async function completeTransfers(
   ledger: Ledger,
   records: readonly TransactionRecord[],
@@ -26,11 +31,13 @@ export async function completeTransfers(
   const open = records.filter(({ transfers, evm }) => transfers === undefined && evm !== undefined)
   for (let start = 0; start < open.length; start += TRACES_PER_BATCH) {
     const part = open.slice(start, start + TRACES_PER_BATCH)
-    const traces = await ledger.anvil.batch(
-      part.map(({ evm }) => [
-        'debug_traceTransaction',
-        [evm?.innerHash ?? '0x', { tracer: 'callTracer' }],
-      ]),
+    const traces = await ledger.queue.run(() =>
+      ledger.anvil.batch(
+        part.map(({ evm }) => [
+          'debug_traceTransaction',
+          [evm?.innerHash ?? '0x', { tracer: 'callTracer' }],
+        ]),
+      ),
     )
     for (const [index, record] of part.entries()) {
       record.transfers ??= transfersOf(ledger, record, traces[index] as Frame)

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import type { AnvilClient } from '../anvil/anvil-client.ts'
+import { manualClock } from '../testing/manual-clock.ts'
+import { completeTransfers } from './complete-transfers.ts'
+import { createConsensusClock } from './consensus-clock.ts'
+import { createLedger } from './ledger.ts'
+import type { TransactionRecord } from './transaction-record.ts'
+
+const PAYER = `0x${'a1'.repeat(20)}`
+
+/** An anvil that traces every transaction as one that moved nothing, and keeps what it was asked. */
+function tracingAnvil(): AnvilClient & { readonly asked: string[] } {
+  const asked: string[] = []
+  return {
+    asked,
+    call: () => Promise.reject(new Error('nothing but traces is asked for')),
+    async batch(calls) {
+      asked.push(...calls.map(([method]) => method))
+      return calls.map(() => ({ type: 'CALL', from: PAYER, value: '0x0' }))
+    },
+    close() {},
+  }
+}
+
+function evmRecord(): TransactionRecord {
+  return {
+    consensusNs: 1_700_000_000_000_000_001n,
+    recordedAtMs: 1_700_000_000_000,
+    name: 'ETHEREUMTRANSACTION',
+    id: { account: '0.0.902', validStartNs: 1n, scheduled: false, nonce: 0 },
+    result: 'SUCCESS',
+    chargedFeeTinybar: 7n,
+    maxFeeTinybar: 9n,
+    memo: new Uint8Array(),
+    node: '0.0.3',
+    hash: new Uint8Array(32),
+    validDurationSeconds: 120,
+    entityId: null,
+    transfers: undefined,
+    evm: { hash: '0x01', innerHash: '0x02', blockNumber: 1 },
+  }
+}
+
+test('a trace waits for the change under way: anvil stands still for ever where the two meet', async () => {
+  const anvil = tracingAnvil()
+  const clock = createConsensusClock(manualClock(1_700_000_000_000))
+  const ledger = createLedger({ clock, anvil })
+  const change = Promise.withResolvers<void>()
+  const changed = ledger.queue.run(() => change.promise)
+  const record = evmRecord()
+  const completed = completeTransfers(ledger, [record])
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+  expect(anvil.asked).toEqual([])
+  change.resolve()
+  await changed
+  await completed
+  clock.stop()
+  expect(anvil.asked).toEqual(['debug_traceTransaction'])
+  expect(record.transfers?.map(({ amountTinybar }) => amountTinybar)).toEqual([-7n, 7n])
+})
