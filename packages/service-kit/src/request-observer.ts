@@ -12,6 +12,13 @@ const LOGGED_PATH_CHARS = 200
 /** Routes that monitors poll: logged at debug, since a line every few seconds says nothing. */
 const POLLED_ROUTES: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics'])
 
+/** Without the query, and of an absolute target the path alone: its authority can hold a name and a password. */
+function loggedPath(url: string): string {
+  const [target = ''] = url.split('?', 1)
+  const path = target.startsWith('/') ? target : target.replace(/^[^/]*:\/\/[^/]*/, '')
+  return path.slice(0, LOGGED_PATH_CHARS)
+}
+
 /** One log line and one measurement per request (S4, S6): labels are the route's pattern, never a path, query or identity. */
 export function observeRequests(app: ServiceApp, registry: Registry): void {
   const requests = new Counter({
@@ -49,7 +56,7 @@ export function observeRequests(app: ServiceApp, registry: Registry): void {
     const { method } = request
     requests.inc({ method, route, status: String(reply.statusCode) })
     duration.observe({ method, route }, reply.elapsedTime / 1000)
-    const path = (request.url.split('?', 1)[0] ?? '').slice(0, LOGGED_PATH_CHARS)
+    const path = loggedPath(request.url)
     const level = POLLED_ROUTES.has(route) ? 'debug' : 'info'
     request.log[level](
       { method, route, path, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) },

@@ -23,8 +23,11 @@ import fastify, {
 import { Gauge, Registry } from 'prom-client'
 import type { Clock } from './clock.ts'
 import { answerConnectionError } from './connection-error.ts'
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from './connection-limits.ts'
 import { type CorsPolicy, registerCors } from './cors-policy.ts'
+import { withKitRefusals } from './document-refusals.ts'
 import { errorHandler, type ServiceErrors } from './error-handler.ts'
+import { guardConnections } from './guard-connections.ts'
 import { addKitRoutes } from './kit-routes.ts'
 import { watchMethods } from './method-not-allowed.ts'
 import type { Page } from './page.ts'
@@ -76,14 +79,14 @@ export type ServiceAppOptions = {
   readonly newRequestId?: () => string
   /** Runs for what the router itself refuses (a malformed URL), which passes no hook: CORS of a service's own. */
   readonly unroutedHook?: UnroutedHook
+  /** How long a client may take to send; for tests. */
+  readonly connectionLimits?: ConnectionLimits
   /** Adds the service's routes. HEAD is served only where a route sets `exposeHeadRoute: true`. */
   readonly routes: (app: ServiceApp) => void | Promise<void>
 }
 
 /** Requests of these services are small JSON documents. */
 const BODY_LIMIT_BYTES = 65_536
-/** A request that is not read by then is somebody holding a connection. */
-const REQUEST_LIMIT_MS = 30_000
 /** Longer than the 60 s after which common load balancers close idle connections, so that they close first. */
 const KEEP_ALIVE_MS = 65_000
 /** Longest path parameter: an `0x` transaction hash, an event key or a percent-encoded URI fit. */
@@ -94,13 +97,21 @@ const PLUGIN_LIMIT_MS = 20_000
 function newFastify(options: ServiceAppOptions): ServiceApp {
   const newRequestId = options.newRequestId ?? randomUUID
   const answerError = errorHandler(options.errors ?? {})
+  const limits = options.connectionLimits ?? DEFAULT_CONNECTION_LIMITS
   const app = fastify({
     ...(options.logger === undefined ? {} : { loggerInstance: options.logger }),
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     genReqId: () => newRequestId(),
     bodyLimit: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
-    requestTimeout: REQUEST_LIMIT_MS,
+    requestTimeout: limits.requestMs,
+    http: {
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: limits.checkEveryMs,
+      // Node would answer without a body: guard-connections.ts does.
+      requireHostHeader: false,
+    },
     keepAliveTimeout: KEEP_ALIVE_MS,
     pluginTimeout: PLUGIN_LIMIT_MS,
     trustProxy: options.trustProxy ?? false,
@@ -167,13 +178,17 @@ function refuseWhileStopping(app: ServiceApp): void {
   })
 }
 
+const toJsonSchema = createJsonSchemaTransform({ skipList: [] })
+
 async function registerDocumentation(app: ServiceApp, options: ServiceAppOptions): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: { title: options.name, version: options.version, description: options.description },
     },
-    transform: createJsonSchemaTransform({ skipList: [] }),
+    transform(documented) {
+      return toJsonSchema({ ...documented, schema: withKitRefusals(documented) })
+    },
     transformObject: addReferencedSchemas,
   })
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
@@ -194,6 +209,7 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   )
   acceptEmptyJson(app)
   observeRequests(app, registry)
+  guardConnections(app)
   refuseWhileStopping(app)
   app.addHook('onSend', async (_request, reply) => {
     void reply.header('x-content-type-options', 'nosniff')

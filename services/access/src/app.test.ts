@@ -10,6 +10,9 @@ import { homePage, llmsNotes } from './pages/home-page.ts'
 import { createTelemetry } from './telemetry.ts'
 import { createFakeWorld, type FakeWorld, startFakeService } from './testing/fake-world.ts'
 
+/** What the kit documents on every operation, and these routes do not name themselves. */
+const KIT_STATUSES = new Set(['408', '417', '431'])
+
 let world: FakeWorld
 let service: Awaited<ReturnType<typeof startFakeService>>
 let app: Awaited<ReturnType<typeof buildAccessApp>>
@@ -102,20 +105,10 @@ describe('S4', () => {
   test('/openapi.json is 3.1 and has every status of both routes', async () => {
     const { openapi, paths } = (await app.inject('/openapi.json')).json()
     expect(openapi).toBe('3.1.0')
-    expect(Object.keys(paths['/api/svc/access'].get.responses)).toEqual([
-      '200',
-      '400',
-      '402',
-      '429',
-      '502',
-      '503',
-    ])
-    expect(Object.keys(paths['/api/svc/status'].get.responses)).toEqual([
-      '200',
-      '400',
-      '502',
-      '503',
-    ])
+    const own = (path: string) =>
+      Object.keys(paths[path].get.responses).filter((status) => !KIT_STATUSES.has(status))
+    expect(own('/api/svc/access')).toEqual(['200', '400', '402', '429', '502', '503'])
+    expect(own('/api/svc/status')).toEqual(['200', '400', '502', '503'])
   })
 
   test('/llms.txt says how to get in', async () => {

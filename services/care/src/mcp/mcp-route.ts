@@ -80,7 +80,8 @@ export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
     else if (check.kind === 'refused') sendChallenge(reply, check)
     else takeOver({ deps, request, reply, claims: check.claims })
   }
-  const options = { url: '/mcp', onRequest: admit, handler: neverReached }
+  const config = { takesOverBody: true }
+  const options = { url: '/mcp', config, onRequest: admit, handler: neverReached }
   app.route({ ...options, method: [...SERVED], schema: DOCUMENTATION })
   app.route({ ...options, method: REFUSED, schema: { hide: true } })
 }

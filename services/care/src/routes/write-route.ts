@@ -67,6 +67,7 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
   app.route({
     method: 'POST',
     url: '/write',
+    config: { takesOverBody: true },
     schema: {
       tags: ['write'],
       summary: 'Publishes a version of a record.',

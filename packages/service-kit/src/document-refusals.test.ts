@@ -1,0 +1,58 @@
+import { afterEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { errorBody } from './error-answer.ts'
+import { manualClock } from './manual-clock.ts'
+import { createServiceApp, type ServiceApp } from './service-app.ts'
+
+const open: ServiceApp[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((app) => app.close()))
+})
+
+type Responses = Readonly<Record<string, { readonly description: string }>>
+
+async function responsesOf(routes: (app: ServiceApp) => void) {
+  const app = await createServiceApp({
+    name: 'tallystick-thing',
+    version: '1.2.3',
+    description: 'Things.',
+    clock: manualClock(0),
+    cors: false,
+    routes,
+  })
+  open.push(app)
+  const { paths } = (await app.inject('/openapi.json')).json()
+  return (path: string, method: string): Responses => paths[path][method].responses
+}
+
+test('S4: the reference has every status that the kit answers, where it can', async () => {
+  const body = z.object({ a: z.string() })
+  const response = { 200: z.object({}), 503: errorBody.describe('The store is down.') }
+  const of = await responsesOf((app) => {
+    app.get('/things/:id', { schema: { response } }, async () => ({}))
+    app.post('/things', { schema: { body, response } }, async () => ({}))
+    const config = { takesOverBody: true }
+    app.post('/raw', { config, schema: { body, response } }, async () => ({}))
+  })
+  const anywhere = ['200', '400', '408', '417', '431', '503']
+  expect(Object.keys(of('/things/{id}', 'get'))).toEqual([...anywhere, '414'].toSorted())
+  expect(Object.keys(of('/things', 'post'))).toEqual([...anywhere, '413', '415'].toSorted())
+  expect(Object.keys(of('/raw', 'post'))).toEqual(anywhere)
+  expect(Object.keys(of('/health', 'get'))).toEqual(anywhere)
+})
+
+test('what a route says of a status itself stays', async () => {
+  const response = { 200: z.object({}), 503: errorBody.describe('The store is down.') }
+  const of = await responsesOf((app) => {
+    app.get('/thing', { schema: { response } }, async () => ({}))
+  })
+  expect(of('/thing', 'get')['503']?.description).toBe('The store is down.')
+  expect(of('/thing', 'get')['408']?.description).toContain('did not come whole')
+})
+
+test('a route that is hidden stays hidden', async () => {
+  const of = await responsesOf((app) => {
+    app.get('/hidden', { schema: { hide: true } }, async () => ({}))
+  })
+  expect(() => of('/hidden', 'get')).toThrow(TypeError)
+})
