@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { manualClock } from '@tallystick/service-kit'
 import { describeReservationStore, reservationOf } from '@tallystick/x402/testing'
 import { afterEach, expect, test } from 'vitest'
+import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { openSqliteReservationStore, RESERVATION_LOOKUPS } from './sqlite-reservation-store.ts'
 import { openReservationDatabase } from './sqlite-reservation-store-database.ts'
 
@@ -112,3 +113,19 @@ test.each(Object.entries(RESERVATION_LOOKUPS))(
     expect(plan[0]).toMatch(/USING (COVERING )?INDEX/)
   },
 )
+
+test('a file that can be read no more is a named error in every step, before anything is settled', async () => {
+  const databasePath = folderPath()
+  const store = openSqliteReservationStore({ databasePath, clock: manualClock(START_MS) })
+  endings.unshift(() => store.close())
+  const vandal = openReservationDatabase(databasePath)
+  vandal.exec('DROP TABLE reservations')
+  vandal.close()
+  const steps = [
+    () => store.get('p'),
+    () => store.open(),
+    () => store.reserve(reservationOf('p')),
+    () => store.release('p'),
+  ]
+  for (const step of steps) await expect(step()).rejects.toThrow(GradingStoreUnavailable)
+})

@@ -14,7 +14,7 @@ import {
   weighSiblings,
 } from '@tallystick/x402'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { prepareQuery } from './sqlite-grading-database.ts'
+import { prepareQuery, reading } from './sqlite-grading-database.ts'
 import { openReservationDatabase } from './sqlite-reservation-store-database.ts'
 
 /** More than a gate lets fly at once, so that the gate's own limit is met first. */
@@ -218,10 +218,10 @@ export function openSqliteReservationStore(options: {
     markDelivered: (paymentId) => changing(() => table.markDelivered.run(paymentId)),
     release: (paymentId) => changing(() => table.release.run(paymentId)),
     get: async (paymentId) => {
-      const row = table.find.get(paymentId, nowSeconds())
+      const row = reading(() => table.find.get(paymentId, nowSeconds()))
       return row === undefined ? undefined : reservationOf(row)
     },
-    open: async () => table.open.all().map(reservationOf),
+    open: async () => reading(() => table.open.all()).map(reservationOf),
     close: () => {
       database.close()
     },

@@ -227,7 +227,7 @@ describe('G7: what anybody may see', () => {
     const leaf = leafHash(Buffer.from(canonicalJson(whole)))
     expect(Buffer.from(leaf).toString('hex')).not.toBe(entry?.hash)
     const kept = (await store.entry(0))?.entry
-    const salt = kept?.type === 'close' ? kept.salt : undefined
+    const salt = (kept?.type === 'close' ? kept.salt : undefined) ?? ''
     expect(salt).toMatch(/^[0-9a-f]{64}$/)
     expect(shown).not.toContain(salt)
     const opened = leafHash(Buffer.from(canonicalJson({ ...whole, salt })))
