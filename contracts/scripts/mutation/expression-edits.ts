@@ -139,5 +139,7 @@ export function constantEdits(file: SourceFile, declaration: SyntaxNode): readon
   const replacements = isLiteral
     ? [String(number * 2n), String(number / 2n)] // solc would make a fraction of 109 / 2
     : [`(${text}) * 2`, `(${text}) / 2`]
-  return replacements.map((changed) => edit('constant × 2, ÷ 2', rangeOf(value), changed))
+  return replacements
+    .filter((changed) => changed !== text)
+    .map((changed) => edit('constant × 2, ÷ 2', rangeOf(value), changed))
 }

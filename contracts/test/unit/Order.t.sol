@@ -103,6 +103,26 @@ contract OrderTest is AccessWindowTest {
         _assertNeedsGas(abi.encodeCall(IAccessWindow.renew, (agent, uint64(START))), 0);
     }
 
+    function test_Order_TheDocumentedGasLimitIsEnough() external {
+        vm.startPrank(stranger);
+        access.open{gas: 1_970_000, value: 2 * PRICE}(agent); // of 2,000,000, less what a transaction costs by itself
+        assertTrue(_window().schedule != address(0));
+        access.topUp{gas: 1_970_000, value: PRICE}(agent);
+        vm.stopPrank();
+        _newTransaction();
+        _stallTo(_expiresAt() + 33);
+        access.reap{gas: 1_970_000}(agent);
+        assertEq(access.stored(agent).scheduledAt, access.stored(agent).expiresAt);
+    }
+
+    function test_Order_NoGasIsNeededWhereTheReserveArmsNothing() external {
+        access = _deploy({reserve: 0});
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(START) + PERIOD, 0);
+        vm.prank(stranger);
+        access.open{gas: 300_000, value: 2 * PRICE}(agent);
+    }
+
     function test_Order_TheNetworksCallRenewsWithTooLittleGasToArm() external {
         _open(4);
         uint64 expiresAt = _expiresAt();

@@ -243,6 +243,8 @@ contract PurchasesTest is AccessWindowTest {
             _openPaid(purchase, 2 * PRICE);
             assertTrue(_window(who).isOpen);
             assertEq(_window(who).schedule, address(0));
+            assertEq(access.books().reserveTinybar, 100 * HBAR, "nothing is locked, nothing is lost");
+            assertEq(access.books().lockedTinybar, 0);
         }
     }
 
