@@ -27,6 +27,14 @@ const isFiledAlike = (one: EventInfo, other: EventInfo): boolean =>
   one.away === other.away &&
   one.league === other.league
 
+const byStart = (condition: string): string =>
+  `SELECT path FROM events WHERE start_at >= ? AND start_at < ? ${condition}
+    AND NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE instr(words || ' ', word.value) = 0)
+    ORDER BY start_at DESC LIMIT ?`
+
+/** Two, so that each has its index: a sport that nobody plays must not be looked for in every event. */
+export const EVENT_LOOKUPS = { byStart: byStart(''), bySport: byStart('AND sport = ?') } as const
+
 /** The index of one connection; it writes within the caller's transaction. */
 export type EventIndex = {
   /** Files a new event; returns its id. */
@@ -39,12 +47,8 @@ export type EventIndex = {
 
 /** Opens the index of a connection. */
 export function openEventIndex(database: DatabaseSync): EventIndex {
-  const found = prepareQuery<readonly [string]>(
-    database,
-    `SELECT path FROM events WHERE start_at >= ? AND start_at < ? AND (? = '' OR sport = ?)
-      AND NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE instr(words || ' ', word.value) = 0)
-      ORDER BY start_at DESC LIMIT ?`,
-  )
+  const found = prepareQuery<readonly [string]>(database, EVENT_LOOKUPS.byStart)
+  const foundInSport = prepareQuery<readonly [string]>(database, EVENT_LOOKUPS.bySport)
   const named = prepareQuery<readonly [string]>(
     database,
     `SELECT path FROM events WHERE id IN
@@ -60,18 +64,15 @@ export function openEventIndex(database: DatabaseSync): EventIndex {
   )
   const move = database.prepare('UPDATE events SET start_at = ?, words = ? WHERE path = ?')
 
-  function findByDay({ sport = '', from, to, words, limit, ...search }: EventSearch) {
+  function findByDay({ sport, from, to, words, limit, ...search }: EventSearch) {
     const parts = words.map((word) =>
       isBeginning({ words, limit, ...search }, word) ? ` ${word}` : ` ${word} `,
     )
-    return found.all(
-      from ?? Number.MIN_SAFE_INTEGER,
-      to ?? Number.MAX_SAFE_INTEGER,
-      sport,
-      sport,
-      JSON.stringify(parts),
-      limit,
-    )
+    const range = [from ?? Number.MIN_SAFE_INTEGER, to ?? Number.MAX_SAFE_INTEGER]
+    const rest = [JSON.stringify(parts), limit]
+    return sport === undefined
+      ? found.all(...range, ...rest)
+      : foundInSport.all(...range, sport, ...rest)
   }
 
   return {

@@ -59,6 +59,7 @@ CREATE VIRTUAL TABLE event_words USING fts5 (
   words, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
 );
 INSERT INTO event_words (rowid, words) SELECT id, 'sport' || replace(replace(sport, '_', ''), '-', '') || words FROM events;`,
+  'CREATE INDEX events_by_sport ON events (sport, start_at);',
 ]
 
 const numberOf = (database: DatabaseSync, pragma: string): number =>

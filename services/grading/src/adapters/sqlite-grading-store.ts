@@ -31,8 +31,8 @@ import { openWriteQueue } from './sqlite-write-queue.ts'
 
 /** Observations in one write: some 50 ms, so that requests get their turn during an import. */
 const OBSERVATIONS_PER_WRITE = 500
-/** Searches in one turn of the event loop, some 5 ms: an audit may ask for a thousand names. */
-const SEARCHES_PER_TURN = 50
+/** Searches in one turn of the event loop, some 10 ms where their words are common: an audit may ask for a thousand names. */
+const SEARCHES_PER_TURN = 5
 /** Entries read at once by `entries`. */
 const ENTRIES_PER_READ = 1_000
 
