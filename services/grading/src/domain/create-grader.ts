@@ -15,6 +15,7 @@ import { eventPath } from './market-key.ts'
 import type { AskedPick, PickRequest } from './pick-request.ts'
 import type { PublicEntry } from './public-entry.ts'
 import { hasStarted, publicView } from './public-view.ts'
+import { publishedColumn, publishedRow } from './published-figures.ts'
 import { resolveEvents } from './resolve-event.ts'
 import { searchWords } from './search-words.ts'
 import { calibrationColumn, calibrationRow, LOW_SAMPLE_BELOW } from './truth-rows.ts'
@@ -34,7 +35,7 @@ const CANDIDATES_MAX = 20
 const SECONDS_PER_DAY = 86_400
 
 const METHODOLOGY =
-  'ROI of flat stakes on settled picks, by the band of their grade against the close; intervals are clustered by event. mechanical: every recorded price before the close, of every selection. committed: picks received and committed before their start. The two are never merged. Void bets are not counted.'
+  'ROI of flat stakes on settled picks, by the band of their grade against the close; intervals are clustered by event. mechanical: every recorded price before the close, of every selection. committed: picks received and committed before their start. The two are never merged. Void bets are not counted. Figures are told to a unit of stake over their picks, so that no single price can be read from them.'
 
 /** A band's figures for cards, worked out once per state of the ledger. */
 function createCalibrationMemo() {
@@ -52,7 +53,7 @@ function createCalibrationMemo() {
       if (known !== undefined) return known
       const population = 'mechanical'
       const sums = truth.bands.get(bandKey({ population, basis, scope, band }))
-      const { n, roi, roi_ci95, expected_roi, low_sample } = calibrationRow(band, sums)
+      const { n, roi, roi_ci95, expected_roi, low_sample } = publishedRow(calibrationRow(band, sums))
       const as_of_seq = truth.asOfSeq
       const row: CardCalibration = {
         band,
@@ -165,7 +166,7 @@ async function calibration(
       .flatMap((population) =>
         bases
           .filter((basis) => (filters.basis ?? basis) === basis)
-          .map((basis) => calibrationColumn(truth, { population, basis, scope })),
+          .map((basis) => publishedColumn(calibrationColumn(truth, { population, basis, scope }))),
       ),
     scopes: [...new Set([...truth.lines.keys()].map((key) => key.split(' ')[2] ?? ''))].toSorted(),
     ledger: { as_of_seq: head.size, root: hexOf(head.rootHash) },

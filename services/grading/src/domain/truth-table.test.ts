@@ -233,6 +233,6 @@ describe('truth table', () => {
     expect(column?.bands.reduce((sum, { n }) => sum + n, 0)).toBe(3)
     expect(column?.total.n).toBe(3)
     expect(column?.bands.every(({ low_sample }) => low_sample)).toBe(true)
-    expect(column?.bands[0]).toMatchObject({ band: 'A+', n: 1, wins: 1, roi: 1.4, roi_ci95: null })
+    expect(column?.bands[0]).toMatchObject({ band: 'A+', n: 1, wins: 1, roi: 1, roi_ci95: null })
   })
 })
