@@ -1,21 +1,15 @@
 // What a grade costs from JSON text to JSON text, an audit of a thousand picks, a read of the truth table with a million
 // settled picks, and an import: over a ledger of made-up matches on disk. Relative imports: these are parts of a service,
 // which offers none of them to others.
-import { type Odds, parseOdds } from '@tallystick/odds'
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
-import { cardText } from '../../../services/grading/src/domain/card-text.ts'
+import { answerText } from '../../../services/grading/src/domain/card-text.ts'
 import { createGrader } from '../../../services/grading/src/domain/create-grader.ts'
-import { gradePick } from '../../../services/grading/src/domain/grade-pick.ts'
 import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
-import { eventPath, type MarketKey } from '../../../services/grading/src/domain/market-key.ts'
-import { parseMarket } from '../../../services/grading/src/domain/parse-market.ts'
-import {
-  DEFAULT_GRADE_OPTIONS,
-  type PickRequest,
-} from '../../../services/grading/src/domain/pick-request.ts'
+import type { PickRequest } from '../../../services/grading/src/domain/pick-request.ts'
 import { readFootballData } from '../../../services/grading/src/ingest/football-data.ts'
 import { ingestPayload } from '../../../services/grading/src/ingest/ingest-payload.ts'
+import { readSale } from '../../../services/grading/src/routes/read-sale.ts'
 import {
   SYNTHETIC_FEED,
   syntheticFixtures,
@@ -91,14 +85,13 @@ async function importFigure(store: GradingStore): Promise<Figure> {
   })
 }
 
-function readPick(body: string): PickRequest {
-  const { market, selection, odds } = JSON.parse(body) as Record<string, string>
-  const parsed = parseMarket({ market: market ?? '', selection: selection ?? '' })
-  const price = parseOdds(odds)
-  if (parsed.kind !== 'market' || price.kind !== 'odds') throw new Error('no pick')
-  const { key, selection: chosen }: { key: MarketKey; selection: string } = parsed
-  const taken: Odds = price
-  return { kind: 'pick', key, selection: chosen, odds: taken, options: DEFAULT_GRADE_OPTIONS }
+/** A body as the route reads it. */
+function readGrade(body: string): PickRequest {
+  const read = readSale('grade', JSON.parse(body))
+  if (read.kind !== 'asked' || read.request.kind !== 'grade') throw new Error('no grade')
+  const { pick } = read.request
+  if (pick.kind !== 'pick') throw new Error('no pick')
+  return pick
 }
 
 /** Bodies of grades on different matches. */
@@ -106,33 +99,27 @@ async function gradeBodies(store: GradingStore): Promise<readonly string[]> {
   const infos = await store.searchEvents({ words: [], limit: AUDIT_PICKS })
   return infos.map(({ path }, index) =>
     JSON.stringify({
-      market: `${path}/1x2/ft`,
-      selection: ['home', 'draw', 'away'][index % 3],
-      odds: (1.5 + (index % 50) / 20).toFixed(2),
+      pick: {
+        market: `${path}/1x2/ft`,
+        selection: ['home', 'draw', 'away'][index % 3],
+        odds: (1.5 + (index % 50) / 20).toFixed(2),
+      },
     }),
   )
 }
 
 async function gradeFigure(store: GradingStore, bodies: readonly string[]): Promise<Figure> {
   const grader = createGrader({ store, nowSeconds: () => NOW_SECONDS, random: () => '' })
-  const picks = bodies.map(readPick)
-  const states = new Map(
-    (await store.events(picks.map(({ key }) => eventPath(key)))).map((state) => [
-      state?.info.path,
-      state,
-    ]),
-  )
-  const sample = await Promise.all(picks.map((pick) => grader.grade(pick)))
-  const [first] = sample
-  if (first?.outcome !== 'GRADED') throw new Error('the sample is not graded')
-  const calibration = () => first.calibration
+  const sample = await Promise.all(bodies.map((body) => grader.grade(readGrade(body))))
+  if (sample.some(({ outcome }) => outcome !== 'GRADED'))
+    throw new Error('not every pick is graded')
   let characters = 0
   const { ours, base } = await compare({
-    ours: () => {
+    // The service's own way: the body read, the pick graded against the store, the card's text.
+    ours: async () => {
       for (let index = 0; index < GRADES; index += 1) {
-        const pick = readPick(bodies[index % bodies.length] ?? '')
-        const card = gradePick(pick, { state: states.get(eventPath(pick.key)), calibration })
-        characters += cardText(card).length
+        const card = await grader.grade(readGrade(bodies[index % bodies.length] ?? ''))
+        characters += answerText(card).length
       }
     },
     base: () => {
@@ -158,7 +145,7 @@ async function auditFigures(
   bodies: readonly string[],
 ): Promise<readonly Figure[]> {
   const grader = createGrader({ store, nowSeconds: () => NOW_SECONDS, random: () => '' })
-  const picks = bodies.map(readPick)
+  const picks = bodies.map(readGrade)
   const named = picks.map((pick, index) => ({
     ...pick,
     key: { ...pick.key, event: `synthetic town v synthetic ${index}` },
@@ -166,7 +153,7 @@ async function auditFigures(
   const answer = await grader.audit({ picks })
   if (answer.coverage.graded !== AUDIT_PICKS) throw new Error('not every pick is graded')
   const byKey = await compare({
-    ours: () => grader.audit({ picks }),
+    ours: async () => answerText(await grader.audit({ picks })),
     base: () => JSON.stringify(answer),
   })
   const byName = await compare({
@@ -175,7 +162,7 @@ async function auditFigures(
   })
   return [
     judgeFigure({
-      name: 'audit of 1,000 picks',
+      name: 'audit of 1,000 picks, its answer’s text with it',
       value: byKey.ours,
       unit: 'ms of CPU',
       baseline: { name: 'JSON.stringify of its answer', value: byKey.base },

@@ -9,7 +9,7 @@ import {
   scored,
 } from '../testing/sample-events.ts'
 import { samplePick } from '../testing/sample-picks.ts'
-import { cardText } from './card-text.ts'
+import { answerText, cardText } from './card-text.ts'
 
 test('a card’s text says what JSON.stringify says, whatever names and marks are in it', async () => {
   await fc.assert(
@@ -20,15 +20,28 @@ test('a card’s text says what JSON.stringify says, whatever names and marks ar
       await store.ingest(
         sampleBatch([sampleObservation({ event, closes: [samplePrices()], outcomes })]),
       )
-      for (const pick of [
+      const picks = [
         samplePick(),
         samplePick({ options: { basis: 'price' } }),
         samplePick({ market: 'soccer/none/1x2/ft' }),
-      ]) {
-        const card = await grader.grade({ ...pick, ref })
+      ].map((pick) => ({ ...pick, ref }))
+      for (const pick of picks) {
+        const card = await grader.grade(pick)
         expect(JSON.parse(cardText(card))).toEqual(JSON.parse(JSON.stringify(card)))
         expect(cardText(card)).toBe(JSON.stringify(card))
       }
+      const audit = await grader.audit({ picks, label: ref })
+      expect(answerText(audit)).toBe(JSON.stringify(audit))
     }),
   )
+})
+
+test('an answer that another version kept leaves with every member that it has', async () => {
+  const { store, pay } = createGraderWorld()
+  await store.ingest(sampleBatch([sampleObservation({ closes: [samplePrices()] })]))
+  const card = await pay(samplePick())
+  expect(card.outcome).toBe('GRADED')
+  const kept = { ...JSON.parse(JSON.stringify(card)), of_another_version: 1 }
+  expect(answerText(kept)).toBe(JSON.stringify(kept))
+  expect(answerText(card)).toBe(JSON.stringify(card))
 })

@@ -1,7 +1,9 @@
 /**
- * A card as JSON text, the same as JSON.stringify gives and in half the time: the parts that many cards share (the close,
- * the event, a band's figures) are written once and kept beside the objects they are of.
+ * An answer as JSON text, the same as JSON.stringify gives and in half the time: the parts that many cards share (the close,
+ * the event, a band's figures) are written once and kept beside the objects they are of. Only cards that this process
+ * graded have such parts; a kept one, perhaps of another version, leaves with whatever it has.
  */
+import type { AuditAnswer } from './audit-answer.ts'
 import type { Card, GradedCard } from './card.ts'
 
 const texts = new WeakMap<object, string>()
@@ -14,6 +16,12 @@ function sharedText(part: object): string {
     texts.set(part, text)
   }
   return text
+}
+
+/** Marks a close as one that cards share; returns it. */
+export function sharedPart(close: GradedCard['close']): GradedCard['close'] {
+  sharedText(close)
+  return close
 }
 
 /** Texts whose every character stands for itself in JSON; most are. */
@@ -49,5 +57,13 @@ function gradedText(card: GradedCard): string {
 
 /** The card's text. */
 export function cardText(card: Card): string {
-  return card.outcome === 'GRADED' ? gradedText(card) : JSON.stringify(card)
+  const isOurs = card.outcome === 'GRADED' && texts.has(card.close)
+  return isOurs ? gradedText(card) : JSON.stringify(card)
+}
+
+/** The text of what was sold. */
+export function answerText(answer: Card | AuditAnswer): string {
+  if (!('picks' in answer)) return cardText(answer)
+  const { picks, ...sums } = answer
+  return `${JSON.stringify(sums).slice(0, -1)},"picks":[${picks.map(cardText).join(',')}]}`
 }

@@ -42,26 +42,27 @@ const SECONDS_PER_DAY = 86_400
 const NOT_KEPT = { population: null, why: 'not_kept' } as const
 const PENDING: Scoreboard = { status: 'pending' }
 
+// Objects that every grade makes are written out for each of their forms: members spread in on a condition cost more than
+// the whole of the arithmetic.
 function pickOnCard(
-  pick: PickRequest,
+  { key, selection, ref }: PickRequest,
   known?: Pick<GradableSelection, 'market' | 'event'>,
 ): CardPick {
-  return {
-    market: known?.market ?? formatMarketKey(pick.key),
-    selection: pick.selection,
-    ...(known === undefined ? {} : { event: known.event }),
-    ...(pick.ref === undefined ? {} : { ref: pick.ref }),
+  if (known === undefined) {
+    const market = formatMarketKey(key)
+    return ref === undefined ? { market, selection } : { market, selection, ref }
   }
+  const { market, event } = known
+  return ref === undefined ? { market, selection, event } : { market, selection, event, ref }
 }
 
 function scoreboardOf(result: PreparedResult, odds: number): Scoreboard {
   if (result === undefined) return PENDING
   const { settled, score } = result
-  return {
-    status: settled.result,
-    return_units: returnOf(settled, odds),
-    ...(score === undefined ? {} : { score }),
-  }
+  const [status, units] = [settled.result, returnOf(settled, odds)]
+  return score === undefined
+    ? { status, return_units: units }
+    : { status, return_units: units, score }
 }
 
 function ungraded(options: {
@@ -127,25 +128,29 @@ function gradedCard(
       : { taken: odds.decimal, close: closing, fairProbability: probability },
   )
   const scoreboard = scoreboardOf(prepared.result, odds.decimal)
-  const taken = { odds: odds.decimal, text: odds.text }
+  const { decimal, text } = odds
   const { band, basis } = grade
-  return {
-    outcome: 'GRADED',
+  const card = {
+    outcome: 'GRADED' as const,
     grade: band,
     basis,
     pick: pickOnCard(pick, prepared),
     clv: clvOf(grade),
-    taken: key.line === undefined ? taken : { ...taken, line: key.line },
+    taken:
+      key.line === undefined ? { odds: decimal, text } : { odds: decimal, text, line: key.line },
     close: prepared.close,
     scoreboard,
     calibration: context.calibration({ band, basis, isSynthetic }),
     // Fair CLV is linear in the probability: its spread over methods is theirs times the price.
-    ...(spread === undefined ? {} : { method_spread: spread * odds.decimal }),
+    method_spread: (spread ?? 0) * decimal,
     grade_margin: grade.gradeMargin,
     flags: flagsOf(prepared, grade, context.isLate === true),
-    summary: gradedSummary({ scoreboard, grade, taken: odds.text, close: closing, isSynthetic }),
+    summary: gradedSummary({ scoreboard, grade, taken: text, close: closing, isSynthetic }),
     counted: NOT_KEPT,
   }
+  if (spread !== undefined) return card
+  const { method_spread: _none, ...priced } = card
+  return priced
 }
 
 /** Grades a pick against the ledger's close of its very market, line and selection, or says why it cannot. */

@@ -63,3 +63,18 @@ export function marketPath(
 
 /** The whole key as text. */
 export const formatMarketKey = (key: MarketKey): string => `${eventPath(key)}/${marketPath(key)}`
+
+/** A key's texts, as maps are asked for them. */
+export type KeyTexts = { readonly event: string; readonly market: string }
+
+const texts = new WeakMap<MarketKey, KeyTexts>()
+
+/** The event's path and the market's within it, joined once per key: a text that is joined anew is hashed anew by every map. */
+export function keyTexts(key: MarketKey): KeyTexts {
+  let joined = texts.get(key)
+  if (joined === undefined) {
+    joined = { event: eventPath(key), market: marketPath(key) }
+    texts.set(key, joined)
+  }
+  return joined
+}

@@ -5,10 +5,11 @@
  */
 import type { MarginMethod } from '@tallystick/odds'
 import type { CardPick, GradedCard, GradeFlag, UngradedCode } from './card.ts'
+import { sharedPart } from './card-text.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
 import { isoText } from './iso-time.ts'
-import { formatMarketKey, marketPath } from './market-key.ts'
-import type { PickRequest } from './pick-request.ts'
+import { formatMarketKey, keyTexts } from './market-key.ts'
+import { DEFAULT_GRADE_OPTIONS, type PickRequest } from './pick-request.ts'
 import { chooseClose, type FairClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 import type { SelectionResult } from './selection-result.ts'
 import { settleSelection } from './settle-selection.ts'
@@ -17,8 +18,9 @@ import { settleSelection } from './settle-selection.ts'
 const ANCHOR_MOVED_SECONDS_MAX = 60
 /** Closes whose fair prices differ by more than this disagree. */
 const CLOSES_DIFFER_MAX = 0.03
-/** Selections kept per event: every selection of a rich event; beyond it somebody is trying out lines. */
-const PREPARED_MAX = 256
+/** Markets kept per event, and selections per market: those of a rich event; beyond it somebody is trying out lines. */
+const MARKETS_MAX = 64
+const PREPARED_MAX = 32
 
 /** The methods that always give proper probabilities. */
 const SPREAD_METHODS: readonly MarginMethod[] = ['power', 'shin', 'odds_ratio', 'multiplicative']
@@ -63,7 +65,7 @@ export type UngradableSelection = {
 /** Either. */
 export type PreparedSelection = GradableSelection | UngradableSelection
 
-const kept = new WeakMap<EventState, Map<string, PreparedSelection>>()
+const kept = new WeakMap<EventState, Map<string, Map<string, PreparedSelection>>>()
 const events = new WeakMap<EventInfo, NonNullable<CardPick['event']>>()
 
 /** The event as cards name it; one object per event, so that its text is written once. */
@@ -170,25 +172,44 @@ function prepare(state: EventState, pick: PickRequest): PreparedSelection {
     spread: probability === undefined ? undefined : spreadOf(close, selection),
     fieldSize: Object.keys(close.odds).length,
     isSynthetic: close.isSynthetic,
-    close: closeOnCard(parts),
+    close: sharedPart(closeOnCard(parts)),
     flags,
     lateFlags: [...flags, 'received_after_start'],
     ...common,
   }
 }
 
+/** What of a pick a preparation depends on besides the market. */
+function nameOf({ options, selection }: PickRequest): string {
+  if (options === DEFAULT_GRADE_OPTIONS) return selection
+  const { basis, method, reference = '' } = options
+  return `${selection} ${method} ${basis} ${reference}`
+}
+
+/** The map under a name; a new one, in place of all where they are too many, where there is none. */
+function mapUnder<Value>(maps: Map<string, Map<string, Value>>, name: string): Map<string, Value> {
+  let map = maps.get(name)
+  if (map === undefined) {
+    if (maps.size >= MARKETS_MAX) maps.clear()
+    map = new Map()
+    maps.set(name, map)
+  }
+  return map
+}
+
 /** Prepares a pick's selection, or finds it prepared. */
 export function prepareSelection(state: EventState, pick: PickRequest): PreparedSelection {
-  const { reference = '', method, basis } = pick.options
-  const name = `${marketPath(pick.key)} ${pick.selection} ${method} ${basis} ${reference}`
-  let byName = kept.get(state)
-  if (byName === undefined || byName.size >= PREPARED_MAX) {
-    byName = new Map()
-    kept.set(state, byName)
+  let markets = kept.get(state)
+  if (markets === undefined) {
+    markets = new Map()
+    kept.set(state, markets)
   }
+  const byName = mapUnder(markets, keyTexts(pick.key).market)
+  const name = nameOf(pick)
   let prepared = byName.get(name)
   if (prepared === undefined) {
     prepared = prepare(state, pick)
+    if (byName.size >= PREPARED_MAX) byName.clear()
     byName.set(name, prepared)
   }
   return prepared

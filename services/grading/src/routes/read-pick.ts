@@ -1,7 +1,7 @@
 import { type OddsRefusal, parseOdds } from '@tallystick/odds'
 import type { RequestIssue } from '@tallystick/service-kit'
 import { isoSeconds } from '../domain/iso-time.ts'
-import { parseMarket } from '../domain/parse-market.ts'
+import { knownMarket } from '../domain/known-market.ts'
 import { type AskedPick, DEFAULT_GRADE_OPTIONS, type GradeOptions } from '../domain/pick-request.ts'
 import type { WireOptions, WirePick } from './pick-schema.ts'
 
@@ -14,11 +14,14 @@ const EXPECTED_ODDS: Readonly<Record<OddsRefusal, string>> = {
   american_below_100: 'American odds at or beyond +100 or -100',
 }
 
-export const gradeOptionsOf = (options: WireOptions | undefined): GradeOptions => ({
-  method: options?.method ?? DEFAULT_GRADE_OPTIONS.method,
-  basis: options?.basis ?? DEFAULT_GRADE_OPTIONS.basis,
-  ...(options?.reference === undefined ? {} : { reference: options.reference }),
-})
+export const gradeOptionsOf = (options: WireOptions | undefined): GradeOptions =>
+  options === undefined
+    ? DEFAULT_GRADE_OPTIONS
+    : {
+        method: options.method ?? DEFAULT_GRADE_OPTIONS.method,
+        basis: options.basis ?? DEFAULT_GRADE_OPTIONS.basis,
+        ...(options.reference === undefined ? {} : { reference: options.reference }),
+      }
 
 /** A pick of the right shape, read into the domain's: or what in it is malformed, whatever the ledger knows (G3). */
 export function readPick(
@@ -35,27 +38,27 @@ export function readPick(
       field: `${field}.placed_at`,
       expected: 'an ISO 8601 time with its zone, such as 2026-06-01T18:00:00Z',
     })
-  const market = parseMarket(pick)
+  const market = knownMarket(pick)
   if (market.kind === 'malformed')
     issues.push({ field: `${field}.${market.path}`, expected: market.expected })
   if (odds.kind === 'refused' || market.kind === 'malformed' || issues.length > 0) return issues
-  const ref = pick.ref === undefined ? {} : { ref: pick.ref }
   if (market.kind === 'ambiguous')
     return {
       kind: 'ambiguous',
       market: typeof pick.market === 'string' ? pick.market : JSON.stringify(pick.market),
       selection: pick.selection,
       candidates: market.candidates,
-      ...ref,
+      ...(pick.ref === undefined ? {} : { ref: pick.ref }),
     }
+  const { key, selection } = market
+  const { field_size: fieldSize, ref } = pick
+  const read: AskedPick = { kind: 'pick', key, selection, odds, options }
+  // Most picks have none of these, and members spread in on a condition cost as much as all that was read.
+  if (placed === undefined && fieldSize === undefined && ref === undefined) return read
   return {
-    kind: 'pick',
-    key: market.key,
-    selection: market.selection,
-    odds,
-    options,
+    ...read,
     ...(placed === undefined ? {} : { placedAtSeconds: placed }),
-    ...(pick.field_size === undefined ? {} : { fieldSize: pick.field_size }),
-    ...ref,
+    ...(fieldSize === undefined ? {} : { fieldSize }),
+    ...(ref === undefined ? {} : { ref }),
   }
 }

@@ -3,6 +3,7 @@ import type { PaymentGate, PaymentTerms } from '@tallystick/x402'
 import { type PaymentProblem, paidRoute } from '@tallystick/x402/fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import { answerText } from '../domain/card-text.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { type SaleDeps, saleJob, salePath } from '../sale-job.ts'
 import { idempotencyKeyIssue } from './idempotency-key.ts'
@@ -93,7 +94,7 @@ export function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, route: SaleRo
     // The schema is the documentation; the body is read by `judge`, which knows a probe from a mistake.
     validatorCompiler: () => () => true,
     // What was paid for leaves as it is: no schema may stand between a settled payment and its answer.
-    serializerCompiler: () => (answer) => JSON.stringify(answer),
+    serializerCompiler: ({ httpStatus }) => (httpStatus === '200' ? answerText : JSON.stringify),
     ...paid,
     onRequest: [neverStored, paid.onRequest],
     preHandler: judge,
