@@ -57,8 +57,8 @@ export type PaymentScheme = {
    */
   isUsed?(payment: VerifiedPayment): Promise<boolean>
   /**
-   * Whether a facilitator's success names this payment's own transaction, on networks where that is known beforehand. A
-   * success that names another is nonsense: the ledger is asked before anything is done for it.
+   * Whether a facilitator's success names this payment's own transaction where that is known beforehand, or a transaction
+   * at all. A success that does not is nonsense: the ledger is asked before anything is done for it.
    */
   isOwnTransaction?(payment: VerifiedPayment, transaction: string): boolean
 }

@@ -21,7 +21,7 @@ const terms: PaymentTerms = {
   resource: { url: 'https://grading.example/api/grade', description: 'x', mimeType: 'text/plain' },
 }
 
-function house(options: { readonly settle: 'front_run' | 'lost' | 'never_asked' }) {
+function house(options: { readonly settle: 'front_run' | 'lost' | 'never_asked' | 'no_hash' }) {
   const chain = new EvmStandIn()
   const clock = manualClock(EVM_NOW_SECONDS * 1_000)
   const reservations = createMemoryReservationStore({ clock })
@@ -38,6 +38,8 @@ function house(options: { readonly settle: 'front_run' | 'lost' | 'never_asked' 
           counts.settled += 1
           const verified = await scheme.verify(payload.payload, requirement)
           if (verified.kind !== 'valid') throw new Error('the gate has verified it')
+          if (options.settle === 'no_hash')
+            return { success: true, transaction: '0x', network: requirement.network }
           chain.mine(settlementEvents(verified.payment))
           if (options.settle === 'lost') throw new FacilitatorUnavailable('the answer got lost')
           const errorReason = 'invalid_exact_evm_nonce_already_used'
@@ -86,6 +88,15 @@ describe('X10: a payment found on an EVM chain', () => {
     const { paymentSignature } = await header()
     const outcome = await gate.pay({ paymentSignature }, terms, job())
     expect(outcome).toMatchObject({ kind: 'paid', answer: 'A', settlement: { success: true } })
+  })
+
+  test('a success that names no transaction is nonsense: what the chain does not know buys nothing', async () => {
+    const { clock, counts, gate, job } = house({ settle: 'no_hash' })
+    const paying = gate.pay(await header(), terms, job())
+    await clock.advanceMs(15_000)
+    expect((await paying).kind).toBe('pending')
+    expect(counts).toEqual({ settled: 1, fulfilled: 0 })
+    await gate.close()
   })
 
   test('used at first sight, e.g. read from the chain by a stranger: payment_already_used, unsettled', async () => {

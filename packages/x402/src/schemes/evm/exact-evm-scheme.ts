@@ -5,6 +5,8 @@ import type { EvmLedger } from './evm-ledger.ts'
 import { authorizationKeyOf, findEvmPayment } from './find-evm-payment.ts'
 import { verifyEvmPayment } from './verify-evm-payment.ts'
 
+const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
+
 export type ExactEvmSchemeOptions = {
   /** Tokens that payments are taken in, all on one chain: that of `ledger`. */
   readonly assets: readonly EvmAsset[]
@@ -31,6 +33,8 @@ export function createExactEvmScheme(options: ExactEvmSchemeOptions): PaymentSch
         nowSeconds: Math.floor(clock.unixMs() / 1_000),
       }),
     find: (payment) => findEvmPayment(payment, ledger),
+    // Who sends it is the facilitator's choice; what is no hash at all names nothing, and the chain is asked instead.
+    isOwnTransaction: (_payment, transaction) => TRANSACTION_HASH.test(transaction),
     isUsed: (payment) => ledger.isAuthorizationUsed(authorizationKeyOf(payment)),
   }
 }
