@@ -8,6 +8,7 @@ import {
   type Offer,
 } from '../domain/access-contract.ts'
 import type { AccessWindow, Hex } from '../domain/access-window.ts'
+import { readWindow } from './read-window.ts'
 import { isNoContract } from './viem-errors.ts'
 
 export type ViemAccessContractOptions = {
@@ -46,11 +47,9 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
     address: options.address,
     ensureDeployed: () => verifier.ensure(),
     windowOf: (agent, atSeconds) =>
-      read(async (address) => {
-        const args = [agent, BigInt(atSeconds)] as const
-        const window = await client.readContract({ address, abi, functionName: 'windowOf', args })
-        return toAccessWindow(window)
-      }),
+      read(async (contract) =>
+        toAccessWindow(await readWindow(client, { contract, agent, atSeconds })),
+      ),
     offers,
     areSalesPaused: () =>
       read((address) => client.readContract({ address, abi, functionName: 'salesPaused' })),

@@ -15,9 +15,9 @@ describe('what viem’s errors mean', () => {
   })
 
   test('no contract and no receipt are told from a failure', () => {
-    expect(
-      isNoContract(new Error('outer', { cause: named('ContractFunctionZeroDataError') })),
-    ).toBe(true)
+    for (const name of ['ContractFunctionZeroDataError', 'AbiDecodingZeroDataError'])
+      expect(isNoContract(new Error('outer', { cause: named(name) }))).toBe(true)
+    expect(isNoContract(new Error('timeout'))).toBe(false)
     expect(isNotFound(named('TransactionReceiptNotFoundError'))).toBe(true)
     expect(isNotFound(new Error('timeout'))).toBe(false)
   })

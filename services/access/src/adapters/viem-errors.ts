@@ -19,7 +19,9 @@ export function revertName(error: unknown): string | undefined {
 
 /** Whether the ledger answered that there is no such contract: a call that returned no data. */
 export function isNoContract(error: unknown): boolean {
-  return [...causes(error)].some((cause) => cause.name === 'ContractFunctionZeroDataError')
+  return [...causes(error)].some(
+    ({ name }) => name === 'ContractFunctionZeroDataError' || name === 'AbiDecodingZeroDataError',
+  )
 }
 
 /** Whether a receipt or transaction is simply not there yet. */

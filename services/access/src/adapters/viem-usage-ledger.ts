@@ -11,21 +11,21 @@ import {
   type Hex,
   http,
   keccak256,
-  type Log,
   type PublicClient,
-  parseEventLogs,
   parseTransaction,
+  prepareEncodeFunctionData,
   toHex,
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import type {
   SignedUsage,
-  UsageCount,
   UsageEntry,
   UsageLedger,
   UsageReceipt,
   UsageSendResult,
 } from '../domain/usage-ledger.ts'
+import { decodeUsageCounts } from './decode-usage-counts.ts'
+import { readWindow } from './read-window.ts'
 import { usageSendRefusal } from './usage-send-refusal.ts'
 import { isNotFound } from './viem-errors.ts'
 
@@ -81,11 +81,10 @@ export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLed
       ),
     readCallsUsed: ({ agent, windowExpiresAtSeconds }) =>
       answered('the usage could not be read', async () => {
-        const window = await client.readContract({
-          address: contract,
-          abi: accessWindowAbi,
-          functionName: 'windowOf',
-          args: [agent as Hex, BigInt(windowExpiresAtSeconds - 1)],
+        const window = await readWindow(client, {
+          contract,
+          agent: agent as Hex,
+          atSeconds: windowExpiresAtSeconds - 1,
         })
         return window.expiresAt === BigInt(windowExpiresAtSeconds) ? window.callsUsed : null
       }),
@@ -124,18 +123,22 @@ async function signUsage(
   return { nonce, gasPriceWeibar, rawTransaction, hash: keccak256(rawTransaction) }
 }
 
+const recordUsage = prepareEncodeFunctionData({ abi: accessWindowAbi, functionName: 'recordUsage' })
+const recordUsageBatch = prepareEncodeFunctionData({
+  abi: accessWindowAbi,
+  functionName: 'recordUsageBatch',
+})
+
 /** One entry as `recordUsage`, any other number as `recordUsageBatch`. */
 function encodeUsage(entries: readonly UsageEntry[]): Hex {
   const [first] = entries
   return first !== undefined && entries.length === 1
     ? encodeFunctionData({
-        abi: accessWindowAbi,
-        functionName: 'recordUsage',
+        ...recordUsage,
         args: [first.agent as Hex, first.calls, BigInt(first.windowExpiresAtSeconds)],
       })
     : encodeFunctionData({
-        abi: accessWindowAbi,
-        functionName: 'recordUsageBatch',
+        ...recordUsageBatch,
         args: [entries.map(packUsage)],
       })
 }
@@ -175,27 +178,9 @@ async function readUsageReceipt(
   try {
     const receipt = await client.getTransactionReceipt({ hash: transaction.hash })
     if (receipt.status === 'reverted') return { kind: 'reverted' }
-    return { kind: 'mined', counts: decodeCounts(receipt.logs, transaction.contract) }
+    return { kind: 'mined', counts: decodeUsageCounts(receipt.logs, transaction.contract) }
   } catch (error) {
     if (isNotFound(error)) return { kind: 'pending' }
     throw error
   }
-}
-
-function decodeCounts(logs: readonly Log[], contract: Hex): UsageCount[] {
-  const own = logs.filter((log) => log.address.toLowerCase() === contract.toLowerCase())
-  const events = parseEventLogs({
-    abi: accessWindowAbi,
-    eventName: ['UsageRecorded', 'UsageRefused', 'UsageLate'],
-    logs: own,
-  })
-  return events.map(({ eventName, args }): UsageCount => {
-    const window = {
-      agent: args.agent.toLowerCase(),
-      windowExpiresAtSeconds: Number(args.windowExpiresAt),
-    }
-    if (eventName === 'UsageRecorded')
-      return { kind: 'recorded', ...window, callsUsed: args.callsUsed }
-    return { kind: eventName === 'UsageLate' ? 'late' : 'refused', ...window, calls: args.calls }
-  })
 }
