@@ -102,6 +102,7 @@ contract SchedulingTest is AccessWindowTest {
         _assertFails(abi.encode(int256(210), uint256(1 << 40)), 210);
         _assertFails(abi.encode(int256(21), uint256(1 << 40)), 21);
         _assertFails(abi.encode(int256(23), uint256(1 << 40)), 23);
+        _assertFails(abi.encode(int256(370), type(uint256).max), 370);
     }
 
     // ------------------------------------------------------------------------------------------------ deleting
