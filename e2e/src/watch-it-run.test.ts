@@ -1,0 +1,217 @@
+// What docs/how-to/watch-it-run.md says, of the services as they run: the metrics that it lists are those that there are,
+// they answer what was done, and the id of a paid request leads through the log to the ledger.
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
+import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { StackDescription } from '../../scripts/stack/stack-file.ts'
+import { writeRecord } from './care-writer.ts'
+import { eventually } from './eventually.ts'
+import { root, type SpawnedStack, spawnStack } from './spawned-stack.ts'
+
+const SERVICES = ['access', 'care', 'grading'] as const
+type Service = (typeof SERVICES)[number]
+
+type Metric = { readonly name: string; readonly type: string; readonly labels: readonly string[] }
+
+/** Four periods of 3 HBAR, in tinybar, and one grade, in base units. */
+const SPENT_MAX = { access: '1200000000', grading: '10000' }
+
+let stack: SpawnedStack
+
+beforeAll(async () => {
+  stack = await spawnStack()
+}, 120_000)
+
+afterAll(async () => {
+  await stack.interrupt()
+}, 60_000)
+
+const page = readFileSync(join(root, 'docs/how-to/watch-it-run.md'), 'utf8')
+
+/** The metrics that the page lists under a heading. */
+function documented(heading: string): readonly Metric[] {
+  const [, after = ''] = page.split(`### ${heading}\n`)
+  const [section = ''] = after.split('\n#')
+  return [...section.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \|/gm)].map(
+    ([, name = '', type = '', labels = '']) => ({
+      name,
+      type,
+      labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label),
+    }),
+  )
+}
+
+const nameAndType = ({ name, type }: Metric) => [name, type]
+
+const titleOf = (service: Service): string => `${service[0]?.toUpperCase()}${service.slice(1)}`
+
+const listed = (service: Service): readonly Metric[] =>
+  [...documented('Every service'), ...documented(titleOf(service))].toSorted((one, other) =>
+    one.name.localeCompare(other.name),
+  )
+
+async function metricsText(service: Service): Promise<string> {
+  return await (await fetch(`${stack.description[service].baseUrl}/metrics`)).text()
+}
+
+/** The metrics of ours that a service has, with the labels that their lines have so far. */
+async function registered(service: Service): Promise<readonly Metric[]> {
+  const text = await metricsText(service)
+  const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)]
+  return types
+    .map(([, name = '', type = '']) => {
+      const lines = text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.*)\\} `, 'gm'))
+      const labels = [...lines].flatMap(([, inner = '']) =>
+        [...inner.matchAll(/(\w+)="/g)].map(([, label = '']) => label),
+      )
+      return { name, type, labels: [...new Set(labels)].filter((label) => label !== 'le') }
+    })
+    .filter(({ name }) => !/^(process|nodejs)_/.test(name))
+    .toSorted((one, other) => one.name.localeCompare(other.name))
+}
+
+/** The value of a line of the metrics; NaN where there is none. */
+async function value(service: Service, line: string): Promise<number> {
+  const found = (await metricsText(service)).split('\n').find((one) => one.startsWith(`${line} `))
+  return Number(found?.split(' ').at(-1))
+}
+
+type Agent = StackDescription['agents'][number]
+
+function payForAccess(agent: Agent): Promise<Response> {
+  const scheme = new ExactHederaClient({
+    signer: hederaSigner(agent),
+    memo: `x402:${agent.evmAddress}`,
+  })
+  const client = new x402Client().register('hedera:*', scheme)
+  const asset = { network: 'hedera:testnet', asset: '0.0.0' } as const
+  client.setSpendControls({ allowedAssets: [{ ...asset, maxAmountPerPayment: SPENT_MAX.access }] })
+  const { baseUrl } = stack.description.access
+  return wrapFetchWithPayment(fetch, client)(`${baseUrl}/api/svc/access?agent=${agent.evmAddress}`)
+}
+
+function payForGrade({ privateKey }: Agent): Promise<Response> {
+  const { grading, xlayer } = stack.description
+  const signer = evmSigner({ privateKey })
+  const client = new x402Client().register('eip155:*', new ExactEvmClient({ signer }))
+  const asset = { network: `eip155:${xlayer.chainId}`, asset: xlayer.stablecoin } as const
+  client.setSpendControls({ allowedAssets: [{ ...asset, maxAmountPerPayment: SPENT_MAX.grading }] })
+  const pick = { market: 'soccer/nowhere.20200101.a-b/1x2/ft', selection: 'home', odds: '1.90' }
+  return wrapFetchWithPayment(fetch, client)(`${grading.baseUrl}/api/grade`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ pick }),
+  })
+}
+
+const agentOf = (index: number): Agent => {
+  const agent = stack.description.agents[index]
+  if (agent === undefined) throw new Error(`the stack has no agent ${index}`)
+  return agent
+}
+
+const LogLine = z.looseObject({ msg: z.string(), reqId: z.string().optional() })
+
+/** What one search of a service's log for the id of an answer finds. */
+function linesOf(service: Service, answer: Response): readonly z.infer<typeof LogLine>[] {
+  const id = answer.headers.get('x-request-id') ?? 'none'
+  const log = readFileSync(join(dirname(stack.stackFile), 'logs', `${service}.log`), 'utf8')
+  const found = log.split('\n').filter((line) => line.includes(id))
+  return found.map((line) => LogLine.parse(JSON.parse(line)))
+}
+
+const Settlement = z.looseObject({ success: z.literal(true), transaction: z.string() })
+
+function settlementOf(answer: Response): z.infer<typeof Settlement> {
+  const header = answer.headers.get('payment-response') ?? ''
+  return Settlement.parse(JSON.parse(Buffer.from(header, 'base64').toString('utf8')))
+}
+
+describe('S6: one search for a request id finds its payment', () => {
+  it('access: the settlement, the window on the contract and the request', async () => {
+    const answer = await payForAccess(agentOf(0))
+    expect(answer.status).toBe(200)
+    const lines = linesOf('access', answer)
+    expect(lines.map(({ msg }) => msg)).toEqual(['settled', 'opened', 'fulfilled', 'request'])
+    expect(lines[0]).toMatchObject({ transaction: settlementOf(answer).transaction })
+    const body = z.object({ metering: z.object({ recordedOnChain: z.string() }) })
+    const { metering } = body.parse(await answer.json())
+    expect(lines[1]).toMatchObject({ transactionHash: metering.recordedOnChain })
+    expect(lines[3]).toMatchObject({ status: 200 })
+  })
+
+  it('grading: the settlement and the request', async () => {
+    const answer = await payForGrade(agentOf(1))
+    expect(answer.status).toBe(200)
+    const lines = linesOf('grading', answer)
+    expect(lines.map(({ msg }) => msg)).toEqual(['settled', 'fulfilled', 'request'])
+    expect(lines[0]).toMatchObject({ transaction: settlementOf(answer).transaction })
+  })
+})
+
+describe('S4: metrics answer what was done', () => {
+  it('access: a purchase', async () => {
+    expect(await value('access', 'access_payments_total{outcome="paid"}')).toBe(1)
+    expect(await value('access', 'access_gate_events_total{kind="settled"}')).toBe(1)
+    expect(await value('access', 'access_windows_opened_total{by="gate",kind="opened"}')).toBe(1)
+    expect(await value('access', 'access_payment_verification_seconds_count')).toBeGreaterThan(0)
+    expect(await value('access', 'access_renewals_reserve_can_arm')).toBeGreaterThan(0)
+  })
+
+  it('access: a metered call, until its receipt is there', async () => {
+    const { baseUrl } = stack.description.access
+    const { evmAddress } = agentOf(0)
+    const recorded = await value('access', 'access_usage_recorded_calls_total')
+    const answer = await fetch(`${baseUrl}/api/svc/access?agent=${evmAddress}`)
+    expect(answer.status).toBe(200)
+    expect(await value('access', 'access_usage_accepted_calls_total')).toBeGreaterThan(0)
+    const isRecorded = async (): Promise<boolean> =>
+      (await value('access', 'access_usage_recorded_calls_total')) > recorded
+    await eventually(isRecorded, { timeoutMs: 30_000 })
+    expect(await value('access', 'access_usage_unreceipted_calls')).toBe(0)
+  })
+
+  it('care: a record that is durable and told, and a write that is refused', async () => {
+    const commits = await value('care', 'care_store_commit_seconds_count')
+    const { care } = stack.description
+    const record = { patient: 'watched', domain: 'sleep', value: 'Early.', authorId: 'dr-moss' }
+    expect((await writeRecord(care, record)).status).toBe(200)
+    expect(await value('care', 'care_store_commit_seconds_count')).toBe(commits + 1)
+    const isTold = async (): Promise<boolean> =>
+      (await value('care', 'care_fan_out_seconds_count')) === commits + 1
+    await eventually(isTold, { timeoutMs: 30_000 })
+    await fetch(`${care.baseUrl}/write`, { method: 'POST', body: '{}' })
+    const refused = 'care_writes_total{outcome="rejected",reason="missing_signature",via="none"}'
+    expect(await value('care', refused)).toBe(1)
+  })
+
+  it('grading: a grade, by its reason', async () => {
+    const text = await metricsText('grading')
+    expect(text).toMatch(/^grading_grades_total\{kind="grade",grade="[^"]*",reason="\w+"\} 1$/m)
+    expect(text).toMatch(/^grading_settlements_total\{event="settled"\} 1$/m)
+    expect(text).toMatch(/^grading_payment_verification_seconds_count 1$/m)
+    expect(await value('grading', 'grading_ledger_entries')).toBeGreaterThan(0)
+  })
+})
+
+describe.each(SERVICES)('%s', (service) => {
+  it('the page lists exactly the metrics that there are, with their types and labels', async () => {
+    const found = await registered(service)
+    expect(found.map(nameAndType)).toEqual(listed(service).map(nameAndType))
+    const known = new Map(listed(service).map(({ name, labels }) => [name, labels]))
+    for (const { name, labels } of found)
+      expect(known.get(name), name).toEqual(expect.arrayContaining([...labels]))
+  })
+
+  it('S4: nothing in them says who or what', async () => {
+    const text = (await metricsText(service)).toLowerCase()
+    for (const { evmAddress, accountId } of stack.description.agents)
+      for (const identity of [evmAddress.slice(2).toLowerCase(), `"${accountId}"`])
+        expect(text).not.toContain(identity)
+    expect(text).not.toMatch(/watched|care:\/\/|dr-moss|soccer\/nowhere/)
+  })
+})
