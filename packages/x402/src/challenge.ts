@@ -24,6 +24,7 @@ export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Chal
       error,
       resource: terms.resource,
       accepts: terms.requirements.map(toOffer),
+      ...(terms.discovery === undefined ? {} : { extensions: { bazaar: terms.discovery } }),
     }),
   )
   const challenge: Challenge = {

@@ -58,6 +58,12 @@ export type {
   ReservationStore,
   ReserveOutcome,
 } from './reservation-store.ts'
+export {
+  describeCall,
+  type JsonSchema,
+  type ResourceCall,
+  type ResourceDiscovery,
+} from './resource-discovery.ts'
 export type { Resumed } from './resume-open.ts'
 export { classifyRefusal, type RefusalClass } from './settlement-refusals.ts'
 export { timedScheme } from './timed-scheme.ts'

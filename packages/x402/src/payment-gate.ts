@@ -1,6 +1,7 @@
 import type { Settlement } from './facilitator.ts'
 import type { PaidResource, PaymentRequirement } from './payment-requirement.ts'
 import type { VerifiedPayment } from './payment-scheme.ts'
+import type { ResourceDiscovery } from './resource-discovery.ts'
 
 /** Why a 402 was answered; the `error` of its body. A scheme's refusal reasons come through as they are. */
 export type ChallengeError =
@@ -23,6 +24,8 @@ export type Challenge = {
 export type PaymentTerms = {
   readonly requirements: readonly PaymentRequirement[]
   readonly resource: PaidResource
+  /** How it is called and what it answers, for agents and catalogues. */
+  readonly discovery?: ResourceDiscovery
 }
 
 /** What is done for one paid request. `Prepared` is made before money moves, `Answer` after; `Declined` says why not. */

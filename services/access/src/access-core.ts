@@ -7,6 +7,7 @@ import {
   type PaymentGate,
   type PaymentScheme,
 } from '@tallystick/x402'
+import { accessDiscovery } from './access-discovery.ts'
 import type { AccessContract } from './domain/access-contract.ts'
 import type { ReportAccessEvent } from './domain/access-event.ts'
 import type { Hex } from './domain/access-window.ts'
@@ -104,6 +105,7 @@ export function createAccessCore(ports: AccessPorts, settings: AccessSettings): 
       description: 'Metered access that renews itself: one payment opens a window on the ledger.',
       mimeType: 'application/json',
     },
+    discovery: accessDiscovery,
   })
   const callAccess = createCallAccess({
     ...ports,

@@ -1,6 +1,7 @@
 import type { PaymentTerms } from '@tallystick/x402'
 import { type EvmAsset, evmRequirement } from '@tallystick/x402/evm'
 import type { SaleKind } from './routes/read-sale.ts'
+import { saleDiscovery } from './sale-discovery.ts'
 import { salePath } from './sale-job.ts'
 
 /** A grade is $0.01: 1 cent, 10000 at six decimals. An audit is $0.20: 20 cents, 200000. */
@@ -29,6 +30,7 @@ export function saleTerms(options: {
       description: DESCRIPTIONS[kind],
       mimeType: 'application/json',
     },
+    discovery: saleDiscovery[kind],
   })
   return { grade: termsOf('grade'), audit: termsOf('audit') }
 }

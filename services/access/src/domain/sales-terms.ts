@@ -1,5 +1,10 @@
 import type { Clock } from '@tallystick/service-kit'
-import type { PaidResource, PaymentRequirement, PaymentTerms } from '@tallystick/x402'
+import type {
+  PaidResource,
+  PaymentRequirement,
+  PaymentTerms,
+  ResourceDiscovery,
+} from '@tallystick/x402'
 import type { AccessContract, Offer } from './access-contract.ts'
 import { ledgerSeconds } from './ledger-time.ts'
 import { PAYMENT_TIMEOUT_SECONDS, payableOffers, purchaseTinybar } from './purchase-terms.ts'
@@ -25,6 +30,8 @@ export type SalesTermsDeps = {
   readonly payTo: string
   readonly periodsPerPurchase: number
   readonly resource: PaidResource
+  /** How the resource is called, for agents. */
+  readonly discovery: ResourceDiscovery
 }
 
 export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
@@ -49,8 +56,9 @@ export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
       const requirements =
         current === undefined || feePayer === undefined ? [] : [requirement(current, feePayer)]
       const key = JSON.stringify(requirements)
+      const { discovery, resource } = deps
       if (lastChallenged?.key !== key)
-        lastChallenged = { key, terms: { requirements, resource: deps.resource } }
+        lastChallenged = { key, terms: { requirements, resource, discovery } }
       return lastChallenged.terms
     },
     async accepted() {

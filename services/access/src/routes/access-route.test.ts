@@ -1,5 +1,6 @@
 import { paymentReference } from '@tallystick/x402/hedera'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { accessDiscovery } from '../access-discovery.ts'
 import { openWindow, PRICE_TINYBAR } from '../testing/fake-contract.ts'
 import {
   AGENT,
@@ -217,6 +218,7 @@ describe('402', () => {
           price: { asset: '0.0.0', amount: '1200000000' },
         },
       ],
+      extensions: { bazaar: accessDiscovery },
     })
   })
 

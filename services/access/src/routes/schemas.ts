@@ -111,6 +111,9 @@ export const paymentRequiredSchema = z
         }),
       }),
     ),
+    extensions: z
+      .object({ bazaar: z.looseObject({ info: z.unknown(), schema: z.unknown() }) })
+      .describe('How the resource is called, by example and by schema: x402’s discovery.'),
   })
   .meta({
     id: 'PaymentRequired',

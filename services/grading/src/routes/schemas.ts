@@ -34,6 +34,9 @@ export const paymentRequiredSchema = z
         price: z.object({ asset: z.string(), amount: z.string() }),
       }),
     ),
+    extensions: z
+      .object({ bazaar: z.looseObject({ info: z.unknown(), schema: z.unknown() }) })
+      .describe('How the resource is called, by example and by schema: x402’s discovery.'),
   })
   .meta({
     id: 'PaymentRequired',

@@ -1,0 +1,49 @@
+import { parsePaymentRequired } from '@x402/core/schemas'
+import { describe, expect, test } from 'vitest'
+import { buildChallenge } from './challenge.ts'
+import { describeCall } from './resource-discovery.ts'
+import { standInTerms } from './testing/hedera-stand-in.ts'
+
+const output = { example: { fair: true }, schema: { properties: { fair: { type: 'boolean' } } } }
+const schema = { type: 'object', properties: { city: { type: 'string' } } }
+
+describe('x402 discovery', () => {
+  test('a GET is told by its query, a POST by its body', () => {
+    const get = describeCall({
+      input: { method: 'GET', queryParams: { city: 'Oslo' }, schema },
+      output,
+    })
+    expect(get.info).toEqual({
+      input: { type: 'http', method: 'GET', queryParams: { city: 'Oslo' } },
+      output: { type: 'json', example: { fair: true } },
+    })
+    expect(get.schema).toMatchObject({
+      properties: { input: { properties: { queryParams: schema } } },
+    })
+    const post = describeCall({ input: { method: 'POST', body: { city: 'Oslo' }, schema }, output })
+    expect(post.info.input).toEqual({
+      type: 'http',
+      method: 'POST',
+      bodyType: 'json',
+      body: { city: 'Oslo' },
+    })
+    expect(post.schema).toMatchObject({
+      properties: { input: { properties: { body: schema }, required: expect.any(Array) } },
+    })
+  })
+
+  test('X2: it is in both forms of the challenge, which the official schema takes', () => {
+    const call = { method: 'GET', queryParams: { city: 'Oslo' }, schema } as const
+    const discovery = describeCall({ input: call, output })
+    const { body, headers } = buildChallenge({ ...standInTerms(), discovery }, 'payment_required')
+    expect(Buffer.from(headers['PAYMENT-REQUIRED'] ?? '', 'base64').toString()).toBe(body)
+    expect(JSON.parse(body)).toMatchObject({ extensions: { bazaar: discovery } })
+    expect(parsePaymentRequired(JSON.parse(body)).success).toBe(true)
+  })
+
+  test('one that would not fit a client’s header is refused when it is made', () => {
+    const example = { text: 'a'.repeat(2_048) }
+    const input = { method: 'POST', body: {}, schema } as const
+    expect(() => describeCall({ input, output: { ...output, example } })).toThrow(RangeError)
+  })
+})

@@ -1,0 +1,81 @@
+/**
+ * What a challenge tells an agent about the call that it sells: x402's extension `bazaar`, version 2. Shape:
+ * specs/extensions/bazaar.md of x402; written here as plain JSON, since that is all that the extension is.
+ */
+
+/** A JSON Schema (2020-12). */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** A paid call, by an example and the schemas that it and its answer keep to. */
+export type ResourceCall = {
+  /** What a call sends; the example must hold against its schema. */
+  readonly input:
+    | { readonly method: 'GET'; readonly queryParams: object; readonly schema: JsonSchema }
+    | { readonly method: 'POST'; readonly body: object; readonly schema: JsonSchema }
+  /** What a paid call answers. */
+  readonly output: { readonly example: object; readonly schema: JsonSchema }
+}
+
+/** The extension: `info` says it by example, `schema` is what `info` keeps to. */
+export type ResourceDiscovery = {
+  readonly info: {
+    readonly input: object
+    readonly output: { readonly type: 'json'; readonly example: object }
+  }
+  readonly schema: JsonSchema
+}
+
+/** Largest extension, bytes of JSON: official clients send it back in `PAYMENT-SIGNATURE`, which has to stay under 8 KiB. */
+const DISCOVERY_BYTES_MAX = 2_048
+
+const text = (value: string) => ({ type: 'string', const: value })
+
+function schemaOf(input: JsonSchema, output: JsonSchema): JsonSchema {
+  const example = { type: 'object', ...output }
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: {
+      input: {
+        type: 'object',
+        properties: input,
+        required: Object.keys(input),
+        additionalProperties: false,
+      },
+      output: {
+        type: 'object',
+        properties: { type: { type: 'string' }, example },
+        required: ['type'],
+      },
+    },
+    required: ['input'],
+  }
+}
+
+function inputOf({ input }: ResourceCall): { readonly info: object; readonly schema: JsonSchema } {
+  const { method, schema } = input
+  const common = { type: text('http'), method: text(method) }
+  if (input.method === 'GET')
+    return {
+      info: { type: 'http', method, queryParams: input.queryParams },
+      schema: { ...common, queryParams: schema },
+    }
+  return {
+    info: { type: 'http', method, bodyType: 'json', body: input.body },
+    schema: { ...common, bodyType: text('json'), body: schema },
+  }
+}
+
+/** The extension for one call. Throws RangeError where it is over 2 KiB. */
+export function describeCall(call: ResourceCall): ResourceDiscovery {
+  const { info, schema } = inputOf(call)
+  const { example, schema: outputSchema } = call.output
+  const discovery: ResourceDiscovery = {
+    info: { input: info, output: { type: 'json', example } },
+    schema: schemaOf(schema, outputSchema),
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(discovery))
+  if (bytes > DISCOVERY_BYTES_MAX)
+    throw new RangeError(`${bytes} bytes describe a call, over ${DISCOVERY_BYTES_MAX}`)
+  return discovery
+}
