@@ -2,6 +2,9 @@ import { accessWindowAbi } from '@tallystick/contracts'
 import { decodeAbiParameters, type Hex, type Log, toEventSelector } from 'viem'
 import type { UsageCount } from '../domain/usage-ledger.ts'
 
+/** What is read of a log. */
+export type CountLog = Pick<Log, 'address' | 'data' | 'topics'>
+
 type CountName = 'UsageRecorded' | 'UsageRefused' | 'UsageLate'
 
 /** All three have the agent as their one topic, and these as their data. */
@@ -17,7 +20,7 @@ for (const item of accessWindowAbi) {
 }
 
 /** What a receipt's logs say was counted by `contract`, in their order; other contracts and other events are passed over. */
-export function decodeUsageCounts(logs: readonly Log[], contract: Hex): UsageCount[] {
+export function decodeUsageCounts(logs: readonly CountLog[], contract: Hex): UsageCount[] {
   const own = contract.toLowerCase()
   return logs.flatMap(({ address, data, topics: [selector, agent] }): UsageCount[] => {
     const name = names.get(selector ?? '')
