@@ -10,13 +10,19 @@ import {
 } from './anvil-client.ts'
 
 /** More than there are connections, so that some wait for one. */
-const CALLS = 40
+const MESSAGES = 40
 const LIMIT_MS = 20_000
 
 const closers: (() => void)[] = []
 afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
+
+/** Resolves when the calls of this moment have left. */
+const thisMoment = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve)
+  })
 
 type StandIn = { readonly client: AnvilClient; readonly clock: ManualClock }
 
@@ -39,8 +45,10 @@ async function clientOf(answer: RequestListener): Promise<StandIn> {
 describe('an anvil that stands still', () => {
   test('is named: every call fails at its limit, those that wait for a connection too', async () => {
     const { client, clock } = await clientOf(() => {})
-    const calls = Array.from({ length: CALLS }, () => client.call('eth_blockNumber'))
-    const outcomes = Promise.allSettled([...calls, client.batch([['evm_mine']])])
+    const mines = Array.from({ length: MESSAGES }, () => client.batch([['evm_mine']]))
+    const reads = [client.call('eth_blockNumber'), client.call('eth_gasPrice')]
+    const outcomes = Promise.allSettled([...mines, ...reads])
+    await thisMoment()
     clock.advanceMs(LIMIT_MS)
     for (const outcome of await outcomes) {
       if (outcome.status === 'fulfilled') throw new Error('a call was answered')
@@ -59,20 +67,54 @@ describe('an anvil that stands still', () => {
   })
 })
 
-test('an answer cancels the limit, a refusal as well', async () => {
-  const { client, clock } = await clientOf((request, response) => {
-    let body = ''
+/** Answers `evm_mine` with a refusal and anything else with its method, batches back to front. */
+async function answering(): Promise<StandIn & { readonly messages: string[][] }> {
+  const messages: string[][] = []
+  type Call = { readonly id: number; readonly method: string }
+  const answer = ({ id, method }: Call): object =>
+    method === 'evm_mine'
+      ? { jsonrpc: '2.0', id, error: { code: -1, message: 'no' } }
+      : { jsonrpc: '2.0', id, result: method }
+  const standIn = await clientOf((request, response) => {
+    let text = ''
     request.on('data', (chunk: Buffer) => {
-      body += chunk.toString()
+      text += chunk.toString()
     })
     request.on('end', () => {
-      const { id, method } = JSON.parse(body) as { id: number; method: string }
-      const outcome = method === 'evm_mine' ? { error: { code: -1, message: 'no' } } : { result: 7 }
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }))
+      const body = JSON.parse(text) as Call | Call[]
+      messages.push([body].flat().map(({ method }) => method))
+      const answers = Array.isArray(body) ? body.map(answer).toReversed() : answer(body)
+      response.end(JSON.stringify(answers))
     })
   })
-  expect(await client.call('eth_blockNumber')).toBe(7)
-  await expect(client.call('evm_mine')).rejects.toThrow(AnvilRefused)
-  clock.advanceMs(LIMIT_MS)
-  expect(await client.call('eth_blockNumber')).toBe(7)
+  return { ...standIn, messages }
+}
+
+describe('an anvil that answers', () => {
+  test('cancels the limit, by a refusal as well', async () => {
+    const { client, clock } = await answering()
+    expect(await client.call('eth_blockNumber')).toBe('eth_blockNumber')
+    await expect(client.call('evm_mine')).rejects.toThrow(AnvilRefused)
+    clock.advanceMs(LIMIT_MS)
+    expect(await client.call('eth_gasPrice')).toBe('eth_gasPrice')
+  })
+
+  test('is asked the single calls of one moment in one message, a hundred at most; each has its own outcome', async () => {
+    const { client, messages } = await answering()
+    const reads = Array.from({ length: 119 }, (_, index) => client.call(`read-${index}`))
+    const outcomes = await Promise.allSettled([...reads, client.call('evm_mine')])
+    expect(messages.map(({ length }) => length).toSorted((a, b) => a - b)).toEqual([20, 100])
+    for (const [index, outcome] of outcomes.slice(0, 119).entries())
+      expect(outcome).toEqual({ status: 'fulfilled', value: `read-${index}` })
+    expect(outcomes.at(-1)).toMatchObject({ status: 'rejected', reason: { name: 'AnvilRefused' } })
+  })
+
+  test('is asked a batch in a message of its own, in its order', async () => {
+    const { client, messages } = await answering()
+    const read = client.call('read')
+    const batch = client.batch([['stamp'], ['fill']])
+    expect(await Promise.all([read, batch])).toEqual(['read', ['stamp', 'fill']])
+    expect(messages).toContainEqual(['stamp', 'fill'])
+    expect(messages).toContainEqual(['read'])
+  })
 })

@@ -1,8 +1,10 @@
 // JSON-RPC to anvil over kept-alive loopback connections. Several calls can go in one message; anvil starts them in
-// their order, which is what stamping a block and then filling it relies on.
+// their order, which is what stamping a block and then filling it relies on. Single calls of one moment, such as the reads
+// of one batch at the edge, share a message as well: most of what a read costs here is the message.
 
 import { Agent, request } from 'node:http'
 import { type Clock, systemClock } from '../clock.ts'
+import { gatherCalls } from './gather-calls.ts'
 
 /** anvil refused a call. `code` and `data` are its own. */
 export class AnvilRefused extends Error {
@@ -26,7 +28,7 @@ export type AnvilCall = readonly [method: string, parameters?: readonly unknown[
 
 /** Calls to the anvil behind the edges. */
 export type AnvilClient = {
-  /** One call; the result as anvil gives it. @throws AnvilRefused, AnvilUnavailable */
+  /** One call, after those of the same moment; the result as anvil gives it. @throws AnvilRefused, AnvilUnavailable */
   call(method: string, parameters?: readonly unknown[]): Promise<unknown>
   /** Several calls in one message, results in the same order. @throws the first refusal */
   batch(calls: readonly AnvilCall[]): Promise<unknown[]>
@@ -46,19 +48,12 @@ const SOCKETS_MAX = 16
  */
 const ANSWER_MS_MAX = 20_000
 
-/** A client of the anvil on loopback `port`. */
-export function createAnvilClient(
+/** Messages to the anvil on loopback `port`. `post` resolves with the parsed answer. @throws AnvilUnavailable */
+function connectToAnvil(
   port: number,
-  clock: Pick<Clock, 'after'> = systemClock,
-): AnvilClient {
+  clock: Pick<Clock, 'after'>,
+): { post(body: unknown): Promise<unknown>; close(): void } {
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
-  let lastId = 0
-
-  function toRequest([method, parameters = []]: AnvilCall): { id: number; [key: string]: unknown } {
-    lastId += 1
-    return { jsonrpc: '2.0', id: lastId, method, params: parameters }
-  }
-
   function post(body: unknown): Promise<unknown> {
     const text = JSON.stringify(body)
     return new Promise((resolve, reject) => {
@@ -99,21 +94,50 @@ export function createAnvilClient(
   }
 
   return {
-    async call(method, parameters) {
-      return unwrap((await post(toRequest([method, parameters ?? []]))) as Answer)
-    },
-    async batch(calls) {
-      const requests = calls.map(toRequest)
-      const answers = (await post(requests)) as Answer[]
-      const byId = new Map(answers.map((answer) => [answer.id, answer]))
-      return requests.map(({ id }) => {
-        const answer = byId.get(id)
-        if (answer === undefined) throw new AnvilUnavailable('anvil left a call unanswered')
-        return unwrap(answer)
-      })
-    },
+    post,
     close() {
       agent.destroy()
+    },
+  }
+}
+
+/** A client of the anvil on loopback `port`. */
+export function createAnvilClient(
+  port: number,
+  clock: Pick<Clock, 'after'> = systemClock,
+): AnvilClient {
+  const connection = connectToAnvil(port, clock)
+  let lastId = 0
+
+  function toRequest([method, parameters = []]: AnvilCall): { id: number; [key: string]: unknown } {
+    lastId += 1
+    return { jsonrpc: '2.0', id: lastId, method, params: parameters }
+  }
+
+  /** One call goes as itself, any other number as a batch. */
+  async function postAll(calls: readonly AnvilCall[]): Promise<Answer[]> {
+    const requests = calls.map(toRequest)
+    const answers = (await connection.post(requests.length === 1 ? requests[0] : requests)) as
+      | Answer
+      | Answer[]
+    const byId = new Map([answers].flat().map((answer) => [answer.id, answer]))
+    return requests.map(({ id }) => {
+      const answer = byId.get(id)
+      if (answer === undefined) throw new AnvilUnavailable('anvil left a call unanswered')
+      return answer
+    })
+  }
+
+  const gathered = gatherCalls(postAll)
+  return {
+    async call(method, parameters) {
+      return unwrap(await gathered([method, parameters ?? []]))
+    },
+    async batch(calls) {
+      return (await postAll(calls)).map(unwrap)
+    },
+    close() {
+      connection.close()
     },
   }
 }
