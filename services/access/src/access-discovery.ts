@@ -1,10 +1,11 @@
 import { describeCall } from '@tallystick/x402'
+import { agentExample } from './routes/examples.ts'
 
 /** What a challenge tells an agent about the call: one query parameter, and the answer in short; `/openapi.json` has it whole. */
 export const accessDiscovery = describeCall({
   input: {
     method: 'GET',
-    queryParams: { agent: '0x00000000000000000000000000000000000000aa' },
+    queryParams: { agent: agentExample },
     schema: {
       type: 'object',
       properties: {

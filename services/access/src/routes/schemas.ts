@@ -2,16 +2,19 @@
 import { errorBody } from '@tallystick/service-kit'
 import { z } from 'zod'
 import type { Hex } from '../domain/access-window.ts'
+import { agentExample } from './examples.ts'
 
 /** `agent`: 0x and forty hex digits; its EIP-55 checksum is not looked at. Lower case from here on. */
 export const agentQuery = z.object({
   agent: z
     .string()
     .regex(/^0x[a-fA-F0-9]{40}$/, 'an EVM address: 0x and 40 hex digits')
-    .transform((text) => text.toLowerCase() as Hex)
-    .describe(
-      'The agent: an EVM address. Whoever holds the subscription, not necessarily who pays.',
-    ),
+    .meta({
+      description:
+        'The agent: an EVM address. Whoever holds the subscription, not necessarily who pays.',
+      examples: [agentExample],
+    })
+    .transform((text) => text.toLowerCase() as Hex),
 })
 
 /** What a paying client sends; everything else about headers is left alone. */

@@ -8,6 +8,7 @@ import type { TokenClaims } from '@tallystick/jwt-lite'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { initializeExample } from '../routes/examples.ts'
 import { parseEventId } from './event-id.ts'
 import { type IncomingMessage, parseMessage, RPC_CODES } from './json-rpc.ts'
 import type { McpLimits } from './limits.ts'
@@ -52,7 +53,6 @@ const KNOWN_VERSIONS: ReadonlySet<string> = new Set([
 /** When a client may hope for a free place among the sessions. */
 const TOO_MANY_RETRY_SECONDS = 30
 
-const SERVED = ['POST', 'GET', 'DELETE'] as const
 /** OPTIONS is answered before any route (S9); CONNECT never reaches one. */
 const REFUSED = METHODS.filter(
   (method) => !['POST', 'GET', 'DELETE', 'OPTIONS', 'CONNECT'].includes(method),
@@ -82,9 +82,24 @@ export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
   }
   const config = { takesOverBody: true }
   const options = { url: '/mcp', config, onRequest: admit, handler: neverReached }
-  app.route({ ...options, method: [...SERVED], schema: DOCUMENTATION })
+  app.route({ ...options, method: 'POST', schema: { ...DOCUMENTATION, body: messageBody } })
+  app.route({ ...options, method: ['GET', 'DELETE'], schema: DOCUMENTATION })
   app.route({ ...options, method: REFUSED, schema: { hide: true } })
 }
+
+/** For the reference alone: the hook reads the message. */
+const messageBody = z
+  .looseObject({
+    jsonrpc: z.literal('2.0'),
+    id: z.union([z.string(), z.int()]).optional(),
+    method: z.string().optional(),
+    params: z.looseObject({}).optional(),
+  })
+  .meta({
+    id: 'McpMessage',
+    description: 'One JSON-RPC message of MCP.',
+    examples: [initializeExample],
+  })
 
 /** Its route's hook has answered. */
 const neverReached = (): void => undefined

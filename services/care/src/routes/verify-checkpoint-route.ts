@@ -12,7 +12,7 @@ const journalQuery = z.object({
   journal: z
     .enum(['user', 'assistant'], { error: 'user or assistant' })
     .default('user')
-    .describe('That of assistant records needs their scope.'),
+    .meta({ description: 'That of assistant records needs their scope.', examples: ['user'] }),
 })
 
 /** The header that names the key which checks the note: its text is public and has no place inside the note. */

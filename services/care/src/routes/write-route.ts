@@ -5,6 +5,7 @@ import type { AuditTrail } from '../domain/audit-trail.ts'
 import type { PublishRecord } from '../domain/publish-record.ts'
 import { writeBody } from '../domain/write-fields.ts'
 import { errorAnswer } from '../errors.ts'
+import { writeExample } from './examples.ts'
 import { type JudgeWriteDeps, judgeWrite, type WriteRefusal } from './judge-write.ts'
 import { readRequestBody } from './request-body.ts'
 
@@ -72,7 +73,7 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
       tags: ['write'],
       summary: 'Publishes a version of a record.',
       description: `Signed: \`${signatureHeader}\` is the lower-case hex HMAC-SHA256 over the bytes \`<timestamp>.<raw body>\` under the write secret, \`${timestampHeader}\` the ISO 8601 timestamp, at most 300 s from the server's clock. Without a signature: a bearer token with \`care.write\`. Every refusal is the same 401.`,
-      body: writeBody,
+      body: writeBody.meta({ id: 'Write', examples: [writeExample] }),
       response: { 200: answerSchema, 401: errorBody, 409: errorBody, 503: errorBody },
     },
     onRequest: answer,

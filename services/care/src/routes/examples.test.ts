@@ -1,0 +1,147 @@
+/** Every operation of the reference has an example, and every example is answered as the reference says. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { RESOURCE, signatureOf } from '../testing/care-world.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
+import { initializeExample, uriExample, writeExample } from './examples.ts'
+
+let care: RunningCare
+let session = ''
+
+beforeAll(async () => {
+  care = await startRunningCare()
+})
+afterAll(() => care.remove())
+
+const bearer = (): Record<string, string> => ({
+  authorization: `Bearer ${care.token('care.read.user')}`,
+})
+
+function signed(body: object): Record<string, string> {
+  const timestamp = new Date().toISOString()
+  const signature = signatureOf({ timestamp, body: JSON.stringify(body) })
+  return { 'x-care-timestamp': timestamp, 'x-care-signature': signature }
+}
+
+const inSession = () => ({ ...bearer(), 'mcp-session-id': session })
+
+type Example = {
+  readonly operation: string
+  readonly body?: object
+  readonly headers?: () => Record<string, string>
+  readonly query?: Readonly<Record<string, string>>
+  readonly has: object
+}
+
+const ofUri = { uri: uriExample }
+
+const EXAMPLES: readonly Example[] = [
+  {
+    operation: 'post /write',
+    body: writeExample,
+    headers: () => signed(writeExample),
+    has: { uri: uriExample, version: 1, subscribers: 0, notified: false },
+  },
+  {
+    operation: 'post /mcp',
+    body: initializeExample,
+    headers: bearer,
+    has: { jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25' } },
+  },
+  { operation: 'get /mcp', headers: inSession, has: { type: 'text/event-stream' } },
+  { operation: 'delete /mcp', headers: inSession, has: { text: '' } },
+  {
+    operation: 'get /verify',
+    query: ofUri,
+    has: { uri: uriExample, versions: 1, intact: true },
+  },
+  {
+    operation: 'get /verify/export',
+    query: ofUri,
+    headers: bearer,
+    has: { text: expect.stringContaining(writeExample.value) },
+  },
+  {
+    operation: 'get /verify/checkpoint',
+    query: { journal: 'user' },
+    has: { text: expect.stringMatching(/\n1\n/) },
+  },
+  {
+    operation: 'get /.well-known/oauth-protected-resource',
+    has: { resource: RESOURCE },
+  },
+  {
+    operation: 'get /.well-known/oauth-protected-resource/mcp',
+    has: { resource: RESOURCE },
+  },
+  { operation: 'get /health', has: { ok: true } },
+  { operation: 'get /ready', has: { ready: true } },
+  { operation: 'get /metrics', has: { text: expect.stringContaining('care_sessions 0') } },
+]
+
+type Operation = {
+  readonly requestBody?: {
+    readonly content: Record<string, { readonly schema: { readonly $ref: string } }>
+  }
+  readonly parameters?: readonly {
+    readonly in: string
+    readonly name: string
+    readonly example?: unknown
+  }[]
+}
+
+async function reference() {
+  const document = await (await fetch(`${care.url}/openapi.json`)).json()
+  return document as {
+    readonly paths: Record<string, Record<string, Operation>>
+    readonly components: { readonly schemas: Record<string, { readonly examples?: unknown }> }
+  }
+}
+
+async function answerTo({ operation, body, headers, query }: Example) {
+  const [method = '', path = ''] = operation.split(' ')
+  const aborted = new AbortController()
+  const answer = await fetch(`${care.url}${path}?${new URLSearchParams(query).toString()}`, {
+    method: method.toUpperCase(),
+    headers: { ...headers?.(), ...(body && { 'content-type': 'application/json' }) },
+    signal: aborted.signal,
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  session = answer.headers.get('mcp-session-id') ?? session
+  const type = answer.headers.get('content-type') ?? ''
+  if (type.startsWith('text/event-stream')) {
+    aborted.abort()
+    return { status: answer.status, found: { type } }
+  }
+  const text = await answer.text()
+  const found: unknown = type.startsWith('application/json') ? JSON.parse(text) : { text }
+  return { status: answer.status, found }
+}
+
+describe('every operation has an example, answered as the reference says', () => {
+  test('none is missing', async () => {
+    const { paths } = await reference()
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    )
+    expect(operations.toSorted()).toEqual(EXAMPLES.map((one) => one.operation).toSorted())
+  })
+
+  test.each(EXAMPLES)('$operation', async (example) => {
+    const { status, found } = await answerTo(example)
+    expect([status, found]).toEqual([200, expect.objectContaining({})])
+    expect(found).toMatchObject(example.has)
+  })
+
+  test.each(EXAMPLES)('$operation: the reference shows what was sent', async (example) => {
+    const [method = '', path = ''] = example.operation.split(' ')
+    const { paths, components } = await reference()
+    const operation = paths[path]?.[method]
+    const body = operation?.requestBody?.content['application/json']?.schema.$ref
+    const schema = components.schemas[body?.split('/').at(-1) ?? '']
+    expect(schema?.examples).toEqual(example.body && [example.body])
+    const shown = (operation?.parameters ?? []).filter((one) => one.in === 'query')
+    expect(shown.map(({ name, example: value }) => [name, value])).toEqual(
+      Object.entries(example.query ?? {}),
+    )
+  })
+})
