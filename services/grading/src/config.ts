@@ -13,7 +13,7 @@ import {
 } from '@tallystick/service-kit'
 import { type EvmAsset, evmChainId, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { z } from 'zod'
-import { CLOSE_AGE_SECONDS_MAX } from './ingest/the-odds-api.ts'
+import { CLOSE_AGE_SECONDS_MAX } from './ingest/refuse-time.ts'
 
 const networkText = 'an EVM network such as eip155:196'
 const network = () =>

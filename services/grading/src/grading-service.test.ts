@@ -24,7 +24,9 @@ import {
 let world: XLayerWorld
 let service: RunningService
 
-const readExample = () => [normaliseManualUpload(manualUploadSchema.parse(uploadExample))]
+const readExample = () => [
+  normaliseManualUpload(manualUploadSchema.parse(uploadExample), 1_780_400_000),
+]
 
 /** The example match, closed and settled, in a service's ledger. */
 async function fill({ store }: Pick<RunningService, 'store'>): Promise<void> {

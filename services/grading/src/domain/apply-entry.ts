@@ -21,9 +21,11 @@ import { marketFamily } from './market-key.ts'
 import { marketShape } from './market-types.ts'
 import { readMarketPath } from './parse-market.ts'
 
-/** A day's precision never replaces a start that is known to the second. */
-function latestInfo(known: EventInfo | undefined, info: EventInfo): EventInfo {
-  if (known === undefined) return info
+/** A day's precision never replaces a start that is known to the second, and a feed's id stays where another has none. */
+function latestInfo(known: EventInfo | undefined, latest: EventInfo): EventInfo {
+  if (known === undefined) return latest
+  const { feedId } = known
+  const info = feedId === undefined || latest.feedId !== undefined ? latest : { ...latest, feedId }
   if (info.startPrecision === 'second' || known.startPrecision === 'day') return info
   return { ...info, startAtSeconds: known.startAtSeconds, startPrecision: known.startPrecision }
 }
@@ -66,6 +68,7 @@ function priceRecord(options: {
     book: prices.book,
     odds,
     isComplete: isCompleteBook(odds, prices),
+    ...(prices.isAlternative === true ? { isAlternative: true } : {}),
     ...(prices.capturedAtSeconds === undefined
       ? {}
       : { capturedAtSeconds: prices.capturedAtSeconds }),
@@ -74,12 +77,14 @@ function priceRecord(options: {
   }
 }
 
-/** One feed's prices of one market at one book, all lines together: what an entry replaces as a whole. */
+/** One feed's prices of one market at one book, all main lines or all further ones: what an entry replaces as a whole. */
 export const closeGroup = (close: {
   readonly family: string
   readonly book: string
   readonly feed: string
-}): string => `${close.feed}|${close.book}|${close.family}`
+  readonly isAlternative?: boolean
+}): string =>
+  `${close.feed}|${close.book}|${close.family}${close.isAlternative === true ? '|alternative' : ''}`
 
 /** The market of a path without its line. */
 export function familyOf(path: string): string {

@@ -11,7 +11,7 @@ import { ambiguousCard, type GradeContext, gradePick } from './grade-pick.ts'
 import type { GradeRelease, Grader } from './grader.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
 import { keepPaidPick, pickOfStored, type Randomness } from './keep-pick.ts'
-import { eventPath } from './market-key.ts'
+import { keyTexts } from './market-key.ts'
 import type { AskedPick, PickRequest } from './pick-request.ts'
 import type { PublicEntry } from './public-entry.ts'
 import { hasStarted, publicView } from './public-view.ts'
@@ -53,7 +53,9 @@ function createCalibrationMemo() {
       if (known !== undefined) return known
       const population = 'mechanical'
       const sums = truth.bands.get(bandKey({ population, basis, scope, band }))
-      const { n, roi, roi_ci95, expected_roi, low_sample } = publishedRow(calibrationRow(band, sums))
+      const { n, roi, roi_ci95, expected_roi, low_sample } = publishedRow(
+        calibrationRow(band, sums),
+      )
       const as_of_seq = truth.asOfSeq
       const row: CardCalibration = {
         band,
@@ -83,7 +85,7 @@ async function cardsOf(
 ): Promise<readonly Card[]> {
   const { store, calibrationOf } = parts
   const picks = await resolveEvents(store, asked)
-  const paths = picks.map((pick) => (pick.kind === 'pick' ? eventPath(pick.key) : ''))
+  const paths = picks.map((pick) => (pick.kind === 'pick' ? keyTexts(pick.key).event : ''))
   const states = await store.events(paths)
   const figures = calibrationOf(await store.truth())
   return picks.map((pick, index) => {

@@ -75,7 +75,7 @@ function closeGroups(
 ): readonly CloseGroup[] {
   const groups = new Map<string, ObservedPrices[]>()
   for (const prices of observation.closes) {
-    const name = closeGroup({ family: familyOf(prices.market), book: prices.book, feed })
+    const name = closeGroup({ ...prices, family: familyOf(prices.market), feed })
     const group = groups.get(name)
     if (group === undefined) groups.set(name, [prices])
     else group.push(prices)

@@ -18,6 +18,8 @@ export type EventInfo = {
   /** Actual start where a feed gives it, else scheduled; midnight UTC where only the day is known. */
   readonly startAtSeconds: number
   readonly startPrecision: 'second' | 'day'
+  /** The feed's own id, where it has one: it stays when a match is put off. */
+  readonly feedId?: string
 }
 
 /** Where prices and results come from. */
@@ -42,6 +44,8 @@ export type PriceRecord = FeedInfo & {
   readonly odds: Readonly<Record<string, number>>
   /** Whether every selection of the market has a price, so that its margin can be removed. */
   readonly isComplete: boolean
+  /** One of a feed's further lines beside the main one. */
+  readonly isAlternative?: boolean
   /** When the feed saw the prices; unknown where it only says that they are early or closing ones. */
   readonly capturedAtSeconds?: number
   /** When the ledger's service received them. */

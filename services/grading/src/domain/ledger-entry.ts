@@ -27,6 +27,8 @@ export type EntryPrices = {
   readonly odds: Readonly<Record<string, string>>
   /** Where a market's selections are its own: whether all of them are listed. */
   readonly isWhole?: boolean
+  /** Further lines beside the main one: what they replace is further lines. */
+  readonly isAlternative?: boolean
   readonly capturedAtSeconds?: number
 }
 

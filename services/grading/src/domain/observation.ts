@@ -16,6 +16,8 @@ export type ObservedPrices = {
   readonly odds: Readonly<Record<string, string>>
   /** Where a market's selections are its own (correct scores, outrights): whether all of them are listed. */
   readonly isWhole?: boolean
+  /** A feed's further lines beside the main one, which it gives by themselves: neither replaces the other. */
+  readonly isAlternative?: boolean
   readonly capturedAtSeconds?: number
 }
 
@@ -44,6 +46,7 @@ export type RefusalReason =
   | 'unknown_market'
   | 'stale_price'
   | 'in_play_price'
+  | 'future_price'
   | 'booksum_out_of_range'
   | 'no_price'
 

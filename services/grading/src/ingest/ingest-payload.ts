@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import type { GradingStore, IngestOutcome } from '../domain/grading-store.ts'
 import type { Normalised, Refusal } from '../domain/observation.ts'
+import { matchFeedEvents } from './match-feed-events.ts'
 
 /** Refusals that an account keeps in full; the rest is counted. */
 const REFUSALS_KEPT_MAX = 100
@@ -47,7 +48,8 @@ export async function ingestPayload(options: {
   let feedName: string | undefined
   for (const { feed, observations, refusals, missingPrices } of options.read()) {
     feedName = feed.feed
-    const batch = { feed, observations, receivedAtSeconds, rawSha256 }
+    const matched = await matchFeedEvents(store, observations)
+    const batch = { feed, observations: matched, receivedAtSeconds, rawSha256 }
     const ingested = observations.length === 0 ? NOTHING_INGESTED : await store.ingest(batch)
     account = {
       ...account,

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { createGraderWorld } from '../testing/grader-world.ts'
 import { createMemoryGradingStore } from '../testing/memory-grading-store.ts'
+import { START_SECONDS } from '../testing/sample-events.ts'
 import { samplePick } from '../testing/sample-picks.ts'
 import { manualUploadSchema, normaliseManualUpload } from './manual-upload.ts'
 import { readPayload } from './read-payload.ts'
+import { CLOCK_SKEW_SECONDS_MAX } from './refuse-time.ts'
 
 const event = {
   event: 'soccer/epl.20260601.ars-che',
@@ -19,8 +21,14 @@ const prices = {
   captured_at: '2026-06-01T17:55:00Z',
 }
 
+/** A day after the match. */
+const RECEIVED_SECONDS = START_SECONDS + 86_400
+
 const normalise = (over: object, top: object = {}) =>
-  normaliseManualUpload(manualUploadSchema.parse({ ...top, events: [{ ...event, ...over }] }))
+  normaliseManualUpload(
+    manualUploadSchema.parse({ ...top, events: [{ ...event, ...over }] }),
+    RECEIVED_SECONDS,
+  )
 
 const outright = (is_whole: boolean) =>
   normalise({
@@ -57,6 +65,22 @@ const deadHeat = (places: number, tied: number) => ({
 })
 
 describe('manual upload', () => {
+  test('a price of a time to come, beyond the skew of clocks, is refused with the reason', () => {
+    const upload = manualUploadSchema.parse({ events: [{ ...event, closes: [prices] }] })
+    const capturedAtSeconds = START_SECONDS - 300
+    const receivedAtSeconds = capturedAtSeconds - CLOCK_SKEW_SECONDS_MAX
+    expect(normaliseManualUpload(upload, receivedAtSeconds).refusals).toEqual([])
+    const { observations, refusals } = normaliseManualUpload(upload, receivedAtSeconds - 1)
+    expect(observations[0]?.closes).toEqual([])
+    expect(refusals).toEqual([
+      {
+        reason: 'future_price',
+        place: 'events[0].closes[0]',
+        detail: '61 s after it was received',
+      },
+    ])
+  })
+
   test('closes, early prices and results go in together', () => {
     const { observations, refusals, feed } = normalise({
       snapshots: [{ ...prices, captured_at: '2026-06-01T09:00:00Z' }],

@@ -11,7 +11,7 @@ import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain
 import { PERIOD, parseMarket, readMarketPath } from '../domain/parse-market.ts'
 import { readPrice } from './read-price.ts'
 import { refuseBook } from './refuse-book.ts'
-import { CLOSE_AGE_SECONDS_MAX } from './the-odds-api.ts'
+import { refuseTime } from './refuse-time.ts'
 
 /** Events in one upload; more are several uploads. */
 export const UPLOAD_EVENTS_MAX = 1_000
@@ -93,7 +93,11 @@ export type ManualUpload = z.output<typeof manualUploadSchema>
 
 type UploadEvent = ManualUpload['events'][number]
 type UploadPrices = UploadEvent['closes'][number]
-type Gathered = { readonly refusals: Refusal[]; missing: number }
+type Gathered = {
+  readonly refusals: Refusal[]
+  readonly receivedAtSeconds: number
+  missing: number
+}
 
 const sportOf = ({ event }: UploadEvent): string => event.slice(0, event.indexOf('/'))
 
@@ -115,20 +119,6 @@ function pathOf(event: UploadEvent, text: string): string | undefined {
   const selection = marketShape(named).selections?.[0] ?? 'any'
   const parsed = parseMarket({ market: `${event.event}/${text}`, selection })
   return parsed.kind === 'market' ? marketPath(parsed.key) : undefined
-}
-
-/** When a price was taken, held against the start: in play is never a price before it, and stale is no close. */
-function timeRefusal(
-  prices: UploadPrices,
-  { startAtSeconds, isClose }: { readonly startAtSeconds: number; readonly isClose: boolean },
-): Pick<Refusal, 'reason' | 'detail'> | undefined {
-  const captured = prices.captured_at === undefined ? undefined : isoSeconds(prices.captured_at)
-  if (captured === undefined) return undefined
-  const early = startAtSeconds - captured
-  if (early <= 0) return { reason: 'in_play_price', detail: `${-early} s after the start` }
-  if (isClose && early > CLOSE_AGE_SECONDS_MAX)
-    return { reason: 'stale_price', detail: `${early} s before the start` }
-  return undefined
 }
 
 function oddsOf(
@@ -162,12 +152,15 @@ function readPrices(
     gathered.refusals.push({ ...refusal, place })
     return []
   }
-  const startAtSeconds = isoSeconds(event.starts_at) ?? 0
-  const late = timeRefusal(prices, {
-    startAtSeconds,
-    isClose: isClose && event.close_status === 'final',
-  })
-  if (late !== undefined) return refuse(late)
+  const captured = prices.captured_at === undefined ? undefined : isoSeconds(prices.captured_at)
+  if (captured !== undefined) {
+    const untimely = refuseTime(captured, {
+      startAtSeconds: isoSeconds(event.starts_at) ?? 0,
+      receivedAtSeconds: gathered.receivedAtSeconds,
+      isClose: isClose && event.close_status === 'final',
+    })
+    if (untimely !== undefined) return refuse(untimely)
+  }
   const path = pathOf(event, prices.market)
   const read = path === undefined ? undefined : oddsOf(prices, path)
   if (path === undefined || read === undefined)
@@ -180,7 +173,6 @@ function readPrices(
   const isWhole = prices.is_whole === true
   const wrong = refuseBook({ market: path, odds, isWhole, place })
   if (wrong !== undefined) return refuse(wrong)
-  const captured = prices.captured_at === undefined ? undefined : isoSeconds(prices.captured_at)
   return [
     {
       market: path,
@@ -242,13 +234,13 @@ function readOutcomes(
 }
 
 /** Reads a parsed upload: each price by itself, so that one bad price does not cost the others. */
-export function normaliseManualUpload(upload: ManualUpload): Normalised {
+export function normaliseManualUpload(upload: ManualUpload, receivedAtSeconds: number): Normalised {
   const feed: FeedInfo = {
     feed: upload.source,
     isRedistributable: upload.redistributable,
     isSynthetic: upload.synthetic,
   }
-  const gathered: Gathered = { refusals: [], missing: 0 }
+  const gathered: Gathered = { refusals: [], receivedAtSeconds, missing: 0 }
   const observations = upload.events.map((event, index): Observation => {
     const read = (name: 'snapshots' | 'closes') =>
       event[name].flatMap((prices, place) =>

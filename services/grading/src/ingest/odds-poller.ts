@@ -8,7 +8,8 @@ import type { CloseRecord, EventState } from '../domain/event-state.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
 import { ingestPayload, type PayloadAccount } from './ingest-payload.ts'
-import { CLOSE_AGE_SECONDS_MAX, normaliseOddsApi } from './the-odds-api.ts'
+import { CLOSE_AGE_SECONDS_MAX } from './refuse-time.ts'
+import { normaliseOddsApi } from './the-odds-api.ts'
 
 /** A feed that answers raw bytes; an adapter fetches them. */
 export type OddsFeed = { fetchOdds(): Promise<Uint8Array> }
@@ -55,10 +56,11 @@ export function finalClose(
       event: info,
       rule: 'last_before_start',
       snapshots: [],
-      closes: fresh.map(({ market, book, odds, capturedAtSeconds }) => ({
+      closes: fresh.map(({ market, book, odds, capturedAtSeconds, isAlternative }) => ({
         market,
         book,
         odds: textsOf(odds),
+        ...(isAlternative === true ? { isAlternative } : {}),
         ...(capturedAtSeconds === undefined ? {} : { capturedAtSeconds }),
       })),
       closeStatus: 'final',

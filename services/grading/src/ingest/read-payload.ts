@@ -28,7 +28,11 @@ export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadRe
   const json = parseJson(raw)
   const upload = manualUploadSchema.safeParse(json)
   if (upload.success)
-    return { kind: 'payload', form: 'manual', read: () => [normaliseManualUpload(upload.data)] }
+    return {
+      kind: 'payload',
+      form: 'manual',
+      read: () => [normaliseManualUpload(upload.data, reading.receivedAtSeconds)],
+    }
   const isOddsApi =
     Array.isArray(json) || (typeof json === 'object' && json !== null && 'timestamp' in json)
   if (isOddsApi)

@@ -2,9 +2,16 @@ import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { isoText } from '../domain/iso-time.ts'
 import { createMemoryGradingStore } from '../testing/memory-grading-store.ts'
-import { START_SECONDS } from '../testing/sample-events.ts'
+import {
+  START_SECONDS,
+  sampleBatch,
+  sampleEvent,
+  sampleObservation,
+  samplePrices,
+} from '../testing/sample-events.ts'
 import { pollOdds } from './odds-poller.ts'
-import { CLOSE_AGE_SECONDS_MAX, normaliseOddsApi } from './the-odds-api.ts'
+import { CLOCK_SKEW_SECONDS_MAX, CLOSE_AGE_SECONDS_MAX } from './refuse-time.ts'
+import { normaliseOddsApi } from './the-odds-api.ts'
 
 const at = (secondsBeforeStart: number): string => isoText(START_SECONDS - secondsBeforeStart)
 const bytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
@@ -14,11 +21,12 @@ type Made = {
   readonly home?: number
   readonly start?: number
   readonly markets?: readonly object[]
+  readonly id?: string
 }
 
 /** An event in the API's form; prices were last seen so many seconds before the start. */
-const eventOf = ({ updated, home = 2.05, start = START_SECONDS, markets }: Made) => ({
-  id: 'e912304de2b2ce35b473ce2ecd3d1502',
+const eventOf = ({ updated, home = 2.05, start = START_SECONDS, markets, id }: Made) => ({
+  id: id ?? 'e912304de2b2ce35b473ce2ecd3d1502',
   sport_key: 'soccer_epl',
   sport_title: 'EPL',
   commence_time: isoText(start),
@@ -51,6 +59,10 @@ const PATH = 'soccer/epl.20260601.arsenal-chelsea'
 
 const wrap = (data: unknown) =>
   bytes({ timestamp: at(300), previous_timestamp: at(600), next_timestamp: at(0), data })
+
+/** A payload whose prices are stamped so many seconds after it was received. */
+const readAhead = (ahead: number) =>
+  normaliseOddsApi(bytes([eventOf({ updated: 600 - ahead })]), live(600))
 
 describe('normalise', () => {
   test('the live form: snapshot and provisional close, with the time the feed saw the price', () => {
@@ -169,6 +181,31 @@ describe('normalise', () => {
     },
   )
 
+  test('a price of a time to come, beyond the skew of clocks, is refused with the reason', () => {
+    expect(readAhead(CLOCK_SKEW_SECONDS_MAX).refusals).toEqual([])
+    expect(readAhead(CLOCK_SKEW_SECONDS_MAX + 1)).toMatchObject({
+      observations: [],
+      refusals: [{ reason: 'future_price', detail: '61 s after it was received' }],
+    })
+  })
+
+  test('the main line among the further ones is one price', () => {
+    const outcomes = [
+      { name: 'Arsenal', price: 1.95, point: -0.75 },
+      { name: 'Chelsea', price: 1.95, point: 0.75 },
+    ]
+    const markets = [
+      { key: 'alternate_spreads', outcomes },
+      { key: 'spreads', outcomes },
+    ]
+    const { observations } = normaliseOddsApi(
+      bytes([eventOf({ updated: 600, markets })]),
+      live(590),
+    )
+    expect(observations[0]?.closes).toHaveLength(1)
+    expect(observations[0]?.closes[0]).not.toHaveProperty('isAlternative')
+  })
+
   test('a price more than 15 minutes old is no close', () => {
     const final = { receivedAtSeconds: START_SECONDS, stage: 'final' } as const
     expect(
@@ -208,6 +245,14 @@ async function polled(rounds: readonly (Made & { readonly before: number })[]) {
   const [state] = await store.events([PATH])
   return { state, store, last }
 }
+
+const spread = (key: string, point: number) => ({
+  key,
+  outcomes: [
+    { name: 'Arsenal', price: 1.95, point },
+    { name: 'Chelsea', price: 1.95, point: -point },
+  ],
+})
 
 describe('poller', () => {
   test('the last price before the start becomes the final close', async () => {
@@ -253,6 +298,77 @@ describe('poller', () => {
     expect(state?.closes).toMatchObject([
       { status: 'final', odds: { home: 2.4 }, anchoredStartSeconds: later },
     ])
+  })
+
+  test('spreads and alternate_spreads in payloads of their own do not replace each other; a moved line does', async () => {
+    const { state } = await polled([
+      { before: 500, updated: 510, markets: [spread('spreads', -0.5)] },
+      { before: 400, updated: 410, markets: [spread('alternate_spreads', -1.5)] },
+      { before: 300, updated: 310, markets: [spread('spreads', -0.75)] },
+      { before: -60, updated: -50 },
+    ])
+    expect(state?.closes.map(({ market, status }) => `${market} ${status}`).toSorted()).toEqual([
+      'ah/ft/-0.75 final',
+      'ah/ft/-1.5 final',
+    ])
+  })
+
+  test('a match put off to another day stays one event where the feed’s id is the same, and its early prices are no close', async () => {
+    const later = START_SECONDS + 86_400
+    const { state, store, last } = await polled([
+      { before: 300, updated: 310, home: 2.05 },
+      { before: 200, updated: 200, home: 2.1, start: later },
+      { before: -86_460, updated: -86_450, home: 9, start: later },
+    ])
+    expect(await store.counts()).toMatchObject({ events: 1 })
+    expect(state?.info).toMatchObject({ path: PATH, startAtSeconds: later })
+    expect(state?.closes.map(({ status }) => status)).toEqual(['provisional'])
+    expect(last).toMatchObject({ finalised: 0, stale: 1 })
+  })
+
+  test.each([
+    { name: 'in one payload', rounds: [[0, 1]] },
+    { name: 'in payloads of their own, whichever comes first', rounds: [[1], [0], [1, 0]] },
+  ])('two matches of one pair on one day are two events: $name', async ({ rounds }) => {
+    const store = createMemoryGradingStore()
+    const clock = manualClock((START_SECONDS - 3_600) * 1_000)
+    for (const round of rounds) {
+      clock.advanceMs(60_000)
+      const games = round.map((game) =>
+        eventOf({ updated: 3_600, id: `game ${game}`, start: START_SECONDS + game * 18_000 }),
+      )
+      await pollOdds({ store, clock, feed: { fetchOdds: async () => bytes(games) } })
+    }
+    const infos = await store.searchEvents({ words: [], limit: 10 })
+    expect(infos.map(({ path }) => path).toSorted()).toEqual([PATH, `${PATH}.2`])
+    expect(new Map(infos.map(({ feedId, startAtSeconds }) => [feedId, startAtSeconds]))).toEqual(
+      new Map([
+        ['game 0', START_SECONDS],
+        ['game 1', START_SECONDS + 18_000],
+      ]),
+    )
+  })
+
+  test('an event that another source made is the feed’s too, unless its start is hours away', async () => {
+    for (const [hours, events] of [
+      [1, 1],
+      [5, 2],
+    ] as const) {
+      const store = createMemoryGradingStore()
+      const startAtSeconds = START_SECONDS + hours * 3_600
+      await store.ingest(
+        sampleBatch([
+          sampleObservation({
+            event: sampleEvent({ path: PATH, startAtSeconds }),
+            closes: [samplePrices()],
+          }),
+        ]),
+      )
+      const clock = manualClock((START_SECONDS - 300) * 1_000)
+      const feed = { fetchOdds: async () => bytes([eventOf({ updated: 310 })]) }
+      await pollOdds({ store, clock, feed })
+      expect(await store.counts()).toMatchObject({ events })
+    }
   })
 
   test('unchanged prices hours before the start are no entries', async () => {

@@ -12,9 +12,7 @@ import { ownValue } from '../domain/own-value.ts'
 import { eventSlug, nameSlug } from './event-slug.ts'
 import { readPrice } from './read-price.ts'
 import { refuseBook } from './refuse-book.ts'
-
-/** Prices older than this at the start are no close, seconds: the feed's own history ticks every 5 to 10 minutes. */
-export const CLOSE_AGE_SECONDS_MAX = 900
+import { refuseTime } from './refuse-time.ts'
 
 /** The API's terms forbid passing its odds on. */
 const FEED = { feed: 'the-odds-api', isRedistributable: false, isSynthetic: false } as const
@@ -94,6 +92,7 @@ function infoOf(event: FeedEvent): EventInfo {
     away,
     startAtSeconds,
     startPrecision: 'second',
+    ...(event.id === '' ? {} : { feedId: event.id }),
   }
 }
 
@@ -168,21 +167,16 @@ function gatherMarket(
   for (const [path, odds] of byPath) {
     if (Object.keys(odds).length === 0) continue
     const refusal = refuseBook({ market: path, odds, place })
-    if (refusal === undefined) gathered.prices.push({ market: path, book, odds, capturedAtSeconds })
+    if (refusal === undefined)
+      gathered.prices.push({
+        market: path,
+        book,
+        odds,
+        ...(market.key.startsWith('alternate_') ? { isAlternative: true } : {}),
+        capturedAtSeconds,
+      })
     else gathered.refusals.push(refusal)
   }
-}
-
-/** Why a price cannot be used: taken after the start, or as a close too long before it. */
-function timeRefusal(
-  capturedAtSeconds: number,
-  { startAtSeconds, isClose }: { readonly startAtSeconds: number; readonly isClose: boolean },
-): Pick<Refusal, 'reason' | 'detail'> | undefined {
-  const early = startAtSeconds - capturedAtSeconds
-  if (early <= 0) return { reason: 'in_play_price', detail: `${-early} s after the start` }
-  if (isClose && early > CLOSE_AGE_SECONDS_MAX)
-    return { reason: 'stale_price', detail: `${early} s before the start` }
-  return undefined
 }
 
 function readEvent(
@@ -197,11 +191,12 @@ function readEvent(
     for (const [m, market] of bookmaker.markets.entries()) {
       const at = `${place}.bookmakers[${b}].markets[${m}]`
       const seen = market.last_update ?? bookmaker.last_update ?? reading.receivedAtSeconds
-      const { startAtSeconds } = info
+      const { receivedAtSeconds } = reading
+      const moment = { startAtSeconds: info.startAtSeconds, receivedAtSeconds, isClose }
       const refusal =
-        timeRefusal(seen, { startAtSeconds, isClose }) ??
+        refuseTime(seen, moment) ??
         // Prices that arrive after the start are of the running match, whatever their stamp says.
-        (isClose ? undefined : timeRefusal(reading.receivedAtSeconds, { startAtSeconds, isClose }))
+        (isClose ? undefined : refuseTime(receivedAtSeconds, moment))
       if (refusal !== undefined) gathered.refusals.push({ ...refusal, place: at })
       else
         gatherMarket(gathered, {
@@ -212,12 +207,19 @@ function readEvent(
           place: at,
         })
     }
+  // The further lines may have the main one among them: it is one price, and counts once.
+  const main = new Set(
+    gathered.prices.flatMap((one) => (one.isAlternative ? [] : [`${one.book} ${one.market}`])),
+  )
+  const prices = gathered.prices.filter(
+    (one) => one.isAlternative !== true || !main.has(`${one.book} ${one.market}`),
+  )
   return {
     observation: {
       event: info,
       rule: 'last_before_start',
-      snapshots: isClose ? [] : gathered.prices,
-      closes: gathered.prices,
+      snapshots: isClose ? [] : prices,
+      closes: prices,
       closeStatus: reading.stage,
       outcomes: [],
     },

@@ -137,11 +137,12 @@ export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Pr
           deps.reportUpload('refused')
           return sendError(reply, invalidRequest(requestIssuesOf(upload.error.issues, 'body')))
         }
+        const receivedAtSeconds = Math.floor(deps.clock.unixMs() / 1_000)
         const account = await ingestPayload({
           store: deps.store,
           raw,
-          receivedAtSeconds: Math.floor(deps.clock.unixMs() / 1_000),
-          read: () => [normaliseManualUpload(upload.data)],
+          receivedAtSeconds,
+          read: () => [normaliseManualUpload(upload.data, receivedAtSeconds)],
         })
         deps.reportUpload(account.isRepeated ? 'repeated' : 'taken')
         return reply.send(accountOf(account))
