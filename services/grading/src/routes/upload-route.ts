@@ -15,6 +15,10 @@ import { requestIssuesOf } from './zod-issues.ts'
 /** 1,000 events of 8 KiB: a few books of a few markets each. What is larger is several uploads, or the command. */
 const UPLOAD_BODY_BYTES_MAX = 8_388_608
 
+/** What an upload's schema cannot say. */
+const UPLOAD_DESCRIPTION =
+  'An upload whose form is wrong is 400 and nothing of it is taken: an unknown member, a period or time that is none, a source named football-data, the-odds-api or synthetic, which are the service’s own feeds, and an id that begins with synthetic in an upload that is not, or the reverse. In an upload of the right form each price and result is judged by itself: what cannot be used (a market or selection that there is not, a price taken after the start, more than 15 minutes before it as a final close, or more than a minute after it was received) is in refusals with its reason, and the rest is taken. The same bytes again change nothing.'
+
 export type UploadRouteDeps = {
   readonly store: GradingStore
   /** Verifies a token for this service; undefined where no secret is configured, so that none is valid. */
@@ -114,6 +118,7 @@ export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Pr
         schema: {
           tags: ['operator'],
           summary: 'Closes, prices and results by hand, under a token with grading.write.',
+          description: UPLOAD_DESCRIPTION,
           body: uploadSchema,
           response: {
             200: uploadAnswerSchema,
