@@ -10,7 +10,12 @@ import type {
   Settlement,
 } from '@tallystick/x402'
 import { type AccessGrantedBody, subscriptionBody } from './access-answers.ts'
-import { type AccessWindow, type Hex, secondsPastSchedule, secondsRemaining } from './access-window.ts'
+import {
+  type AccessWindow,
+  type Hex,
+  secondsPastSchedule,
+  secondsRemaining,
+} from './access-window.ts'
 import type { CreditSweep } from './credit-sweep.ts'
 import { ledgerSeconds } from './ledger-time.ts'
 import { createPaymentTurns } from './payment-turns.ts'

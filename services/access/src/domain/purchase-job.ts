@@ -187,8 +187,7 @@ function reportOpening(
     const { isTopUp, transactionHash } = outcome
     report({ kind: 'opened', ...told, transactionHash, isTopUp })
   }
-  if (outcome.kind === 'refused')
-    report({ kind: 'open-refused', ...told, reason: outcome.reason })
+  if (outcome.kind === 'refused') report({ kind: 'open-refused', ...told, reason: outcome.reason })
 }
 
 /** Reads until the window of the receipt shows, at most 15 s; undefined where it did not show by then. */
