@@ -116,12 +116,23 @@ const agentOf = (index: number): Agent => {
 
 const LogLine = z.looseObject({ msg: z.string(), reqId: z.string().optional() })
 
-/** What one search of a service's log for the id of an answer finds. */
-function linesOf(service: Service, answer: Response): readonly z.infer<typeof LogLine>[] {
+/** What one search of a service's log for the id of an answer finds, once its request line is there. */
+async function linesOf(
+  service: Service,
+  answer: Response,
+): Promise<readonly z.infer<typeof LogLine>[]> {
   const id = answer.headers.get('x-request-id') ?? 'none'
-  const log = readFileSync(join(dirname(stack.stackFile), 'logs', `${service}.log`), 'utf8')
-  const found = log.split('\n').filter((line) => line.includes(id))
-  return found.map((line) => LogLine.parse(JSON.parse(line)))
+  const search = () => {
+    const log = readFileSync(join(dirname(stack.stackFile), 'logs', `${service}.log`), 'utf8')
+    const found = log
+      .split('\n')
+      .slice(0, -1)
+      .filter((line) => line.includes(id))
+    return found.map((line) => LogLine.parse(JSON.parse(line)))
+  }
+  // That line is written when the answer has left, which may be after it has come here.
+  await eventually(() => search().some(({ msg }) => msg === 'request'), { timeoutMs: 30_000 })
+  return search()
 }
 
 const Settlement = z.looseObject({ success: z.literal(true), transaction: z.string() })
@@ -135,7 +146,7 @@ describe('S6: one search for a request id finds its payment', () => {
   it('access: the settlement, the window on the contract and the request', async () => {
     const answer = await payForAccess(agentOf(0))
     expect(answer.status).toBe(200)
-    const lines = linesOf('access', answer)
+    const lines = await linesOf('access', answer)
     expect(lines.map(({ msg }) => msg)).toEqual(['settled', 'opened', 'fulfilled', 'request'])
     expect(lines[0]).toMatchObject({ transaction: settlementOf(answer).transaction })
     const body = z.object({ metering: z.object({ recordedOnChain: z.string() }) })
@@ -147,7 +158,7 @@ describe('S6: one search for a request id finds its payment', () => {
   it('grading: the settlement and the request', async () => {
     const answer = await payForGrade(agentOf(1))
     expect(answer.status).toBe(200)
-    const lines = linesOf('grading', answer)
+    const lines = await linesOf('grading', answer)
     expect(lines.map(({ msg }) => msg)).toEqual(['settled', 'fulfilled', 'request'])
     expect(lines[0]).toMatchObject({ transaction: settlementOf(answer).transaction })
   })
