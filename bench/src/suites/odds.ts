@@ -1,4 +1,5 @@
-import { removeMargin } from '@tallystick/odds'
+import { createRequire } from 'node:module'
+import { parseOdds, removeMargin } from '@tallystick/odds'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { median } from '../quantile.ts'
 
@@ -49,7 +50,47 @@ function figureOf(prices: readonly number[], aimNanos: number): Figure {
   })
 }
 
-/** Margin removal by the power method. */
+// Neither brings types. Both are npm's own, and the only ones there that convert odds.
+const require = createRequire(import.meta.url)
+const oddslib = require('oddslib') as {
+  from(format: 'moneyline', odds: number): { to(format: 'decimal'): number }
+}
+const oddsConverter = require('odds-converter') as {
+  american: { toDecimal(odds: number): unknown }
+}
+
+/** American odds as decimal ones: ours stay exact, oddslib rounds to twelve digits, odds-converter to three. */
+function readingFigure(peer: { readonly name: string; readonly read: () => unknown }): Figure {
+  const ours: number[] = []
+  const theirs: number[] = []
+  for (let repeat = 0; repeat <= REPEATS; repeat += 1) {
+    const own = nanosOf(() => parseOdds('-110'))
+    const other = nanosOf(peer.read)
+    if (repeat === 0) continue
+    ours.push(own)
+    theirs.push(other)
+  }
+  return judgeFigure({
+    name: `American odds read, beside ${peer.name.split(' ')[0]}`,
+    value: median(ours),
+    unit: 'ns',
+    baseline: { name: peer.name, value: median(theirs) },
+    aim: { kind: 'none' },
+  })
+}
+
+/** Margin removal by the power method, and reading odds beside npm's two converters. */
 export async function measureOdds(): Promise<readonly Figure[]> {
-  return [figureOf(THREE, 350), figureOf(TWENTY, 2000)]
+  return [
+    figureOf(THREE, 350),
+    figureOf(TWENTY, 2000),
+    readingFigure({
+      name: 'oddslib 2.1.1, twelve digits',
+      read: () => oddslib.from('moneyline', -110).to('decimal'),
+    }),
+    readingFigure({
+      name: 'odds-converter 1.0.4, three digits',
+      read: () => oddsConverter.american.toDecimal(-110),
+    }),
+  ]
 }
