@@ -60,9 +60,7 @@ async function main(): Promise<void> {
   }
   const lanes = Math.min(LANES_MAX, Math.max(1, Number(options.lanes)))
   Workbench.build()
-  const benches = Array.from({ length: options.list ? 1 : lanes }, () => Workbench.open())
-  const [bench] = benches
-  if (!bench) throw new Error('no lane')
+  const benches: Workbench[] = []
   const close = (): void => {
     for (const one of benches) one.close()
   }
@@ -71,6 +69,8 @@ async function main(): Promise<void> {
     process.exit(130)
   })
   try {
+    const bench = Workbench.open(benches)
+    while (!options.list && benches.length < lanes) Workbench.open(benches)
     const { program, trees } = readProgram(bench.settings())
     const all = Object.entries(trees)
       .filter(([path]) => path.startsWith('src/'))

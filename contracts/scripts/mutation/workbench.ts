@@ -122,10 +122,11 @@ export class Workbench {
     if (build.exitCode !== 0) throw new Error(`forge build failed:\n${build.stdout}${build.stderr}`)
   }
 
-  /** Copies the package as it is built. */
-  static open(): Workbench {
+  /** Copies the package as it is built. The bench joins `opened` before anything can fail, so that it can be closed. */
+  static open(opened: Workbench[]): Workbench {
     const folder = mkdtempSync(join(tmpdir(), 'tallystick-mutation-'))
     const bench = new Workbench(folder)
+    opened.push(bench)
     for (const path of COPIED) {
       cpSync(join(contractsFolder, path), join(folder, path), { recursive: true })
     }
