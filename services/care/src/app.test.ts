@@ -208,6 +208,7 @@ describe('S4', () => {
     })
     expect(body).toContain('care_writes_total{outcome="accepted",reason="ok",via="hmac"} 1')
     expect(body).toMatch(/care_sessions \d/)
+    expect(body).toMatch(/care_replays_total [1-9]/)
     expect(body).not.toMatch(/quill|sleep|moss/)
   })
 

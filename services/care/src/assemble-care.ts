@@ -15,11 +15,11 @@ import { createChainVerifier } from './domain/chain-verifier.ts'
 import { createPublisher, type PublishRecord } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
 import { llmsNotes } from './llms-notes.ts'
-import type { McpEndpoint, McpFigures } from './mcp/mcp-endpoint.ts'
+import type { McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { readPageFiles } from './pages/page-files.ts'
 import { careReadiness } from './readiness.ts'
 import { createSignatureCheck } from './routes/write-signature.ts'
-import { observedAudit, registerFigures, timedAppend } from './telemetry.ts'
+import { mcpFigures, observedAudit, registerFigures, timedAppend } from './telemetry.ts'
 
 export type CareParts = {
   readonly config: CareConfig
@@ -73,7 +73,7 @@ export async function assembleCare(parts: CareParts): Promise<AssembledCare> {
   }
   registerFigures(registry, {
     ...mcpFigures(mcp.figures),
-    care_replays: { help: 'Replays begun since the start.', read: () => verifier.runs() },
+    care_replays_total: { help: 'Replays of chains begun.', read: () => verifier.runs() },
   })
   const app = await buildCareApp({
     ...places,
@@ -99,23 +99,4 @@ export async function assembleCare(parts: CareParts): Promise<AssembledCare> {
     sessions: () => mcp.hub.sessions(),
   })
   return { app, registry }
-}
-
-const FIGURE_HELP: Readonly<Record<keyof McpFigures, string>> = {
-  sessions: 'Open MCP sessions.',
-  streams: 'Open event streams.',
-  subscriptions: 'Subscriptions of open sessions.',
-  framesHeld: 'Distinct frames that some session may still ask for.',
-  framesSent: 'Frames written to streams since the start.',
-  slowReadersCut: 'Streams cut because their reader lagged, since the start.',
-}
-
-function mcpFigures(read: () => McpFigures): Parameters<typeof registerFigures>[1] {
-  const names = Object.keys(FIGURE_HELP) as (keyof McpFigures)[]
-  return Object.fromEntries(
-    names.map((name) => [
-      `care_${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`,
-      { help: FIGURE_HELP[name], read: () => read()[name] },
-    ]),
-  )
 }

@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, type Registry } from '@tallystick/service-ki
 import type { FastifyBaseLogger } from 'fastify'
 import type { AuditRow, AuditTrail } from './domain/audit-trail.ts'
 import type { RecordStore } from './domain/record-store.ts'
-import type { McpEvent } from './mcp/mcp-endpoint.ts'
+import type { McpEvent, McpFigures } from './mcp/mcp-endpoint.ts'
 
 /** Seconds: a commit is one write to disk that everybody present shares; a fan-out takes microseconds for each session. */
 const WORK_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
@@ -30,7 +30,7 @@ export function timedAppend(
   }
 }
 
-/** The same trail, every row counted and refusals logged; the one place through which all writes pass. */
+/** The same trail, every row counted and logged; the one place through which all writes pass. */
 export function observedAudit(
   audit: AuditTrail,
   watch: { readonly registry: Registry; readonly logger?: FastifyBaseLogger | undefined },
@@ -54,20 +54,58 @@ export function observedAudit(
   }
 }
 
-/** Registers figures that are read at the moment of asking, by metric name. */
+type Figure = { readonly help: string; readonly read: () => number }
+
+/**
+ * Registers figures that are read at the moment of asking, by metric name. One that ends in `_total` only grows while the
+ * process lives, and is a counter; any other is a gauge.
+ */
 export function registerFigures(
   registry: Registry,
-  figures: Readonly<Record<string, { readonly help: string; readonly read: () => number }>>,
+  figures: Readonly<Record<string, Figure>>,
 ): void {
   for (const [name, { help, read }] of Object.entries(figures)) {
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        gauge.set(read())
-      },
-    })
+    if (name.endsWith('_total')) {
+      const total: Counter = new Counter({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          total.reset()
+          total.inc(read())
+        },
+      })
+    } else {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          gauge.set(read())
+        },
+      })
+    }
+  }
+}
+
+/** The MCP side's counts as figures. */
+export function mcpFigures(read: () => McpFigures): Readonly<Record<string, Figure>> {
+  return {
+    care_sessions: { help: 'Open MCP sessions.', read: () => read().sessions },
+    care_streams: { help: 'Open event streams.', read: () => read().streams },
+    care_subscriptions: {
+      help: 'Subscriptions of open sessions.',
+      read: () => read().subscriptions,
+    },
+    care_frames_held: {
+      help: 'Distinct frames that some session may still ask for.',
+      read: () => read().framesHeld,
+    },
+    care_frames_sent_total: { help: 'Frames written to streams.', read: () => read().framesSent },
+    care_slow_readers_cut_total: {
+      help: 'Streams cut because their reader lagged.',
+      read: () => read().slowReadersCut,
+    },
   }
 }
 

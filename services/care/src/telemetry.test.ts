@@ -1,0 +1,38 @@
+import { Registry } from '@tallystick/service-kit'
+import { expect, test } from 'vitest'
+import { mcpFigures, registerFigures } from './telemetry.ts'
+
+test('what only grows is a counter that starts at 0; asked again, it says the same; the rest are gauges', async () => {
+  const registry = new Registry()
+  const figures = {
+    sessions: 3,
+    streams: 2,
+    subscriptions: 5,
+    framesHeld: 7,
+    framesSent: 0,
+    slowReadersCut: 0,
+  }
+  registerFigures(
+    registry,
+    mcpFigures(() => figures),
+  )
+  const lines = async () =>
+    (await registry.metrics()).split('\n').filter((line) => /^(# TYPE )?care_/.test(line))
+  expect(await lines()).toContain('care_frames_sent_total 0')
+  Object.assign(figures, { sessions: 1, framesSent: 11, slowReadersCut: 4 })
+  await lines()
+  expect(await lines()).toEqual([
+    '# TYPE care_sessions gauge',
+    'care_sessions 1',
+    '# TYPE care_streams gauge',
+    'care_streams 2',
+    '# TYPE care_subscriptions gauge',
+    'care_subscriptions 5',
+    '# TYPE care_frames_held gauge',
+    'care_frames_held 7',
+    '# TYPE care_frames_sent_total counter',
+    'care_frames_sent_total 11',
+    '# TYPE care_slow_readers_cut_total counter',
+    'care_slow_readers_cut_total 4',
+  ])
+})
