@@ -6,6 +6,7 @@ import {
   challenge,
   failed,
   granted,
+  grantedBody,
   hurriedClock,
   PRICE_TINYBAR,
   type StandIn,
@@ -16,6 +17,13 @@ import { agentSigner } from './agent-signer.ts'
 
 const signer = agentSigner({ privateKey: `${'0'.repeat(63)}7`, accountId: '0.0.1004' })
 const own = signer.evmAddress.toLowerCase()
+
+/** A 200 whose `PAYMENT-RESPONSE` is no base64. */
+const unreadable = {
+  status: 200,
+  body: grantedBody(true),
+  headers: { 'payment-response': '%%%' },
+}
 
 let service: StandIn
 let clock: ReturnType<typeof hurriedClock>
@@ -162,6 +170,27 @@ describe('X9: a payment of unknown fate', () => {
     service.script(challenge(), failed(502, 'payment_pending', 86_400), granted(true))
     await agent().access()
     expect(clock.waitsMs).toEqual([15_000])
+  })
+
+  test('a gateway that gave up waiting (504) is treated likewise', async () => {
+    service.script(challenge(), failed(504, 'gateway_timeout'), granted(true))
+    expect(await agent().access()).toMatchObject({ kind: 'granted', paidThisRequest: true })
+    expect(new Set(service.payments.slice(1)).size).toBe(1)
+  })
+
+  test.for([
+    ['a bug of the service', failed(500, 'internal_error'), 'internal_error'],
+    ['a page of a proxy', { status: 520, body: 'unknown error' }, 'no_error_named'],
+    ['a 200 that is no AccessGranted', { status: 200, body: {} }, 'no_error_named'],
+    ['a receipt that cannot be read', unreadable, 'no_error_named'],
+  ] as const)('%s in answer to a payment hides no payment', async ([, answer, error]) => {
+    service.script(challenge(), answer)
+    expect(await agent().access()).toMatchObject({
+      kind: 'payment-pending',
+      error,
+      payment: { amountTinybar: PRICE_TINYBAR, payTo: '0.0.1002' },
+    })
+    expect(service.payments).toHaveLength(2)
   })
 
   test('an earlier payment that is pending keeps a new one from being signed', async () => {

@@ -15,7 +15,12 @@ import {
 import { cancelAndClaim, topUp } from './change-subscription.ts'
 import { LedgerUnavailable } from './contract-call.ts'
 import { requestPaid } from './paid-request.ts'
-import { answeredOutcome, statusOutcome, unsignedOutcome } from './read-answers.ts'
+import {
+  answeredOutcome,
+  RETRY_AFTER_SECONDS,
+  statusOutcome,
+  unsignedOutcome,
+} from './read-answers.ts'
 import { type WindowChange, watchWindow } from './window-watch.ts'
 
 /** A purchase answers within 15 s of its receipt; twice that and the ledger's own seconds fit in here. */
@@ -23,8 +28,6 @@ const REQUEST_MS_MAX = 60_000
 /** How long one payment is resent: past the 200 s after which the service opens a found payment by itself. */
 const RESEND_MS = 240_000
 const POLL_MS = 1_000
-/** Pause after a failed or pending answer that names none. */
-const RETRY_AFTER_SECONDS = 5
 
 /** Who pays and signs. Build one from a key with `agentSigner`. */
 export type AgentSigner = {

@@ -62,6 +62,24 @@ export function challenge(
   return { status: 402, body, headers: { 'payment-required': base64(body) } }
 }
 
+/** The body of a 200 of `/access`. */
+export function grantedBody(isPaid: boolean) {
+  return {
+    access: 'granted',
+    paidThisRequest: isPaid,
+    subscription: {
+      expiresAt: 1_763_600_020,
+      secondsRemaining: 20,
+      periodSeconds: 20,
+      balanceTinybar: '900000000',
+      active: true,
+      nextRenewalSchedule: SCHEDULE,
+    },
+    metering: { callsRemainingThisPeriod: 19, recordedOnChain: `0x${'ab'.repeat(32)}` },
+    resource: { hbarUsd: 0.08 },
+  }
+}
+
 /** A 200 of `/access`. */
 export function granted(isPaid: boolean): Answer {
   const settlement = {
@@ -72,20 +90,7 @@ export function granted(isPaid: boolean): Answer {
   }
   return {
     status: 200,
-    body: {
-      access: 'granted',
-      paidThisRequest: isPaid,
-      subscription: {
-        expiresAt: 1_763_600_020,
-        secondsRemaining: 20,
-        periodSeconds: 20,
-        balanceTinybar: '900000000',
-        active: true,
-        nextRenewalSchedule: SCHEDULE,
-      },
-      metering: { callsRemainingThisPeriod: 19, recordedOnChain: `0x${'ab'.repeat(32)}` },
-      resource: { hbarUsd: 0.08 },
-    },
+    body: grantedBody(isPaid),
     ...(isPaid ? { headers: { 'payment-response': base64(settlement) } } : {}),
   }
 }

@@ -10,8 +10,8 @@ import {
 import { hbarOffer, type PaidExchange } from './paid-request.ts'
 import { retryAfterSeconds } from './resending-fetch.ts'
 
-/** What an answer without `Retry-After` is taken to ask for. */
-const RETRY_AFTER_SECONDS = 5
+/** What a payment without an answer, or with one that has no `Retry-After`, is asked about again after. */
+export const RETRY_AFTER_SECONDS = 5
 
 async function bodyOf(response: Response): Promise<unknown> {
   try {
@@ -31,66 +31,75 @@ function unexpected(response: Response): AccessServiceUnavailable {
   )
 }
 
-function settledPayment(response: Response, payment: SignedPayment | undefined) {
+/** What came of one request to the access endpoint, read. */
+type Answer = {
+  readonly response: Response
+  readonly body: unknown
+  readonly payment: SignedPayment | undefined
+}
+
+function pendingOutcome({ response, body, payment }: Answer): AccessOutcome {
+  return {
+    kind: 'payment-pending',
+    retryAfterSeconds: retryAfterSeconds(response) ?? RETRY_AFTER_SECONDS,
+    error: errorCode(body),
+    payment,
+  }
+}
+
+/** For an answer that access.md does not know: it must not hide a payment, or its caller would sign another. */
+function unexpectedOutcome(answer: Answer): AccessOutcome {
+  if (answer.payment === undefined) throw unexpected(answer.response)
+  return pendingOutcome(answer)
+}
+
+function settledPayment({ response, payment }: Answer) {
   const header = response.headers.get('payment-response')
   if (header === null || payment === undefined) return undefined
   try {
     const { transaction, payer = '' } = decodePaymentResponseHeader(header)
     return { amountTinybar: payment.amountTinybar, transaction, payer }
-  } catch (cause) {
-    throw new AccessServiceUnavailable(
-      'The service answered a PAYMENT-RESPONSE that cannot be read.',
-      {
-        cause,
-      },
-    )
+  } catch {
+    return 'unreadable'
   }
 }
 
-function grantedOutcome(
-  response: Response,
-  body: unknown,
-  payment: SignedPayment | undefined,
-): AccessOutcome {
-  const granted = GrantedBody.safeParse(body)
-  if (!granted.success) throw unexpected(response)
+function grantedOutcome(answer: Answer): AccessOutcome {
+  const granted = GrantedBody.safeParse(answer.body)
+  const payment = settledPayment(answer)
+  if (!granted.success || payment === 'unreadable') return unexpectedOutcome(answer)
   const { access: _constant, ...rest } = granted.data
-  return {
-    ...rest,
-    kind: 'granted',
-    why: rest.why,
-    metering: rest.metering,
-    payment: settledPayment(response, payment),
-  }
+  return { ...rest, kind: 'granted', why: rest.why, metering: rest.metering, payment }
 }
 
-/** The outcome of an answer of the access endpoint. Throws AccessServiceUnavailable for what access.md does not know. */
+/**
+ * The outcome of an answer of the access endpoint. Without a payment it throws AccessServiceUnavailable for what access.md
+ * does not know; with one that is a pending payment.
+ */
 export async function answeredOutcome(
   response: Response,
   payment: SignedPayment | undefined,
 ): Promise<AccessOutcome> {
   const body = await bodyOf(response)
-  const waitSeconds = retryAfterSeconds(response) ?? RETRY_AFTER_SECONDS
+  const answer = { response, body, payment }
   switch (response.status) {
     case 200:
-      return grantedOutcome(response, body, payment)
+      return grantedOutcome(answer)
     case 402:
       if (payment === undefined) throw unexpected(response)
       return { kind: 'payment-refused', reason: errorCode(body), payment }
     case 429:
-      return { kind: 'quota-spent', retryAfterSeconds: waitSeconds }
+      return {
+        kind: 'quota-spent',
+        retryAfterSeconds: retryAfterSeconds(response) ?? RETRY_AFTER_SECONDS,
+      }
     case 502:
     case 503:
       return payment !== undefined || errorCode(body) === 'payment_pending'
-        ? {
-            kind: 'payment-pending',
-            retryAfterSeconds: waitSeconds,
-            error: errorCode(body),
-            payment,
-          }
+        ? pendingOutcome(answer)
         : { kind: 'unavailable', httpStatus: response.status, error: errorCode(body) }
     default:
-      throw unexpected(response)
+      return unexpectedOutcome(answer)
   }
 }
 

@@ -11,6 +11,9 @@ const RETRY_AFTER_SECONDS = 2
 /** A longer `Retry-After` is cut to this, so that the limit below bounds the wait. */
 const RETRY_AFTER_SECONDS_MAX = 15
 
+/** What the service, or a gateway that waited for it in vain, answers where the fate of the payment is open. */
+const OPEN_STATUSES: readonly number[] = [502, 504]
+
 export type ResendOptions = {
   readonly fetch: typeof globalThis.fetch
   readonly clock: Clock
@@ -32,8 +35,8 @@ function pause(clock: Clock, ms: number): Promise<void> {
 }
 
 /**
- * `fetch` that resends a request with a payment header after a 502, or after no answer at all, until the service knows or
- * the limit is reached; then it gives the last 502, or throws the last failure. Other requests are sent once.
+ * `fetch` that resends a request with a payment header after a 502 or 504, or after no answer at all, until the service
+ * knows or the limit is reached; then it gives the last answer, or throws the last failure. Other requests are sent once.
  */
 export function createResendingFetch(options: ResendOptions): typeof globalThis.fetch {
   async function attempt(request: Request): Promise<Response | Error> {
@@ -50,7 +53,7 @@ export function createResendingFetch(options: ResendOptions): typeof globalThis.
     const endsAtMs = options.clock.unixMs() + options.resendMs
     for (let count = 1; ; count += 1) {
       const result = await attempt(request)
-      if (result instanceof Response && result.status !== 502) return result
+      if (result instanceof Response && !OPEN_STATUSES.includes(result.status)) return result
       const asked = result instanceof Response ? retryAfterSeconds(result) : undefined
       const pauseMs = Math.min(asked ?? RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1_000
       if (options.clock.unixMs() + pauseMs > endsAtMs) {
