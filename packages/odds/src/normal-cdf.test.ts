@@ -20,7 +20,8 @@ describe('normalCdf', () => {
     )
   })
 
-  test('is 0 and 1 at the infinities', () => {
+  test('is 0 and 1 at the infinities, and no number for no number', () => {
     expect([normalCdf(-Infinity), normalCdf(Infinity)]).toEqual([0, 1])
+    expect(normalCdf(Number.NaN)).toBeNaN()
   })
 })

@@ -6,12 +6,13 @@ const FRACTION_TERMS = 60
 
 /**
  * The standard normal distribution function Φ(z), 0 to 1, to about 1e-15; small tails to 1e-13 of their size. Marsaglia's
- * series (2004) Φ = ½ + φ(z)(z + z³/3 + z⁵/15 + …) within ±3, Laplace's continued fraction of the tail beyond.
+ * series (2004) Φ = ½ + φ(z)(z + z³/3 + z⁵/15 + …) within ±3, Laplace's continued fraction of the tail beyond. NaN for NaN.
  */
 export function normalCdf(z: number): number {
   const size = Math.abs(z)
   const density = Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)
-  if (size > SERIES_MAX) {
+  // NaN too: the series would never see its terms vanish.
+  if (!(size <= SERIES_MAX)) {
     let fraction = size
     for (let term = FRACTION_TERMS; term >= 1; term--) fraction = size + term / fraction
     const tail = density / fraction
