@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { exactOdds } from './exact-odds.ts'
 import { DECIMAL_ODDS_MAX } from './odds-limits.ts'
 import { parseOdds } from './parse-odds.ts'
+import { isNearestDouble } from './testing/is-nearest-double.ts'
 
 describe('parseOdds', () => {
   test.for([
@@ -48,9 +48,7 @@ describe('parseOdds', () => {
         const odds = parseOdds(input)
         const isSound =
           odds.kind === 'refused' ||
-          (odds.decimal > 1 &&
-            odds.decimal <= DECIMAL_ODDS_MAX &&
-            exactOdds(odds).numerator > exactOdds(odds).denominator)
+          (odds.decimal > 1 && odds.decimal <= DECIMAL_ODDS_MAX && isNearestDouble(odds))
         expect(isSound).toBe(true)
       }),
       { numRuns: 3000 },

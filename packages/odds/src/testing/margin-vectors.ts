@@ -8,8 +8,8 @@ export type MarginVector = {
   readonly prices: readonly number[]
   readonly booksum: number
   readonly probabilities: readonly number[]
-  /** The number solved for, where the vector has it. */
-  readonly parameter: number | undefined
+  /** The number solved for. */
+  readonly parameter: number
 }
 
 /** Decimal text, or a ratio of whole numbers. */
@@ -18,18 +18,29 @@ const priceOf = (text: string): number => {
   return Number(numerator) / Number(denominator)
 }
 
+type Book = { readonly name: string; readonly odds: readonly string[]; readonly booksum: string }
+
+type Solved = { p: string[]; k?: string; z?: string; c?: string; parameter?: string }
+
+/** The number that a method solved for: written under one of four names, or what the booksum makes it. */
+function parameterOf(method: MarginMethod, solved: Solved, book: Book): number {
+  const written = solved.parameter ?? solved.k ?? solved.z ?? solved.c
+  if (written !== undefined) return Number(written)
+  if (method === 'multiplicative') return Number(book.booksum)
+  if (method === 'additive') return (Number(book.booksum) - 1) / book.odds.length
+  throw new Error(`${book.name} says no parameter of ${method}`)
+}
+
 /** Every book of the two vector files, as one method solves it. */
 export function marginVectors(method: MarginMethod): readonly MarginVector[] {
-  return [...known, ...more].map(({ name, odds, booksum, methods }) => {
-    const solved: { p: string[]; k?: string; z?: string; c?: string; parameter?: string } =
-      methods[method]
-    const parameter = solved.parameter ?? solved.k ?? solved.z ?? solved.c
+  return [...known, ...more].map((book) => {
+    const solved: Solved = book.methods[method]
     return {
-      name,
-      prices: odds.map(priceOf),
-      booksum: Number(booksum),
+      name: book.name,
+      prices: book.odds.map(priceOf),
+      booksum: Number(book.booksum),
       probabilities: solved.p.map(Number),
-      parameter: parameter === undefined ? undefined : Number(parameter),
+      parameter: parameterOf(method, solved, book),
     }
   })
 }
