@@ -1,5 +1,8 @@
-/** More evaluations than bisection alone needs to use up the digits of a double. */
+/** A third of them halve the interval: more often than a double has binary digits. */
 const EVALUATIONS_MAX = 200
+
+/** Nothing is nearer to zero: the functions here are differences of probabilities, whose last bit is larger. */
+const VALUE_AT_REST = 1e-16
 
 /** Where an increasing function is looked for zero. */
 type RootSearch = {
@@ -11,7 +14,7 @@ type RootSearch = {
 
 /**
  * The zero of an increasing function between two bounds, to the last digits of a double, or undefined where it has none
- * there. False position in the Illinois form, bisecting whenever that gains less than half.
+ * there. False position in the Illinois form; every third step, and wherever the chord leaves the interval, bisects.
  */
 export function findRoot({ low, high, valueAt }: RootSearch): number | undefined {
   let [lower, upper] = [low, high]
@@ -37,7 +40,7 @@ export function findRoot({ low, high, valueAt }: RootSearch): number | undefined
       if (lastSide > 0) valueLower /= 2
       lastSide = 1
     }
-    if (Math.abs(value) < 1e-16) return at
+    if (Math.abs(value) < VALUE_AT_REST) return at
   }
   return lower + (upper - lower) / 2
 }

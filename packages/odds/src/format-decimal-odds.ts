@@ -1,4 +1,4 @@
-/** The fewest and the default decimal places: how bookmakers print. */
+/** The decimal places that bookmakers print. */
 const PLACES_DEFAULT = 2
 
 /** Decimal odds as text with a fixed number of places (0–15, default 2), rounded as `Number.prototype.toFixed` does. */

@@ -83,7 +83,7 @@ describe('sharpScore', () => {
   })
 
   test('with many picks and no result the edge is the mean closing-line value', () => {
-    expect(scored(same(1_000_000, { clv: 0.031, odds: 2 })).edge).toBeCloseTo(0.031, 6)
+    expect(scored(same(10_000, { clv: 0.031, odds: 2 })).edge).toBeCloseTo(0.031, 6)
   })
 
   test('one mistyped price counts as 50 %', () => {
@@ -114,7 +114,8 @@ describe('sharpScore', () => {
   })
 
   test('values that are no number are a bug of the caller, not a score', () => {
-    expect(() => sharpScore([{ clv: Number.NaN, odds: 2 }])).toThrow(RangeError)
+    for (const flaw of [{ clv: Number.NaN }, { odds: Number.NaN }, { returnUnits: Number.NaN }])
+      expect(() => sharpScore([{ clv: 0, odds: 2, returnUnits: 1, ...flaw }])).toThrow(RangeError)
   })
 
   // Equal values at odds of 2.0 and 2.1: the study's own list of scores.

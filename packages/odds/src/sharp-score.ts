@@ -3,7 +3,7 @@
  * damped, from their results. A normal prior (a typical payer of the margin, edge -3 % ± 5 %) is updated by the mean
  * closing-line value; what the results add beyond it counts little until there are thousands of picks.
  */
-import type { Interval } from './confidence.ts'
+import type { Interval } from './interval.ts'
 import { normalCdf } from './normal-cdf.ts'
 
 /** The score's constants; edges, values and deviations are fractions per unit staked. */
@@ -18,7 +18,7 @@ export const SHARP_SCORE_MODEL = {
   scale: 0.04,
   /** A closing-line value is cut to ± this, so that one mistyped price does not decide. */
   valueLimit: 0.5,
-  /** Variance of a pick's value that is assumed before any is seen, and how many picks that is worth. */
+  /** Standard deviation of picks' values that is assumed before any is seen, and how many picks that is worth. */
   assumedDeviation: 0.07,
   assumedPicks: 4,
   /** Deviation between a tipster's edge now and later, in the interval. */
@@ -100,8 +100,9 @@ const resultEvidence = (weighted: readonly WeightedPick[]) => {
 
 /**
  * Scores graded picks; ungraded ones must be left out and reported as coverage. The order of picks does not matter.
- * `halfLifeDays` weights picks by 2^(-age / half-life). Throws a RangeError for a value or odds that are no number.
- * One caution: a single extreme value also widens the spread, so raising it further may lower the score.
+ * `halfLifeDays` weights picks by 2^(-age / half-life). Throws a RangeError where a value, or the odds or return of a
+ * pick with a result, is no number. One caution: a single extreme value also widens the spread, so raising it further
+ * may lower the score.
  */
 export function sharpScore(
   picks: readonly ScoredPick[],
