@@ -1,5 +1,5 @@
 import type { ClusterTotals } from './cluster-totals.ts'
-import { DEVIATIONS_95, type Interval } from './confidence.ts'
+import { DEVIATIONS_95, type Interval } from './interval.ts'
 
 /** A mean with its interval; fewer than two clusters have none. */
 export type ClusterMean =

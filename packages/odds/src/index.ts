@@ -1,6 +1,5 @@
 export { addCluster } from './add-cluster.ts'
 export { booksum } from './booksum.ts'
-export type { TakenAtFairClose } from './closing-value.ts'
 export { type ClusterMean, clusterInterval } from './cluster-interval.ts'
 export {
   type ClusterRegression,
@@ -8,7 +7,6 @@ export {
   type RegressionPoint,
 } from './cluster-regression.ts'
 export { type Cluster, type ClusterTotals, NO_CLUSTERS } from './cluster-totals.ts'
-export { DEVIATIONS_95, type Interval } from './confidence.ts'
 export { eachWayPrices } from './each-way-prices.ts'
 export { type EdgeAndLuck, edgeAndLuck, type SettledPick } from './edge-and-luck.ts'
 export { type ExactOdds, exactOdds } from './exact-odds.ts'
@@ -31,6 +29,7 @@ export { gradeBand } from './grade-band.ts'
 export { GRADE_BANDS, type GradeBand } from './grade-bands.ts'
 export { gradeMargin } from './grade-margin.ts'
 export { type GradedPriceInput, gradePrice, type PriceGrade } from './grade-price.ts'
+export { DEVIATIONS_95, type Interval } from './interval.ts'
 export type { LineResult, MarginMasses, StakeShares } from './line-result.ts'
 export { logClv } from './log-clv.ts'
 export {
@@ -67,5 +66,6 @@ export {
   sharpScore,
 } from './sharp-score.ts'
 export { stakeShares } from './stake-shares.ts'
+export type { TakenAtFairClose } from './taken-at-fair-close.ts'
 export { toBillionths } from './to-billionths.ts'
 export { wilsonInterval } from './wilson-interval.ts'

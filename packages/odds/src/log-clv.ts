@@ -1,4 +1,4 @@
-import type { TakenAtFairClose } from './closing-value.ts'
+import type { TakenAtFairClose } from './taken-at-fair-close.ts'
 
 /** Logarithmic CLV: ln(taken · p). Adds up over picks and treats a price too high and one too low alike. */
 export function logClv({ taken, fairProbability }: TakenAtFairClose): number {

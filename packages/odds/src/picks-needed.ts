@@ -1,4 +1,4 @@
-import { DEVIATIONS_95 } from './confidence.ts'
+import { DEVIATIONS_95 } from './interval.ts'
 
 /**
  * How many picks it takes until an edge of this size stands out from chance: (deviations · deviation / edge)², rounded up;

@@ -1,4 +1,4 @@
-import type { TakenAtFairClose } from './closing-value.ts'
+import type { TakenAtFairClose } from './taken-at-fair-close.ts'
 
 /** CLV in probability: p - 1 / taken, how much likelier the selection is than the price taken needs it to be. */
 export function pointsClv({ taken, fairProbability }: TakenAtFairClose): number {

@@ -1,4 +1,4 @@
-import { DEVIATIONS_95, type Interval } from './confidence.ts'
+import { DEVIATIONS_95, type Interval } from './interval.ts'
 
 /**
  * Wilson's score interval (1927) of a share, within 0–1, 95 % by default: for win rates and the rate of beating the
