@@ -57,14 +57,27 @@ export function createSqliteReads(statements: RecordStatements, seal: EntrySeal)
     changesSince: guarded(async ({ patient, audiences, sinceIso, limit }) =>
       chainsOf(statements, { audiences, patient, limit: Number.MAX_SAFE_INTEGER })
         .flatMap((chain) => {
-          const slot = slotOfChain(chain)
-          const rows = statements.versions[slot.audience].since.all(chain[0], sinceIso, limit)
-          return rows.map((row) => openVersion({ row, slot, seal }))
+          const reading = { statements, seal, slot: slotOfChain(chain) }
+          return changesOfChain(reading, { id: chain[0], sinceIso, limit })
         })
-        .flatMap((opened) => (opened.kind === 'holds' ? [opened.record] : []))
         .toSorted((left, right) => byText(left.writtenAt, right.writtenAt))
         .slice(0, limit),
     ),
+  }
+}
+
+/** The first versions of a chain since a time that hold. Those that do not take no place: more rows are read for them. */
+function changesOfChain(
+  { statements, seal, slot }: SlotReading,
+  query: { readonly id: number; readonly sinceIso: string; readonly limit: number },
+): readonly CareRecord[] {
+  const { id, sinceIso, limit } = query
+  for (let rowsMax = limit; ; rowsMax *= 2) {
+    const rows = statements.versions[slot.audience].since.all(id, sinceIso, rowsMax)
+    const records = rows
+      .map((row) => openVersion({ row, slot, seal }))
+      .flatMap((opened) => (opened.kind === 'holds' ? [opened.record] : []))
+    if (records.length >= limit || rows.length < rowsMax) return records
   }
 }
 

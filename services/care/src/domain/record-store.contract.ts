@@ -201,6 +201,24 @@ export function describeRecordStore(
       })
     })
 
+    it('changes that do not hold take no place: a list shorter than its limit is all there is', async () => {
+      for (const value of ['one', 'two', 'three', 'four']) await write({ value })
+      for (const [version, value] of [
+        [1, 'one'],
+        [3, 'three'],
+      ] as const)
+        await under.tamper(TEA, version, (entry) => entry.replace(value, 'x'))
+      const query = {
+        patient: 'ann',
+        audiences: ['user'],
+        sinceIso: '2026-01-01T00:00:00.000Z',
+      } as const
+      const two = await store.changesSince({ ...query, limit: 2 })
+      expect(two.map(({ value }) => value)).toEqual(['two', 'four'])
+      const one = await store.changesSince({ ...query, limit: 1 })
+      expect(one.map(({ value }) => value)).toEqual(['two'])
+    })
+
     describe('C14: a signed write that is re-sent inside its window', () => {
       const request = { mac: 'ab'.repeat(32), expiresAtMs: START_MS + 300_000 }
 

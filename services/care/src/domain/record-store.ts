@@ -67,7 +67,10 @@ export type RecordStore = {
     readonly limit: number
     readonly patient?: string
   }): Promise<readonly ChainHead[]>
-  /** Versions written at or after a time, oldest first, of one patient; those that do not hold are left out. */
+  /**
+   * Versions written at or after a time, oldest first, of one patient. Those that do not hold are left out and take no
+   * place: fewer than `limit` are all there are.
+   */
   changesSince(query: {
     readonly patient: string
     readonly audiences: readonly Audience[]

@@ -12,30 +12,33 @@ const VERSIONS_MAX = 10_000
 /** Where no time is given, everything counts. */
 const BEGINNING = '0000-01-01T00:00:00.000Z'
 
+// Oldest come first: an answer that stopped at a bound would present old values as the newest.
+const tooMany = (): RpcFailure =>
+  new RpcFailure(RPC_CODES.invalidParams, 'params.since: too many revisions since then')
+
 async function versionsSince(
   context: CallContext,
   query: { readonly patient: string; readonly sinceIso: string },
 ): Promise<ReadonlyMap<string, CareRecord>> {
   const found = new Map<string, CareRecord>()
   let { sinceIso } = query
+  let limit = PAGE_VERSIONS
   while (found.size < VERSIONS_MAX) {
     const page = await context.store.changesSince({
       patient: query.patient,
       audiences: visibleAudiences(context),
       sinceIso,
-      limit: PAGE_VERSIONS,
+      limit,
     })
     const sizeBefore = found.size
     for (const record of page) found.set(versionUri(record, record.version), record)
     const last = page.at(-1)
-    // A page that is not full is the last; one that brings nothing new cannot be followed.
-    if (last === undefined || page.length < PAGE_VERSIONS || found.size === sizeBefore) break
+    if (last === undefined || page.length < limit) return found
+    // A page that brings nothing new is of one moment: a larger one gets past it.
+    if (found.size === sizeBefore) limit *= 2
     sinceIso = last.writtenAt
   }
-  if (found.size >= VERSIONS_MAX)
-    // Oldest come first: an answer that stopped here would present old values as the newest.
-    throw new RpcFailure(RPC_CODES.invalidParams, 'params.since: too many revisions since then')
-  return found
+  throw tooMany()
 }
 
 async function versionBefore(
@@ -45,6 +48,28 @@ async function versionBefore(
   if (record.version < 2) return undefined
   const before = await store.version(record, record.version - 1)
   return before.kind === 'found' ? before.record : undefined
+}
+
+/**
+ * The versions of a chain from the first that was written since, to the newest. Those between that were not found by their
+ * time are looked up: a clock that was set back gives a later version an earlier time. Broken ones are left out.
+ */
+async function versionsTo(
+  newest: CareRecord,
+  found: readonly [CareRecord, ...CareRecord[]],
+  { store }: CallContext,
+): Promise<readonly [CareRecord, ...CareRecord[]]> {
+  const known = new Map(found.map((record) => [record.version, record]))
+  const first = found.reduce((left, right) => (left.version < right.version ? left : right))
+  if (newest.version - first.version > VERSIONS_MAX) throw tooMany()
+  const all: [CareRecord, ...CareRecord[]] = [first]
+  for (let version = first.version + 1; version < newest.version; version += 1) {
+    const read = known.has(version) ? undefined : await store.version(newest, version)
+    const record = read?.kind === 'found' ? read.record : known.get(version)
+    if (record !== undefined) all.push(record)
+  }
+  if (newest.version > first.version) all.push(newest)
+  return all
 }
 
 /** What changed for a patient. */
@@ -62,22 +87,24 @@ export async function changesSince(
   const sinceMs = query.since === undefined ? undefined : isoTimeMs(query.since)
   const sinceIso = sinceMs === undefined ? BEGINNING : new Date(sinceMs).toISOString()
   const versions = await versionsSince(context, { patient: query.patient, sinceIso })
-  const byChain = new Map<string, CareRecord[]>()
+  const byChain = new Map<string, [CareRecord, ...CareRecord[]]>()
   for (const record of versions.values()) {
     const uri = chainUri(record)
-    byChain.set(uri, [...(byChain.get(uri) ?? []), record])
+    const known = byChain.get(uri)
+    if (known === undefined) byChain.set(uri, [record])
+    else known.push(record)
   }
   const changed: ChangedRecord[] = []
   const failed: string[] = []
-  for (const [uri, records] of byChain) {
-    const [first, ...rest] = records.toSorted((left, right) => left.version - right.version)
-    if (first === undefined) continue
-    if ((await context.store.latest(first)).kind !== 'found') {
+  for (const [uri, [first, ...rest]] of byChain) {
+    const latest = await context.store.latest(first)
+    if (latest.kind !== 'found') {
       failed.push(uri)
       continue
     }
-    const before = await versionBefore(context, first)
-    changed.push(changedRecord({ before, since: [first, ...rest] }))
+    const since = await versionsTo(latest.record, [first, ...rest], context)
+    const before = await versionBefore(context, since[0])
+    changed.push(changedRecord({ before, since }))
   }
   return { changed, failed }
 }
