@@ -1,0 +1,113 @@
+// CONTRIBUTING.md, "Who may import what", between the packages of the workspace. What the rooms of one service may import
+// is held by oxlint.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { root } from './spawned-stack.ts'
+
+const SCOPE = '@tallystick/'
+
+/** What each may import of the others at run time. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  contracts: [],
+  'packages/hashchain': [],
+  'packages/jwt-lite': [],
+  'packages/odds': [],
+  'packages/service-kit': [],
+  'packages/x402': [],
+  'packages/facilitator': ['service-kit', 'x402'],
+  'packages/devnet': ['contracts'],
+  'packages/agent': ['contracts', 'x402'],
+  'services/access': ['contracts', 'service-kit', 'x402'],
+  'services/care': ['hashchain', 'jwt-lite', 'service-kit'],
+  'services/grading': ['hashchain', 'jwt-lite', 'odds', 'service-kit', 'x402'],
+}
+/** They may import anything, from the package or from its folder. Scripts are the root's. */
+const AROUND = ['bench', 'e2e', 'scripts']
+
+const Versions = z.record(z.string(), z.string()).default({})
+const Manifest = z.object({
+  name: z.string(),
+  dependencies: Versions,
+  devDependencies: Versions,
+})
+
+function manifestOf(folder: string): z.infer<typeof Manifest> {
+  const file = join(root, folder === 'scripts' ? '' : folder, 'package.json')
+  return Manifest.parse(JSON.parse(readFileSync(file, 'utf8')))
+}
+
+const listed = ['ls-files', '--cached', '--others', '--exclude-standard', '--', '*.ts', '*.mjs']
+const sources = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).split('\n')
+
+/** Never published or installed: it may import what its package declares for development. */
+const isOfTests = (file: string): boolean => /\.(test|fixture|contract)\.ts$|\/testing\//.test(file)
+
+function importsOf(file: string): readonly string[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  const found = text.matchAll(/^(?:import|export)\b[^'"`;]*?'([^'\n]+)'|\bimport\('([^'\n]+)'\)/gm)
+  return [...found].map(([, whole, lazy]) => whole ?? lazy ?? '')
+}
+
+const sourcesIn = (folder: string): readonly string[] =>
+  sources.filter((file) => file.startsWith(`${folder}/`))
+
+/** Imports of the workspace's packages that no list of the importing one names. */
+function undeclaredIn(folder: string): readonly string[] {
+  const { name, dependencies, devDependencies } = manifestOf(folder)
+  const isAround = AROUND.includes(folder)
+  return sourcesIn(folder).flatMap((file) => {
+    const declared = { ...dependencies, ...(isAround || isOfTests(file) ? devDependencies : {}) }
+    const packages = importsOf(file)
+      .filter((target) => target.startsWith(SCOPE))
+      .map((target) => target.split('/').slice(0, 2).join('/'))
+    return packages
+      .filter((target) => target !== name && !Object.hasOwn(declared, target))
+      .map((target) => `${file}: ${target}`)
+  })
+}
+
+describe.each(Object.entries(ALLOWED))('%s', (folder, allowed) => {
+  it('depends on those of the workspace that it may import', () => {
+    const { dependencies } = manifestOf(folder)
+    const ours = Object.keys(dependencies).filter((name) => name.startsWith(SCOPE))
+    const permitted = allowed.map((name) => SCOPE + name)
+    expect(ours.filter((name) => !permitted.includes(name))).toEqual([])
+  })
+
+  it('imports none that it does not declare, tests from its development dependencies', () => {
+    expect(sourcesIn(folder)).not.toEqual([])
+    expect(undeclaredIn(folder)).toEqual([])
+  })
+
+  it('imports no file of another package by its path', () => {
+    const strays = sourcesIn(folder).flatMap((file) =>
+      importsOf(file)
+        .filter((target) => target.startsWith('.'))
+        .map((target) => normalize(join(dirname(file), target)))
+        .filter((target) => !target.startsWith(`${folder}/`))
+        .map((target) => `${file}: ${target}`),
+    )
+    expect(strays).toEqual([])
+  })
+})
+
+describe.each(AROUND)('%s', (folder) => {
+  it('imports no package of the workspace that it does not declare', () => {
+    expect(undeclaredIn(folder)).toEqual([])
+  })
+})
+
+it('every package of the workspace has its rule', () => {
+  const manifests = execFileSync('git', ['ls-files', '*package.json'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  const folders = manifests
+    .split('\n')
+    .filter((file) => file.includes('/'))
+    .map(dirname)
+  expect(folders.toSorted()).toEqual([...Object.keys(ALLOWED), 'bench', 'e2e'].toSorted())
+})
