@@ -1,5 +1,5 @@
 // `npm run demo`: plays the story on the stack that `npm start` runs, or on one of its own when there is none.
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { playStory } from './demo/play-story.ts'
@@ -34,14 +34,20 @@ async function playOnOwnStack(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void stack.stop().then(() => process.exit(130)))
   }
-  try {
-    return await playOn(await stack.start())
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error)
-    return 1
-  } finally {
-    await stack.stop()
+  const play = async (): Promise<number> => {
+    try {
+      return await playOn(await stack.start())
+    } catch (error) {
+      console.error(error instanceof Error ? error.message : error)
+      return 1
+    } finally {
+      await stack.stop()
+    }
   }
+  const code = await play()
+  if (code === 0) rmSync(folder, { recursive: true })
+  else console.error(`The logs are in ${join(folder, 'logs')}.`)
+  return code
 }
 
 const found = findStack(stackFile)

@@ -1,6 +1,7 @@
 // `npm start`: the local ledger, the facilitator and every service, with what a person needs to try them. Ctrl-C stops
 // everything. `--watch` restarts a service when its source changes; `--free-ports` takes ports that are free instead of
-// the documented ones; `--stack-file FILE` and `--log-folder FOLDER` put the description and the logs elsewhere.
+// the documented ones; `--stack-file FILE`, `--log-folder FOLDER` and `--data-folder FOLDER` put the description, the logs
+// and the databases elsewhere.
 import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
 import { parseArgs } from 'node:util'

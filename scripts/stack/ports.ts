@@ -12,7 +12,7 @@ export type StackPorts = {
   readonly grading: number
 }
 
-/** The documented ports (decisions.md S2). */
+/** The documented ports (S2): those that a service has by default, and those that SDKs expect of a local Hedera. */
 export const defaultPorts: StackPorts = {
   rpc: 7546,
   mirror: 5551,

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 /** Long enough for a cold start on a busy machine. */
 const START_MS_MAX = 30_000
 const POLL_MS = 50
-/** Services promise to end within 10 s of SIGTERM (decisions.md S6). */
+/** Services promise to end within 10 s of SIGTERM (S6). */
 const STOP_MS_MAX = 11_000
 const LOG_LINES_SHOWN = 15
 

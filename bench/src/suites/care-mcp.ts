@@ -149,7 +149,7 @@ async function endAfter<Result>(
 
 type CostPart = (cost: Cost) => number
 
-/** The requests whose cost issue and README name. */
+/** The requests whose cost is told, by kind and by name. */
 const REQUESTS = [
   ['initialize', 'initialize and initialized'],
   ['read', 'read'],
