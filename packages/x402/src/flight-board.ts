@@ -151,7 +151,7 @@ async function waitFor(
   const timeUp = Promise.withResolvers<Outcome>()
   let isOver = false
   const dismiss = (): void => timeUp.resolve(pending)
-  let cancel = clock.after(limits.requestWaitMs, dismiss)
+  const cancels = [clock.after(limits.requestWaitMs, dismiss)]
   waiting.add(dismiss)
   void shorten()
   try {
@@ -159,13 +159,12 @@ async function waitFor(
   } finally {
     isOver = true
     waiting.delete(dismiss)
-    cancel()
+    for (const cancel of cancels) cancel()
   }
 
   async function shorten(): Promise<void> {
     await flight.control.inDoubt
-    if (isOver) return
-    cancel()
-    cancel = clock.after(limits.doubtWaitMs, dismiss)
+    // Doubt only shortens: the first limit stays as it is.
+    if (!isOver) cancels.push(clock.after(limits.doubtWaitMs, dismiss))
   }
 }

@@ -240,9 +240,9 @@ async function refuse(
   settlement: Settlement,
 ): Promise<{ kind: 'challenged'; error: string; settlement: Settlement }> {
   await world.desk.released(payment)
-  const error = readableReason(settlement.errorReason)
-  world.observe({ kind: 'refused', payment, reason: error })
-  return { kind: 'challenged', error, settlement }
+  const errorReason = readableReason(settlement.errorReason)
+  world.observe({ kind: 'refused', payment, reason: errorReason })
+  return { kind: 'challenged', error: errorReason, settlement: { ...settlement, errorReason } }
 }
 
 function landingOf(

@@ -131,8 +131,9 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
     async answered(reservation, paid) {
       const { payment, paymentId } = reservation
       const expiresAtSeconds = answerExpiry(reservation, unixMs() / 1_000)
-      const kept = { answer: JSON.stringify(paid), expiresAtSeconds }
-      await end(payment, () => reservations.keepAnswer(paymentId, kept))
+      await end(payment, () =>
+        reservations.keepAnswer(paymentId, { answer: JSON.stringify(paid), expiresAtSeconds }),
+      )
     },
     async released(payment) {
       await end(payment, () => reservations.release(payment.id))

@@ -59,9 +59,9 @@ export class HederaStandIn {
   readonly records: LedgerRecord[] = []
   fault: FacilitatorFault | undefined
   settlements = 0
-  /** What the facilitator was asked to settle against. */
+  /** What the facilitator was asked to settle. */
   readonly seen: {
-    readonly payload: PaymentRequirement
+    readonly payload: PaymentPayload
     readonly requirement: PaymentRequirement
   }[] = []
   isMirrorDown = false
@@ -158,7 +158,7 @@ export class HederaStandIn {
 
   async #settle(payload: PaymentPayload, requirement: PaymentRequirement): Promise<Settlement> {
     this.settlements += 1
-    this.seen.push({ payload: payload.accepted, requirement })
+    this.seen.push({ payload, requirement })
     const { fault } = this
     const { network } = requirement
     if (fault === 'not_reached') {
