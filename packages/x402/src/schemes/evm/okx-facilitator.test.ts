@@ -149,6 +149,7 @@ describe('pending and timeout are polled, not settled', () => {
       wrap({ ...pending, status }),
       wrap({ ...pending, status }),
       { status: 503, body: { code: '50001', msg: 'busy', data: null } },
+      wrap({ hello: 'world' }),
       wrap(success),
     ])
     const settling = client().settle(...(await order()))
@@ -156,7 +157,7 @@ describe('pending and timeout are polled, not settled', () => {
     expect(await settling).toMatchObject({ success: true, transaction: HASH })
     expect(seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'POST /api/v6/pay/x402/settle',
-      ...Array.from({ length: 3 }, () => `GET /api/v6/pay/x402/settle/status?txHash=${HASH}`),
+      ...Array.from({ length: 4 }, () => `GET /api/v6/pay/x402/settle/status?txHash=${HASH}`),
     ])
   })
 

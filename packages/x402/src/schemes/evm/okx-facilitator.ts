@@ -90,8 +90,10 @@ export function createOkxFacilitator(options: OkxFacilitatorOptions): Facilitato
         await new Promise<void>((resolve) => clock.after(pollMs, resolve))
         const path = `/settle/status?txHash=${encodeURIComponent(transaction)}`
         // A question that fails is asked again: what is settling settles without us.
-        const polled = await ask({ path }).catch(() => undefined)
-        if (polled !== undefined) latest = readSettlement(polled, network)
+        const polled = await ask({ path })
+          .then((json) => readSettlement(json, network))
+          .catch(() => undefined)
+        if (polled !== undefined) latest = polled
       }
       return toSettlement(latest, { network, transaction: hashOf(latest) || hashOf(answer) })
     },
