@@ -24,6 +24,7 @@ import { LedgerUnavailable, type PaymentScheme, type VerifiedPayment } from './p
 import { readPaymentHeaders } from './read-payment-headers.ts'
 import { createReservationDesk } from './reservation-desk.ts'
 import type { Reservation, ReservationStore } from './reservation-store.ts'
+import { echoedExtensions } from './resource-discovery.ts'
 import { type Resumed, resumeOpen } from './resume-open.ts'
 
 export type PaymentGateOptions = {
@@ -154,7 +155,7 @@ async function admit(
   const reading = readPaymentHeaders(headers)
   if (reading.kind === 'absent') return challenged('payment_required')
   if (reading.kind === 'refused') return challenged(reading.error)
-  const { accepted, payload, resource } = reading.envelope
+  const { accepted, extensions, payload, resource } = reading.envelope
   const requirement = matchRequirement(accepted, terms.requirements)
   if (requirement === undefined) return challenged('payment_requirements_mismatch')
   if (!isForResource(resource, terms.resource)) return challenged('payment_resource_mismatch')
@@ -170,6 +171,7 @@ async function admit(
       payload,
       accepted: requirement,
       resource: terms.resource,
+      ...echoedExtensions(extensions, terms.discovery),
     }
     return { kind: 'admitted', scheme, payment, order: { payload: ours, requirement } }
   } catch (error) {

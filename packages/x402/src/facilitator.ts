@@ -10,6 +10,8 @@ export type PaymentPayload = {
     readonly description?: string
     readonly mimeType?: string
   }
+  /** What the challenge declared, where the payer sent it back: a facilitator may keep a catalogue of it. */
+  readonly extensions?: Readonly<Record<string, unknown>>
 }
 
 /** x402 v2's settlement response, which `PAYMENT-RESPONSE` carries. */

@@ -26,7 +26,10 @@ export const DEFAULT_GATE_LIMITS: GateLimits = {
   retryAfterSeconds: 3,
 }
 
-/** Largest payment header, in bytes, looked at before decoding: the largest honest one, ten Hedera nodes, is half of it. */
+/**
+ * Largest payment header, in bytes, looked at before decoding. The largest honest one fits: ten Hedera nodes take 4.5 KB,
+ * and the description of a call that official clients send back (`describeCall`) at most 2.7 KB.
+ */
 export const PAYMENT_HEADER_BYTES_MAX = 8_192
 
 /** How long an answer is kept past the end of its payment's validity, for requests already on their way. */

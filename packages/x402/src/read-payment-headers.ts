@@ -18,6 +18,8 @@ const envelopeSchema = z.object({
     extra: record.nullish(),
   }),
   resource: z.object({ url: z.string() }).nullish(),
+  // Nothing here is paid by an extension: one that cannot be read refuses no payment.
+  extensions: record.nullish().catch(undefined),
 })
 
 /** An x402 v2 payment payload as a client sent it: well formed, nothing in it believed yet. */

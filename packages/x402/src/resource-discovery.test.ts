@@ -2,7 +2,9 @@ import { parsePaymentRequired } from '@x402/core/schemas'
 import { describe, expect, test } from 'vitest'
 import { buildChallenge } from './challenge.ts'
 import { describeCall } from './resource-discovery.ts'
+import { gateHouse } from './testing/gate-house.ts'
 import { standInTerms } from './testing/hedera-stand-in.ts'
+import { decodeHeader, encodeHeader } from './testing/payment-header.ts'
 
 const output = { example: { fair: true }, schema: { properties: { fair: { type: 'boolean' } } } }
 const schema = { type: 'object', properties: { city: { type: 'string' } } }
@@ -27,8 +29,9 @@ describe('x402 discovery', () => {
       bodyType: 'json',
       body: { city: 'Oslo' },
     })
+    const required = ['type', 'method', 'bodyType', 'body']
     expect(post.schema).toMatchObject({
-      properties: { input: { properties: { body: schema }, required: expect.any(Array) } },
+      properties: { input: { properties: { body: schema }, required } },
     })
   })
 
@@ -39,6 +42,32 @@ describe('x402 discovery', () => {
     expect(Buffer.from(headers['PAYMENT-REQUIRED'] ?? '', 'base64').toString()).toBe(body)
     expect(JSON.parse(body)).toMatchObject({ extensions: { bazaar: discovery } })
     expect(parsePaymentRequired(JSON.parse(body)).success).toBe(true)
+  })
+
+  test.each([
+    ['sent back', (declared: object) => ({ bazaar: declared }), true],
+    ['sent back in other words', () => ({ bazaar: { info: {} }, other: 1 }), true],
+    ['left out by the payer', () => undefined, false],
+    ['no extensions at all', () => 5, false],
+  ])('%s: a facilitator gets what was declared, or nothing', async (_name, echo, isSent) => {
+    const { gate, job, ledger, terms } = gateHouse()
+    const call = { method: 'GET', queryParams: { city: 'Oslo' }, schema } as const
+    const discovery = describeCall({ input: call, output })
+    const envelope = decodeHeader(await ledger.pay(terms))
+    const paymentSignature = encodeHeader({ ...envelope, extensions: echo(discovery) })
+    const outcome = await gate.pay({ paymentSignature }, { ...terms, discovery }, job())
+    expect(outcome.kind).toBe('paid')
+    expect(ledger.seen.map(({ payload }) => payload.extensions)).toEqual([
+      isSent ? { bazaar: discovery } : undefined,
+    ])
+  })
+
+  test('what was never declared is not passed on', async () => {
+    const { gate, job, ledger, terms } = gateHouse()
+    const envelope = decodeHeader(await ledger.pay(terms))
+    const paymentSignature = encodeHeader({ ...envelope, extensions: { bazaar: { info: {} } } })
+    expect((await gate.pay({ paymentSignature }, terms, job())).kind).toBe('paid')
+    expect(ledger.seen[0]?.payload).not.toHaveProperty('extensions')
   })
 
   test('one that would not fit a client’s header is refused when it is made', () => {

@@ -66,6 +66,18 @@ function inputOf({ input }: ResourceCall): { readonly info: object; readonly sch
   }
 }
 
+/**
+ * The extension as a facilitator gets it with a payment: as it was declared, and only where the payer sent it back. x402
+ * leaves it to the payer whether a catalogue hears of the call; what it hears are the seller's words, not the payer's.
+ */
+export function echoedExtensions(
+  echo: Readonly<Record<string, unknown>> | null | undefined,
+  discovery: ResourceDiscovery | undefined,
+): { readonly extensions?: { readonly bazaar: ResourceDiscovery } } {
+  const isEchoed = Object.hasOwn(echo ?? {}, 'bazaar')
+  return discovery !== undefined && isEchoed ? { extensions: { bazaar: discovery } } : {}
+}
+
 /** The extension for one call. Throws RangeError where it is over 2 KiB. */
 export function describeCall(call: ResourceCall): ResourceDiscovery {
   const { info, schema } = inputOf(call)
