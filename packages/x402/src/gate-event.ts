@@ -3,7 +3,10 @@ import type { LedgerFinding, VerifiedPayment } from './payment-scheme.ts'
 
 /** What the gate did, for logs and metrics. Carries no header and no answer. */
 export type GateEvent = GateHappening & {
-  /** The `requestId` of the job that began the payment's flight, in the background too; absent where it gave none. */
+  /**
+   * The `requestId` of the job that began the payment's flight, in the background too; absent where it gave none, and for
+   * a delivery that could not be noted, since the flight is over by then.
+   */
   readonly requestId?: string
 }
 

@@ -45,7 +45,6 @@ const supportedSchema = z.object({
       extra: z.record(z.string(), z.unknown()).nullish(),
     }),
   ),
-  signers: z.record(z.string(), z.array(z.string())).nullish(),
 })
 
 /**

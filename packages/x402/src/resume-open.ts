@@ -6,7 +6,7 @@ export type Resumed = {
   readonly reservation: Reservation
   /**
    * The outcome's kind, where `pending` goes on in the background; `left_open`: there was no job for it, and it keeps
-   * its payer waiting; `failed`: the store failed, and it is left open too.
+   * its payer waiting; `failed`: the store, or making or preparing its job, threw; it may be open still.
    */
   readonly end: PaymentOutcome<unknown, unknown>['kind'] | 'left_open' | 'failed'
   /** What was thrown, where it failed. */

@@ -17,6 +17,7 @@ import { evmRequirement } from '../schemes/evm/evm-requirement.ts'
 import { evmSigner } from '../schemes/evm/evm-signer.ts'
 import { type Hex, hexOfBytes, uintWord } from '../schemes/evm/evm-words.ts'
 import { ExactEvmClient } from '../schemes/evm/exact-evm-client.ts'
+import { authorizationKeyOf } from '../schemes/evm/find-evm-payment.ts'
 
 export const EVM_NOW_SECONDS = 1_795_226_000
 export const EVM_PAY_TO = '0x1111111111111111111111111111111111111111'
@@ -129,15 +130,10 @@ export async function payCent(
 
 /** The events of an honest settlement. */
 export function settlementEvents(payment: VerifiedPayment) {
-  const key = keyOf(payment)
+  const key = authorizationKeyOf(payment)
   const { amount: value, payTo } = payment
   return [
     { kind: 'used', key },
     { kind: 'transfer', asset: key.asset, from: key.payer, to: payTo as Hex, value },
   ] as const
-}
-
-export function keyOf(payment: VerifiedPayment): AuthorizationKey {
-  const { asset, nonce, payer } = payment
-  return { asset: asset as Hex, payer: payer as Hex, nonce: nonce as Hex }
 }

@@ -36,7 +36,7 @@ export function lineOf(accountId: string, tinybar: number | string): BodyJson {
 }
 
 /** The body of an honest payment of 3 HBAR as the SDK would freeze it at the stand-in's start. */
-export function honestBody(node = 3): BodyJson {
+function honestBody(node = 3): BodyJson {
   return {
     transactionID: {
       accountID: accountOf(FEE_PAYER),

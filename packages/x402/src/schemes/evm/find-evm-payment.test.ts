@@ -5,12 +5,11 @@ import {
   EVM_NOW_SECONDS,
   EVM_PAY_TO,
   EvmStandIn,
-  keyOf,
   payCent,
   settlementEvents,
 } from '../../testing/evm-stand-in.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
-import { findEvmPayment } from './find-evm-payment.ts'
+import { authorizationKeyOf, findEvmPayment } from './find-evm-payment.ts'
 import { verifyEvmPayment } from './verify-evm-payment.ts'
 
 const OTHER = `0x${'22'.repeat(20)}` as const
@@ -51,7 +50,7 @@ describe('X8: what the chain says of a payment', () => {
   test('failed: cancelled by its owner', async () => {
     const chain = new EvmStandIn()
     const payment = await paid(chain)
-    chain.mine([{ kind: 'canceled', key: keyOf(payment) }])
+    chain.mine([{ kind: 'canceled', key: authorizationKeyOf(payment) }])
     const result = 'AUTHORIZATION_CANCELED'
     expect(await findEvmPayment(payment, chain.ledger)).toEqual({ kind: 'failed', result })
   })
@@ -59,7 +58,7 @@ describe('X8: what the chain says of a payment', () => {
   test('a nonce used without an event yet is not known; after the end it failed', async () => {
     const chain = new EvmStandIn()
     const payment = await paid(chain)
-    chain.used.add(JSON.stringify(keyOf(payment)))
+    chain.used.add(JSON.stringify(authorizationKeyOf(payment)))
     expect(await findEvmPayment(payment, chain.ledger)).toEqual({ kind: 'unknown' })
     chain.nowSeconds += 400
     expect(await findEvmPayment(payment, chain.ledger)).toMatchObject({ kind: 'failed' })

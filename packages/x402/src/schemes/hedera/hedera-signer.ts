@@ -14,11 +14,11 @@ export type HederaSigner = {
 }
 
 /** DER before a raw Ed25519 private key (RFC 8410). */
-const ED25519_PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+const ED25519_PKCS8_PREFIX = '302e020100300506032b657004220420'
 
-/** Public key algorithm of a raw Ed25519 private key's DER form as Hedera's portal prints it. */
+/** What stands before the 32 bytes of a key in the DER form that Hedera's portal prints, by kind of key. */
 const DER_PREFIXES = [
-  { keyKind: 'ed25519', hex: '302e020100300506032b657004220420' },
+  { keyKind: 'ed25519', hex: ED25519_PKCS8_PREFIX },
   { keyKind: 'ecdsa', hex: '3030020100300706052b8104000a04220420' },
 ] as const
 
@@ -44,7 +44,7 @@ export function hederaSigner(options: {
       sign: (body) => secp256k1.ecdsaSign(hash('keccak-256', body, 'buffer'), bytes).signature,
     }
   }
-  const der = Buffer.concat([ED25519_PKCS8_PREFIX, bytes])
+  const der = Buffer.concat([Buffer.from(ED25519_PKCS8_PREFIX, 'hex'), bytes])
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   return {
     accountId,

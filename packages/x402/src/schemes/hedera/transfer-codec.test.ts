@@ -247,7 +247,10 @@ describe('keys, as @hiero-ledger/proto writes them', () => {
   test('nesting beyond the network’s own depth is unsupported, not a crash', () => {
     let key: object = ed25519
     for (let depth = 0; depth < 200; depth += 1) key = { keyList: { keys: [key] } }
-    expect(() => readHederaKey(encodeKey(key))).not.toThrow()
+    let read = readHederaKey(encodeKey(key))
+    let depth = 0
+    for (; read.kind === 'threshold' && read.keys[0] !== undefined; depth += 1) read = read.keys[0]
+    expect([read, depth]).toEqual([{ kind: 'unsupported' }, 16])
   })
 })
 
