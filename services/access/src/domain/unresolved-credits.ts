@@ -3,7 +3,7 @@ import type { Hex } from './access-window.ts'
 import { type CreditPurchase, purchaseOfCredit } from './credit-purchase.ts'
 import type { PaymentLog, PayToCredit } from './payment-log.ts'
 
-/** Unresolved credits held at once. When it is full the cursor stands still until some are resolved. */
+/** Unresolved credits held at once, some MB. While there are so many, the cursor stands still. */
 const UNRESOLVED_MAX = 5_000
 
 /** Credits looked up on the contract side by side: a sixth of what the public relay takes in one batch. */
@@ -41,7 +41,7 @@ export function createUnresolvedCredits(
   const { log } = deps
   const unresolved = new Map<string, CreditPurchase>()
   let creditsReadTo = `${fromSeconds}.000000000`
-  let debitsReadTo = creditsReadTo
+  const refunds = createRefundReader(log, creditsReadTo)
   let isClosed = false
   let running: Promise<unknown> = Promise.resolve()
   let next: Promise<boolean> | undefined
@@ -50,11 +50,13 @@ export function createUnresolvedCredits(
   const admit = async (credits: readonly PayToCredit[]): Promise<void> => {
     const purchases = await Promise.all(credits.map((credit) => purchaseOfCredit(deps, credit)))
     for (const purchase of purchases)
-      if (purchase !== undefined) unresolved.set(purchase.transactionId, purchase)
+      if (purchase !== undefined && !refunds.isRefunded(purchase.transactionId))
+        unresolved.set(purchase.transactionId, purchase)
     creditsReadTo = credits.at(-1)?.consensusTimestamp ?? creditsReadTo
   }
 
   const readCredits = async (): Promise<boolean> => {
+    if (unresolved.size >= UNRESOLVED_MAX) return false
     let batch: PayToCredit[] = []
     for await (const credit of log.creditsAfter(creditsReadTo)) {
       batch.push(credit)
@@ -67,17 +69,12 @@ export function createUnresolvedCredits(
     return true
   }
 
-  const readRefunds = async (): Promise<void> => {
-    for await (const debit of log.debitsAfter(debitsReadTo)) {
-      if (debit.refundOf !== undefined) unresolved.delete(debit.refundOf)
-      debitsReadTo = debit.consensusTimestamp
-    }
-  }
-
   const readOnce = async (): Promise<boolean> => {
     next = undefined
     const isAtEnd = await readCredits()
-    await readRefunds()
+    // Whatever was refunded by the last read came before the end of the log.
+    if (isAtEnd) refunds.forget()
+    await refunds.readOn((transactionId) => unresolved.delete(transactionId))
     return isAtEnd
   }
 
@@ -104,5 +101,22 @@ export function createUnresolvedCredits(
     close() {
       isClosed = true
     },
+  }
+}
+
+/** Reads which payments payTo paid back, and remembers those whose credit was not read before. */
+function createRefundReader(log: PaymentLog, fromTimestamp: string) {
+  const unmatched = new Set<string>()
+  let readTo = fromTimestamp
+  return {
+    /** `takeOut` says whether the refunded credit was there. */
+    async readOn(takeOut: (transactionId: string) => boolean): Promise<void> {
+      for await (const { consensusTimestamp, refundOf } of log.debitsAfter(readTo)) {
+        if (refundOf !== undefined && !takeOut(refundOf)) unmatched.add(refundOf)
+        readTo = consensusTimestamp
+      }
+    },
+    isRefunded: (transactionId: string) => unmatched.has(transactionId),
+    forget: () => unmatched.clear(),
   }
 }
