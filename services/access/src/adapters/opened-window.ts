@@ -15,7 +15,7 @@ export type OpenedReceipt = {
 
 /**
  * The window that a successful `openPaid` left behind, from its receipt's events, since reads lag behind receipts. A
- * top-up leaves the window as it was, so that there a read supplies what the event does not say.
+ * top-up leaves the window as it was, though cancelled no more, so that there a read supplies what the event does not say.
  */
 export async function windowOfReceipt(opened: OpenedReceipt): Promise<{
   readonly transactionHash: Hex
@@ -52,7 +52,7 @@ export async function windowOfReceipt(opened: OpenedReceipt): Promise<{
       const { balanceTinybar } = log.args
       const read = await contract.windowOf(order.agent, ledgerSeconds(clock))
       const periodsFunded = Number(balanceTinybar / read.priceTinybar)
-      const window = { ...read, balanceTinybar, periodsFunded }
+      const window = { ...read, isCancelled: false, balanceTinybar, periodsFunded }
       return { transactionHash, isTopUp: true, window }
     }
   }

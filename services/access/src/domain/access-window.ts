@@ -72,3 +72,16 @@ export function projectWindow(window: AccessWindow, nowSeconds: number): AccessW
     callsUsed: renewals === 0 ? window.callsUsed : 0,
   }
 }
+
+/** Second until which a window is paid for, Unix seconds: periods that pass do not change it. */
+const paidUntilSeconds = (window: AccessWindow): number =>
+  window.expiresAtSeconds + window.periodsFunded * window.periodSeconds
+
+/**
+ * Whether a read knows what a receipt told of a window: it is paid for as far, or was cancelled since, which takes the
+ * money out.
+ */
+export function isShownBy(read: AccessWindow, receipted: AccessWindow): boolean {
+  if (read.isCancelled) return read.expiresAtSeconds >= receipted.expiresAtSeconds
+  return paidUntilSeconds(read) >= paidUntilSeconds(receipted)
+}

@@ -7,7 +7,7 @@ import type { PaidJob, VerifiedPayment } from '@tallystick/x402'
 import { type AccessGrantedBody, subscriptionBody, usageBody } from './access-answers.ts'
 import type { AccessContract } from './access-contract.ts'
 import type { ReportAccessEvent } from './access-event.ts'
-import type { AccessWindow, Hex } from './access-window.ts'
+import { type AccessWindow, type Hex, isShownBy } from './access-window.ts'
 import type { ContractSender, OpenOutcome, PurchaseOrder } from './contract-sender.ts'
 import type { CreditSweep } from './credit-sweep.ts'
 import { ledgerSeconds } from './ledger-time.ts'
@@ -157,13 +157,13 @@ async function fulfil(
   switch (outcome.kind) {
     case 'opened': {
       deps.subscriptions.hold(order.agent, outcome.window)
-      const seen = await untilVisible(deps, order.agent, outcome.window.expiresAtSeconds)
+      const seen = await untilVisible(deps, order.agent, outcome.window)
       const body = openedBody(deps.clock, { ...outcome, window: seen ?? outcome.window }, resource)
       return { kind: 'granted', body }
     }
     case 'already-used': {
       if (outcome.agent !== order.agent) return { kind: 'used-for-another' }
-      const seen = await untilVisible(deps, order.agent, 0)
+      const seen = await untilVisible(deps, order.agent)
       const window = seen ?? (await deps.subscriptions.read(order.agent))
       return { kind: 'granted', body: foundOpenBody(deps.clock, window, resource) }
     }
@@ -190,18 +190,19 @@ function reportOpening(
   if (outcome.kind === 'refused') report({ kind: 'open-refused', ...told, reason: outcome.reason })
 }
 
-/** Reads until the window of the receipt shows, at most 15 s; undefined where it did not show by then. */
+/** Reads until an open window shows, with what the receipt told of it, at most 15 s; undefined where none did by then. */
 async function untilVisible(
   deps: PurchaseDeps,
   agent: Hex,
-  expiresAtSeconds: number,
+  receipted?: AccessWindow,
 ): Promise<AccessWindow | undefined> {
   const untilMs = deps.clock.unixMs() + VISIBLE_MS
   for (;;) {
     // A read that fails here costs nothing but another try: the window is open either way.
     const window = await deps.subscriptions.readChain(agent).catch(() => undefined)
-    if (window !== undefined && window.isOpen && window.expiresAtSeconds >= expiresAtSeconds)
-      return window
+    const isShown =
+      window?.isOpen === true && (receipted === undefined || isShownBy(window, receipted))
+    if (isShown) return window
     if (deps.clock.unixMs() >= untilMs) return undefined
     await new Promise<void>((resolve) => {
       deps.clock.after(VISIBLE_POLL_MS, resolve)

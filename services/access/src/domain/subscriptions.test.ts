@@ -29,6 +29,21 @@ describe('A5: what this process opened', () => {
     expect((await subscriptions.read(AGENT)).isOpen).toBe(false)
   })
 
+  test('A8: a top-up counts until a read shows it: the last period that an older read knows of is not the end', async () => {
+    const { clock, contract, subscriptions } = world()
+    const before = openWindow(1_005, { periodsFunded: 0, balanceTinybar: 0n })
+    contract.windows.set(AGENT, before)
+    subscriptions.hold(AGENT, openWindow(1_005))
+    expect(await subscriptions.read(AGENT)).toMatchObject({ isOpen: true, periodsFunded: 3 })
+    clock.advanceMs(6_000)
+    expect(await subscriptions.read(AGENT)).toMatchObject({ isOpen: true, expiresAtSeconds: 1_025 })
+    contract.windows.set(AGENT, openWindow(1_005, { callsUsed: 7 }))
+    clock.advanceMs(1)
+    expect(await subscriptions.read(AGENT)).toMatchObject({ isOpen: true, periodsFunded: 2 })
+    contract.windows.set(AGENT, before)
+    expect((await subscriptions.read(AGENT)).isOpen).toBe(false)
+  })
+
   test('is forgotten after a minute, when no read can lag any more', async () => {
     const { clock, subscriptions } = world()
     subscriptions.hold(AGENT, openWindow(1_020, { periodsFunded: 100 }))

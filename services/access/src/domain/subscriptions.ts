@@ -4,7 +4,7 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import type { AccessContract } from './access-contract.ts'
-import { type AccessWindow, type Hex, projectWindow } from './access-window.ts'
+import { type AccessWindow, type Hex, isShownBy, projectWindow } from './access-window.ts'
 import { ledgerSeconds } from './ledger-time.ts'
 
 /** Reads lag behind receipts by 3–10 s on the public network; a minute is past all of it. */
@@ -40,7 +40,7 @@ export function createSubscriptions(deps: {
       const chain = await readChain(agent)
       const own = held.get(agent)
       if (own === undefined) return chain
-      if (own.untilMs < clock.unixMs() || chain.expiresAtSeconds >= own.window.expiresAtSeconds) {
+      if (own.untilMs < clock.unixMs() || isShownBy(chain, own.window)) {
         held.delete(agent)
         return chain
       }

@@ -153,6 +153,20 @@ describe('200', () => {
     })
   })
 
+  test('A5: reads that do not show a top-up yet do not hide it from its payer', async () => {
+    const header = paymentHeader(await challenge(), payment)
+    world.facilitator.beforeAnswer = async () => {
+      world.contract.windows.set(AGENT, openWindow(START_SECONDS + 35))
+      world.sender.isVisible = false
+    }
+    const pending = call(header)
+    await world.clock.advanceMsSettled(16_000)
+    expect((await pending).json()).toMatchObject({
+      paidThisRequest: true,
+      subscription: { balanceTinybar: '2100000000' },
+    })
+  })
+
   test('A5: reads that lag behind the receipt do not keep the agent out', async () => {
     world.sender.isVisible = false
     const pending = call(paymentHeader(await challenge(), payment))

@@ -1,5 +1,6 @@
 import type { Clock } from '@tallystick/service-kit'
 import { ChainUnavailable } from '../domain/access-contract.ts'
+import type { AccessWindow } from '../domain/access-window.ts'
 import type { ContractSender, PurchaseOrder } from '../domain/contract-sender.ts'
 import { ledgerSeconds } from '../domain/ledger-time.ts'
 import { type FakeContract, openWindow } from './fake-contract.ts'
@@ -13,6 +14,11 @@ export type FakeSender = ContractSender & {
   /** Whether what is opened shows in reads; a lagging ledger does not show it yet. */
   isVisible: boolean
   refusal: string | undefined
+}
+
+function toppedUp(window: AccessWindow, valueTinybar: bigint): AccessWindow {
+  const balanceTinybar = window.balanceTinybar + valueTinybar
+  return { ...window, balanceTinybar, periodsFunded: Number(balanceTinybar / window.priceTinybar) }
 }
 
 /** Opens windows on a fake contract, by the contract's own rules for references and top-ups. */
@@ -43,7 +49,7 @@ export function createFakeSender(contract: FakeContract, clock: Clock): FakeSend
       const nowSeconds = ledgerSeconds(clock)
       const before = await contract.windowOf(order.agent, nowSeconds)
       const window = before.isOpen
-        ? { ...before, balanceTinybar: before.balanceTinybar + order.valueTinybar }
+        ? toppedUp(before, order.valueTinybar)
         : openWindow(nowSeconds + 20, { callsUsed: order.calls })
       if (fake.isVisible) contract.windows.set(order.agent, window)
       const transactionHash = `0x${String(fake.opened.length).padStart(64, '0')}` as const
