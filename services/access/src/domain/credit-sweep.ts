@@ -71,7 +71,7 @@ export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
   let isClosed = false
 
   const hasReadPastStart = (): boolean =>
-    readThroughSeconds !== undefined && readThroughSeconds >= startedAtSeconds
+    readThroughSeconds !== undefined && readThroughSeconds > startedAtSeconds
 
   const openDue = async (): Promise<void> => {
     for (const purchase of credits.list()) {
