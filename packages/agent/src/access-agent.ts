@@ -139,13 +139,23 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     )
   }
 
+  // Kept, since it knows the nonces that it used before the relay shows them.
+  let opened: { readonly address: Address; readonly contract: AccessContract } | undefined
+
   async function contract(): Promise<AccessContract> {
     const { ledger, signer } = options
     if (ledger === undefined || signer === undefined) {
       throw new LedgerUnavailable('To sign on the ledger an agent needs its address and a signer.')
     }
     const { contract: address } = await readStatus()
-    return createAccessContract({ ...ledger, contract: address, account: signer.account })
+    if (opened?.address !== address) {
+      const { account } = signer
+      opened = {
+        address,
+        contract: createAccessContract({ ...ledger, contract: address, account }),
+      }
+    }
+    return opened.contract
   }
 
   return {

@@ -91,20 +91,21 @@ async function submit(submission: Submission): Promise<TransactionReceipt> {
     value: call.valueTinybar * WEIBAR_PER_TINYBAR,
   })
   const hash = await reader.sendRawTransaction({ serializedTransaction })
-  const receipt = await reader.waitForTransactionReceipt({ hash, timeout: RECEIPT_MS_MAX })
-  if (receipt.status !== 'success') throw new Error(`the ledger reverted ${hash}`)
-  return receipt
+  return await reader.waitForTransactionReceipt({ hash, timeout: RECEIPT_MS_MAX })
 }
 
-/** A function that tries and sends calls of one account to one contract. It throws LedgerUnavailable. */
+/**
+ * A function that tries and sends calls of one account to one contract, one after another. It throws LedgerUnavailable.
+ * Keep it: it knows the nonces that it used, which the relay shows seconds later.
+ */
 export function createContractCaller(
   options: ContractCallOptions,
 ): (call: ContractCall) => Promise<ContractCallOutcome> {
   const reader = createPublicClient({
-    transport: http(options.rpcUrl, { retryCount: 0 }), // a resent transaction is a second one
+    transport: http(options.rpcUrl, { retryCount: 0 }), // sent again, one that landed is refused for its nonce
     pollingInterval: RECEIPT_POLL_MS,
   })
-  let nextNonce = 0 // counted here after the first read, since the relay's count lags by seconds
+  let nextNonce = 0
 
   async function attempt(call: ContractCall): Promise<string | undefined> {
     try {
@@ -132,6 +133,9 @@ export function createContractCaller(
       const nonce = Math.max(counted, nextNonce)
       const receipt = await submit({ reader, options, call, nonce })
       nextNonce = nonce + 1
+      if (receipt.status !== 'success') {
+        throw new Error(`the ledger reverted ${receipt.transactionHash}`)
+      }
       return { kind: 'sent', receipt }
     } catch (cause) {
       throw new LedgerUnavailable(`The ledger did not do it: ${shortMessage(cause)}`, { cause })

@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { DevnetAccount } from '@tallystick/devnet'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createAccessAgent } from './access-agent.ts'
+import { type AccessAgent, createAccessAgent } from './access-agent.ts'
 import { agentSigner } from './agent-signer.ts'
 import { type RealStack, startRealStack } from './real-stack.fixture.ts'
 import { systemClock } from './system-clock.ts'
@@ -19,6 +20,17 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack.stop()
 })
+
+/** The library's agent of an account, without a maximum: it never pays. */
+function libraryAgent({ privateKey, accountId }: DevnetAccount): AccessAgent {
+  return createAccessAgent({
+    baseUrl: stack.environment['ACCESS_URL'] ?? '',
+    serviceName: 'svc',
+    signer: agentSigner({ privateKey, accountId }),
+    ledger: { rpcUrl: stack.devnet.rpcUrl, chainId: stack.devnet.chainId },
+    clock: systemClock,
+  })
+}
 
 test('A16: the command pays once, is served for free, sees the window renew, tops up, cancels and is refunded', async () => {
   const { privateKey, accountId, evmAddress } = await stack.newAgent('buyer')
@@ -72,16 +84,12 @@ test('A16: a gift opens the window of another agent, and the payer has none', as
 }, 60_000)
 
 test('A16: a spent quota has an exit code of its own, and a top-up without a window another', async () => {
-  const { privateKey, accountId } = await stack.newAgent('eager')
+  const account = await stack.newAgent('eager')
+  const { privateKey } = account
   expect(await stack.agent(privateKey, ['topup', '--hbar', '3'])).toMatchObject({ code: 6 })
   expect(await stack.agent(privateKey, ['pay', '--max-hbar', '12'])).toMatchObject({ code: 0 })
   // by the library, all at once: more calls than two windows hold, wherever the boundary falls
-  const agent = createAccessAgent({
-    baseUrl: stack.environment['ACCESS_URL'] ?? '',
-    serviceName: 'svc',
-    signer: agentSigner({ privateKey, accountId }),
-    clock: systemClock,
-  })
+  const agent = libraryAgent(account)
   const outcomes = await Promise.all(
     Array.from({ length: CALLS }, async () => (await agent.access()).kind),
   )
@@ -91,19 +99,35 @@ test('A16: a spent quota has an exit code of its own, and a top-up without a win
 }, 60_000)
 
 test('A16: a refund comes back although the ledger’s reads and nonces lag behind the cancel', async () => {
-  const { privateKey } = await stack.newAgent('hasty')
+  const account = await stack.newAgent('hasty')
+  const { privateKey } = account
   expect(await stack.agent(privateKey, ['pay', '--max-hbar', '12'])).toMatchObject({ code: 0 })
   stack.devnet.controls.setReadLagMs(1_500)
   stack.devnet.controls.setNonceLagMs(8_000)
   try {
-    const isShown = async () =>
-      (await stack.agent(privateKey, ['status'])).out.includes('It renews')
-    await expect.poll(isShown, { timeout: 10_000 }).toBe(true)
+    const shown = libraryAgent(account)
+    await expect
+      .poll(() => shown.status(), { timeout: 10_000 })
+      .toMatchObject({ status: { isActive: true } })
     const cancelled = await stack.agent(privateKey, ['cancel'])
     expect(cancelled).toMatchObject({ code: 0, err: '' })
     expect(cancelled.out).toMatch(/^[3-9] HBAR came back: 0x/m)
   } finally {
     stack.devnet.controls.setReadLagMs(0)
+    stack.devnet.controls.setNonceLagMs(0)
+  }
+}, 60_000)
+
+test('A16: one agent of the library tops up and cancels at once although nonces lag', async () => {
+  const account = await stack.newAgent('brisk')
+  const paid = await stack.agent(account.privateKey, ['pay', '--max-hbar', '12'])
+  expect(paid).toMatchObject({ code: 0 })
+  const agent = libraryAgent(account)
+  stack.devnet.controls.setNonceLagMs(8_000)
+  try {
+    expect(await agent.topUp(300_000_000n)).toMatchObject({ kind: 'topped-up' })
+    expect(await agent.cancel()).toMatchObject({ kind: 'cancelled' })
+  } finally {
     stack.devnet.controls.setNonceLagMs(0)
   }
 }, 60_000)
