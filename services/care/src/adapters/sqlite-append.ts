@@ -39,6 +39,8 @@ const REQUEST_KEPT_MS = 3_600_000
 /** Remembered requests taken out by one transaction, so that none gets long. */
 const FORGOTTEN_PER_COMMIT = 1_000
 
+const CLOSED = 'the record store is closed'
+
 const VERSION_HASH = /^[0-9a-f]{64}$/
 
 type ChainTail = { readonly version: number; readonly versionHash: string }
@@ -132,7 +134,7 @@ export class SqliteAppender {
   /** Queues a write; resolves when it is durable. */
   write(record: NewRecord, request: RequestKey | undefined): Promise<WriteResult> {
     if (this.#isClosed || this.#writes.length >= WAITING_WRITES_MAX) {
-      const reason = this.#isClosed ? 'the record store is closed' : 'too many writes are waiting'
+      const reason = this.#isClosed ? CLOSED : 'too many writes are waiting'
       return Promise.reject(new RecordStoreUnavailable(reason))
     }
     return new Promise((resolve, reject) => {
@@ -148,6 +150,7 @@ export class SqliteAppender {
 
   /** Keeps how many sessions heard of a write. It outlives the process at once, and power loss with the next write. */
   note(request: RequestKey, subscribers: number): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new RecordStoreUnavailable(CLOSED))
     return new Promise((resolve, reject) => {
       this.#notes.push({ macHash: macHashOf(request), subscribers, resolve, reject })
       this.#flushSoon()

@@ -102,6 +102,21 @@ describe('audit rows (care.md, C15)', () => {
     await expect(trail.add(accepted)).rejects.toThrow(AuditTrailUnavailable)
   })
 
+  it('refusals that could not be written are reported, alone and beside an accepted row', async () => {
+    const problems: unknown[] = []
+    await trail.close()
+    trail = openSqliteAuditTrail({ path, clock, onProblem: (error) => problems.push(error) })
+    const blocker = new DatabaseSync(path)
+    blocker.exec('DROP TABLE audit_rows')
+    blocker.close()
+    await trail.add(refused)
+    clock.advanceMs(REFUSAL_FLUSH_MS)
+    expect(problems).toEqual([expect.any(AuditTrailUnavailable)])
+    await trail.add(refused)
+    await expect(trail.add(accepted)).rejects.toThrow(AuditTrailUnavailable)
+    expect(problems).toHaveLength(2)
+  })
+
   it('a closed trail takes nothing more', async () => {
     await trail.close()
     await expect(trail.add(accepted)).rejects.toThrow(AuditTrailUnavailable)

@@ -184,7 +184,7 @@ class SqliteAuditTrail implements AuditTrail {
       this.#refusalsKept = kept
       for (const { resolve } of accepted) resolve()
     } catch (cause) {
-      this.#fail(accepted, cause)
+      this.#fail({ accepted, refused }, cause)
     } finally {
       if (accepted.length === 0) database.exec('PRAGMA synchronous = FULL')
     }
@@ -197,12 +197,15 @@ class SqliteAuditTrail implements AuditTrail {
     return most
   }
 
-  #fail(accepted: readonly Waiting[], cause: unknown): void {
+  #fail(
+    lost: { readonly accepted: readonly Waiting[]; readonly refused: readonly AuditRow[] },
+    cause: unknown,
+  ): void {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const error = new AuditTrailUnavailable(`nothing was written: ${reason}`, { cause })
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-    for (const { reject } of accepted) reject(error)
-    if (accepted.length === 0) this.#options.onProblem?.(error)
+    for (const { reject } of lost.accepted) reject(error)
+    if (lost.refused.length > 0) this.#options.onProblem?.(error)
   }
 }
 

@@ -1,17 +1,23 @@
 // What an acknowledged write survives (C14), proved with real processes, real signals and real files.
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { openSync, readFileSync, readSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { createCompactRange } from '@tallystick/hashchain'
+import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CareRecord } from '../domain/care-record.ts'
 import { collect } from '../domain/record-store.contract.ts'
 import { type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
 import { verifyExport } from '../domain/verify-export.ts'
+import { SqliteAppender } from './sqlite-append.ts'
 import { openRecordDatabase } from './sqlite-record-database.ts'
+import { prepareStatements } from './sqlite-statements.ts'
 import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
+import { createEntrySeal } from './store-seal.ts'
 
 const KILLS = process.env.TALLYSTICK_LONG === '1' ? 500 : 50
 /** A store is verified whole after every kill: it shall not grow for ever. */
@@ -112,12 +118,20 @@ describe('C14: a 200 from /write means fsynced', () => {
   )
 
   it('PRAGMA synchronous reads 2 and the journal mode is WAL, also after a note without fsync', async () => {
-    const store = folder.open()
-    const request = { mac: 'aa', expiresAtMs: 9e15 }
-    await store.append(storeRecord(), request)
-    await store.noteSubscribers(request, 1)
-    await store.close()
     const database = openRecordDatabase(folder.databasePath)
+    const appender = new SqliteAppender({
+      database,
+      statements: prepareStatements(database),
+      seal: createEntrySeal(undefined),
+      clock: manualClock(0),
+      random: randomBytes,
+      journals: { user: createCompactRange(), assistant: createCompactRange() },
+      onCommitted: () => undefined,
+    })
+    const request = { mac: 'aa', expiresAtMs: 9e15 }
+    await appender.write(storeRecord(), request)
+    await appender.note(request, 1)
+    // Of the very connection that writes: another one has a setting of its own.
     expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
     database.close()
@@ -256,7 +270,10 @@ describe('C14: a 200 from /write means fsynced', () => {
 
   it('a closed store takes nothing more', async () => {
     const store = folder.open()
+    const request = { mac: 'aa', expiresAtMs: 9e15 }
+    await store.append(storeRecord(), request)
     await store.close()
     await expect(store.append(storeRecord())).rejects.toThrow(RecordStoreUnavailable)
+    await expect(store.noteSubscribers(request, 1)).rejects.toThrow(RecordStoreUnavailable)
   })
 })
