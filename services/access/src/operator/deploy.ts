@@ -7,7 +7,7 @@ import { type Deployment, deployThrough, type OfferTerms } from './deploy-access
 import { formatHbar } from './hbar.ts'
 import { keyOf, payToOf } from './operator-config.ts'
 import { offeredGasPrice, openOperatorLedger } from './operator-ledger.ts'
-import { type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { BadUsage, type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
 import { addressFrom, countOption, hbarOption, textOption } from './read-arguments.ts'
 
 const TINYBAR_PER_HBAR = 100_000_000n
@@ -25,7 +25,7 @@ function isLocal(rpcUrl: string): boolean {
 function offerFrom(call: OperatorCall): OfferTerms {
   const base = isLocal(call.config.LEDGER_RPC_URL) ? LOCAL_OFFER : TESTNET_OFFER
   const priceTinybar = hbarOption(call, 'price-hbar') ?? base.priceTinybar
-  if (priceTinybar === 0n) throw new OperatorRefusal('A period has a price above 0.')
+  if (priceTinybar === 0n) throw new BadUsage('A period has a price above 0.')
   return {
     priceTinybar,
     periodSeconds: countOption(call, 'period-seconds') ?? base.periodSeconds,
@@ -38,7 +38,7 @@ function recordersFrom(call: OperatorCall): readonly Address[] {
   if (given !== undefined) return given.split(',').map((text) => addressFrom(text, 'A recorder'))
   const { RECORDER_KEY: key } = call.config
   if (key === undefined) {
-    throw new OperatorRefusal('Say who counts calls: RECORDER_KEY, or --recorders 0x…,0x….')
+    throw new BadUsage('Say who counts calls: RECORDER_KEY, or --recorders 0x…,0x….')
   }
   return [privateKeyToAccount(keyOf(call.config, 'RECORDER_KEY')).address]
 }

@@ -25,11 +25,16 @@ export type OperatorVerb = {
   readonly needs:
     | readonly NeededVariable[]
     | ((words: readonly string[]) => readonly NeededVariable[])
-  /** Does it. Throws OperatorRefusal where a person has to act first. */
+  /** Does it. Throws BadUsage before anything is tried, OperatorRefusal where a person has to act first. */
   run(call: OperatorCall): Promise<void>
 }
 
-/** Something that the operator has to change: a bad argument, or a state in which the verb makes no sense. */
+/** A bad argument or variable: nothing was tried. Its text never repeats a value. */
+export class BadUsage extends Error {
+  override readonly name = 'BadUsage'
+}
+
+/** A state in which the verb makes no sense, or a refusal of the contract: the operator has to act first. */
 export class OperatorRefusal extends Error {
   override readonly name = 'OperatorRefusal'
 }

@@ -14,7 +14,7 @@ import type { AccessContract } from '../domain/access-contract.ts'
 import type { PaymentLog, PayToCredit } from '../domain/payment-log.ts'
 import { type CreditOutcome, creditOutcome, refundedSince } from './credit-outcome.ts'
 import { contractOf, type OperatorConfig, payToOf } from './operator-config.ts'
-import { OperatorRefusal } from './operator-verb.ts'
+import { BadUsage, OperatorRefusal } from './operator-verb.ts'
 
 /** A transaction reaches consensus before its validity of at most 180 s ends; the rest is for clocks. */
 const CONSENSUS_SECONDS_MAX = 200
@@ -59,16 +59,14 @@ export async function judge(desk: PaymentsDesk, credit: PayToCredit): Promise<Ju
   return { credit, outcome: await creditOutcome(facts, credit) }
 }
 
-/** The credit with that transaction id, in either spelling. Throws OperatorRefusal where payTo has none. */
+/** The credit with that transaction id, in either spelling. Throws BadUsage for no id, OperatorRefusal where payTo has none. */
 export async function findCredit(
   desk: PaymentsDesk,
   text: string | undefined,
 ): Promise<PayToCredit> {
   const id = text === undefined ? undefined : parseTransactionId(text)
   if (id === undefined) {
-    throw new OperatorRefusal(
-      'Say which payment: a transaction id such as 0.0.1002@1763600000.000000001.',
-    )
+    throw new BadUsage('Say which payment: a transaction id such as 0.0.1002@1763600000.000000001.')
   }
   const start = Number(id.validStartSeconds)
   const after = `${Math.max(0, start - CONSENSUS_SECONDS_EARLY)}.000000000`

@@ -1,6 +1,6 @@
 import { listPayments } from './list-payments.ts'
 import { openPayment } from './open-payment.ts'
-import { OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { BadUsage, type OperatorVerb } from './operator-verb.ts'
 import { refundPayment } from './refund-payment.ts'
 
 /** Lists payTo's credits, opens one, or pays one back. */
@@ -18,6 +18,6 @@ export const payments: OperatorVerb = {
     if (action === 'list') return await listPayments(call)
     if (action === 'open') return await openPayment(call)
     if (action === 'refund') return await refundPayment(call)
-    throw new OperatorRefusal('Say what to do: nothing more, `open ID` or `refund ID`.')
+    throw new BadUsage('Say what to do: nothing more, `open ID` or `refund ID`.')
   },
 }

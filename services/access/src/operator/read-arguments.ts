@@ -1,6 +1,6 @@
 import { isAddress } from 'viem'
 import { parseHbar } from './hbar.ts'
-import { type OperatorCall, OperatorRefusal } from './operator-verb.ts'
+import { BadUsage, type OperatorCall } from './operator-verb.ts'
 
 /** Text of an option, or `undefined` where it is left out. */
 export function textOption(call: OperatorCall, name: string): string | undefined {
@@ -8,13 +8,13 @@ export function textOption(call: OperatorCall, name: string): string | undefined
   return typeof value === 'string' ? value : undefined
 }
 
-/** An amount in HBAR as tinybar, or `undefined` where the option is left out. Throws OperatorRefusal. */
+/** An amount in HBAR as tinybar, or `undefined` where the option is left out. Throws BadUsage. */
 export function hbarOption(call: OperatorCall, name: string): bigint | undefined {
   const text = textOption(call, name)
   if (text === undefined) return undefined
   const tinybar = parseHbar(text)
   if (tinybar === undefined) {
-    throw new OperatorRefusal(`--${name} takes an amount in HBAR with at most 8 decimals.`)
+    throw new BadUsage(`--${name} takes an amount in HBAR with at most 8 decimals.`)
   }
   return tinybar
 }
@@ -23,25 +23,28 @@ export function hbarOption(call: OperatorCall, name: string): bigint | undefined
 export function neededHbarOption(call: OperatorCall, name: string): bigint {
   const tinybar = hbarOption(call, name)
   if (tinybar === undefined || tinybar === 0n) {
-    throw new OperatorRefusal(`Say how much: --${name} with an amount in HBAR above 0.`)
+    throw new BadUsage(`Say how much: --${name} with an amount in HBAR above 0.`)
   }
   return tinybar
 }
 
-/** A positive whole number, or `undefined` where the option is left out. Throws OperatorRefusal. */
+/** The contract keeps seconds and calls in 32 bits. */
+const COUNT_MAX = 2 ** 32 - 1
+
+/** A whole number from 1 to 2^32 − 1, or `undefined` where the option is left out. Throws BadUsage. */
 export function countOption(call: OperatorCall, name: string): number | undefined {
   const text = textOption(call, name)
   if (text === undefined) return undefined
-  if (!/^[1-9]\d{0,9}$/.test(text)) {
-    throw new OperatorRefusal(`--${name} takes a whole number above 0.`)
+  if (!/^[1-9]\d{0,9}$/.test(text) || Number(text) > COUNT_MAX) {
+    throw new BadUsage(`--${name} takes a whole number from 1 to ${COUNT_MAX}.`)
   }
   return Number(text)
 }
 
-/** An EVM address that was given as a word or option. Throws OperatorRefusal. */
+/** An EVM address that was given as a word or option. Throws BadUsage. */
 export function addressFrom(text: string | undefined, what: string): `0x${string}` {
   if (text === undefined || !isAddress(text, { strict: false })) {
-    throw new OperatorRefusal(`${what} is an EVM address, 0x and 40 hexadecimal digits.`)
+    throw new BadUsage(`${what} is an EVM address, 0x and 40 hexadecimal digits.`)
   }
   return text
 }

@@ -4,7 +4,7 @@ import { accessWindowAbi } from '@tallystick/contracts'
 import { type Address, getAbiItem, type PublicClient } from 'viem'
 import { contractOf } from './operator-config.ts'
 import { LedgerUnavailable, readLedger, reasonOf } from './operator-ledger.ts'
-import { type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { BadUsage, type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
 import { openContract, receiptLine } from './owner-contract.ts'
 import { addressFrom, textOption } from './read-arguments.ts'
 
@@ -40,7 +40,7 @@ async function namedRecorders(
 
 async function list(call: OperatorCall): Promise<void> {
   const fromText = textOption(call, 'from-block') ?? '0'
-  if (!/^\d{1,15}$/.test(fromText)) throw new OperatorRefusal('--from-block takes a block number.')
+  if (!/^\d{1,15}$/.test(fromText)) throw new BadUsage('--from-block takes a block number.')
   const address = contractOf(call.config)
   const reader = readLedger({
     rpcUrl: call.config.LEDGER_RPC_URL,
@@ -90,6 +90,6 @@ export const recorders: OperatorVerb = {
     const [action] = call.words
     if (action === 'list') return await list(call)
     if (action === 'add' || action === 'remove') return await set(call, action === 'add')
-    throw new OperatorRefusal('Say what to do: `add 0x…`, `remove 0x…` or `list`.')
+    throw new BadUsage('Say what to do: `add 0x…`, `remove 0x…` or `list`.')
   },
 }

@@ -36,6 +36,40 @@ describe('access-operator', () => {
     expect(text).toBe('Usage: access-operator fund --hbar N')
   })
 
+  test.each([
+    [['fund'], 'Say how much'],
+    [['fund', '--hbar', 'one'], '--hbar takes an amount'],
+    [['withdraw', 'everything'], 'Say what to withdraw'],
+    [['set-offer', '--price-hbar', '3'], 'An offer has all three'],
+    [
+      ['set-offer', '--price-hbar', '3', '--period-seconds', '9', '--calls', '4294967296'],
+      '--calls',
+    ],
+    [['recorders', 'add', 'me'], 'A recorder is an EVM address'],
+    [['recorders', 'list', '--from-block', 'first'], '--from-block takes'],
+    [['reap', '0x12'], 'The agent is an EVM address'],
+    [['payments', 'list', '--days', '0'], '--days takes'],
+    [['payments', 'close'], 'Say what to do'],
+    [['payments', 'refund', 'that one'], 'Say which payment'],
+    [['deploy', '--price-hbar', '0'], 'A period has a price above 0'],
+    [['deploy', '--calls', '4294967296'], '--calls takes'],
+    [['deploy', '--recorders', 'me'], 'A recorder is an EVM address'],
+    [['deploy'], 'Say who counts calls'],
+  ])('a bad argument is a usage error and nothing is tried: %j', async (line, words) => {
+    const environment = {
+      OWNER_KEY: 'a1'.repeat(32),
+      PAY_TO: '0.0.1001',
+      PAY_TO_KEY: 'b2'.repeat(32),
+      ACCESS_CONTRACT: `0x${'12'.repeat(20)}`,
+      LEDGER_RPC_URL: 'http://127.0.0.1:1',
+      MIRROR_URL: 'http://127.0.0.1:1',
+      FACILITATOR_URL: 'http://127.0.0.1:1',
+    }
+    const { code, text } = await run(line, environment)
+    expect(text).toContain(words)
+    expect(code).toBe(2)
+  })
+
   test('every missing or bad variable is named in one message, never with a value', async () => {
     const { code, text } = await run(['fund', '--hbar', '1'], {
       OWNER_KEY: 'sesame',

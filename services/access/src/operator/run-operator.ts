@@ -9,7 +9,7 @@ import { ChainUnavailable, ContractAbsent } from '../domain/access-contract.ts'
 import { MirrorUnavailable } from '../domain/payment-log.ts'
 import { readOperatorConfig } from './operator-config.ts'
 import { LedgerUnavailable, reasonOf, TransactionReverted } from './operator-ledger.ts'
-import { OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { BadUsage, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
 import { verbs } from './verbs.ts'
 
 /** Exit codes of the command. */
@@ -43,8 +43,9 @@ function usage(): readonly string[] {
     '',
     ...verbs.flatMap((verb) => [`  ${verb.name} ${verb.usage}`.trimEnd(), `      ${verb.summary}`]),
     '',
-    'Keys and addresses come from the environment: OWNER_KEY, PAY_TO_KEY (or OWNER_KEY_FILE, …),',
-    'ACCESS_CONTRACT, PAY_TO, LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, FACILITATOR_URL.',
+    'Keys and addresses come from the environment: OWNER_KEY, PAY_TO_KEY, RECORDER_KEY (or',
+    'OWNER_KEY_FILE, …), ACCESS_CONTRACT, PAY_TO, PERIODS_PER_PURCHASE, NETWORK, LEDGER_RPC_URL,',
+    'LEDGER_CHAIN_ID, MIRROR_URL, FACILITATOR_URL.',
     'Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable.',
   ]
 }
@@ -54,12 +55,7 @@ type Arguments = {
   readonly options: Readonly<Record<string, string | boolean | undefined>>
 }
 
-/** Bad arguments or variables: nothing was tried. */
-class BadUsage extends Error {
-  override readonly name = 'BadUsage'
-}
-
-/** Parses the arguments after the verb. Throws BadUsage; its text never repeats a value. */
+/** Parses the arguments after the verb. Throws BadUsage. */
 function readArguments(verb: OperatorVerb, list: readonly string[]): Arguments {
   const options = Object.fromEntries(
     Object.entries(verb.options).map(([name, kind]) => [

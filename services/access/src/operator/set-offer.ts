@@ -1,5 +1,5 @@
 import { formatHbar } from './hbar.ts'
-import { OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { BadUsage, type OperatorVerb } from './operator-verb.ts'
 import { openContract, receiptLine } from './owner-contract.ts'
 import { countOption, neededHbarOption } from './read-arguments.ts'
 
@@ -17,7 +17,7 @@ export const setOffer: OperatorVerb = {
     const periodSeconds = countOption(call, 'period-seconds')
     const calls = countOption(call, 'calls')
     if (periodSeconds === undefined || calls === undefined) {
-      throw new OperatorRefusal('An offer has all three: --price-hbar, --period-seconds, --calls.')
+      throw new BadUsage('An offer has all three: --price-hbar, --period-seconds, --calls.')
     }
     const contract = await openContract(call.config, 'OWNER_KEY')
     const receipt = await contract.write({

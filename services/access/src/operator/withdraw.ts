@@ -1,6 +1,6 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { formatHbar } from './hbar.ts'
-import { OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { BadUsage, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
 import { openContract, receiptLine } from './owner-contract.ts'
 import { addressFrom, hbarOption, textOption } from './read-arguments.ts'
 
@@ -17,12 +17,13 @@ export const withdraw: OperatorVerb = {
   async run(call) {
     const [source] = call.words
     if (source !== 'earnings' && source !== 'reserve') {
-      throw new OperatorRefusal('Say what to withdraw: `earnings` or `reserve`.')
+      throw new BadUsage('Say what to withdraw: `earnings` or `reserve`.')
     }
     const asked = hbarOption(call, 'hbar')
     const toText = textOption(call, 'to')
+    const given = toText === undefined ? undefined : addressFrom(toText, '--to')
     const contract = await openContract(call.config, 'OWNER_KEY')
-    const to = toText === undefined ? contract.ledger.address : addressFrom(toText, '--to')
+    const to = given ?? contract.ledger.address
     const books = await contract.ledger.reader.readContract({
       abi: accessWindowAbi,
       address: contract.address,
