@@ -191,7 +191,24 @@ test('a ledger that another process has locked is a named error, and writes agai
   }
 })
 
-test('a damaged checkpoint key is a named error; two processes that make one have the same', () => {
+test('a ledger that another process has locked for long can still be opened and read; a new one is a named error', async () => {
+  const store = await fill(path, 20)
+  const { size } = await store.head()
+  await store.close()
+  const empty = join(folder, 'empty.db')
+  const others = [path, empty].map((file) => new DatabaseSync(file))
+  try {
+    for (const other of others) other.exec('BEGIN IMMEDIATE')
+    const reader = open(path, 1)
+    expect((await reader.head()).size).toBe(size)
+    await reader.close()
+    expect(() => open(empty, 1)).toThrow(GradingStoreUnavailable)
+  } finally {
+    for (const other of others) other.close()
+  }
+})
+
+test('a checkpoint key is made once; a damaged one is a named error', () => {
   const seed = loadCheckpointSeed(path)
   expect(loadCheckpointSeed(path)).toEqual(seed)
   for (const text of ['', 'AAAA', 'not base64 at all', seed.toString()]) {

@@ -1,14 +1,14 @@
 /** Opening the ledger's file: its schema, brought up to date at the start. */
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { applyMigrations } from './apply-migrations.ts'
 
 /** How long a statement waits for another process's transaction, milliseconds: an import commits several times a second. */
 const BUSY_TIMEOUT_MS = 5_000
 
-/** "TalG" in ASCII, so that another program's database is not taken for a ledger. */
+/** "TalG". */
 const APPLICATION_ID = 0x54616c47
 
-/** Each string takes the schema one version further; `user_version` counts those that were applied. */
 const MIGRATIONS: readonly string[] = [
   `
 CREATE TABLE entries (
@@ -62,25 +62,8 @@ INSERT INTO event_words (rowid, words) SELECT id, 'sport' || replace(replace(spo
   'CREATE INDEX events_by_sport ON events (sport, start_at);',
 ]
 
-const numberOf = (database: DatabaseSync, pragma: string): number =>
-  Number(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0])
-
-function migrate(database: DatabaseSync): void {
-  const isEmpty = numberOf(database, 'schema_version') === 0
-  if (!isEmpty && numberOf(database, 'application_id') !== APPLICATION_ID)
-    throw new Error('this is a database of another program')
-  const applied = numberOf(database, 'user_version')
-  if (applied > MIGRATIONS.length)
-    throw new Error(`its schema ${applied} is newer than this program`)
-  if (applied === MIGRATIONS.length) return
-  database.exec('BEGIN IMMEDIATE')
-  for (const migration of MIGRATIONS.slice(applied)) database.exec(migration)
-  database.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
-  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
-  database.exec('COMMIT')
-}
-
-const messageOf = (error: unknown): string =>
+/** What an error says, for the operator who opened a file. */
+export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
 /** Opens the ledger's file, making it where there is none. Throws GradingStoreUnavailable. */
@@ -90,7 +73,7 @@ export function openGradingDatabase(path: string, busyTimeoutMs = BUSY_TIMEOUT_M
     database = new DatabaseSync(path, { timeout: busyTimeoutMs })
     // Every acknowledged write is on the disk: WAL with a full fsync at each commit.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    migrate(database)
+    applyMigrations(database, { applicationId: APPLICATION_ID, migrations: MIGRATIONS })
     return database
   } catch (error) {
     database?.close()

@@ -14,13 +14,14 @@ import type {
   IngestBatch,
   IngestOutcome,
   KeepPickOutcome,
-  StoredEntry,
   StoredPick,
 } from '../domain/grading-store.ts'
-import { type LedgerEntry, writeEntry } from '../domain/ledger-entry.ts'
+import { writeEntry } from '../domain/ledger-entry.ts'
 import type { Observation } from '../domain/observation.ts'
 import { saltEntry } from '../domain/salt-entry.ts'
-import { writeCheckpointFile } from './checkpoint-file.ts'
+import { keepCheckpoint } from './checkpoint-file.ts'
+import { nextTurn } from './next-turn.ts'
+import { openEntryReader } from './sqlite-entry-reader.ts'
 import { openEventReader } from './sqlite-event-reader.ts'
 import { openGradingDatabase, prepareQuery, reading } from './sqlite-grading-database.ts'
 import { openLedgerTree } from './sqlite-ledger-tree.ts'
@@ -33,8 +34,6 @@ import { openWriteQueue } from './sqlite-write-queue.ts'
 const OBSERVATIONS_PER_WRITE = 500
 /** Searches in one turn of the event loop, some 10 ms where their words are common: an audit may ask for a thousand names. */
 const SEARCHES_PER_TURN = 5
-/** Entries read at once by `entries`. */
-const ENTRIES_PER_READ = 1_000
 
 /** What the store is opened with. */
 export type SqliteGradingStoreOptions = {
@@ -48,32 +47,19 @@ export type SqliteGradingStoreOptions = {
   readonly busyTimeoutMs?: number
 }
 
-/** [seq, text, hash] */
-type EntryRow = readonly [number, string, Uint8Array]
-
-const entryOf = ([seq, text, hash]: EntryRow): StoredEntry => ({
-  seq,
-  text,
-  hash: Buffer.from(hash).toString('hex'),
-  entry: JSON.parse(text) as LedgerEntry,
-})
-
-/** The store's secret, made with the file: payer tags and hidden prices are salted with it. */
-function payerSecret(database: DatabaseSync): string {
-  const insert = 'INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)'
-  database.prepare(insert).run('payer_secret', randomBytes(32).toString('hex'))
-  const row = database.prepare("SELECT value FROM meta WHERE name = 'payer_secret'").get()
-  return String(row?.['value'])
+/** The ledger's secret, made with the file: payer tags and hidden prices are salted with it. */
+function ledgerSecret(database: DatabaseSync): string {
+  const find = database.prepare("SELECT value FROM meta WHERE name = 'payer_secret'")
+  // Written once: to write at every start would wait for whoever writes just then.
+  if (find.get() === undefined)
+    database
+      .prepare("INSERT OR IGNORE INTO meta (name, value) VALUES ('payer_secret', ?)")
+      .run(randomBytes(32).toString('hex'))
+  return String(find.get()?.['value'])
 }
 
-const nextTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve)
-  })
-
 /** Everything that one connection has open. */
-function openParts({ databasePath, clock, busyTimeoutMs }: SqliteGradingStoreOptions) {
-  const database = openGradingDatabase(databasePath, busyTimeoutMs)
+function partsOf(database: DatabaseSync, { clock }: Pick<SqliteGradingStoreOptions, 'clock'>) {
   const tree = openLedgerTree(database)
   const events = openEventReader(database)
   const picks = openPickShelf(database)
@@ -112,7 +98,8 @@ function openParts({ databasePath, clock, busyTimeoutMs }: SqliteGradingStoreOpt
     table,
     dirty,
     queue,
-    secret: payerSecret(database),
+    secret: ledgerSecret(database),
+    catchUp,
     /** For reads, at most once a millisecond: asking SQLite costs more than a grade. */
     freshen: () => {
       const now = clock.unixMs()
@@ -123,7 +110,17 @@ function openParts({ databasePath, clock, busyTimeoutMs }: SqliteGradingStoreOpt
   }
 }
 
-type Parts = ReturnType<typeof openParts>
+type Parts = ReturnType<typeof partsOf>
+
+function openParts(options: SqliteGradingStoreOptions): Parts {
+  const database = openGradingDatabase(options.databasePath, options.busyTimeoutMs)
+  try {
+    return reading(() => partsOf(database, options))
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
 
 function ingestSlice(
   parts: Parts,
@@ -181,37 +178,14 @@ function keepPick(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean):
   return { kind: 'kept', pick: kept }
 }
 
-async function* readEntries(
-  { database }: Parts,
-  { from, to }: { readonly from: number; readonly to: number },
-): AsyncGenerator<StoredEntry> {
-  const range = prepareQuery<EntryRow>(
-    database,
-    'SELECT seq, text, hash FROM entries WHERE seq >= ? AND seq < ? ORDER BY seq',
-  )
-  for (let next = from; next < to; ) {
-    const end = Math.min(next + ENTRIES_PER_READ, to)
-    const first = next
-    const rows = reading(() => range.all(first, end))
-    if (rows.length === 0) return
-    yield* rows.map(entryOf)
-    next = end
-  }
-}
-
-/** Reading one entry, payloads and totals. */
+/** Payloads and totals. */
 function openReads({ database, tree, picks }: Parts) {
-  const one = prepareQuery<EntryRow>(database, 'SELECT seq, text, hash FROM entries WHERE seq = ?')
   const payload = prepareQuery<readonly [number]>(
     database,
     'SELECT 1 FROM payloads WHERE raw_sha256 = ?',
   )
   const events = prepareQuery<readonly [number]>(database, 'SELECT count(*) FROM events')
   return {
-    entry: (seq: number) => {
-      const row = one.get(seq)
-      return row === undefined ? undefined : entryOf(row)
-    },
     hasPayload: (rawSha256: string) => payload.get(rawSha256) !== undefined,
     counts: () => ({
       entries: tree.size,
@@ -225,11 +199,13 @@ function openReads({ database, tree, picks }: Parts) {
 export function openSqliteGradingStore(options: SqliteGradingStoreOptions): GradingStore {
   const parts = openParts(options)
   const { database, tree, events, picks, table, queue, secret, freshen } = parts
-  const signer = createNoteSigner({ keyName: options.origin, seed: options.checkpointSeed })
+  const { checkpointSeed } = options
+  const signer = createNoteSigner({ keyName: options.origin, seed: checkpointSeed })
   const markPayload = database.prepare(
     'INSERT OR IGNORE INTO payloads (raw_sha256, feed, received_at) VALUES (?, ?, ?)',
   )
   const reads = openReads(parts)
+  const entries = openEntryReader(database)
   const read = async <Result>(run: () => Result): Promise<Result> => {
     freshen()
     return reading(run)
@@ -268,8 +244,8 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     pickByPayment: (paymentId) => read(() => picks.byPayment(paymentId)),
     pickBySeq: (seq) => read(() => picks.bySeq(seq)),
     picksOf: (path) => read(() => picks.committedOn(path)),
-    entry: (seq) => read(() => reads.entry(seq)),
-    entries: (range) => readEntries(parts, range),
+    entry: (seq) => read(() => entries.one(seq)),
+    entries: (range) => entries.range(range),
     head: () => read(() => ({ size: tree.size, rootHash: tree.rootHash() })),
     checkpoint: () => read(() => ({ note: note(), verifierKey: signer.verifierKey })),
     inclusionProof: (seq, size) =>
@@ -278,12 +254,13 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     counts: () => read(reads.counts),
     verify: async () => {
       freshen()
-      return verifyLedger({ database, checkpointPath, verifierKey: signer.verifierKey })
+      return verifyLedger({ database, checkpointPath, checkpointSeed })
     },
     close: async () => {
       try {
         queue.close()
-        if (tree.size > 0) writeCheckpointFile(checkpointPath, note())
+        reading(parts.catchUp)
+        reading(() => keepCheckpoint(checkpointPath, { tree, seed: checkpointSeed, note }))
       } finally {
         database.close()
       }

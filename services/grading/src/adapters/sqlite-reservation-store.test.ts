@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { manualClock } from '@tallystick/service-kit'
 import { describeReservationStore, reservationOf } from '@tallystick/x402/testing'
 import { afterEach, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { openReservationDatabase } from './sqlite-reservation-database.ts'
 import { openSqliteReservationStore, RESERVATION_LOOKUPS } from './sqlite-reservation-store.ts'
-import { openReservationDatabase } from './sqlite-reservation-store-database.ts'
 
 const START_MS = 1_795_226_000_000
 const endings: (() => void)[] = []
@@ -113,6 +114,16 @@ test.each(Object.entries(RESERVATION_LOOKUPS))(
     expect(plan[0]).toMatch(/USING (COVERING )?INDEX/)
   },
 )
+
+test('another program’s file beside the ledger is refused, and nothing is written into it', () => {
+  const databasePath = folderPath()
+  const theirs = new DatabaseSync(`${databasePath}.payments`)
+  endings.unshift(() => theirs.close())
+  theirs.exec('CREATE TABLE theirs (id)')
+  const open = () => openSqliteReservationStore({ databasePath, clock: manualClock(START_MS) })
+  expect(open).toThrow(GradingStoreUnavailable)
+  expect(theirs.prepare('SELECT count(*) AS n FROM sqlite_schema').get()).toEqual({ n: 1 })
+})
 
 test('a file that can be read no more is a named error in every step, before anything is settled', async () => {
   const databasePath = folderPath()

@@ -13,6 +13,7 @@ import type { LedgerVerdict } from '../domain/grading-store.ts'
 import type { EventLedgerEntry, LedgerEntry } from '../domain/ledger-entry.ts'
 import { applyEvent, emptyTruth, readCell, sameTruth } from '../domain/truth-table.ts'
 import { readCheckpointFile } from './checkpoint-file.ts'
+import { nextTurn } from './next-turn.ts'
 import { prepareQuery } from './sqlite-grading-database.ts'
 import { LEAVES_PER_NODE, openLedgerTree } from './sqlite-ledger-tree.ts'
 import { openPickShelf } from './sqlite-picks.ts'
@@ -27,13 +28,8 @@ type Broken = Extract<LedgerVerdict, { kind: 'broken' }>
 type Source = {
   readonly database: DatabaseSync
   readonly checkpointPath: string
-  readonly verifierKey: string
+  readonly checkpointSeed: Uint8Array
 }
-
-const nextTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 
 const broken = (problem: string, seq?: number): Broken => ({
   kind: 'broken',
@@ -63,7 +59,7 @@ function checkRow([seq, text, hash, path]: CheckedRow, expected: number): Broken
 async function checkEntries({
   database,
   checkpointPath,
-  verifierKey,
+  checkpointSeed,
 }: Source): Promise<Broken | { readonly size: number; readonly rootHash: Uint8Array }> {
   const rows = prepareQuery<CheckedRow>(
     database,
@@ -75,7 +71,7 @@ async function checkEntries({
     'SELECT hash FROM tree_nodes WHERE place = ?',
   )
   const range = createCompactRange()
-  const checkpoint = readCheckpointFile(checkpointPath, verifierKey)
+  const checkpoint = readCheckpointFile(checkpointPath, checkpointSeed)
   if (checkpoint.kind === 'refused') return broken('the checkpoint file is not signed by this key')
   let leaves: Uint8Array[] = []
   for (;;) {
