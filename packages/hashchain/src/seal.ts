@@ -17,7 +17,7 @@ const FORMAT_1 = 0xf9
 /** 96 bits, the nonce length that GCM is made for. Random nonces stay safe for 2^32 values under one key. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-const DECIPHER_OPTIONS = { authTagLength: TAG_BYTES }
+const GCM_OPTIONS = { authTagLength: TAG_BYTES }
 /** Format byte and length byte. */
 const PREFIX_BYTES = 2
 
@@ -72,7 +72,7 @@ export function sealValue(options: {
     throw new RangeError('the ring gave no key or a nonce of the wrong length')
   const keyId = Buffer.from(ring.activeId, 'ascii')
   const header = Buffer.concat([Buffer.of(FORMAT_1, keyId.length), keyId])
-  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, GCM_OPTIONS)
   cipher.setAAD(additionalData(header, slot))
   return Buffer.concat([
     header,
@@ -101,7 +101,7 @@ export function openValue(options: {
   // Plain views: a subarray of a Buffer is made at twice their cost, and a replay opens a hundred thousand values.
   const { buffer, byteOffset } = sealed
   const nonce = new Uint8Array(buffer, byteOffset + nonceStart, NONCE_BYTES)
-  const decipher = createDecipheriv('aes-256-gcm', key, nonce, DECIPHER_OPTIONS)
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, GCM_OPTIONS)
   decipher.setAAD(additionalData(new Uint8Array(buffer, byteOffset, nonceStart), slot))
   decipher.setAuthTag(new Uint8Array(buffer, byteOffset + tagStart, TAG_BYTES))
   const opened = decipher.update(
