@@ -121,18 +121,20 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   const root = `${options.baseUrl.replace(/\/+$/, '')}/api/${options.serviceName}`
   const url = (endpoint: 'access' | 'status'): string => `${root}/${endpoint}?agent=${agent}`
 
-  async function status(): Promise<StatusOutcome> {
+  async function status(ended?: AbortSignal): Promise<StatusOutcome> {
+    const limit = AbortSignal.timeout(requestMs)
+    const signal = ended === undefined ? limit : AbortSignal.any([limit, ended])
     let response: Response
     try {
-      response = await fetchOnce(url('status'), { signal: AbortSignal.timeout(requestMs) })
+      response = await fetchOnce(url('status'), { signal })
     } catch (cause) {
       throw unreachable(options.baseUrl, cause)
     }
     return await statusOutcome(response)
   }
 
-  async function readStatus() {
-    const outcome = await status()
+  async function readStatus(ended?: AbortSignal) {
+    const outcome = await status(ended)
     if (outcome.kind === 'status') return outcome.status
     throw new AccessServiceUnavailable(
       `The service answered ${outcome.httpStatus}: ${outcome.error}.`,
@@ -161,7 +163,7 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   return {
     agent,
     access: async () => await callResource(options, url('access')),
-    status,
+    status: async () => await status(),
     watch: (onChange) =>
       watchWindow({
         readStatus,

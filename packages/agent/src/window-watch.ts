@@ -17,8 +17,11 @@ export type WindowChange =
   | { readonly kind: 'unreachable'; readonly reason: string }
 
 export type WatchOptions = {
-  /** Reads the status; a throw is reported as `unreachable` and asked again at the next poll. */
-  readonly readStatus: () => Promise<AccessStatus>
+  /**
+   * Reads the status; a throw is reported as `unreachable` and asked again at the next poll. `ended` is aborted when the
+   * watch is over, so that no read keeps the process.
+   */
+  readonly readStatus: (ended: AbortSignal) => Promise<AccessStatus>
   readonly clock: Clock
   readonly pollMs: number
   readonly onChange: (change: WindowChange) => void
@@ -58,32 +61,38 @@ function changesBetween(
 export function watchWindow(options: WatchOptions): () => void {
   let last: AccessStatus | undefined
   let renewals = 0
-  let isStopped = false
+  const ended = new AbortController()
   let cancelTimer: (() => void) | undefined
 
   function report(changes: readonly WindowChange[]): void {
     for (const change of changes) {
-      if (isStopped) return
+      if (ended.signal.aborted) return
       if (change.kind === 'renewed') renewals = change.renewals
       options.onChange(change)
     }
   }
 
-  async function poll(): Promise<void> {
+  async function read(): Promise<readonly WindowChange[]> {
     try {
-      const status = await options.readStatus()
+      const status = await options.readStatus(ended.signal)
       const changes = changesBetween(last, status, renewals)
       last = status
-      report(changes)
+      return changes
     } catch (error) {
-      report([{ kind: 'unreachable', reason: error instanceof Error ? error.message : 'unknown' }])
+      return [{ kind: 'unreachable', reason: error instanceof Error ? error.message : 'unknown' }]
     }
-    if (!isStopped) cancelTimer = options.clock.after(options.pollMs, () => void poll())
+  }
+
+  async function poll(): Promise<void> {
+    report(await read())
+    if (!ended.signal.aborted) {
+      cancelTimer = options.clock.after(options.pollMs, () => void poll())
+    }
   }
 
   void poll()
   return () => {
-    isStopped = true
+    ended.abort()
     cancelTimer?.()
   }
 }

@@ -40,7 +40,7 @@ async function run(
     arguments: line,
     environment: { ACCESS_URL: service.baseUrl, AGENT_ACCOUNT_ID: '0.0.1004', ...environment },
     clock: hurriedClock(),
-    signal: new AbortController().signal,
+    onInterrupt: () => {},
     output: {
       print: (text) => void out.push(text),
       printError: (text) => void err.push(text),

@@ -22,8 +22,8 @@ export type AgentRun = {
   readonly environment: Environment
   readonly clock: Clock
   readonly output: AgentOutput
-  /** Ends `watch`. */
-  readonly signal: AbortSignal
+  /** Has `run` called at Ctrl-C or SIGTERM. Only `watch` asks for it; the other verbs end as any program does. */
+  readonly onInterrupt: (run: () => void) => void
 }
 
 const RESEND_SENTENCE =
@@ -55,7 +55,8 @@ const USAGE = `tallystick-agent: pay once for access, and watch the window renew
 
   pay [--max-hbar N] [--for 0x…]   call the resource; pay at most N HBAR if no window is open (a gift with --for)
   status [--for 0x…]               window, balance and calls; free
-  watch [--until-renewals N]       see the window count down and renew; ends by itself after N renewals
+  watch [--until-renewals N] [--for 0x…]
+                                   see the window count down and renew; ends by itself after N renewals
   cancel                           end renewals and get the rest of the balance back
   topup --hbar N [--for 0x…]       add to the balance of an open window
 
@@ -129,8 +130,8 @@ async function runVerb(
     return TOP_UP_EXIT[outcome.kind]
   }
   const { isJson, untilRenewals } = given
-  const { clock, signal } = run
-  return await runWatch({ agent, clock, output, isJson, untilRenewals, signal })
+  const { clock, onInterrupt } = run
+  return await runWatch({ agent, clock, output, isJson, untilRenewals, onInterrupt })
 }
 
 /** What failed, where a person can do something about it; anything else is a bug and throws. */

@@ -33,12 +33,12 @@ async function watched(
   const lines: string[] = []
   const drawn: string[] = []
   let isStopped = false
-  const interrupted = new AbortController()
+  let interrupt = (): void => {}
   const agent: Pick<AccessAgent, 'watch'> = {
     watch(onChange) {
       setImmediate(() => {
         for (const change of changes) onChange(change)
-        interrupted.abort()
+        interrupt()
       })
       return () => {
         isStopped = true
@@ -50,7 +50,9 @@ async function watched(
     clock: { unixMs: () => 0, after: () => () => {} },
     isJson: options.isJson ?? false,
     untilRenewals: options.untilRenewals,
-    signal: interrupted.signal,
+    onInterrupt: (run) => {
+      interrupt = run
+    },
     output: {
       print: (line) => void lines.push(line),
       printError: (line) => void lines.push(line),
@@ -76,7 +78,7 @@ describe('watch', () => {
     expect((await watched([none], { untilRenewals: 1 })).code).toBe(EXIT.nothingThere)
   })
 
-  test('without a number it goes on until the signal', async () => {
+  test('without a number it goes on until it is interrupted', async () => {
     expect(await watched([open, gone])).toMatchObject({ code: EXIT.done, isStopped: true })
   })
 

@@ -16,10 +16,10 @@ export type WatchRun = {
   readonly clock: Clock
   readonly output: AgentOutput
   readonly isJson: boolean
-  /** Ends by itself after so many renewals; without it only the signal ends it. */
+  /** Ends by itself after so many renewals; without it only an interrupt ends it. */
   readonly untilRenewals: number | undefined
-  /** Aborted by Ctrl-C. */
-  readonly signal: AbortSignal
+  /** Has `run` called at Ctrl-C. */
+  readonly onInterrupt: (run: () => void) => void
 }
 
 /** A change as a sentence; `undefined` for a poll that shows nothing new. */
@@ -85,7 +85,7 @@ function lineScreen(run: WatchRun): Screen {
   }
 }
 
-/** Watches until the renewals are seen, the window is gone (with a number to see) or the signal comes. */
+/** Watches until the renewals are seen, the window is gone (with a number to see) or an interrupt comes. */
 export function runWatch(run: WatchRun): Promise<ExitCode> {
   const screen = run.isJson ? jsonScreen(run) : lineScreen(run)
   return new Promise((resolve) => {
@@ -103,6 +103,6 @@ export function runWatch(run: WatchRun): Promise<ExitCode> {
       const code = ending(change, run.untilRenewals)
       if (code !== undefined) finish(code)
     })
-    run.signal.addEventListener('abort', () => finish(EXIT.done), { once: true })
+    run.onInterrupt(() => finish(EXIT.done))
   })
 }
