@@ -1,4 +1,5 @@
 /** What the service serves besides its two routes (S4, S5, S9), and that the documentation says what it does. */
+import { readFileSync } from 'node:fs'
 import { Secret } from '@tallystick/service-kit'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -136,6 +137,16 @@ describe('S9', () => {
     })
     expect(String(challenged.headers['access-control-expose-headers'])).toMatch(/PAYMENT-REQUIRED/i)
   })
+})
+
+test('S5: the README has every literal error beside its status, and no other', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const rows = [...readme.matchAll(/^\| ([45]\d\d) \| (.*) \|$/gm)]
+  const told = rows.flatMap(([, status, codes = '']) =>
+    [...codes.matchAll(/`([a-z_]+)`/g)].map(([, code]) => `${status} ${code}`),
+  )
+  const literal = Object.entries(accessErrors).map(([code, { status }]) => `${status} ${code}`)
+  expect(told.toSorted()).toEqual(literal.toSorted())
 })
 
 test('S5: every literal error is a snake_case code with its status and meaning', () => {

@@ -5,10 +5,24 @@
 import type { ErrorAnswer } from '@tallystick/service-kit'
 import { ChainUnavailable, ContractAbsent } from './domain/access-contract.ts'
 import { ResourceUnavailable } from './domain/paid-resource.ts'
-import { MirrorUnavailable } from './domain/payment-log.ts'
 
-/** Seconds after which a call that failed on a dependency is worth repeating. */
-const RETRY_SECONDS = 5
+/** A batch is sealed within 0.1 s unless the ledger is behind. */
+const USAGE_RETRY_SECONDS = 1
+/** The first sweeps of a process are a second apart. */
+const FIRST_SWEEP_RETRY_SECONDS = 2
+/** A dependency that stumbled is up again by then; one that is down is not asked too often. */
+const DEPENDENCY_RETRY_SECONDS = 5
+/** The facilitator is asked who pays fees every 30 s. */
+const FEE_PAYER_RETRY_SECONDS = 10
+/** The seller has to act. */
+const SELLER_RETRY_SECONDS = 30
+
+type ErrorRow = {
+  readonly status: number
+  readonly meaning: string
+  /** What `Retry-After` says where the case itself does not. */
+  readonly retryAfterSeconds?: number
+}
 
 export const accessErrors = {
   invalid_agent: {
@@ -23,24 +37,33 @@ export const accessErrors = {
     status: 402,
     meaning: 'The payment’s memo names another agent; nothing was settled.',
   },
-  payment_already_used: { status: 402, meaning: 'That payment bought something else before.' },
+  payment_already_used: {
+    status: 402,
+    meaning: 'That payment bought before, or can buy for another agent only.',
+  },
   quota_exhausted: {
     status: 429,
     meaning: 'The quota of this period is spent; it resets when the window renews.',
   },
-  chain_unavailable: { status: 502, meaning: 'The ledger did not answer.' },
+  chain_unavailable: {
+    status: 502,
+    meaning: 'The ledger did not answer.',
+    retryAfterSeconds: DEPENDENCY_RETRY_SECONDS,
+  },
   wrong_chain: {
     status: 502,
     meaning: 'The ledger’s endpoint serves another chain than the configured one.',
+    retryAfterSeconds: DEPENDENCY_RETRY_SECONDS,
   },
-  mirror_unavailable: { status: 502, meaning: 'The mirror node did not answer.' },
   resource_unavailable: {
     status: 502,
     meaning: 'The resource’s source did not answer; nothing was metered or settled.',
+    retryAfterSeconds: DEPENDENCY_RETRY_SECONDS,
   },
   usage_unavailable: {
     status: 502,
     meaning: 'The call could not be recorded on chain, so it was not served.',
+    retryAfterSeconds: USAGE_RETRY_SECONDS,
   },
   payment_pending: {
     status: 502,
@@ -50,45 +73,53 @@ export const accessErrors = {
     status: 502,
     meaning:
       'The service has just started and has not read earlier payments yet; no payment is asked for.',
+    retryAfterSeconds: FIRST_SWEEP_RETRY_SECONDS,
   },
   no_fee_payer: {
     status: 502,
     meaning:
       'No facilitator has named an account that pays transaction fees; no payment can be asked for.',
+    retryAfterSeconds: FEE_PAYER_RETRY_SECONDS,
   },
   facilitator_unavailable: {
     status: 502,
     meaning: 'The payment facilitator did not answer; nothing was settled.',
+    retryAfterSeconds: DEPENDENCY_RETRY_SECONDS,
   },
   ledger_unavailable: {
     status: 502,
     meaning: 'The payer’s account could not be read; nothing was settled.',
+    retryAfterSeconds: DEPENDENCY_RETRY_SECONDS,
   },
   seller_float_low: {
     status: 502,
     meaning: 'The seller’s account cannot forward a purchase at the moment; nothing was settled.',
+    retryAfterSeconds: SELLER_RETRY_SECONDS,
   },
   forward_refused: {
     status: 502,
     meaning: 'The contract would refuse the purchase; nothing was settled.',
+    retryAfterSeconds: SELLER_RETRY_SECONDS,
   },
   contract_not_deployed: {
     status: 503,
     meaning: 'The access contract is not deployed on the target network.',
   },
   sales_paused: { status: 503, meaning: 'New sales are paused; nothing was settled.' },
-} as const satisfies Readonly<Record<string, { readonly status: number; readonly meaning: string }>>
+} as const satisfies Readonly<Record<string, ErrorRow>>
 
 export type AccessError = keyof typeof accessErrors
 
-/** The answer for one code; a `retryAfterSeconds` becomes `Retry-After`. */
+/** The answer for one code; `retryAfterSeconds` becomes `Retry-After`, the code's own where none is given. */
 export function errorAnswer(error: AccessError, retryAfterSeconds?: number): ErrorAnswer {
+  const row: ErrorRow = accessErrors[error]
+  const retrySeconds = retryAfterSeconds ?? row.retryAfterSeconds
   return {
-    status: accessErrors[error].status,
+    status: row.status,
     error,
     headers: {
       'cache-control': 'no-store',
-      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+      ...(retrySeconds === undefined ? {} : { 'retry-after': String(retrySeconds) }),
     },
   }
 }
@@ -97,9 +128,7 @@ export function errorAnswer(error: AccessError, retryAfterSeconds?: number): Err
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
   if (error instanceof ContractAbsent) return errorAnswer('contract_not_deployed')
   if (error instanceof ChainUnavailable)
-    return errorAnswer(error.isAnotherChain ? 'wrong_chain' : 'chain_unavailable', RETRY_SECONDS)
-  if (error instanceof MirrorUnavailable) return errorAnswer('mirror_unavailable', RETRY_SECONDS)
-  if (error instanceof ResourceUnavailable)
-    return errorAnswer('resource_unavailable', RETRY_SECONDS)
+    return errorAnswer(error.isAnotherChain ? 'wrong_chain' : 'chain_unavailable')
+  if (error instanceof ResourceUnavailable) return errorAnswer('resource_unavailable')
   return undefined
 }

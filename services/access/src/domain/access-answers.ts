@@ -49,8 +49,9 @@ export type StatusBody = {
   readonly active: boolean
   readonly nextRenewalSchedule: string
   readonly renewalsReserveCanArm: number | null
-  readonly usage: UsageBody | null
-  readonly unavailable: readonly string[]
+  readonly usage: UsageBody
+  /** Names of the fields that are null because a read did not answer. */
+  readonly unavailable: string[]
   readonly now: number
 }
 
@@ -83,17 +84,12 @@ export type StatusParts = {
   readonly contract: Hex
   readonly window: AccessWindow
   /** Undefined where that read did not answer. */
-  readonly usage: UsageBody | undefined
   readonly renewalsReserveCanArm: number | undefined
   readonly nowSeconds: number
 }
 
 export function statusBody(parts: StatusParts): StatusBody {
   const { window, nowSeconds } = parts
-  const auxiliary = {
-    renewalsReserveCanArm: parts.renewalsReserveCanArm ?? null,
-    usage: parts.usage ?? null,
-  }
   const { active, ...subscription } = subscriptionBody(window, nowSeconds)
   return {
     agent: parts.agent,
@@ -103,10 +99,9 @@ export function statusBody(parts: StatusParts): StatusBody {
     pricePerPeriodTinybar: window.priceTinybar.toString(),
     periodsFunded: window.periodsFunded,
     active,
-    ...auxiliary,
-    unavailable: Object.entries(auxiliary)
-      .filter(([, value]) => value === null)
-      .map(([name]) => name),
+    renewalsReserveCanArm: parts.renewalsReserveCanArm ?? null,
+    usage: usageBody(window),
+    unavailable: parts.renewalsReserveCanArm === undefined ? ['renewalsReserveCanArm'] : [],
     now: nowSeconds,
   }
 }

@@ -47,8 +47,9 @@ export type AccessOutcome =
   | { readonly kind: 'no-fee-payer' }
   | { readonly kind: 'sales-paused' }
   | { readonly kind: 'payment-unavailable'; readonly dependency: 'facilitator' | 'ledger' }
-  /** Forwarding was rehearsed and would fail; nothing was settled. */
-  | { readonly kind: 'forward-unavailable'; readonly reason: string }
+  /** Forwarding was rehearsed and would fail, for want of payTo's money or by the contract; nothing was settled. */
+  | { readonly kind: 'float-low' }
+  | { readonly kind: 'forward-refused'; readonly reason: string }
 
 export type CallAccessDeps = PurchaseDeps & {
   readonly gate: PaymentGate
@@ -220,9 +221,9 @@ async function declinedOutcome(
     case 'already-used':
       return refuse(deps, agent, { error: 'payment_already_used' })
     case 'float-low':
-      return { kind: 'forward-unavailable', reason: 'seller_float_low' }
+      return { kind: 'float-low' }
     case 'refused':
-      return { kind: 'forward-unavailable', reason: declined.reason }
+      return { kind: 'forward-refused', reason: declined.reason }
     default:
       return declined satisfies never
   }

@@ -1,12 +1,12 @@
 import type { Clock } from '@tallystick/service-kit'
-import { type StatusBody, statusBody, usageBody } from './access-answers.ts'
+import { type StatusBody, statusBody } from './access-answers.ts'
 import { type AccessContract, ContractAbsent } from './access-contract.ts'
 import type { Hex } from './access-window.ts'
 import { ledgerSeconds } from './ledger-time.ts'
 
 /**
- * What `/status` answers: two reads side by side, of which the window must answer and usage and reserve may not (A12).
- * Writes nothing, and asks nothing but the contract. Throws ChainUnavailable or ContractAbsent.
+ * What `/status` answers: two reads side by side, of which the window, with its usage, must answer and the reserve may
+ * not (A12). Writes nothing, and asks nothing but the contract. Throws ChainUnavailable or ContractAbsent.
  */
 export async function readStatus(
   deps: { readonly contract: AccessContract; readonly clock: Clock },
@@ -25,7 +25,6 @@ export async function readStatus(
     agent,
     contract: address,
     window,
-    usage: usageBody(window),
     renewalsReserveCanArm: reserve,
     nowSeconds,
   })

@@ -58,25 +58,23 @@ function sendOutcome(deps: AccessRouteDeps, reply: FastifyReply, outcome: Access
     case 'quota-spent':
       return fail('quota_exhausted', outcome.retryAfterSeconds)
     case 'usage-unavailable':
-      return fail('usage_unavailable', 1)
+      return fail('usage_unavailable')
     case 'payment-pending':
       return fail('payment_pending', outcome.retryAfterSeconds)
     case 'payments-unread':
-      return fail('payments_unread', 2)
+      return fail('payments_unread')
     case 'no-fee-payer':
-      return fail('no_fee_payer', 10)
+      return fail('no_fee_payer')
     case 'sales-paused':
       return fail('sales_paused')
     case 'payment-unavailable':
       return fail(
         outcome.dependency === 'facilitator' ? 'facilitator_unavailable' : 'ledger_unavailable',
-        5,
       )
-    case 'forward-unavailable':
-      return fail(
-        outcome.reason === 'seller_float_low' ? 'seller_float_low' : 'forward_refused',
-        30,
-      )
+    case 'float-low':
+      return fail('seller_float_low')
+    case 'forward-refused':
+      return fail('forward_refused')
     default:
       return outcome satisfies never
   }

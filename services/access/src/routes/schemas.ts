@@ -126,19 +126,19 @@ export const paymentRequiredSchema = z
 
 const described = (description: string) => errorBody.describe(description)
 
-/** The error rows that both routes share. */
-export const sharedErrors = {
-  400: described('`agent` missing or malformed; the chain was not read.'),
-  503: described('The access contract is not deployed on the target network.'),
-}
+const badAgent = described('`agent` missing or malformed; the chain was not read.')
 
 export const accessErrorRows = {
-  ...sharedErrors,
+  400: badAgent,
   429: described('The quota of this period is spent; it resets when the window renews.'),
   502: described('An upstream read or the payment facilitator was unavailable.'),
+  503: described(
+    'The access contract is not deployed on the target network, or new sales are paused.',
+  ),
 }
 
 export const statusErrorRows = {
-  ...sharedErrors,
+  400: badAgent,
   502: described('The contract read failed.'),
+  503: described('The access contract is not deployed on the target network.'),
 }

@@ -18,8 +18,7 @@ export function addStatusRoute(app: ServiceApp, deps: StatusRouteDeps): void {
     querystring: agentQuery,
     response: { 200: statusSchema, ...statusErrorRows },
   }
-  app.get(deps.path, { schema, onRequest: neverStored }, async (request, reply) => {
-    const { unavailable, ...body } = await deps.readStatus(request.query.agent)
-    return reply.send({ ...body, unavailable: [...unavailable] })
-  })
+  app.get(deps.path, { schema, onRequest: neverStored }, async (request, reply) =>
+    reply.send(await deps.readStatus(request.query.agent)),
+  )
 }
