@@ -105,6 +105,52 @@ contract SchedulingTest is AccessWindowTest {
         _assertFails(abi.encode(int256(370), type(uint256).max), 370);
     }
 
+    // ---------------------------------------------------------------------------- a purchase that arms nothing
+
+    function test_OpenPaid_OpensWhateverTheScheduleServiceAnswers() external {
+        int64[9] memory codes = [int64(210), 306, 307, 370, 373, 7, 16, 9_999, -5];
+        for (uint256 i; i < codes.length; ++i) {
+            address who = address(uint160(0x1000 + i));
+            _configure({gasPerSecond: 0, createGas: 0, forcedCode: codes[i]});
+            IAccessWindow.Purchase memory purchase = _purchase(who, 1);
+            vm.expectEmit(address(access));
+            emit IAccessWindowEvents.RenewalNotArmed(who, uint64(block.timestamp) + PERIOD, codes[i]);
+            _openPaid(purchase, 2 * PRICE);
+            assertTrue(_window(who).isOpen);
+            assertEq(_window(who).schedule, address(0));
+            assertEq(access.books().reserveTinybar, 100 * HBAR, "nothing is locked, nothing is lost");
+            assertEq(access.books().lockedTinybar, 0);
+        }
+    }
+
+    function test_OpenPaid_OpensWithStarvedGas() external {
+        _configure({gasPerSecond: 0, createGas: 14_000_000, forcedCode: 0});
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, -1);
+        _openPaid(purchase, 2 * PRICE);
+        assertTrue(_window().isOpen);
+    }
+
+    function test_OpenPaid_OpensWithAGasLimitThatCannotArm() external {
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, -1);
+        vm.prank(forwarder);
+        access.openPaid{gas: 400_000, value: 2 * PRICE}(purchase);
+        assertTrue(_window().isOpen);
+    }
+
+    function test_OpenPaid_OpensWithoutAReserve() external {
+        access = _deploy({reserve: 0});
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, 0);
+        _openPaid(purchase, 2 * PRICE);
+        _passTo(_expiresAt() + 1);
+        assertTrue(_window().isOpen, "the window goes on lazily");
+    }
+
     // ------------------------------------------------------------------------------------------------ deleting
 
     function test_Delete_ThatFailsInAnyWayKeepsTheLock() external {
