@@ -33,7 +33,7 @@ function filesDigest(patterns: readonly string[]): string {
 /** What every test stands on: its base, the network, the interfaces and forge's settings. */
 const SUPPORT = [
   'test/*.sol',
-  'test/invariant/{AccessHandler,Model}.sol',
+  'test/invariant/{AccessHandler,Ghosts,Model}.sol',
   'devnet/*.sol',
   'src/interfaces/*.sol',
   'foundry.toml',

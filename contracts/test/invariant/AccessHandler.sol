@@ -11,30 +11,21 @@ import {Subscription} from "../../src/libraries/PackedSubscription.sol";
 import {AccessWindowDeployer} from "../AccessWindowDeployer.sol";
 import {AccessWindowHarness} from "../AccessWindowHarness.sol";
 import {ScheduleNetwork} from "../ScheduleNetwork.sol";
+import {Ghosts} from "./Ghosts.sol";
 import {ModelSubscription} from "./Model.sol";
 
 /// @title A random walk over agents, the seller, strangers and the network
-/// @notice Every action keeps to its preconditions (a revert fails the campaign), and keeps ghost sums of what came in,
-/// what was charged and what went out. The network misbehaves in every way that was seen on Hedera.
-contract AccessHandler is ScheduleNetwork, AccessWindowDeployer {
+/// @notice Every action keeps to its preconditions (a revert fails the campaign), and tells the ghosts what came of it. The
+/// network misbehaves in every way that was seen on Hedera.
+contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
     uint256 internal constant HBAR = 1e8;
 
     AccessWindowHarness public access;
     address[4] public agents;
     uint256 internal _references;
-
-    /// @dev Gas that executions burned without booking it, since the books were last compared with the balance.
-    uint256 public unbookedTinybar;
     uint256 public unexpectedReverts;
-    uint256 public paidTinybar;
-    uint256 public chargedTinybar;
-    uint256 public cancelledTinybar;
-    uint256 public claimedTinybar;
     /// @dev Schedules that the contract gave up while the network still held them.
     address[] public leftovers;
-    mapping(address agent => ModelSubscription model) internal _models;
-    mapping(address agent => mapping(uint256 windowExpiresAt => uint256 calls)) public counted;
-    mapping(address agent => mapping(uint256 windowExpiresAt => uint256 calls)) public allowed;
     bool internal _isNextUnpaid;
 
     constructor() {
@@ -73,11 +64,10 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer {
             calls: calls % 2,
             paymentReference: bytes32(++_references)
         });
-        uint256 before = access.windowOf(agent, uint64(block.timestamp)).callsUsed;
+        vm.recordLogs();
         access.openPaid{value: value}(purchase);
-        bool isNew = _buy(agent, value, offer);
-        Subscription memory stored = access.stored(agent);
-        if (purchase.calls == 1 && stored.callsUsed > (isNew ? 0 : before)) _count(agent, stored.expiresAt, 1);
+        _buy(agent, value, offer);
+        if (_hasRecorded()) _count(agent, access.stored(agent).expiresAt, purchase.calls);
     }
 
     function open(uint256 who, uint256 periods) external transaction(who) {
@@ -240,11 +230,7 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer {
         }
     }
 
-    // ------------------------------------------------------------------------------------------------- ghosts
-
-    function modelOf(address agent) external view returns (ModelSubscription memory) {
-        return _models[agent];
-    }
+    // ------------------------------------------------------------------------------------------------- inside
 
     function agentCount() external view returns (uint256) {
         return agents.length;
@@ -254,39 +240,13 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer {
         return leftovers.length;
     }
 
-    /// @dev What is due is due for the model too, whether or not the contract has written it down.
-    function _pass(address agent, uint256 atSeconds) internal {
-        ModelSubscription memory model = _models[agent];
-        chargedTinybar += model.passTo(atSeconds);
-        _models[agent] = model;
-    }
-
-    function _buy(address agent, uint256 value, IAccessWindow.Offer memory offer) internal returns (bool isNew) {
-        ModelSubscription storage model = _models[agent];
-        paidTinybar += value;
-        model.balanceTinybar += value;
-        isNew = !model.exists || model.expiresAt <= block.timestamp;
-        model.exists = true;
-        model.isCancelled = false;
-        if (!isNew) return false;
-        model.expiresAt = block.timestamp + offer.periodSeconds;
-        model.periodSeconds = offer.periodSeconds;
-        model.priceTinybar = offer.priceTinybar;
-        model.callsAllowed = offer.callsAllowed;
-        model.balanceTinybar -= offer.priceTinybar;
-        chargedTinybar += offer.priceTinybar;
-    }
-
-    /// @dev A window keeps the quota under which it was first used; two windows may end in the same second only if the
-    /// first had closed before the second opened.
-    function _count(address agent, uint256 windowExpiresAt, uint256 calls) internal {
-        if (allowed[agent][windowExpiresAt] == 0) allowed[agent][windowExpiresAt] = _models[agent].callsAllowed;
-        counted[agent][windowExpiresAt] += calls;
-    }
-
+    /// @dev Whether the contract reported calls as counted since `vm.recordLogs`.
     function _hasRecorded() internal returns (bool) {
-        Vm.Log[] memory logs = vm.getRecordedLogs(); // what is recorded is reported last
-        return logs[logs.length - 1].topics[0] == IAccessWindowEvents.UsageRecorded.selector;
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        for (uint256 i; i < logs.length; ++i) {
+            if (logs[i].topics[0] == IAccessWindowEvents.UsageRecorded.selector) return true;
+        }
+        return false;
     }
 
     function _noteLeftover(address agent, address before) internal {
