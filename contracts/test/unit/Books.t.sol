@@ -110,7 +110,7 @@ contract BooksTest is AccessWindowTest {
         assertEq(access.renewalsReserveCanArm(), 101 * HBAR / (LOCKED_GAS * 200), "what was seen stays");
     }
 
-    function test_GasPrice_IsNotedByEveryTransactionOfTheSellers() external {
+    function test_GasPrice_IsNotedWhenTheBooksAreStored() external {
         _setGasPrice(218);
         vm.prank(owner);
         access.pauseSales(false);

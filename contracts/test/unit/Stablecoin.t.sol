@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {Test, Vm} from "forge-std/Test.sol";
 import {Stablecoin} from "../../devnet/Stablecoin.sol";
 
@@ -68,6 +69,8 @@ contract StablecoinTest is Test {
         bytes memory signature = _sign(value, 0, block.timestamp + 1, nonce);
         vm.expectEmit(address(_token));
         emit Stablecoin.AuthorizationUsed(_payer, nonce);
+        vm.expectEmit(address(_token));
+        emit IERC20.Transfer(_payer, SHOP, value);
         _submit(value, 0, block.timestamp + 1, nonce, signature, isWhole);
         assertEq(_token.balanceOf(SHOP), value);
         assertTrue(_token.authorizationState(_payer, nonce));
