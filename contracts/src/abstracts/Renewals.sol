@@ -12,7 +12,7 @@ import {Subscriptions} from "./Subscriptions.sol";
 /// contract, which pays for it from a lock on the seller's reserve; the call writes the window down and schedules its
 /// successor. A call that is late, unpaid, starved or lost costs nobody access, because windows are projected.
 /// @dev `renew` as the network must never revert: its gas is billed either way, while the bookkeeping would be undone.
-/// Nothing here compares the balance with the books, except `reap`, which the network never calls.
+/// Nothing that it runs compares the balance with the books: `_dropOverdue` does, in calls by anyone else.
 abstract contract Renewals is IAccessWindow, Subscriptions {
     /// @notice How long after its second a schedule counts as lost, seconds: the network executes within one second,
     /// and `block.timestamp` may be 2 s early.
@@ -85,7 +85,7 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
         _subscriptions[agent].keep(subscription);
         uint256 gasPrice = _gasPrice(accounts);
         uint256 gasSpent = gasAtStart - gasleft() + SETTLEMENT_GAS;
-        _settleGas(accounts, lockTinybar, _saturatingProduct(gasSpent, gasPrice));
+        _settleGas(accounts, lockTinybar, _uncheckedProduct(gasSpent, gasPrice));
         _keep(accounts);
     }
 
@@ -204,7 +204,7 @@ abstract contract Renewals is IAccessWindow, Subscriptions {
         subscription.gasLockTinybar = 0;
     }
 
-    function _saturatingProduct(uint256 left, uint256 right) private pure returns (uint256 product) {
+    function _uncheckedProduct(uint256 left, uint256 right) private pure returns (uint256 product) {
         unchecked {
             product = left * right; // gas below 2^64 and a price below 2^64: cannot wrap
         }
