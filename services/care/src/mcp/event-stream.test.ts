@@ -411,6 +411,16 @@ describe('C6', () => {
     expect(spoken.methods.filter((one) => one === listChanged)).toHaveLength(1)
   })
 
+  it('however a URI is spelled, it is one subscription', async () => {
+    const before = world.endpoint.figures().subscriptions
+    for (const uri of [TEA, 'care://ann/%74ea', `${TEA}/1`, `${TEA}/v1`])
+      await session.subscribe(uri)
+    expect(world.endpoint.figures().subscriptions).toBe(before + 2)
+    await session.result('resources/unsubscribe', { uri: 'care://%61nn/tea' })
+    await session.result('resources/unsubscribe', { uri: 'care://ann/tea/v1' })
+    expect(world.endpoint.figures().subscriptions).toBe(before)
+  })
+
   it('a subscription to a numbered version is accepted and never fires', async () => {
     for (const uri of [`${TEA}/1`, `${TEA}/v1`, 'ui://care/echo'])
       expect((await session.subscribe(uri)).result).toEqual({})

@@ -298,6 +298,15 @@ describe('C13: the audio blob', () => {
     await silent.close()
   })
 
+  it('however its URI is spelled, it is one subscription', async () => {
+    const before = world.endpoint.figures().subscriptions
+    for (const uri of ['care://ann/tea/1/audio', 'care://ann/tea/v1/audio'])
+      expect((await session.subscribe(uri)).result).toEqual({})
+    expect(world.endpoint.figures().subscriptions).toBe(before + 1)
+    await session.result('resources/unsubscribe', { uri: 'care://%61nn/tea/v1/audio' })
+    expect(world.endpoint.figures().subscriptions).toBe(before)
+  })
+
   it('of an internal record there is none', async () => {
     expect(await codeOf('resources/read', { uri: 'care-internal://ann/plan/1/audio' })).toBe(-32002)
   })

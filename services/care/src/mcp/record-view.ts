@@ -6,7 +6,7 @@
 import type { CareRecord, ChainSlot } from '../domain/care-record.ts'
 import { isoTimeMs } from '../domain/iso-time.ts'
 import type { RecordUri } from '../domain/record-uri.ts'
-import { chainUri, versionUri } from '../domain/record-uri.ts'
+import { audioUri, chainUri, versionUri } from '../domain/record-uri.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import { ageLine, isStale, type RecordAge } from '../domain/staleness.ts'
 import { type CallContext, canSee } from './call-context.ts'
@@ -116,7 +116,8 @@ export function recordName({ patient, domain }: ChainSlot): string {
   return `${patient}/${domain}`
 }
 
-/** The URI that a read answers with: the chain's where the newest was asked for, else the version's. */
-export function canonicalUri({ slot, version }: RecordUri): string {
-  return version === undefined ? chainUri(slot) : versionUri(slot, version)
+/** The one spelling of a URI, which reads answer with and subscriptions are kept under. */
+export function canonicalUri({ slot, version, isAudio }: RecordUri): string {
+  if (version === undefined) return chainUri(slot)
+  return isAudio ? audioUri(slot, version) : versionUri(slot, version)
 }

@@ -133,8 +133,7 @@ async function audioResult(
   const blob = await context.audio.spoken(record, recordAge(context, record))
   if (blob === undefined)
     throw new RpcFailure(RPC_CODES.internalError, 'The record could not be spoken')
-  const spokenUri = audioUri(parsed.slot, record.version)
-  return { contents: [{ uri: spokenUri, mimeType: WAV, blob, _meta }], _meta }
+  return { contents: [{ uri: canonicalUri(parsed), mimeType: WAV, blob, _meta }], _meta }
 }
 
 /** A subscription as it is kept: one URI for all spellings of it, and where its chain stands. */
@@ -149,12 +148,7 @@ async function subscribable(context: CallContext, uri: string): Promise<Subscrib
   if (head === undefined || !canSee(context, parsed.slot.audience)) return undefined
   if (parsed.isAudio && context.audio === undefined) return undefined
   if ((parsed.version ?? 1) > head.latestVersion) return undefined
-  return { uri: subscriptionUri(uri), latestVersion: head.latestVersion }
-}
-
-function subscriptionUri(uri: string): string {
-  const parsed = parseRecordUri(uri)
-  return parsed === undefined || parsed.isAudio ? uri : canonicalUri(parsed)
+  return { uri: canonicalUri(parsed), latestVersion: head.latestVersion }
 }
 
 /** Subscribes the session. A numbered version is accepted and never fires (C6): it never changes. */
@@ -172,7 +166,8 @@ export async function subscribe(context: CallContext, params: unknown): Promise<
 /** Ends a subscription; one that is not there is ended already. */
 export async function unsubscribe(context: CallContext, params: unknown): Promise<Result> {
   const { uri } = parseParams(uriParams, params)
-  context.registry.unsubscribe(context.session, subscriptionUri(uri))
+  const parsed = parseRecordUri(uri)
+  context.registry.unsubscribe(context.session, parsed === undefined ? uri : canonicalUri(parsed))
   await context.flush()
   return {}
 }

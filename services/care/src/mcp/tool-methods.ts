@@ -9,6 +9,7 @@ import { changesSince } from './changes-since.ts'
 import { RPC_CODES, RpcFailure } from './json-rpc.ts'
 import { readVisible, recordAge, recordAnnotations, recordMeta, recordText } from './record-view.ts'
 import { cursorParams, parseParams } from './request-params.ts'
+import { recordBroken, resourceNotFound } from './resource-methods.ts'
 import { TOOL_INPUTS, toolDescriptions } from './tool-schemas.ts'
 
 const callParams = z.object({
@@ -77,11 +78,10 @@ async function readRecord(
   { uri }: z.output<typeof TOOL_INPUTS.read_record>,
 ): Promise<Result> {
   const parsed = parseRecordUri(uri)
-  if (parsed === undefined || parsed.isAudio) return toolError('Resource not found')
+  if (parsed === undefined || parsed.isAudio) return toolError(resourceNotFound(uri).message)
   const outcome = await readVisible(context, parsed)
-  if (outcome.kind === 'absent') return toolError('Resource not found')
-  if (outcome.kind === 'broken')
-    return toolError('The record failed verification and is not served')
+  if (outcome.kind === 'absent') return toolError(resourceNotFound(uri).message)
+  if (outcome.kind === 'broken') return toolError(recordBroken().message)
   const { record, retraction, previousValue, latestVersion } = outcome.visible
   const age = recordAge(context, record)
   const structuredContent = {
