@@ -19,7 +19,7 @@ const WRITE_SECRET_BYTES_MIN = 32
 const CHECKPOINT_SEED_BYTES = 32
 const SECONDS_PER_DAY = 86_400
 
-const serviceNameText = 'lower-case letters, digits and dashes'
+const serviceNameText = 'lower-case letters, digits and dashes, a letter first, at most 32'
 
 const tokenKeysText = `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one a line`
 /** A transformed secret has no text left to print: keys live in `KeyObject`s. */
@@ -74,7 +74,7 @@ const authorizationServers = () =>
     { expected: serversText },
   )
 
-const hostsText = 'host names, separated by commas, with a port where it is not the usual one'
+const hostsText = 'host names, separated by commas; a port is not looked at'
 const hosts = () =>
   withFieldMeta(
     z
@@ -93,7 +93,7 @@ export const careConfigSchema = z.object({
     expected: serviceNameText,
   })
     .prefault('care')
-    .describe('Name in headers (x-<name>-signature), token types and card URIs.'),
+    .describe('Name in headers (x-<name>-signature), `_meta` keys, token types and card URIs.'),
   WRITE_SECRET: secretField({ minBytes: WRITE_SECRET_BYTES_MIN }).describe(
     'Key of signed writes; its UTF-8 bytes are used as they are.',
   ),
@@ -105,7 +105,7 @@ export const careConfigSchema = z.object({
     .describe('Issuers of tokens, named in the protected-resource metadata.'),
   ALLOWED_HOSTS: hosts()
     .optional()
-    .describe('Further values of Host that /mcp takes, besides BASE_URL’s and loopback.'),
+    .describe('Further hosts that /mcp is asked for under, besides BASE_URL’s and loopback.'),
   DATABASE_PATH: textField('a path')
     .prefault('care.db')
     .describe('File of the record store; sessions, audit rows and checkpoints lie beside it.'),

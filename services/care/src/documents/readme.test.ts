@@ -2,6 +2,7 @@ import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { careErrors } from '../errors.ts'
 import { WRITE_SECRET } from '../testing/care-world.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
 
@@ -40,4 +41,15 @@ test.skipIf(!hasTools)('README: the answer that is shown was a real one', () => 
     encoding: 'utf8',
   })
   expect(hashed.slice(0, 64)).toBe(versionHash)
+})
+
+test('README: the table of errors has every code of errors.ts under its status', () => {
+  const [, table = ''] = /## Errors of its own routes\n([\s\S]*?)\n## /.exec(readme) ?? []
+  const listed = [...table.matchAll(/^\| (\d{3}) \| (.+?) \|/gm)].flatMap(
+    ([, status, codes = '']) =>
+      [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`),
+  )
+  const ofKit = ['400 invalid_request', '413 payload_too_large']
+  const own = Object.entries(careErrors).map(([code, { status }]) => `${status} ${code}`)
+  expect(listed.toSorted()).toEqual([...own, ...ofKit].toSorted())
 })

@@ -1,6 +1,6 @@
 /**
  * What an accepted writer's record goes through: appended and durable, then told to sessions, then answered (C14). Within
- * a chain sessions hear of versions in their order. Who may write is decided before, in routes/write-route.ts.
+ * a chain sessions hear of versions in their order. Who may write is decided before, in routes/judge-write.ts.
  */
 import type { AuditTrail } from './audit-trail.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'

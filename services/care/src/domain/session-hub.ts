@@ -1,4 +1,4 @@
-// The port through which an accepted write reaches MCP sessions. mcp/ implements it; routes/write calls it.
+// The port through which an accepted write reaches MCP sessions. mcp/ implements it; publish-record.ts calls it.
 import type { CareRecord } from './care-record.ts'
 
 export type SessionHub = {

@@ -7,7 +7,10 @@ function hostName(header: string): string | undefined {
   return match?.[1]?.toLowerCase()
 }
 
-/** Whether a Host header names this service: a browser that was rebound to its address names another (C2). */
+/**
+ * Whether a Host header names this service: a browser that was rebound to its address names another (C2). Names are
+ * compared without ports, since a proxy or a container may listen on another one.
+ */
 export function createHostGuard(options: {
   readonly baseUrl: string
   /** Further names or `name:port`, e.g. those of a reverse proxy. */

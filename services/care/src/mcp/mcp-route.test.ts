@@ -35,10 +35,13 @@ const rpcError = (code: number) => ({
 const inSession = (id = session.id) => ({ 'mcp-session-id': id })
 
 /** A request with a Host header of the caller's choice, which fetch does not allow. */
-const withHost = (host: string, token?: string): Promise<number | undefined> =>
+const withHost = (
+  host: string,
+  { token, url = world.url }: { readonly token?: string; readonly url?: string } = {},
+): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const sent = httpRequest(
-      world.url,
+      url,
       {
         method: 'POST',
         headers: {
@@ -395,9 +398,19 @@ describe('C2: the order of the checks on /mcp', () => {
 
   it('the Host allow-list is the base URL’s host, localhost, loopback, with any port', async () => {
     for (const host of ['care.test', 'CARE.test:8443', 'localhost:3002', '127.0.0.1', '[::1]:80'])
-      expect([host, await withHost(host, session.token)]).toEqual([host, 200])
+      expect([host, await withHost(host, session)]).toEqual([host, 200])
     for (const host of ['care.test.evil.com', 'evil.com', 'localhost.evil.com', '127.0.0.2'])
-      expect([host, await withHost(host, session.token)]).toEqual([host, 403])
+      expect([host, await withHost(host, session)]).toEqual([host, 403])
+  })
+
+  it('and the names of ALLOWED_HOSTS, whatever port they name', async () => {
+    const proxied = await mcpWorld({ allowedHosts: ['care.example.org', 'care.internal:8443'] })
+    const statusOf = (host: string) => withHost(host, { url: proxied.url })
+    for (const host of ['care.example.org', 'Care.example.org:444', 'care.internal', 'care.test'])
+      expect([host, await statusOf(host)]).toEqual([host, 401])
+    for (const host of ['example.org', 'x.care.internal'])
+      expect([host, await statusOf(host)]).toEqual([host, 403])
+    await proxied.close()
   })
 
   it('token (401) comes before method (405)', async () => {

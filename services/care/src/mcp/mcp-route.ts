@@ -75,9 +75,9 @@ const header = (request: FastifyRequest, name: string): string | undefined => {
  */
 export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
+    if (!deps.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
     const check = deps.checkToken(request.headers.authorization)
-    if (!deps.isOwnHost(request.headers.host)) sendRefusal(reply, REFUSALS.foreignHost)
-    else if (check.kind === 'refused') sendChallenge(reply, check)
+    if (check.kind === 'refused') sendChallenge(reply, check)
     else takeOver({ deps, request, reply, claims: check.claims })
   }
   const config = { takesOverBody: true }

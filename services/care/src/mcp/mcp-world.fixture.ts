@@ -112,7 +112,7 @@ async function answerOf(response: Response): Promise<HttpAnswer> {
 }
 
 export type McpWorldOptions = Partial<
-  Pick<McpEndpointDeps, 'limits' | 'speech' | 'allowedHosts' | 'baseUrl' | 'sessions' | 'store'>
+  Pick<McpEndpointDeps, 'limits' | 'speech' | 'allowedHosts' | 'sessions'>
 >
 
 /** The process: stores, endpoint and application; it is stopped and started on what it kept. */
