@@ -16,14 +16,14 @@ export const SPEECH_LIMIT_MS = 2_000
 export const SPEECH_WAITING_MAX = 32
 /** The longest text that is spoken, characters: about five minutes of sound, 13 MB. */
 export const SPEECH_CHARS_MAX = 4_000
+/** Records are in English; a voice of another language would read them wrong. */
+const VOICE = 'en-gb'
 /** RIFF header and one sample. */
 const WAV_BYTES_MIN = 46
 
 export type EspeakOptions = {
   /** Full path of the program; `findEspeak` finds it. */
   readonly program: string
-  /** An espeak-ng voice. */
-  readonly voice?: string
   readonly clock?: Pick<Clock, 'after'>
 }
 
@@ -86,9 +86,9 @@ async function speakOne(options: EspeakOptions, text: string): Promise<Uint8Arra
 function runEspeak(
   run: EspeakOptions & { readonly text: string; readonly file: string },
 ): Promise<void> {
-  const { program, voice = 'en-gb', clock = systemClock, text, file } = run
+  const { program, clock = systemClock, text, file } = run
   return new Promise((resolve, reject) => {
-    const child = spawn(program, ['-v', voice, '-b', '1', '--stdin', '-w', file], {
+    const child = spawn(program, ['-v', VOICE, '-b', '1', '--stdin', '-w', file], {
       stdio: ['pipe', 'ignore', 'ignore'],
     })
     const cancelLimit = clock.after(SPEECH_LIMIT_MS, () => {

@@ -9,7 +9,7 @@ import { BUSY_TIMEOUT_MS } from './sqlite-record-database.ts'
 import { makePrivateFile } from './store-private-file.ts'
 
 /** Rows of refused writes that are kept, the newest; some 15 MB. */
-export const REFUSALS_KEPT_MAX = 100_000
+const REFUSALS_KEPT_MAX = 100_000
 /** How many above that may gather before the oldest are taken out, so that not every commit pays for it. */
 const REFUSALS_SLACK = 1_000
 /** Refusals that wait in memory before they are written at once. */

@@ -3,8 +3,6 @@ export type SqliteError = Error & { readonly errcode: number }
 
 /** Another connection holds the lock. */
 export const SQLITE_BUSY = 5
-/** The disk, or the database's page limit, is full. */
-export const SQLITE_FULL = 13
 
 /** Whether an error came from SQLite. */
 export function isSqliteError(error: unknown): error is SqliteError {

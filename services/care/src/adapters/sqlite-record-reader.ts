@@ -17,7 +17,7 @@ export type SqliteRecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'c
 
 export type SqliteRecordReaderOptions = Omit<
   SqliteRecordStoreOptions,
-  'clock' | 'random' | 'onProblem' | 'pagesMax'
+  'clock' | 'onProblem' | 'pagesMax'
 >
 
 /**

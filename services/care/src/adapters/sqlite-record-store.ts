@@ -34,8 +34,6 @@ export type SqliteRecordStoreOptions = {
   /** The database's file; lock and checkpoints lie beside it (store-paths.ts). */
   readonly databasePath: string
   readonly clock: Clock
-  /** Cryptographic random bytes; a test may pass its own. */
-  readonly random?: (size: number) => Uint8Array
   /** Seals new values under its active key; absent, values are kept in the clear. */
   readonly keyRing?: KeyRing
   /** Ed25519 seed that signs checkpoints, 32 bytes (store-checkpoint-key.ts). */
@@ -90,13 +88,12 @@ function openLocked(options: SqliteRecordStoreOptions, release: () => void): Rec
     })
     const statements = prepareStatements(database)
     const seal = createEntrySeal(keyRing)
-    const { clock, random = randomBytes } = options
     const appender: SqliteAppender = new SqliteAppender({
       database,
       statements,
       seal,
-      clock,
-      random,
+      clock: options.clock,
+      random: randomBytes,
       journals,
       onCommitted: (grown) => {
         for (const audience of grown) writers[audience].renew()
@@ -125,7 +122,7 @@ function openLocked(options: SqliteRecordStoreOptions, release: () => void): Rec
       release()
     }
     return {
-      ...appending(appender, createRepeatedRequests(clock)),
+      ...appending(appender, createRepeatedRequests(options.clock)),
       ...createSqliteReads(statements, seal),
       verify: guardedStream((query) => verifyChains(source, query)),
       exportLines: guardedStream((query) => exportRecordLines(source, query)),

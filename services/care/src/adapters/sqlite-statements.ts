@@ -12,8 +12,6 @@ export type Query<Row> = {
 
 /** [id, audience, latest_version, head_hash] */
 export type ChainRow = readonly [number, Audience, number, string]
-/** [id, patient, domain, audience, latest_version, written_at] */
-export type HeadRow = readonly [number, string, string, Audience, number, string | null]
 /** [leaf_index, chain, version, written_at, leaf_hash, body] */
 export type VersionRow = readonly [number, number, number, string, string, unknown]
 /** [id, patient, domain, audience, latest_version, head_hash] */

@@ -40,7 +40,7 @@ export type ReportPlace = {
 
 const TITLE = 'Tallystick care: hash chains replayed from stored bytes'
 
-export function chainVerdict(chain: ChainVerification): ChainVerdict {
+function chainVerdict(chain: ChainVerification): ChainVerdict {
   const { slot, versions, intact, brokenAt } = chain
   return {
     uri: chainUri(slot),

@@ -24,12 +24,10 @@ export class EventReader {
   readonly headers: IncomingMessage['headers']
   hasEnded = false
   readonly #request: ClientRequest
-  readonly #response: IncomingMessage
   #rest = ''
 
   constructor(clientRequest: ClientRequest, response: IncomingMessage) {
     this.#request = clientRequest
-    this.#response = response
     this.headers = response.headers
     response.setEncoding('utf8')
     response.on('data', (text: string) => this.#read(text))
@@ -87,15 +85,6 @@ export class EventReader {
     return this.messages
       .filter(({ method }) => method === 'notifications/resources/updated')
       .map(({ params }) => params?.['uri'])
-  }
-
-  /** Stops reading, as a slow client does. */
-  pause(): void {
-    this.#response.pause()
-  }
-
-  resume(): void {
-    this.#response.resume()
   }
 
   /** Breaks the connection. */

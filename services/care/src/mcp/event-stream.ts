@@ -10,7 +10,7 @@ import type { McpLimits } from './limits.ts'
 import type { McpSession } from './session.ts'
 
 /** How soon a client comes back after a drop: at once as people see it, without a storm. */
-export const RETRY_MS = 500
+const RETRY_MS = 500
 /** How soon a client comes back whose stream another took over: late, so that two do not push each other out in turn. */
 const TAKEN_OVER_RETRY_MS = 15_000
 /** One write: large enough to amortise it, small against a socket's buffer. */

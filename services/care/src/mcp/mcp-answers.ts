@@ -52,7 +52,7 @@ export function sendRefusal(reply: FastifyReply, { status, code, message }: Refu
 }
 
 /** Whether a client takes JSON (C3): unless it asks for an event stream and for no JSON. */
-export function takesJson(accept: string | undefined): boolean {
+function takesJson(accept: string | undefined): boolean {
   if (accept === undefined) return true
   const types = accept.toLowerCase()
   return !types.includes('text/event-stream') || /application\/(?:json|\*)|\*\/\*/.test(types)

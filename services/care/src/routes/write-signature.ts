@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { isoTimeMs } from '../domain/iso-time.ts'
 
 /** How far a signed write's timestamp may lie from the server's clock, either way (care.md, Limits). */
-export const TIMESTAMP_SKEW_MS = 300_000
+const TIMESTAMP_SKEW_MS = 300_000
 
 /** What the headers of a signed write and its body's bytes come to. */
 export type SignatureVerdict =

@@ -13,8 +13,6 @@ export type SeedOptions = {
   readonly writeSecret: string
   /** `care` unless the service has another name. */
   readonly serviceName?: string
-  /** The writer's clock. */
-  readonly unixMs?: () => number
 }
 
 export type SeedOutcome =
@@ -41,11 +39,11 @@ function bodyOf(sample: SampleVersion, unixMs: number): Readonly<Record<string, 
  * Rejects where the service does not answer, or refuses a write.
  */
 export async function seedRecords(options: SeedOptions): Promise<SeedOutcome> {
-  const { baseUrl, writeSecret, serviceName = 'care', unixMs = Date.now } = options
+  const { baseUrl, writeSecret, serviceName = 'care' } = options
   if (await isSeeded(baseUrl)) return { kind: 'already-there' }
   const uris = new Set<string>()
   for (const sample of sampleRecords) {
-    const nowMs = unixMs()
+    const nowMs = Date.now()
     const body = bodyOf(sample, nowMs)
     const answer = await sendSignedWrite({ baseUrl, serviceName, writeSecret, body, unixMs: nowMs })
     if (!answer.ok) throw new Error(`the service refused a sample record: ${answer.status}`)

@@ -71,7 +71,7 @@ export function signatureOf(signed: {
     .digest('hex')
 }
 
-export function memoryAudit(): AuditTrail & { readonly rows: AuditRow[] } {
+function memoryAudit(): AuditTrail & { readonly rows: AuditRow[] } {
   const rows: AuditRow[] = []
   return {
     rows,
@@ -88,7 +88,7 @@ export function memoryAudit(): AuditTrail & { readonly rows: AuditRow[] } {
   }
 }
 
-export function recordingHub(): RecordingHub {
+function recordingHub(): RecordingHub {
   const hub: RecordingHub = {
     published: [],
     subscribers: 0,

@@ -64,7 +64,6 @@ type MemoryJournal = {
 
 /** Any Ed25519 seed serves a test. */
 const TEST_SEED = new Uint8Array(32).fill(7)
-const TEST_RANDOM = (size: number): Uint8Array => crypto.getRandomValues(new Uint8Array(size))
 
 const journalOf = (audience: Audience): MemoryJournal => ({
   leaves: [],
@@ -108,15 +107,13 @@ function noteOf({ tree, signer }: MemoryJournal): string {
 /** The store of `createMemoryRecordStore`. */
 export class MemoryRecordStore implements RecordStore {
   readonly #clock: Clock
-  readonly #random: (size: number) => Uint8Array
   readonly #chains = new Map<string, MemoryChain>()
   readonly #journals = { user: journalOf('user'), assistant: journalOf('assistant') }
   readonly #remembered = new Map<string, { version: MemoryVersion; subscribers: number }>()
   readonly #requests: RepeatedRequests
 
-  constructor(clock: Clock, random: (size: number) => Uint8Array) {
+  constructor(clock: Clock) {
     this.#clock = clock
-    this.#random = random
     this.#requests = createRepeatedRequests(clock)
   }
 
@@ -261,7 +258,9 @@ export class MemoryRecordStore implements RecordStore {
       prevHash: chain.headHash,
       version: chain.versions.length + 1,
       writtenAt: new Date(this.#clock.unixMs()).toISOString(),
-      random: Buffer.from(this.#random(ENTRY_RANDOM_BYTES)).toString('hex'),
+      random: Buffer.from(crypto.getRandomValues(new Uint8Array(ENTRY_RANDOM_BYTES))).toString(
+        'hex',
+      ),
     })
     const text = writeJournalEntry(entry)
     const { leaves, tree } = this.#journals[record.audience]
@@ -285,8 +284,7 @@ export class MemoryRecordStore implements RecordStore {
 
 /** An empty store. Without a clock its time stands still at 2026-01-01T00:00:00Z. */
 export function createMemoryRecordStore(
-  options: { readonly clock?: Clock; readonly random?: (size: number) => Uint8Array } = {},
+  options: { readonly clock?: Clock } = {},
 ): MemoryRecordStore {
-  const clock = options.clock ?? manualClock(Date.UTC(2026, 0, 1))
-  return new MemoryRecordStore(clock, options.random ?? TEST_RANDOM)
+  return new MemoryRecordStore(options.clock ?? manualClock(Date.UTC(2026, 0, 1)))
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mintToken } from '@tallystick/jwt-lite'
-import { type Clock, listeningUrl, systemClock } from '@tallystick/service-kit'
+import { listeningUrl, systemClock } from '@tallystick/service-kit'
 import { sendSignedWrite } from '../seed/signed-write.ts'
 import { type CareService, createCareService } from '../service.ts'
 import { RESOURCE, testConfig, WRITE_SECRET } from './care-world.ts'
@@ -24,18 +24,16 @@ export type RunningCare = {
 
 export type RunningCareOptions = {
   readonly environment?: Readonly<Record<string, string>>
-  readonly clock?: Clock
   /** Of an earlier one that was stopped. */
   readonly databasePath?: string
 }
 
 /** Starts the service on a free port of loopback. */
 export async function startRunningCare(options: RunningCareOptions = {}): Promise<RunningCare> {
-  const { clock = systemClock } = options
   const folder = options.databasePath ?? join(mkdtempSync(join(tmpdir(), 'care-')), 'care.db')
   const config = testConfig({ ...options.environment, DATABASE_PATH: folder })
   const programPath = process.env['PATH'] ?? ''
-  const service = await createCareService({ config, clock, programPath })
+  const service = await createCareService({ config, clock: systemClock, programPath })
   await service.app.listen({ host: '127.0.0.1', port: 0 })
   const url = listeningUrl(service.app)
   let isStopped = false
@@ -57,7 +55,7 @@ export async function startRunningCare(options: RunningCareOptions = {}): Promis
         audience: RESOURCE,
         typ: 'care+jwt',
         key: config.TOKEN_SECRET,
-        nowSeconds: clock.unixMs() / 1_000,
+        nowSeconds: systemClock.unixMs() / 1_000,
         jti: crypto.randomUUID(),
       }),
     write: (body) =>
@@ -66,7 +64,7 @@ export async function startRunningCare(options: RunningCareOptions = {}): Promis
         serviceName: config.SERVICE_NAME,
         writeSecret: WRITE_SECRET,
         body,
-        unixMs: clock.unixMs(),
+        unixMs: systemClock.unixMs(),
       }),
     stop,
     async remove() {
