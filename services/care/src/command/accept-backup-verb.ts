@@ -1,9 +1,9 @@
+import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { acceptBackup } from '../adapters/store-accept-backup.ts'
-import { type CareVerb, EXIT } from './care-verb.ts'
 import { storeOptions } from './command-config.ts'
 
 /** `care accept-backup`: signs the journals as a restored backup has them. */
-export const acceptBackupVerb: CareVerb = {
+export const acceptBackupVerb: CommandVerb = {
   name: 'accept-backup',
   usage: '',
   summary: 'signs the journals as they are found, after a backup was restored on purpose',

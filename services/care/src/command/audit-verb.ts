@@ -1,13 +1,13 @@
+import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { readAuditRows } from '../adapters/sqlite-audit-trail.ts'
 import { storePaths } from '../adapters/store-paths.ts'
 import type { KeptAuditRow } from '../domain/audit-trail.ts'
-import { BadUsage, type CareVerb, EXIT } from './care-verb.ts'
 import { commandConfig } from './command-config.ts'
 
 const ROWS_DEFAULT = 50
 
 /** `care audit`: rows of accepted and refused writes, newest first. */
-export const auditVerb: CareVerb = {
+export const auditVerb: CommandVerb = {
   name: 'audit',
   usage: '[--limit N] [--before SEQUENCE] [--json]',
   summary: 'lists accepted and refused writes, newest first',

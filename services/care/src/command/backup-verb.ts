@@ -1,9 +1,9 @@
+import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { backupRecords } from '../adapters/store-backup.ts'
-import { BadUsage, type CareVerb, EXIT } from './care-verb.ts'
 import { commandConfig } from './command-config.ts'
 
 /** `care backup`: copies the records into a new file while the service runs (S8). */
-export const backupVerb: CareVerb = {
+export const backupVerb: CommandVerb = {
   name: 'backup',
   usage: 'TARGET',
   summary: 'copies the records into a new file, also while the service runs',

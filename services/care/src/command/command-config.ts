@@ -1,26 +1,22 @@
-import { configMessage, readConfig } from '@tallystick/service-kit'
+import { type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { z } from 'zod'
 import { loadCheckpointSeed } from '../adapters/store-checkpoint-key.ts'
 import { checkpointOrigin } from '../adapters/store-origin.ts'
 import { careConfigSchema, checkpointSeed } from '../config.ts'
-import { BadUsage, type CareTerminal } from './care-verb.ts'
 
 type Shape = typeof careConfigSchema.shape
 
 /** Reads those variables of the service's environment that a verb needs. Throws BadUsage, naming every bad one. */
 export function commandConfig<Name extends keyof Shape>(
-  { environment }: CareTerminal,
+  terminal: CommandTerminal,
   names: readonly Name[],
 ): z.output<z.ZodObject<Pick<Shape, Name>>> {
   const fields = Object.fromEntries(names.map((name) => [name, careConfigSchema.shape[name]]))
-  const schema = z.object(fields as Pick<Shape, Name>)
-  const reading = readConfig(schema, environment)
-  if (reading.kind === 'invalid') throw new BadUsage(configMessage(reading.problems))
-  return reading.config
+  return readVariables(terminal, z.object(fields as Pick<Shape, Name>))
 }
 
 /** What opening the service's store needs, from its environment. */
-export function storeOptions(terminal: CareTerminal) {
+export function storeOptions(terminal: CommandTerminal) {
   const config = commandConfig(terminal, [
     'DATABASE_PATH',
     'SEAL_KEYS',

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
+import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { openSqliteRecordReader } from '../adapters/sqlite-record-reader.ts'
 import type { Audience } from '../domain/care-record.ts'
 import { parseRecordUri } from '../domain/record-uri.ts'
-import { BadUsage, type CareCall, type CareVerb, EXIT } from './care-verb.ts'
 import { storeOptions } from './command-config.ts'
 
 const AUDIENCES: Readonly<Record<string, readonly Audience[]>> = {
@@ -13,7 +13,7 @@ const AUDIENCES: Readonly<Record<string, readonly Audience[]>> = {
 }
 
 /** `care export`: what `care verify` reads, from the store, also beside a running service. */
-export const exportVerb: CareVerb = {
+export const exportVerb: CommandVerb = {
   name: 'export',
   usage: '[--audience user|assistant|all] [--uri URI] [--output FILE]',
   summary: 'writes records, journals and checkpoints as NDJSON; holds values in the clear',
@@ -34,7 +34,7 @@ export const exportVerb: CareVerb = {
   },
 }
 
-function queryOf(call: CareCall) {
+function queryOf(call: CommandCall) {
   const named = call.text('audience') ?? 'all'
   const audiences = Object.hasOwn(AUDIENCES, named) ? AUDIENCES[named] : undefined
   if (audiences === undefined) throw new BadUsage('--audience takes user, assistant or all.')

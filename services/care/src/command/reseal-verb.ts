@@ -1,12 +1,12 @@
+import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { resealRecords } from '../adapters/sqlite-reseal.ts'
-import { BadUsage, type CareVerb, EXIT } from './care-verb.ts'
 import { commandConfig } from './command-config.ts'
 
 /** Pause between transactions, milliseconds: a running service gets its turn. */
 const PAUSE_MS = 1
 
 /** `care reseal`: moves everything under the first key of SEAL_KEYS. */
-export const resealVerb: CareVerb = {
+export const resealVerb: CommandVerb = {
   name: 'reseal',
   usage: '',
   summary:

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
-import { BadUsage, type CareVerb, EXIT } from './care-verb.ts'
+import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/service-kit/command'
 import { commandConfig } from './command-config.ts'
 
 const SCOPES = ['care.read.user', 'care.read.assistant', 'care.write']
-const LIFETIME_SECONDS_MAX = 365 * 86_400
 
 /** `care token`: mints a development token (C20). */
-export const tokenVerb: CareVerb = {
+export const tokenVerb: CommandVerb = {
   name: 'token',
   usage: '--sub NAME [--scope "SCOPE …"] [--lifetime-seconds N]',
   summary: 'mints a development token under TOKEN_SECRET; scopes default to care.read.user',
@@ -26,7 +25,7 @@ export const tokenVerb: CareVerb = {
       scope,
       audience: `${config.BASE_URL}/mcp`,
       typ: `${config.SERVICE_NAME}+jwt`,
-      lifetimeSeconds: lifetimeOf(call.text('lifetime-seconds')),
+      lifetimeSeconds: lifetimeOption(call, DEFAULT_LIFETIME_SECONDS),
       key: config.TOKEN_SECRET,
       nowSeconds: call.terminal.clock.unixMs() / 1_000,
       jti: randomUUID(),
@@ -34,11 +33,4 @@ export const tokenVerb: CareVerb = {
     call.terminal.print(token)
     return EXIT.done
   },
-}
-
-function lifetimeOf(text: string | undefined): number {
-  const seconds = text === undefined ? DEFAULT_LIFETIME_SECONDS : Number(text)
-  if (!Number.isSafeInteger(seconds) || seconds < 1 || seconds > LIFETIME_SECONDS_MAX)
-    throw new BadUsage('--lifetime-seconds takes a whole number, at most a year.')
-  return seconds
 }

@@ -1,16 +1,16 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
+import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import {
   type ExportedChain,
   type ExportReport,
   NotAnExport,
   verifyExport,
 } from '../domain/verify-export.ts'
-import { BadUsage, type CareCall, type CareVerb, EXIT } from './care-verb.ts'
 
 /** `care verify`: replays an export, with nothing but the export. */
-export const verifyVerb: CareVerb = {
+export const verifyVerb: CommandVerb = {
   name: 'verify',
   usage: 'FILE|- [--key VERIFIER_KEY]… [--json]',
   summary:
@@ -29,7 +29,7 @@ export const verifyVerb: CareVerb = {
 }
 
 async function readReport(
-  { terminal }: CareCall,
+  { terminal }: CommandCall,
   { file, keys }: { readonly file: string; readonly keys: readonly string[] },
 ): Promise<ExportReport> {
   const input = file === '-' ? Readable.from(terminal.stdin) : createReadStream(file)

@@ -1,9 +1,9 @@
+import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { backupGrading } from '../adapters/sqlite-backup.ts'
 import { readStoreConfig } from './command-store.ts'
-import { BadUsage, EXIT, type GradingVerb } from './grading-verb.ts'
 
 /** `grading backup`: copies ledger and reservations into new files while the service runs (S8). */
-export const backupVerb: GradingVerb = {
+export const backupVerb: CommandVerb = {
   name: 'backup',
   usage: 'TARGET',
   summary:

@@ -1,10 +1,10 @@
-import { baseUrlField, configMessage, readConfig, textField } from '@tallystick/service-kit'
+import { baseUrlField, textField } from '@tallystick/service-kit'
+import { type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { z } from 'zod'
 import { loadCheckpointSeed } from '../adapters/checkpoint-seed.ts'
 import { ledgerOrigin } from '../adapters/ledger-origin.ts'
 import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
-import { BadUsage, type GradingTerminal } from './grading-verb.ts'
 
 /** The variables of the service that opening its ledger takes. */
 const storeConfig = z.object({
@@ -13,15 +13,13 @@ const storeConfig = z.object({
 })
 
 /** Reads the ledger's variables. Throws BadUsage, naming every bad one. */
-export function readStoreConfig({ environment }: GradingTerminal) {
-  const reading = readConfig(storeConfig, environment)
-  if (reading.kind === 'invalid') throw new BadUsage(configMessage(reading.problems))
-  return reading.config
+export function readStoreConfig(terminal: CommandTerminal) {
+  return readVariables(terminal, storeConfig)
 }
 
 /** Opens the service's ledger, uses it and closes it. */
 export async function withStore<Result>(
-  terminal: GradingTerminal,
+  terminal: CommandTerminal,
   use: (store: GradingStore) => Promise<Result>,
 ): Promise<Result> {
   const { DATABASE_PATH: databasePath, BASE_URL: baseUrl } = readStoreConfig(terminal)

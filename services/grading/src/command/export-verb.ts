@@ -1,11 +1,11 @@
+import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { withStore } from './command-store.ts'
-import { EXIT, type GradingVerb } from './grading-verb.ts'
 
 /**
  * `grading export`: every entry as it is hashed, one JSON line each, and the signed checkpoint last. For the operator: it
  * holds prices that may not be passed on.
  */
-export const exportVerb: GradingVerb = {
+export const exportVerb: CommandVerb = {
   name: 'export',
   usage: '',
   summary: 'writes every entry and the signed checkpoint as JSON lines, for `grading verify FILE`',

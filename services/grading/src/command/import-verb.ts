@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
 import { readPayload } from '../ingest/read-payload.ts'
 import { withStore } from './command-store.ts'
-import { BadUsage, EXIT, type GradingCall, type GradingVerb } from './grading-verb.ts'
 
 /** A file is read whole, so that its hash is known before its first row: twelve seasons of 38 leagues are 29 MB. What gzip blows up to more is no table of odds. */
 const FILE_BYTES_MAX = 268_435_456
@@ -26,7 +26,7 @@ async function readAll(input: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-async function readInput(call: GradingCall, file: string): Promise<Buffer> {
+async function readInput(call: CommandCall, file: string): Promise<Buffer> {
   try {
     if (file !== '-' && statSync(file).size > FILE_BYTES_MAX)
       throw new BadUsage(`${file} is larger than 256 MiB.`)
@@ -58,7 +58,7 @@ function summary(file: string, account: PayloadAccount, seconds: number): readon
 }
 
 async function importFile(
-  call: GradingCall,
+  call: CommandCall,
   { store, file }: { readonly store: GradingStore; readonly file: string },
 ): Promise<PayloadAccount> {
   const { terminal } = call
@@ -89,7 +89,7 @@ async function importFile(
 }
 
 /** `grading import`: takes files of prices and results into the ledger. */
-export const importVerb: GradingVerb = {
+export const importVerb: CommandVerb = {
   name: 'import',
   usage: 'FILE… [--stage final]',
   summary:

@@ -1,9 +1,9 @@
+import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { seedLedger } from '../seed/seed-ledger.ts'
 import { withStore } from './command-store.ts'
-import { EXIT, type GradingVerb } from './grading-verb.ts'
 
 /** `grading seed`: fills an empty ledger with synthetic fixtures. */
-export const seedVerb: GradingVerb = {
+export const seedVerb: CommandVerb = {
   name: 'seed',
   usage: '',
   summary: 'fills an empty ledger with synthetic fixtures, for trying the service out',

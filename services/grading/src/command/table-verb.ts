@@ -1,7 +1,7 @@
+import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import type { CalibrationColumn, CalibrationRow } from '../domain/calibration-answer.ts'
 import { createGrader } from '../domain/create-grader.ts'
 import { withStore } from './command-store.ts'
-import { EXIT, type GradingVerb } from './grading-verb.ts'
 
 const percent = (value: number | null): string =>
   value === null ? '–' : `${value >= 0 ? '+' : ''}${(value * 100).toFixed(2)} %`
@@ -34,7 +34,7 @@ function columnLines(column: CalibrationColumn): readonly string[] {
 }
 
 /** `grading table`: the truth table as it is served. */
-export const tableVerb: GradingVerb = {
+export const tableVerb: CommandVerb = {
   name: 'table',
   usage: '[SCOPE]…',
   summary: 'prints the truth table, of everything or of scopes such as soccer/1x2/pinnacle',

@@ -1,17 +1,17 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
-import { verifyExport } from '../domain/verify-export.ts'
-import { withStore } from './command-store.ts'
 import {
   BadUsage,
+  type CommandCall,
+  type CommandVerb,
   EXIT,
   type ExitCode,
-  type GradingCall,
-  type GradingVerb,
-} from './grading-verb.ts'
+} from '@tallystick/service-kit/command'
+import { verifyExport } from '../domain/verify-export.ts'
+import { withStore } from './command-store.ts'
 
-async function verifyFile(call: GradingCall, file: string): Promise<ExitCode> {
+async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
   const { terminal } = call
   const input = file === '-' ? Readable.from(terminal.stdin) : createReadStream(file)
   try {
@@ -42,7 +42,7 @@ async function verifyFile(call: GradingCall, file: string): Promise<ExitCode> {
 }
 
 /** `grading verify`: the service's ledger, or an export without anything but the export. */
-export const verifyVerb: GradingVerb = {
+export const verifyVerb: CommandVerb = {
   name: 'verify',
   usage: '[EXPORT|-] [--key VERIFIER_KEY]',
   summary:

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { secretField } from '../config-field.ts'
+import { manualClock } from '../manual-clock.ts'
+import { BadUsage, type CommandCall, type CommandVerb, EXIT } from './command-verb.ts'
+import { lifetimeOption } from './lifetime-option.ts'
+import { readVariables } from './read-variables.ts'
+import { runCommand } from './run-command.ts'
+
+class StoreDown extends Error {}
+
+const refusalOf = (error: unknown): string | undefined =>
+  error instanceof StoreDown ? 'the store' : undefined
+
+async function run(
+  list: readonly string[],
+  act: (call: CommandCall) => void = () => undefined,
+  environment: Readonly<Record<string, string>> = {},
+) {
+  const printed: string[] = []
+  const errors: string[] = []
+  const verb: CommandVerb = {
+    name: 'weigh',
+    usage: '[--unit NAME] [--of NAME …] [--quiet] FILE',
+    summary: 'weighs one file',
+    options: { unit: 'text', of: 'texts', quiet: 'flag', 'lifetime-seconds': 'text' },
+    wordsMax: 1,
+    run: async (call) => {
+      act(call)
+      return EXIT.done
+    },
+  }
+  const code = await runCommand(
+    { name: 'scale', title: 'weighs', verbs: [verb], notes: ['A note.'], refusalOf },
+    {
+      arguments: list,
+      environment,
+      clock: manualClock(0),
+      stdin: (async function* () {
+        yield new Uint8Array()
+      })(),
+      print: (line) => printed.push(line),
+      printError: (line) => errors.push(line),
+    },
+  )
+  return { code, printed: printed.join('\n'), errors: errors.join('\n') }
+}
+
+async function lifetimeOf(list: readonly string[]): Promise<number | undefined> {
+  let seconds: number | undefined
+  const { code } = await run(['weigh', ...list], (call) => {
+    seconds = lifetimeOption(call, 60)
+  })
+  return code === EXIT.done ? seconds : code
+}
+
+describe('a command', () => {
+  it('hands words, texts and flags to its verb', async () => {
+    const seen: unknown[] = []
+    const { code, printed, errors } = await run(
+      ['weigh', '--unit', 'g', '--of', 'a', '--of', 'b', '--quiet', 'box'],
+      ({ words, text, texts, has }) =>
+        seen.push(words, text('unit'), texts('of'), has('quiet'), text('absent')),
+    )
+    expect(seen).toEqual([['box'], 'g', ['a', 'b'], true, undefined])
+    expect({ code, printed, errors }).toEqual({ code: 0, printed: '', errors: '' })
+  })
+
+  it.each([[['help']], [['--help']], [['-h']]])(
+    'prints its help for %j and exits 0',
+    async (list) => {
+      const { code, printed } = await run(list)
+      expect(code).toBe(0)
+      expect(printed).toBe(
+        'scale: weighs\n\n  scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE\n      weighs one file\n\nA note.',
+      )
+    },
+  )
+
+  it('without a verb prints its help and exits 2', async () => {
+    const { code, printed } = await run([])
+    expect(code).toBe(2)
+    expect(printed).toContain('scale: weighs')
+  })
+
+  it('names its verbs where it is asked for another, and exits 2', async () => {
+    const { code, errors } = await run(['measure'])
+    expect({ code, errors }).toEqual({
+      code: 2,
+      errors: 'There is no such verb. The verbs are: weigh.',
+    })
+  })
+
+  it.each([
+    ['an unknown option', ['weigh', '--secret', 's3cr3t']],
+    ['a word too many', ['weigh', 'box', 's3cr3t']],
+    ['an option without its value', ['weigh', '--unit']],
+  ])('refuses %s with the usage, repeats no value, and exits 2', async (_, list) => {
+    const { code, errors } = await run(list)
+    expect(code).toBe(2)
+    expect(errors).toBe('Usage: scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE')
+  })
+
+  it('names every bad variable, never a value, and exits 2', async () => {
+    const schema = z.object({ KEY: secretField(), SIZE: z.coerce.number().int() })
+    const { code, errors } = await run(
+      ['weigh'],
+      ({ terminal }) => readVariables(terminal, schema),
+      {
+        SIZE: 's3cr3t',
+      },
+    )
+    expect(code).toBe(2)
+    expect(errors).toMatch(/KEY: .*\n.*SIZE: /)
+    expect(errors).not.toContain('s3cr3t')
+  })
+
+  it('prints what a person can do something about and exits 1', async () => {
+    const { code, errors } = await run(['weigh'], () => {
+      throw new StoreDown()
+    })
+    expect({ code, errors }).toEqual({ code: 1, errors: 'the store' })
+  })
+
+  it('throws a bug', async () => {
+    const bug = new TypeError('a bug')
+    await expect(
+      run(['weigh'], () => {
+        throw bug
+      }),
+    ).rejects.toBe(bug)
+  })
+
+  it('takes a lifetime of whole seconds, at most a year', async () => {
+    expect(await lifetimeOf([])).toBe(60)
+    expect(await lifetimeOf(['--lifetime-seconds', '31536000'])).toBe(31_536_000)
+    for (const bad of ['0', '-1', '1.5', 'x', '31536001'])
+      expect(await lifetimeOf([`--lifetime-seconds=${bad}`]), bad).toBe(EXIT.usage)
+  })
+
+  it('prints the text of bad usage as it is', async () => {
+    const { code, errors } = await run(['weigh'], () => {
+      throw new BadUsage('Say what: FILE.')
+    })
+    expect({ code, errors }).toEqual({ code: 2, errors: 'Say what: FILE.' })
+  })
+})
