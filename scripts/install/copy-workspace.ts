@@ -1,6 +1,5 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
-import { z } from 'zod'
 
 /** Folders of the workspace that hold packages (pnpm-workspace.yaml). */
 const PACKAGE_FOLDERS = ['contracts', 'packages', 'services']
@@ -30,10 +29,8 @@ const LEFT_OUT = new Set([
 ])
 const TEST_FILE = /\.(test|fixture|contract)\.[jt]s$/
 
-const Manifest = z.looseObject({
-  name: z.string(),
-  dependencies: z.record(z.string(), z.string()).default({}),
-})
+/** What a package.json of this repository says; no library reads it, since in an image nothing is installed yet. */
+type Manifest = { readonly name: string; readonly dependencies?: Readonly<Record<string, string>> }
 
 function packagesOf(root: string): ReadonlyMap<string, string> {
   const parents = PACKAGE_FOLDERS.map((name) => join(root, name))
@@ -45,8 +42,8 @@ function packagesOf(root: string): ReadonlyMap<string, string> {
   return new Map(withManifest.map((folder) => [manifestOf(folder).name, folder]))
 }
 
-function manifestOf(folder: string): z.infer<typeof Manifest> {
-  return Manifest.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')))
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
 /** The package and everything of the workspace that it depends on at run time. */
@@ -55,7 +52,7 @@ function closureOf(packageName: string, folders: ReadonlyMap<string, string>): r
   for (const name of names) {
     const folder = folders.get(name)
     if (folder === undefined) throw new Error(`the workspace has no package ${name}`)
-    for (const [dependency, version] of Object.entries(manifestOf(folder).dependencies))
+    for (const [dependency, version] of Object.entries(manifestOf(folder).dependencies ?? {}))
       if (version.startsWith('workspace:')) names.add(dependency)
   }
   return [...names]
