@@ -77,7 +77,7 @@ export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
     if (!deps.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
     const check = deps.checkToken(request.headers.authorization)
-    if (check.kind === 'refused') sendChallenge(reply, check)
+    if (check.kind === 'refused') sendError(reply, check.answer)
     else takeOver({ deps, request, reply, claims: check.claims })
   }
   const config = { takesOverBody: true }
@@ -140,18 +140,6 @@ function takeOver(call: McpCall): void {
 function tooLarge(reply: FastifyReply): Error {
   void reply.header('connection', 'close')
   return new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
-}
-
-function sendChallenge(
-  reply: FastifyReply,
-  { challenge, description }: TokenCheck & { readonly kind: 'refused' },
-): void {
-  sendError(reply, {
-    status: 401,
-    error: 'invalid_token',
-    details: { error_description: description },
-    headers: { 'www-authenticate': challenge, 'cache-control': 'no-store' },
-  })
 }
 
 /** The session that a request names, after all checks; undefined when a refusal was sent. */

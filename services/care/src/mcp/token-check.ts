@@ -1,16 +1,13 @@
 import type { TokenClaims, TokenVerifier } from '@tallystick/jwt-lite'
-import { CARE_SCOPES } from '../domain/record-access.ts'
+import type { ErrorAnswer } from '@tallystick/service-kit'
+import { invalidToken } from '../errors.ts'
+import { METADATA_PATH } from '../routes/metadata-routes.ts'
 
 /** What an `Authorization` header is worth. */
 export type TokenCheck =
   | { readonly kind: 'valid'; readonly claims: TokenClaims }
-  | {
-      readonly kind: 'refused'
-      /** `WWW-Authenticate` (care.md, Authentication 8). */
-      readonly challenge: string
-      /** Failure name, or `bearer token required`. */
-      readonly description: string
-    }
+  /** With the 401 that says so. */
+  | { readonly kind: 'refused'; readonly answer: ErrorAnswer }
 
 /** Checks bearer tokens for `/mcp`. A token anywhere else than in the header is not looked at. */
 export function createTokenCheck(options: {
@@ -19,17 +16,14 @@ export function createTokenCheck(options: {
   readonly baseUrl: string
 }): (authorization: string | undefined) => TokenCheck {
   const { tokens, serviceName, baseUrl } = options
-  const metadataUrl = `${baseUrl}/.well-known/oauth-protected-resource/mcp`
-  const bare = `Bearer realm="${serviceName}", resource_metadata="${metadataUrl}"`
-  const failed = `${bare}, error="invalid_token", scope="${CARE_SCOPES.join(' ')}"`
+  const place = { serviceName, metadataUrl: `${baseUrl}${METADATA_PATH}` }
 
   return (authorization) => {
     const [, token] = /^bearer +(\S+) *$/i.exec(authorization ?? '') ?? []
-    if (token === undefined)
-      return { kind: 'refused', challenge: bare, description: 'bearer token required' }
+    if (token === undefined) return { kind: 'refused', answer: invalidToken(undefined, place) }
     const verdict = tokens.verify(token)
     return verdict.kind === 'valid'
       ? verdict
-      : { kind: 'refused', challenge: failed, description: verdict.failure }
+      : { kind: 'refused', answer: invalidToken(verdict.failure, place) }
   }
 }
