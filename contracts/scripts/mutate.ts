@@ -4,8 +4,9 @@
 //   --match TEXT           those whose key or file contains the text
 //   --list                 prints the mutants' keys and tries none
 //   --lanes N              how many at a time
-// A survivor that mutation-survivors.json does not explain fails every run. What --all and --match found is kept in
-// cache/mutation/ until those tests change: a run that was stopped goes on where it was.
+// A survivor that mutation-survivors.json does not explain fails every run. So does a reason in it whose mutant is gone or
+// killed: it would explain whatever has that name next. What --all and --match found is kept in cache/mutation/ until those
+// tests change: a run that was stopped goes on where it was.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { levelsOf, type Result, runCampaign } from './mutation/campaign.ts'
@@ -24,6 +25,9 @@ const SCORE_MIN = 0.9
 /** A lane holds a compiler (about 300 MB) and runs forge, which uses cores of its own. */
 const LANES_MAX = 8
 
+/** Exit codes of a run that was told to stop. */
+const STOPPED = { SIGINT: 130, SIGTERM: 143 }
+
 const { values: options } = parseArgs({
   options: {
     all: { type: 'boolean', default: false },
@@ -35,9 +39,16 @@ const { values: options } = parseArgs({
   },
 })
 
+/** @throws Error for a text that is no whole number from 0: a run of no mutants would pass. */
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d{1,9}$/u.test(text)) throw new Error(`--${name} takes a whole number`)
+  return Number(text)
+}
+
 function chosenOf(mutants: readonly Mutant[]): readonly Mutant[] {
   if (options.sample !== undefined) {
-    return sampleOf(mutants, Number(options.sample), Number(options.seed))
+    const count = wholeNumber('sample', options.sample)
+    return sampleOf(mutants, count, wholeNumber('seed', options.seed))
   }
   if (options.match.length === 0) return mutants
   return mutants.filter(({ key, file }) =>
@@ -58,16 +69,18 @@ async function main(): Promise<void> {
   if (!options.all && !options.list && options.sample === undefined && options.match.length === 0) {
     throw new Error('say --all, --sample N, --match TEXT or --list')
   }
-  const lanes = Math.min(LANES_MAX, Math.max(1, Number(options.lanes)))
+  const lanes = Math.min(LANES_MAX, Math.max(1, wholeNumber('lanes', options.lanes)))
   Workbench.build()
   const benches: Workbench[] = []
   const close = (): void => {
     for (const one of benches) one.close()
   }
-  process.once('SIGINT', () => {
-    close()
-    process.exit(130)
-  })
+  for (const [signal, exitCode] of Object.entries(STOPPED)) {
+    process.once(signal, () => {
+      close()
+      process.exit(exitCode)
+    })
+  }
   try {
     const bench = Workbench.open(benches)
     while (!options.list && benches.length < lanes) Workbench.open(benches)
@@ -76,6 +89,7 @@ async function main(): Promise<void> {
       .filter(([path]) => path.startsWith('src/'))
       .flatMap(([path, tree]) => mutantsOf({ path, text: program.sources[path] ?? '', tree }))
     const mutants = chosenOf(all)
+    if (mutants.length === 0) throw new Error('no mutant is chosen')
     if (options.list) {
       for (const { operator, key } of mutants) console.log(`${operator}  ${key}`)
       return
@@ -89,7 +103,7 @@ async function main(): Promise<void> {
     console.log(reportOf(results, review, reasons))
     const isLow = options.all && scoreOfAll(results) < SCORE_MIN
     if (isLow) console.log(`the score is below ${SCORE_MIN * 100} %`)
-    if (isLow || review.unexplained.length > 0) process.exitCode = 1
+    if (isLow || review.unexplained.length > 0 || review.stale.length > 0) process.exitCode = 1
   } finally {
     close()
   }

@@ -1,9 +1,11 @@
 // Runs the contracts' tests: forge in this package's folder, one line per test, and reports/tests.json for the count of
 // the whole repository. Also fails when Solidity is not formatted, when forge's linter objects, when a gas snapshot
-// drifts, when the bounded campaign made fewer invariant calls than promised, or when a mutant of a small sample survives.
+// drifts, when the bounded campaign made fewer invariant calls than promised, when a mutant of a small sample survives, when
+// a reason for a survivor names none, or when a test of the mutation scripts fails.
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { contractsFolder, forge, LINT_BUILD, WHOLE_BUILD } from './foundry.ts'
 
 /** What forge says of one test in `--json`. */
@@ -83,6 +85,38 @@ function runCheck(name: string, commandLine: readonly string[]): Outcome {
   }
 }
 
+/** The parts of vitest's JSON report that are read. */
+type ScriptReport = {
+  readonly testResults: readonly {
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
+  }[]
+}
+
+function runScriptTests(): readonly Outcome[] {
+  const manifest = createRequire(import.meta.url).resolve('vitest/package.json')
+  const vitest = join(dirname(manifest), 'vitest.mjs')
+  const file = join(contractsFolder, 'reports/scripts.json')
+  rmSync(file, { force: true })
+  const run = spawnSync(
+    process.execPath,
+    [vitest, 'run', 'scripts', '--testTimeout=60000', '--reporter=json', `--outputFile=${file}`],
+    { cwd: contractsFolder, encoding: 'utf8' },
+  )
+  const report: ScriptReport = existsSync(file)
+    ? (JSON.parse(readFileSync(file, 'utf8')) as ScriptReport)
+    : { testResults: [] }
+  const outcomes = report.testResults.flatMap(({ assertionResults }) =>
+    assertionResults.map(({ fullName, status }) => ({
+      name: `scripts: ${fullName}`,
+      isPassed: status === 'passed',
+      note: '',
+    })),
+  )
+  const isPassed = run.status === 0 && outcomes.length > 0
+  const note = isPassed ? '' : `${run.stdout}${run.stderr}`
+  return [...outcomes, { name: 'every test of the scripts ran', isPassed, note }]
+}
+
 /** Some mutants of the contract, the same each time: enough to show that scripts/mutate.ts works. */
 const MUTANTS = isLong ? 60 : 10
 
@@ -93,7 +127,7 @@ function runMutants(): Outcome {
   })
   const isPassed = run.status === 0
   return {
-    name: `${MUTANTS} mutants of the contract are killed, or listed with a reason`,
+    name: `${MUTANTS} mutants of the contract are killed, or listed with a reason, and every reason names one`,
     isPassed,
     note: isPassed ? '' : `${run.stdout}${run.stderr}`,
   }
@@ -111,6 +145,7 @@ function main(): void {
       '--match-contract=GasTest',
       '--gas-snapshot-check=true',
     ]),
+    ...runScriptTests(),
     runMutants(),
   ]
   for (const outcome of outcomes) {

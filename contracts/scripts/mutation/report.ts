@@ -59,7 +59,7 @@ export function reportOf(results: readonly Result[], review: Review, reasons: Re
     ),
     ...section('SURVIVORS WITHOUT A REASON', review.unexplained.map(lineOf)),
     ...section(
-      `Stale in ${SURVIVORS_FILE}`,
+      `REASONS WITHOUT A SURVIVOR in ${SURVIVORS_FILE}`,
       review.stale.map((key) => `  ${key}`),
     ),
     rowOf('all', total),

@@ -15,7 +15,7 @@ export type Review = {
   /** Survivors that the list does not name: a test is missing, or a reason. */
   readonly unexplained: readonly Result[]
   readonly explained: readonly Result[]
-  /** Keys of the list that name no mutant, or one that does not survive. */
+  /** Keys of the list that name no mutant, or one that does not survive. What was stopped proves neither. */
   readonly stale: readonly string[]
 }
 
@@ -47,12 +47,13 @@ export function reviewSurvivors(
 ): Review {
   const survivors = results.filter(({ outcome }) => outcome.status === 'survived')
   const survived = new Set(survivors.map(({ mutant }) => mutant.key))
-  const tried = new Set(results.map(({ mutant }) => mutant.key))
+  const settled = results.filter(({ outcome }) => outcome.status !== 'timed out')
+  const judged = new Set(settled.map(({ mutant }) => mutant.key))
   return {
     unexplained: survivors.filter(({ mutant }) => !reasons.has(mutant.key)),
     explained: survivors.filter(({ mutant }) => reasons.has(mutant.key)),
     stale: [...reasons.keys()].filter(
-      (key) => !keys.has(key) || (tried.has(key) && !survived.has(key)),
+      (key) => !keys.has(key) || (judged.has(key) && !survived.has(key)),
     ),
   }
 }

@@ -1,0 +1,93 @@
+import { createRequire } from 'node:module'
+import { describe, expect, test } from 'vitest'
+import { mutatedText } from './mutant.ts'
+import { mutantsOf } from './mutants-of.ts'
+import type { SyntaxNode } from './syntax-tree.ts'
+
+type Solc = { readonly compile: (input: string) => string }
+const solc = createRequire(import.meta.url)('solc') as Solc
+
+/** The mutants of `body` inside a function, each as its operator, its key and the changed body. */
+function mutantsIn(body: string) {
+  const [before, behind] = [
+    'contract A { event E(uint256 x); error R(); uint256 s; uint256 t; function f(uint256 a, uint256 b) external { ',
+    ' } }',
+  ]
+  const text = `${before}${body}${behind}`
+  const input = {
+    language: 'Solidity',
+    sources: { 'A.sol': { content: text } },
+    settings: { outputSelection: { '*': { '': ['ast'] } } },
+  }
+  const output = JSON.parse(solc.compile(JSON.stringify(input))) as {
+    readonly sources: { readonly 'A.sol': { readonly ast: SyntaxNode } }
+  }
+  const { ast } = output.sources['A.sol']
+  return mutantsOf({ path: 'A.sol', text, tree: ast }).map((mutant) => ({
+    operator: mutant.operator,
+    key: mutant.key,
+    body: mutatedText(text, mutant).slice(before.length, -behind.length),
+  }))
+}
+
+const bodiesOf = (body: string, operator: string): readonly string[] =>
+  mutantsIn(body)
+    .filter((mutant) => mutant.operator === operator)
+    .map((mutant) => mutant.body)
+
+describe('every mutant of a file', () => {
+  test('a comparison has its other bound and its opposite', () => {
+    expect(bodiesOf('if (a < b) s = 1;', 'comparison')).toEqual([
+      'if (a <= b) s = 1;',
+      'if (a >= b) s = 1;',
+    ])
+  })
+
+  test('a condition is negated, its operator exchanged, and each side left out', () => {
+    expect(bodiesOf('if (a > 1 && b > 1) s = 1;', 'boolean')).toEqual([
+      'if (!(a > 1 && b > 1)) s = 1;',
+      'if (a > 1 || b > 1) s = 1;',
+      'if (b > 1) s = 1;',
+      'if (a > 1) s = 1;',
+    ])
+  })
+
+  test('a number goes up and down by one, zero only up', () => {
+    expect(bodiesOf('s = 1_000;', 'bound ± 1')).toEqual(['s = 1001;', 's = 999;'])
+    expect(bodiesOf('s = 0;', 'bound ± 1')).toEqual(['s = 1;'])
+  })
+
+  test('assignments, events and reverts are removed', () => {
+    expect(bodiesOf('s = a;', 'assignment removed')).toEqual(['{}'])
+    expect(bodiesOf('emit E(a);', 'event removed')).toEqual(['{}'])
+    expect(bodiesOf('if (a == 1) revert R();', 'revert removed')).toEqual(['{}'])
+  })
+
+  test('positions are bytes: a text beyond ASCII before the place changes nothing', () => {
+    expect(bodiesOf('/* ⇄ £ */ s = a + b;', 'arithmetic')).toEqual(['/* ⇄ £ */ s = a - b;'])
+  })
+
+  test('equal changes of one function have different keys', () => {
+    const keys = mutantsIn('s = a; s = a;').map(({ key }) => key)
+    expect(new Set(keys).size).toBe(keys.length)
+    expect(keys).toContain('A.f: «s = a; → {}»')
+    expect(keys).toContain('A.f: «s = a; → {}» (2)')
+  })
+})
+
+describe('neighbours change places only where that may make a difference', () => {
+  test.each([
+    ['different storage', 's = a; t = b;', 0],
+    ['one storage written twice', 's = a; s = b;', 1],
+    ['storage read by the next', 's = a; t = s;', 1],
+    ['storage read by the one before', 't = s; s = a;', 1],
+    ['a log beside a value that it does not name', 's = a; emit E(b);', 0],
+    ['a log of what was written', 's = a; emit E(s);', 1],
+    ['two logs', 'emit E(a); emit E(b);', 1],
+    ['a variable and its use', 'uint256 c = a; s = c;', 1],
+    ['gas is spent by every statement', 'uint256 c = gasleft(); s = a;', 1],
+    ['an early return', 'if (a == 0) return; s = a;', 1],
+  ])('%s: %s', (_, body, count) => {
+    expect(bodiesOf(body, 'order')).toHaveLength(count)
+  })
+})
