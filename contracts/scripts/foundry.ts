@@ -1,5 +1,6 @@
 // Runs forge from this package's folder. The real binary of the platform package is started, not npm's wrapper, which
-// leaves its child behind when it is killed and exits 0 whatever forge says; where npm has none for this platform, `forge` on PATH serves.
+// leaves its child behind when it is killed and exits 0 whatever forge says; where npm has none for this platform, `forge`
+// on PATH serves.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
 // A `solc` for forge on machines without a native compiler: solc-js behind solc's command line.
 // forge calls `--version` once and `--standard-json` (input on stdin) per compilation.
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 const solc = createRequire(import.meta.url)('solc')
