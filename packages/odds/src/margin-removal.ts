@@ -10,7 +10,10 @@ export type MarginMethod = 'power' | 'shin' | 'odds_ratio' | 'multiplicative' | 
 export type MethodResult = {
   /** One probability per price, in the order of the prices. */
   readonly probabilities: readonly number[]
-  /** power: exponent k; shin: share z of insiders; odds_ratio: c; multiplicative: booksum; additive: the amount taken off each. */
+  /**
+   * power: exponent k; shin: share z of insiders; odds_ratio: c; multiplicative: booksum; additive: the amount taken off
+   * each.
+   */
   readonly parameter: number
 }
 

@@ -5,8 +5,9 @@ const SERIES_MAX = 3
 const FRACTION_TERMS = 60
 
 /**
- * The standard normal distribution function Φ(z), 0 to 1, to about 1e-15; small tails to 1e-13 of their size. Marsaglia's
- * series (2004) Φ = ½ + φ(z)(z + z³/3 + z⁵/15 + …) within ±3, Laplace's continued fraction of the tail beyond. NaN for NaN.
+ * The standard normal distribution function Φ(z), 0 to 1, to about 1e-15; small tails to 1e-13 of their size; NaN for
+ * NaN. Marsaglia's series (2004) Φ = ½ + φ(z)(z + z³/3 + z⁵/15 + …) within ±3, Laplace's continued fraction of the tail
+ * beyond.
  */
 export function normalCdf(z: number): number {
   const size = Math.abs(z)
