@@ -42,7 +42,10 @@ export async function startKillableStack(): Promise<KillableStack> {
     isWatching: false,
     onStep: () => undefined,
   })
-  const description = await stack.start()
+  const description = await stack.start().catch(async (error: unknown) => {
+    await stack.stop()
+    throw error
+  })
   const { access, facilitator, ledger: edge } = description
   const pids = new Map(Object.entries(description.process.children))
   const restarted: ServiceProcess[] = []

@@ -9,6 +9,7 @@ import {
   type RunningFacilitator,
   startFacilitator,
 } from '@tallystick/facilitator'
+import { createPublicClient, http } from 'viem'
 import { freePort } from '../../scripts/stack/ports.ts'
 import { type ServiceProcess, spawnService } from '../../scripts/stack/service-process.ts'
 import { isRunning } from '../../scripts/stack/stack-file.ts'
@@ -18,6 +19,7 @@ import { eventually } from './eventually.ts'
 const HBAR = 100_000_000n
 const RECORDER_TINYBAR = 10_000n * HBAR
 const KILL_MS_MAX = 5_000
+const WEIBAR_PER_TINYBAR = 10_000_000_000n
 
 export type ReplicaOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
 
@@ -26,6 +28,8 @@ export type ReplicaStack = {
   readonly contract: `0x${string}`
   readonly facilitatorUrl: string
   readonly baseUrls: readonly string[]
+  /** What an account holds now, as the ledger says. */
+  balanceTinybar(account: DevnetAccount): Promise<bigint>
   /** Ends one process with SIGKILL. */
   kill(at: number): Promise<void>
   /** Starts it again with the environment that it had; resolves when it sells. */
@@ -33,7 +37,7 @@ export type ReplicaStack = {
   stop(): Promise<void>
 }
 
-/** Starts `count` processes, three at most. */
+/** Starts `count` processes, three at most. Leaves none where one does not start. */
 export async function startReplicaStack(offer: ReplicaOffer, count = 3): Promise<ReplicaStack> {
   const devnet = await startDevnet()
   const account = (name: string): DevnetAccount => {
@@ -92,23 +96,32 @@ export async function startReplicaStack(offer: ReplicaOffer, count = 3): Promise
     processes[at] = service
     await service.ready()
   }
-  await Promise.all(ports.map((_port, at) => start(at)))
+  const stop = async (): Promise<void> => {
+    for (const service of processes) await service?.stop()
+    await facilitator.stop()
+    await devnet.stop()
+  }
+  try {
+    await Promise.all(ports.map((_port, at) => start(at)))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const client = createPublicClient({ transport: http(devnet.rpcUrl) })
   return {
     devnet,
     contract,
     facilitatorUrl: facilitator.url,
     baseUrls: ports.map((port) => `http://127.0.0.1:${port}`),
+    balanceTinybar: async ({ evmAddress }) =>
+      (await client.getBalance({ address: evmAddress })) / WEIBAR_PER_TINYBAR,
     async kill(at) {
       const pid = processes[at]?.pid ?? 0
       process.kill(pid, 'SIGKILL')
       await eventually(() => !isRunning(pid), { timeoutMs: KILL_MS_MAX })
     },
     restart: start,
-    async stop() {
-      for (const service of processes) await service.stop()
-      await facilitator.stop()
-      await devnet.stop()
-    },
+    stop,
   }
 }
 

@@ -11,7 +11,6 @@ import { type ReplicaStack, startReplicaStack } from './replica-stack.ts'
 const HBAR = 100_000_000n
 const FUNDS_TINYBAR = 100n * HBAR
 const PURCHASE_TINYBAR = 12n * HBAR
-const WEIBAR_PER_TINYBAR = 10_000_000_000n
 const PERIOD_SECONDS = 15
 /** Above 3 × 100: some calls wait for their receipts and some do not (A11). */
 const CALLS_ALLOWED = 330
@@ -65,8 +64,7 @@ async function sign(at: number, agent: DevnetAccount, memo?: string): Promise<st
 const reader = () => createPublicClient({ transport: http(stack.devnet.rpcUrl) })
 
 async function spentTinybar(agent: DevnetAccount): Promise<bigint> {
-  const balance = await reader().getBalance({ address: agent.evmAddress })
-  return FUNDS_TINYBAR - balance / WEIBAR_PER_TINYBAR
+  return FUNDS_TINYBAR - (await stack.balanceTinybar(agent))
 }
 
 async function takenTinybar(agent: DevnetAccount): Promise<readonly bigint[]> {

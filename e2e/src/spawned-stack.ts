@@ -44,20 +44,26 @@ export function spawnScript(script: string, flags: readonly string[]) {
   return { child, output: () => text }
 }
 
-/** Starts `scripts/start.ts` and waits until it has described itself. */
+/** Starts `scripts/start.ts` and waits until it has described itself. Where it does not, it is stopped: nothing is left. */
 export async function spawnStack(): Promise<SpawnedStack> {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-'))
   const stackFile = join(folder, 'stack.json')
   const places = ['--log-folder', join(folder, 'logs'), '--data-folder', join(folder, 'data')]
   const flags = ['--free-ports', '--stack-file', stackFile, ...places]
   const { child, output } = spawnScript('scripts/start.ts', flags)
-  await eventually(
-    () => {
-      if (child.exitCode !== null) throw new Error(`npm start ended:\n${output()}`)
-      return existsSync(stackFile) && output().includes('Ctrl-C stops everything')
-    },
-    { timeoutMs: START_MS_MAX },
-  )
+  try {
+    await eventually(
+      () => {
+        if (child.exitCode !== null) throw new Error('it ended')
+        return existsSync(stackFile) && output().includes('Ctrl-C stops everything')
+      },
+      { timeoutMs: START_MS_MAX },
+    )
+  } catch (cause) {
+    child.kill('SIGINT')
+    await ended(child)
+    throw new Error(`npm start did not come up:\n${output()}`, { cause })
+  }
   const found = findStack(stackFile)
   if (found.kind !== 'running') throw new Error(`the stack is ${found.kind}`)
   return {

@@ -1,0 +1,52 @@
+// The ground on which access is attacked: real processes of the service, and agents with a known purse. An attack has
+// failed when the ledger shows that no money moved and nobody was let in.
+import type { DevnetAccount } from '@tallystick/devnet'
+import { type Offer, PaymentForge } from './payment-forge.ts'
+import { type ReplicaStack, startReplicaStack } from './replica-stack.ts'
+
+export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
+
+/** Of each new agent: one purchase, and most of a second. */
+const FUNDS_TINYBAR = 2_000_000_000n
+/** Windows that stay open for the whole run, with calls enough for it. */
+const OFFER = { periodSeconds: 600, callsAllowed: 1_000 }
+
+type Body = {
+  readonly error?: string
+  readonly accepts?: readonly Offer[]
+  readonly resource?: { readonly url: string }
+  readonly paidThisRequest?: boolean
+}
+export type Answer = { readonly status: number; readonly body: Body; readonly headers: Headers }
+
+export type AccessGround = {
+  readonly stack: ReplicaStack
+  /** For what a challenge asks for. */
+  readonly forge: PaymentForge
+  newAgent(name: string): Promise<DevnetAccount>
+  /** What an agent has paid since it was made. */
+  spentTinybar(agent: DevnetAccount): Promise<bigint>
+  /** Calls `/access` for an agent, at the first process unless `at` says otherwise. */
+  call(agent: string, headers?: Readonly<Record<string, string>>, at?: number): Promise<Answer>
+}
+
+/** Starts so many processes of the service. */
+export async function startAccessGround(processes: number): Promise<AccessGround> {
+  const stack = await startReplicaStack(OFFER, processes)
+  const call: AccessGround['call'] = async (agent, headers = {}, at = 0) => {
+    const answer = await fetch(`${stack.baseUrls[at]}/api/svc/access?agent=${agent}`, { headers })
+    return { status: answer.status, body: (await answer.json()) as Body, headers: answer.headers }
+  }
+  const [offer] = (await call(ZERO_ADDRESS)).body.accepts ?? []
+  if (offer === undefined) {
+    await stack.stop()
+    throw new Error('nothing is on sale')
+  }
+  return {
+    stack,
+    forge: new PaymentForge(offer),
+    call,
+    newAgent: (name) => stack.devnet.createAccount({ name, balanceTinybar: FUNDS_TINYBAR }),
+    spentTinybar: async (agent) => FUNDS_TINYBAR - (await stack.balanceTinybar(agent)),
+  }
+}

@@ -1,0 +1,97 @@
+// Payments for access as the network's own SDK makes them, honest ones and such as no honest client would make.
+import {
+  AccountId,
+  Hbar,
+  PrivateKey,
+  Timestamp,
+  TransactionId,
+  TransferTransaction,
+} from '@hiero-ledger/sdk'
+import type { DevnetAccount } from '@tallystick/devnet'
+
+/** What a challenge asks for. */
+export type Offer = {
+  readonly network: string
+  readonly amount: string
+  readonly payTo: string
+  readonly extra: { readonly feePayer: string }
+}
+
+/** In what a payment differs from an honest one. */
+export type Draft = {
+  /** Puts transfers into the transaction, in place of the honest one. */
+  readonly fill?: (transaction: TransferTransaction, agent: DevnetAccount) => unknown
+  readonly key?: PrivateKey | 'none'
+  readonly transactionId?: TransactionId
+  readonly amountTinybar?: number
+  readonly payTo?: string
+  readonly validFromSeconds?: number
+  readonly nodes?: number
+}
+
+/** Four periods of 3 HBAR, as the SDK takes amounts. */
+export const PRICE_TINYBAR = 1_200_000_000
+const VALID_SECONDS = 170
+/** A payment is valid from a little before now, so that no clock finds it too early. */
+const BACKDATED_SECONDS = 8
+
+export const nowSeconds = (): number => Math.floor(Date.now() / 1_000)
+
+export const tinybar = (amount: number): Hbar => Hbar.fromTinybars(amount)
+
+/** Makes payments for one offer. */
+export class PaymentForge {
+  readonly offer: Offer
+  /** Of the next transaction: two of one second would be the same payment. */
+  #nanoseconds = 0
+
+  constructor(offer: Offer) {
+    this.offer = offer
+  }
+
+  newTransactionId(validFromSeconds = nowSeconds() - BACKDATED_SECONDS): TransactionId {
+    this.#nanoseconds += 1
+    const validFrom = new Timestamp(validFromSeconds, this.#nanoseconds)
+    return TransactionId.withValidStart(AccountId.fromString(this.offer.extra.feePayer), validFrom)
+  }
+
+  /** Adds the honest transfer, or one of another amount or to somebody else. */
+  pay(
+    transaction: TransferTransaction,
+    agent: DevnetAccount,
+    { amountTinybar = PRICE_TINYBAR, payTo = this.offer.payTo }: Draft = {},
+  ): TransferTransaction {
+    return transaction
+      .addHbarTransfer(agent.accountId, tinybar(-amountTinybar))
+      .addHbarTransfer(payTo, tinybar(amountTinybar))
+  }
+
+  /** The bytes of a payment, signed by the agent unless the draft says otherwise. */
+  async transaction(agent: DevnetAccount, draft: Draft = {}): Promise<Uint8Array> {
+    const transaction = new TransferTransaction()
+      .setTransactionId(draft.transactionId ?? this.newTransactionId(draft.validFromSeconds))
+      .setNodeAccountIds(Array.from({ length: draft.nodes ?? 1 }, (_, at) => new AccountId(3 + at)))
+      .setTransactionValidDuration(VALID_SECONDS)
+    if (draft.fill === undefined) this.pay(transaction, agent, draft)
+    else draft.fill(transaction, agent)
+    transaction.freeze()
+    if (draft.key !== 'none')
+      await transaction.sign(draft.key ?? PrivateKey.fromStringECDSA(agent.privateKey))
+    return transaction.toBytes()
+  }
+
+  /** The text of a payment header with these bytes; `change` alters what is said to be accepted. */
+  header(bytes: Uint8Array, change: object = {}): string {
+    const envelope = {
+      x402Version: 2,
+      accepted: { ...this.offer, ...change },
+      payload: { transaction: Buffer.from(bytes).toString('base64') },
+    }
+    return Buffer.from(JSON.stringify(envelope)).toString('base64')
+  }
+
+  /** A payment as a request carries it. */
+  async headers(agent: DevnetAccount, draft: Draft = {}): Promise<Record<string, string>> {
+    return { 'payment-signature': this.header(await this.transaction(agent, draft)) }
+  }
+}
