@@ -6,6 +6,7 @@ import { playStory } from './demo/play-story.ts'
 import { createLocalStack } from './stack/local-stack.ts'
 import { freePorts } from './stack/ports.ts'
 import { findStack, type StackDescription, stackFile } from './stack/stack-file.ts'
+import { whenToldToEnd } from './stack/when-told-to-end.ts'
 
 const say = (line: string): void => console.log(line)
 
@@ -31,9 +32,10 @@ async function playOnOwnStack(): Promise<number> {
     isWatching: false,
     onStep: (step) => say(`  ${step} ...`),
   })
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void stack.stop().then(() => process.exit(130)))
-  }
+  whenToldToEnd(async () => {
+    await stack.stop()
+    process.exit(130)
+  })
   const play = async (): Promise<number> => {
     try {
       return await playOn(await stack.start())

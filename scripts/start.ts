@@ -6,14 +6,10 @@ import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeStack } from './stack/describe-stack.ts'
-import {
-  createLocalStack,
-  defaultDataFolder,
-  defaultLogFolder,
-  type LocalStack,
-} from './stack/local-stack.ts'
+import { createLocalStack, defaultDataFolder, defaultLogFolder } from './stack/local-stack.ts'
 import { defaultPorts, freePorts, portsInUse } from './stack/ports.ts'
 import { findStack, stackFile, writeStackFile } from './stack/stack-file.ts'
+import { whenToldToEnd } from './stack/when-told-to-end.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -64,21 +60,6 @@ async function choosePorts() {
   return defaultPorts
 }
 
-/** Stops everything once, however often it is asked. */
-function stopOnSignals(stack: LocalStack): void {
-  let isStopping = false
-  const stop = async () => {
-    if (isStopping) return
-    isStopping = true
-    console.log('\nStopping.')
-    rmSync(file, { force: true })
-    await stack.stop()
-    process.exit(0)
-  }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => void stop())
-}
-
 refuseIfRunning()
 const startedMs = performance.now()
 const stack = createLocalStack({
@@ -88,7 +69,14 @@ const stack = createLocalStack({
   isWatching: flags.watch,
   onStep: (step) => console.log(`  ${step} ...`),
 })
-stopOnSignals(stack)
+let isStopping = false
+whenToldToEnd(async () => {
+  isStopping = true
+  console.log('\nStopping.')
+  rmSync(file, { force: true })
+  await stack.stop()
+  process.exit(0)
+})
 try {
   const description = await stack.start()
   writeStackFile(file, description)
@@ -101,5 +89,6 @@ try {
   )
 } catch (error) {
   await stack.stop()
-  refuse(error instanceof Error ? error.message : String(error))
+  // A service that was stopped while it started did not fail.
+  if (!isStopping) refuse(error instanceof Error ? error.message : String(error))
 }

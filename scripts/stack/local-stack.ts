@@ -40,7 +40,7 @@ export type LocalStackOptions = {
 export type LocalStack = {
   /** Starts everything in order; a step that fails throws with the reason, and the caller stops the rest. */
   start(): Promise<StackDescription>
-  /** Stops the services, then the ledger. */
+  /** Stops the services, then the ledgers, once: whoever asks again waits for the same end. */
   stop(): Promise<void>
 }
 
@@ -50,24 +50,28 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
   const services: ServiceProcess[] = []
   let devnet: Devnet | undefined
   let xlayer: XLayer | undefined
-  let isStopped = false
+  let starting: Promise<StackDescription> | undefined
+  let stopping: Promise<void> | undefined
 
+  const begin = (step: string): void => {
+    if (stopping !== undefined) throw new Error('the stack was stopped while it started')
+    onStep(step)
+  }
   const startOne = async (service: ServiceRecipe) => {
-    if (isStopped) throw new Error('the stack was stopped while it started')
-    onStep(`starting ${service.name}`)
+    begin(`starting ${service.name}`)
     const logFile = join(logFolder, `${service.name}.log`)
     services.push(spawnService({ ...service, logFile, isWatching }))
     await services.at(-1)?.ready()
   }
   const start = async (): Promise<StackDescription> => {
-    onStep('starting the local ledgers')
+    begin('starting the local ledgers')
     devnet = await startDevnet({
       rpcPort: ports.rpc,
       mirrorPort: ports.mirror,
       consensusPort: ports.consensus,
     })
     xlayer = await startXLayer({ port: ports.xlayer })
-    onStep('deploying the access contract')
+    begin('deploying the access contract')
     const { contract } = await deployAccessWindow({
       rpcUrl: devnet.rpcUrl,
       chainId: devnet.chainId,
@@ -81,9 +85,9 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     await startOne(accessRecipe(devnet, { ports, contract }))
     const care = carePlace(ports.care)
     await startOne(careRecipe(care, { port: ports.care, dataFolder: options.dataFolder }))
-    onStep('writing sample records')
+    begin('writing sample records')
     await seedRecords({ baseUrl: care.baseUrl, writeSecret: care.writeSecret })
-    onStep('importing made-up matches')
+    begin('importing made-up matches')
     const grading = gradingPlace(ports.grading)
     const { dataFolder } = options
     const payTo = devnetAccount(devnet, 'operator').evmAddress
@@ -93,10 +97,11 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     return stackDescription({ devnet, xlayer, ports, contract, care, grading, services })
   }
   const stop = async (): Promise<void> => {
-    isStopped = true
     for (const service of services.toReversed()) await service.stop()
+    // A ledger that was being started meanwhile is there now, or has failed.
+    await starting?.catch(() => undefined)
     await xlayer?.stop()
     await devnet?.stop()
   }
-  return { start, stop }
+  return { start: () => (starting ??= start()), stop: () => (stopping ??= stop()) }
 }

@@ -1,0 +1,66 @@
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { eventually } from './eventually.ts'
+import { ended, root, spawnScript } from './spawned-stack.ts'
+
+const WAIT = { timeoutMs: 15_000 }
+const module = pathToFileURL(join(root, 'scripts/stack/when-told-to-end.ts')).href
+
+let folder: string
+let program: string
+/** What the program writes when it is told to end, and the file that lets it. */
+let told: string
+let released: string
+let child: ChildProcess
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tallystick-told-'))
+  program = join(folder, 'program.mjs')
+  told = join(folder, 'told')
+  released = join(folder, 'released')
+  const source = `import { appendFileSync, existsSync } from 'node:fs'
+    import { setTimeout as pause } from 'node:timers/promises'
+    import { whenToldToEnd } from '${module}'
+    whenToldToEnd(async () => {
+      appendFileSync(process.argv[2], 'told ')
+      while (!existsSync(process.argv[3])) await pause(5)
+      process.exit(7)
+    })
+    for (;;) { console.log('working'); await pause(5) }`
+  writeFileSync(program, source)
+})
+afterEach(() => child.kill('SIGKILL'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function start(): Promise<void> {
+  writeFileSync(told, '')
+  rmSync(released, { force: true })
+  const started = spawnScript(program, [told, released])
+  child = started.child
+  await eventually(() => started.output().includes('working'), WAIT)
+}
+
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s, sent twice, ends it once',
+  async (signal) => {
+    await start()
+    child.kill(signal)
+    await eventually(() => readFileSync(told, 'utf8') !== '', WAIT)
+    child.kill(signal)
+    writeFileSync(released, '')
+    expect(await ended(child)).toBe(7)
+    expect(readFileSync(told, 'utf8')).toBe('told ')
+  },
+)
+
+it('a reader of its output that goes away ends it as a signal does', async () => {
+  await start()
+  writeFileSync(released, '')
+  child.stdout?.destroy()
+  expect(await ended(child)).toBe(7)
+  expect(readFileSync(told, 'utf8')).toBe('told ')
+})
