@@ -80,6 +80,21 @@ describe('rounds of the poller', () => {
     expect(clock.pendingCount()).toBe(0)
   })
 
+  test('S6: closed while a feed hangs, they end at once, and that is no failure', async () => {
+    const asked: AbortSignal[] = []
+    const hanging = {
+      fetchOdds: (signal: AbortSignal) =>
+        new Promise<never>((_resolve, reject) => {
+          asked.push(signal)
+          signal.addEventListener('abort', () => reject(new Error('gave up')))
+        }),
+    }
+    const { clock, failed, rounds } = roundsOf([hanging, hanging])
+    rounds.start()
+    await rounds.close()
+    expect([asked.length, failed, clock.pendingCount()]).toEqual([1, [], 0])
+  })
+
   test('a sport that fails costs itself one round, and no other', async () => {
     let isDown = true
     const flaky = {

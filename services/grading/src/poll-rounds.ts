@@ -15,25 +15,26 @@ export type PollRoundsOptions = {
 export type PollRounds = {
   /** Begins the first round at once. */
   start(): void
-  /** Ends the rounds, after the sport that is under way. */
+  /** Ends the rounds; a feed that is just being asked is waited for no longer. */
   close(): Promise<void>
 }
 
 export function createPollRounds(options: PollRoundsOptions): PollRounds {
   const { clock, feeds, onFailed, onPolled, pauseMs, store } = options
-  let isClosed = false
+  const closing = new AbortController()
+  const { signal } = closing
   let cancel: (() => void) | undefined
   let running: Promise<void> = Promise.resolve()
   const round = async (): Promise<void> => {
     for (const feed of feeds) {
-      if (isClosed) return
+      if (signal.aborted) return
       try {
-        onPolled(await pollOdds({ store, feed, clock }))
+        onPolled(await pollOdds({ store, feed, clock, signal }))
       } catch (error) {
-        onFailed(error)
+        if (!signal.aborted) onFailed(error)
       }
     }
-    if (!isClosed) cancel = clock.after(pauseMs, begin)
+    if (!signal.aborted) cancel = clock.after(pauseMs, begin)
   }
   const begin = (): void => {
     running = round()
@@ -41,7 +42,7 @@ export function createPollRounds(options: PollRoundsOptions): PollRounds {
   return {
     start: begin,
     async close() {
-      isClosed = true
+      closing.abort()
       cancel?.()
       await running
     },

@@ -4,6 +4,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createOddsApiFeed, OddsFeedUnavailable } from './odds-api-feed.ts'
 
 const KEY = 'hunter2'
+/** Of nobody who ends the poller. */
+const { signal } = new AbortController()
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
@@ -58,7 +60,7 @@ function countedFeed(answer: () => Response) {
 describe('The Odds API over HTTP', () => {
   test('asks for decimal odds and ISO times of one sport, and gives the bytes as they came', async () => {
     const { feed, seen } = await feedOf({ body: '[ {"id": "é"} ]' })
-    expect(Buffer.from(await feed.fetchOdds()).toString()).toBe('[ {"id": "é"} ]')
+    expect(Buffer.from(await feed.fetchOdds(signal)).toString()).toBe('[ {"id": "é"} ]')
     const asked = new URL(seen[0] ?? '', 'http://x')
     expect(asked.pathname).toBe('/v4/sports/soccer_epl/odds')
     expect(Object.fromEntries(asked.searchParams)).toEqual({
@@ -76,7 +78,7 @@ describe('The Odds API over HTTP', () => {
     { row: 'an endless body', answer: { body: 'x'.repeat(33_554_433) }, says: 'too much' },
   ])('$row is OddsFeedUnavailable, without the key', async ({ answer, says }) => {
     const { feed } = await feedOf(answer)
-    const error = await feed.fetchOdds().catch((thrown: unknown) => thrown)
+    const error = await feed.fetchOdds(signal).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(OddsFeedUnavailable)
     expect(String(error)).toContain(says)
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(KEY)
@@ -85,19 +87,30 @@ describe('The Odds API over HTTP', () => {
   test('one that does not answer is given up after 20 s, and leaves no timer', async () => {
     const clock = manualClock(0)
     const { feed, seen } = await feedOf({ hangs: true }, clock)
-    const asked = feed.fetchOdds().catch((thrown: unknown) => thrown)
+    const asked = feed.fetchOdds(signal).catch((thrown: unknown) => thrown)
     await expect.poll(() => seen.length).toBe(1)
     clock.advanceMs(20_000)
     expect(String(await asked)).toContain('AbortError')
     expect(clock.pendingCount()).toBe(0)
   })
 
+  test('at the signal to stop it is waited for no longer', async () => {
+    const clock = manualClock(0)
+    const { feed, seen } = await feedOf({ hangs: true }, clock)
+    const stopping = new AbortController()
+    const asked = feed.fetchOdds(stopping.signal).catch((thrown: unknown) => thrown)
+    await expect.poll(() => seen.length).toBe(1)
+    stopping.abort()
+    expect(await asked).toBeInstanceOf(OddsFeedUnavailable)
+    expect(clock.pendingCount()).toBe(0)
+  })
+
   test('after a failure it is not asked for a minute, then two, then four, at most an hour', async () => {
     const { asked, clock, feed } = countedFeed(() => new Response('', { status: 500 }))
     for (const minutes of [1, 2, 4, 8, 16, 32, 60, 60]) {
-      await expect(feed.fetchOdds()).rejects.toThrow('500')
+      await expect(feed.fetchOdds(signal)).rejects.toThrow('500')
       clock.advanceMs(minutes * 60_000 - 1)
-      await expect(feed.fetchOdds()).rejects.toThrow('asked again in 1 s')
+      await expect(feed.fetchOdds(signal)).rejects.toThrow('asked again in 1 s')
       clock.advanceMs(1)
     }
     expect(asked()).toBe(8)
@@ -113,22 +126,22 @@ describe('The Odds API over HTTP', () => {
     const { asked, clock, feed } = countedFeed(
       () => answers.shift() ?? new Response('', { status: 500 }),
     )
-    await expect(feed.fetchOdds()).rejects.toThrow('429')
+    await expect(feed.fetchOdds(signal)).rejects.toThrow('429')
     clock.advanceMs(599_000)
-    await expect(feed.fetchOdds()).rejects.toThrow(OddsFeedUnavailable)
+    await expect(feed.fetchOdds(signal)).rejects.toThrow(OddsFeedUnavailable)
     clock.advanceMs(1_000)
-    await feed.fetchOdds()
+    await feed.fetchOdds(signal)
     clock.advanceMs(3_599_000)
-    await expect(feed.fetchOdds()).rejects.toThrow('asked again in 1 s')
+    await expect(feed.fetchOdds(signal)).rejects.toThrow('asked again in 1 s')
     clock.advanceMs(1_000)
-    await feed.fetchOdds()
-    await feed.fetchOdds()
+    await feed.fetchOdds(signal)
+    await feed.fetchOdds(signal)
     expect(asked()).toBe(4)
   })
 
   test('one that is gone', async () => {
     const { close, feed } = await feedOf({})
     await close()
-    await expect(feed.fetchOdds()).rejects.toThrow(OddsFeedUnavailable)
+    await expect(feed.fetchOdds(signal)).rejects.toThrow(OddsFeedUnavailable)
   })
 })

@@ -84,7 +84,7 @@ export function createOddsApiFeed(options: OddsApiFeedOptions): OddsFeed {
   const address = `${url}/v4/sports/${encodeURIComponent(sport)}/odds?${query.toString()}`
   const backOff = createBackOff(clock)
   return {
-    async fetchOdds() {
+    async fetchOdds(signal) {
       const leftMs = backOff.leftMs()
       if (leftMs > 0)
         throw new OddsFeedUnavailable(`${sport} is asked again in ${Math.ceil(leftMs / 1_000)} s`)
@@ -93,7 +93,7 @@ export function createOddsApiFeed(options: OddsApiFeedOptions): OddsFeed {
       const cancel = clock.after(TIMEOUT_MS, () => giveUp.abort())
       try {
         const response = await (options.fetch ?? fetch)(address, {
-          signal: giveUp.signal,
+          signal: AbortSignal.any([giveUp.signal, signal]),
           redirect: 'error',
         })
         if (response.status !== 200) {

@@ -29,10 +29,13 @@ type Row = readonly string[]
 
 type Taken = { prices: ObservedPrices[]; missing: number; refusals: Refusal[] }
 
+/** Goals; a handicap beyond is a slip. */
+const HANDICAP_MAX = 20
+
 const lineOf = (text: string | undefined): number | undefined => {
   if (text === undefined || text.trim() === '') return undefined
   const line = Number(text)
-  return Number.isInteger(line * 4) && Math.abs(line) < 20 ? line : undefined
+  return Number.isInteger(line * 4) && Math.abs(line) < HANDICAP_MAX ? line : undefined
 }
 
 /** One book's prices of one market, into what was taken of the row; a market without any price is not there at all. */

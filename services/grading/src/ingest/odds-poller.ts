@@ -11,8 +11,8 @@ import { ingestPayload, type PayloadAccount } from './ingest-payload.ts'
 import { CLOSE_AGE_SECONDS_MAX } from './refuse-time.ts'
 import { normaliseOddsApi } from './the-odds-api.ts'
 
-/** A feed that answers raw bytes; an adapter fetches them. */
-export type OddsFeed = { fetchOdds(): Promise<Uint8Array> }
+/** A feed that answers raw bytes; an adapter fetches them, and gives up at the signal. */
+export type OddsFeed = { fetchOdds(signal: AbortSignal): Promise<Uint8Array> }
 
 /** What one round did. */
 export type PollOutcome = {
@@ -106,9 +106,10 @@ export async function pollOdds(options: {
   readonly store: GradingStore
   readonly feed: OddsFeed
   readonly clock: Clock
+  readonly signal: AbortSignal
 }): Promise<PollOutcome> {
-  const { store, feed, clock } = options
-  const raw = await feed.fetchOdds().catch(async (error: unknown) => {
+  const { store, feed, clock, signal } = options
+  const raw = await feed.fetchOdds(signal).catch(async (error: unknown) => {
     // What has started becomes final all the same: its last prices are in the ledger.
     await finaliseStarted(store, Math.floor(clock.unixMs() / 1_000))
     throw error

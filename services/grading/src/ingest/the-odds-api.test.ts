@@ -13,6 +13,9 @@ import { pollOdds } from './odds-poller.ts'
 import { CLOCK_SKEW_SECONDS_MAX, CLOSE_AGE_SECONDS_MAX } from './refuse-time.ts'
 import { normaliseOddsApi } from './the-odds-api.ts'
 
+/** Of nobody who ends the poller. */
+const { signal } = new AbortController()
+
 const at = (secondsBeforeStart: number): string => isoText(START_SECONDS - secondsBeforeStart)
 const bytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 
@@ -239,6 +242,7 @@ async function polled(rounds: readonly (Made & { readonly before: number })[]) {
     last = await pollOdds({
       store,
       clock,
+      signal,
       feed: { fetchOdds: async () => bytes([eventOf(round)]) },
     })
   }
@@ -273,7 +277,7 @@ describe('poller', () => {
     const { store } = await polled([{ before: 300, updated: 310, home: 2.2 }])
     const clock = manualClock((START_SECONDS + 60) * 1_000)
     const down = { fetchOdds: () => Promise.reject(new Error('down')) }
-    await expect(pollOdds({ store, clock, feed: down })).rejects.toThrow('down')
+    await expect(pollOdds({ store, clock, signal, feed: down })).rejects.toThrow('down')
     const [state] = await store.events([PATH])
     expect(state?.closes.map(({ status }) => status)).toEqual(['final'])
   })
@@ -337,7 +341,7 @@ describe('poller', () => {
       const games = round.map((game) =>
         eventOf({ updated: 3_600, id: `game ${game}`, start: START_SECONDS + game * 18_000 }),
       )
-      await pollOdds({ store, clock, feed: { fetchOdds: async () => bytes(games) } })
+      await pollOdds({ store, clock, signal, feed: { fetchOdds: async () => bytes(games) } })
     }
     const infos = await store.searchEvents({ words: [], limit: 10 })
     expect(infos.map(({ path }) => path).toSorted()).toEqual([PATH, `${PATH}.2`])
@@ -366,7 +370,7 @@ describe('poller', () => {
       )
       const clock = manualClock((START_SECONDS - 300) * 1_000)
       const feed = { fetchOdds: async () => bytes([eventOf({ updated: 310 })]) }
-      await pollOdds({ store, clock, feed })
+      await pollOdds({ store, clock, signal, feed })
       expect(await store.counts()).toMatchObject({ events })
     }
   })

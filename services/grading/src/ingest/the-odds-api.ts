@@ -55,7 +55,7 @@ const eventSchema = z.object({
 
 const payloadSchema = z.union([
   z.array(z.unknown()),
-  z.object({ timestamp: isoTime, data: z.union([z.array(z.unknown()), z.unknown()]) }),
+  z.object({ timestamp: isoTime, data: z.unknown() }),
 ])
 
 type FeedEvent = z.output<typeof eventSchema>
@@ -69,7 +69,8 @@ export type OddsApiReading = {
   readonly stage: 'provisional' | 'final'
 }
 
-const HISTORY_SPORTS: Readonly<Record<string, string>> = {
+/** Sports that it writes as one word. */
+const SPORT_NAMES: Readonly<Record<string, string>> = {
   americanfootball: 'american_football',
   icehockey: 'ice_hockey',
 }
@@ -77,7 +78,7 @@ const HISTORY_SPORTS: Readonly<Record<string, string>> = {
 /** `soccer_epl` is the league epl of soccer. */
 function sportOf(sportKey: string): { readonly sport: string; readonly league: string } {
   const [first = sportKey, ...rest] = sportKey.toLowerCase().split('_')
-  return { sport: ownValue(HISTORY_SPORTS, first) ?? first, league: rest.join('_') || first }
+  return { sport: ownValue(SPORT_NAMES, first) ?? first, league: rest.join('_') || first }
 }
 
 function infoOf(event: FeedEvent): EventInfo {
