@@ -8,7 +8,7 @@ import { prepareQuery } from './sqlite-grading-database.ts'
 /** Events with the words of a search that are looked at, the last recorded first: "united" alone is in tens of thousands. */
 const FOUND_EVENTS_MAX = 1_000
 
-/** A sport's name as one word of the index, which no team has. */
+/** A sport's name as one word of the index, which no team has; two sports that differ in a dash share it. */
 const sportWord = (sport: string): string => `sport${sport.replace(/[_-]/g, '')}`
 
 const isBeginning = ({ isWholeWords = false }: EventSearch, word: string): boolean =>
@@ -53,7 +53,7 @@ export function openEventIndex(database: DatabaseSync): EventIndex {
     database,
     `SELECT path FROM events WHERE id IN
       (SELECT rowid FROM event_words WHERE event_words MATCH ? ORDER BY rowid DESC LIMIT ${FOUND_EVENTS_MAX})
-      ORDER BY start_at DESC LIMIT ?`,
+      AND sport = coalesce(?, sport) ORDER BY start_at DESC LIMIT ?`,
   )
   const insertWords = database.prepare('INSERT INTO event_words (rowid, words) VALUES (?, ?)')
   const moveWords = database.prepare(
@@ -90,9 +90,9 @@ export function openEventIndex(database: DatabaseSync): EventIndex {
       moveWords.run(sportWord(after.sport) + words, after.path)
     },
     find: (search) => {
-      const { from, to, words, limit } = search
+      const { from, to, words, limit, sport = null } = search
       const isAnyDay = from === undefined && to === undefined && words.length > 0
-      const rows = isAnyDay ? named.all(matchText(search), limit) : findByDay(search)
+      const rows = isAnyDay ? named.all(matchText(search), sport, limit) : findByDay(search)
       return rows.map(([path]) => path)
     },
   }

@@ -1,6 +1,6 @@
 /**
- * Events read from the ledger's own entries and folded, with the most asked ones kept in memory. Nothing folded is stored:
- * a grade is always of entries that a reader can check.
+ * Events read from the ledger's own entries and folded; those that were folded last are kept in memory. Nothing folded is
+ * stored: a grade is always of entries that a reader can check.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { applyEntry } from '../domain/apply-entry.ts'

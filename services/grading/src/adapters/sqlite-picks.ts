@@ -30,7 +30,7 @@ export type PickShelf = {
   /** Committed picks on an event, in the order of the ledger. */
   committedOn(path: string): readonly (StoredPick & { readonly seq: number })[]
   insert(pick: StoredPick): void
-  /** [commitment's seq, opening] of so many committed picks after a seq, in order. */
+  /** So many committed picks after a place in the ledger, in its order. */
   committedAfter(
     seq: number,
     limit: number,

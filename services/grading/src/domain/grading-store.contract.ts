@@ -190,6 +190,20 @@ export function describeGradingStore(
       expect(await find(['chel'], { limit: 1 })).toEqual([later.path])
     })
 
+    test('a sport is found by its whole name: another that differs in a dash is another', async () => {
+      const store = await create()
+      const events = ['ice_hockey', 'icehockey'].map((sport) =>
+        sampleEvent({ path: `${sport}/match`, sport }),
+      )
+      await store.ingest(
+        sampleBatch(events.map((event) => sampleObservation({ event, outcomes: scored(1, 0) }))),
+      )
+      for (const { path, sport } of events) {
+        const found = await store.searchEvents({ sport, words: ['chelsea'], limit: 10 })
+        expect(found.map((info) => info.path)).toEqual([path])
+      }
+    })
+
     test('an event that is renamed is found under its new name, and no longer under the old one', async () => {
       const store = await create()
       await store.ingest(sampleBatch([sampleObservation({ outcomes: scored(1, 0) })]))
