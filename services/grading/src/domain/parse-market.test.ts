@@ -71,6 +71,10 @@ describe('malformed (G3: the field’s path and what was expected)', () => {
     [{ market: `${EVENT}/1x2/ft/1`, selection: 'home' }, 'line'],
     [{ market: `${EVENT}/ah/ft`, selection: 'home' }, 'line'],
     [{ market: `${EVENT}/ah/ft/0.3`, selection: 'home' }, 'line'],
+    // No numbers, though `Number` makes some of them.
+    [{ market: `${EVENT}/ah/ft/ `, selection: 'home' }, 'line'],
+    [{ market: `${EVENT}/total/ft/0x2`, selection: 'over' }, 'line'],
+    [{ market: `${EVENT}/total/ft/1e1`, selection: 'over' }, 'line'],
     [{ market: `${EVENT}/ah/ft/-1`, selection: 'home', line: 1 }, 'line'],
     [{ market: `${EVENT}/ah/ft`, selection: 'home', line: Number.NaN }, 'line'],
     [{ market: `${EVENT}/team_total/ft/1.5`, selection: 'over' }, 'market.participant'],

@@ -61,6 +61,11 @@ type Parts = {
   readonly participant: string | undefined
 }
 
+/** What a line looks like in a key: `Number` alone would take a blank for 0, and hexadecimal. */
+const LINE_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/
+
+const lineIn = (text: string): number => (LINE_TEXT.test(text) ? Number(text) : Number.NaN)
+
 /** Cuts a key's text into its parts; `undefined` where it has too few or too many. */
 function cutKey(text: string): Parts | undefined {
   const at = text.indexOf('@')
@@ -76,7 +81,7 @@ function cutKey(text: string): Parts | undefined {
     type,
     period,
     participant,
-    line: line === undefined ? undefined : Number(line),
+    line: line === undefined ? undefined : lineIn(line),
   }
 }
 
