@@ -7,6 +7,7 @@ import {
   type TreeHead,
 } from '@tallystick/hashchain'
 import { z } from 'zod'
+import { hexOf } from './hex-of.ts'
 
 /** What checking an export found. */
 export type ExportVerdict =
@@ -27,9 +28,6 @@ const broken = (problem: string, seq?: number): ExportVerdict => ({
   problem,
   ...(seq === undefined ? {} : { seq }),
 })
-
-const hexOf = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 function readLine(line: string): z.output<typeof lineSchema> | undefined {
   try {
@@ -61,15 +59,20 @@ export async function verifyExport(
   expectedKey?: string,
 ): Promise<ExportVerdict> {
   const range = createCompactRange()
+  let verdict: ExportVerdict | undefined
   for await (const line of lines) {
+    if (verdict !== undefined) return broken('there is more after the checkpoint', range.size)
     const read = readLine(line)
     if (read === undefined) return broken('a line is neither an entry nor a checkpoint', range.size)
-    if ('checkpoint' in read)
-      return checkHead({ size: range.size, rootHash: range.rootHash() }, read, expectedKey)
+    if ('checkpoint' in read) {
+      verdict = checkHead({ size: range.size, rootHash: range.rootHash() }, read, expectedKey)
+      if (verdict.kind === 'broken') return verdict
+      continue
+    }
     if (read.seq !== range.size) return broken('the entry is gone', range.size)
     const hash = leafHash(new TextEncoder().encode(read.text))
     if (hexOf(hash) !== read.hash) return broken('its text does not hash to its leaf', read.seq)
     range.append(hash)
   }
-  return broken('there is no checkpoint at the end')
+  return verdict ?? broken('there is no checkpoint at the end')
 }
