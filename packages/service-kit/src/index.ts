@@ -30,6 +30,7 @@ export { configMessage, loadConfig } from './load-config.ts'
 export { createLogger, type LoggerOptions } from './logging.ts'
 export { type ManualClock, manualClock } from './manual-clock.ts'
 export { type Page, renderPage, sendPage } from './page.ts'
+export { presentedToken } from './presented-token.ts'
 export {
   type ConfigProblem,
   type ConfigReading,

@@ -3,10 +3,10 @@
  * trail (C15). Nothing is stored and nothing is answered here.
  */
 import type { TokenVerdict } from '@tallystick/jwt-lite'
+import { presentedToken } from '@tallystick/service-kit'
 import type { AuditReason, AuditRow } from '../domain/audit-trail.ts'
 import type { VerifiedWrite } from '../domain/publish-record.ts'
 import { readWriteFields } from '../domain/write-fields.ts'
-import { presentedToken } from './presented-token.ts'
 import type { RequestBody } from './request-body.ts'
 import type { VerifySignature } from './write-signature.ts'
 

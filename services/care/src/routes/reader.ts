@@ -1,10 +1,9 @@
 import type { TokenVerdict } from '@tallystick/jwt-lite'
-import { sendError } from '@tallystick/service-kit'
+import { presentedToken, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Audience } from '../domain/care-record.ts'
 import { readableAudiences } from '../domain/record-access.ts'
 import { invalidToken } from '../errors.ts'
-import { presentedToken } from './presented-token.ts'
 
 /** Anything else after `Bearer` is no token (RFC 6750 §2.1); what it is made of is the verifier's matter. */
 const IS_TOKEN = /^\S+$/
