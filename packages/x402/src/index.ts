@@ -25,6 +25,7 @@ export {
   PAYMENT_HEADER_BYTES_MAX,
 } from './gate-limits.ts'
 export { createHttpFacilitator, type HttpFacilitatorOptions } from './http-facilitator.ts'
+export { acceptsRequirement } from './match-requirement.ts'
 export {
   createMemoryReservationStore,
   type MemoryReservationStoreOptions,

@@ -3,21 +3,28 @@ import type { PaymentEnvelope } from './read-payment-headers.ts'
 
 const CORE_FIELDS = ['scheme', 'network', 'amount', 'asset', 'payTo', 'maxTimeoutSeconds'] as const
 
-/**
- * Our own requirement that a client's `accepted` names, or undefined (X3). The six core fields must be equal and our
- * `extra` keys carried back unchanged; every other key is ignored, so that clients which strip or echo `price` both pay.
- */
+/** Our own requirement that a client's `accepted` names, or undefined (X3). */
 export function matchRequirement(
   accepted: PaymentEnvelope['accepted'],
   requirements: readonly PaymentRequirement[],
 ): PaymentRequirement | undefined {
-  return requirements.find(
-    (requirement) =>
-      CORE_FIELDS.every((field) => accepted[field] === requirement[field]) &&
-      Object.entries(requirement.extra).every(
-        ([key, value]) =>
-          Object.hasOwn(accepted.extra ?? {}, key) && isSameJson(accepted.extra?.[key], value),
-      ),
+  return requirements.find((requirement) => acceptsRequirement(accepted, requirement))
+}
+
+/**
+ * Whether what a payer accepted is this requirement (X3). The six core fields must be equal and our `extra` keys carried
+ * back unchanged; every other key is ignored, so that clients which strip or echo `price` both pay.
+ */
+export function acceptsRequirement(
+  accepted: PaymentEnvelope['accepted'],
+  requirement: PaymentRequirement,
+): boolean {
+  return (
+    CORE_FIELDS.every((field) => accepted[field] === requirement[field]) &&
+    Object.entries(requirement.extra).every(
+      ([key, value]) =>
+        Object.hasOwn(accepted.extra ?? {}, key) && isSameJson(accepted.extra?.[key], value),
+    )
   )
 }
 
