@@ -23,7 +23,7 @@ const keyExpected = 'a private key in hex: 32 bytes of an ECDSA key, or DER of e
 
 const evmKeyExpected = 'a private key of 32 bytes in hex'
 const assetsExpected =
-  'tokens separated by commas, each address/name/version/decimals, e.g. 0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/USDG/2/6; the address alone for USD₮0'
+  'tokens separated by commas, each address/name/version/decimals, e.g. 0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/USDG/2/6; the address alone for USD₮0 on X Layer'
 
 const fields = z.object({
   PORT: portField(4020),
@@ -81,9 +81,22 @@ const fields = z.object({
   METRICS_TOKEN: metricsTokenField(),
 })
 
+/** What was read; after a bad variable some of it is missing. */
+type Partly = Partial<z.output<typeof fields>>
+
 /** The facilitator's environment (S3). */
-export const facilitatorConfig = fields.superRefine((config, context) => {
-  if ((config.EVM_RPC_URL === undefined) === (config.EVM_KEY === undefined)) return
-  const path = [config.EVM_KEY === undefined ? 'EVM_KEY' : 'EVM_RPC_URL']
-  context.addIssue({ code: 'custom', path, message: 'EVM_RPC_URL and EVM_KEY go together' })
-})
+export const facilitatorConfig = fields.superRefine(
+  ({ EVM_ASSETS, EVM_CHAIN_ID, EVM_KEY, EVM_RPC_URL }: Partly, context) => {
+    if ((EVM_RPC_URL === undefined) !== (EVM_KEY === undefined)) {
+      const path = [EVM_KEY === undefined ? 'EVM_KEY' : 'EVM_RPC_URL']
+      context.addIssue({ code: 'custom', path, message: 'EVM_RPC_URL and EVM_KEY go together' })
+    }
+    if (EVM_RPC_URL === undefined || EVM_ASSETS === undefined) return
+    if (EVM_CHAIN_ID === undefined || !Number.isInteger(EVM_CHAIN_ID)) return
+    // An address alone stands for USD₮0 on X Layer; on another chain the token is written in full.
+    if (parseEvmAssets(EVM_ASSETS, EVM_CHAIN_ID) === undefined)
+      context.addIssue({ code: 'custom', path: ['EVM_ASSETS'], message: assetsExpected })
+  },
+  // Also beside other bad variables, so that one message names them all.
+  { when: () => true },
+)

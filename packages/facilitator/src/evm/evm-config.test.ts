@@ -28,10 +28,22 @@ describe('the EVM variables', () => {
     ['EVM_KEY', { EVM_RPC_URL, EVM_KEY: 'hunter2' }],
     ['EVM_ASSETS', { EVM_RPC_URL, EVM_KEY: KEY, EVM_ASSETS: `0x${'12'.repeat(20)}` }],
     ['EVM_CHAIN_ID', { EVM_RPC_URL, EVM_KEY: KEY, EVM_CHAIN_ID: 'x' }],
+    ['EVM_ASSETS', { EVM_RPC_URL, EVM_KEY: KEY, EVM_CHAIN_ID: '8453' }],
   ])('%s is named where it is missing or cannot be read, never its value', (variable, changes) => {
     const reading = readConfig(facilitatorConfig, { ...hedera, ...changes })
     expect(reading).toMatchObject({ kind: 'invalid', problems: [{ variable }] })
     expect(JSON.stringify(reading)).not.toContain('hunter2')
+  })
+
+  test('a key without its address is named beside other bad variables, in one message', () => {
+    const reading = readConfig(facilitatorConfig, { EVM_KEY: KEY, PORT: 'x' })
+    if (reading.kind !== 'invalid') throw new Error('not invalid')
+    expect(reading.problems.map(({ variable }) => variable).toSorted()).toEqual([
+      'EVM_RPC_URL',
+      'FEE_PAYER',
+      'FEE_PAYER_KEY',
+      'PORT',
+    ])
   })
 
   test('another chain needs its tokens written out', () => {
