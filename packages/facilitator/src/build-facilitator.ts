@@ -2,6 +2,7 @@ import {
   type Clock,
   Gauge,
   kitLinks,
+  listeningUrl,
   type Page,
   Registry,
   type Secret,
@@ -68,13 +69,14 @@ export async function buildFacilitator(
       this.set(hedera.scheme.flightCount + (evm?.scheme.flightCount ?? 0))
     },
   }).set(0)
+  const url = (): string => (app.server.listening ? listeningUrl(app) : 'http://127.0.0.1:4020')
   const app = await createFacilitatorApp({
     schemes: [{ network, scheme: hedera.scheme }, ...(evm === undefined ? [] : [evm])],
     clock,
     registry,
     metricsToken,
     readiness: { ...hedera.readiness, ...evm?.readiness },
-    home: () => homePage(options, { hedera, evm, observer }),
+    home: () => homePage(options, { hedera, evm, observer, url: url() }),
     ...(logger === undefined ? {} : { logger }),
   })
   return { app, hedera, registry }
@@ -86,9 +88,10 @@ async function homePage(
     readonly hedera: HederaFacilitator
     readonly evm: EvmFacilitator | undefined
     readonly observer: SettlementObserver
+    readonly url: string
   },
 ): Promise<Page> {
-  const { evm, hedera, observer } = live
+  const { evm, hedera, observer, url } = live
   const balance = await hedera.feePayerBalance()
   return {
     title: 'Tallystick facilitator',
@@ -107,7 +110,7 @@ async function homePage(
         value: String(observer.count('refused') + observer.count('failed')),
       },
     ],
-    requests: [{ title: 'What it settles', code: 'curl -s http://127.0.0.1:4020/supported' }],
+    requests: [{ title: 'What it settles', code: `curl -s ${url}/supported` }],
     links: kitLinks,
   }
 }

@@ -22,10 +22,10 @@ import type {
   PaymentPayload,
   PaymentRequirements,
   SchemeNetworkFacilitator,
-  SettleResponse,
 } from '@x402/core/types'
 import { z } from 'zod'
-import { ConsensusUnavailable } from './hedera/consensus-error.ts'
+import { ConsensusUnavailable } from './consensus-unavailable.ts'
+import { refusedResponse } from './settlement-end.ts'
 
 export type FacilitatorAppOptions = {
   /** Each network with the scheme that settles on it. */
@@ -41,7 +41,7 @@ export type FacilitatorAppOptions = {
   readonly home: () => Page | Promise<Page>
 }
 
-/** A payment of ten Hedera nodes is 8 KiB in base64; the rest is two requirements and a resource. */
+/** A payment of ten Hedera nodes is 8 KiB in base64; the rest is two requirements, a resource and what describes it. */
 const BODY_LIMIT_BYTES = 32_768
 
 /** What a 503 asks callers to wait: about one consensus round. */
@@ -99,13 +99,6 @@ function unroutable(facilitator: x402Facilitator, body: Body): string | undefine
   return kinds.some((kind) => kind.scheme === scheme) ? 'network_mismatch' : 'unsupported_scheme'
 }
 
-const settleRefusal = (errorReason: string, network: string): SettleResponse => ({
-  success: false,
-  errorReason,
-  transaction: '',
-  network: network as Network,
-})
-
 /** The shapes of @x402/core, which types networks more narrowly than its wire does. */
 const wireTypes = (body: Body) => ({
   payload: body.paymentPayload as unknown as PaymentPayload,
@@ -125,7 +118,7 @@ function unavailable(error: unknown): ErrorAnswer | undefined {
     : { status: 503, error: code, headers: { 'retry-after': RETRY_AFTER_SECONDS } }
 }
 
-/** Official clients read `invalidReason` and `errorReason` also from a 400. */
+/** Says why in the words of both answers, for clients that look for a reason also in a 400. */
 const malformed = (issues: readonly RequestIssue[]): ErrorAnswer => ({
   status: 400,
   error: 'invalid_payload',
@@ -173,7 +166,7 @@ function addRoutes(app: ServiceApp, facilitator: x402Facilitator): void {
     async ({ body }) => {
       const reason = unroutable(facilitator, body)
       if (reason !== undefined)
-        return { ...settleRefusal(reason, body.paymentRequirements.network) }
+        return { ...refusedResponse(reason, body.paymentRequirements.network) }
       const { payload, requirements } = wireTypes(body)
       return { ...(await facilitator.settle(payload, requirements)) }
     },

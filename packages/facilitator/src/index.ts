@@ -4,7 +4,7 @@ export {
   buildFacilitator,
 } from './build-facilitator.ts'
 export { facilitatorConfig } from './config.ts'
-export type { EvmSettlementEnd } from './evm/evm-settlement-end.ts'
+export { type ConsensusProblem, ConsensusUnavailable } from './consensus-unavailable.ts'
 export { createEvmWallet, type EvmWallet, type EvmWalletOptions } from './evm/evm-wallet.ts'
 export {
   ExactEvmFacilitator,
@@ -16,18 +16,17 @@ export {
   type EvmFacilitatorOptions,
 } from './evm-facilitator.ts'
 export { createFacilitatorApp, type FacilitatorAppOptions } from './facilitator-app.ts'
-export { type ConsensusProblem, ConsensusUnavailable } from './hedera/consensus-error.ts'
 export { type ConsensusNode, parseConsensusNodes } from './hedera/consensus-nodes.ts'
 export {
   ExactHederaFacilitator,
   type ExactHederaFacilitatorOptions,
 } from './hedera/exact-hedera-facilitator.ts'
-export type { SettlementEnd } from './hedera/settlement-end.ts'
 export {
   createHederaFacilitator,
   type HederaFacilitator,
   type HederaFacilitatorOptions,
 } from './hedera-facilitator.ts'
+export type { SettlementEnd } from './settlement-end.ts'
 export {
   type RunningFacilitator,
   type StartFacilitatorOptions,

@@ -1,6 +1,6 @@
 import { Counter, type Registry, type ServiceAppOptions } from '@tallystick/service-kit'
 import type { VerifiedPayment } from '@tallystick/x402'
-import type { SettlementEnd } from './hedera/settlement-end.ts'
+import type { SettlementEnd } from './settlement-end.ts'
 
 /** Counts and logs how settlements end. Nothing that it writes is a signature or a payload. */
 export type SettlementObserver = {
@@ -22,16 +22,17 @@ export function observeSettlements(
   })
   const counts = new Map<SettlementEnd['outcome'], number>()
   return {
-    onEnd(payment, { cause, message, outcome, reason }) {
+    onEnd(payment, { cause, message, outcome, reason, transaction }) {
       settlements.inc({ outcome, reason })
       counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
-      const { network, nonce: transaction, payer, payTo } = payment
+      const { network, nonce, payer, payTo } = payment
       const fields = {
         outcome,
         reason,
         message,
         network,
         transaction,
+        nonce,
         payer,
         payTo,
         ...amountOf(payment),

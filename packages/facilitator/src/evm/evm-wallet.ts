@@ -2,7 +2,6 @@
  * The account that submits payments and pays their gas. Its transactions leave one after another, each with the next
  * nonce; after every failure the nonce is read from the chain again, so that one lost transaction wedges nothing.
  */
-import type { Clock } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import type { Hex } from '@tallystick/x402/evm'
 import {
@@ -19,7 +18,7 @@ import {
   TimeoutError,
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { ConsensusUnavailable } from '../hedera/consensus-error.ts'
+import { ConsensusUnavailable } from '../consensus-unavailable.ts'
 import type { ContractCall } from './transfer-call.ts'
 
 export type EvmWalletOptions = {
@@ -210,11 +209,4 @@ async function read<Value>(run: () => Promise<Value>): Promise<Value> {
   } catch (cause) {
     throw new LedgerUnavailable('chain_unreachable', { cause })
   }
-}
-
-/** Waits on the injected clock. */
-export function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.after(ms, resolve)
-  })
 }

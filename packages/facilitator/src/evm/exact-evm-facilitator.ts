@@ -5,12 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '@tallystick/service-kit'
-import {
-  LedgerUnavailable,
-  type PaymentRequirement,
-  type Verification,
-  type VerifiedPayment,
-} from '@tallystick/x402'
+import { LedgerUnavailable, type Verification, type VerifiedPayment } from '@tallystick/x402'
 import {
   assetOf,
   authorizationKeyOf,
@@ -29,16 +24,13 @@ import type {
   SettleResponse,
   VerifyResponse,
 } from '@x402/core/types'
-import { matchesAccepted } from '../hedera/accepted-requirement.ts'
-import { ConsensusUnavailable } from '../hedera/consensus-error.ts'
-import { type PaymentIdentity, settlementFlights } from '../hedera/settlement-flights.ts'
-import {
-  type EvmSettlementEnd,
-  evmSettleResponse,
-  judgeReceipt,
-  NONCE_USED,
-} from './evm-settlement-end.ts'
-import { type EvmWallet, pause } from './evm-wallet.ts'
+import { acceptedRequirement } from '../accepted-requirement.ts'
+import { pause } from '../pause.ts'
+import { settleOnce } from '../settle-once.ts'
+import { refusedResponse, type SettlementEnd, settleResponse } from '../settlement-end.ts'
+import { type PaymentIdentity, settlementFlights } from '../settlement-flights.ts'
+import type { EvmWallet } from './evm-wallet.ts'
+import { judgeReceipt, NONCE_USED } from './judge-receipt.ts'
 import { type ContractCall, transferCall } from './transfer-call.ts'
 
 export type ExactEvmFacilitatorOptions = {
@@ -52,7 +44,7 @@ export type ExactEvmFacilitatorOptions = {
   /** Longest wait for a receipt. */
   readonly outcomeMs?: number
   /** Told how every settlement of a verified payment ended; for logs and metrics. */
-  readonly onEnd?: (payment: VerifiedPayment, end: EvmSettlementEnd) => void
+  readonly onEnd?: (payment: VerifiedPayment, end: SettlementEnd) => void
 }
 
 type Flight = {
@@ -67,8 +59,6 @@ const OUTCOME_MS = 20_000
 /** First and longest pause between two looks for a receipt. */
 const POLL_FIRST_MS = 10
 const POLL_MAX_MS = 1_000
-
-const refused = (reason: string): Verification => ({ kind: 'refused', reason })
 
 /** Scheme `exact` on EVM, facilitator side. */
 export class ExactEvmFacilitator implements SchemeNetworkFacilitator {
@@ -114,33 +104,26 @@ export class ExactEvmFacilitator implements SchemeNetworkFacilitator {
    */
   async settle(payload: PaymentPayload, wanted: PaymentRequirements): Promise<SettleResponse> {
     const verification = await this.#judge(payload, wanted)
-    if (verification.kind === 'refused') {
-      const { network } = wanted
-      return { success: false, errorReason: verification.reason, transaction: '', network }
-    }
+    if (verification.kind === 'refused') return refusedResponse(verification.reason, wanted.network)
     const { payment } = verification
     const { amount, id, payTo, validFromSeconds, validUntilSeconds } = payment
     // The signature is left out: one authorization has several spellings of it, and pays once.
     const terms = [payTo, String(amount), validFromSeconds, validUntilSeconds]
     const identity = { id, fingerprint: hash('sha256', JSON.stringify(terms), 'hex') }
     const call = this.#callOf(payload, wanted)
-    const answer = this.#flights.join({
-      payment: identity,
-      settle: () => this.#fly({ verification, identity, call }),
+    return await settleOnce(this.#flights, {
+      identity,
+      conflict: NONCE_USED,
+      submit: () => this.#submit({ verification, identity, call }),
+      conclude: () => this.#conclude(payment, identity),
+      answer: (end) => this.#end(payment, end),
     })
-    if (answer === 'conflict') return this.#end(payment, NONCE_USED)
-    if (answer === 'full') throw new ConsensusUnavailable('consensus_unavailable')
-    return await answer
   }
 
   async #judge(payload: PaymentPayload, wanted: PaymentRequirements): Promise<Verification> {
     const { assets, clock, ledger, network } = this.#options
-    if (wanted.scheme !== this.scheme) return refused('unsupported_scheme')
-    if (wanted.network !== network) return refused('network_mismatch')
-    if (!matchesAccepted(payload.accepted, wanted)) {
-      return refused('accepted_payment_requirements_mismatch')
-    }
-    const requirement: PaymentRequirement = { ...wanted, scheme: this.scheme }
+    const requirement = acceptedRequirement(payload, wanted, network)
+    if ('reason' in requirement) return requirement
     const nowSeconds = Math.floor(clock.unixMs() / 1_000)
     return await verifyEvmPayment(payload.payload, requirement, { assets, ledger, nowSeconds })
   }
@@ -153,16 +136,8 @@ export class ExactEvmFacilitator implements SchemeNetworkFacilitator {
     return transferCall(asset, read)
   }
 
-  async #fly(flight: Flight): Promise<SettleResponse> {
-    const { identity, verification } = flight
-    const { payment } = verification
-    const end =
-      this.#flights.doubted(identity) === undefined ? await this.#submit(flight) : undefined
-    return this.#end(payment, end ?? (await this.#conclude(payment, identity)))
-  }
-
   /** Hands the transfer to the chain; undefined where it went, or may have gone. */
-  async #submit({ call, identity, verification }: Flight): Promise<EvmSettlementEnd | undefined> {
+  async #submit({ call, identity, verification }: Flight): Promise<SettlementEnd | undefined> {
     const preflight = await this.#preflight(verification, call)
     if (!('gas' in preflight)) return preflight
     const sent = await this.#options.wallet.send({ ...call, gas: preflight.gas })
@@ -174,7 +149,7 @@ export class ExactEvmFacilitator implements SchemeNetworkFacilitator {
   async #preflight(
     verification: Flight['verification'],
     call: ContractCall,
-  ): Promise<EvmSettlementEnd | { readonly gas: bigint }> {
+  ): Promise<SettlementEnd | { readonly gas: bigint }> {
     const { payment } = verification
     if (verification.kind === 'expired') {
       const reason = 'invalid_exact_evm_payload_authorization_valid_before'
@@ -199,7 +174,7 @@ export class ExactEvmFacilitator implements SchemeNetworkFacilitator {
   }
 
   /** Reads what became of a submitted payment. */
-  async #conclude(payment: VerifiedPayment, identity: PaymentIdentity): Promise<EvmSettlementEnd> {
+  async #conclude(payment: VerifiedPayment, identity: PaymentIdentity): Promise<SettlementEnd> {
     const doubted = this.#flights.doubted(identity)
     if (doubted === undefined) return NONCE_USED
     const transaction: Hex = `0x${Buffer.from(doubted).toString('hex')}`
@@ -241,9 +216,9 @@ export class ExactEvmFacilitator implements SchemeNetworkFacilitator {
     }
   }
 
-  #end(payment: VerifiedPayment, end: EvmSettlementEnd): SettleResponse {
+  #end(payment: VerifiedPayment, end: SettlementEnd): SettleResponse {
     this.#options.onEnd?.(payment, end)
-    return evmSettleResponse(payment, end)
+    return settleResponse(payment, end)
   }
 }
 

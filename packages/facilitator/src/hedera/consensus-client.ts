@@ -13,6 +13,7 @@ import {
   TransactionRecordQuery,
 } from '@hiero-ledger/sdk'
 import type { Clock } from '@tallystick/service-kit'
+import { pause } from '../pause.ts'
 import type { ConsensusNode } from './consensus-nodes.ts'
 import type { NodeProbe } from './node-probe.ts'
 import { type Submission, submitPayment } from './submit-payment.ts'
@@ -152,9 +153,7 @@ async function outcome(
       // Unreachable nodes, no receipt in time, a record too dear: the transfer may have landed all the same.
       if (clock.unixMs() + POLL_FIRST_MS >= endMs) return { kind: 'unknown', cause }
     }
-    await new Promise<void>((resolve) => {
-      clock.after(POLL_FIRST_MS, resolve)
-    })
+    await pause(clock, POLL_FIRST_MS)
   }
 }
 

@@ -4,7 +4,7 @@
  * without a transaction means that nothing was submitted; `settlement_pending` that something may have been.
  */
 import { hash } from 'node:crypto'
-import type { PaymentRequirement, Verification, VerifiedPayment } from '@tallystick/x402'
+import type { Verification, VerifiedPayment } from '@tallystick/x402'
 import { type AccountDirectory, verifyHederaPayment } from '@tallystick/x402/hedera'
 import type {
   Network,
@@ -14,12 +14,13 @@ import type {
   SettleResponse,
   VerifyResponse,
 } from '@x402/core/types'
-import { matchesAccepted } from './accepted-requirement.ts'
+import { acceptedRequirement } from '../accepted-requirement.ts'
+import { settleOnce } from '../settle-once.ts'
+import { refusedResponse, type SettlementEnd, settleResponse } from '../settlement-end.ts'
+import { type PaymentIdentity, settlementFlights } from '../settlement-flights.ts'
 import type { ConsensusClient } from './consensus-client.ts'
-import { ConsensusUnavailable } from './consensus-error.ts'
+import { duplicateOf, judgeRecord } from './judge-record.ts'
 import type { BalanceReader } from './mirror-balance.ts'
-import { DUPLICATE, judgeRecord, type SettlementEnd, settleResponse } from './settlement-end.ts'
-import { type PaymentIdentity, settlementFlights } from './settlement-flights.ts'
 
 export type ExactHederaFacilitatorOptions = {
   /** CAIP-2, e.g. `hedera:testnet`. */
@@ -45,8 +46,6 @@ function bytesOf(payload: PaymentPayload): Uint8Array {
   const { transaction } = payload.payload
   return Buffer.from(typeof transaction === 'string' ? transaction : '', 'base64')
 }
-
-const refused = (reason: string): Verification => ({ kind: 'refused', reason })
 
 /** Scheme `exact` on Hedera, facilitator side. */
 export class ExactHederaFacilitator implements SchemeNetworkFacilitator {
@@ -91,40 +90,27 @@ export class ExactHederaFacilitator implements SchemeNetworkFacilitator {
    */
   async settle(payload: PaymentPayload, wanted: PaymentRequirements): Promise<SettleResponse> {
     const verification = await this.#judge(payload, wanted)
-    if (verification.kind === 'refused') {
-      const { network } = wanted
-      return { success: false, errorReason: verification.reason, transaction: '', network }
-    }
+    if (verification.kind === 'refused') return refusedResponse(verification.reason, wanted.network)
     const { payment } = verification
     const transactionList = bytesOf(payload)
     const identity = { id: payment.id, fingerprint: hash('sha256', transactionList, 'hex') }
-    const answer = this.#flights.join({
-      payment: identity,
-      settle: () => this.#fly({ verification, identity, transactionList }),
+    return await settleOnce(this.#flights, {
+      identity,
+      conflict: duplicateOf(payment),
+      submit: () => this.#submit({ verification, identity, transactionList }),
+      conclude: () => this.#conclude(payment, identity),
+      answer: (end) => this.#end(payment, end),
     })
-    if (answer === 'conflict') return this.#end(payment, DUPLICATE)
-    if (answer === 'full') throw new ConsensusUnavailable('consensus_unavailable')
-    return await answer
   }
 
   async #judge(payload: PaymentPayload, wanted: PaymentRequirements): Promise<Verification> {
     const { accounts, clock, feePayer, network } = this.#options
-    if (wanted.scheme !== this.scheme) return refused('unsupported_scheme')
-    if (wanted.network !== network) return refused('network_mismatch')
-    if (!matchesAccepted(payload.accepted, wanted))
-      return refused('accepted_payment_requirements_mismatch')
-    if (wanted.extra['feePayer'] !== feePayer)
-      return refused('fee_payer_not_managed_by_facilitator')
-    const requirement: PaymentRequirement = { ...wanted, scheme: this.scheme }
+    const requirement = acceptedRequirement(payload, wanted, network)
+    if ('reason' in requirement) return requirement
+    if (requirement.extra['feePayer'] !== feePayer)
+      return { kind: 'refused', reason: 'fee_payer_not_managed_by_facilitator' }
     const nowSeconds = Math.floor(clock.unixMs() / 1_000)
     return await verifyHederaPayment(payload.payload, requirement, { accounts, nowSeconds })
-  }
-
-  async #fly(flight: Flight): Promise<SettleResponse> {
-    const { payment } = flight.verification
-    const end =
-      this.#flights.doubted(flight.identity) === undefined ? await this.#submit(flight) : undefined
-    return this.#end(payment, end ?? (await this.#conclude(payment, flight.identity)))
   }
 
   /** Hands the payment to the network; undefined where it went, or may have gone. */
@@ -134,7 +120,7 @@ export class ExactHederaFacilitator implements SchemeNetworkFacilitator {
     const submission = await this.#options.consensus.submit(flight.transactionList)
     if (submission.kind === 'refused')
       return { outcome: 'refused', reason: submission.reason, message: submission.status }
-    if (submission.kind === 'duplicate') return DUPLICATE
+    if (submission.kind === 'duplicate') return duplicateOf(flight.verification.payment)
     this.#flights.doubt(flight.identity, submission.hash)
     return undefined
   }
@@ -163,10 +149,13 @@ export class ExactHederaFacilitator implements SchemeNetworkFacilitator {
   /** Reads what became of a submitted payment. */
   async #conclude(payment: VerifiedPayment, identity: PaymentIdentity): Promise<SettlementEnd> {
     const transactionHash = this.#flights.doubted(identity)
-    const settled = await this.#options.consensus.outcome(payment.nonce)
-    if (settled.kind === 'unknown')
-      return { outcome: 'pending', reason: 'settlement_pending', cause: settled.cause }
-    if (transactionHash === undefined) return DUPLICATE
+    const { nonce: transaction } = payment
+    const settled = await this.#options.consensus.outcome(transaction)
+    if (settled.kind === 'unknown') {
+      const { cause } = settled
+      return { outcome: 'pending', reason: 'settlement_pending', transaction, cause }
+    }
+    if (transactionHash === undefined) return duplicateOf(payment)
     this.#flights.resolve(identity)
     return judgeRecord(settled, { payment, transactionHash })
   }

@@ -1,13 +1,13 @@
-/** The parts of the Hedera side that need no ledger: parsers, codes, the judgement of a record, flights. */
+/** The parts of the Hedera side that need no ledger: parsers, codes, the judgement of a record. */
 import { PrivateKey, Status } from '@hiero-ledger/sdk'
 import type { VerifiedPayment } from '@tallystick/x402'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { settleResponse } from '../settlement-end.ts'
 import { parseConsensusNodes } from './consensus-nodes.ts'
 import { parsePrivateKey } from './fee-payer-key.ts'
-import { BUSY_STATUSES, judgePrecheck } from './precheck-status.ts'
-import { judgeRecord, settleResponse } from './settlement-end.ts'
-import { settlementFlights } from './settlement-flights.ts'
+import { judgeRecord } from './judge-record.ts'
+import { judgePrecheck } from './precheck-status.ts'
 import { MalformedTransactionList, splitTransactionList } from './split-transaction-list.ts'
 
 describe('parseConsensusNodes', () => {
@@ -92,8 +92,12 @@ describe('judgePrecheck', () => {
       .filter((status) => status instanceof Status)
       .map(String)
     expect(names.length).toBeGreaterThan(300)
-    for (const name of names)
-      expect(judgePrecheck(name).kind === 'busy').toBe(BUSY_STATUSES.has(name))
+    expect(names.filter((name) => judgePrecheck(name).kind === 'busy').toSorted()).toEqual([
+      'BUSY',
+      'INVALID_NODE_ACCOUNT',
+      'PLATFORM_NOT_ACTIVE',
+      'PLATFORM_TRANSACTION_NOT_CREATED',
+    ])
   })
 
   test('the fee payer’s faults are not the payment’s', () => {
@@ -154,46 +158,5 @@ describe('judgeRecord', () => {
       errorMessage: 'INVALID_SIGNATURE',
       transaction: payment.nonce,
     })
-  })
-})
-
-describe('settlementFlights', () => {
-  const one = { id: 'a', fingerprint: '1' }
-
-  test('the same payment shares a flight, another one under its id is a conflict, and too many are too many', async () => {
-    const flights = settlementFlights<number>(1)
-    let runs = 0
-    const landing = Promise.withResolvers<number>()
-    const settle = () => {
-      runs += 1
-      return landing.promise
-    }
-    const first = flights.join({ payment: one, settle })
-    const second = flights.join({ payment: one, settle })
-    expect(second).toBe(first)
-    expect(flights.join({ payment: { id: 'a', fingerprint: '2' }, settle })).toBe('conflict')
-    expect(flights.join({ payment: { id: 'b', fingerprint: '1' }, settle })).toBe('full')
-    landing.resolve(7)
-    expect(await first).toBe(7)
-    expect(runs).toBe(1)
-    expect(flights.count).toBe(0)
-  })
-
-  test('a flight that throws leaves no trace', async () => {
-    const flights = settlementFlights<number>()
-    const landing = Promise.withResolvers<number>()
-    const answer = flights.join({ payment: one, settle: () => landing.promise })
-    landing.reject(new Error('down'))
-    await expect(answer).rejects.toThrow('down')
-    expect(flights.count).toBe(0)
-  })
-
-  test('a doubt belongs to the very bytes that were submitted', () => {
-    const flights = settlementFlights<number>()
-    flights.doubt(one, Uint8Array.of(5))
-    expect(flights.doubted(one)).toEqual(Uint8Array.of(5))
-    expect(flights.doubted({ id: 'a', fingerprint: '2' })).toBeUndefined()
-    flights.resolve(one)
-    expect(flights.doubted(one)).toBeUndefined()
   })
 })

@@ -12,17 +12,13 @@ const accountSchema = z.object({ balance: z.object({ balance: z.int().min(0) }) 
  * Returns a reader of balances through a mirror node. Consensus nodes answer balance queries no more (removed from
  * testnet in August 2026), and a mirror node lags by seconds: what it says is a hint.
  */
-export function mirrorBalances(options: {
-  readonly mirrorUrl: string
-  readonly fetch?: typeof fetch
-}): BalanceReader {
-  const read = options.fetch ?? fetch
+export function mirrorBalances({ mirrorUrl }: { readonly mirrorUrl: string }): BalanceReader {
+  const base = mirrorUrl.replace(/\/+$/, '')
   return async (accountId) => {
     try {
-      const response = await read(
-        `${options.mirrorUrl}/api/v1/accounts/${accountId}?transactions=false`,
-        { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) },
-      )
+      const response = await fetch(`${base}/api/v1/accounts/${accountId}?transactions=false`, {
+        signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+      })
       const parsed = accountSchema.safeParse(await response.json())
       return parsed.success ? BigInt(parsed.data.balance.balance) : undefined
     } catch {

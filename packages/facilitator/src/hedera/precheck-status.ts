@@ -1,4 +1,4 @@
-import type { ConsensusProblem } from './consensus-error.ts'
+import type { ConsensusProblem } from '../consensus-unavailable.ts'
 
 /** What a consensus node's precheck code means for a payment whose payer's signature was verified before. */
 export type PrecheckMeaning =

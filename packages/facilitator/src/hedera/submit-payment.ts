@@ -9,7 +9,7 @@ import {
   Transaction,
   TransferTransaction,
 } from '@hiero-ledger/sdk'
-import { ConsensusUnavailable } from './consensus-error.ts'
+import { ConsensusUnavailable } from '../consensus-unavailable.ts'
 import type { NodeProbe } from './node-probe.ts'
 import { BUSY_STATUSES, judgePrecheck } from './precheck-status.ts'
 import { splitTransactionList } from './split-transaction-list.ts'

@@ -1,13 +1,13 @@
 /** Why nothing was submitted although the payment is good: codes of a 503, never of a refusal. */
 export type ConsensusProblem =
-  /** No consensus node that the payment is addressed to could be reached, or all were busy. */
+  /** No node that the payment is addressed to could be reached, all were busy, or too many settlements are under way. */
   | 'consensus_unavailable'
-  /** The fee payer's account cannot pay the transaction's fee. */
+  /** The account that pays the transaction's fee, or its gas, cannot. */
   | 'fee_payer_balance_too_low'
   /** The fee payer's account does not exist, is deleted, or has another key than FEE_PAYER_KEY. */
   | 'fee_payer_unusable'
 
-/** The consensus nodes cannot be used, and no bytes of the payment have left this process. */
+/** The payment cannot be submitted now, and no bytes of it have left this process. */
 export class ConsensusUnavailable extends Error {
   override readonly name = 'ConsensusUnavailable'
   readonly problem: ConsensusProblem

@@ -1,13 +1,13 @@
-/** What makes two requests the same payment: the id, and a digest of the signed bytes. */
+/** What makes two requests the same payment: the id, and a digest of what was signed under it. */
 export type PaymentIdentity = { readonly id: string; readonly fingerprint: string }
 
 type Flight<Answer> = { readonly payment: PaymentIdentity; readonly settle: () => Promise<Answer> }
 
-/** Settlements under way or in doubt, by transaction id: one submission per id, whatever comes at once. */
+/** Settlements under way or in doubt, by the payment's id: one submission per id, whatever comes at once. */
 export type SettlementFlights<Answer> = {
   /**
    * Runs `settle` unless the same payment is under way, whose answer is then shared. `conflict` where another payment
-   * under the same transaction id is under way, `full` where too many are.
+   * under the same id is under way, `full` where too many are.
    */
   join(flight: Flight<Answer>): Promise<Answer> | 'conflict' | 'full'
   /** Remembers the hash under which a payment was submitted, until what became of it is known. */
@@ -18,7 +18,7 @@ export type SettlementFlights<Answer> = {
   readonly count: number
 }
 
-/** Settlements at once: each holds a gRPC stream for some seconds; more would only queue at the node. */
+/** Settlements at once: each holds a connection to a node for some seconds; more would only queue there. */
 const FLIGHTS_MAX = 256
 
 /** Doubts remembered; the oldest goes first. Past its validity a payment cannot be submitted again anyway. */

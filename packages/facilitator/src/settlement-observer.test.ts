@@ -1,0 +1,63 @@
+import { createLogger, Registry } from '@tallystick/service-kit'
+import type { VerifiedPayment } from '@tallystick/x402'
+import { describe, expect, test } from 'vitest'
+import { observeSettlements } from './settlement-observer.ts'
+
+const payment: VerifiedPayment = {
+  id: 'eip155:196/0x01/0x02/0x03',
+  network: 'eip155:196',
+  asset: '0x01',
+  amount: 10_000n,
+  payTo: '0x04',
+  payer: '0x02',
+  payerEvmAddress: '0x02',
+  nonce: '0x03',
+  memo: '',
+  validFromSeconds: 0,
+  validUntilSeconds: 300,
+}
+const hederaPayment = { ...payment, network: 'hedera:testnet', nonce: '0.0.5@1.000000001' }
+
+function observed() {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const logger = createLogger({ name: 'facilitator', level: 'info', destination })
+  const registry = new Registry()
+  return {
+    observer: observeSettlements(registry, logger),
+    registry,
+    lastLine: () => JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>,
+  }
+}
+
+describe('a settlement’s log line', () => {
+  test('names the transaction’s hash on an EVM chain, and the authorization’s nonce apart from it', () => {
+    const { lastLine, observer } = observed()
+    observer.onEnd(payment, { outcome: 'settled', reason: '', transaction: '0xfeed' })
+    expect(lastLine()).toMatchObject({
+      msg: 'settlement ended',
+      outcome: 'settled',
+      transaction: '0xfeed',
+      nonce: '0x03',
+      amountBaseUnits: '10000',
+    })
+  })
+
+  test('names no transaction where nothing was submitted', () => {
+    const { lastLine, observer } = observed()
+    observer.onEnd(hederaPayment, { outcome: 'refused', reason: 'insufficient_funds' })
+    expect(lastLine()).toMatchObject({ nonce: '0.0.5@1.000000001', amountTinybar: '10000' })
+    expect(lastLine()).not.toHaveProperty('transaction')
+  })
+})
+
+test('settlements are counted by how they ended', async () => {
+  const { observer, registry } = observed()
+  observer.onEnd(payment, { outcome: 'settled', reason: '' })
+  observer.onEnd(payment, { outcome: 'settled', reason: '' })
+  observer.onEnd(payment, { outcome: 'failed', reason: 'transaction_failed' })
+  expect([observer.count('settled'), observer.count('refused')]).toEqual([2, 0])
+  expect(await registry.metrics()).toContain(
+    'facilitator_settlements_total{outcome="failed",reason="transaction_failed"} 1',
+  )
+})
