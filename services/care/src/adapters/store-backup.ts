@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import type { Audience } from '../domain/care-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
@@ -24,10 +24,7 @@ export async function backupRecords(options: {
   const source = openRecordDatabaseReadOnly(databasePath)
   try {
     makeTarget(targetPath)
-    await backup(source, targetPath, { rate: PAGES_PER_STEP })
-  } catch (error) {
-    if (error instanceof RecordStoreUnavailable) throw error
-    throw new RecordStoreUnavailable(`${targetPath} could not be written`, { cause: error })
+    await copyInto(targetPath, source)
   } finally {
     source.close()
   }
@@ -39,6 +36,16 @@ export async function backupRecords(options: {
     return { user: entriesIn(copy, 'user'), assistant: entriesIn(copy, 'assistant') }
   } finally {
     copy.close()
+  }
+}
+
+/** Half a copy is not left behind: it would be in the way of the next one, and could be taken for a backup. */
+async function copyInto(targetPath: string, source: DatabaseSync): Promise<void> {
+  try {
+    await backup(source, targetPath, { rate: PAGES_PER_STEP })
+  } catch (error) {
+    for (const end of ['', '-journal']) rmSync(targetPath + end, { force: true })
+    throw new RecordStoreUnavailable(`${targetPath} could not be written`, { cause: error })
   }
 }
 

@@ -1,8 +1,11 @@
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, rmSync } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { openSqliteRecordReader } from '../adapters/sqlite-record-reader.ts'
+import { PRIVATE_FILE_MODE } from '../adapters/store-private-file.ts'
 import type { Audience } from '../domain/care-record.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { parseRecordUri } from '../domain/record-uri.ts'
 import { storeOptions } from './command-config.ts'
 
@@ -46,16 +49,25 @@ function queryOf(call: CommandCall) {
   return { audiences: [slot.audience], slot }
 }
 
-/** For the owner alone: an export holds what the seal hides. */
+/** For the owner alone: an export holds what the seal hides. Half of one is not left behind. */
 async function writeLines(path: string, lines: AsyncIterable<string>): Promise<void> {
-  const file = createWriteStream(path, { mode: 0o600, flags: 'wx', flush: true })
-  const opened = once(file, 'open')
+  const file = createWriteStream(path, { mode: PRIVATE_FILE_MODE, flags: 'wx', flush: true })
   try {
-    await opened
+    await once(file, 'open')
   } catch (error) {
     throw new BadUsage(`${path} cannot be made; an export overwrites nothing.`, { cause: error })
   }
-  for await (const line of lines) if (!file.write(`${line}\n`)) await once(file, 'drain')
-  file.end()
-  await once(file, 'close')
+  try {
+    await pipeline(async function* () {
+      for await (const line of lines) yield `${line}\n`
+    }, file)
+  } catch (error) {
+    rmSync(path, { force: true })
+    const isOfFile = error instanceof Error && 'syscall' in error
+    throw isOfFile
+      ? new RecordStoreUnavailable(`${path} could not be written: ${error.message}`, {
+          cause: error,
+        })
+      : error
+  }
 }

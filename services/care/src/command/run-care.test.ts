@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
 import { manualClock, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -187,10 +187,18 @@ describe('the care command', () => {
     expect(text).toContain('2 user and 1 assistant versions')
     expect(existsSync(target)).toBe(true)
     expect((await care(['backup', target])).code).toBe(1)
+    const store = folder.open()
+    await store.append(storeRecord({ value: 'three' }))
+    await store.close()
+    for (const end of ['-wal', '-shm']) rmSync(folder.databasePath + end, { force: true })
+    copyFileSync(target, folder.databasePath)
+    expect((await care(['export'])).errors).toContain('run "care accept-backup"')
     const accepted = await care(['accept-backup'])
-    expect(accepted.output[0]).toBe(
-      'user journal: 2 entries accepted; the last checkpoint counted 2.',
-    )
+    expect(accepted.output).toEqual([
+      'user journal: 2 entries accepted; the last checkpoint counted 3: 1 are given up.',
+      'assistant journal: 1 entries accepted; the last checkpoint counted 1.',
+    ])
+    expect((await care(['export'])).code).toBe(0)
   })
 
   it('accept-backup is refused beside a running service, and where there is no store', async () => {

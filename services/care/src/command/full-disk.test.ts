@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { makeStoreFolder, type StoreFolder } from '../adapters/sqlite-store.fixture.ts'
+import { storeRecord, TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+
+let folder: StoreFolder
+let file: string
+beforeEach(async () => {
+  folder = makeStoreFolder()
+  file = `${folder.databasePath}.out`
+  const store = folder.open()
+  for (let count = 0; count < 20; count += 1)
+    await store.append(storeRecord({ value: 'x'.repeat(50_000) }))
+  await store.close()
+})
+afterEach(() => folder.remove())
+
+/** Runs the command where no file may be longer than 400 blocks of 512 bytes, which what it writes is. */
+const runShortOfSpace = (...words: readonly string[]) =>
+  spawnSync('sh', ['-c', 'ulimit -f 400; exec "$0" "$@"', process.execPath, main, ...words], {
+    encoding: 'utf8',
+    env: {
+      DATABASE_PATH: folder.databasePath,
+      CHECKPOINT_KEY: Buffer.from(TEST_SEED).toString('base64'),
+    },
+  })
+
+describe('a disk that takes no more is an error that says so, and half a file is not left behind', () => {
+  it.each([['export', '--output'], ['backup']])('%s', (...words) => {
+    const { status, stderr } = runShortOfSpace(...words, file)
+    expect(stderr).toContain(`${file} could not be written`)
+    expect([status, stderr.split('\n').length]).toEqual([1, 2])
+    expect(existsSync(file)).toBe(false)
+  })
+})
