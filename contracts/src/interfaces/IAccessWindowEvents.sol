@@ -57,8 +57,8 @@ interface IAccessWindowEvents {
     /// @param windowExpiresAt end of the window in which they count, Unix seconds
     /// @param callsUsed calls of that window, these included
     event UsageRecorded(address indexed agent, uint64 windowExpiresAt, uint32 callsUsed);
-    /// @notice Calls were not counted: together they exceed the quota, or their window is not funded, or there is no
-    /// such agent. All calls of one entry count, or none.
+    /// @notice Calls were not counted: together they exceed the quota, or no funded window that is open or begins within
+    /// 10 s ends in that second, or there is no such agent. All calls of one entry count, or none.
     /// @param agent whose calls
     /// @param windowExpiresAt end of the window that was named, Unix seconds
     /// @param calls how many were refused
