@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { edgeAndLuck, sharpScore } from '@tallystick/odds'
 import { expect, test } from 'vitest'
 import { createGraderWorld } from '../testing/grader-world.ts'
 import {
@@ -9,6 +10,7 @@ import {
   scored,
 } from '../testing/sample-events.ts'
 import { samplePick } from '../testing/sample-picks.ts'
+import type { Card } from './card.ts'
 
 type Golden = {
   readonly sharp: readonly {
@@ -67,26 +69,46 @@ test('G5: raw ROI with flat stakes beside the Sharp Score: +12 % on the scoreboa
   expect(audit.coverage).toMatchObject({ graded: 5, price_basis: 5 })
 })
 
-test('G5: every number can be recomputed from the cards', async () => {
-  const [vector] = golden.sharp
-  if (vector === undefined) throw new Error('no vector')
-  const audit = await slateOf(vector)
-  const returns = audit.picks.map((card) =>
-    card.scoreboard !== undefined && card.scoreboard.status !== 'pending'
-      ? card.scoreboard.return_units
-      : 0,
+test('G5: every number can be recomputed from the cards, those of ungraded picks among them', async () => {
+  const { store, grader } = createGraderWorld()
+  const matches = [
+    { closes: [samplePrices()], outcomes: scored(1, 0), odds: '2.20' },
+    { closes: [samplePrices()], outcomes: scored(0, 1), odds: '1.90' },
+    { closes: [samplePrices({ odds: { home: '2.05' } })], outcomes: scored(0, 0), odds: '2.10' },
+    { closes: [], outcomes: scored(0, 2), odds: '7.50' },
+    { closes: [samplePrices()], outcomes: [], odds: '2.00' },
+  ]
+  const picks = []
+  for (const [index, { odds, ...seen }] of matches.entries()) {
+    const event = sampleEvent({ path: `soccer/match-${index}` })
+    await store.ingest(sampleBatch([sampleObservation({ event, ...seen })]))
+    picks.push(samplePick({ market: `${event.path}/1x2/ft`, odds }))
+  }
+  const audit = await grader.audit({ picks })
+  // As a reader has them.
+  const cards: readonly Card[] = JSON.parse(JSON.stringify(audit.picks))
+  const settled = cards.flatMap(({ scoreboard, taken }) =>
+    scoreboard === undefined || scoreboard.status === 'pending' || taken === undefined
+      ? []
+      : [{ odds: taken.odds, returnUnits: scoreboard.return_units, clv: 0 }],
   )
-  expect(audit.raw_roi.profit).toBeCloseTo(
-    returns.reduce((sum, value) => sum + value, 0),
-    12,
-  )
-  const values = audit.picks.map((card) =>
-    card.outcome === 'GRADED' ? (card.clv.fair ?? card.clv.price) : 0,
-  )
-  expect(audit.summary.mean_clv).toBeCloseTo(
-    values.reduce((sum, value) => sum + value, 0) / values.length,
-    12,
-  )
+  expect(settled).toHaveLength(4)
+  const { profit, profitPValue } = edgeAndLuck(settled)
+  expect(audit.raw_roi).toMatchObject({ staked: 4, profit, pct: profit / 4, p_value: profitPValue })
+  const graded = cards.filter((card) => card.outcome === 'GRADED')
+  const gradedPicks = graded.map(({ clv, scoreboard, taken }) => ({
+    clv: clv.fair ?? clv.price,
+    odds: taken.odds,
+    ...(scoreboard.status === 'pending' ? {} : { returnUnits: scoreboard.return_units }),
+  }))
+  const score = sharpScore(gradedPicks)
+  expect(audit.sharp_score).toMatchObject({
+    value: score.kind === 'scored' ? score.score : undefined,
+    inputs: { n: 4, settled: 3 },
+  })
+  const mean = gradedPicks.reduce((sum, { clv }) => sum + clv, 0) / 4
+  expect(audit.summary.mean_clv).toBeCloseTo(mean, 12)
+  expect(audit.coverage).toMatchObject({ graded: 4, ungraded: 1, price_basis: 1 })
 })
 
 test('G5: without a graded pick the score is null, and the results still count', async () => {

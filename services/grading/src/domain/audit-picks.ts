@@ -1,5 +1,6 @@
 /** An audit: the sum of its cards. Nothing enters it that a card does not show, so that it can be recomputed from them. */
 import {
+  DEVIATIONS_95,
   edgeAndLuck,
   GRADE_BANDS,
   type GradeBand,
@@ -12,9 +13,6 @@ import {
 import type { AuditAnswer, AuditRecord, AuditScore, RawRoi } from './audit-answer.ts'
 import type { Card, GradedCard, UngradedCode } from './card.ts'
 import type { Scoreboard } from './selection-result.ts'
-
-/** Normal deviations of a 95 % interval. */
-const DEVIATIONS_95 = 1.959963984540054
 
 const isGraded = (card: Card): card is GradedCard => card.outcome === 'GRADED'
 
@@ -160,19 +158,14 @@ function verdictOf(score: AuditScore | null, roi: RawRoi): string {
   return `${record}; the prices show ${edge}: not enough to tell sharp from lucky.`
 }
 
-/** Adds up cards. `odds` are those of the picks, in the same order: an ungraded card does not show them. */
-export function auditCards(
-  cards: readonly Card[],
-  {
-    odds,
-    label,
-  }: { readonly odds: readonly (number | undefined)[]; readonly label?: string | undefined },
-): AuditAnswer {
+/** Adds up cards. */
+export function auditCards(cards: readonly Card[], label?: string): AuditAnswer {
   const graded = cards.filter(isGraded)
-  const results = cards.flatMap((card, index) => {
-    const returnUnits = settledReturn(card.scoreboard)
-    const taken = odds[index]
-    return returnUnits === undefined || taken === undefined ? [] : [{ returnUnits, odds: taken }]
+  const results = cards.flatMap(({ scoreboard, taken }) => {
+    const returnUnits = settledReturn(scoreboard)
+    return returnUnits === undefined || taken === undefined
+      ? []
+      : [{ returnUnits, odds: taken.odds }]
   })
   const score = sharpScore(
     graded.map((card) => {

@@ -38,6 +38,9 @@ export function gradedSummary(card: {
   return `${kind}${RESULT_WORDS[scoreboard.status]}. Taken at ${taken} against a close of ${close}: ${priceWords(grade.price)}, ${worth}. Grade ${grade.band satisfies GradeBand}.`
 }
 
+/** Instead of the message of `no_close_recorded`, where only the book that was asked for has no close. */
+export const NO_CLOSE_OF_BOOK = 'The ledger has no closing price of this market at that book.'
+
 /** Why a pick has no grade, in a sentence. */
 export const UNGRADED_MESSAGES: Readonly<Record<UngradedCode, string>> = {
   no_close_recorded: 'The ledger has no closing price of this market.',

@@ -64,6 +64,15 @@ export type CardPick = {
   readonly ref?: string
 }
 
+/** The price that was taken. */
+export type TakenPrice = {
+  /** Decimal. */
+  readonly odds: number
+  /** The same as canonical text. */
+  readonly text: string
+  readonly line?: number
+}
+
 /** Whether the pick counts in the truth table, and if not why. */
 export type CardCounting =
   | { readonly population: 'committed'; readonly seq: number }
@@ -91,7 +100,7 @@ export type GradedCard = {
     readonly points?: number
     readonly beat_close: boolean
   }
-  readonly taken: { readonly odds: number; readonly text: string; readonly line?: number }
+  readonly taken: TakenPrice
   readonly close: {
     readonly odds: number
     readonly line?: number
@@ -123,6 +132,8 @@ export type UngradedCard = {
   readonly outcome: 'UNGRADED'
   readonly grade: 'UNGRADED'
   readonly pick: CardPick
+  /** Left out where the market may be several, so that no result can be told either. */
+  readonly taken?: TakenPrice
   readonly reason: {
     readonly code: UngradedCode
     readonly message: string

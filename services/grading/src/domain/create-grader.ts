@@ -10,11 +10,13 @@ import type { EventState } from './event-state.ts'
 import { ambiguousCard, type GradeContext, gradePick } from './grade-pick.ts'
 import type { GradeRelease, Grader } from './grader.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
+import { hasStarted } from './has-started.ts'
+import { hexOf } from './hex-of.ts'
 import { keepPaidPick, pickOfStored, type Randomness } from './keep-pick.ts'
 import { keyTexts } from './market-key.ts'
 import type { AskedPick, PickRequest } from './pick-request.ts'
 import type { PublicEntry } from './public-entry.ts'
-import { hasStarted, publicView } from './public-view.ts'
+import { publicView } from './public-view.ts'
 import { publishedColumn, publishedRow } from './published-figures.ts'
 import { resolveEvents } from './resolve-event.ts'
 import { searchWords } from './search-words.ts'
@@ -177,9 +179,6 @@ async function calibration(
   }
 }
 
-const hexOf = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-
 async function coverage({ store }: Parts, query: CoverageQuery): Promise<CoverageAnswer> {
   if (query.kind === 'key') {
     const path = eventPathOf(query.market)
@@ -222,11 +221,7 @@ export function createGrader(dependencies: GraderDependencies): Grader {
   return {
     grade: (pick) => cardOfOne(parts, pick, parts.nowSeconds()),
     release: (paid) => release(parts, paid),
-    audit: async ({ picks, label }) =>
-      auditCards(await cardsOf(parts, picks), {
-        label,
-        odds: picks.map((pick) => (pick.kind === 'pick' ? pick.odds.decimal : undefined)),
-      }),
+    audit: async ({ picks, label }) => auditCards(await cardsOf(parts, picks), label),
     cardOf: (receipt) => cardOf(parts, receipt),
     calibration: (filters) => calibration(parts, filters),
     coverage: (query) => coverage(parts, query),

@@ -158,6 +158,23 @@ describe('graded', () => {
     expect(card.flags).toContain('closes_disagree')
     const asked = graded(await grader.grade(samplePick({ options: { reference: 'bet365' } })))
     expect(asked.close.odds).toBe(1.8)
+    expect(await grader.grade(samplePick({ options: { reference: 'unibet' } }))).toMatchObject({
+      reason: {
+        code: 'no_close_recorded',
+        message: 'The ledger has no closing price of this market at that book.',
+        nearest: ['bet365', 'pinnacle'],
+      },
+    })
+  })
+
+  test('two books with the very same closes agree, by whatever method the margin is taken out', async () => {
+    const odds = { home: '1.08', draw: '11', away: '34' }
+    const closes = ['bet365', 'pinnacle'].map((book) => samplePrices({ book, odds }))
+    const { grader } = await worldOf({ closes })
+    for (const method of ['power', 'shin', 'odds_ratio', 'multiplicative', 'additive'] as const) {
+      const pick = samplePick({ selection: 'away', odds: '40', options: { method } })
+      expect(graded(await grader.grade(pick)).flags).toEqual([])
+    }
   })
 
   test('a start that moved after the close was taken is flagged', async () => {
@@ -238,7 +255,9 @@ describe('UNGRADED', () => {
       )
       expect(card.outcome).toBe('UNGRADED')
       expect('close' in card || 'clv' in card || 'calibration' in card).toBe(false)
-      expect(numbersIn({ ...card, scoreboard: undefined })).toEqual([])
+      // The only numbers are the payer's own price and line, and what the scoreboard makes of them.
+      expect(card.taken?.odds).toBe(Number(key.odds.toFixed(3)))
+      expect(numbersIn({ ...card, taken: undefined, scoreboard: undefined })).toEqual([])
     }
     expect(tried).toBeGreaterThan(7_000)
   })

@@ -9,11 +9,13 @@ import type {
   CardPick,
   GradedCard,
   GradeFlag,
+  TakenPrice,
   UngradedCard,
   UngradedCode,
 } from './card.ts'
-import { gradedSummary, UNGRADED_MESSAGES } from './card-summary.ts'
-import type { EventInfo, EventState } from './event-state.ts'
+import { gradedSummary, NO_CLOSE_OF_BOOK, UNGRADED_MESSAGES } from './card-summary.ts'
+import type { EventState } from './event-state.ts'
+import { hasStarted } from './has-started.ts'
 import { formatMarketKey } from './market-key.ts'
 import type { AmbiguousPick, PickRequest } from './pick-request.ts'
 import {
@@ -37,8 +39,6 @@ export type GradeContext = {
   }) => CardCalibration
 }
 
-const SECONDS_PER_DAY = 86_400
-
 const NOT_KEPT = { population: null, why: 'not_kept' } as const
 const PENDING: Scoreboard = { status: 'pending' }
 
@@ -56,6 +56,10 @@ function pickOnCard(
   return ref === undefined ? { market, selection, event } : { market, selection, event, ref }
 }
 
+function takenOf({ key, odds: { decimal, text } }: PickRequest): TakenPrice {
+  return key.line === undefined ? { odds: decimal, text } : { odds: decimal, text, line: key.line }
+}
+
 function scoreboardOf(result: PreparedResult, odds: number): Scoreboard {
   if (result === undefined) return PENDING
   const { settled, score } = result
@@ -67,16 +71,19 @@ function scoreboardOf(result: PreparedResult, odds: number): Scoreboard {
 
 function ungraded(options: {
   readonly pick: CardPick
+  readonly taken?: TakenPrice
   readonly code: UngradedCode
   readonly nearest?: readonly string[] | undefined
   readonly scoreboard?: Scoreboard | undefined
 }): UngradedCard {
-  const { pick, code, nearest, scoreboard } = options
-  const message = UNGRADED_MESSAGES[code]
+  const { pick, taken, code, nearest, scoreboard } = options
+  const isOfBook = code === 'no_close_recorded' && nearest !== undefined
+  const message = isOfBook ? NO_CLOSE_OF_BOOK : UNGRADED_MESSAGES[code]
   return {
     outcome: 'UNGRADED',
     grade: 'UNGRADED',
     pick,
+    ...(taken === undefined ? {} : { taken }),
     reason: { code, message, ...(nearest === undefined ? {} : { nearest }) },
     ...(scoreboard === undefined ? {} : { scoreboard }),
     counted: NOT_KEPT,
@@ -93,10 +100,6 @@ export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
     nearest: candidates,
   })
 }
-
-/** The first moment at which a bet was surely placed too late, Unix seconds. */
-const surelyStarted = ({ startAtSeconds, startPrecision }: EventInfo): number =>
-  startPrecision === 'second' ? startAtSeconds : startAtSeconds + SECONDS_PER_DAY
 
 /** Flags of the price on top of those of the close; mostly there are none, and then no list is made. */
 function flagsOf(
@@ -120,7 +123,7 @@ function gradedCard(
   prepared: GradableSelection,
   context: GradeContext,
 ): GradedCard {
-  const { odds, key } = pick
+  const { odds } = pick
   const { closing, probability, isSynthetic, spread } = prepared
   const grade = gradePrice(
     probability === undefined
@@ -128,7 +131,6 @@ function gradedCard(
       : { taken: odds.decimal, close: closing, fairProbability: probability },
   )
   const scoreboard = scoreboardOf(prepared.result, odds.decimal)
-  const { decimal, text } = odds
   const { band, basis } = grade
   const card = {
     outcome: 'GRADED' as const,
@@ -136,16 +138,15 @@ function gradedCard(
     basis,
     pick: pickOnCard(pick, prepared),
     clv: clvOf(grade),
-    taken:
-      key.line === undefined ? { odds: decimal, text } : { odds: decimal, text, line: key.line },
+    taken: takenOf(pick),
     close: prepared.close,
     scoreboard,
     calibration: context.calibration({ band, basis, isSynthetic }),
     // Fair CLV is linear in the probability: its spread over methods is theirs times the price.
-    method_spread: (spread ?? 0) * decimal,
+    method_spread: (spread ?? 0) * odds.decimal,
     grade_margin: grade.gradeMargin,
     flags: flagsOf(prepared, grade, context.isLate === true),
-    summary: gradedSummary({ scoreboard, grade, taken: text, close: closing, isSynthetic }),
+    summary: gradedSummary({ scoreboard, grade, taken: odds.text, close: closing, isSynthetic }),
     counted: NOT_KEPT,
   }
   if (spread !== undefined) return card
@@ -156,10 +157,15 @@ function gradedCard(
 /** Grades a pick against the ledger's close of its very market, line and selection, or says why it cannot. */
 export function gradePick(pick: PickRequest, context: GradeContext): Card {
   const { state } = context
-  if (state === undefined) return ungraded({ pick: pickOnCard(pick), code: 'no_close_recorded' })
+  if (state === undefined)
+    return ungraded({
+      pick: pickOnCard(pick),
+      taken: takenOf(pick),
+      code: 'no_close_recorded',
+    })
   const prepared = prepareSelection(state, pick)
   const { placedAtSeconds: placed, fieldSize } = pick
-  const isPlacedLate = placed !== undefined && placed >= surelyStarted(state.info)
+  const isPlacedLate = placed !== undefined && hasStarted(state.info, placed)
   const isFieldChanged =
     prepared.kind === 'gradable' && fieldSize !== undefined && fieldSize !== prepared.fieldSize
   if (prepared.kind === 'gradable' && !isPlacedLate && !isFieldChanged)
@@ -167,6 +173,7 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
   const refused = prepared.kind === 'ungradable' ? prepared : undefined
   return ungraded({
     pick: pickOnCard(pick, prepared),
+    taken: takenOf(pick),
     code: isPlacedLate ? 'placed_after_start' : (refused?.code ?? 'field_changed'),
     nearest: isPlacedLate ? undefined : refused?.nearest,
     scoreboard: scoreboardOf(prepared.result, pick.odds.decimal),

@@ -91,7 +91,7 @@ function closesDisagree({ state, close, pick, probability }: Chosen): boolean {
   if (probability === undefined) return false
   return state.closes.some((other) => {
     if (other === close || other.market !== close.market || other.status !== 'final') return false
-    const fair = fairProbabilityOf(fairClose(other, 'power'), pick.selection)
+    const fair = fairProbabilityOf(fairClose(other, pick.options.method), pick.selection)
     return fair !== undefined && Math.abs(fair / probability - 1) > CLOSES_DIFFER_MAX
   })
 }

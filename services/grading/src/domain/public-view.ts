@@ -5,6 +5,7 @@
 import type { PickOpening } from './commitment.ts'
 import type { EventInfo } from './event-state.ts'
 import type { StoredEntry, StoredPick } from './grading-store.ts'
+import { hasStarted } from './has-started.ts'
 import type { EntryPrices, LedgerEntry } from './ledger-entry.ts'
 import type { PublicEntry } from './public-entry.ts'
 
@@ -21,14 +22,6 @@ function redacted(entry: LedgerEntry): Members | undefined {
   // Neither the salt, which hides the prices from whoever tries them on the hash, nor the hash of the bytes that held them.
   const { prices, rawSha256: _raw, salt: _salt, ...rest } = entry
   return { ...rest, prices: prices.map(withoutOdds) }
-}
-
-/** Whether an event has surely started: a day's precision waits for the day to end. */
-export function hasStarted(info: EventInfo, nowSeconds: number): boolean {
-  const SECONDS_PER_DAY = 86_400
-  const start =
-    info.startPrecision === 'day' ? info.startAtSeconds + SECONDS_PER_DAY : info.startAtSeconds
-  return nowSeconds >= start
 }
 
 function openingOf(

@@ -2,7 +2,8 @@ import type { GradeFlag, UngradedCode } from './card.ts'
 
 /** What each reason of an ungraded card means. */
 export const UNGRADED_MEANINGS: Readonly<Record<UngradedCode, string>> = {
-  no_close_recorded: 'No closing line is recorded for this market, or the event is not known.',
+  no_close_recorded:
+    'No closing line is recorded for this market, or none of the book that was asked for; or the event is not known.',
   close_not_final: 'Prices are recorded, and the close is not final yet.',
   close_incomplete: 'A fair grade was asked for, and only a part of the close is recorded.',
   selection_not_in_close: 'The close is recorded without this selection.',

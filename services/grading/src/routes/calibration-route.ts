@@ -10,6 +10,9 @@ import { freeErrorRows } from './schemas.ts'
 /** A filter is three words. */
 const CALIBRATION_BODY_BYTES_MAX = 4_096
 
+/** The longest scope that there can be: `synthetic`, sport, type of market and book at their own limits. */
+const SCOPE_CHARACTERS_MAX = 140
+
 const scopeText = 'a scope such as all, soccer/1x2 or soccer/1x2/pinnacle'
 
 const filtersSchema = z.strictObject(
@@ -21,7 +24,7 @@ const filtersSchema = z.strictObject(
     basis: z.enum(['fair', 'price'], 'fair or price').optional(),
     scope: z
       .string(scopeText)
-      .max(120, scopeText)
+      .max(SCOPE_CHARACTERS_MAX, scopeText)
       .regex(/^[a-z0-9_-]+(\/[a-z0-9_.:-]+){0,3}$/, scopeText)
       .optional()
       .describe('One of the answer’s `scopes`.'),

@@ -46,6 +46,12 @@ const notCounted = z.enum([
   'repeated_selection',
 ])
 
+const takenSchema = z.object({
+  odds: z.number(),
+  text: z.string(),
+  line: z.number().exactOptional(),
+})
+
 const countingSchema = z
   .union([
     z.object({ population: z.literal('committed'), seq: z.int() }),
@@ -111,7 +117,7 @@ export const gradedCardSchema = z
       points: z.number().exactOptional(),
       beat_close: z.boolean(),
     }),
-    taken: z.object({ odds: z.number(), text: z.string(), line: z.number().exactOptional() }),
+    taken: takenSchema,
     close: closeSchema,
     scoreboard: scoreboardSchema,
     calibration: calibrationSchema.describe('How this band did so far, by the ledger.'),
@@ -129,6 +135,7 @@ export const ungradedCardSchema = z
     outcome: z.literal('UNGRADED'),
     grade: z.literal('UNGRADED'),
     pick: cardPickSchema,
+    taken: takenSchema.exactOptional(),
     reason: z.object({
       code: ungradedCodeSchema,
       message: z.string(),

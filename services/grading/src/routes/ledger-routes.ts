@@ -40,6 +40,7 @@ export function addLedgerRoutes(app: ServiceApp, deps: LedgerRouteDeps): void {
       schema: {
         tags: ['free'],
         summary: 'The ledger’s signed checkpoint: a C2SP signed note, as text.',
+        description: 'The key that checks it is in the header x-verifier-key.',
         response: { 200: z.string(), ...storeErrorRow },
       },
     },
