@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createGraderWorld } from '../testing/grader-world.ts'
 import {
@@ -78,6 +79,25 @@ test('with many picks nothing is lost that their number could tell, and an inter
     total: { roi: -0.031_225 },
     line: { slope: 0.99, intercept: -0.0012, slope_se: 0.02, intercept_se: 0.001 },
   })
+})
+
+test('no figure carries more digits than it tells: a gap has one decimal, nothing more than twelve digits', () => {
+  const figures = fc.record({
+    n: fc.integer({ min: 1, max: 2_000_000 }),
+    roi: fc.double({ min: -1, max: 50, noNaN: true }),
+    gap_z: fc.double({ min: -99, max: 99, noNaN: true }),
+    share: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  fc.assert(
+    fc.property(figures, ({ n, roi, gap_z, share }) => {
+      const wins = Math.floor(n * share)
+      const found = publishedRow({ ...row, n, wins, win_rate: wins / n, roi, gap_z })
+      expect(String(found.gap_z)).toMatch(/^-?\d{1,2}(?:\.\d)?$/)
+      for (const value of [found.roi, found.win_rate])
+        expect(Number(value?.toPrecision(12))).toBe(value)
+      expect(found.win_rate).toBeCloseTo(wins / n, 11)
+    }),
+  )
 })
 
 test('what nothing counts stays as it is', () => {

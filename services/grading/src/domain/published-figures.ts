@@ -19,8 +19,10 @@ const DIGITS = 12
 
 type Rounding = (value: number) => number
 
+const withoutNoise = (value: number): number => Number(value.toPrecision(DIGITS))
+
 const inSteps = (value: number, step: number, round: Rounding = Math.round): number => {
-  const rounded = Number((round(value / step) * step).toPrecision(DIGITS))
+  const rounded = withoutNoise(round(value / step) * step)
   return rounded === 0 ? 0 : rounded
 }
 
@@ -30,11 +32,14 @@ const orNull = (value: number | null, step: number): number | null =>
 /** A band's figures, as they are published. */
 export function publishedRow(row: CalibrationRow): CalibrationRow {
   const { events, expected_roi: expected, gap_z: gap, n, roi, roi_ci95: interval } = row
+  const { win_rate: winRate } = row
   const isFew = events < EVENTS_MIN
   if (n === 0) return row
   const step = RETURN_UNITS / n
   return {
     ...row,
+    // Told exactly: whoever reads `n` and `wins` knows it.
+    win_rate: winRate === null ? null : withoutNoise(winRate),
     roi: orNull(roi, step),
     // Outwards, so that it covers what it covered.
     roi_ci95:
