@@ -29,7 +29,7 @@ const sameOdds = (known: PriceRecord, { odds }: ObservedPrices): boolean => {
   )
 }
 
-/** Whether an event's start or name is told anew; a day says nothing about a start known to the second. */
+/** Whether an event's start is told anew; a day says nothing about a start known to the second. */
 const isNewInfo = (known: EventInfo | undefined, info: EventInfo): boolean =>
   known !== undefined &&
   (info.startPrecision === 'second' || known.startPrecision === 'day') &&

@@ -5,9 +5,6 @@
 import type { CloseRule, EventInfo, FeedInfo } from './event-state.ts'
 import type { SelectionResult } from './selection-result.ts'
 
-/** How near to the close prices were taken. */
-export type PriceStage = 'snapshot' | 'provisional' | 'final'
-
 /** Prices of one market at one book. */
 export type ObservedPrices = {
   readonly market: string

@@ -4,9 +4,6 @@ export type SelectionResult =
   /** `tied` selections share `places` paid places. */
   | { readonly result: 'dead_heat'; readonly places: number; readonly tied: number }
 
-/** How a pick stands on the scoreboard. `pending`: the ledger has no result yet. */
-export type ScoreboardStatus = SelectionResult['result'] | 'pending'
-
 /** The scoreboard, from the ledger's results only. */
 export type Scoreboard =
   | { readonly status: 'pending' }

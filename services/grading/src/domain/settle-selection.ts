@@ -3,7 +3,7 @@ import { type LineResult, settledReturn, settleLine } from '@tallystick/odds'
 import type { EventState, OutcomeRecord } from './event-state.ts'
 import { type MarketKey, marketPath } from './market-key.ts'
 import { ownValue } from './own-value.ts'
-import type { Scoreboard, SelectionResult } from './selection-result.ts'
+import type { SelectionResult } from './selection-result.ts'
 
 type Score = { readonly home: number; readonly away: number }
 type Market = Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>
@@ -97,19 +97,4 @@ export function settleSelection(
 /** Profit per unit of a flat stake at decimal odds. */
 export function returnOf(settled: SelectionResult, odds: number): number {
   return settledReturn({ ...settled, odds }).returnUnits
-}
-
-/** The scoreboard of a pick. */
-export function scoreboardOf(
-  state: Pick<EventState, 'outcomes'>,
-  pick: { readonly market: Market; readonly selection: string; readonly odds: number },
-): Scoreboard {
-  const settled = settleSelection(state, pick.market, pick.selection)
-  if (settled === undefined) return { status: 'pending' }
-  const score = state.outcomes.find(({ period }) => period === pick.market.period)?.score
-  return {
-    status: settled.result,
-    return_units: returnOf(settled, pick.odds),
-    ...(score === undefined ? {} : { score: `${score.home}-${score.away}` }),
-  }
 }
