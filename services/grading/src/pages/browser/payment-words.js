@@ -17,7 +17,7 @@ const REFUSALS = {
     'The signature is not that of the paying address. Nothing was charged.',
   invalid_exact_evm_payload_authorization_valid_before:
     'The payment ran out before it was settled. Nothing was charged.',
-  no_matching_payment_requirements: 'The terms changed in between. Nothing was charged.',
+  payment_requirements_mismatch: 'The terms changed in between. Nothing was charged.',
 }
 
 /** @param {string} error */
