@@ -1,7 +1,6 @@
 /** What the service serves besides its two routes (S4, S5, S9), and that the documentation says what it does. */
 import { readFileSync } from 'node:fs'
-import { Secret } from '@tallystick/service-kit'
-import { Registry } from 'prom-client'
+import { Registry, Secret } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { buildAccessApp } from './app.ts'
 import { zeroUsageTotals } from './domain/usage-figures.ts'

@@ -1,15 +1,16 @@
 /** The table of contents: what the service serves, and from what. Nothing here reads the environment or opens a connection. */
+
 import {
   type Clock,
   createServiceApp,
   type Page,
   paidServiceCors,
   type ReadinessCheck,
+  type Registry,
   type Secret,
   type ServiceApp,
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Registry } from 'prom-client'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
 import { type AccessRouteDeps, addAccessRoute } from './routes/access-route.ts'
 import { addStatusRoute, type StatusRouteDeps } from './routes/status-route.ts'

@@ -28,7 +28,8 @@ const feePayers = () =>
     { expected: feePayersText },
   )
 
-const keyText = 'an ECDSA private key, 64 hex digits with or without 0x'
+/** What is expected of a key. */
+export const keyText = 'an ECDSA private key, 64 hex digits with or without 0x'
 /** Whether it is a key: libraries tell of digits that are none, zero or beyond the curve, with the key in the text. */
 function isEcdsaKey(text: string): boolean {
   const digits = text.replace(/^0x/, '')
@@ -49,6 +50,11 @@ export const ecdsaKey = () =>
       .transform((text) => new Secret(text)),
     { expected: keyText, isSecret: true },
   )
+
+/** A key as the ledger's libraries take it. */
+export function keyHex(key: Secret): `0x${string}` {
+  return `0x${key.reveal().replace(/^0x/, '')}`
+}
 
 const addressText = 'an EVM address'
 const address = () =>

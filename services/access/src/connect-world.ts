@@ -15,8 +15,9 @@ import { createUpstreamResource } from './adapters/upstream-resource.ts'
 import { createViemAccessContract } from './adapters/viem-access-contract.ts'
 import { createViemContractSender } from './adapters/viem-contract-sender.ts'
 import { createViemUsageLedger, usageGasLimit } from './adapters/viem-usage-ledger.ts'
-import type { AccessConfig } from './config.ts'
-import { type Hex, ZERO_ADDRESS } from './domain/access-window.ts'
+import { type AccessConfig, keyHex } from './config.ts'
+import { ZERO_ADDRESS } from './domain/access-window.ts'
+import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from './domain/usage-limits.ts'
 import { createUsageRecorder, type UsageEventListener } from './domain/usage-recorder.ts'
 
 export type WorldOptions = {
@@ -27,13 +28,8 @@ export type WorldOptions = {
   readonly onUsageEvent: UsageEventListener
 }
 
-/** An agent's full batch at twice the quoted price is what the recorder must be able to hold. */
-const FULL_BATCH_AGENTS = 50
-
 /** How often the facilitator is asked who pays fees, which is also how soon `/ready` tells that it is down, milliseconds. */
 const FEE_PAYERS_MS = 30_000
-
-const keyOf = (text: string): Hex => `0x${text.replace(/^0x/, '')}`
 
 export type World = ReturnType<typeof connectWorld>
 
@@ -42,7 +38,7 @@ export function connectWorld(options: WorldOptions) {
   const { NETWORK: network, LEDGER_CHAIN_ID: chainId } = config
   const client = createReadingClient(config.LEDGER_RPC_URL)
   const contract = createViemAccessContract({ client, chainId, address: config.ACCESS_CONTRACT })
-  const recorderKey = keyOf(config.RECORDER_KEY.reveal())
+  const recorderKey = keyHex(config.RECORDER_KEY)
   const recorder = privateKeyToAddress(recorderKey)
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
   const accounts = createMirrorAccountDirectory({ mirror, clock })
@@ -69,7 +65,7 @@ export function connectWorld(options: WorldOptions) {
       client: createSendingClient(config.LEDGER_RPC_URL),
       chainId,
       contract,
-      privateKey: keyOf(config.PAY_TO_KEY.reveal()),
+      privateKey: keyHex(config.PAY_TO_KEY),
       clock,
     }),
     usage: createUsageRecorder({
@@ -90,7 +86,7 @@ export function connectWorld(options: WorldOptions) {
         client.getBalance({ address: recorder }),
         client.getGasPrice(),
       ])
-      const needed = usageGasLimit(FULL_BATCH_AGENTS) * 2n * gasPrice
+      const needed = usageGasLimit(SEAL_AT_AGENTS) * GAS_PRICE_FACTOR * gasPrice
       return { held: held / WEIBAR_PER_TINYBAR, needed: needed / WEIBAR_PER_TINYBAR }
     },
     resource:

@@ -1,5 +1,5 @@
 /** Figures that are read at the moment when metrics are asked for; what is not known then is NaN. */
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from '@tallystick/service-kit'
 import type { UsageFigures } from './domain/usage-recorder.ts'
 
 export type MeasuredFigures = {

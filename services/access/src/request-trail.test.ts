@@ -1,6 +1,5 @@
 /** S6: one id leads from a payment's request line through its settlement to its window on the ledger, and back. */
-import { createLogger } from '@tallystick/service-kit'
-import { Registry } from 'prom-client'
+import { createLogger, Registry } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createTelemetry } from './telemetry.ts'
 import { transactionIdOf } from './testing/fake-payments.ts'

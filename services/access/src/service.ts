@@ -1,9 +1,8 @@
 /** Builds the service for one configuration: world, parts, application. Nothing here reads the environment. */
-import type { Clock, ServiceApp } from '@tallystick/service-kit'
+import { type Clock, Registry, type ServiceApp } from '@tallystick/service-kit'
 import { encodePaymentResponse, timedScheme } from '@tallystick/x402'
 import { paymentReference } from '@tallystick/x402/hedera'
 import type { FastifyBaseLogger } from 'fastify'
-import { Registry } from 'prom-client'
 import { createAccessCore } from './access-core.ts'
 import { buildAccessApp } from './app.ts'
 import type { AccessConfig } from './config.ts'

@@ -1,4 +1,4 @@
-import { Registry } from 'prom-client'
+import { Registry } from '@tallystick/service-kit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { AccessEvent } from './domain/access-event.ts'
 import type { UsageEvent } from './domain/usage-event.ts'

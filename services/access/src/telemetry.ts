@@ -1,8 +1,8 @@
 /** What the operator sees of the service: every event becomes a log line and a count. Nothing is decided here. */
-import { boundedLabel } from '@tallystick/service-kit'
-import type { GateEvent, LedgerFinding } from '@tallystick/x402'
+import { boundedLabel, Counter, Histogram, type Registry } from '@tallystick/service-kit'
+import type { GateEvent } from '@tallystick/x402'
+import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
-import { Counter, Histogram, type Registry } from 'prom-client'
 import { ContractAbsent } from './domain/access-contract.ts'
 import type { AccessEvent, ReportAccessEvent } from './domain/access-event.ts'
 import type { UsageEvent, UsageEventListener } from './domain/usage-recorder.ts'
@@ -49,10 +49,10 @@ function createInstruments(registry: Registry) {
     labelNames: ['kind'] as const,
     registers,
   })
-  const gateEvents = new Counter({
-    name: 'access_gate_events_total',
+  const settlements = new Counter({
+    name: 'access_settlements_total',
     help: 'Settlements and what followed them.',
-    labelNames: ['kind'] as const,
+    labelNames: ['event'] as const,
     registers,
   })
   const refusals = new Counter({
@@ -78,7 +78,7 @@ function createInstruments(registry: Registry) {
     payments,
     opened,
     troubles,
-    gateEvents,
+    settlements,
     refusals,
     verification,
     lateness,
@@ -87,7 +87,7 @@ function createInstruments(registry: Registry) {
 
 /** Counts and logs what happens; decides nothing. */
 export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger): Telemetry {
-  const { gateEvents, granted, lateness, opened, payments, refusals, troubles, verification } =
+  const { granted, lateness, opened, payments, refusals, settlements, troubles, verification } =
     createInstruments(registry)
   const reasonLabel = boundedLabel()
   let windowsOpened = 0
@@ -126,7 +126,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger):
       logAccessEvent(event, logger)
     },
     observeGate(event) {
-      gateEvents.inc({ kind: event.kind })
+      settlements.inc({ event: event.kind })
       logGateEvent(event, logger)
     },
     onUsageEvent(event) {
@@ -171,36 +171,6 @@ function fieldsOf(event: Extract<AccessEvent, { kind: 'opened' | 'open-refused' 
   }
   const { kind: _kind, requestId: reqId, ...fields } = event
   return { reqId, ...fields }
-}
-
-function foundFields(finding: LedgerFinding) {
-  return finding.kind === 'landed'
-    ? { finding: finding.kind, transaction: finding.transaction }
-    : { finding: finding.kind }
-}
-
-function logGateEvent(event: GateEvent, logger: FastifyBaseLogger | undefined): void {
-  const { id, payer, amount } = event.payment
-  const reqId = event.requestId
-  const fields = { reqId, paymentId: id, payer, amountTinybar: amount.toString() }
-  switch (event.kind) {
-    case 'settled':
-      logger?.info({ ...fields, transaction: event.settlement.transaction }, event.kind)
-      return
-    case 'fulfilled':
-      logger?.info(fields, event.kind)
-      return
-    case 'found':
-      logger?.info({ ...fields, ...foundFields(event.finding) }, event.kind)
-      return
-    case 'refused':
-      logger?.warn({ ...fields, reason: event.reason }, event.kind)
-      return
-    case 'in_doubt':
-    case 'retrying':
-    case 'store_failed':
-      logger?.warn({ ...fields, err: event.cause }, event.kind)
-  }
 }
 
 const QUIET_USAGE_EVENTS: ReadonlySet<UsageEvent['kind']> = new Set(['resent', 'usage-refused'])

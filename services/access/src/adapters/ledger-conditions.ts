@@ -1,5 +1,6 @@
 import type { Clock } from '@tallystick/service-kit'
 import type { PublicClient } from 'viem'
+import { TINYBAR_PER_HBAR } from '../domain/hbar.ts'
 import { type PaidResourceReader, ResourceUnavailable } from '../domain/paid-resource.ts'
 import { WEIBAR_PER_TINYBAR } from './hedera-units.ts'
 
@@ -16,12 +17,10 @@ const exchangeRateAbi = [
   },
 ] as const
 
-const TINYBAR_PER_HBAR = 100_000_000n
-
 /** Conditions read once serve the calls of this long, milliseconds: a ledger's block takes about two seconds. */
 const KEPT_MS = 1_000
 
-/** Reads the default resource (A13): the ledger's block, gas price, HBAR rate and time, all from the chain. */
+/** Reads the default resource (A13) from the chain: the ledger's block with its time, gas price and HBAR rate. */
 export function createLedgerConditions(options: {
   readonly client: PublicClient
   readonly network: string

@@ -9,7 +9,9 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { ChainUnavailable } from '../domain/access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
 import { WEIBAR_PER_TINYBAR } from './hedera-units.ts'
-import { isNotFound, sendRefusal } from './viem-errors.ts'
+import { offeredGasPrice } from './offered-gas-price.ts'
+import { expectedNonce, sendRefusal } from './send-refusal.ts'
+import { isNotFound } from './viem-errors.ts'
 
 /** Tries for one transaction, each with a nonce read anew: two replicas that race collide a few times at most. */
 const SEND_TRIES = 8
@@ -34,7 +36,7 @@ export type OrderedSender = {
   readonly address: Hex
   /** Sends and waits. `undefined`: no receipt in time, the caller looks what became of it. Throws ChainUnavailable. */
   send(call: OutgoingCall): Promise<TransactionReceipt | undefined>
-  /** The price to offer per gas: the quoted one and a tenth, since the network charges its own. Weibar. */
+  /** The price that a transaction sent now offers per gas, weibar. */
   gasPriceWeibar(): Promise<bigint>
   /** Returns when nothing is being sent. */
   close(): Promise<void>
@@ -57,7 +59,7 @@ export function createOrderedSender(options: OrderedSenderOptions): OrderedSende
     new Promise((resolve) => {
       clock.after(ms, resolve)
     })
-  const gasPriceWeibar = async (): Promise<bigint> => ((await client.getGasPrice()) * 11n) / 10n
+  const gasPriceWeibar = async (): Promise<bigint> => offeredGasPrice(await client.getGasPrice())
 
   const submit = async (call: OutgoingCall): Promise<Hex> => {
     for (let attempt = 1; ; attempt += 1) {
@@ -78,10 +80,10 @@ export function createOrderedSender(options: OrderedSenderOptions): OrderedSende
         return keccak256(serialized)
       } catch (error) {
         const refusal = sendRefusal(error)
-        nextNonce = refusal.kind === 'nonce' ? refusal.expected : undefined
+        nextNonce = expectedNonce(error)
         // Bytes that may have been taken are waited for like those that were.
-        if (refusal.kind === 'known' || refusal.kind === 'unclear') return keccak256(serialized)
-        if (refusal.kind === 'insufficient-funds' || attempt >= SEND_TRIES) throw error
+        if (refusal === 'already-known' || refusal === 'unclear') return keccak256(serialized)
+        if (refusal === 'insufficient-funds' || attempt >= SEND_TRIES) throw error
         if (nextNonce === undefined) await pause(NONCE_PAUSE_MS)
       }
     }

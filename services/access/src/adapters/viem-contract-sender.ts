@@ -11,8 +11,8 @@ import { createOrderedSender } from './ordered-sender.ts'
 import { forwardGas, OPEN_GAS, purchaseArgument, rehearsePurchase } from './purchase-rehearsal.ts'
 import { revertName } from './viem-errors.ts'
 
-/** `reap` arms anew: as `openPaid`. */
-const REAP_GAS = 2_000_000n
+/** `reap` gives up a schedule and arms anew: 1.41 M gas for the schedule service, 0.1 M of our own. */
+export const REAP_GAS = 2_000_000n
 
 /** Sends of one order: the second follows a lost nonce, the third a race with another replica. */
 const OPEN_TRIES = 3

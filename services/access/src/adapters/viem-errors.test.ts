@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isNoContract, isNotFound, revertName, sendRefusal } from './viem-errors.ts'
+import { isNoContract, isNotFound, revertName } from './viem-errors.ts'
 
 const named = (name: string, fields: object = {}): Error =>
   Object.assign(new Error(name), { name, ...fields })
@@ -20,17 +20,5 @@ describe('what viem’s errors mean', () => {
     expect(isNoContract(new Error('timeout'))).toBe(false)
     expect(isNotFound(named('TransactionReceiptNotFoundError'))).toBe(true)
     expect(isNotFound(new Error('timeout'))).toBe(false)
-  })
-
-  test.each([
-    ['Nonce too low. Provided nonce: 3, current nonce: 7', { kind: 'nonce', expected: 7 }],
-    ['WRONG_NONCE', { kind: 'nonce', expected: undefined }],
-    ['already known', { kind: 'known' }],
-    ['Insufficient funds for transfer', { kind: 'insufficient-funds' }],
-    ["Gas price '1' is below configured minimum gas price '109'", { kind: 'gas-price' }],
-    ['fetch failed', { kind: 'unclear' }],
-  ])('a refused send: %s', (message, refusal) => {
-    expect(sendRefusal(new Error(message))).toEqual(refusal)
-    expect(sendRefusal(Object.assign(new Error('outer'), { details: message }))).toEqual(refusal)
   })
 })

@@ -31,29 +31,3 @@ export function isNotFound(error: unknown): boolean {
       cause.name === 'TransactionReceiptNotFoundError' || cause.name === 'TransactionNotFoundError',
   )
 }
-
-export type SendRefusal =
-  /** `expected` is the nonce that the ledger says it wants, where it says one. */
-  | { readonly kind: 'nonce'; readonly expected: number | undefined }
-  /** The ledger has these very bytes already. */
-  | { readonly kind: 'known' }
-  | { readonly kind: 'insufficient-funds' }
-  | { readonly kind: 'gas-price' }
-  /** Nothing is known: it may have been taken. */
-  | { readonly kind: 'unclear' }
-
-/** Why `eth_sendRawTransaction` failed. */
-export function sendRefusal(error: unknown): SendRefusal {
-  const text = [...causes(error)]
-    .map((cause) => `${cause.message} ${(cause as Error & { details?: string }).details ?? ''}`)
-    .join(' ')
-  if (/already known|known transaction|DUPLICATE_TRANSACTION/i.test(text)) return { kind: 'known' }
-  if (/nonce/i.test(text)) {
-    const [, expected] = /(?:current|expected) nonce:?\s*(\d+)/i.exec(text) ?? []
-    return { kind: 'nonce', expected: expected === undefined ? undefined : Number(expected) }
-  }
-  if (/insufficient (funds|payer)|INSUFFICIENT_PAYER_BALANCE/i.test(text))
-    return { kind: 'insufficient-funds' }
-  if (/gas price|INSUFFICIENT_TX_FEE/i.test(text)) return { kind: 'gas-price' }
-  return { kind: 'unclear' }
-}

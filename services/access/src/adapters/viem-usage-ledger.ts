@@ -26,7 +26,7 @@ import type {
 } from '../domain/usage-ledger.ts'
 import { decodeUsageCounts } from './decode-usage-counts.ts'
 import { readWindow } from './read-window.ts'
-import { usageSendRefusal } from './usage-send-refusal.ts'
+import { sendRefusal } from './send-refusal.ts'
 import { isNotFound } from './viem-errors.ts'
 
 /** Hedera's relay answers a send only after consensus, 3–8 s; twice that is a dead endpoint. */
@@ -160,11 +160,11 @@ async function sendUsage(
     )
     return { kind: 'accepted' }
   } catch (error) {
-    const refusal = usageSendRefusal(error)
-    if (refusal.kind === 'unclear')
+    const refusal = sendRefusal(error)
+    if (refusal === 'unclear')
       throw new UsageLedgerUnavailable('the transaction may not have arrived', { cause: error })
-    if (refusal.kind === 'already-known') return { kind: 'accepted' }
-    if (refusal.kind !== 'wrong-nonce') return refusal
+    if (refusal === 'already-known') return { kind: 'accepted' }
+    if (refusal !== 'wrong-nonce') return { kind: refusal }
     const { nonce = 0 } = parseTransaction(rawTransaction)
     const isPast = (await ledger.readNonce()) > nonce
     return { kind: isPast ? 'nonce-too-low' : 'nonce-too-high' }

@@ -2,15 +2,15 @@
 import { createMirrorNode } from '@tallystick/x402/hedera'
 import type { Address } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { offeredGasPrice } from '../adapters/offered-gas-price.ts'
 import { forwardGas } from '../adapters/purchase-rehearsal.ts'
+import { formatHbar, TINYBAR_PER_HBAR } from '../domain/hbar.ts'
 import { type Deployment, deployThrough, type OfferTerms } from './deploy-access-window.ts'
-import { formatHbar } from './hbar.ts'
 import { keyOf, payToOf } from './operator-config.ts'
-import { offeredGasPrice, openOperatorLedger } from './operator-ledger.ts'
+import { openOperatorLedger } from './operator-ledger.ts'
 import { BadUsage, type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
 import { addressFrom, countOption, hbarOption, textOption } from './read-arguments.ts'
 
-const TINYBAR_PER_HBAR = 100_000_000n
 /** Defaults (A1). A local period is short, so that a person sees it renew. */
 const LOCAL_OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, callsAllowed: 20 }
 const TESTNET_OFFER = { ...LOCAL_OFFER, periodSeconds: 3_600, callsAllowed: 1_000 }

@@ -1,5 +1,5 @@
+import { formatHbar } from '../domain/hbar.ts'
 import { type CreditOutcome, creditOutcome, refundedSince } from './credit-outcome.ts'
-import { formatHbar } from './hbar.ts'
 import type { OperatorCall } from './operator-verb.ts'
 import { openPaymentsDesk } from './payments-desk.ts'
 import { countOption } from './read-arguments.ts'

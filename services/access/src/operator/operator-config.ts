@@ -6,11 +6,10 @@ import {
 } from '@tallystick/service-kit'
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
-import { accessConfigSchema, ecdsaKey } from '../config.ts'
+import { accessConfigSchema, ecdsaKey, keyHex, keyText } from '../config.ts'
 
 const { shape } = accessConfigSchema
 
-const KEY_EXPECTED = 'an ECDSA private key, 64 hex digits with or without 0x'
 /** The environment of `access-operator`: the service's own variables, and the owner's key. */
 export const OperatorEnvironment = z.object({
   LEDGER_RPC_URL: shape.LEDGER_RPC_URL,
@@ -29,8 +28,8 @@ export const OperatorEnvironment = z.object({
 const NEEDED = {
   ACCESS_CONTRACT: 'the address of the access contract',
   PAY_TO: 'the account 0.0.x that payments go to',
-  OWNER_KEY: `the owner's key: ${KEY_EXPECTED}`,
-  PAY_TO_KEY: `the key of PAY_TO: ${KEY_EXPECTED}`,
+  OWNER_KEY: `the owner's key: ${keyText}`,
+  PAY_TO_KEY: `the key of PAY_TO: ${keyText}`,
 } as const
 
 /** Parsed environment of the command. */
@@ -67,7 +66,7 @@ export function keyOf(
 ): Hex {
   const secret = config[variable]
   if (secret === undefined) throw new Error(`${variable} was not asked for`)
-  return `0x${secret.reveal().replace(/^0x/, '')}`
+  return keyHex(secret)
 }
 
 /** The contract's address. Throws if the verb did not ask for the variable. */

@@ -10,17 +10,13 @@ import {
   type PublicClient,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { WEIBAR_PER_TINYBAR } from './hbar.ts'
+import { WEIBAR_PER_TINYBAR } from '../adapters/hedera-units.ts'
+import { offeredGasPrice } from '../adapters/offered-gas-price.ts'
 
 /** Hedera answers a receipt in 3 to 8 s; a minute tells a slow relay from a lost transaction. */
 const RECEIPT_MS_MAX = 60_000
 /** Often enough to feel at once on a local ledger, seldom enough for a public relay. */
 const RECEIPT_POLL_MS = 250
-
-/** Price offered for a quoted one: a tenth more outlives a rising quote, and the network charges its own price anyway. */
-export function offeredGasPrice(quotedWeibar: bigint): bigint {
-  return (quotedWeibar * 11n) / 10n
-}
 
 export type LedgerAddress = {
   /** JSON-RPC endpoint. */

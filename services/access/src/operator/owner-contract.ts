@@ -3,7 +3,8 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import type { ContractFunctionArgs, ContractFunctionName } from 'viem'
 import { type Address, decodeErrorResult, encodeFunctionData, type Hex, isHex } from 'viem'
-import { formatHbar, WEIBAR_PER_TINYBAR } from './hbar.ts'
+import { WEIBAR_PER_TINYBAR } from '../adapters/hedera-units.ts'
+import { formatHbar } from '../domain/hbar.ts'
 import { contractOf, keyOf, type OperatorConfig } from './operator-config.ts'
 import {
   type LedgerReceipt,

@@ -1,5 +1,5 @@
 import { isAddress } from 'viem'
-import { parseHbar } from './hbar.ts'
+import { parseHbar } from '../domain/hbar.ts'
 import { BadUsage, type OperatorCall } from './operator-verb.ts'
 
 /** Text of an option, or `undefined` where it is left out. */

@@ -1,9 +1,7 @@
+import { REAP_GAS } from '../adapters/viem-contract-sender.ts'
 import type { OperatorVerb } from './operator-verb.ts'
 import { openContract, receiptLine } from './owner-contract.ts'
 import { addressFrom } from './read-arguments.ts'
-
-/** Gives up a schedule and arms anew: 1.41 M gas for the schedule service, 0.1 M of our own. */
-const REAP_GAS = 2_000_000n
 
 /** Gives up an overdue schedule of an agent and arms its renewal anew. */
 export const reap: OperatorVerb = {

@@ -17,8 +17,8 @@ import {
   writeTransactionList,
   writeTransferBody,
 } from '@tallystick/x402/hedera'
+import { formatHbar } from '../domain/hbar.ts'
 import type { PayToCredit } from '../domain/payment-log.ts'
-import { formatHbar } from './hbar.ts'
 import { keyOf, payToOf } from './operator-config.ts'
 import { LedgerUnavailable } from './operator-ledger.ts'
 import { type OperatorCall, OperatorRefusal } from './operator-verb.ts'

@@ -1,4 +1,4 @@
-import { formatHbar } from './hbar.ts'
+import { formatHbar } from '../domain/hbar.ts'
 import { BadUsage, type OperatorVerb } from './operator-verb.ts'
 import { openContract, receiptLine } from './owner-contract.ts'
 import { countOption, neededHbarOption } from './read-arguments.ts'

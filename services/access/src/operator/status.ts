@@ -1,5 +1,6 @@
 import { accessWindowAbi } from '@tallystick/contracts'
-import { formatHbar, WEIBAR_PER_TINYBAR } from './hbar.ts'
+import { WEIBAR_PER_TINYBAR } from '../adapters/hedera-units.ts'
+import { formatHbar } from '../domain/hbar.ts'
 import { contractOf } from './operator-config.ts'
 import { LedgerUnavailable, readLedger, reasonOf } from './operator-ledger.ts'
 import { type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'

@@ -1,5 +1,5 @@
 import { accessWindowAbi } from '@tallystick/contracts'
-import { formatHbar } from './hbar.ts'
+import { formatHbar } from '../domain/hbar.ts'
 import { BadUsage, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
 import { openContract, receiptLine } from './owner-contract.ts'
 import { addressFrom, hbarOption, textOption } from './read-arguments.ts'

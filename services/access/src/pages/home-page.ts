@@ -1,9 +1,8 @@
 import { kitLinks, type Page } from '@tallystick/service-kit'
 import type { AccessContract, Offer } from '../domain/access-contract.ts'
+import { formatHbar } from '../domain/hbar.ts'
 import { purchaseTinybar } from '../domain/purchase-terms.ts'
 import { firstRequestCode } from './first-request.ts'
-
-const TINYBAR_PER_HBAR = 100_000_000n
 
 export type HomePageDeps = {
   readonly contract: AccessContract
@@ -15,18 +14,10 @@ export type HomePageDeps = {
   readonly counts: () => { readonly windowsOpened: number; readonly callsGranted: number }
 }
 
-/** Tinybar as HBAR, without trailing zeros. */
-function hbarText(tinybar: bigint): string {
-  const fraction = String(tinybar % TINYBAR_PER_HBAR)
-    .padStart(8, '0')
-    .replace(/0+$/, '')
-  return `${tinybar / TINYBAR_PER_HBAR}${fraction === '' ? '' : `.${fraction}`} HBAR`
-}
-
 function offerFigures(offer: Offer | undefined, periodsPerPurchase: number) {
   if (offer === undefined) return [{ label: 'On sale', value: 'the ledger does not answer' }]
   return [
-    { label: 'One payment', value: hbarText(purchaseTinybar(offer, periodsPerPurchase)) },
+    { label: 'One payment', value: formatHbar(purchaseTinybar(offer, periodsPerPurchase)) },
     { label: 'buys', value: `${periodsPerPurchase} periods of ${offer.periodSeconds} s` },
     { label: 'Calls in a period', value: String(offer.callsAllowed) },
   ]

@@ -1,7 +1,5 @@
-/** One tinybar in weibar, the unit of Hedera's JSON-RPC: 18 decimals outside, 8 inside (research: units). */
-export const WEIBAR_PER_TINYBAR = 10_000_000_000n
-
-const TINYBAR_PER_HBAR = 100_000_000n
+/** HBAR in the ledger's own unit. */
+export const TINYBAR_PER_HBAR = 100_000_000n
 const HBAR_PATTERN = /^(\d{1,11})(?:\.(\d{1,8}))?$/
 
 /** Amount for a person: `1234567890n` tinybar is `12.3456789 HBAR`. Exact, negative amounts with a minus sign. */

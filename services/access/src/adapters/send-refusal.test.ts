@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest'
+import { expectedNonce, sendRefusal } from './send-refusal.ts'
+
+/** As viem tells it: the ledger's words in `details` of a cause, and the request in every message. */
+const said = (details: string): Error =>
+  new Error('An unknown RPC error occurred.', {
+    cause: Object.assign(new Error('RPC Request failed. nonce too low'), { details }),
+  })
+
+describe('what a ledger says to a transaction', () => {
+  test.each([
+    ['already known', 'already-known'],
+    ['DUPLICATE_TRANSACTION', 'already-known'],
+    ['Nonce too low. Provided nonce: 3, current nonce: 7', 'nonce-too-low'],
+    ['Nonce too high. Provided nonce: 9, current nonce: 7', 'nonce-too-high'],
+    ['WRONG_NONCE', 'wrong-nonce'],
+    ["Gas price '1' is below configured minimum gas price '109'", 'gas-price-too-low'],
+    ['INSUFFICIENT_TX_FEE', 'gas-price-too-low'],
+    ['transaction underpriced', 'gas-price-too-low'],
+    ['Insufficient funds for transfer', 'insufficient-funds'],
+    ['INSUFFICIENT_PAYER_BALANCE', 'insufficient-funds'],
+    ['Internal error', 'unclear'],
+    ['<script nonce="r4nd0m">', 'unclear'],
+  ])('%s', (details, refusal) => {
+    expect(sendRefusal(said(details))).toBe(refusal)
+  })
+
+  test('words of the client alone leave it open: the bytes may have arrived', () => {
+    expect(sendRefusal(new Error('nonce too low'))).toBe('unclear')
+    expect(sendRefusal(undefined)).toBe('unclear')
+  })
+
+  test('the nonce that it wants is read where it says one', () => {
+    expect(expectedNonce(said('Nonce too low. Provided nonce: 3, current nonce: 7'))).toBe(7)
+    expect(expectedNonce(said('WRONG_NONCE'))).toBeUndefined()
+  })
+})
