@@ -1,0 +1,73 @@
+// The world that the tests of single methods share: a record that was corrected and confirmed, an internal one, a stale one
+// and one with an odd name; and two sessions, one with both scopes and one with that of the user.
+import {
+  BOTH,
+  type ClientSession,
+  type McpWorld,
+  type McpWorldOptions,
+  mcpWorld,
+  START_MS,
+  USER,
+} from './mcp-world.fixture.ts'
+
+export const DAY_MS = 86_400_000
+
+export type MethodsWorld = {
+  readonly world: McpWorld
+  readonly session: ClientSession
+  readonly user: ClientSession
+}
+
+/** Starts it; `close` its world. */
+export async function methodsWorld(options: McpWorldOptions = {}): Promise<MethodsWorld> {
+  const world = await mcpWorld(options)
+  await world.write({ domain: 'tea', value: 'One sugar.', priority: 0.7 })
+  await world.write({ domain: 'tea', value: 'No sugar.', authorLabel: 'Dr Amara', priority: 0.7 })
+  await world.write({ domain: 'tea', value: 'No sugar.', authorLabel: 'Dr Amara', priority: 0.7 })
+  await world.write({ domain: 'plan', audience: 'assistant', value: 'Watch for falls.' })
+  const staleAfter = new Date(START_MS - DAY_MS).toISOString()
+  await world.write({ domain: 'weight', value: 'Weighs 71 kg.', staleAfter })
+  await world.write({ patient: 'Bo Ö.', domain: '50%?', value: 'Odd names.', priority: 12 })
+  return { world, session: await world.open(BOTH), user: await world.open(USER) }
+}
+
+type Content = {
+  readonly uri: string
+  readonly mimeType: string
+  readonly text?: string
+  readonly blob?: string
+  readonly _meta: Record<string, unknown>
+}
+
+/** The contents of a read. */
+export const contentsOf = async (by: ClientSession, uri: string): Promise<readonly Content[]> =>
+  (await by.result('resources/read', { uri }))['contents'] as Content[]
+
+/** The one content of a record's read, and the `_meta` of its result. */
+export async function readRecord(by: ClientSession, uri: string) {
+  const result = await by.result('resources/read', { uri })
+  const [content, ...more] = result['contents'] as Content[]
+  if (content === undefined || more.length > 0) throw new Error('a read has one content')
+  return { content, meta: result['_meta'] as Record<string, unknown> }
+}
+
+type Listed = { readonly uri: string; readonly mimeType: string; readonly annotations?: object }
+
+/** Every page of `resources/list`. */
+export async function listAll(by: ClientSession): Promise<readonly Listed[]> {
+  const found: Listed[] = []
+  let cursor: string | undefined
+  do {
+    const page = await by.result('resources/list', cursor === undefined ? {} : { cursor })
+    found.push(...(page['resources'] as Listed[]))
+    cursor = page['nextCursor'] as string | undefined
+  } while (cursor !== undefined)
+  return found
+}
+
+/** The code of the error that a request is answered with; undefined where it is none. */
+export const codeOf = async (
+  by: ClientSession,
+  method: string,
+  params: object,
+): Promise<number | undefined> => (await by.call(method, params)).error?.code

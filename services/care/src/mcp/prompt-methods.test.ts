@@ -1,0 +1,77 @@
+// Prompts by the words of care.md and C12.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ASSISTANT, type ClientSession, type McpWorld } from './mcp-world.fixture.ts'
+import { codeOf, methodsWorld } from './methods-world.fixture.ts'
+
+let world: McpWorld
+let session: ClientSession
+beforeAll(async () => {
+  ;({ world, session } = await methodsWorld())
+})
+afterAll(() => world.close())
+
+const textOf = async (name: string, given: object, by = session): Promise<string> => {
+  const result = await by.result('prompts/get', { name, arguments: given })
+  const [message] = result['messages'] as { role: string; content: { text: string } }[]
+  return message?.content.text ?? ''
+}
+
+describe('prompts', () => {
+  it('prompts/list has brief_carer(patient) and whats_changed(patient, since?), with descriptions', async () => {
+    const { prompts } = await session.result('prompts/list')
+    expect(prompts).toMatchObject([
+      {
+        name: 'brief_carer',
+        description: expect.any(String),
+        arguments: [{ name: 'patient', required: true }],
+      },
+      {
+        name: 'whats_changed',
+        description: expect.any(String),
+        arguments: [
+          { name: 'patient', required: true },
+          { name: 'since', required: false },
+        ],
+      },
+    ])
+  })
+
+  it('brief_carer returns speakable-only text, also for a principal with both scopes', async () => {
+    const text = await textOf('brief_carer', { patient: 'ann' })
+    expect(text).toContain('tea: No sugar.\n[changed')
+    expect(text).toContain('[STALE — last changed')
+    expect(text).not.toMatch(/plan|falls|internal/)
+    expect(await textOf('brief_carer', { patient: 'nobody' })).toContain('Nothing is recorded')
+    const internal = await world.open(ASSISTANT)
+    expect(await textOf('brief_carer', { patient: 'ann' }, internal)).toContain('Nothing is')
+  })
+
+  it('whats_changed returns the count of revisions and the previousValue, so it can retract', async () => {
+    const text = await textOf('whats_changed', { patient: 'Bo Ö.' })
+    expect(text).toContain('1 revision of')
+    world.clock.advanceMs(1_000)
+    await world.write({ patient: 'Bo Ö.', domain: '50%?', value: 'Changed.' })
+    const since = new Date(world.clock.unixMs()).toISOString()
+    const changed = await textOf('whats_changed', { patient: 'Bo Ö.', since })
+    expect(changed).toContain('1 revision of')
+    expect(changed).toContain('"previousValue": "Odd names."')
+    expect(changed).toContain('Please disregard “Odd names.”')
+    expect(await textOf('whats_changed', { patient: 'Bo Ö.' })).toContain('2 revisions of')
+    const later = new Date(world.clock.unixMs() + 1).toISOString()
+    expect(await textOf('whats_changed', { patient: 'Bo Ö.', since: later })).toContain(
+      '0 revisions',
+    )
+  })
+
+  it('unknown prompts and malformed arguments are -32602', async () => {
+    for (const params of [
+      { name: 'other' },
+      { name: 'brief_carer' },
+      { name: 'brief_carer', arguments: {} },
+      { name: 'brief_carer', arguments: { patient: 'a/b' } },
+      { name: 'whats_changed', arguments: { patient: 'ann', since: 'yesterday' } },
+      {},
+    ])
+      expect(await codeOf(session, 'prompts/get', params)).toBe(-32602)
+  })
+})

@@ -1,0 +1,87 @@
+// The spoken form of a record (C13).
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SpeechUnavailable } from '../domain/speech.ts'
+import { BOTH, type ClientSession, type McpWorld, mcpWorld } from './mcp-world.fixture.ts'
+import { codeOf, DAY_MS, listAll, methodsWorld, readRecord } from './methods-world.fixture.ts'
+
+const spoken: string[] = []
+const speech = {
+  async speak(text: string) {
+    spoken.push(text)
+    if (text.includes('unspeakable')) throw new SpeechUnavailable('no')
+    return Buffer.from(`RIFF ${text}`)
+  },
+}
+
+let world: McpWorld
+let session: ClientSession
+beforeAll(async () => {
+  ;({ world, session } = await methodsWorld({ speech }))
+})
+afterAll(() => world.close())
+
+describe('C13: the audio blob', () => {
+  it('care://<patient>/<domain>/<version>/audio is the text to be spoken as audio/wav', async () => {
+    const { content } = await readRecord(session, 'care://ann/tea/2/audio')
+    expect(content).toMatchObject({
+      uri: 'care://ann/tea/2/audio',
+      mimeType: 'audio/wav',
+      _meta: { version: 2 },
+    })
+    expect(Buffer.from(content.blob ?? '', 'base64').toString()).toBe('RIFF No sugar.')
+  })
+
+  it('says, past staleAfter, its age; it is spoken once for each text', async () => {
+    await readRecord(session, 'care://ann/weight/1/audio')
+    await Promise.all([
+      readRecord(session, 'care://ann/weight/1/audio'),
+      readRecord(session, 'care://ann/weight/1/audio'),
+    ])
+    const texts = spoken.filter((text) => text.includes('71 kg'))
+    expect(texts).toEqual(['Weighs 71 kg.\nPlease note: this was last changed today, by Dr Osei.'])
+    await world.clock.advanceMsSettled(2 * DAY_MS)
+    session.token = world.token(BOTH)
+    session = await world.open(BOTH)
+    const { content } = await readRecord(session, 'care://ann/weight/1/audio')
+    expect(Buffer.from(content.blob ?? '', 'base64').toString()).toContain('2 days ago')
+  })
+
+  it('that cannot be spoken is -32603, and tried again', async () => {
+    await world.write({ domain: 'odd', value: 'unspeakable' })
+    expect(await codeOf(session, 'resources/read', { uri: 'care://ann/odd/1/audio' })).toBe(-32603)
+    expect(await codeOf(session, 'resources/read', { uri: 'care://ann/odd/1/audio' })).toBe(-32603)
+    expect(spoken.filter((text) => text === 'unspeakable')).toHaveLength(2)
+    expect(world.events).toContainEqual({
+      kind: 'speech-failed',
+      error: expect.any(SpeechUnavailable),
+    })
+  })
+
+  it('where nothing can speak it is not listed and reads -32002', async () => {
+    const silent = await mcpWorld()
+    await silent.write({ domain: 'tea' })
+    const held = await silent.open(BOTH)
+    expect((await listAll(held)).some(({ uri }) => uri.endsWith('/audio'))).toBe(false)
+    const uri = 'care://ann/tea/1/audio'
+    expect(await codeOf(held, 'resources/read', { uri })).toBe(-32002)
+    expect(await codeOf(held, 'resources/subscribe', { uri })).toBe(-32002)
+    const { resourceTemplates } = await held.result('resources/templates/list')
+    expect(JSON.stringify(resourceTemplates)).not.toContain('audio')
+    await silent.close()
+  })
+
+  it('however its URI is spelled, it is one subscription', async () => {
+    const before = world.endpoint.figures().subscriptions
+    for (const uri of ['care://ann/tea/1/audio', 'care://ann/tea/v1/audio'])
+      expect((await session.subscribe(uri)).result).toEqual({})
+    expect(world.endpoint.figures().subscriptions).toBe(before + 1)
+    await session.result('resources/unsubscribe', { uri: 'care://%61nn/tea/v1/audio' })
+    expect(world.endpoint.figures().subscriptions).toBe(before)
+  })
+
+  it('of an internal record there is none', async () => {
+    expect(
+      await codeOf(session, 'resources/read', { uri: 'care-internal://ann/plan/1/audio' }),
+    ).toBe(-32002)
+  })
+})

@@ -1,0 +1,104 @@
+// Tools by the words of C12.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ClientSession, McpWorld } from './mcp-world.fixture.ts'
+import { codeOf, methodsWorld } from './methods-world.fixture.ts'
+
+let world: McpWorld
+let session: ClientSession
+let user: ClientSession
+beforeAll(async () => {
+  ;({ world, session, user } = await methodsWorld())
+})
+afterAll(() => world.close())
+
+const callTool = async (name: string, given: object, by = session) =>
+  (await by.result('tools/call', { name, arguments: given })) as {
+    isError?: boolean
+    content: { text: string }[]
+    structuredContent?: Record<string, unknown>
+  }
+
+const listedUris = async (by: ClientSession): Promise<string[]> => {
+  const { structuredContent } = await callTool('list_records', { patient: 'ann' }, by)
+  const { records } = structuredContent as { records: { uri: string }[] }
+  return records.map(({ uri }) => uri)
+}
+
+describe('C12: tools', () => {
+  it('are list_records, read_record and whats_changed, read-only, with schemas, and the card bound by openai/outputTemplate and _meta.ui.resourceUri', async () => {
+    const { tools } = (await session.result('tools/list')) as unknown as {
+      tools: { name: string; description: string; annotations: object; _meta?: object }[]
+    }
+    expect(tools.map(({ name }) => name)).toEqual(['list_records', 'read_record', 'whats_changed'])
+    for (const tool of tools)
+      expect(tool).toMatchObject({
+        description: expect.any(String),
+        inputSchema: { type: 'object' },
+        outputSchema: { type: 'object' },
+        annotations: { readOnlyHint: true },
+      })
+    expect(tools[2]?._meta).toEqual({
+      'openai/outputTemplate': 'ui://care/echo',
+      ui: { resourceUri: 'ui://care/echo-app' },
+    })
+  })
+
+  it('list_records lists under the same scopes', async () => {
+    expect(await listedUris(session)).toContain('care-internal://ann/plan')
+    expect((await listedUris(user)).every((uri) => uri.startsWith('care://'))).toBe(true)
+    expect(await listedUris(user)).toContain('care://ann/tea')
+  })
+
+  it('read_record reads, with the retraction first', async () => {
+    const answer = await callTool('read_record', { uri: 'care://ann/tea/2' })
+    expect(answer.content[0]?.text).toMatch(/^Correction from Dr Amara.*\nNo sugar\.\n\[changed/)
+    expect(answer.structuredContent).toMatchObject({
+      uri: 'care://ann/tea/2',
+      version: 2,
+      latestVersion: 3,
+      value: 'No sugar.',
+      previousValue: 'One sugar.',
+      stale: false,
+    })
+  })
+
+  it('a hidden and an absent record are the same result', async () => {
+    const hidden = await callTool('read_record', { uri: 'care-internal://ann/plan' }, user)
+    const absent = await callTool('read_record', { uri: 'care-internal://ann/absent' }, user)
+    expect(hidden).toEqual(absent)
+    expect(hidden).toMatchObject({ isError: true, content: [{ text: 'Resource not found' }] })
+  })
+
+  it('whats_changed says what changed as of now', async () => {
+    const { structuredContent } = await callTool('whats_changed', { patient: 'ann' }, user)
+    expect(structuredContent).toMatchObject({
+      patient: 'ann',
+      asOf: new Date(world.clock.unixMs()).toISOString(),
+    })
+    const changed = structuredContent?.['changed'] as { uri: string; withdrawn: string[] }[]
+    expect(changed.find(({ uri }) => uri === 'care://ann/tea')).toMatchObject({
+      version: 3,
+      revisions: 3,
+      value: 'No sugar.',
+      previousValue: 'No sugar.',
+      withdrawn: ['One sugar.'],
+    })
+    expect(JSON.stringify(changed)).not.toContain('falls')
+  })
+
+  it('arguments that do not fit are a result that a model can mend; an unknown tool is -32602', async () => {
+    for (const [name, given] of [
+      ['read_record', {}],
+      ['read_record', { uri: 5 }],
+      ['whats_changed', { patient: 'a|b' }],
+      ['whats_changed', { patient: 'ann', other: 1 }],
+      ['list_records', { cursor: 'x' }],
+    ] as const)
+      expect(await callTool(name, given)).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringMatching(/^arguments/) }],
+      })
+    expect(await codeOf(session, 'tools/call', { name: 'other' })).toBe(-32602)
+    expect(await codeOf(session, 'tools/call', {})).toBe(-32602)
+  })
+})
