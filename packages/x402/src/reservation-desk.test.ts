@@ -1,0 +1,64 @@
+/** What the gate does where its store fails, or where a job asks too much of it. */
+import { describe, expect, test } from 'vitest'
+import { KEPT_REQUEST_BYTES_MAX } from './gate-limits.ts'
+import { createMemoryReservationStore } from './memory-reservation-store.ts'
+import type { ReservationStore } from './reservation-store.ts'
+import { HederaStandIn } from './testing/hedera-stand-in.ts'
+import { deliver, keptHouse, plain } from './testing/kept-house.ts'
+
+/** A store whose answers cannot be written while `isFull`. */
+function fillingStore(ledger: HederaStandIn) {
+  const store = createMemoryReservationStore({ clock: ledger.clock })
+  const disk = { isFull: false }
+  const unlessFull = async (run: () => Promise<void>): Promise<void> => {
+    if (disk.isFull) throw new Error('disk full')
+    await run()
+  }
+  const reservations: ReservationStore = {
+    ...store,
+    keepAnswer: (paymentId, kept) => unlessFull(() => store.keepAnswer(paymentId, kept)),
+    release: (paymentId) => unlessFull(() => store.release(paymentId)),
+    markDelivered: (paymentId) => unlessFull(() => store.markDelivered(paymentId)),
+  }
+  return { disk, reservations }
+}
+
+describe('a store that fails after settlement', () => {
+  test('owes the answer: it is kept before the payer’s next payment is looked at', async () => {
+    const ledger = new HederaStandIn()
+    const { disk, reservations } = fillingStore(ledger)
+    const { buy, events, send, terms } = keptHouse({ ledger, reservations })
+    const header = await ledger.pay(terms)
+    disk.isFull = true
+    const first = await send(header, { idempotencyKey: 'k' })
+    await deliver(first)
+    expect(events.filter(({ kind }) => kind === 'store_failed')).toHaveLength(2)
+    await expect(buy({ idempotencyKey: 'k' })).rejects.toThrow('disk full')
+    disk.isFull = false
+    expect(plain(await buy({ idempotencyKey: 'k' }))).toEqual(plain(first))
+    expect(plain(await send(header))).toEqual(plain(first))
+    expect(ledger.settlements).toBe(1)
+  })
+
+  test('owes the release of a refused payment: its payer does not wait for the next start', async () => {
+    const ledger = new HederaStandIn()
+    const { disk, reservations } = fillingStore(ledger)
+    const { buy, send, terms } = keptHouse({ ledger, reservations })
+    const header = await ledger.pay(terms)
+    disk.isFull = true
+    ledger.fault = { refusal: 'insufficient_funds' }
+    expect((await send(header)).kind).toBe('challenged')
+    ledger.fault = undefined
+    disk.isFull = false
+    expect((await buy()).kind).toBe('paid')
+    expect(await reservations.open()).toEqual([])
+  })
+})
+
+test('a request that is too large to be kept is a mistake of the route: thrown, unsettled', async () => {
+  const { buy, ledger, reservations } = keptHouse()
+  const request = 'é'.repeat(KEPT_REQUEST_BYTES_MAX / 2 + 1)
+  await expect(buy({ request })).rejects.toThrow(RangeError)
+  expect(ledger.settlements).toBe(0)
+  expect(await reservations.open()).toEqual([])
+})
