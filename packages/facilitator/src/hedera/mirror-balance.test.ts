@@ -1,0 +1,43 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { mirrorBalances } from './mirror-balance.ts'
+
+const closing: (() => void)[] = []
+afterEach(() => {
+  for (const close of closing.splice(0)) close()
+})
+
+/** A mirror node that answers every path but the account's with 404; its address. */
+async function mirrorNode(answer: string): Promise<string> {
+  const server = createServer((request, response) => {
+    const isAccount = request.url === '/api/v1/accounts/0.0.5?transactions=false'
+    response.writeHead(isAccount ? 200 : 404).end(isAccount ? answer : '{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closing.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+describe('the balance of an account', () => {
+  test.each(['', '/'])('is read from an address that ends in "%s"', async (end) => {
+    const url = await mirrorNode('{"balance":{"balance":7}}')
+    expect(await mirrorBalances({ mirrorUrl: url + end })('0.0.5')).toBe(7n)
+  })
+
+  test.each([
+    ['no such account', '{}', '0.0.6'],
+    ['no JSON', '<html>', '0.0.5'],
+    ['a balance that is none', '{"balance":{"balance":-1}}', '0.0.5'],
+  ])('%s: not known, and nothing is thrown', async (_name, answer, accountId) => {
+    const url = await mirrorNode(answer)
+    expect(await mirrorBalances({ mirrorUrl: url })(accountId)).toBeUndefined()
+  })
+
+  test('nor where nobody listens', async () => {
+    expect(await mirrorBalances({ mirrorUrl: 'http://127.0.0.1:1' })('0.0.5')).toBeUndefined()
+  })
+})
