@@ -3,7 +3,7 @@
 import type { Figure } from './figure.ts'
 
 /** A figure that lost more than this share of its ratio fails the check. */
-export const WORSE_SHARE_MAX = 1 / 3
+const WORSE_SHARE_MAX = 1 / 3
 
 /** What became of a tracked figure. */
 export type FigureChange =

@@ -11,7 +11,7 @@ const WIDTH = 16
 /** A token's life, seconds: longer than any run. */
 const TOKEN_SECONDS = 86_400
 
-export const BENCH_URI = 'care://ann/tea'
+const BENCH_URI = 'care://ann/tea'
 
 const PROTOCOL_VERSION = '2025-11-25'
 const INITIALIZE = {

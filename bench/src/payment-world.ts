@@ -25,19 +25,6 @@ export async function inPaymentWorld<Result>(
   }
 }
 
-/** Runs `work` with a server process, and ends it. */
-export async function withServer<Result>(
-  start: Promise<ServerProcess>,
-  work: (server: ServerProcess) => Promise<Result>,
-): Promise<Result> {
-  const server = await start
-  try {
-    return await work(server)
-  } finally {
-    await server.stop()
-  }
-}
-
 /** Starts a server with one plain paid route. */
 export function startPaidServer(
   { facts }: PaymentWorld,

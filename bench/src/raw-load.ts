@@ -26,7 +26,7 @@ export function getRequest(
 }
 
 /** One keep-alive connection that carries one request at a time. */
-export class RawLane {
+class RawLane {
   readonly #socket: Socket
   #pieces: Buffer[] = []
   #waiting: PromiseWithResolvers<RawAnswer> | undefined

@@ -22,7 +22,7 @@ const ANSWER_MS_MAX = 20_000
 const HEAD_END = '\r\n\r\n'
 
 /** The final answers at the beginning of `text`: whole ones only, interim ones (1xx) left out. */
-export function readAnswers(text: string): readonly RawAnswer[] {
+function readAnswers(text: string): readonly RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = text; ; ) {
     const headEnd = rest.indexOf(HEAD_END)

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { inspect } from 'node:util'
 import { agentSigner, createAccessAgent, systemClock } from '@tallystick/agent'
 import type { StackDescription } from '../../../scripts/stack/stack-file.ts'
-import { note, type SoakCaller } from './soak-load.ts'
+import { fault, note, type SoakCaller } from './soak-load.ts'
 
 /** Above the price of a purchase on the local ledger, 12 HBAR. */
 const MAX_PAYMENT_TINYBAR = 2_000_000_000n
@@ -30,7 +31,7 @@ export function accessCallers({ access, agents }: StackDescription): readonly So
         const outcome = await agent.access()
         const kind = `access ${outcome.kind}`
         account.answers.set(kind, (account.answers.get(kind) ?? 0) + 1)
-        if (!EXPECTED.has(outcome.kind)) account.faults.set(kind, JSON.stringify(outcome))
+        if (!EXPECTED.has(outcome.kind)) fault(account, kind, inspect(outcome))
       },
     }
   })

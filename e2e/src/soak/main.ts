@@ -4,13 +4,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { isRunning } from '../../../scripts/stack/stack-file.ts'
-import { spawnStack } from '../spawned-stack.ts'
+import { type SpawnedStack, spawnStack } from '../spawned-stack.ts'
 import { accessCallers } from './access-callers.ts'
 import { careCallers } from './care-callers.ts'
 import { gradingCallers } from './grading-callers.ts'
 import { leaksIn, mebibytes } from './judge-vitals.ts'
 import { readVitals, type Vitals } from './service-vitals.ts'
-import { emptyAccount, type SoakCaller } from './soak-load.ts'
+import { emptyAccount, fault, type LoadAccount, type SoakCaller } from './soak-load.ts'
 
 const SERVICES = ['access', 'care', 'grading'] as const
 /** Samples in a run: enough that each quarter has seen the collector at work. */
@@ -26,35 +26,23 @@ if (!(durationMs > 0)) {
   process.exit(2)
 }
 
-console.log(`Soaking for ${values.minutes} min.`)
-const stack = await spawnStack()
-const urls = SERVICES.map((service) => stack.description[service].baseUrl)
-const account = emptyAccount()
-const vitalsOfAll = async (): Promise<readonly Vitals[]> => await Promise.all(urls.map(readVitals))
-const before = await vitalsOfAll()
-const during: (readonly Vitals[])[] = []
-const deadlineMs = performance.now() + durationMs
-
-async function keepCalling(caller: SoakCaller): Promise<void> {
-  while (performance.now() < deadlineMs) {
+/** Acts until the time is over, whatever becomes of a call. */
+async function keepCalling(
+  caller: SoakCaller,
+  { account, deadlineMs }: { readonly account: LoadAccount; readonly deadlineMs: number },
+): Promise<void> {
+  const attempt = async (act: () => Promise<void> | undefined): Promise<void> => {
     try {
-      await caller.act(account)
+      await act()
     } catch (error) {
-      account.faults.set(`${caller.name}: ${String(error).slice(0, 120)}`, 'threw')
+      fault(account, `${caller.name}: ${String(error).slice(0, 120)}`, 'threw')
     }
+  }
+  while (performance.now() < deadlineMs) {
+    await attempt(() => caller.act(account))
     await pause(caller.pauseMs)
   }
-  await caller.close?.()
-}
-
-async function keepSampling(): Promise<void> {
-  const sampleMs = Math.max(SAMPLE_MS_MIN, durationMs / SAMPLES)
-  while (performance.now() < deadlineMs) {
-    await pause(sampleMs)
-    const sample = await vitalsOfAll()
-    during.push(sample)
-    if (during.length % 10 === 0) console.log(row(during.length, sample))
-  }
+  await attempt(() => caller.close?.())
 }
 
 function row(count: number, sample: readonly Vitals[]): string {
@@ -65,27 +53,70 @@ function row(count: number, sample: readonly Vitals[]): string {
   return `${String(count).padStart(4)}: ${parts.join('; ')}`
 }
 
-const callers = [
-  ...accessCallers(stack.description),
-  ...careCallers(stack.description),
-  ...(await gradingCallers(stack.description)),
-]
-await Promise.all([keepSampling(), ...callers.map(keepCalling)])
-await pause(SETTLE_MS)
-const after = await vitalsOfAll()
-const children = Object.entries(stack.description.process.children)
-const ended = children.filter(([, pid]) => !isRunning(pid)).map(([name]) => `${name} ended`)
-await stack.interrupt()
+/** Loads the stack and watches it; every fault, in a person's words. */
+async function soak({ description }: SpawnedStack): Promise<readonly string[]> {
+  const account = emptyAccount()
+  const urls = SERVICES.map((service) => description[service].baseUrl)
+  const vitals = async (): Promise<readonly Vitals[] | undefined> => {
+    try {
+      return await Promise.all(urls.map(readVitals))
+    } catch (error) {
+      fault(account, 'a service does not tell its metrics', String(error))
+      return undefined
+    }
+  }
+  const before = await vitals()
+  const during: (readonly Vitals[])[] = []
+  const deadlineMs = performance.now() + durationMs
+  const keepSampling = async (): Promise<void> => {
+    const sampleMs = Math.max(SAMPLE_MS_MIN, durationMs / SAMPLES)
+    while (performance.now() < deadlineMs) {
+      await pause(sampleMs)
+      const sample = await vitals()
+      if (sample === undefined) continue
+      during.push(sample)
+      if (during.length % 10 === 0) console.log(row(during.length, sample))
+    }
+  }
+  const callers = [
+    ...accessCallers(description),
+    ...careCallers(description),
+    ...(await gradingCallers(description)),
+  ]
+  const calls = callers.map((caller) => keepCalling(caller, { account, deadlineMs }))
+  await Promise.all([keepSampling(), ...calls])
+  await pause(SETTLE_MS)
+  const after = await vitals()
+  for (const [kind, count] of account.answers) console.log(`${count} × ${kind}`)
+  const ended = Object.entries(description.process.children).filter(([, pid]) => !isRunning(pid))
+  return [
+    ...ended.map(([name]) => `${name} ended`),
+    ...leaksOf({ before, during, after }),
+    ...[...account.faults].map(([kind, why]) => `${kind}: ${why}`),
+  ]
+}
 
-const leaks = SERVICES.flatMap((service, at) =>
-  leaksIn({
-    before: before[at] as Vitals,
-    during: during.map((sample) => sample[at] as Vitals),
-    after: after[at] as Vitals,
-  }).map((leak) => `${service}: ${leak}`),
-)
-for (const [kind, count] of account.answers) console.log(`${count} × ${kind}`)
-const faults = [...ended, ...leaks, ...[...account.faults].map(([kind, why]) => `${kind}: ${why}`)]
-for (const fault of faults) console.error(`FAULT ${fault}`)
-console.log(faults.length === 0 ? 'Memory flat, nothing left open.' : `${faults.length} faults.`)
-process.exitCode = faults.length === 0 ? 0 : 1
+/** What each service lost; nothing where one did not tell, which is a fault by itself. */
+function leaksOf(samples: {
+  readonly before: readonly Vitals[] | undefined
+  readonly during: readonly (readonly Vitals[])[]
+  readonly after: readonly Vitals[] | undefined
+}): readonly string[] {
+  return SERVICES.flatMap((service, at) => {
+    const [before, after] = [samples.before?.[at], samples.after?.[at]]
+    if (before === undefined || after === undefined) return []
+    const during = samples.during.map((sample) => sample[at] as Vitals)
+    return leaksIn({ before, during, after }).map((leak) => `${service}: ${leak}`)
+  })
+}
+
+console.log(`Soaking for ${values.minutes} min.`)
+const stack = await spawnStack()
+try {
+  const faults = await soak(stack)
+  for (const one of faults) console.error(`FAULT ${one}`)
+  console.log(faults.length === 0 ? 'Memory flat, nothing left open.' : `${faults.length} faults.`)
+  process.exitCode = faults.length === 0 ? 0 : 1
+} finally {
+  await stack.interrupt()
+}

@@ -20,6 +20,11 @@ export function emptyAccount(): LoadAccount {
   return { answers: new Map(), faults: new Map() }
 }
 
+/** Notes what should not have happened; the first of each kind is kept. */
+export function fault(account: LoadAccount, kind: string, why: string): void {
+  if (!account.faults.has(kind)) account.faults.set(kind, why)
+}
+
 /** Counts an answer; one that is not expected is a fault. */
 export function note(
   account: LoadAccount,
@@ -27,5 +32,5 @@ export function note(
 ): void {
   const kind = `${answer.call} ${answer.status}`
   account.answers.set(kind, (account.answers.get(kind) ?? 0) + 1)
-  if (!answer.expected.includes(answer.status)) account.faults.set(kind, 'not expected')
+  if (!answer.expected.includes(answer.status)) fault(account, kind, 'not expected')
 }
