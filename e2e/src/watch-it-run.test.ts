@@ -167,7 +167,7 @@ describe('S6: one search for a request id finds its payment', () => {
 describe('S4: metrics answer what was done', () => {
   it('access: a purchase', async () => {
     expect(await value('access', 'access_payments_total{outcome="paid"}')).toBe(1)
-    expect(await value('access', 'access_gate_events_total{kind="settled"}')).toBe(1)
+    expect(await value('access', 'access_settlements_total{event="settled"}')).toBe(1)
     expect(await value('access', 'access_windows_opened_total{by="gate",kind="opened"}')).toBe(1)
     expect(await value('access', 'access_payment_verification_seconds_count')).toBeGreaterThan(0)
     expect(await value('access', 'access_renewals_reserve_can_arm')).toBeGreaterThan(0)

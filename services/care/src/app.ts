@@ -3,13 +3,13 @@ import {
   type Clock,
   createServiceApp,
   type ReadinessCheck,
+  type Registry,
   type Secret,
   type ServiceApp,
   sendError,
 } from '@tallystick/service-kit'
 import { addPageRoutes, homeHook, type PageFile } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Registry } from 'prom-client'
 import type { FixedFile, ServedDocument } from './documents/served-documents.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
 import { PAGE_POLICY } from './pages/page-files.ts'

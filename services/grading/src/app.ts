@@ -4,12 +4,12 @@ import {
   createServiceApp,
   paidServiceCors,
   type ReadinessCheck,
+  type Registry,
   type Secret,
   type ServiceApp,
 } from '@tallystick/service-kit'
 import { addPageRoutes, homeHook } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Registry } from 'prom-client'
 import type { Grader } from './domain/grader.ts'
 import { dependencyAnswer } from './errors.ts'
 import type { MethodsAnswer } from './methods-answer.ts'

@@ -1,9 +1,8 @@
 /** Builds the service for one configuration: stores, gate, domain, application. Nothing here reads the environment. */
 import { randomBytes } from 'node:crypto'
 import { createTokenVerifier } from '@tallystick/jwt-lite'
-import type { Clock, ServiceApp } from '@tallystick/service-kit'
+import { type Clock, Registry, type ServiceApp } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
-import { Registry } from 'prom-client'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
 import { buildGradingApp } from './app.ts'
 import type { GradingConfig } from './config.ts'

@@ -4,7 +4,6 @@ import { boundedLabel, Counter, Gauge, Histogram, type Registry } from '@tallyst
 import type {
   AnyPaidJob,
   GateEvent,
-  LedgerFinding,
   PaymentGate,
   PaymentHeaders,
   PaymentOutcome,
@@ -12,6 +11,7 @@ import type {
   Resumed,
 } from '@tallystick/x402'
 import type { DomainCheck } from '@tallystick/x402/evm'
+import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Card } from './domain/card.ts'
 import type { LedgerCounts } from './domain/grading-store.ts'
@@ -142,36 +142,6 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
     /** Answers sold since the start, for the page. */
     answersSold: () => answersSold,
   }
-}
-
-function logGateEvent(event: GateEvent, logger: FastifyBaseLogger | undefined): void {
-  const { payment, requestId: reqId } = event
-  // The id holds network, token, payer and nonce: all of it public on the network, and none of it a secret.
-  const fields = { reqId, paymentId: payment.id, amountUnits: payment.amount.toString() }
-  switch (event.kind) {
-    case 'settled':
-      logger?.info({ ...fields, transaction: event.settlement.transaction }, event.kind)
-      return
-    case 'fulfilled':
-      logger?.info(fields, event.kind)
-      return
-    case 'found':
-      logger?.info({ ...fields, ...foundFields(event.finding) }, event.kind)
-      return
-    case 'refused':
-      logger?.warn({ ...fields, reason: event.reason }, event.kind)
-      return
-    case 'in_doubt':
-    case 'retrying':
-    case 'store_failed':
-      logger?.warn({ ...fields, err: event.cause }, event.kind)
-  }
-}
-
-function foundFields(finding: LedgerFinding) {
-  return finding.kind === 'landed'
-    ? { finding: finding.kind, transaction: finding.transaction }
-    : { finding: finding.kind }
 }
 
 /** The same gate; what becomes of each request with a payment is heard. */

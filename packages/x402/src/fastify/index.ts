@@ -1,4 +1,5 @@
 export { PAYMENT_EXPOSED_HEADERS, PAYMENT_REQUEST_HEADERS } from './cors-headers.ts'
+export { logGateEvent } from './log-gate-event.ts'
 export {
   type PaidRoute,
   type PaidRouteOptions,

@@ -3,7 +3,7 @@
  * HTTP alone. What money does is tested on a chain (grading-service.test.ts).
  */
 import { createTokenKeys, mintToken, verifyToken } from '@tallystick/jwt-lite'
-import { Secret, type ServiceApp } from '@tallystick/service-kit'
+import { Registry, Secret, type ServiceApp } from '@tallystick/service-kit'
 import {
   createMemoryReservationStore,
   createPaymentGate,
@@ -13,7 +13,6 @@ import {
   type PaymentScheme,
 } from '@tallystick/x402'
 import { X_LAYER_USDT0 } from '@tallystick/x402/evm'
-import { Registry } from 'prom-client'
 import { buildGradingApp } from '../app.ts'
 import { methodsAnswer } from '../methods-answer.ts'
 import { saleTerms } from '../sale-terms.ts'
