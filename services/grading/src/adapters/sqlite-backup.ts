@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 
@@ -29,18 +29,23 @@ export async function backupGrading(options: {
   readonly databasePath: string
   readonly targetPath: string
 }): Promise<readonly string[]> {
-  const written: string[] = []
-  for (const suffix of ['', '.payments']) {
-    const [source, target] = [`${options.databasePath}${suffix}`, `${options.targetPath}${suffix}`]
-    if (suffix !== '' && !existsSync(source)) continue
+  const files = ['', '.payments']
+    .map(
+      (suffix) => [`${options.databasePath}${suffix}`, `${options.targetPath}${suffix}`] as const,
+    )
+    .filter(([source], index) => index === 0 || existsSync(source))
+  for (const [, target] of files)
     if (existsSync(target))
       throw new GradingStoreUnavailable(`${target} exists already; a backup overwrites nothing`)
+  for (const [source, target] of files)
     try {
       await copy(source, target)
     } catch (error) {
-      throw new GradingStoreUnavailable(`${target} could not be written`, { cause: error })
+      // Half a copy must neither pass for one nor stand in the way of the next.
+      rmSync(target, { force: true })
+      throw new GradingStoreUnavailable(`${source} could not be copied to ${target}`, {
+        cause: error,
+      })
     }
-    written.push(target)
-  }
-  return written
+  return files.map(([, target]) => target)
 }

@@ -1,6 +1,6 @@
 import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { backupGrading } from '../adapters/sqlite-backup.ts'
-import { readStoreConfig } from './command-store.ts'
+import { existingLedger } from './command-store.ts'
 
 /** `grading backup`: copies ledger and reservations into new files while the service runs (S8). */
 export const backupVerb: CommandVerb = {
@@ -13,7 +13,7 @@ export const backupVerb: CommandVerb = {
   run: async ({ terminal, words }) => {
     const [targetPath] = words
     if (targetPath === undefined) throw new BadUsage('Name the file that the backup goes into.')
-    const { DATABASE_PATH: databasePath } = readStoreConfig(terminal)
+    const databasePath = existingLedger(terminal)
     for (const path of await backupGrading({ databasePath, targetPath }))
       terminal.print(`${path}: written and checked.`)
     terminal.print('The checkpoint key is not in it: keep the .checkpoint-key file apart.')

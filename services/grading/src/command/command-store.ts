@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { baseUrlField, textField } from '@tallystick/service-kit'
-import { type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
+import { BadUsage, type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { z } from 'zod'
 import { loadCheckpointSeed } from '../adapters/checkpoint-seed.ts'
 import { ledgerOrigin } from '../adapters/ledger-origin.ts'
@@ -17,7 +18,23 @@ export function readStoreConfig(terminal: CommandTerminal) {
   return readVariables(terminal, storeConfig)
 }
 
-/** Opens the service's ledger, uses it and closes it. */
+/** The path of a ledger that is there. Throws BadUsage for one that is not: it is a slip, and must not pass for an empty ledger. */
+export function existingLedger(terminal: CommandTerminal): string {
+  const { DATABASE_PATH: databasePath } = readStoreConfig(terminal)
+  if (!existsSync(databasePath)) throw new BadUsage('There is no ledger at DATABASE_PATH.')
+  return databasePath
+}
+
+/** As withStore, for what only reads: makes no ledger where there is none. */
+export async function withLedger<Result>(
+  terminal: CommandTerminal,
+  use: (store: GradingStore) => Promise<Result>,
+): Promise<Result> {
+  existingLedger(terminal)
+  return await withStore(terminal, use)
+}
+
+/** Opens the service's ledger, or makes it, uses it and closes it. */
 export async function withStore<Result>(
   terminal: CommandTerminal,
   use: (store: GradingStore) => Promise<Result>,

@@ -1,5 +1,6 @@
 import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
-import { withStore } from './command-store.ts'
+import { exportLines } from '../domain/export-lines.ts'
+import { withLedger } from './command-store.ts'
 
 /**
  * `grading export`: every entry as it is hashed, one JSON line each, and the signed checkpoint last. For the operator: it
@@ -12,12 +13,8 @@ export const exportVerb: CommandVerb = {
   options: {},
   wordsMax: 0,
   run: ({ terminal }) =>
-    withStore(terminal, async (store) => {
-      const { size } = await store.head()
-      const checkpoint = await store.checkpoint()
-      for await (const { seq, text, hash } of store.entries({ from: 0, to: size }))
-        terminal.print(JSON.stringify({ seq, text, hash }))
-      terminal.print(JSON.stringify({ checkpoint: checkpoint.note, key: checkpoint.verifierKey }))
+    withLedger(terminal, async (store) => {
+      for await (const line of exportLines(store)) terminal.print(line)
       return EXIT.done
     }),
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -150,6 +150,33 @@ test('an export is checked with nothing but itself; one altered letter names its
   })
 })
 
+test.each([['verify'], ['table'], ['export'], ['backup', 'copy.db']])(
+  'where there is no ledger %s says so, and makes none',
+  async (...args) => {
+    expect(await grading(args)).toMatchObject({
+      code: 2,
+      out: '',
+      err: 'There is no ledger at DATABASE_PATH.',
+    })
+    expect(readdirSync(folder)).toEqual([])
+  },
+)
+
+test('table tells each band and the regression', async () => {
+  const many = Buffer.from(
+    syntheticFixtures({ nowSeconds: NOW_MS / 1_000, pastMatches: 200, comingMatches: 0 }),
+  )
+  await grading(['import', '-'], [many])
+  const { code, out } = await grading(['table', 'soccer/1x2'])
+  expect(code).toBe(0)
+  expect(out).toMatch(/^mechanical, fair basis, soccer\/1x2: \d+ settled picks on \d+ events$/m)
+  expect(out).toMatch(/^ {2}A\+ +\d+ picks: [+-][\d.]+ % \([+-]/m)
+  expect(out).toMatch(
+    /^ {2}return = [+-][\d.]+ % \(± [\d.]+ %\) \+ -?[\d.]+ \(± [\d.]+\) × closing-line value$/m,
+  )
+  expect(out).toMatch(/^Scopes: all, soccer\/1x2, /m)
+})
+
 test('token mints what uploads ask for', async () => {
   const { out } = await grading(['token', '--sub', 'desk'])
   const verdict = verifyToken(out, {
@@ -166,4 +193,9 @@ test('backup copies a ledger that can be verified', async () => {
     /copy\.db: written and checked/,
   )
   expect((await grading(['backup', join(folder, 'copy.db')])).code).toBe(1)
+  // Of two files one is in the way: neither is written.
+  writeFileSync(join(folder, 'grading.db.payments'), '')
+  writeFileSync(join(folder, 'other.db.payments'), 'mine')
+  expect(await grading(['backup', join(folder, 'other.db')])).toMatchObject({ code: 1, out: '' })
+  expect(readdirSync(folder)).not.toContain('other.db')
 })

@@ -1,10 +1,14 @@
+import { DEVIATIONS_95 } from '@tallystick/odds'
 import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import type { CalibrationColumn, CalibrationRow } from '../domain/calibration-answer.ts'
 import { createGrader } from '../domain/create-grader.ts'
-import { withStore } from './command-store.ts'
+import { withLedger } from './command-store.ts'
 
 const percent = (value: number | null): string =>
   value === null ? '–' : `${value >= 0 ? '+' : ''}${(value * 100).toFixed(2)} %`
+
+/** Half of a 95 % interval, from a standard error. */
+const reach = (error: number): number => DEVIATIONS_95 * error
 
 function bandLine({
   band,
@@ -25,7 +29,7 @@ function columnLines(column: CalibrationColumn): readonly string[] {
   const regression =
     line === null
       ? '  no regression yet'
-      : `  return = ${percent(line.intercept)} (± ${percent(1.96 * line.intercept_se)}) + ${line.slope.toFixed(3)} (± ${(1.96 * line.slope_se).toFixed(3)}) × closing-line value`
+      : `  return = ${percent(line.intercept)} (± ${(reach(line.intercept_se) * 100).toFixed(2)} %) + ${line.slope.toFixed(3)} (± ${reach(line.slope_se).toFixed(3)}) × closing-line value`
   return [
     `${population}, ${basis} basis, ${scope}: ${total.n} settled picks on ${total.events} events`,
     ...bands.map(bandLine),
@@ -41,7 +45,7 @@ export const tableVerb: CommandVerb = {
   options: {},
   wordsMax: 100,
   run: ({ terminal, words }) =>
-    withStore(terminal, async (store) => {
+    withLedger(terminal, async (store) => {
       const { calibration } = createGrader({
         store,
         nowSeconds: () => terminal.clock.unixMs() / 1_000,

@@ -9,7 +9,7 @@ import {
   type ExitCode,
 } from '@tallystick/service-kit/command'
 import { verifyExport } from '../domain/verify-export.ts'
-import { withStore } from './command-store.ts'
+import { withLedger } from './command-store.ts'
 
 async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
   const { terminal } = call
@@ -52,7 +52,7 @@ export const verifyVerb: CommandVerb = {
   run: async (call) => {
     const [file] = call.words
     if (file !== undefined) return verifyFile(call, file)
-    const verdict = await withStore(call.terminal, (store) => store.verify())
+    const verdict = await withLedger(call.terminal, (store) => store.verify())
     if (verdict.kind === 'intact') {
       call.terminal.print(
         `INTACT: ${verdict.entries} entries, root ${Buffer.from(verdict.rootHash).toString('hex')}; the truth table is what they come to.`,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createMemoryGradingStore } from '../testing/memory-grading-store.ts'
 import { sampleBatch, sampleEvent, sampleObservation, scored } from '../testing/sample-events.ts'
+import { exportLines } from './export-lines.ts'
 import { verifyExport } from './verify-export.ts'
 
 /** The lines of an export of so many entries. */
@@ -11,10 +12,8 @@ async function exported(entries: number, seed = 7): Promise<readonly string[]> {
     await store.ingest(sampleBatch([sampleObservation({ event, outcomes: scored(1, 0) })]))
   }
   const lines: string[] = []
-  for await (const { seq, text, hash } of store.entries({ from: 0, to: entries }))
-    lines.push(JSON.stringify({ seq, text, hash }))
-  const { note, verifierKey } = await store.checkpoint()
-  return [...lines, JSON.stringify({ checkpoint: note, key: verifierKey })]
+  for await (const line of exportLines(store)) lines.push(line)
+  return lines
 }
 
 async function* streamOf(lines: readonly string[]) {
@@ -30,6 +29,24 @@ describe('an export', () => {
     const intact = { kind: 'intact', entries: 3, origin: 'grading.test/ledger', verifierKey: key }
     expect(await verifyExport(streamOf(lines))).toEqual(intact)
     expect(await verifyExport(streamOf(lines), key)).toEqual(intact)
+  })
+
+  test('of a ledger that grows meanwhile is intact', async () => {
+    const store = createMemoryGradingStore()
+    const grow = async (path: string) => {
+      const event = sampleEvent({ path })
+      await store.ingest(sampleBatch([sampleObservation({ event, outcomes: scored(1, 0) })]))
+    }
+    await grow('soccer/before')
+    const lines = exportLines({
+      ...store,
+      checkpoint: async () => {
+        const signed = await store.checkpoint()
+        await grow('soccer/meanwhile')
+        return signed
+      },
+    })
+    expect(await verifyExport(lines)).toMatchObject({ kind: 'intact', entries: 1 })
   })
 
   test('of another key than the reader knows is broken', async () => {
