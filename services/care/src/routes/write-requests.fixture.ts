@@ -1,0 +1,48 @@
+// Writes as clients send them to a service in memory: signed, with a bearer token, early or late.
+import type { LightMyRequestResponse } from 'fastify'
+import { type CareWorld, signatureOf } from '../testing/care-world.ts'
+
+export const body = {
+  patient: 'ann',
+  domain: 'medication',
+  value: 'Take one tablet at breakfast.',
+  authorId: 'dr-osei',
+  authorLabel: 'Dr Osei',
+}
+/** The present moment of a world that was just started. */
+export const NOW = '2026-11-21T12:00:00.000Z'
+
+type Headers = Readonly<Record<string, string>>
+
+export type WriteRequests = {
+  post(headers: Headers, payload?: string | Buffer): Promise<LightMyRequestResponse>
+  signed(payload: string | Buffer, over?: Headers): Promise<LightMyRequestResponse>
+  bearer(scope: string, payload?: string, claims?: object): Promise<LightMyRequestResponse>
+  /** A signed write whose timestamp lies so far from the service's clock. */
+  atSecond(offsetSeconds: number): Promise<LightMyRequestResponse>
+}
+
+/** Requests to the world of the running test. */
+export function writesTo(world: () => CareWorld): WriteRequests {
+  const post: WriteRequests['post'] = (headers, payload = JSON.stringify(body)) =>
+    world().app.inject({ method: 'POST', url: '/write', payload, headers })
+  const signedAt = (timestamp: string, payload: string | Buffer, over: Headers = {}) =>
+    post(
+      {
+        'x-care-signature': signatureOf({ timestamp, body: payload }),
+        'x-care-timestamp': timestamp,
+        ...over,
+      },
+      payload,
+    )
+  return {
+    post,
+    signed: (payload, over) => signedAt(NOW, payload, over),
+    bearer: (scope, payload = JSON.stringify(body), claims = {}) =>
+      post({ authorization: `Bearer ${world().token(scope, claims)}` }, payload),
+    atSecond: (offsetSeconds) => {
+      const timestamp = new Date(Date.parse(NOW) + offsetSeconds * 1_000).toISOString()
+      return signedAt(timestamp, JSON.stringify(body))
+    },
+  }
+}
