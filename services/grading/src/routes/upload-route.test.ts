@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
+import { uploadExample } from './examples.ts'
+
+let world: HttpWorld
+beforeEach(async () => {
+  world = await createHttpWorld()
+  // After the match, so that its close is there to be uploaded.
+  world.clock.advanceMs(2 * 86_400_000)
+})
+afterEach(() => world.app.close())
+
+const post = (url: string, payload: object, headers: Record<string, string> = {}) =>
+  world.app.inject({ method: 'POST', url, payload, headers })
+const upload = (payload: object = uploadExample, token = world.token()) =>
+  post('/api/ingest', payload, { authorization: `Bearer ${token}` })
+const errorOf = (answer: { json(): { error?: string } }) => answer.json().error
+
+describe('G8: uploads', () => {
+  test('the same bytes again are not read', async () => {
+    expect((await upload()).json()).toMatchObject({ repeated: false, events: 1 })
+    expect((await upload()).json()).toMatchObject({ repeated: true, events: 0 })
+  })
+
+  test.each([
+    { row: 'no token', header: undefined, says: 'bearer token required' },
+    { row: 'another scheme', header: 'Basic eDp5', says: 'bearer token required' },
+    { row: 'no token at all', header: 'Bearer x', says: 'malformed' },
+  ])('401: $row', async ({ header, says }) => {
+    const answer = await post('/api/ingest', uploadExample, header ? { authorization: header } : {})
+    expect([answer.statusCode, answer.json()]).toEqual([
+      401,
+      { error: 'invalid_token', error_description: says },
+    ])
+    expect(answer.headers['www-authenticate']).toContain('Bearer realm="grading"')
+  })
+
+  test('401 for another audience or another service’s type of token, 403 without the scope, and nothing is written', async () => {
+    const elsewhere = await upload(
+      uploadExample,
+      world.token({ audience: 'https://other.example' }),
+    )
+    expect(elsewhere.json().error_description).toBe('wrong_audience')
+    for (const typ of ['care+jwt', 'JWT', 'grading+jwt2', '']) {
+      const foreign = await upload(uploadExample, world.token({ typ }))
+      expect([foreign.statusCode, foreign.json().error_description]).toEqual([401, 'wrong_type'])
+    }
+    const unscoped = await upload(uploadExample, world.token({ scope: 'care.read' }))
+    expect([unscoped.statusCode, errorOf(unscoped)]).toEqual([403, 'insufficient_scope'])
+    expect((await world.store.head()).size).toBe(0)
+  })
+
+  test('400 with the field, 413 over the limit, 415 for another type', async () => {
+    const refused = await upload({ events: [{ event: 'x' }] })
+    expect([refused.statusCode, refused.json().issues[0].field]).toEqual([
+      400,
+      'body.events[0].event',
+    ])
+    const authorization = `Bearer ${world.token()}`
+    const send = (payload: string, type: string) =>
+      world.app.inject({
+        method: 'POST',
+        url: '/api/ingest',
+        payload,
+        headers: { authorization, 'content-type': type },
+      })
+    expect(errorOf(await send('{', 'application/json'))).toBe('malformed_json')
+    expect(errorOf(await send('Div,Date', 'text/csv'))).toBe('unsupported_media_type')
+    const long = `{"source":"${'x'.repeat(9_000_000)}"}`
+    expect(errorOf(await send(long, 'application/json'))).toBe('payload_too_large')
+  })
+})
