@@ -14,6 +14,7 @@ import {
 import { addIngested, advanceEvent, NOTHING_INGESTED, recount } from '../domain/advance-event.ts'
 import { applyEntry } from '../domain/apply-entry.ts'
 import { commitmentOf } from '../domain/commitment.ts'
+import { countAll } from '../domain/count-all.ts'
 import type { CommittedPick } from '../domain/event-contribution.ts'
 import { eventPathOf } from '../domain/event-path-of.ts'
 import type { EventInfo, EventState, RecordReference } from '../domain/event-state.ts'
@@ -28,7 +29,6 @@ import type {
   StoredPick,
 } from '../domain/grading-store.ts'
 import { type LedgerEntry, writeEntry } from '../domain/ledger-entry.ts'
-import { countAll } from '../domain/recount-ledger.ts'
 import { saltEntry } from '../domain/salt-entry.ts'
 import { eventWords, matchesWords } from '../domain/search-words.ts'
 import { emptyTruth, type MutableTruth, sameTruth } from '../domain/truth-table.ts'
