@@ -14,12 +14,14 @@ export const NOW = '2026-11-21T12:00:00.000Z'
 
 type Headers = Readonly<Record<string, string>>
 
+type Answer = Promise<LightMyRequestResponse>
+
 export type WriteRequests = {
-  post(headers: Headers, payload?: string | Buffer): Promise<LightMyRequestResponse>
-  signed(payload: string | Buffer, over?: Headers): Promise<LightMyRequestResponse>
-  bearer(scope: string, payload?: string, claims?: object): Promise<LightMyRequestResponse>
+  readonly post: (headers: Headers, payload?: string | Buffer) => Answer
+  readonly signed: (payload: string | Buffer, over?: Headers) => Answer
+  readonly bearer: (scope: string, payload?: string, claims?: object) => Answer
   /** A signed write whose timestamp lies so far from the service's clock. */
-  atSecond(offsetSeconds: number): Promise<LightMyRequestResponse>
+  readonly atSecond: (offsetSeconds: number) => Answer
 }
 
 /** Requests to the world of the running test. */
