@@ -1,0 +1,91 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  agentOf,
+  countOf,
+  type RecorderBench,
+  startRecorderBench,
+  WINDOW_END_SECONDS,
+} from './usage-recorder.fixture.ts'
+
+let bench: RecorderBench
+
+function start(options: Parameters<typeof startRecorderBench>[0] = {}): void {
+  bench = startRecorderBench(options)
+}
+
+beforeEach(() => start())
+
+describe('A11: several recorders', () => {
+  test('A11: a process holds at most 50 calls of one agent that its own read does not show; the next one waits', async () => {
+    start({ quota: 1_000, recorderCount: 2 })
+    bench.ledger.receiptLagMs = 5_000
+    const promises = Array.from({ length: 51 }, () =>
+      bench.recorder.record(bench.call({ callsUsedInRead: 0 })),
+    )
+    await bench.settle()
+    expect(bench.recorder.figures()).toMatchObject({ acceptedCallsTotal: 50, waitingCalls: 1 })
+    await bench.clock.advanceMsSettled(8_000)
+    expect(countOf(await Promise.all(promises), 'recorded')).toBe(51)
+  })
+
+  test('A11: receipted calls still count among those 50 until a chain read shows them', async () => {
+    start({ quota: 1_000, recorderCount: 2 })
+    const lagging = { callsUsedInRead: 0 }
+    for (let at = 0; at < 50; at += 1)
+      await bench.recordedHash(bench.recorder.record(bench.call(lagging)))
+    const next = bench.recorder.record(bench.call(lagging))
+    expect(bench.recorder.figures()).toMatchObject({ unreceiptedCalls: 0, waitingCalls: 1 })
+    const fresh = bench.recorder.record(bench.call())
+    expect(await bench.outcomeOf(next)).toMatchObject({ kind: 'recorded' })
+    expect(await bench.outcomeOf(fresh)).toMatchObject({ kind: 'recorded' })
+  })
+
+  test('A11: with one recorder nothing waits for its receipt', async () => {
+    bench.ledger.receiptLagMs = 5_000
+    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toMatchObject({
+      kind: 'recorded',
+    })
+  })
+
+  test('A11: a call that finds fewer than k × 100 left waits for its receipt', async () => {
+    start({ quota: 200, recorderCount: 2 })
+    bench.ledger.receiptLagMs = 2_000
+    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toMatchObject({
+      kind: 'recorded',
+    })
+    const waiting = bench.recorder.record(bench.call({ callsUsedInRead: 0 }))
+    await bench.clock.advanceMsSettled(1_900)
+    expect(await bench.outcomeOf(waiting)).toBe('open')
+    await bench.clock.advanceMsSettled(2_000)
+    const hash = await bench.recordedHash(waiting)
+    expect(bench.chain.counted.has(hash)).toBe(true)
+  })
+
+  test('A11: a refusal by the contract is quota-spent', async () => {
+    start({ quota: 20, recorderCount: 2 })
+    const stale = bench.call()
+    for (let at = 0; at < 20; at += 1) bench.chain.countOutside(bench.call())
+    expect(await bench.outcomeOf(bench.recorder.record(stale))).toEqual({ kind: 'quota-spent' })
+    expect(bench.recorder.figures()).toMatchObject({ refusedCallsTotal: 1, unreceiptedCalls: 0 })
+    expect(bench.kinds()).toContain('usage-refused')
+  })
+
+  test('A11: a call whose receipt does not come within 20 s of its sealing is unavailable', async () => {
+    start({ quota: 20, recorderCount: 2 })
+    bench.ledger.receiptLagMs = Number.POSITIVE_INFINITY
+    const waiting = bench.recorder.record(bench.call())
+    await bench.clock.advanceMsSettled(19_999)
+    expect(await bench.outcomeOf(waiting)).toBe('open')
+    await bench.clock.advanceMsSettled(1)
+    expect(await bench.outcomeOf(waiting)).toEqual({ kind: 'unavailable' })
+  })
+
+  test('A11: what names a window closed over 60 s ago counts against no quota', async () => {
+    bench.chain.closedWindows.add(`${agentOf(1)}/${WINDOW_END_SECONDS}`)
+    await bench.recordedHash(bench.recorder.record(bench.call()))
+    await bench.settle()
+    expect(bench.recorder.figures()).toMatchObject({ lateCallsTotal: 1, unreceiptedCalls: 0 })
+    expect(bench.recorder.callsRemaining(bench.call())).toBe(20)
+    expect(bench.kinds()).toContain('usage-late')
+  })
+})

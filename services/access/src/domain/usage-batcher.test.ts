@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  agentOf,
+  type RecorderBench,
+  startRecorderBench,
+  WINDOW_END_SECONDS,
+} from './usage-recorder.fixture.ts'
+
+let bench: RecorderBench
+
+beforeEach(() => {
+  bench = startRecorderBench()
+})
+
+describe('A10: sealing', () => {
+  test('A10: at low load each call is one transaction', async () => {
+    for (let at = 0; at < 5; at += 1) {
+      await bench.recordedHash(bench.recorder.record(bench.call()))
+      await bench.clock.advanceMsSettled(200)
+    }
+    expect(bench.recorder.figures()).toMatchObject({
+      transactionsSentTotal: 5,
+      recordedCallsTotal: 5,
+    })
+  })
+
+  test('A10: under load calls share transactions, and one agent is one entry per window', async () => {
+    bench.ledger.sendMs = 50
+    const first = bench.recorder.record(bench.call())
+    await bench.settle()
+    const rest = Array.from({ length: 15 }, () => bench.recorder.record(bench.call()))
+    await bench.clock.advanceMsSettled(500)
+    const hashes = await Promise.all([first, ...rest].map(bench.recordedHash))
+    expect(new Set(hashes).size).toBe(2)
+    expect(bench.ledger.sent.map((raw) => JSON.parse(raw).entries)).toEqual([
+      [{ agent: agentOf(1), calls: 1, windowExpiresAtSeconds: WINDOW_END_SECONDS }],
+      [{ agent: agentOf(1), calls: 15, windowExpiresAtSeconds: WINDOW_END_SECONDS }],
+    ])
+  })
+
+  test('A10: while the sender is busy a batch is sealed after 100 ms', async () => {
+    bench.ledger.sendMs = 5_000
+    await bench.recordedHash(bench.recorder.record(bench.call()))
+    const second = bench.recorder.record(bench.call())
+    await bench.clock.advanceMsSettled(99)
+    expect(await bench.outcomeOf(second)).toBe('open')
+    await bench.clock.advanceMsSettled(1)
+    expect(await bench.outcomeOf(second)).toMatchObject({ kind: 'recorded' })
+  })
+
+  test('A10: while the sender is busy a batch is sealed at 50 agents', async () => {
+    bench.ledger.sendMs = 5_000
+    await bench.recordedHash(bench.recorder.record(bench.call()))
+    const some = Array.from({ length: 49 }, (_, at) =>
+      bench.recorder.record(bench.call({ agent: agentOf(at + 2) })),
+    )
+    expect(await bench.outcomeOf(Promise.race(some))).toBe('open')
+    some.push(bench.recorder.record(bench.call({ agent: agentOf(60) })))
+    expect(new Set(await Promise.all(some.map(bench.recordedHash))).size).toBe(1)
+  })
+
+  test('A10: while four sealed batches wait it stays open, to 500 agents, until one has gone', async () => {
+    bench.ledger.sendMs = 3_000
+    bench.ledger.receiptLagMs = Number.POSITIVE_INFINITY
+    await bench.recordedHash(bench.recorder.record(bench.call()))
+    for (let batch = 0; batch < 4; batch += 1) {
+      void bench.recorder.record(bench.call())
+      await bench.clock.advanceMsSettled(100)
+    }
+    expect(bench.recorder.figures().sealedBatches).toBe(4)
+    const open = Array.from({ length: 500 }, (_, at) =>
+      bench.recorder.record(bench.call({ agent: agentOf(at + 2) })),
+    )
+    expect(
+      await bench.outcomeOf(bench.recorder.record(bench.call({ agent: agentOf(900) }))),
+    ).toEqual({
+      kind: 'unavailable',
+    })
+    await bench.clock.advanceMsSettled(2_000)
+    expect(bench.recorder.figures()).toMatchObject({ sealedBatches: 4, openBatchCalls: 500 })
+    await bench.clock.advanceMsSettled(1_000)
+    expect(bench.recorder.figures()).toMatchObject({ sealedBatches: 4, openBatchCalls: 0 })
+    expect(new Set(await Promise.all(open.map(bench.recordedHash))).size).toBe(1)
+    void bench.recorder.record(bench.call({ callsUsedInRead: 0 }))
+    await bench.clock.advanceMsSettled(2_500)
+    expect(bench.recorder.figures()).toMatchObject({ sealedBatches: 4, openBatchCalls: 1 })
+    await bench.clock.advanceMsSettled(150)
+    expect(bench.recorder.figures()).toMatchObject({ sealedBatches: 4, openBatchCalls: 0 })
+  })
+
+  test('A10: a call not sealed within 10 s is taken out, is unavailable, and is not recorded', async () => {
+    bench.ledger.sendMs = 60_000
+    for (let batch = 0; batch < 5; batch += 1) {
+      void bench.recorder.record(bench.call())
+      await bench.clock.advanceMsSettled(100)
+    }
+    const late = bench.recorder.record(bench.call())
+    await bench.clock.advanceMsSettled(9_999)
+    expect(await bench.outcomeOf(late)).toBe('open')
+    await bench.clock.advanceMsSettled(1)
+    expect(await bench.outcomeOf(late)).toEqual({ kind: 'unavailable' })
+    await bench.clock.advanceMsSettled(600_000)
+    expect(bench.chain.usedOf(bench.call())).toBe(5)
+  })
+
+  test('A10: an unreachable ledger makes calls unavailable after 10 s and serves again when it is back', async () => {
+    bench.ledger.isUnreachable = true
+    const first = bench.recorder.record(bench.call())
+    await bench.clock.advanceMsSettled(10_000)
+    expect(await bench.outcomeOf(first)).toEqual({ kind: 'unavailable' })
+    bench.ledger.isUnreachable = false
+    await bench.clock.advanceMsSettled(4_000)
+    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toMatchObject({
+      callsRemaining: 19,
+    })
+  })
+
+  test('A10: signed bytes offer twice the quoted gas price', async () => {
+    await bench.recordedHash(bench.recorder.record(bench.call()))
+    expect(JSON.parse(bench.ledger.sent[0] ?? '').gasPriceWeibar).toBe('200')
+  })
+
+  test('A10: transactions leave in order of their nonces, one at a time', async () => {
+    bench.ledger.sendMs = 20
+    for (let at = 0; at < 15; at += 1) {
+      void bench.recorder.record(bench.call())
+      await bench.clock.advanceMsSettled(7)
+    }
+    await bench.clock.advanceMsSettled(1_000)
+    const nonces = bench.ledger.sent.map((raw) => JSON.parse(raw).nonce)
+    expect(nonces).toEqual(nonces.map((_, at) => at))
+    expect(bench.recorder.figures().recordedCallsTotal).toBe(15)
+  })
+})

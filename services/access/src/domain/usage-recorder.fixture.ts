@@ -1,0 +1,64 @@
+// A recorder over the fake ledger, with time that a test moves: for the tests of its parts, which are seen through it.
+import { manualClock } from '@tallystick/service-kit'
+import type { UsageEvent } from './usage-event.ts'
+import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.ts'
+import { createUsageRecorder, type UsageCall, type UsageOutcome } from './usage-recorder.ts'
+
+export const START_MS = 1_700_000_000_000
+export const WINDOW_END_SECONDS = START_MS / 1000 + 3600
+
+export const agentOf = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
+
+export const countOf = (outcomes: readonly UsageOutcome[], kind: UsageOutcome['kind']): number =>
+  outcomes.filter((outcome) => outcome.kind === kind).length
+
+export type RecorderBench = ReturnType<typeof startRecorderBench>
+
+/** One recorder with windows of 20 calls, or of `quota`. */
+export function startRecorderBench(options: { quota?: number; recorderCount?: number } = {}) {
+  const clock = manualClock(START_MS)
+  const chain = new FakeUsageChain(options.quota ?? 20)
+  const ledger = new FakeUsageLedger({ chain, clock })
+  const events: UsageEvent[] = []
+  const recorder = createUsageRecorder({
+    ledger,
+    clock,
+    recorderCount: options.recorderCount ?? 1,
+    onEvent: (event) => events.push(event),
+  })
+  const settle = (): Promise<void> => clock.advanceMsSettled(0)
+  /** The outcome, without passing time for it. */
+  const outcomeOf = async (promise: Promise<UsageOutcome>): Promise<UsageOutcome | 'open'> => {
+    await settle()
+    return Promise.race([promise, Promise.resolve('open' as const)])
+  }
+  const recordedHash = async (promise: Promise<UsageOutcome>): Promise<string> => {
+    const outcome = await outcomeOf(promise)
+    if (outcome === 'open' || outcome.kind !== 'recorded')
+      throw new Error(`not recorded: ${JSON.stringify(outcome)}`)
+    return outcome.transactionHash
+  }
+  return {
+    clock,
+    chain,
+    ledger,
+    recorder,
+    events,
+    settle,
+    outcomeOf,
+    /** A call as admitted by a read made now. */
+    call(overrides: Partial<UsageCall> = {}): UsageCall {
+      const agent = overrides.agent ?? agentOf(1)
+      const windowExpiresAtSeconds = overrides.windowExpiresAtSeconds ?? WINDOW_END_SECONDS
+      return {
+        agent,
+        windowExpiresAtSeconds,
+        callsAllowed: chain.quota,
+        callsUsedInRead: chain.usedOf({ agent, windowExpiresAtSeconds }),
+        ...overrides,
+      }
+    },
+    recordedHash,
+    kinds: (): string[] => events.map((event) => event.kind),
+  }
+}
