@@ -33,12 +33,12 @@ async function watched(
   const lines: string[] = []
   const drawn: string[] = []
   let isStopped = false
-  let interrupt = (): void => {}
+  let interrupt: (() => void) | undefined
   const agent: Pick<AccessAgent, 'watch'> = {
     watch(onChange) {
       setImmediate(() => {
         for (const change of changes) onChange(change)
-        interrupt()
+        interrupt?.()
       })
       return () => {
         isStopped = true
