@@ -5,7 +5,7 @@ import { proto } from '@hiero-ledger/proto'
 import Long from 'long'
 import { toProtoKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
-import { entityNumber } from '../ledger/entity-id.ts'
+import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { secondsToNs } from '../ledger/timestamp.ts'
 import {
@@ -126,9 +126,9 @@ async function knowledge(
   if (id?.transactionValidStart == null || account?.kind !== 'number') return { kind: 'unknown' }
   const { seconds, nanos } = id.transactionValidStart
   const validStartNs = secondsToNs(BigInt(String(seconds ?? 0))) + BigInt(nanos ?? 0)
-  const account0 = `0.0.${account.number}`
-  const mirrorId: TransactionId = { account: account0, validStartNs, scheduled: false, nonce: 0 }
-  return context.transfers.lookup(formatTransactionId(mirrorId))
+  const payer = entityId(account.number)
+  const transactionId: TransactionId = { account: payer, validStartNs, scheduled: false, nonce: 0 }
+  return context.transfers.lookup(formatTransactionId(transactionId))
 }
 
 function isCostQuestion(asked: proto.IQueryHeader | null | undefined): boolean {

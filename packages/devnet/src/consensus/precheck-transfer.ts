@@ -11,13 +11,13 @@ import type { Status } from './response-code.ts'
 import type { SignedTransfer } from './signed-transfer.ts'
 
 /** Longest memo, UTF-8 bytes. */
-export const MEMO_BYTES_MAX = 100
+const MEMO_BYTES_MAX = 100
 
 /** Validity that a transaction may ask for, seconds (transaction.minValidDuration and maxValidDuration). */
 const VALID_SECONDS_MIN = 15n
 const VALID_SECONDS_MAX = 180n
 
-/** A node wants so many seconds of validity left, so that consensus still falls within (minValidityBufferSecs). */
+/** Validity that a node wants left, so that consensus still falls within it, seconds (minValidityBufferSecs). */
 const VALID_SECONDS_LEFT = 10n
 
 /** What a plain HBAR transfer costs: $0.0001 = 0.01 cent = 1,000,000 tinycents. */
@@ -41,7 +41,7 @@ export async function precheckTransfer(
   const memo = Buffer.from(transfer.memo, 'utf8')
   if (memo.length > MEMO_BYTES_MAX) return 'MEMO_TOO_LONG'
   if (memo.includes(0)) return 'INVALID_ZERO_BYTE_IN_STRING'
-  const time = precheckTime(transfer, wallNs)
+  const time = judgeTime(transfer, { wallNs, secondsLeft: secondsWanted(transfer) })
   if (time !== 'OK') return time
   if (check.isKnown) return 'DUPLICATE_TRANSACTION'
   const amounts = precheckAmounts(transfer)
@@ -49,17 +49,23 @@ export async function precheckTransfer(
   return precheckPayer(ledger, transfer)
 }
 
-/** Whether the transaction may be handled at `wallNs`; a node asks for some validity to be left. */
-export function precheckTime(transfer: SignedTransfer, wallNs: bigint): Status {
+/** `OK`, or the response code of a transaction that is not valid at `wallNs` with `secondsLeft` to go. */
+export function judgeTime(
+  transfer: SignedTransfer,
+  at: { wallNs: bigint; secondsLeft: bigint },
+): Status {
   const { validStartNs, validDurationSeconds } = transfer
   if (validDurationSeconds < VALID_SECONDS_MIN || validDurationSeconds > VALID_SECONDS_MAX) {
     return 'INVALID_TRANSACTION_DURATION'
   }
-  if (validStartNs > wallNs) return 'INVALID_TRANSACTION_START'
-  const left =
-    validDurationSeconds - VALID_SECONDS_LEFT > VALID_SECONDS_MIN ? VALID_SECONDS_LEFT : 0n
-  const endNs = validStartNs + secondsToNs(validDurationSeconds - left)
-  return endNs <= wallNs ? 'TRANSACTION_EXPIRED' : 'OK'
+  if (validStartNs > at.wallNs) return 'INVALID_TRANSACTION_START'
+  const endNs = validStartNs + secondsToNs(validDurationSeconds - at.secondsLeft)
+  return endNs <= at.wallNs ? 'TRANSACTION_EXPIRED' : 'OK'
+}
+
+/** What a node wants left of this one: nothing of a short validity. */
+function secondsWanted({ validDurationSeconds }: SignedTransfer): bigint {
+  return validDurationSeconds - VALID_SECONDS_LEFT > VALID_SECONDS_MIN ? VALID_SECONDS_LEFT : 0n
 }
 
 function precheckAmounts(transfer: SignedTransfer): Status {

@@ -6,7 +6,7 @@ import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTransactionId, type TransactionRecord } from '../ledger/transaction-record.ts'
 import { handleTransfer } from './handle-transfer.ts'
-import { precheckTime, precheckTransfer } from './precheck-transfer.ts'
+import { judgeTime, precheckTransfer } from './precheck-transfer.ts'
 import { isStatus, type Status } from './response-code.ts'
 import { decodeSignedTransfer, type SignedTransfer } from './signed-transfer.ts'
 import { createTransactionMemory } from './transaction-memory.ts'
@@ -40,7 +40,7 @@ export function createTransferService(
 
   async function handle(transfer: SignedTransfer): Promise<void> {
     const remembered = memory.find(idOf(transfer))
-    const time = precheckTime(transfer, wallNs())
+    const time = judgeTime(transfer, { wallNs: wallNs(), secondsLeft: 0n })
     let forced = time === 'OK' ? takeForced(ledger, 'consensus') : time
     if (remembered?.record !== undefined) forced = 'DUPLICATE_TRANSACTION'
     const record = await handleTransfer(ledger, { transfer, forced })

@@ -1,0 +1,213 @@
+import { credentials, Client as GrpcClient } from '@grpc/grpc-js'
+import { proto } from '@hiero-ledger/proto'
+import {
+  AccountCreateTransaction,
+  AccountId,
+  Client,
+  Hbar,
+  PrivateKey,
+  Status,
+  type StatusError,
+  Timestamp,
+  TokenId,
+  TopicCreateTransaction,
+  TransactionId,
+  TransferTransaction,
+} from '@hiero-ledger/sdk'
+import { afterAll, describe, expect, test } from 'vitest'
+import { accountNamed, sdkClient, sdkKey } from '../testing/test-clients.ts'
+import { startTransferStage } from '../testing/transfer-stage.ts'
+
+const { client, devnet, payee, payer, statusOf, tinybar, transfer, stop } =
+  await startTransferStage()
+afterAll(stop)
+
+function generated(options: { secondsAgo: number }): TransactionId {
+  const seconds = Math.floor(Date.now() / 1000) - options.secondsAgo
+  return TransactionId.withValidStart(
+    AccountId.fromString(payer.accountId),
+    new Timestamp(seconds, Math.floor(Math.random() * 1e9)),
+  )
+}
+
+describe('a node turns away, and nobody is charged', () => {
+  test('DUPLICATE_TRANSACTION: the same bytes again', async () => {
+    const transaction = transfer().freezeWith(client)
+    await transaction.sign(sdkKey(payer))
+    const bytes = transaction.toBytes()
+    expect(await statusOf(TransferTransaction.fromBytes(bytes))).toBe('SUCCESS')
+    expect(await statusOf(TransferTransaction.fromBytes(bytes))).toBe('DUPLICATE_TRANSACTION')
+  })
+
+  test('DUPLICATE_TRANSACTION: ten at once, and exactly one moves', async () => {
+    const transaction = transfer({ hbar: 3 }).freezeWith(client)
+    await transaction.sign(sdkKey(payer))
+    const bytes = transaction.toBytes()
+    const before = await tinybar(payee.accountId)
+    const statuses = await Promise.all(
+      Array.from({ length: 10 }, () => statusOf(TransferTransaction.fromBytes(bytes))),
+    )
+    expect(statuses.toSorted()).toEqual([...Array(9).fill('DUPLICATE_TRANSACTION'), 'SUCCESS'])
+    expect((await tinybar(payee.accountId)) - before).toBe(300_000_000)
+  })
+
+  test('TRANSACTION_EXPIRED: its validity is over, by wall time', async () => {
+    const transaction = transfer().setTransactionId(generated({ secondsAgo: 130 }))
+    expect(await statusOf(transaction.setRegenerateTransactionId(false))).toBe(
+      'TRANSACTION_EXPIRED',
+    )
+  })
+
+  test('TRANSACTION_EXPIRED comes even when the ledger has travelled, and never because it has', async () => {
+    await devnet.controls.advanceSeconds(86_400)
+    expect(await statusOf(transfer())).toBe('SUCCESS')
+  })
+
+  test('INVALID_TRANSACTION_START: not yet valid', async () => {
+    const transaction = transfer().setTransactionId(generated({ secondsAgo: -60 }))
+    expect(await statusOf(transaction)).toBe('INVALID_TRANSACTION_START')
+  })
+
+  test('INVALID_TRANSACTION_DURATION: over 180 s, and under 15 s', async () => {
+    for (const seconds of [181, 14]) {
+      const transaction = transfer().setTransactionValidDuration(seconds)
+      expect(await statusOf(transaction)).toBe('INVALID_TRANSACTION_DURATION')
+    }
+  })
+
+  test('INVALID_SIGNATURE: the fee payer’s key is not among the signatures', async () => {
+    const stranger = PrivateKey.generateECDSA()
+    const own = sdkClient(devnet, payer).setOperator(payer.accountId, stranger)
+    const failure = await transfer()
+      .execute(own)
+      .catch((cause: unknown) => cause)
+    expect((failure as StatusError).status).toBe(Status.InvalidSignature)
+  })
+
+  test('INVALID_NODE_ACCOUNT: for a node that is not here', async () => {
+    const own = Client.forNetwork(
+      { [devnet.consensus.address]: '0.0.7' },
+      { scheduleNetworkUpdate: false },
+    )
+      .setOperator(payer.accountId, sdkKey(payer))
+      .setMaxAttempts(1)
+    const failure = await transfer()
+      .execute(own)
+      .catch((cause: unknown) => cause)
+    expect(String(failure)).toContain('INVALID_NODE_ACCOUNT')
+  })
+
+  test('INSUFFICIENT_PAYER_BALANCE: the payer cannot pay the fee', async () => {
+    const poor = await devnet.createAccount({ name: 'poor', balanceTinybar: 10n })
+    const own = sdkClient(devnet, poor)
+    const failure = await new TransferTransaction()
+      .addHbarTransfer(poor.accountId, Hbar.fromTinybars(-1))
+      .addHbarTransfer(payee.accountId, Hbar.fromTinybars(1))
+      .execute(own)
+      .catch((cause: unknown) => cause)
+    expect((failure as StatusError).status).toBe(Status.InsufficientPayerBalance)
+  })
+
+  test('INSUFFICIENT_TX_FEE: the fee is more than the payer allows', async () => {
+    const transaction = transfer().setMaxTransactionFee(Hbar.fromTinybars(1))
+    expect(await statusOf(transaction)).toBe('INSUFFICIENT_TX_FEE')
+  })
+
+  test('PAYER_ACCOUNT_NOT_FOUND: nobody has that number', async () => {
+    const own = sdkClient(devnet, payer).setOperator('0.0.999999', sdkKey(payer))
+    const failure = await transfer()
+      .execute(own)
+      .catch((cause: unknown) => cause)
+    expect((failure as StatusError).status).toBe(Status.PayerAccountNotFound)
+  })
+
+  test('MEMO_TOO_LONG: over 100 bytes of UTF-8', async () => {
+    expect(await statusOf(transfer().setTransactionMemo('é'.repeat(51)))).toBe('MEMO_TOO_LONG')
+    expect(await statusOf(transfer().setTransactionMemo('é'.repeat(50)))).toBe('SUCCESS')
+  })
+
+  test('INVALID_ZERO_BYTE_IN_STRING: a memo with a zero byte', async () => {
+    expect(await statusOf(transfer().setTransactionMemo('a\0b'))).toBe(
+      'INVALID_ZERO_BYTE_IN_STRING',
+    )
+  })
+
+  test('INVALID_ACCOUNT_AMOUNTS: the lines do not add up to nothing', async () => {
+    const transaction = transfer().addHbarTransfer(
+      accountNamed(devnet, 'agent-2').accountId,
+      new Hbar(1),
+    )
+    expect(await statusOf(transaction)).toBe('INVALID_ACCOUNT_AMOUNTS')
+  })
+
+  test('TRANSFER_LIST_SIZE_LIMIT_EXCEEDED: over ten lines', async () => {
+    const transaction = new TransferTransaction().addHbarTransfer(payer.accountId, new Hbar(-10))
+    for (const { accountId } of devnet.accounts.slice(1, 5).concat(devnet.accounts.slice(6, 12))) {
+      transaction.addHbarTransfer(accountId, new Hbar(1))
+    }
+    expect(await statusOf(transaction)).toBe('TRANSFER_LIST_SIZE_LIMIT_EXCEEDED')
+  })
+
+  test('TRANSACTION_HAS_UNKNOWN_FIELDS: fields that no node knows', async () => {
+    const transaction = transfer().freezeWith(client)
+    const list = proto.TransactionList.decode(transaction.toBytes())
+    const [first] = list.transactionList ?? []
+    const signed = proto.SignedTransaction.decode(first?.signedTransactionBytes ?? new Uint8Array())
+    // Field 999, a varint 1.
+    const bodyBytes = Buffer.concat([
+      signed.bodyBytes ?? Buffer.alloc(0),
+      Buffer.from('b83e01', 'hex'),
+    ])
+    const signature = sdkKey(payer).sign(bodyBytes)
+    const pubKeyPrefix = sdkKey(payer).publicKey.toBytesRaw()
+    const sigMap = { sigPair: [{ pubKeyPrefix, ECDSASecp256k1: signature }] }
+    const signedTransactionBytes = proto.SignedTransaction.encode({ bodyBytes, sigMap }).finish()
+    const raw = proto.Transaction.encode({ signedTransactionBytes }).finish()
+    expect(await submitRaw(raw)).toBe('TRANSACTION_HAS_UNKNOWN_FIELDS')
+  })
+
+  test('TRANSACTION_OVERSIZE, INVALID_TRANSACTION and INVALID_TRANSACTION_BODY: bytes that are no transaction', async () => {
+    expect(await submitRaw(Buffer.alloc(6_145))).toBe('TRANSACTION_OVERSIZE')
+    expect(await submitRaw(Buffer.from('ffff', 'hex'))).toBe('INVALID_TRANSACTION')
+    expect(await submitRaw(Buffer.alloc(0))).toBe('INVALID_TRANSACTION')
+    const signedTransactionBytes = proto.SignedTransaction.encode({
+      bodyBytes: Buffer.from([]),
+    }).finish()
+    const raw = proto.Transaction.encode({ signedTransactionBytes }).finish()
+    expect(await submitRaw(raw)).toMatch(/^INVALID_TRANSACTION/)
+  })
+
+  test('NOT_SUPPORTED: accounts are made by createAccount; UNIMPLEMENTED: other services', async () => {
+    const creation = new AccountCreateTransaction().setKeyWithoutAlias(sdkKey(payer).publicKey)
+    expect(await statusOf(creation)).toBe('NOT_SUPPORTED')
+    const failure = await new TopicCreateTransaction().execute(client).catch(String)
+    expect(failure).toContain('UNIMPLEMENTED')
+  })
+
+  test('NOT_SUPPORTED: tokens do not exist here', async () => {
+    const transaction = new TransferTransaction()
+      .addTokenTransfer(TokenId.fromString('0.0.5'), payer.accountId, -1)
+      .addTokenTransfer(TokenId.fromString('0.0.5'), payee.accountId, 1)
+    expect(await statusOf(transaction)).toBe('NOT_SUPPORTED')
+  })
+})
+
+/** Sends bytes to the node as they are and returns the name of its answer. */
+async function submitRaw(bytes: Uint8Array): Promise<string> {
+  const node = new GrpcClient(devnet.consensus.address, credentials.createInsecure())
+  const answer = await new Promise<Buffer>((resolve, reject) => {
+    node.makeUnaryRequest(
+      '/proto.CryptoService/cryptoTransfer',
+      (request: Uint8Array) => Buffer.from(request),
+      (response: Buffer) => response,
+      bytes,
+      (failure, response) => {
+        if (response === undefined) reject(failure ?? new Error('no answer'))
+        else resolve(response)
+      },
+    )
+  })
+  node.close()
+  const { nodeTransactionPrecheckCode } = proto.TransactionResponse.decode(answer)
+  return proto.ResponseCodeEnum[nodeTransactionPrecheckCode ?? 0] ?? ''
+}

@@ -1,0 +1,85 @@
+import {
+  AccountId,
+  Status,
+  Timestamp,
+  TransactionId,
+  TransactionRecordQuery,
+  TransferTransaction,
+} from '@hiero-ledger/sdk'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { mirror, sdkKey } from '../testing/test-clients.ts'
+import { startTransferStage, toMirrorId } from '../testing/transfer-stage.ts'
+
+let wallMs = 0
+
+const { client, devnet, payer, statusOf, stop, transfer } = await startTransferStage({
+  wallClock: { unixMs: () => Date.now() + wallMs },
+})
+afterAll(stop)
+afterEach(() => {
+  wallMs = 0
+})
+
+describe('faults on request', () => {
+  test('refuseNext: any status, at the node or at consensus, once', async () => {
+    devnet.controls.refuseNext('PAYER_ACCOUNT_DELETED')
+    expect(await statusOf(transfer())).toBe('PAYER_ACCOUNT_DELETED')
+    devnet.controls.refuseNext('ACCOUNT_FROZEN_FOR_TOKEN', 'consensus')
+    expect(await statusOf(transfer())).toBe('ACCOUNT_FROZEN_FOR_TOKEN')
+    expect(await statusOf(transfer())).toBe('SUCCESS')
+    expect(() => {
+      devnet.controls.refuseNext('NO_SUCH_STATUS')
+    }).toThrow('no Hedera response code')
+  })
+
+  test('holdConsensus: accepted, unknown to the mirror, without a receipt, until let go', async () => {
+    devnet.controls.holdConsensus(true)
+    const response = await transfer().execute(client)
+    expect(devnet.controls.heldTransfers()).toBe(1)
+    const path = `/api/v1/transactions/${toMirrorId(response.transactionId)}`
+    expect((await mirror(devnet, path)).status).toBe(404)
+    devnet.controls.holdConsensus(false)
+    expect((await response.getReceipt(client)).status).toBe(Status.Success)
+    expect((await mirror(devnet, path)).status).toBe(200)
+  })
+
+  test('holdConsensus: what the node took is handled to the last second of its validity', async () => {
+    devnet.controls.holdConsensus(true)
+    // An id of our own: the SDK dates its ids some seconds back.
+    const start = new Timestamp(Math.floor(Date.now() / 1_000), 0)
+    const id = TransactionId.withValidStart(AccountId.fromString(payer.accountId), start)
+    const held = transfer().setTransactionId(id).setTransactionValidDuration(60)
+    const response = await held.execute(client)
+    wallMs = 50_000
+    devnet.controls.holdConsensus(false)
+    expect((await response.getReceipt(client)).status).toBe(Status.Success)
+  })
+
+  test('dropNextTransfers: accepted and lost', async () => {
+    devnet.controls.dropNextTransfers(1)
+    const response = await transfer().execute(client)
+    expect(await statusOf(transfer())).toBe('SUCCESS')
+    const path = `/api/v1/transactions/${toMirrorId(response.transactionId)}`
+    expect((await mirror(devnet, path)).status).toBe(404)
+  })
+
+  test('ids are forgotten after 180 s of wall time: then the same transaction is expired, not a duplicate', async () => {
+    const transaction = transfer().freezeWith(client)
+    await transaction.sign(sdkKey(payer))
+    const bytes = transaction.toBytes()
+    const first = TransferTransaction.fromBytes(bytes)
+    expect(await statusOf(first)).toBe('SUCCESS')
+    wallMs = 181_000
+    // The SDK would put a new id into an expired transaction of its operator, and fails at that: it is frozen.
+    const again = await TransferTransaction.fromBytes(bytes)
+      .execute(client)
+      .catch((cause: unknown) => cause)
+    expect(String(again)).toContain('TRANSACTION_EXPIRED')
+    const record = await new TransactionRecordQuery()
+      .setTransactionId(transaction.transactionId ?? '')
+      .setMaxAttempts(1)
+      .execute(client)
+      .catch((cause: unknown) => cause)
+    expect(String(record)).toMatch(/RECORD_NOT_FOUND|RECEIPT_NOT_FOUND|max attempts/)
+  })
+})
