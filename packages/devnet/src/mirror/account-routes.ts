@@ -68,11 +68,10 @@ async function discover(ledger: Ledger, address: Hex): Promise<Entity | undefine
     ['eth_getBalance', [address, 'latest']],
   ])) as [Hex, Hex]
   if (code === '0x' && BigInt(balance) === 0n) return undefined
-  return ledger.accounts.create({
-    address,
-    kind: code === '0x' ? 'account' : 'contract',
-    createdNs: ledger.clock.nextTimestamp(),
-  })
+  // Whoever else asked at the same time has made it meanwhile.
+  const entity = ledger.entityAt(address, ledger.clock.nextTimestamp())
+  if (code !== '0x') entity.kind = 'contract'
+  return entity
 }
 
 function pageOfEntities(
@@ -86,6 +85,7 @@ function pageOfEntities(
   const sign = order === 'asc' ? 1 : -1
   const page = ledger.accounts
     .all()
+    .filter(({ createdNs }) => isVisible(ledger, Number(createdNs / 1_000_000n)))
     .filter(({ number }) => BigInt(number) >= range.from && BigInt(number) <= range.to)
     .toSorted((a, b) => sign * (a.number - b.number))
     .slice(0, limit)

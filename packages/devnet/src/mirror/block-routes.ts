@@ -50,7 +50,7 @@ export function addBlockRoutes(app: FastifyInstance, ledger: Ledger): void {
 }
 
 /** The newest block that the mirror node has taken in. */
-export function newestBlock(ledger: Ledger): number {
+function newestBlock(ledger: Ledger): number {
   const { mirrorLagMs } = ledger.faults
   return mirrorLagMs === 0
     ? ledger.evm.latestBlock()

@@ -20,8 +20,10 @@ import { isVisible } from './mirror-view.ts'
 export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
   app.get<{ Params: { id: string } }>('/api/v1/contracts/:id', async ({ params }) => {
     const entity = await findEntity(ledger, params.id)
-    if (entity.kind !== 'contract') throw notFound()
     const runtime = await ledger.anvil.call('eth_getCode', [entity.address, 'latest'])
+    // What a contract made and somebody paid was taken for an account until its code is seen.
+    if (runtime !== '0x') entity.kind = 'contract'
+    if (entity.kind !== 'contract') throw notFound()
     const created = ledger.records
       .between({ fromNs: entity.createdNs, toNs: entity.createdNs })
       .map(({ evm }) => (evm === undefined ? undefined : ledger.transactions.byHash(evm.hash)))

@@ -41,6 +41,7 @@ function logPage(
   const limit = readLimit(query)
   const order = readOrder(query, 'desc')
   const range = readRange({ query, name: 'timestamp', parse: parseTimestamp })
+  const indexes = readRange({ query, name: 'index', parse: parseIndex })
   const topics = TOPICS.map((name) => readTopics(query, name))
   const found = ledger.records
     .between({ fromNs: range.from, toNs: range.to })
@@ -50,6 +51,12 @@ function logPage(
     .flatMap((transaction) =>
       networkLogs(transaction).map((log, index) => ({ transaction, log, index })),
     )
+    .filter(({ transaction, index }) => {
+      // A log's place is its time and its index: the bounds of the index hold at the bounds of the time.
+      const at = transaction.consensusNs
+      const isAfterStart = at > range.from || BigInt(index) >= indexes.from
+      return isAfterStart && (at < range.to || BigInt(index) <= indexes.to)
+    })
     .filter(({ log }) => address === undefined || log.address.toLowerCase() === address)
     .filter(({ log }) =>
       topics.every((wanted, at) => wanted.length === 0 || wanted.includes(log.topics[at] ?? '')),
@@ -74,8 +81,14 @@ function logPage(
       transaction_hash: transaction.hash,
       transaction_index: Number(transaction.receipt.transactionIndex),
     })),
-    links: { next: nextLink({ path, query, name: 'timestamp', order, last }) },
+    links: {
+      next: nextLink({ path, query, name: 'timestamp', order, last, lastIndex: end?.index }),
+    },
   }
+}
+
+function parseIndex(text: string): bigint | undefined {
+  return /^\d{1,9}$/.test(text) ? BigInt(text) : undefined
 }
 
 function readTopics(query: MirrorQuery, name: string): string[] {

@@ -94,7 +94,7 @@ function narrow(range: Range, operator: string, value: bigint): void {
 
 /**
  * `links.next` of a full page: the same query with `name` narrowed to what lies beyond `last`, null for a page that is
- * not full.
+ * not full. With `lastIndex`, where several rows share a `last`, to its later rows and what lies beyond.
  */
 export function nextLink(options: {
   path: string
@@ -102,14 +102,22 @@ export function nextLink(options: {
   name: string
   order: 'asc' | 'desc'
   last: string | undefined
+  lastIndex?: number | undefined
 }): string | null {
+  const { lastIndex } = options
   if (options.last === undefined) return null
   const beyond = options.order === 'desc' ? 'lt' : 'gt'
+  const isMoved = (name: string): boolean =>
+    name === options.name || (name === 'index' && lastIndex !== undefined)
+  const bounds =
+    lastIndex === undefined
+      ? [`${options.name}=${beyond}:${options.last}`]
+      : [`${options.name}=${beyond}e:${options.last}`, `index=${beyond}:${lastIndex}`]
   const kept = Object.keys(options.query).flatMap((name) =>
     valuesOf(options.query, name)
       // A bound on the side that the page moves along is replaced by the page's end.
-      .filter((value) => name !== options.name || !value.startsWith(beyond))
+      .filter((value) => !isMoved(name) || !value.startsWith(beyond))
       .map((value) => `${name}=${value}`),
   )
-  return `${options.path}?${[...kept, `${options.name}=${beyond}:${options.last}`].join('&')}`
+  return `${options.path}?${[...kept, ...bounds].join('&')}`
 }

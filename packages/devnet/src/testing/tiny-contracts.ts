@@ -15,6 +15,12 @@ export const SCHEDULING_CONTRACT = deploys(
 /** Writes its calldata into a log with the one topic 0x2a. */
 export const LOGGING_CONTRACT = deploys('365f5f37602a365fa100')
 
+/** The same log twice. */
+export const TWICE_LOGGING_CONTRACT = deploys('365f5f37602a365fa1602a365fa100')
+
+/** Makes a contract whose code is one STOP, and no more. */
+export const CREATING_CONTRACT = deploys('6360015ff35f526004601c5ff000')
+
 /** Reverts with its calldata. */
 export const REVERTING_CONTRACT = deploys('365f5f37365ffd')
 
