@@ -51,6 +51,18 @@ describe('the injected clock', () => {
   })
 })
 
+describe('filters', () => {
+  test('one that nobody used for five minutes is gone', async () => {
+    const { result: filter } = await rpc(devnet, 'eth_newBlockFilter')
+    clock.advanceMs(300_000)
+    expect((await rpc(devnet, 'eth_getFilterChanges', [filter])).result).toBeInstanceOf(Array)
+    clock.advanceMs(300_001)
+    expect((await rpc(devnet, 'eth_getFilterChanges', [filter])).error).toMatchObject({
+      code: -32001,
+    })
+  })
+})
+
 describe('read lag', () => {
   test('JSON-RPC shows neither receipt, balance nor block until the lag is over', async () => {
     const before = await client.getBalance({ address: receiver })
@@ -86,6 +98,15 @@ describe('read lag', () => {
     clock.advanceMs(5_000)
     expect(await newest()).not.toBe(before.transactions)
     expect((await mirror(devnet, `/api/v1/contracts/results/${hash}`)).status).toBe(200)
+  })
+
+  test('the mirror node lists no account before its time', async () => {
+    devnet.controls.setMirrorLagMs(5_000)
+    const { accountId } = await devnet.createAccount({ name: 'unseen', balanceTinybar: 7n })
+    const path = `/api/v1/accounts?account.id=${accountId}`
+    expect((await mirror(devnet, path)).body['accounts']).toEqual([])
+    clock.advanceMs(5_000)
+    expect((await mirror(devnet, path)).body['accounts']).toMatchObject([{ account: accountId }])
   })
 
   test('nonces may lag behind receipts', async () => {
@@ -186,6 +207,32 @@ describe('devnet_* over JSON-RPC', () => {
     ])
     expect(result).toMatchObject({ name: 'new', keyType: 'ECDSA_SECP256K1' })
     expect((await rpc(devnet, 'devnet_accounts')).result).toContainEqual(result)
+  })
+
+  test('setAccountKey, with lists', async () => {
+    const { accountId } = accountNamed(devnet, 'agent-9')
+    const own = { kind: 'ED25519', publicKey: '07'.repeat(32) }
+    const key = { kind: 'KEY_LIST', threshold: 1, keys: [own, { kind: 'KEY_LIST', keys: [own] }] }
+    expect(await rpc(devnet, 'devnet_setAccountKey', [accountId, own])).toMatchObject({
+      result: null,
+    })
+    const shown = (await mirror(devnet, `/api/v1/accounts/${accountId}`)).body['key']
+    expect(shown).toEqual({ _type: 'ED25519', key: own.publicKey })
+    expect(await rpc(devnet, 'devnet_setAccountKey', [accountId, key])).toMatchObject({
+      result: null,
+    })
+    const short = { ...own, publicKey: '07' }
+    expect((await rpc(devnet, 'devnet_setAccountKey', [accountId, short])).error).toMatchObject({
+      code: -32602,
+    })
+  })
+
+  test('an account that the treasury cannot fund is refused, and its name stays free', async () => {
+    const account = { name: 'greedy', balanceTinybar: 10n ** 19n }
+    await expect(devnet.createAccount(account)).rejects.toThrow('treasury')
+    await expect(devnet.createAccount({ ...account, balanceTinybar: 1n })).resolves.toMatchObject({
+      name: 'greedy',
+    })
   })
 
   test('refuses what it does not understand', async () => {

@@ -18,6 +18,11 @@ export class AnvilRefused extends Error {
   }
 }
 
+/** Whether anvil refused because the sender cannot hold value and gas. */
+export function isFundsRefusal(error: AnvilRefused): boolean {
+  return /insufficient funds/i.test(error.message)
+}
+
 /** anvil does not answer, or not in time; what it was asked may have happened or may still happen. */
 export class AnvilUnavailable extends Error {
   override name = 'AnvilUnavailable'

@@ -15,7 +15,7 @@ type Frame = {
   calls?: Frame[]
 }
 
-/** Traces per message to anvil: enough to hide the round trip, few enough that changes behind them wait some milliseconds. */
+/** Traces per message to anvil: enough to hide the round trip, few enough that changes behind them wait milliseconds. */
 const TRACES_PER_BATCH = 50
 
 /**

@@ -12,7 +12,7 @@ const ED25519_PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'he
 
 /**
  * Makes an account, funded from the network's treasury, and returns it with its key. The caller holds the queue.
- * @throws when the key has an account already: keys are derived from names unless given
+ * @throws when the treasury holds less, or the key has an account already: keys are derived from names unless given
  */
 export async function createAccount(
   ledger: Ledger,
@@ -21,6 +21,9 @@ export async function createAccount(
   const { keyType = 'ECDSA_SECP256K1', name, balanceTinybar } = options
   const privateKey = options.privateKey ?? keccak256(stringToBytes(`tallystick devnet ${name}`))
   const key = publicKeyOf(keyType, hexToBytes(privateKey))
+  const treasury = longZeroAddress(TREASURY.number)
+  const [left = 0n] = await ledger.evm.balances([treasury])
+  if (left < balanceTinybar) throw new Error(`the treasury holds ${left} tinybar only`)
   const consensusNs = ledger.clock.nextTimestamp()
   const entity = ledger.accounts.create({
     ...(options.number === undefined ? {} : { number: options.number }),
@@ -30,8 +33,6 @@ export async function createAccount(
     key,
     createdNs: consensusNs,
   })
-  const treasury = longZeroAddress(TREASURY.number)
-  const [left = 0n] = await ledger.evm.balances([treasury])
   const balances = new Map([
     [treasury, left - balanceTinybar],
     [entity.address, balanceTinybar],

@@ -74,7 +74,7 @@ export type Evm = {
 /** Seconds by which `block.timestamp` trails consensus time unless set otherwise (1 to 2 were measured). */
 export const TIMESTAMP_LAG_SECONDS_DEFAULT = 2
 
-/** The state machine over a fresh anvil whose block 0 was there from `startedAtMs`. */
+/** The state machine over a fresh anvil, whose block 0 counts as there from now on. */
 export function createEvm(options: {
   anvil: AnvilClient
   unixMs: () => number

@@ -111,7 +111,7 @@ function recordTransaction(ledger: Ledger, transaction: EvmTransaction): void {
 }
 
 /** The two lines by which a payer pays the network. */
-export function feeTransfers(payer: string, feeTinybar: bigint): Transfer[] {
+function feeTransfers(payer: string, feeTinybar: bigint): Transfer[] {
   return [
     { account: FEE_COLLECTOR.id, amountTinybar: feeTinybar, isApproval: false },
     { account: payer, amountTinybar: -feeTinybar, isApproval: false },

@@ -2,7 +2,7 @@
 // and pays the gas. It also closes an empty block every two seconds, as the network's record stream does.
 
 import type { Address, Hex } from 'viem'
-import { AnvilRefused } from '../anvil/anvil-client.ts'
+import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
 import { lowerAddress } from './entity-id.ts'
 import { type EvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
@@ -155,7 +155,7 @@ async function attempt(ledger: Ledger, schedule: Schedule): Promise<Outcome> {
   } catch (cause) {
     if (!(cause instanceof AnvilRefused)) throw cause
     // The payer cannot hold gas and value, or the gas is less than the call itself costs: no frame runs.
-    return { status: /insufficient funds/i.test(cause.message) ? 10 : 33, transaction: undefined }
+    return { status: isFundsRefusal(cause) ? 10 : 33, transaction: undefined }
   }
 }
 

@@ -46,7 +46,7 @@ export function blockMethods(ledger: Ledger): RpcMethods {
 }
 
 /** The transaction with that hash, once readers may see it. */
-export function visibleTransaction(ledger: Ledger, hash: string): EvmTransaction | undefined {
+function visibleTransaction(ledger: Ledger, hash: string): EvmTransaction | undefined {
   const transaction = ledger.transactions.byHash(hash)
   if (transaction === undefined) return undefined
   return transaction.blockNumber <= visibleBlock(ledger) ? transaction : undefined

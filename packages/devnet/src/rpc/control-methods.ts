@@ -1,7 +1,8 @@
-// The controls over JSON-RPC, as `devnet_*`, for scripts in other processes. Amounts in tinybar are decimal strings.
+// The controls over JSON-RPC, as `devnet_*`, for scripts in other processes. Tinybar and gas are decimal strings.
 
 import { z } from 'zod'
 import type { DevnetAccount, DevnetControls } from '../devnet.ts'
+import type { AccountKey } from '../ledger/account-key.ts'
 import { createAccount } from '../ledger/create-account.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Scheduler } from '../ledger/scheduler.ts'
@@ -9,14 +10,14 @@ import { RpcError, refusals } from './rpc-error.ts'
 import type { RpcMethods } from './rpc-method.ts'
 
 const count = z.number().int().min(0)
-const tinybar = z.union([z.string().regex(/^\d{1,19}$/), count]).transform((value) => BigInt(value))
+const amount = z.union([z.string().regex(/^\d{1,19}$/), count]).transform((value) => BigInt(value))
 const hex32 = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/)
   .transform((value): `0x${string}` => `0x${value.slice(2)}`)
 const newAccount = z.object({
   name: z.string().min(1),
-  balanceTinybar: tinybar,
+  balanceTinybar: amount,
   keyType: z.enum(['ECDSA_SECP256K1', 'ED25519']).optional(),
   privateKey: hex32.optional(),
 })
@@ -27,10 +28,24 @@ const edges = z.object({
 })
 const schedule = z.object({
   forcedCode: z.number().int().optional(),
-  gasPerSecond: tinybar.optional(),
-  createGas: tinybar.optional(),
+  gasPerSecond: amount.optional(),
+  createGas: amount.optional(),
   timestampLagSeconds: count.optional(),
 })
+const accountKey: z.ZodType<AccountKey> = z.lazy(() =>
+  z.discriminatedUnion('kind', [
+    z.object({
+      kind: z.literal('ECDSA_SECP256K1'),
+      publicKey: z.string().regex(/^0[23][0-9a-f]{64}$/),
+    }),
+    z.object({ kind: z.literal('ED25519'), publicKey: z.string().regex(/^[0-9a-f]{64}$/) }),
+    z.object({
+      kind: z.literal('KEY_LIST'),
+      threshold: z.number().int().min(1).exactOptional(),
+      keys: z.array(accountKey),
+    }),
+  ]),
+)
 const rate = z.object({ hbar: z.number().int().min(1), cents: z.number().int().min(1) })
 
 /** The `devnet_*` methods. Those that set something answer null. */
@@ -49,7 +64,7 @@ export function controlMethods(parts: {
     devnet_dropNextTransactions: (p) => controls.dropNextTransactions(read(count, p, 0)),
     devnet_dropNextTransfers: (p) => controls.dropNextTransfers(read(count, p, 0)),
     devnet_scheduleService: (p) => controls.scheduleService(defined(read(schedule, p, 0))),
-    devnet_setGasPriceTinybar: (p) => controls.setGasPriceTinybar(read(tinybar, p, 0)),
+    devnet_setGasPriceTinybar: (p) => controls.setGasPriceTinybar(read(amount, p, 0)),
     devnet_setExchangeRate: (p) => controls.setExchangeRate(read(rate, p, 0)),
     devnet_setUnavailable: (p) => controls.setUnavailable(defined(read(edges, p, 0))),
     devnet_holdConsensus: (p) => controls.holdConsensus(read(z.boolean(), p, 0)),
@@ -58,8 +73,10 @@ export function controlMethods(parts: {
       const at = read(z.enum(['precheck', 'consensus']).default('precheck'), p, 1)
       controls.refuseNext(read(z.string(), p, 0), at)
     },
+    devnet_setAccountKey: (p) =>
+      controls.setAccountKey(read(z.string(), p, 0), read(accountKey, p, 1)),
     devnet_setBalanceTinybar: (p) =>
-      controls.setBalanceTinybar(read(z.string(), p, 0), read(tinybar, p, 1)),
+      controls.setBalanceTinybar(read(z.string(), p, 0), read(amount, p, 1)),
     devnet_accounts: () => accounts,
     devnet_createAccount: async (p) => {
       const account = defined(read(newAccount, p, 0))

@@ -30,18 +30,23 @@ export function logMethods(ledger: Ledger): RpcMethods {
   const filters = new Map<string, Filter>()
   let lastFilter = 0
 
-  function install(kind: Filter['kind'], criteria: Criteria): Hex {
-    const nowMs = ledger.clock.unixMs()
-    for (const [id, filter] of filters) {
-      if (nowMs - filter.usedAtMs > FILTER_MS_MAX) filters.delete(id)
+  function forgetUnused(): void {
+    for (const [id, { usedAtMs }] of filters) {
+      if (ledger.clock.unixMs() - usedAtMs > FILTER_MS_MAX) filters.delete(id)
     }
+  }
+
+  function install(kind: Filter['kind'], criteria: Criteria): Hex {
+    forgetUnused()
     lastFilter += 1
     const id = numberToHex(lastFilter, { size: 16 })
-    filters.set(id, { kind, criteria, nextBlock: visibleBlock(ledger) + 1, usedAtMs: nowMs })
+    const usedAtMs = ledger.clock.unixMs()
+    filters.set(id, { kind, criteria, nextBlock: visibleBlock(ledger) + 1, usedAtMs })
     return id
   }
 
   function use(p: readonly unknown[]): Filter {
+    forgetUnused()
     const filter = filters.get(String(required(p, 0)))
     if (filter === undefined) throw refusals.filterNotFound()
     filter.usedAtMs = ledger.clock.unixMs()

@@ -2,6 +2,7 @@
 // system contracts' own logs, which the network does not have, are left out.
 
 import { type Hex, numberToHex } from 'viem'
+import { longZeroNumber } from '../ledger/entity-id.ts'
 import type { InnerLog } from '../ledger/evm.ts'
 import { type EvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -13,8 +14,8 @@ export type JsonObject = { [name: string]: unknown }
 /** A block as anvil gives it; only what is read here is named. */
 export type InnerBlock = JsonObject & { number: Hex; hash: Hex; transactions: Hex[] }
 
-/** Addresses up to here are system contracts: long-zero numbers of 1,000 and below. */
-const SYSTEM_ADDRESS = /^0x0{37}[0-3][0-9a-f]{2}$/
+/** Entities up to this number are the network's own, its system contracts among them. */
+const SYSTEM_NUMBER_MAX = 1_000
 
 /** Tinybar as weibar, in hex. */
 export function toWeibar(tinybar: bigint | Hex): Hex {
@@ -28,7 +29,8 @@ export function toOuterLog(log: InnerLog, hash: Hex): JsonObject {
 
 /** Whether a log exists on the network: those of the emulated system contracts do not. */
 export function isNetworkLog(log: InnerLog): boolean {
-  return !SYSTEM_ADDRESS.test(log.address.toLowerCase())
+  const number = longZeroNumber(log.address)
+  return number === undefined || number > SYSTEM_NUMBER_MAX
 }
 
 /** A transaction as `eth_getTransactionByHash` shows it. */

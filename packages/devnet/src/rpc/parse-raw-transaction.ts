@@ -76,7 +76,8 @@ function parse(raw: Hex): ParsedTransaction {
       to: (decoded.to?.toLowerCase() as Address | undefined) ?? null,
       data: decoded.data ?? '0x',
       hasAccessList: (decoded.accessList?.length ?? 0) > 0,
-      v: v ?? BigInt(parity),
+      // viem gives typed transactions the 27 or 28 of legacy ones as well.
+      v: decoded.type === 'legacy' ? (v ?? 0n) : BigInt(parity),
       r,
       s,
     },

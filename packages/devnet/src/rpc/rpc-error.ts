@@ -87,11 +87,6 @@ export const refusals = {
       message: 'Provided toBlock parameter without specifying fromBlock',
     }),
   invalidBlockRange: () => new RpcError({ code: -39013, message: 'Invalid block range' }),
-  beyondHead: (blocks: { requested: number; head: number }) =>
-    new RpcError({
-      code: -32000,
-      message: `Request beyond head block: requested ${blocks.requested}, head ${blocks.head}`,
-    }),
   unknownBlock: () => new RpcError({ code: -39012, message: 'Unknown block' }),
   filterNotFound: () => new RpcError({ code: -32001, message: 'Filter not found' }),
   reverted: (reason: string | undefined, data: string) =>

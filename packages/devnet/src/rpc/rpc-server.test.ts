@@ -7,6 +7,9 @@ import {
   keccak256,
   parseAbi,
   parseEther,
+  type Signature,
+  serializeTransaction,
+  type TransactionSerializable,
 } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Devnet } from '../devnet.ts'
@@ -20,6 +23,8 @@ import {
 
 const EXCHANGE_RATE = '0x0000000000000000000000000000000000000168'
 const TOPIC = `0x${'2a'.padStart(64, '0')}` as const
+/** So many that both parities are among them; signing is deterministic. */
+const SIGNATURES = 12
 const LOG_ABI = parseAbi(['function note(uint256 number)', 'error Refused(uint256 why)'])
 
 let devnet: Devnet
@@ -107,6 +112,24 @@ describe('viem works unmodified', () => {
     expect(byIndex.hash).toBe(hash)
     expect(transaction).toMatchObject({ value: parseEther('1'), gasPrice, chainId: 296 })
     expect(await client.getBlockTransactionCount({ blockNumber })).toBe(1)
+  })
+
+  test.each([
+    ['legacy', 'v'],
+    ['eip1559', 'v'],
+    ['eip1559', 'yParity'],
+  ] as const)('a transaction of type %s carries its signature, with %s', async (type, parity) => {
+    const price =
+      type === 'legacy' ? { gasPrice } : { maxFeePerGas: gasPrice, maxPriorityFeePerGas: 0n }
+    const plain = { to: client.account.address, gas: 21_000n, type, ...price } as const
+    for (let count = 0; count < SIGNATURES; count += 1) {
+      const hash = await client.sendTransaction(plain as never)
+      const shown = await client.getTransaction({ hash })
+      const { r, s, v, nonce, value, input: data } = shown
+      const unsigned = { ...plain, chainId: 296, nonce, value, data } as TransactionSerializable
+      const signature = type === 'legacy' ? { r, s, v } : { r, s, yParity: Number(shown[parity]) }
+      expect(keccak256(serializeTransaction(unsigned, signature as Signature))).toBe(hash)
+    }
   })
 
   test('state of earlier blocks', async () => {

@@ -2,7 +2,7 @@
 // consensus says to it. There is no mempool: a nonce ahead of its turn is refused, and never gets a receipt.
 
 import type { Hex } from 'viem'
-import { AnvilRefused } from '../anvil/anvil-client.ts'
+import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
 import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from '../ledger/network.ts'
@@ -36,11 +36,6 @@ export async function sendRawTransaction(ledger: Ledger, raw: string): Promise<H
     }
     return transaction.hash
   })
-}
-
-/** Whether anvil refused because the sender cannot hold value and gas. */
-export function isFundsRefusal(error: AnvilRefused): boolean {
-  return /insufficient funds/i.test(error.message)
 }
 
 function checkStateless({ envelope, bytes }: ParsedTransaction): void {
@@ -87,7 +82,7 @@ async function checkStateful(ledger: Ledger, transaction: ParsedTransaction): Pr
 }
 
 /** Gas before the first instruction: 21,000, call data, and creation (EIP-2028, EIP-3860). */
-export function intrinsicGas(data: Hex, isCreation: boolean): number {
+function intrinsicGas(data: Hex, isCreation: boolean): number {
   const bytes = Buffer.from(data.slice(2), 'hex')
   const zeros = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0)
   const base = 21_000 + 4 * zeros + 16 * (bytes.length - zeros)

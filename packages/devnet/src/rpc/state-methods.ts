@@ -1,7 +1,7 @@
 // Reads of state: balances, nonces, code, storage, calls and gas estimates.
 
 import { decodeErrorResult, type Hex, numberToHex } from 'viem'
-import { AnvilRefused } from '../anvil/anvil-client.ts'
+import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
 import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { TRANSACTION_GAS_MAX } from '../ledger/network.ts'
@@ -9,7 +9,6 @@ import { innerTag, visibleBlock } from './block-tag.ts'
 import { toWeibar } from './outer-view.ts'
 import { type RpcError, refusals } from './rpc-error.ts'
 import { addressParameter, type RpcMethods, required } from './rpc-method.ts'
-import { isFundsRefusal } from './send-raw-transaction.ts'
 
 /** The reads of state. */
 export function stateMethods(ledger: Ledger): RpcMethods {
