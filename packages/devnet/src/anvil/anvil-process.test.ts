@@ -35,6 +35,20 @@ describe('anvil’s process', () => {
     expect(own.filter((name) => existsSync(`${tmpdir()}/${name}`))).toEqual([])
   })
 
+  test('leaves no folder where there is no anvil', async () => {
+    const { env, platform } = process
+    const before = folders()
+    Object.defineProperty(process, 'platform', { value: 'plan9' })
+    process.env = { ...env, PATH: '/nowhere' }
+    try {
+      await expect(startAnvil(OPTIONS)).rejects.toThrow(AnvilMissing)
+    } finally {
+      Object.defineProperty(process, 'platform', { value: platform })
+      process.env = env
+    }
+    expect(folders()).toEqual(before)
+  })
+
   test('dies with us, even by kill -9', async () => {
     const script = `
       import { startAnvil } from '${new URL('./anvil-process.ts', import.meta.url).href}'

@@ -54,8 +54,9 @@ type AnvilOptions = {
 
 /** Starts anvil without a base fee, with its genesis block at `genesisSecond` (Unix seconds). */
 export async function startAnvil(options: AnvilOptions): Promise<AnvilProcess> {
+  const anvil = findAnvil()
   const scratch = mkdtempSync(join(tmpdir(), 'tallystick-devnet-'))
-  const command = [findAnvil(), ...anvilArguments(options), '--cache-path', scratch]
+  const command = [anvil, ...anvilArguments(options), '--cache-path', scratch]
   const child = spawn('/bin/sh', ['-c', GUARDIAN, 'devnet-guardian', scratch, ...command], {
     stdio: ['pipe', 'pipe', 'pipe'],
     // A group of its own: Ctrl-C reaches only us, and we stop it in order.
@@ -115,9 +116,10 @@ function listeningPort(child: ChildProcess): Promise<number> {
       clearTimeout(timer)
       reject(new AnvilFailed('anvil could not be started', { cause }))
     })
-    child.once('exit', (code) => {
+    // Not 'exit': only now everything that it printed has been read.
+    child.once('close', () => {
       clearTimeout(timer)
-      reject(new AnvilFailed(`anvil ended with code ${code}. ${output}`))
+      reject(new AnvilFailed(`anvil ended before it listened. ${output}`))
     })
   })
 }

@@ -8,8 +8,8 @@ type Waiting<Call, Answer> = {
 
 /**
  * Gathers the calls of one moment, such as the reads of one batch at the edge, and hands them to `send` together, which
- * gives one answer for each, in the same order: most of what a read costs is its message. Nobody waits longer for it than until
- * the code that runs now has ended.
+ * gives one answer for each, in the same order: most of what a read costs is its message. Nobody waits longer for it
+ * than until the code that runs now has ended.
  */
 export function gatherCalls<Call, Answer>(
   send: (calls: readonly Call[]) => Promise<readonly Answer[]>,
