@@ -26,12 +26,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 }
 /** They may import anything, from the package or from its folder. Scripts are the root's. */
 const AROUND = ['bench', 'e2e', 'scripts']
+/** Tools of the root, for the tests of every package. */
+const TOOLS = ['typescript', 'vitest']
+/** Declared for its types, its program or its files, not for an import. */
+const NOT_IMPORTED = /^@types\/|^@foundry-rs\/|^@layerzerolabs\/|^@openzeppelin\/|^solc$/
 
 const Versions = z.record(z.string(), z.string()).default({})
 const Manifest = z.object({
   name: z.string(),
   dependencies: Versions,
   devDependencies: Versions,
+  peerDependencies: Versions,
 })
 
 function manifestOf(folder: string): z.infer<typeof Manifest> {
@@ -39,34 +44,66 @@ function manifestOf(folder: string): z.infer<typeof Manifest> {
   return Manifest.parse(JSON.parse(readFileSync(file, 'utf8')))
 }
 
-const listed = ['ls-files', '--cached', '--others', '--exclude-standard', '--', '*.ts', '*.mjs']
+const listed = [
+  'ls-files',
+  '--cached',
+  '--others',
+  '--exclude-standard',
+  '--',
+  '*.ts',
+  '*.mjs',
+  '*.js',
+]
 const sources = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).split('\n')
 
 /** Never published or installed: it may import what its package declares for development. */
-const isOfTests = (file: string): boolean => /\.(test|fixture|contract)\.ts$|\/testing\//.test(file)
+const isOfTests = (file: string): boolean =>
+  /\.(test|fixture|contract|bench)\.[jt]s$|\/testing\/|^contracts\/scripts\//.test(file)
+/** Their imports are text, shown to a reader. */
+const isShown = (file: string): boolean => file.endsWith('/pages/first-request.ts')
+
+const IMPORT =
+  /^(?:import|export)\b[^'"`;]*? from '([^'\n]+)'|^import '([^'\n]+)'|\b(?:import|resolve)\('([^'\n]+)'\)/gm
 
 function importsOf(file: string): readonly string[] {
-  const text = readFileSync(join(root, file), 'utf8')
-  const found = text.matchAll(/^(?:import|export)\b[^'"`;]*?'([^'\n]+)'|\bimport\('([^'\n]+)'\)/gm)
-  return [...found].map(([, whole, lazy]) => whole ?? lazy ?? '')
+  const found = readFileSync(join(root, file), 'utf8').matchAll(IMPORT)
+  return [...found].map(([, named, bare, called]) => named ?? bare ?? called ?? '')
+}
+
+/** The packages, ours and npm's, that a file imports. */
+function packagesIn(file: string): readonly string[] {
+  if (isShown(file)) return []
+  const outside = importsOf(file).filter((target) => !/^(?:\.|\/|node:|file:)/.test(target))
+  return outside.map((target) => {
+    const [scope = '', name] = target.split('/')
+    return scope.startsWith('@') ? `${scope}/${name}` : scope
+  })
 }
 
 const sourcesIn = (folder: string): readonly string[] =>
   sources.filter((file) => file.startsWith(`${folder}/`))
 
-/** Imports of the workspace's packages that no list of the importing one names. */
+/** Imports of packages that no list of the importing one names. */
 function undeclaredIn(folder: string): readonly string[] {
-  const { name, dependencies, devDependencies } = manifestOf(folder)
+  const { name, dependencies, devDependencies, peerDependencies } = manifestOf(folder)
   const isAround = AROUND.includes(folder)
   return sourcesIn(folder).flatMap((file) => {
-    const declared = { ...dependencies, ...(isAround || isOfTests(file) ? devDependencies : {}) }
-    const packages = importsOf(file)
-      .filter((target) => target.startsWith(SCOPE))
-      .map((target) => target.split('/').slice(0, 2).join('/'))
-    return packages
-      .filter((target) => target !== name && !Object.hasOwn(declared, target))
+    const isForTests = isAround || isOfTests(file)
+    const declared = [dependencies, peerDependencies, isForTests ? devDependencies : {}]
+    const permitted = [name, ...declared.flatMap(Object.keys), ...(isForTests ? TOOLS : [])]
+    return packagesIn(file)
+      .filter((target) => !permitted.includes(target))
       .map((target) => `${file}: ${target}`)
   })
+}
+
+/** Packages that a manifest names although nothing in its folder imports them. */
+function unusedIn(folder: string): readonly string[] {
+  const { dependencies, devDependencies } = manifestOf(folder)
+  const imported = new Set(sourcesIn(folder).flatMap(packagesIn))
+  return Object.keys({ ...dependencies, ...devDependencies }).filter(
+    (name) => !imported.has(name) && !NOT_IMPORTED.test(name),
+  )
 }
 
 describe.each(Object.entries(ALLOWED))('%s', (folder, allowed) => {
@@ -82,6 +119,10 @@ describe.each(Object.entries(ALLOWED))('%s', (folder, allowed) => {
     expect(undeclaredIn(folder)).toEqual([])
   })
 
+  it('declares no package that it does not import', () => {
+    expect(unusedIn(folder)).toEqual([])
+  })
+
   it('imports no file of another package by its path', () => {
     const strays = sourcesIn(folder).flatMap((file) =>
       importsOf(file)
@@ -95,7 +136,7 @@ describe.each(Object.entries(ALLOWED))('%s', (folder, allowed) => {
 })
 
 describe.each(AROUND)('%s', (folder) => {
-  it('imports no package of the workspace that it does not declare', () => {
+  it('imports no package that it does not declare', () => {
     expect(undeclaredIn(folder)).toEqual([])
   })
 })

@@ -43,7 +43,9 @@ describe.each(['access', 'care', 'grading'])('a production install of %s alone',
     expect(readdirSync(join(folder, 'services'))).toEqual([service])
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     const own = files.filter((file) => !file.includes('node_modules'))
-    expect(own.filter((file) => file.endsWith('.test.ts') || file.endsWith('.test.js'))).toEqual([])
+    expect(
+      own.filter((file) => /\.test\.[jt]s$|\.fixture\.ts$|\/testing\/|vitest/.test(file)),
+    ).toEqual([])
     const installed = readdirSync(join(folder, 'node_modules', '.pnpm')).join('\n')
     expect(installed).not.toMatch(/^(typescript|vitest|@biomejs|oxlint|turbo|playwright|solc)/m)
   })

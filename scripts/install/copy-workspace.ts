@@ -26,6 +26,8 @@ const LEFT_OUT = new Set([
   'reports',
   'snapshots',
   'test',
+  'testing',
+  'vitest.config.ts',
 ])
 const TEST_FILE = /\.(test|fixture|contract)\.[jt]s$/
 

@@ -1,6 +1,6 @@
 import { manualClock } from '@tallystick/service-kit'
 import { describeUsageLedger } from './usage-ledger.contract.ts'
-import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.ts'
+import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.fixture.ts'
 
 describeUsageLedger('the fake of the tests', () => {
   const chain = new FakeUsageChain(20)

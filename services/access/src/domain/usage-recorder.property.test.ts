@@ -2,7 +2,7 @@ import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { UsageEvent } from './usage-event.ts'
-import { FakeUsageChain, FakeUsageLedger, type SendFault } from './usage-ledger-fake.ts'
+import { FakeUsageChain, FakeUsageLedger, type SendFault } from './usage-ledger-fake.fixture.ts'
 import {
   createUsageRecorder,
   type UsageCall,

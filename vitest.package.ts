@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config'
+
+/**
+ * What every package's tests run with. Several suites share two cores, and a stack takes seconds to start there, so the
+ * limits are far beyond what a test takes by itself; none of them is an expectation. `scripts/test.ts` adds the reports up.
+ */
+export default defineConfig({
+  test: {
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
+    reporters: ['default', 'json'],
+    outputFile: { json: 'reports/tests.json' },
+  },
+})
