@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { environmentTable } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
@@ -85,5 +86,21 @@ describe('Dockerfile', () => {
   it('installs with the command that the test of production installs runs', () => {
     expect(dockerfile).toContain('RUN node scripts/install-service.ts "$SERVICE" /app')
     expect(dockerfile).toContain('ENTRYPOINT ["node", "main.mjs"]')
+  })
+
+  it('runs that command before anything is installed: it imports nothing but Node and its own files', () => {
+    const source = mkdtempSync(join(tmpdir(), 'tallystick-source-'))
+    try {
+      cpSync(join(root, 'scripts'), join(source, 'scripts'), { recursive: true })
+      cpSync(join(root, 'package.json'), join(source, 'package.json'))
+      const { status, stderr } = spawnSync(process.execPath, ['scripts/install-service.ts'], {
+        cwd: source,
+        encoding: 'utf8',
+      })
+      expect(stderr).toContain('SERVICE is one of access, care, grading, facilitator, devnet.')
+      expect(status).toBe(2)
+    } finally {
+      rmSync(source, { recursive: true })
+    }
   })
 })
