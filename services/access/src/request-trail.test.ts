@@ -61,6 +61,21 @@ describe('S6: a payment is followed by the id of its request', () => {
     expect(found[3]).toMatchObject({ status: 200 })
   })
 
+  test('what the contract would refuse is one line with its reason and the request’s id', async () => {
+    const { world, headers } = await startLogged()
+    world.sender.refusal = 'AccessWindow_NotForwarder'
+    const answer = await service.app.inject({ url, headers })
+    expect(answer.json()).toEqual({ error: 'forward_refused' })
+    const found = linesOf(answer.headers['x-request-id'])
+    expect(found.map(({ msg }) => msg)).toEqual(['the contract would refuse a purchase', 'request'])
+    expect(found[0]).toMatchObject({
+      level: 'error',
+      agent: AGENT,
+      reason: 'AccessWindow_NotForwarder',
+    })
+    expect(world.facilitator.settled).toEqual([])
+  })
+
   test('what is completed in the background has the id of the request that began it', async () => {
     const { world, headers } = await startLogged()
     world.facilitator.mode = 'silent'

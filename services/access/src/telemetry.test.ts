@@ -38,6 +38,10 @@ describe('a metric for each thing that an operator may have to look at', () => {
       'access_troubles_total{kind="open-refused"} 1',
       { kind: 'open-refused', by: 'sweep', reason: 'AccessWindow_WrongValue', ...told },
     ],
+    [
+      'access_troubles_total{kind="forward-refused"} 1',
+      { kind: 'forward-refused', agent, reason: 'AccessWindow_NotForwarder' },
+    ],
     ['access_troubles_total{kind="sweep-failed"} 1', { kind: 'sweep-failed', error }],
     ['access_troubles_total{kind="reaped"} 1', { kind: 'reaped', agent, transactionHash: '0x02' }],
     ['access_troubles_total{kind="reap-failed"} 1', { kind: 'reap-failed', agent, error }],

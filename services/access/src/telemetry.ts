@@ -112,6 +112,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger):
         windowsOpened += 1
         opened.inc({ by: event.by, kind: event.isTopUp ? 'top-up' : 'opened' })
         return
+      case 'forward-refused':
       case 'open-refused':
       case 'reaped':
       case 'reap-failed':
@@ -151,6 +152,9 @@ function logAccessEvent(event: AccessEvent, logger: FastifyBaseLogger | undefine
     case 'reaped':
       logger?.info(fieldsOf(event), kind)
       return
+    case 'forward-refused':
+      logger?.error(fieldsOf(event), 'the contract would refuse a purchase')
+      return
     case 'open-refused':
       logger?.error(fieldsOf(event), 'a settled payment was refused by the contract')
       return
@@ -164,7 +168,9 @@ function logAccessEvent(event: AccessEvent, logger: FastifyBaseLogger | undefine
 }
 
 /** As they are logged: the request's id under the name that it has on every other line. */
-function fieldsOf(event: Extract<AccessEvent, { kind: 'opened' | 'open-refused' | 'reaped' }>) {
+function fieldsOf(
+  event: Extract<AccessEvent, { kind: 'opened' | 'open-refused' | 'forward-refused' | 'reaped' }>,
+) {
   if (event.kind === 'reaped') {
     const { kind: _kind, ...fields } = event
     return fields

@@ -22,6 +22,13 @@ export type AccessEvent =
       readonly paymentReference: Hex
       readonly reason: string
     }
+  /** A purchase that the contract would refuse, found before settlement: whatever the reason, others may meet it too. */
+  | {
+      readonly kind: 'forward-refused'
+      readonly requestId?: string | undefined
+      readonly agent: Hex
+      readonly reason: string
+    }
   /** What became of a request with a payment, once the gate has taken it. */
   | { readonly kind: 'payment'; readonly outcome: PaymentOutcome<unknown, unknown>['kind'] }
   /** A payment that was not taken, before settlement or by the facilitator; `reason` is the 402's `error`. */
@@ -31,6 +38,11 @@ export type AccessEvent =
   | { readonly kind: 'granted'; readonly isPaid: boolean }
   | { readonly kind: 'reaped'; readonly agent: Hex; readonly transactionHash: Hex }
   | { readonly kind: 'reap-failed'; readonly agent: Hex; readonly error: unknown }
-  | { readonly kind: 'sweep-failed'; readonly error: unknown }
+  /** A sweep ended early, or, with a reference, one credit could not be opened. */
+  | {
+      readonly kind: 'sweep-failed'
+      readonly error: unknown
+      readonly paymentReference?: Hex
+    }
 
 export type ReportAccessEvent = (event: AccessEvent) => void

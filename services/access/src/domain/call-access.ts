@@ -49,7 +49,7 @@ export type AccessOutcome =
   | { readonly kind: 'payment-unavailable'; readonly dependency: 'facilitator' | 'ledger' }
   /** Forwarding was rehearsed and would fail, for want of payTo's money or by the contract; nothing was settled. */
   | { readonly kind: 'float-low' }
-  | { readonly kind: 'forward-refused'; readonly reason: string }
+  | { readonly kind: 'forward-refused' }
 
 export type CallAccessDeps = PurchaseDeps & {
   readonly gate: PaymentGate
@@ -194,7 +194,7 @@ async function sell(
       deps.report({ kind: 'payment-refused', reason: outcome.error })
       return refuse(deps, agent, outcome)
     case 'declined':
-      return declinedOutcome(deps, agent, outcome.declined)
+      return declinedOutcome(deps, { agent, requestId }, outcome.declined)
     case 'pending':
       return { kind: 'payment-pending', retryAfterSeconds: outcome.retryAfterSeconds }
     case 'unavailable':
@@ -206,7 +206,7 @@ async function sell(
 
 async function declinedOutcome(
   deps: CallAccessDeps,
-  agent: Hex,
+  { agent, requestId }: Omit<AccessCall, 'headers'>,
   declined: PurchaseDeclined,
 ): Promise<AccessOutcome> {
   switch (declined.kind) {
@@ -223,7 +223,8 @@ async function declinedOutcome(
     case 'float-low':
       return { kind: 'float-low' }
     case 'refused':
-      return { kind: 'forward-refused', reason: declined.reason }
+      deps.report({ kind: 'forward-refused', requestId, agent, reason: declined.reason })
+      return { kind: 'forward-refused' }
     default:
       return declined satisfies never
   }
