@@ -11,6 +11,7 @@ import {
   START_SECONDS,
   startFakeService,
 } from '../testing/fake-world.ts'
+import { ChainUnavailable } from './access-contract.ts'
 import type { PayToCredit } from './payment-log.ts'
 
 let world: FakeWorld
@@ -42,6 +43,9 @@ function credit(change: Partial<PayToCredit> & { readonly ageSeconds: number }):
     ...rest,
   }
 }
+
+const creditFor = (agent: string, ageSeconds: number): PayToCredit =>
+  credit({ ageSeconds, memo: `x402:${agent}` })
 
 const call = (agent: string = AGENT) => service.app.inject(`/api/svc/access?agent=${agent}`)
 
@@ -191,19 +195,67 @@ describe('A4: when the world fails', () => {
     expect((await call()).statusCode).toBe(200)
   })
 
-  test('one credit that cannot be opened does not stand in the way of the others', async () => {
-    world.log.credits.push(
-      credit({ ageSeconds: 1, memo: `x402:${AGENT}` }),
-      credit({ ageSeconds: 1, memo: `x402:${OTHER_AGENT}` }),
-    )
-    const openPaid = world.sender.openPaid.bind(world.sender)
-    world.sender.openPaid = async (order) => {
-      if (order.agent === AGENT) throw new Error('poison')
-      return openPaid(order)
+  describe('credits that cannot be opened', () => {
+    const poison = new ChainUnavailable('poison')
+    /** Each attempt for AGENT fails, after so long. Returns how many there were. */
+    const failFor = (lastingMs: number): (() => number) => {
+      let attempts = 0
+      const openPaid = world.sender.openPaid.bind(world.sender)
+      world.sender.openPaid = async (order) => {
+        if (order.agent !== AGENT) return openPaid(order)
+        attempts += 1
+        world.clock.advanceMs(lastingMs)
+        throw poison
+      }
+      return () => attempts
     }
-    await service.core.sweep.sweep()
-    await service.core.sweep.sweep()
-    expect(world.sender.opened).toMatchObject([{ agent: OTHER_AGENT }])
+    const failing = () => [1, 2, 3].map((ageSeconds) => creditFor(AGENT, ageSeconds))
+
+    test('one credit that cannot be opened does not stand in the way of the others', async () => {
+      const bad = failing()
+      world.log.credits.push(...bad, creditFor(OTHER_AGENT, 1))
+      const attempts = failFor(0)
+      await service.core.sweep.sweep()
+      expect(world.sender.opened).toMatchObject([{ agent: OTHER_AGENT }])
+      expect(attempts()).toBe(3)
+      expect(world.events.filter(({ kind }) => kind === 'sweep-failed')).toEqual(
+        bad.map(({ paymentReference: reference }) => ({
+          kind: 'sweep-failed',
+          error: poison,
+          paymentReference: reference,
+        })),
+      )
+      expect(service.core.sweep.unresolvedCount()).toBe(3)
+    })
+
+    test('a ledger that does not answer ends the sweep at the first', async () => {
+      world.log.credits.push(...failing(), creditFor(OTHER_AGENT, 1))
+      const attempts = failFor(0)
+      const openPaid = world.sender.openPaid.bind(world.sender)
+      world.sender.openPaid = (order) => {
+        world.contract.isDown = true
+        return openPaid(order)
+      }
+      await service.core.sweep.sweep()
+      expect(attempts()).toBe(1)
+      expect(world.sender.opened).toEqual([])
+      world.contract.isDown = false
+      world.sender.openPaid = openPaid
+      await service.core.sweep.sweep()
+      expect(world.sender.opened).toHaveLength(1)
+    })
+
+    test('failures that take long end the sweep, which reads on and then begins with the others', async () => {
+      world.log.credits.push(...failing(), creditFor(OTHER_AGENT, 1))
+      const attempts = failFor(10_000)
+      await service.core.sweep.sweep()
+      expect({ attempts: attempts(), opened: world.sender.opened }).toEqual({
+        attempts: 1,
+        opened: [],
+      })
+      for (let sweeps = 0; sweeps < 3; sweeps += 1) await service.core.sweep.sweep()
+      expect(world.sender.opened).toHaveLength(1)
+    })
   })
 
   test('a kill between settlement and opening: the next process opens it, once', async () => {

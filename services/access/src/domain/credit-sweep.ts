@@ -17,7 +17,7 @@ import { createUnresolvedCredits } from './unresolved-credits.ts'
 /** How far back a new process looks, seconds: 30 days, longer than any outage that nobody has looked at. */
 const LOOK_BACK_SECONDS = 30 * 86_400
 
-/** Between two sweeps, milliseconds. */
+/** Between two sweeps, milliseconds. One that has tried for so long goes on only while it opens: it must read again. */
 const SWEEP_MS = 10_000
 
 /** Until the first read has passed the start no challenge is issued, so the first sweeps follow closely. */
@@ -74,6 +74,7 @@ export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
     readThroughSeconds !== undefined && readThroughSeconds > startedAtSeconds
 
   const openDue = async (): Promise<void> => {
+    const tryUntilMs = clock.unixMs() + SWEEP_MS
     for (const purchase of credits.list()) {
       const ageSeconds = ledgerSeconds(clock) - purchase.consensusSeconds
       const isDue = purchase.isNamed || ageSeconds >= UNNAMED_CREDIT_SECONDS
@@ -86,7 +87,8 @@ export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
       }
       // One that cannot be opened now goes to the end, so that it never stands in the way of the others.
       credits.postpone(purchase)
-      if (await openPurchase(deps, purchase)) credits.resolve(purchase.transactionId)
+      if (await tryPurchase(deps, purchase)) credits.resolve(purchase.transactionId)
+      else if (clock.unixMs() >= tryUntilMs) return
     }
   }
 
@@ -133,6 +135,21 @@ export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
       cancelNext?.()
       await running
     },
+  }
+}
+
+/**
+ * Returns whether it is resolved. One that fails by itself is told and holds no other back; throws where the ledger does
+ * not answer a read either.
+ */
+async function tryPurchase(deps: CreditSweepDeps, purchase: CreditPurchase): Promise<boolean> {
+  try {
+    return await openPurchase(deps, purchase)
+  } catch (error) {
+    const { paymentReference } = purchase.order
+    await deps.contract.paymentOf(paymentReference)
+    deps.report({ kind: 'sweep-failed', error, paymentReference })
+    return false
   }
 }
 
