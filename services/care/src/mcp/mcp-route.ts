@@ -8,6 +8,7 @@ import type { TokenClaims } from '@tallystick/jwt-lite'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { BearerCheck } from '../routes/check-bearer.ts'
 import { initializeExample } from '../routes/examples.ts'
 import { parseEventId } from './event-id.ts'
 import { type IncomingMessage, parseMessage, RPC_CODES } from './json-rpc.ts'
@@ -25,13 +26,12 @@ import type { McpSession } from './session.ts'
 import type { SessionRegistry } from './session-registry.ts'
 import type { SessionServer } from './session-server.ts'
 import type { StreamKeeper } from './stream-keeper.ts'
-import type { TokenCheck } from './token-check.ts'
 
 export type McpRouteDeps = {
   readonly registry: SessionRegistry
   readonly streams: StreamKeeper
   readonly limits: McpLimits
-  readonly checkToken: (authorization: string | undefined) => TokenCheck
+  readonly checkToken: (authorization: string | undefined) => BearerCheck
   readonly isOwnHost: (host: string | undefined) => boolean
   readonly server: Pick<SessionServer, 'ask' | 'tell'>
   /** Resolves when what was saved of the sessions is kept. */

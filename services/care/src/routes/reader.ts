@@ -1,12 +1,8 @@
-import type { TokenVerdict } from '@tallystick/jwt-lite'
-import { presentedToken, sendError } from '@tallystick/service-kit'
+import { sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Audience } from '../domain/care-record.ts'
 import { readableAudiences } from '../domain/record-access.ts'
-import { invalidToken } from '../errors.ts'
-
-/** Anything else after `Bearer` is no token (RFC 6750 §2.1); what it is made of is the verifier's matter. */
-const IS_TOKEN = /^\S+$/
+import { type BearerCheckDeps, checkBearer } from './check-bearer.ts'
 
 /** Who asks on a public route, where a token is optional. */
 export type Reader = {
@@ -17,30 +13,19 @@ export type Reader = {
   readonly isAnonymous: boolean
 }
 
-export type ReaderDeps = {
-  readonly verifyToken: (token: string) => TokenVerdict
-  /** URL that a 401 names, see care.md, Authentication 8. */
-  readonly metadataUrl: string
-  readonly serviceName: string
-}
-
 /** The reader of a request. Undefined where its token is refused: the 401 has been sent then. */
 export function readerOf(
   exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  deps: ReaderDeps,
+  deps: BearerCheckDeps,
 ): Reader | undefined {
-  const presented = presentedToken(exchange.request.headers.authorization)
-  if (presented.kind === 'none') return { visible: ['user'], readable: [], isAnonymous: true }
-  if (presented.kind === 'other' || !IS_TOKEN.test(presented.token)) {
-    sendError(exchange.reply, invalidToken(undefined, deps))
+  const { authorization } = exchange.request.headers
+  if (authorization === undefined) return { visible: ['user'], readable: [], isAnonymous: true }
+  const check = checkBearer(authorization, deps)
+  if (check.kind === 'refused') {
+    sendError(exchange.reply, check.answer)
     return undefined
   }
-  const verdict = deps.verifyToken(presented.token)
-  if (verdict.kind === 'invalid') {
-    sendError(exchange.reply, invalidToken(verdict.failure, deps))
-    return undefined
-  }
-  const readable = readableAudiences(verdict.claims.scopes)
+  const readable = readableAudiences(check.claims.scopes)
   return {
     visible: readable.includes('assistant') ? ['user', 'assistant'] : ['user'],
     readable,

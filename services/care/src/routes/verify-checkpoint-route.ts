@@ -2,9 +2,10 @@ import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
 import type { RecordStore } from '../domain/record-store.ts'
 import { errorAnswer, invalidToken } from '../errors.ts'
-import { type ReaderDeps, readerOf } from './reader.ts'
+import type { BearerCheckDeps } from './check-bearer.ts'
+import { readerOf } from './reader.ts'
 
-export type CheckpointRouteDeps = ReaderDeps & {
+export type CheckpointRouteDeps = BearerCheckDeps & {
   readonly store: Pick<RecordStore, 'checkpoint' | 'verifierKey'>
 }
 

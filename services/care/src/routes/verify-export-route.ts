@@ -4,10 +4,11 @@ import { z } from 'zod'
 import type { RecordStore } from '../domain/record-store.ts'
 import { parseRecordUri } from '../domain/record-uri.ts'
 import { errorAnswer, invalidToken } from '../errors.ts'
-import { type ReaderDeps, readerOf } from './reader.ts'
+import type { BearerCheckDeps } from './check-bearer.ts'
+import { readerOf } from './reader.ts'
 import { uriQuery } from './uri-query.ts'
 
-export type ExportRouteDeps = ReaderDeps & {
+export type ExportRouteDeps = BearerCheckDeps & {
   readonly store: Pick<RecordStore, 'head' | 'exportLines'>
 }
 

@@ -11,10 +11,11 @@ import {
   verifyText,
 } from '../domain/verify-report.ts'
 import { errorAnswer } from '../errors.ts'
-import { type Reader, type ReaderDeps, readerOf } from './reader.ts'
+import type { BearerCheckDeps } from './check-bearer.ts'
+import { type Reader, readerOf } from './reader.ts'
 import { uriQuery } from './uri-query.ts'
 
-export type VerifyRouteDeps = ReaderDeps & {
+export type VerifyRouteDeps = BearerCheckDeps & {
   readonly verifier: Pick<ChainVerifier, 'verify'>
   /** The MCP endpoint's URL. */
   readonly resource: string

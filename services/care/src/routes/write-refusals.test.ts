@@ -206,6 +206,13 @@ const refusals: readonly Refused[] = [
     actor: null,
   },
   {
+    name: 'bad Bearer: a valid token and another word',
+    send: () => post({ authorization: `Bearer ${world.token('care.write')} x` }),
+    reason: 'insufficient_scope',
+    via: 'bearer',
+    actor: null,
+  },
+  {
     name: 'bad Bearer: expired',
     send: () => bearer('care.write', JSON.stringify(body), { lifetimeSeconds: -1 }),
     reason: 'insufficient_scope',
