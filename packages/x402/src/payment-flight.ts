@@ -54,7 +54,15 @@ export async function flyPayment<Prepared, Answer, Declined>(
   if (claimed.kind === 'ended') return claimed.outcome
   control.claim()
   const reserved = { ...plan, reservation: claimed.reservation }
-  if (claimed.kind === 'fresh' && order !== undefined) return await settle(world, reserved, order)
+  if (claimed.kind === 'fresh' && order !== undefined) {
+    if (claimed.canPay) return await settle(world, reserved, order)
+    const { payment } = plan
+    return await refuse(world, payment, {
+      ...refusalOf(payment, 'insufficient_funds'),
+      // Nobody here has sent it.
+      transaction: '',
+    })
+  }
   // What nobody here has sent keeps only its own payer waiting: anybody can sign an old payment for somebody else.
   if (claimed.kind === 'resumed' || isFor(plan)) control.markPossiblySettled()
   const finding = await lookUp(world, plan)

@@ -57,6 +57,11 @@ export type PaymentScheme = {
    */
   isUsed?(payment: VerifiedPayment): Promise<boolean>
   /**
+   * Whether the payer holds what the payment takes, or held it until this payment took it. The gate asks beside
+   * `isUsed`, so that a payment without money behind it costs the seller no work. Throws LedgerUnavailable.
+   */
+  canPay?(payment: VerifiedPayment): Promise<boolean>
+  /**
    * Whether a facilitator's success names this payment's own transaction where that is known beforehand, or a transaction
    * at all. A success that does not is nonsense: the ledger is asked before anything is done for it.
    */

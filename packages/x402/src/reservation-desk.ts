@@ -28,8 +28,10 @@ type Claim<Prepared, Answer, Declined> = {
 
 /** What the desk says to a claim. */
 type Claimed<Answer, Declined> =
-  /** `resumed`: reserved before, by this process or an earlier one, and without an answer yet. */
-  | { readonly kind: 'fresh' | 'resumed'; readonly reservation: Reservation }
+  /** Never seen before. Where its payer cannot pay, nothing may be done for it but to release it. */
+  | { readonly kind: 'fresh'; readonly reservation: Reservation; readonly canPay: boolean }
+  /** Reserved before, by this process or an earlier one, and without an answer yet. */
+  | { readonly kind: 'resumed'; readonly reservation: Reservation }
   | { readonly kind: 'ended'; readonly outcome: PaymentOutcome<Answer, Declined> }
 
 const ended = <Answer, Declined>(
@@ -100,13 +102,13 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
 
   return {
     async claim(claim) {
-      const refusal = await refuseAtFirstSight({ reservations }, claim)
-      if (refusal !== undefined) return ended(refusal)
+      const sight = await refuseAtFirstSight({ reservations }, claim)
+      if (sight.kind === 'refused') return ended(sight.outcome)
       const reservation = reservationFor(claim)
       const reserved = await reserve(reservation)
       switch (reserved.kind) {
         case 'reserved':
-          return { kind: 'fresh', reservation }
+          return { kind: 'fresh', reservation, canPay: sight.canPay }
         case 'held':
           return claimHeld(reserved.reservation, claim, guesses)
         case 'full':

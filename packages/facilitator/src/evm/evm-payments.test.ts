@@ -144,3 +144,14 @@ describe('X10: front-run', () => {
     expect(await refusal.json()).toMatchObject({ error: 'payment_already_used' })
   })
 })
+
+test('a payer without the money costs the seller no work: 402, nothing prepared and nothing sent', async () => {
+  const shop = await world.openShop()
+  const poor = { ...world.account('agent-1'), privateKey: `0x${'77'.repeat(32)}` as const }
+  const sentBefore = await world.sentCount()
+  const response = await post(shop.url, await shop.sign(poor))
+  expect(response.status).toBe(402)
+  expect(await response.json()).toMatchObject({ error: 'insufficient_funds' })
+  expect(shop.runs).toEqual({ prepared: 0, fulfilled: 0 })
+  expect(await world.sentCount()).toBe(sentBefore)
+})

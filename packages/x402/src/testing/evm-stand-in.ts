@@ -35,6 +35,8 @@ export class EvmStandIn {
   readonly receipts: EvmReceipt[] = []
   readonly wallets = new Map<Hex, (digest: Uint8Array, signature: Uint8Array) => boolean>()
   isDown = false
+  /** What every account holds, of every token; undefined where the node cannot say. */
+  balance: bigint | undefined = 1_000_000n
   /** Calls that reached the node. */
   calls = 0
 
@@ -74,7 +76,11 @@ export class EvmStandIn {
       isValidSignature: ({ digest, signature, wallet }) =>
         answer(() => this.wallets.get(wallet)?.(digest, signature) ?? false),
       domainSeparator: () => answer(() => domainSeparatorHex(X_LAYER_USDT0)),
-      balanceOf: () => answer(() => 0n),
+      balanceOf: () =>
+        answer(() => {
+          if (this.balance === undefined) throw new LedgerUnavailable('no balance')
+          return this.balance
+        }),
     }
   }
 

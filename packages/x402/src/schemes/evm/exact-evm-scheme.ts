@@ -16,8 +16,8 @@ export type ExactEvmSchemeOptions = {
 
 /**
  * Scheme `exact` on one EVM chain as the gate sees it: EIP-3009, verified locally, found by the nonce's state and events.
- * The gate asks `isUsed` before it reserves a payment that it does not hold yet (X10). Throws RangeError where the assets
- * are none or of several networks.
+ * The gate asks `isUsed` and `canPay` before it reserves a payment that it does not hold yet (X10). Throws RangeError
+ * where the assets are none or of several networks.
  */
 export function createExactEvmScheme(options: ExactEvmSchemeOptions): PaymentScheme {
   const { assets, clock, ledger } = options
@@ -36,5 +36,11 @@ export function createExactEvmScheme(options: ExactEvmSchemeOptions): PaymentSch
     // Who sends it is the facilitator's choice; what is no hash at all names nothing, and the chain is asked instead.
     isOwnTransaction: (_payment, transaction) => TRANSACTION_HASH.test(transaction),
     isUsed: (payment) => ledger.isAuthorizationUsed(authorizationKeyOf(payment)),
+    async canPay(payment) {
+      const key = authorizationKeyOf(payment)
+      if ((await ledger.balanceOf(key.asset, key.payer)) >= payment.amount) return true
+      // Somebody may have submitted it in the meantime: then the money that is missing came to us.
+      return await ledger.isAuthorizationUsed(key)
+    },
   }
 }
