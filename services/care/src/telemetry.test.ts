@@ -1,6 +1,6 @@
 import { Registry } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
-import { mcpFigures, registerFigures } from './telemetry.ts'
+import { mcpFigures, observeMcp, registerFigures } from './telemetry.ts'
 
 test('what only grows is a counter that starts at 0; asked again, it says the same; the rest are gauges', async () => {
   const registry = new Registry()
@@ -10,7 +10,6 @@ test('what only grows is a counter that starts at 0; asked again, it says the sa
     subscriptions: 5,
     framesHeld: 7,
     framesSent: 0,
-    slowReadersCut: 0,
   }
   registerFigures(
     registry,
@@ -19,7 +18,7 @@ test('what only grows is a counter that starts at 0; asked again, it says the sa
   const lines = async () =>
     (await registry.metrics()).split('\n').filter((line) => /^(# TYPE )?care_/.test(line))
   expect(await lines()).toContain('care_frames_sent_total 0')
-  Object.assign(figures, { sessions: 1, framesSent: 11, slowReadersCut: 4 })
+  Object.assign(figures, { sessions: 1, framesSent: 11 })
   await lines()
   expect(await lines()).toEqual([
     '# TYPE care_sessions gauge',
@@ -32,7 +31,16 @@ test('what only grows is a counter that starts at 0; asked again, it says the sa
     'care_frames_held 7',
     '# TYPE care_frames_sent_total counter',
     'care_frames_sent_total 11',
-    '# TYPE care_slow_readers_cut_total counter',
-    'care_slow_readers_cut_total 4',
+  ])
+})
+
+test('how streams end is counted by reason: readers that were too slow among them', async () => {
+  const registry = new Registry()
+  const observe = observeMcp(registry, undefined)
+  for (const reason of ['slow', 'gone', 'slow'] as const) observe({ kind: 'stream-ended', reason })
+  const lines = (await registry.metrics()).split('\n')
+  expect(lines.filter((line) => line.startsWith('care_streams_ended_total'))).toEqual([
+    'care_streams_ended_total{reason="slow"} 2',
+    'care_streams_ended_total{reason="gone"} 1',
   ])
 })

@@ -102,10 +102,6 @@ export function mcpFigures(read: () => McpFigures): Readonly<Record<string, Figu
       read: () => read().framesHeld,
     },
     care_frames_sent_total: { help: 'Frames written to streams.', read: () => read().framesSent },
-    care_slow_readers_cut_total: {
-      help: 'Streams cut because their reader lagged.',
-      read: () => read().slowReadersCut,
-    },
   }
 }
 

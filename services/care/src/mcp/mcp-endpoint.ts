@@ -45,8 +45,6 @@ export type McpFigures = {
   readonly framesHeld: number
   /** Frames written to streams since the start. */
   readonly framesSent: number
-  /** Streams cut because their reader lagged too far behind, since the start. */
-  readonly slowReadersCut: number
 }
 
 export type McpEndpointDeps = {
@@ -206,5 +204,4 @@ const figuresOf = (parts: {
   subscriptions: parts.registry.subscriptions.count(),
   framesHeld: parts.framesHeld,
   framesSent: parts.streams.framesSent(),
-  slowReadersCut: parts.streams.cutCount(),
 })

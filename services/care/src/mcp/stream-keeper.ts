@@ -16,7 +16,6 @@ export type StreamKeeper = {
   endAll(reason: StreamEnd): void
   count(): number
   framesSent(): number
-  cutCount(): number
 }
 
 /** Precision with which streams end at their token's expiry; frames are never written after it. */
@@ -34,7 +33,6 @@ export function createStreamKeeper(deps: {
   // Keep-alives are spread over this many ticks, so that ten thousand streams are not written to at once.
   const ticksPerRound = Math.max(1, Math.floor(limits.keepAliveMs / TICK_MS))
   let framesSentByEnded = 0
-  let cuts = 0
   let tickCount = 0
   let cancelTick: (() => void) | undefined
 
@@ -54,7 +52,6 @@ export function createStreamKeeper(deps: {
   const forget = (stream: EventStream, reason: StreamEnd): void => {
     streams.delete(stream)
     framesSentByEnded += stream.framesSent
-    if (reason === 'slow') cuts += 1
     const { session } = stream
     if (session.stream === stream) session.stream = undefined
     if (streams.size === 0) {
@@ -79,6 +76,5 @@ export function createStreamKeeper(deps: {
     count: () => streams.size,
     framesSent: () =>
       [...streams].reduce((sum, stream) => sum + stream.framesSent, framesSentByEnded),
-    cutCount: () => cuts,
   }
 }

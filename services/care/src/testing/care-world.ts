@@ -122,7 +122,6 @@ export async function startCareWorld(
       subscriptions: 0,
       framesHeld: 0,
       framesSent: 0,
-      slowReadersCut: 0,
     }),
   }
   const { app } = await assembleCare({ config, clock, store, audit, tokens, mcp })
