@@ -6,10 +6,8 @@
 
 import { accessWindowAbi } from '@tallystick/contracts'
 import {
-  createPublicClient,
   encodeFunctionData,
   type Hex,
-  http,
   keccak256,
   type PublicClient,
   parseTransaction,
@@ -25,14 +23,10 @@ import type {
   UsageSendResult,
 } from '../domain/usage-ledger.ts'
 import { decodeUsageCounts } from './decode-usage-counts.ts'
+import { createReadingClient, createSendingClient } from './ledger-client.ts'
 import { readWindow } from './read-window.ts'
 import { sendRefusal } from './send-refusal.ts'
 import { isNotFound } from './viem-errors.ts'
-
-/** Hedera's relay answers a send only after consensus, 3–8 s; twice that is a dead endpoint. */
-const RPC_LIMIT_MS = 15_000
-/** Reads are tried once more after a dropped connection; a send never is, since its bytes may have arrived. */
-const READ_RETRIES = 1
 
 /** Gas of a transaction before its first entry: 21,000, the call, and a margin. */
 const BASE_GAS = 45_000n
@@ -61,9 +55,8 @@ export function usageGasLimit(entryCount: number): bigint {
 /** Returns the ledger of that key. It connects to nothing yet. Every method rejects with UsageLedgerUnavailable. */
 export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLedger {
   const { contract, chainId } = options
-  const client = createPublicClient({
-    transport: http(options.rpcUrl, { timeout: RPC_LIMIT_MS, retryCount: READ_RETRIES }),
-  })
+  const client = createReadingClient(options.rpcUrl)
+  const sending = createSendingClient(options.rpcUrl)
   const account = privateKeyToAccount(options.privateKey)
   const readNonce = () =>
     answered('the nonce could not be read', () =>
@@ -74,7 +67,7 @@ export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLed
     quoteGasPriceWeibar: () =>
       answered('the gas price could not be read', () => client.getGasPrice()),
     sign: (usage) => signUsage(account, { chainId, contract, ...usage }),
-    send: (rawTransaction) => sendUsage({ client, readNonce }, rawTransaction as Hex),
+    send: (rawTransaction) => sendUsage({ client: sending, readNonce }, rawTransaction as Hex),
     readReceipt: (hash) =>
       answered('the receipt could not be read', () =>
         readUsageReceipt(client, { contract, hash: hash as Hex }),
@@ -154,10 +147,7 @@ async function sendUsage(
   rawTransaction: Hex,
 ): Promise<UsageSendResult> {
   try {
-    await ledger.client.request(
-      { method: 'eth_sendRawTransaction', params: [rawTransaction] },
-      { retryCount: 0 },
-    )
+    await ledger.client.sendRawTransaction({ serializedTransaction: rawTransaction })
     return { kind: 'accepted' }
   } catch (error) {
     const refusal = sendRefusal(error)
