@@ -1,4 +1,5 @@
 import type { AccessContract } from './access-contract.ts'
+import type { Hex } from './access-window.ts'
 import type { PurchaseOrder } from './contract-sender.ts'
 import type { PaymentLog, PayToCredit } from './payment-log.ts'
 import { readPaymentMemo } from './payment-memo.ts'
@@ -13,37 +14,56 @@ export type CreditPurchase = {
   readonly consensusSeconds: number
 }
 
+/** Why a credit buys nothing. */
+export type NoPurchase =
+  | 'several-payers'
+  /** It begins like one of ours. */
+  | 'memo-names-nobody'
+  | 'no-whole-purchase'
+  /** Earnings, reserve or a refund: the contract paid it out, and nobody signed for whom it would buy. */
+  | 'paid-by-contract'
+
+export type CreditJudgement =
+  | { readonly kind: 'purchase'; readonly purchase: CreditPurchase }
+  /** The contract knows its reference. */
+  | { readonly kind: 'opened'; readonly agent: Hex }
+  | { readonly kind: 'none'; readonly reason: NoPurchase }
+
+const none = (reason: NoPurchase) => ({ kind: 'none', reason }) as const
+
 /**
- * The purchase that a credit pays for (A4): one account paid a whole purchase at a price that the contract offered then,
- * and the contract does not know its reference. Undefined for any other credit. Throws ChainUnavailable, ContractAbsent
- * or MirrorUnavailable.
+ * What a credit pays for (A4). It is a purchase when one account paid a whole purchase at a price that the contract
+ * offered then, and the contract does not know its reference. A signed memo may name any address, the contract's and the
+ * zero address too: the gate sells to them as well, and what it settled is opened. Throws ChainUnavailable,
+ * ContractAbsent or MirrorUnavailable.
  */
-export async function purchaseOfCredit(
+export async function judgeCredit(
   deps: {
     readonly contract: AccessContract
     readonly log: PaymentLog
     readonly periodsPerPurchase: number
   },
   credit: PayToCredit,
-): Promise<CreditPurchase | undefined> {
+): Promise<CreditJudgement> {
   const { payer, amountTinybar, paidAtSeconds, paymentReference } = credit
   const memo = readPaymentMemo(credit.memo)
-  if (payer === undefined || memo.kind === 'reserved') return undefined
+  if (payer === undefined) return none('several-payers')
+  if (memo.kind === 'reserved') return none('memo-names-nobody')
   const offer = offerOfPayment({
     offers: offersOfTime(await deps.contract.offers(), paidAtSeconds),
     amountTinybar,
     paidAtSeconds,
     periodsPerPurchase: deps.periodsPerPurchase,
   })
-  if (offer === undefined) return undefined
+  if (offer === undefined) return none('no-whole-purchase')
   const consumed = await deps.contract.paymentOf(paymentReference)
-  if (consumed.isUsed) return undefined
-  const agent = memo.kind === 'agent' ? memo.agent : await deps.log.evmAddressOf(payer)
-  // What the contract itself paid out to payTo is the seller's.
-  if (agent === deps.contract.address) return undefined
-  return {
+  if (consumed.isUsed) return { kind: 'opened', agent: consumed.agent }
+  const isNamed = memo.kind === 'agent'
+  const agent = isNamed ? memo.agent : await deps.log.evmAddressOf(payer)
+  if (!isNamed && agent === deps.contract.address) return none('paid-by-contract')
+  const purchase: CreditPurchase = {
     transactionId: credit.transactionId,
-    isNamed: memo.kind === 'agent',
+    isNamed,
     consensusSeconds: credit.consensusSeconds,
     order: {
       agent,
@@ -54,4 +74,5 @@ export async function purchaseOfCredit(
       valueTinybar: amountTinybar,
     },
   }
+  return { kind: 'purchase', purchase }
 }

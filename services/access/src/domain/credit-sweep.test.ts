@@ -1,7 +1,8 @@
 import { paymentReference } from '@tallystick/x402/hedera'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openWindow, PRICE_TINYBAR } from '../testing/fake-contract.ts'
+import { CONTRACT, openWindow, PRICE_TINYBAR } from '../testing/fake-contract.ts'
 import { PAYER, PAYER_ADDRESS, transactionIdOf } from '../testing/fake-payments.ts'
+import { PAY_TO_ADDRESS } from '../testing/fake-sender.ts'
 import {
   AGENT,
   createFakeWorld,
@@ -12,6 +13,7 @@ import {
   startFakeService,
 } from '../testing/fake-world.ts'
 import { ChainUnavailable } from './access-contract.ts'
+import { ZERO_ADDRESS } from './access-window.ts'
 import type { PayToCredit } from './payment-log.ts'
 
 let world: FakeWorld
@@ -47,6 +49,8 @@ function credit(change: Partial<PayToCredit> & { readonly ageSeconds: number }):
 const creditFor = (agent: string, ageSeconds: number): PayToCredit =>
   credit({ ageSeconds, memo: `x402:${agent}` })
 
+const threeForAgent = () => [1, 2, 3].map((ageSeconds) => creditFor(AGENT, ageSeconds))
+
 const call = (agent: string = AGENT) => service.app.inject(`/api/svc/access?agent=${agent}`)
 
 describe('A4: what a credit buys', () => {
@@ -80,6 +84,28 @@ describe('A4: what a credit buys', () => {
     await service.core.sweep.sweep()
     expect((await call()).statusCode).toBe(402)
     expect(world.sender.opened).toEqual([])
+  })
+
+  test.each([
+    ['the contract', CONTRACT],
+    ['the zero address', ZERO_ADDRESS],
+    ['payTo', PAY_TO_ADDRESS],
+  ])(
+    'a memo may name %s: it is opened like any other, as the gate sells to it',
+    async (_who, agent) => {
+      world.log.credits.push(creditFor(agent, 1))
+      await service.core.sweep.sweep()
+      expect(world.sender.opened).toMatchObject([{ agent }])
+      expect((await call(agent)).statusCode).toBe(200)
+    },
+  )
+
+  test('what the contract itself paid out buys for nobody', async () => {
+    world.log.evmAddressOf = async () => CONTRACT
+    world.log.credits.push(credit({ ageSeconds: 1_000 }))
+    await service.core.sweep.sweep()
+    expect(world.sender.opened).toEqual([])
+    expect(service.core.sweep.unresolvedCount()).toBe(0)
   })
 
   test.each([
@@ -209,10 +235,9 @@ describe('A4: when the world fails', () => {
       }
       return () => attempts
     }
-    const failing = () => [1, 2, 3].map((ageSeconds) => creditFor(AGENT, ageSeconds))
 
     test('one credit that cannot be opened does not stand in the way of the others', async () => {
-      const bad = failing()
+      const bad = threeForAgent()
       world.log.credits.push(...bad, creditFor(OTHER_AGENT, 1))
       const attempts = failFor(0)
       await service.core.sweep.sweep()
@@ -229,7 +254,7 @@ describe('A4: when the world fails', () => {
     })
 
     test('a ledger that does not answer ends the sweep at the first', async () => {
-      world.log.credits.push(...failing(), creditFor(OTHER_AGENT, 1))
+      world.log.credits.push(...threeForAgent(), creditFor(OTHER_AGENT, 1))
       const attempts = failFor(0)
       const openPaid = world.sender.openPaid.bind(world.sender)
       world.sender.openPaid = (order) => {
@@ -246,7 +271,7 @@ describe('A4: when the world fails', () => {
     })
 
     test('failures that take long end the sweep, which reads on and then begins with the others', async () => {
-      world.log.credits.push(...failing(), creditFor(OTHER_AGENT, 1))
+      world.log.credits.push(...threeForAgent(), creditFor(OTHER_AGENT, 1))
       const attempts = failFor(10_000)
       await service.core.sweep.sweep()
       expect({ attempts: attempts(), opened: world.sender.opened }).toEqual({

@@ -1,6 +1,6 @@
 import type { AccessContract } from './access-contract.ts'
 import type { Hex } from './access-window.ts'
-import { type CreditPurchase, purchaseOfCredit } from './credit-purchase.ts'
+import { type CreditPurchase, judgeCredit } from './credit-purchase.ts'
 import type { PaymentLog, PayToCredit } from './payment-log.ts'
 
 /** Unresolved credits held at once, some MB. While there are so many, the cursor stands still. */
@@ -48,10 +48,12 @@ export function createUnresolvedCredits(
 
   /** Looks a few credits up and remembers the purchases among them; the cursor moves only when all were looked up. */
   const admit = async (credits: readonly PayToCredit[]): Promise<void> => {
-    const purchases = await Promise.all(credits.map((credit) => purchaseOfCredit(deps, credit)))
-    for (const purchase of purchases)
-      if (purchase !== undefined && !refunds.isRefunded(purchase.transactionId))
+    for (const judged of await Promise.all(credits.map((credit) => judgeCredit(deps, credit)))) {
+      if (judged.kind !== 'purchase') continue
+      const { purchase } = judged
+      if (!refunds.isRefunded(purchase.transactionId))
         unresolved.set(purchase.transactionId, purchase)
+    }
     creditsReadTo = credits.at(-1)?.consensusTimestamp ?? creditsReadTo
   }
 

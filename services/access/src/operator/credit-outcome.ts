@@ -1,8 +1,7 @@
 import type { AccessContract } from '../domain/access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
-import { type CreditPurchase, purchaseOfCredit } from '../domain/credit-purchase.ts'
+import { type CreditPurchase, judgeCredit, type NoPurchase } from '../domain/credit-purchase.ts'
 import type { PaymentLog, PayToCredit } from '../domain/payment-log.ts'
-import { readPaymentMemo } from '../domain/payment-memo.ts'
 
 /** What became of a credit to payTo (A15). */
 export type CreditOutcome =
@@ -23,10 +22,11 @@ export type CreditFacts = {
   readonly refunded: ReadonlySet<string>
 }
 
-function refusalReason(credit: PayToCredit): string {
-  if (credit.payer === undefined) return 'several accounts paid it'
-  if (readPaymentMemo(credit.memo).kind === 'reserved') return 'its memo names no agent'
-  return 'it is no whole purchase at a price of that time'
+const WORDS: Readonly<Record<NoPurchase, string>> = {
+  'several-payers': 'several accounts paid it',
+  'memo-names-nobody': 'its memo names no agent',
+  'no-whole-purchase': 'it is no whole purchase at a price of that time',
+  'paid-by-contract': 'the contract paid it out, so that it is yours',
 }
 
 /** Decides by the same rules as the service's sweep. Throws ChainUnavailable, ContractAbsent or MirrorUnavailable. */
@@ -40,10 +40,17 @@ export async function creditOutcome(
     return { kind: 'opened', agent: consumed.agent, isRefundedToo: isRefunded }
   }
   if (isRefunded) return { kind: 'refunded' }
-  const purchase = await purchaseOfCredit(facts, credit)
-  return purchase === undefined
-    ? { kind: 'refused', reason: refusalReason(credit) }
-    : { kind: 'pending', purchase }
+  const judged = await judgeCredit(facts, credit)
+  switch (judged.kind) {
+    case 'purchase':
+      return { kind: 'pending', purchase: judged.purchase }
+    case 'opened':
+      return { ...judged, isRefundedToo: false }
+    case 'none':
+      return { kind: 'refused', reason: WORDS[judged.reason] }
+    default:
+      return judged satisfies never
+  }
 }
 
 /** Transaction ids that payTo paid back since a consensus timestamp. Throws MirrorUnavailable. */

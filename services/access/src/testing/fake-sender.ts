@@ -1,9 +1,11 @@
 import type { Clock } from '@tallystick/service-kit'
 import { ChainUnavailable } from '../domain/access-contract.ts'
-import type { AccessWindow } from '../domain/access-window.ts'
+import type { AccessWindow, Hex } from '../domain/access-window.ts'
 import type { ContractSender, PurchaseOrder } from '../domain/contract-sender.ts'
 import { ledgerSeconds } from '../domain/ledger-time.ts'
 import { type FakeContract, openWindow } from './fake-contract.ts'
+
+export const PAY_TO_ADDRESS: Hex = '0x0000000000000000000000000000000000007001'
 
 export type FakeSender = ContractSender & {
   /** Orders that opened a window, in order. */
@@ -24,7 +26,7 @@ function toppedUp(window: AccessWindow, valueTinybar: bigint): AccessWindow {
 /** Opens windows on a fake contract, by the contract's own rules for references and top-ups. */
 export function createFakeSender(contract: FakeContract, clock: Clock): FakeSender {
   const fake: FakeSender = {
-    address: '0x0000000000000000000000000000000000007001',
+    address: PAY_TO_ADDRESS,
     opened: [],
     reaped: [],
     isDown: false,
