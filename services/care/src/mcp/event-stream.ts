@@ -143,7 +143,7 @@ export class EventStream {
     const { ring } = this.session
     let backlogBytes = 0
     for (let sequence = atSequence + 1; sequence <= ring.lastSequence; sequence += 1)
-      backlogBytes += ring.at(sequence)?.text.length ?? 0
+      backlogBytes += ring.at(sequence)?.bytes ?? 0
     const isTooSlow =
       ring.lastSequence - atSequence > lagFramesMax ||
       backlogBytes > lagBytesMax ||

@@ -7,6 +7,7 @@ import { FrameRing } from './frame-ring.ts'
 const frame = (number: number): Frame => ({
   number,
   text: '',
+  bytes: 0,
   about: '',
   audiences: [],
   holders: 0,

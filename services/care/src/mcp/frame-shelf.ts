@@ -28,6 +28,14 @@ export type FrameShelf = {
   count(): number
 }
 
+/** A frame that nobody holds yet; `message` is what its text says. */
+const newFrame = (frame: Pick<Frame, 'number' | 'text' | 'about'>, message: unknown): Frame => ({
+  ...frame,
+  bytes: Buffer.byteLength(frame.text),
+  audiences: frameAudiences({ message, about: frame.about }),
+  holders: 0,
+})
+
 /** Builds the shelf; `framesMax` is what one session's ring holds. */
 export function createFrameShelf(deps: {
   readonly store: SessionStore
@@ -58,8 +66,7 @@ export function createFrameShelf(deps: {
       lastNumber += 1
       const number = lastNumber
       const text = JSON.stringify(message)
-      const audiences = frameAudiences({ message, about })
-      const frame: Frame = { number, text, about, audiences, holders: 0 }
+      const frame = newFrame({ number, text, about }, message)
       const given: FrameRecipient[] = []
       const evicted: (Frame | undefined)[] = []
       for (const session of recipients) {
@@ -79,8 +86,7 @@ export function createFrameShelf(deps: {
     restore(frames, sessions) {
       for (const { number, text, about, recipients } of frames) {
         lastNumber = Math.max(lastNumber, number)
-        const audiences = frameAudiences({ message: JSON.parse(text), about })
-        const frame: Frame = { number, text, about, audiences, holders: 0 }
+        const frame = newFrame({ number, text, about }, JSON.parse(text))
         const evicted: (Frame | undefined)[] = []
         for (const { session: owner, sequence } of recipients) {
           const session = sessions.get(owner)

@@ -1,0 +1,146 @@
+// C3: what becomes of a reader that takes nothing.
+import type { ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { Writable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { chainUri } from '../domain/record-uri.ts'
+import { createMemorySessionStore } from '../testing/memory-session-store.ts'
+import { EventStream, type StreamEnd } from './event-stream.ts'
+import { createFrameShelf } from './frame-shelf.ts'
+import { DEFAULT_MCP_LIMITS } from './limits.ts'
+import { USER } from './mcp-world.fixture.ts'
+import { McpSession } from './session.ts'
+import { TEA, useStreamStage } from './stream-stage.fixture.ts'
+
+const stage = useStreamStage()
+const { stream, sequences } = stage
+
+/** A record whose frames are long, to fill buffers with. */
+const LONG = { domain: 'x'.repeat(3_900) }
+
+/** Streams that were cut because their reader lagged. */
+const cutCount = (): number =>
+  stage.world.events.filter((event) => event.kind === 'stream-ended' && event.reason === 'slow')
+    .length
+
+/** A stream whose client never reads, straight on the socket. */
+const openUnread = (): Socket => {
+  const { id, token } = stage.session
+  const socket = connect(Number(new URL(stage.world.url).port), '127.0.0.1')
+  socket.pause()
+  socket.on('error', () => undefined)
+  socket.write(
+    `GET /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\nmcp-session-id: ${id}\r\n\r\n`,
+  )
+  return socket
+}
+
+/** A stream whose reader takes not even the first bytes, and the shelf that its frames come from. */
+const stalledStream = (lagBytesMax: number) => {
+  const store = createMemorySessionStore()
+  const limits = { ...DEFAULT_MCP_LIMITS, lagBytesMax }
+  const shelf = createFrameShelf({ store, framesMax: limits.replayFramesMax })
+  const session = new McpSession(
+    {
+      number: 1,
+      id: 'one',
+      sub: 'host',
+      scopes: [USER],
+      createdAtMs: 0,
+      lastSequence: 0,
+      carriedSequence: 0,
+    },
+    0,
+  )
+  const ends: StreamEnd[] = []
+  const opened = new EventStream({
+    session,
+    response: new Writable({
+      highWaterMark: 1,
+      write: () => undefined,
+    }) as unknown as ServerResponse,
+    expiresAtMs: Number.POSITIVE_INFINITY,
+    cursor: 0,
+    limits,
+    clock: stage.world.clock,
+    onEnd: (_stream, reason) => ends.push(reason),
+  })
+  opened.open()
+  const add = (message: object): void => {
+    shelf.add({ message, about: TEA, recipients: [session] })
+    opened.pump()
+  }
+  return { add, ends }
+}
+
+describe('C3: a slow reader', () => {
+  it('is cut off at a bounded buffer and resumes', async () => {
+    const { record } = await stage.world.write(LONG)
+    await stage.session.subscribe(chainUri(record))
+    const first = await stream()
+    await expect.poll(() => first.lastEventId).toBeDefined()
+    const start = first.lastEventId as string
+    const socket = openUnread()
+    await expect.poll(() => first.hasEnded).toBe(true)
+    let writes = 0
+    while (cutCount() === 0 && writes < 2_000) {
+      await stage.world.write(LONG)
+      writes += 1
+      // Sockets are written to between turns of the event loop.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(cutCount()).toBe(1)
+    expect(stage.world.endpoint.figures().streams).toBe(0)
+    socket.destroy()
+    const resumed = await stream(stage.session, start)
+    await expect.poll(() => resumed.updated, { timeout: 5_000 }).toHaveLength(writes)
+    const all = Array.from({ length: 2 * writes + 1 }, (_, index) => index)
+    expect(
+      sequences(resumed).map((sequence) => Number(sequence) - Number(start.split('-').at(-1))),
+    ).toEqual(all)
+  })
+
+  it('that drains nothing until the ring has moved on is cut, and its resume refused: never a silent gap', async () => {
+    await stage.start({ limits: { replayFramesMax: 8, lagFramesMax: 1_000 } })
+    const socket = openUnread()
+    await expect.poll(() => stage.world.endpoint.figures().streams).toBe(1)
+    while (cutCount() === 0) {
+      await stage.world.write(LONG)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    socket.destroy()
+    await expect(stage.session.stream(`${stage.session.id.slice(0, 12)}-1`)).rejects.toThrow('400')
+  })
+
+  it('that takes nothing is cut by time', async () => {
+    await stage.start({ limits: { lagFramesMax: 100_000, lagBytesMax: 1e9 } })
+    const { record } = await stage.world.write(LONG)
+    await stage.session.subscribe(chainUri(record))
+    const socket = openUnread()
+    await expect.poll(() => stage.world.endpoint.figures().streams).toBe(1)
+    // More than the sockets' buffers hold.
+    for (let count = 0; count < 1_200; count += 1) {
+      await stage.world.write(LONG)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(cutCount()).toBe(0)
+    await stage.world.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.stallMs + 15_000)
+    expect(cutCount()).toBe(1)
+    expect(stage.world.endpoint.figures().streams).toBe(0)
+    socket.destroy()
+  })
+
+  it.each([
+    ['of one byte', 'x'],
+    ['of two bytes', 'é'],
+    ['of three bytes', '藥'],
+  ])('is cut at its limit in bytes, with characters %s', (_size, character) => {
+    const message = { method: 'notifications/message', params: character.repeat(300) }
+    const frameBytes = Buffer.byteLength(JSON.stringify(message))
+    const { add, ends } = stalledStream(3 * frameBytes)
+    for (let count = 0; count < 3; count += 1) add(message)
+    expect(ends).toEqual([])
+    add(message)
+    expect(ends).toEqual(['slow'])
+  })
+})
