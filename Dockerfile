@@ -9,7 +9,7 @@ WORKDIR /source
 COPY . .
 RUN node scripts/install-service.ts "$SERVICE" /app
 # The image has a Node of its own.
-RUN rm -rf /app/node_modules/.bin/node /app/node_modules/node-* /app/node_modules/.pnpm/node-*
+RUN rm -rf /app/node_modules/.bin/node /app/node_modules/node-linux-* /app/node_modules/.pnpm/node-linux-*
 
 FROM ${NODE_IMAGE}
 ARG SERVICE

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { copyWorkspace } from './install/copy-workspace.ts'
 import { installableServices } from './install/installable-services.ts'
+import { removeDeclarations } from './install/remove-declarations.ts'
 
 /** Of the repository; the lockfile is this version's. */
 const PNPM = 'pnpm@12.4.2'
@@ -36,6 +37,7 @@ const installed = spawnSync(program, [...words, ...production, ...withoutTheRoot
   stdio: ['ignore', 'inherit', 'inherit'],
 })
 if (installed.status !== 0) process.exit(installed.status ?? 1)
+removeDeclarations(join(folder, 'node_modules'))
 writeFileSync(join(folder, 'main.mjs'), `await import('./${service.main}')\n`)
 console.log(
   `${packages.length} packages of this repository are in ${folder}. Start there: npx node main.mjs`,

@@ -46,6 +46,7 @@ describe.each(['access', 'care', 'grading'])('a production install of %s alone',
     expect(
       own.filter((file) => /\.test\.[jt]s$|\.fixture\.ts$|\/testing\/|vitest/.test(file)),
     ).toEqual([])
+    expect(files.filter((file) => /\.(d\.[cm]?ts|map)$/.test(file))).toEqual([])
     const installed = readdirSync(join(folder, 'node_modules', '.pnpm')).join('\n')
     expect(installed).not.toMatch(/^(typescript|vitest|@biomejs|oxlint|turbo|playwright|solc)/m)
   })
