@@ -1,6 +1,13 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { ServiceApp } from './service-app.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A parameter in the path is a secret: the log tells the route's pattern in its place, whatever the method. */
+    readonly hasSecretPath?: boolean
+  }
+}
+
 /** Seconds: fine at what a local call takes, coarse up to the longest settlement. */
 const DURATION_BUCKETS_SECONDS = [
   0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
@@ -44,6 +51,10 @@ export function observeRequests(app: ServiceApp, registry: Registry): void {
   const noteClose = (): void => {
     open -= 1
   }
+  const secretRoutes = new Set<string>()
+  app.addHook('onRoute', ({ config, url }) => {
+    if (config?.hasSecretPath === true) secretRoutes.add(url)
+  })
   // With callbacks: every request passes these hooks, and an async one costs it promises.
   app.addHook('onRequest', (request, reply, done) => {
     open += 1
@@ -56,7 +67,7 @@ export function observeRequests(app: ServiceApp, registry: Registry): void {
     const { method } = request
     requests.inc({ method, route, status: String(reply.statusCode) })
     duration.observe({ method, route }, reply.elapsedTime / 1000)
-    const path = loggedPath(request.url)
+    const path = secretRoutes.has(route) ? route : loggedPath(request.url)
     const level = POLLED_ROUTES.has(route) ? 'debug' : 'info'
     request.log[level](
       { method, route, path, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) },

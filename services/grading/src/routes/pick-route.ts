@@ -1,19 +1,10 @@
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
-import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Grader } from '../domain/grader.ts'
 import { errorAnswer } from '../errors.ts'
 import { cardSchema } from './card-schema.ts'
 import { neverStored } from './never-stored.ts'
 import { notFoundRow, storeErrorRow } from './schemas.ts'
-
-/**
- * Keeps the receipt out of the request's log line: whoever has it can read the card. Needless once the kit's observer can
- * be told which paths are secret.
- */
-async function hideReceipt({ raw }: FastifyRequest): Promise<void> {
-  raw.url = '/api/picks/…'
-}
 
 /** Serves `GET /api/picks/{receipt}`: the current card of a paid pick, free, to whoever has its receipt. */
 export function addPickRoute(
@@ -23,7 +14,9 @@ export function addPickRoute(
   app.get(
     '/api/picks/:receipt',
     {
-      onRequest: [neverStored, hideReceipt],
+      onRequest: neverStored,
+      // Whoever has the receipt can read the card.
+      config: { hasSecretPath: true },
       schema: {
         tags: ['free'],
         summary: 'The current card of a paid pick, by its receipt. Free.',
