@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { makeLedgerFolder } from './testing/ledger-folder.ts'
 import { startServiceProcess } from './testing/service-process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'grading-main-'))
@@ -49,6 +50,26 @@ test('a ledger that is no ledger ends the start with a message', async () => {
   const { code, errors } = await startServiceProcess(environment('no.db')).ended
   expect(code).toBe(1)
   expect(errors).toMatch(/^Grades cannot be served: .+\n$/)
+})
+
+test('an older file in the ledger’s place ends the start with one sentence, and exits 1', async () => {
+  const ledger = makeLedgerFolder()
+  try {
+    await ledger.loseTail()
+    // The key that signed it, where the service looks for it.
+    const key = Buffer.from(ledger.identity.checkpointSeed).toString('base64')
+    writeFileSync(`${ledger.path}.checkpoint-key`, key)
+    const { code, errors } = await startServiceProcess(
+      environment('', { DATABASE_PATH: ledger.path }),
+    ).ended
+    expect({ code, errors }).toEqual({
+      code: 1,
+      errors:
+        'Grades cannot be served: the ledger is refused: its last signed checkpoint counts 3 entries, 1 of them are here. If a backup was restored on purpose, run "grading accept-backup"\n',
+    })
+  } finally {
+    ledger.remove()
+  }
 })
 
 test('S2: a port in use is a clear error that names it', async () => {

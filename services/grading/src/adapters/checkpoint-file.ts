@@ -1,20 +1,26 @@
 /**
- * The last signed checkpoint, in a file beside the ledger: it tells a ledger that lost its tail from one that has it. It is
- * written when a process closes the ledger, and only where the ledger goes on from the one that is there.
+ * The last signed checkpoint, in a file beside the ledger: it tells a ledger that lost its tail, such as an older copy in its
+ * place, from one that has it. It is written when a process closes the ledger, and only where the ledger goes on from the
+ * one that is there; accept-backup.ts alone writes it otherwise.
  */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import {
   type Checkpoint,
   createNoteSigner,
+  formatCheckpoint,
+  type NoteSigner,
   openNote,
   type ParsedCheckpoint,
   parseCheckpoint,
 } from '@tallystick/hashchain'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { GradingStoreUnavailable, type LedgerHead } from '../domain/grading-store.ts'
 import type { LedgerTree } from './sqlite-ledger-tree.ts'
 
-/** Replaces the file at once: whoever reads it finds the old note or the new one, whole. */
-function writeNote(path: string, note: string): void {
+/** Where a ledger's last checkpoint lies. */
+export const checkpointPathOf = (databasePath: string): string => `${databasePath}.checkpoint`
+
+/** Replaces the file at once: whoever reads it finds the old note or the new one, whole. Throws GradingStoreUnavailable. */
+export function writeCheckpointFile(path: string, note: string): void {
   // By process: two may close one ledger at one moment.
   const next = `${path}.${process.pid}.next`
   try {
@@ -51,14 +57,20 @@ function verifierKeyOf(note: string, seed: Uint8Array): string {
   }
 }
 
+/** A ledger's head as a signed checkpoint. */
+export const signHead = (signer: NoteSigner, head: LedgerHead): string =>
+  signer.sign(formatCheckpoint({ origin: signer.keyName, ...head }))
+
+/** What the file of a checkpoint says. */
+export type CheckpointReading =
+  | Extract<ParsedCheckpoint, { kind: 'checkpoint' }>
+  | { readonly kind: 'absent' | 'refused' }
+
 /**
  * What the file says: `absent` where there is none, `refused` where it is not signed by the key of this seed. Throws
  * GradingStoreUnavailable where it is there and cannot be read.
  */
-export function readCheckpointFile(
-  path: string,
-  seed: Uint8Array,
-): Extract<ParsedCheckpoint, { kind: 'checkpoint' }> | { readonly kind: 'absent' | 'refused' } {
+export function readCheckpointFile(path: string, seed: Uint8Array): CheckpointReading {
   const note = readNote(path)
   if (note === undefined) return { kind: 'absent' }
   const opened = openNote({ note, verifierKey: verifierKeyOf(note, seed) })
@@ -68,8 +80,37 @@ export function readCheckpointFile(
 }
 
 /** Whether a ledger has all that a checkpoint signed, as it signed it. */
-const hasAllOf = (tree: LedgerTree, { rootHash, size }: Checkpoint): boolean =>
+export const hasAllOf = (tree: LedgerTree, { rootHash, size }: Checkpoint): boolean =>
   size <= tree.size && Buffer.compare(tree.rootAt(size), rootHash) === 0
+
+/**
+ * Throws GradingStoreUnavailable for a ledger that does not go on from its last checkpoint. The checkpoint is to be read
+ * before the tree: another process may append and sign in between.
+ */
+export function requireContinued(last: CheckpointReading, tree: LedgerTree): void {
+  let reason: string
+  switch (last.kind) {
+    case 'absent':
+      return
+    case 'refused':
+      reason = 'its last checkpoint is not signed by its checkpoint key, or was altered'
+      break
+    case 'checkpoint': {
+      const { size } = last.checkpoint
+      if (hasAllOf(tree, last.checkpoint)) return
+      reason =
+        size > tree.size
+          ? `its last signed checkpoint counts ${size} entries, ${tree.size} of them are here`
+          : `its entries do not hash to its last signed checkpoint, of ${size}`
+      break
+    }
+    default:
+      return last satisfies never
+  }
+  throw new GradingStoreUnavailable(
+    `the ledger is refused: ${reason}. If a backup was restored on purpose, run "grading accept-backup"`,
+  )
+}
 
 /**
  * Puts the ledger's checkpoint into the file. One that the ledger does not go on from stays: it is the proof of what was
@@ -84,5 +125,5 @@ export function keepCheckpoint(
   const last = readCheckpointFile(path, seed)
   const isReplaced =
     last.kind === 'absent' || (last.kind === 'checkpoint' && hasAllOf(tree, last.checkpoint))
-  if (isReplaced) writeNote(path, note())
+  if (isReplaced) writeCheckpointFile(path, note())
 }

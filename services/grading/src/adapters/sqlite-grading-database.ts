@@ -99,15 +99,27 @@ export function prepareQuery<Row>(database: DatabaseSync, sql: string): Query<Ro
   }
 }
 
+/** What SQLite throws, as the port's one error; anything else as it is. */
+function asUnavailable(error: unknown): unknown {
+  return error instanceof Error && 'errcode' in error
+    ? new GradingStoreUnavailable(`the ledger cannot be read: ${error.message}`, { cause: error })
+    : error
+}
+
 /** Runs a step on the database, turning what SQLite throws into GradingStoreUnavailable. */
 export function reading<Result>(run: () => Result): Result {
   try {
     return run()
   } catch (error) {
-    if (error instanceof Error && 'errcode' in error)
-      throw new GradingStoreUnavailable(`the ledger cannot be read: ${error.message}`, {
-        cause: error,
-      })
-    throw error
+    throw asUnavailable(error)
+  }
+}
+
+/** The same for what gives turns of the event loop to others. */
+export async function readingInTurns<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    throw asUnavailable(error)
   }
 }

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { createNoteSigner, formatCheckpoint, preimageHash } from '@tallystick/hashchain'
+import { createNoteSigner, preimageHash } from '@tallystick/hashchain'
 import type { Clock } from '@tallystick/service-kit'
 import { addIngested, advanceEvent, NOTHING_INGESTED, recount } from '../domain/advance-event.ts'
 import { commitmentOf } from '../domain/commitment.ts'
@@ -19,7 +19,13 @@ import type {
 import { writeEntry } from '../domain/ledger-entry.ts'
 import type { Observation } from '../domain/observation.ts'
 import { saltEntry } from '../domain/salt-entry.ts'
-import { keepCheckpoint } from './checkpoint-file.ts'
+import {
+  checkpointPathOf,
+  keepCheckpoint,
+  readCheckpointFile,
+  requireContinued,
+  signHead,
+} from './checkpoint-file.ts'
 import { nextTurn } from './next-turn.ts'
 import { openEntryReader } from './sqlite-entry-reader.ts'
 import { openEventReader } from './sqlite-event-reader.ts'
@@ -43,6 +49,8 @@ export type SqliteGradingStoreOptions = {
   readonly checkpointSeed: Uint8Array
   /** The ledger's name in its checkpoints, `grading.example.org/ledger`. */
   readonly origin: string
+  /** `unchecked` opens also what its last checkpoint refuses: for verifying it. */
+  readonly checkpoint?: 'checked' | 'unchecked'
   /** How long a write waits for another process's, milliseconds. */
   readonly busyTimeoutMs?: number
 }
@@ -113,9 +121,14 @@ function partsOf(database: DatabaseSync, { clock }: Pick<SqliteGradingStoreOptio
 type Parts = ReturnType<typeof partsOf>
 
 function openParts(options: SqliteGradingStoreOptions): Parts {
-  const database = openGradingDatabase(options.databasePath, options.busyTimeoutMs)
+  const { checkpoint = 'checked', checkpointSeed, databasePath } = options
+  const database = openGradingDatabase(databasePath, options.busyTimeoutMs)
   try {
-    return reading(() => partsOf(database, options))
+    // Before the tree is read: see requireContinued.
+    const last = readCheckpointFile(checkpointPathOf(databasePath), checkpointSeed)
+    const parts = reading(() => partsOf(database, options))
+    if (checkpoint === 'checked') reading(() => requireContinued(last, parts.tree))
+    return parts
   } catch (error) {
     database.close()
     throw error
@@ -195,7 +208,10 @@ function openReads({ database, tree, picks }: Parts) {
   }
 }
 
-/** Opens the store. Throws GradingStoreUnavailable for a file that cannot be opened or is another program's. */
+/**
+ * Opens the store. Throws GradingStoreUnavailable for a file that cannot be opened or is another program's, and for a ledger
+ * that does not go on from its last signed checkpoint.
+ */
 export function openSqliteGradingStore(options: SqliteGradingStoreOptions): GradingStore {
   const parts = openParts(options)
   const { database, tree, events, picks, table, queue, secret, freshen } = parts
@@ -210,11 +226,8 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     freshen()
     return reading(run)
   }
-  const note = (): string =>
-    signer.sign(
-      formatCheckpoint({ origin: signer.keyName, size: tree.size, rootHash: tree.rootHash() }),
-    )
-  const checkpointPath = `${options.databasePath}.checkpoint`
+  const note = (): string => signHead(signer, { size: tree.size, rootHash: tree.rootHash() })
+  const checkpointPath = checkpointPathOf(options.databasePath)
   let searches = 0
 
   return {
@@ -254,7 +267,7 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     counts: () => read(reads.counts),
     verify: async () => {
       freshen()
-      return verifyLedger({ database, checkpointPath, checkpointSeed })
+      return verifyLedger(database, readCheckpointFile(checkpointPath, checkpointSeed))
     },
     close: async () => {
       try {

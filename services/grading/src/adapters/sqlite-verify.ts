@@ -12,9 +12,9 @@ import type { EventState } from '../domain/event-state.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
 import type { EventLedgerEntry, LedgerEntry } from '../domain/ledger-entry.ts'
 import { applyEvent, emptyTruth, readCell, sameTruth } from '../domain/truth-table.ts'
-import { readCheckpointFile } from './checkpoint-file.ts'
+import type { CheckpointReading } from './checkpoint-file.ts'
 import { nextTurn } from './next-turn.ts'
-import { prepareQuery } from './sqlite-grading-database.ts'
+import { prepareQuery, readingInTurns } from './sqlite-grading-database.ts'
 import { LEAVES_PER_NODE, openLedgerTree } from './sqlite-ledger-tree.ts'
 import { openPickShelf } from './sqlite-picks.ts'
 
@@ -25,11 +25,6 @@ const PER_SLICE = 500
 type CheckedRow = readonly [number, string, Uint8Array, string | null]
 
 type Broken = Extract<LedgerVerdict, { kind: 'broken' }>
-type Source = {
-  readonly database: DatabaseSync
-  readonly checkpointPath: string
-  readonly checkpointSeed: Uint8Array
-}
 
 const broken = (problem: string, seq?: number): Broken => ({
   kind: 'broken',
@@ -56,11 +51,10 @@ function checkRow([seq, text, hash, path]: CheckedRow, expected: number): Broken
 }
 
 /** First pass: entries in order, against leaves, nodes, stored head and signed checkpoint. */
-async function checkEntries({
-  database,
-  checkpointPath,
-  checkpointSeed,
-}: Source): Promise<Broken | { readonly size: number; readonly rootHash: Uint8Array }> {
+async function checkEntries(
+  database: DatabaseSync,
+  checkpoint: CheckpointReading,
+): Promise<Broken | { readonly size: number; readonly rootHash: Uint8Array }> {
   const rows = prepareQuery<CheckedRow>(
     database,
     `SELECT seq, text, hash, path FROM entries LEFT JOIN events ON events.id = event
@@ -71,7 +65,6 @@ async function checkEntries({
     'SELECT hash FROM tree_nodes WHERE place = ?',
   )
   const range = createCompactRange()
-  const checkpoint = readCheckpointFile(checkpointPath, checkpointSeed)
   if (checkpoint.kind === 'refused') return broken('the checkpoint file is not signed by this key')
   let leaves: Uint8Array[] = []
   for (;;) {
@@ -100,7 +93,10 @@ async function checkEntries({
     await nextTurn()
   }
   if (checkpoint.kind === 'checkpoint' && checkpoint.checkpoint.size > range.size)
-    return broken('entries at the end are gone: the signed checkpoint has more', range.size)
+    return broken(
+      `entries at the end are gone: the signed checkpoint counts ${checkpoint.checkpoint.size}`,
+      range.size,
+    )
   return { size: range.size, rootHash: range.rootHash() }
 }
 
@@ -158,10 +154,11 @@ async function checkPicks(database: DatabaseSync): Promise<Broken | undefined> {
   }
 }
 
-/** Verifies everything; names the first entry that does not hold, where one can be named. */
-export async function verifyLedger(source: Source): Promise<LedgerVerdict> {
-  const { database } = source
-  const entries = await checkEntries(source)
+async function verifyAll(
+  database: DatabaseSync,
+  checkpoint: CheckpointReading,
+): Promise<LedgerVerdict> {
+  const entries = await checkEntries(database, checkpoint)
   if ('kind' in entries) return entries
   const head = openLedgerTree(database)
   // Entries that came while this ran are beyond what was read; the head is compared where nothing came.
@@ -171,3 +168,12 @@ export async function verifyLedger(source: Source): Promise<LedgerVerdict> {
   const problem = (await checkPicks(database)) ?? (await checkTruth(database))
   return problem ?? { kind: 'intact', entries: entries.size, rootHash: entries.rootHash }
 }
+
+/**
+ * Verifies everything, against a checkpoint that was read before the call; names the first entry that does not hold, where
+ * one can be named. Rejects with GradingStoreUnavailable.
+ */
+export const verifyLedger = (
+  database: DatabaseSync,
+  checkpoint: CheckpointReading,
+): Promise<LedgerVerdict> => readingInTurns(() => verifyAll(database, checkpoint))

@@ -25,27 +25,34 @@ export function existingLedger(terminal: CommandTerminal): string {
   return databasePath
 }
 
+/** Where the ledger is, and how its checkpoints are signed; makes the key where there is none. */
+export function ledgerOptions(terminal: CommandTerminal) {
+  const { DATABASE_PATH: databasePath, BASE_URL: baseUrl } = readStoreConfig(terminal)
+  return {
+    databasePath,
+    checkpointSeed: loadCheckpointSeed(databasePath),
+    origin: ledgerOrigin(baseUrl),
+  }
+}
+
 /** As withStore, for what only reads: makes no ledger where there is none. */
 export async function withLedger<Result>(
   terminal: CommandTerminal,
   use: (store: GradingStore) => Promise<Result>,
+  checkpoint: 'checked' | 'unchecked' = 'checked',
 ): Promise<Result> {
   existingLedger(terminal)
-  return await withStore(terminal, use)
+  return await withStore(terminal, use, checkpoint)
 }
 
 /** Opens the service's ledger, or makes it, uses it and closes it. */
 export async function withStore<Result>(
   terminal: CommandTerminal,
   use: (store: GradingStore) => Promise<Result>,
+  checkpoint: 'checked' | 'unchecked' = 'checked',
 ): Promise<Result> {
-  const { DATABASE_PATH: databasePath, BASE_URL: baseUrl } = readStoreConfig(terminal)
-  const store = openSqliteGradingStore({
-    databasePath,
-    clock: terminal.clock,
-    checkpointSeed: loadCheckpointSeed(databasePath),
-    origin: ledgerOrigin(baseUrl),
-  })
+  const { clock } = terminal
+  const store = openSqliteGradingStore({ ...ledgerOptions(terminal), clock, checkpoint })
   try {
     return await use(store)
   } finally {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -39,6 +39,23 @@ async function grading(args: readonly string[], stdin: readonly Uint8Array[] = [
 const table = Buffer.from(
   syntheticFixtures({ nowSeconds: NOW_MS / 1_000, pastMatches: 30, comingMatches: 2 }),
 )
+
+/** One result of an event of that name. */
+const upload = (name: string): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      events: [
+        {
+          event: `soccer/epl.20260528.${name}`,
+          league: 'EPL',
+          home: 'Arsenal',
+          away: 'Chelsea',
+          starts_at: '2026-05-28T18:00:00Z',
+          outcomes: [{ status: 'final', score: { home: 2, away: 1 } }],
+        },
+      ],
+    }),
+  )
 
 test('import takes a file, plain, gzip or from standard input, tells what it did, and does nothing twice', async () => {
   const file = join(folder, 'table.csv.gz')
@@ -150,7 +167,7 @@ test('an export is checked with nothing but itself; one altered letter names its
   })
 })
 
-test.each([['verify'], ['table'], ['export'], ['backup', 'copy.db']])(
+test.each([['verify'], ['table'], ['export'], ['backup', 'copy.db'], ['accept-backup']])(
   'where there is no ledger %s says so, and makes none',
   async (...args) => {
     expect(await grading(args)).toMatchObject({
@@ -198,4 +215,33 @@ test('backup copies a ledger that can be verified', async () => {
   writeFileSync(join(folder, 'other.db.payments'), 'mine')
   expect(await grading(['backup', join(folder, 'other.db')])).toMatchObject({ code: 1, out: '' })
   expect(readdirSync(folder)).not.toContain('other.db')
+})
+
+test('an older file in the ledger’s place is refused by every verb but verify, which says so, until it is accepted', async () => {
+  const ledger = join(folder, 'grading.db')
+  await grading(['import', '-'], [table])
+  await grading(['backup', join(folder, 'copy.db')])
+  await grading(['import', '-'], [upload('ars-che')])
+  copyFileSync(join(folder, 'copy.db'), ledger)
+
+  for (const args of [['import', '-'], ['seed'], ['table'], ['export']])
+    expect(await grading(args, [upload('ars-che')])).toEqual({
+      code: 1,
+      out: '',
+      lines: [],
+      err: 'the ledger is refused: its last signed checkpoint counts 93 entries, 92 of them are here. If a backup was restored on purpose, run "grading accept-backup"',
+    })
+  expect(await grading(['verify'])).toMatchObject({
+    code: 1,
+    out: 'BROKEN at entry 92: entries at the end are gone: the signed checkpoint counts 93.',
+  })
+  expect(await grading(['accept-backup'])).toMatchObject({
+    code: 0,
+    out: '92 entries accepted; the last checkpoint counted 93: 1 are given up.',
+  })
+  expect((await grading(['verify'])).out).toMatch(/^INTACT: 92 entries/)
+  expect(await grading(['accept-backup'])).toMatchObject({
+    code: 0,
+    out: '92 entries accepted; the last checkpoint counted 92: none is given up.',
+  })
 })

@@ -1,4 +1,5 @@
 import type { CommandVerb } from '@tallystick/service-kit/command'
+import { acceptBackupVerb } from './accept-backup-verb.ts'
 import { backupVerb } from './backup-verb.ts'
 import { exportVerb } from './export-verb.ts'
 import { importVerb } from './import-verb.ts'
@@ -16,4 +17,5 @@ export const verbs: readonly CommandVerb[] = [
   exportVerb,
   tokenVerb,
   backupVerb,
+  acceptBackupVerb,
 ]
