@@ -15,6 +15,7 @@ import {
 import type { Clock } from '@tallystick/service-kit'
 import { pause } from '../pause.ts'
 import type { ConsensusNode } from './consensus-nodes.ts'
+import { holdChannels } from './hold-channels.ts'
 import type { NodeProbe } from './node-probe.ts'
 import { type Submission, submitPayment } from './submit-payment.ts'
 
@@ -157,22 +158,11 @@ async function outcome(
   }
 }
 
-/** Clients by address: the SDK shares one gRPC channel per address in the whole process, and the last one closes it. */
-const holders = new Map<string, number>()
-
-function hold(addresses: readonly string[]): () => boolean {
-  for (const address of addresses) holders.set(address, (holders.get(address) ?? 0) + 1)
-  return () => {
-    for (const address of addresses) holders.set(address, (holders.get(address) ?? 1) - 1)
-    return addresses.every((address) => holders.get(address) === 0)
-  }
-}
-
 /** Returns a client of the given nodes, or of the public nodes of the network. */
 export function createConsensusClient(options: ConsensusClientOptions): ConsensusClient {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const client = newClient(options, limits)
-  const release = hold(Object.keys(client.network))
+  const letGo = holdChannels(Object.keys(client.network), () => client.close())
   const { feePayerKey, probe } = options
   return {
     submit: (transactionList) =>
@@ -183,8 +173,6 @@ export function createConsensusClient(options: ConsensusClientOptions): Consensu
       const answers = await Promise.all(addresses.map((address) => probe.isReachable(address)))
       return answers.includes(true)
     },
-    close() {
-      if (release()) client.close()
-    },
+    close: letGo,
   }
 }

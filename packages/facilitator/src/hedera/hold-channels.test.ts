@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { holdChannels } from './hold-channels.ts'
+
+/** Clients by name, with their addresses; the names of those that were closed, in order. */
+function clients<Name extends string>(addresses: Record<Name, readonly string[]>) {
+  const closed: string[] = []
+  const letGo = Object.entries<readonly string[]>(addresses).map(
+    ([name, own]) => [name, holdChannels(own, () => closed.push(name))] as const,
+  )
+  return { closed, letGo: Object.fromEntries(letGo) as Record<Name, () => void> }
+}
+
+test('a client alone on its nodes is closed at once', () => {
+  const { closed, letGo } = clients({ a: ['x:1'], b: ['y:1'] })
+  letGo.a()
+  expect(closed).toEqual(['a'])
+  letGo.b()
+  expect(closed).toEqual(['a', 'b'])
+})
+
+test.each([
+  ['a', 'b'],
+  ['b', 'a'],
+] as const)(
+  'of two that share a node, let go of as %s and %s, none is closed before and both after',
+  (first, second) => {
+    const { closed, letGo } = clients({ a: ['x:1'], b: ['x:1', 'y:1'] })
+    letGo[first]()
+    expect(closed).toEqual([])
+    letGo[second]()
+    expect(closed.toSorted()).toEqual(['a', 'b'])
+  },
+)
+
+test('letting go twice lets go of nobody else’s nodes', () => {
+  const { closed, letGo } = clients({ a: ['x:1'], b: ['x:1'], c: ['x:1'] })
+  letGo.a()
+  letGo.a()
+  letGo.b()
+  expect(closed).toEqual([])
+  letGo.c()
+  expect(closed.toSorted()).toEqual(['a', 'b', 'c'])
+  letGo.b()
+  expect(closed).toHaveLength(3)
+})
