@@ -18,6 +18,7 @@ import { createFacilitatorApp } from './facilitator-app.ts'
 import type { ConsensusLimits } from './hedera/consensus-client.ts'
 import type { ConsensusNode } from './hedera/consensus-nodes.ts'
 import { createHederaFacilitator, type HederaFacilitator } from './hedera-facilitator.ts'
+import type { SettlementListener } from './settlement-end.ts'
 import { observeSettlements, type SettlementObserver } from './settlement-observer.ts'
 
 export type BuildFacilitatorOptions = {
@@ -32,7 +33,7 @@ export type BuildFacilitatorOptions = {
   readonly feePayerKey: string
   readonly clock: Clock
   /** A second network, where payments are signed token transfers. */
-  readonly evm?: Omit<EvmFacilitatorOptions, 'clock' | 'onEnd'> | undefined
+  readonly evm?: Omit<EvmFacilitatorOptions, 'clock' | keyof SettlementListener> | undefined
   readonly limits?: Partial<ConsensusLimits>
   readonly logger?: NonNullable<ServiceAppOptions['logger']>
   readonly metricsToken?: Secret | undefined
@@ -47,7 +48,7 @@ export type BuiltFacilitator = {
 
 /**
  * Wires the Hedera side and, where configured, the EVM side with metrics and log lines into a server. Throws RangeError for
- * a key that cannot be read, and for a chain or token that is not the configured one.
+ * a key that cannot be read, and WrongToken for a chain or token that is not the configured one.
  */
 export async function buildFacilitator(
   options: BuildFacilitatorOptions,
@@ -55,12 +56,12 @@ export async function buildFacilitator(
   const { clock, logger, metricsToken, network } = options
   const registry = new Registry()
   const observer = observeSettlements(registry, logger)
-  const { onEnd } = observer
+  const { onDoubt, onEnd } = observer
   const evm =
     options.evm === undefined
       ? undefined
-      : await createEvmFacilitator({ ...options.evm, clock, onEnd })
-  const hedera = createHederaFacilitator({ ...options, onEnd })
+      : await createEvmFacilitator({ ...options.evm, clock, onDoubt, onEnd })
+  const hedera = createHederaFacilitator({ ...options, onDoubt, onEnd })
   new Gauge({
     name: 'facilitator_settlements_in_flight',
     help: 'Settlements under way.',

@@ -2,12 +2,10 @@ import type { Clock, ReadinessCheck } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { checkEvmDomain, createJsonRpcLedger, type EvmAsset } from '@tallystick/x402/evm'
 import { createEvmWallet } from './evm/evm-wallet.ts'
-import {
-  ExactEvmFacilitator,
-  type ExactEvmFacilitatorOptions,
-} from './evm/exact-evm-facilitator.ts'
+import { ExactEvmFacilitator } from './evm/exact-evm-facilitator.ts'
+import type { SettlementListener } from './settlement-end.ts'
 
-export type EvmFacilitatorOptions = {
+export type EvmFacilitatorOptions = SettlementListener & {
   readonly rpcUrl: string
   readonly chainId: number
   /** Key of the account that submits and pays the gas: 32 bytes in hex. */
@@ -16,7 +14,6 @@ export type EvmFacilitatorOptions = {
   readonly assets: readonly EvmAsset[]
   readonly clock: Clock
   readonly outcomeMs?: number
-  readonly onEnd?: ExactEvmFacilitatorOptions['onEnd']
 }
 
 /** The facilitator side of `exact` on one EVM chain, with what it is ready for. */
@@ -28,17 +25,22 @@ export type EvmFacilitator = {
   readonly gasBalance: () => Promise<bigint | undefined>
 }
 
+/** EVM_RPC_URL leads to another chain, or to one where a token signs under another domain. */
+export class WrongToken extends Error {
+  override readonly name = 'WrongToken'
+}
+
 /** Below this the account should be topped up: some thousand transfers at X Layer's usual price. */
 const GAS_BALANCE_MIN_WEI = 5_000_000_000_000_000n
 
 /**
  * Builds the EVM side from an address and a key, and compares the tokens with the chain where it answers (G9). Throws
- * RangeError for a key or asset that cannot be used, and for a chain or token that is not the configured one.
+ * RangeError for a key or asset that cannot be used, WrongToken for a chain or token that is not the configured one.
  */
 export async function createEvmFacilitator(
   options: EvmFacilitatorOptions,
 ): Promise<EvmFacilitator> {
-  const { assets, chainId, clock, outcomeMs, onEnd, privateKey, rpcUrl } = options
+  const { assets, chainId, clock, outcomeMs, onDoubt, onEnd, privateKey, rpcUrl } = options
   const network = `eip155:${chainId}`
   if (assets.length === 0 || assets.some((asset) => asset.network !== network)) {
     throw new RangeError(`EVM_ASSETS must name at least one token of ${network}`)
@@ -48,7 +50,7 @@ export async function createEvmFacilitator(
   const checkAll = () => Promise.all(assets.map((asset) => checkEvmDomain(asset, ledger)))
   for (const check of await checkAll()) {
     if (check.kind === 'wrong_chain' || check.kind === 'wrong_domain') {
-      throw new RangeError(`EVM_RPC_URL or EVM_ASSETS: ${JSON.stringify(check)}`)
+      throw new WrongToken(`EVM_RPC_URL or EVM_ASSETS: ${JSON.stringify(check)}`)
     }
   }
   const scheme = new ExactEvmFacilitator({
@@ -58,7 +60,8 @@ export async function createEvmFacilitator(
     ledger,
     clock,
     ...(outcomeMs === undefined ? {} : { outcomeMs }),
-    ...(onEnd === undefined ? {} : { onEnd }),
+    onDoubt,
+    onEnd,
   })
   const gasBalance = async (): Promise<bigint | undefined> => {
     try {

@@ -7,15 +7,13 @@ import {
 } from '@tallystick/x402/hedera'
 import { type ConsensusLimits, createConsensusClient } from './hedera/consensus-client.ts'
 import type { ConsensusNode } from './hedera/consensus-nodes.ts'
-import {
-  ExactHederaFacilitator,
-  type ExactHederaFacilitatorOptions,
-} from './hedera/exact-hedera-facilitator.ts'
+import { ExactHederaFacilitator } from './hedera/exact-hedera-facilitator.ts'
 import { parsePrivateKey } from './hedera/fee-payer-key.ts'
 import { mirrorBalances } from './hedera/mirror-balance.ts'
 import { createNodeProbe } from './hedera/node-probe.ts'
+import type { SettlementListener } from './settlement-end.ts'
 
-export type HederaFacilitatorOptions = {
+export type HederaFacilitatorOptions = SettlementListener & {
   /** CAIP-2, e.g. `hedera:testnet`. */
   readonly network: string
   /** Empty: the public nodes of the network. */
@@ -27,7 +25,6 @@ export type HederaFacilitatorOptions = {
   readonly feePayerKey: string
   readonly clock: Clock
   readonly limits?: Partial<ConsensusLimits>
-  readonly onEnd?: ExactHederaFacilitatorOptions['onEnd']
 }
 
 /** The facilitator side of `exact` on one Hedera network, with what it is ready for and how to let go of it. */
@@ -67,7 +64,7 @@ export function createHederaFacilitator(options: HederaFacilitatorOptions): Hede
   if (feePayerKey === undefined) throw new RangeError('the fee payer’s key cannot be read')
   const mirror = createMirrorNode({ url: mirrorUrl, clock })
   const accounts = createMirrorAccountDirectory({ mirror, clock })
-  const balances = mirrorBalances({ mirrorUrl })
+  const balances = mirrorBalances({ mirrorUrl, clock })
   const probe = createNodeProbe(clock)
   const nodes = options.consensusNodes
   const consensus = createConsensusClient({
@@ -86,7 +83,8 @@ export function createHederaFacilitator(options: HederaFacilitatorOptions): Hede
     accounts,
     balances,
     clock,
-    ...(options.onEnd === undefined ? {} : { onEnd: options.onEnd }),
+    onDoubt: options.onDoubt,
+    onEnd: options.onEnd,
   })
   const feePayerBalance = keptBalance(() => balances(feePayer), clock)
   return {

@@ -14,6 +14,7 @@ export {
   createEvmFacilitator,
   type EvmFacilitator,
   type EvmFacilitatorOptions,
+  WrongToken,
 } from './evm-facilitator.ts'
 export { createFacilitatorApp, type FacilitatorAppOptions } from './facilitator-app.ts'
 export { type ConsensusNode, parseConsensusNodes } from './hedera/consensus-nodes.ts'
@@ -26,7 +27,7 @@ export {
   type HederaFacilitator,
   type HederaFacilitatorOptions,
 } from './hedera-facilitator.ts'
-export type { SettlementEnd } from './settlement-end.ts'
+export type { SettlementEnd, SettlementListener, SubmissionDoubt } from './settlement-end.ts'
 export {
   type RunningFacilitator,
   type StartFacilitatorOptions,

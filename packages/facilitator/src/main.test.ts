@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { environmentTable } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { facilitatorConfig } from './config.ts'
@@ -25,6 +27,21 @@ function run(environment: Record<string, string>) {
   return { child, output, exit: once(child, 'close').then(([code]) => code as number | null) }
 }
 
+/** A node of that chain, which knows nothing else. */
+async function chainOf(chainId: number) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result: `0x${chainId.toString(16)}` })
+  const server = createServer((_request, response) => response.end(body)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
@@ -44,6 +61,21 @@ describe('the command', () => {
     expect(output.stderr).toContain('FEE_PAYER_KEY: expected a private key in hex')
     expect(output.stderr).not.toContain('hunter2')
   })
+
+  test('ends with one sentence and exits 1 where the chain is another than the configured one', async () => {
+    const chain = await chainOf(1)
+    const { exit, output } = run({
+      FEE_PAYER: '0.0.1001',
+      FEE_PAYER_KEY: KEY,
+      EVM_RPC_URL: chain.url,
+      EVM_KEY: KEY,
+    })
+    expect(await exit).toBe(1)
+    expect(output.stderr).toBe(
+      'Payments cannot be settled: EVM_RPC_URL or EVM_ASSETS: {"kind":"wrong_chain","chainId":1}\n',
+    )
+    await chain.close()
+  }, 60_000)
 
   test('starts and answers /supported while its ledger is down, and exits 0 on SIGTERM', async () => {
     const { child, exit, output } = run({

@@ -14,6 +14,21 @@ export type SettlementEnd = {
   readonly cause?: unknown
 }
 
+/** A submission of which it is not known whether it arrived, for the log; how the settlement ends is told apart. */
+export type SubmissionDoubt = {
+  /** Id or hash of the transaction. */
+  readonly transaction: string
+  readonly cause: unknown
+}
+
+/** Told of settlements of verified payments, for logs and metrics. */
+export type SettlementListener = {
+  /** How each one ended. */
+  readonly onEnd?: ((payment: VerifiedPayment, end: SettlementEnd) => void) | undefined
+  /** That a submission may not have arrived, before its end is known. */
+  readonly onDoubt?: ((payment: VerifiedPayment, doubt: SubmissionDoubt) => void) | undefined
+}
+
 /** The answer to a settlement of a verified payment. */
 export function settleResponse(payment: VerifiedPayment, end: SettlementEnd): SettleResponse {
   const network = payment.network as Network

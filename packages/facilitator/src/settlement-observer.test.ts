@@ -1,5 +1,6 @@
 import { createLogger, Registry } from '@tallystick/service-kit'
 import type { VerifiedPayment } from '@tallystick/x402'
+import { HttpRequestError } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { observeSettlements } from './settlement-observer.ts'
 
@@ -48,6 +49,43 @@ describe('a settlement’s log line', () => {
     observer.onEnd(hederaPayment, { outcome: 'refused', reason: 'insufficient_funds' })
     expect(lastLine()).toMatchObject({ nonce: '0.0.5@1.000000001', amountTinybar: '10000' })
     expect(lastLine()).not.toHaveProperty('transaction')
+  })
+})
+
+describe('a submission in doubt', () => {
+  test('is warned of with its cause, once more than how it ends', () => {
+    const { lastLine, observer } = observed()
+    const cause = new Error('the node cut the call off', { cause: new Error('read ECONNRESET') })
+    observer.onDoubt(hederaPayment, { transaction: '0.0.5@1.000000001', cause })
+    expect(lastLine()).toMatchObject({
+      level: 'warn',
+      msg: 'submission in doubt',
+      transaction: '0.0.5@1.000000001',
+      payer: '0x02',
+      cause: 'Error: the node cut the call off < Error: read ECONNRESET',
+    })
+  })
+
+  test('never with what was submitted, which the error of a client library repeats', () => {
+    const { lastLine, observer } = observed()
+    const raw = `0x${'f8'.repeat(200)}`
+    const causes = [
+      new HttpRequestError({
+        url: 'https://rpc.example/v2/api-key',
+        body: { method: 'eth_sendRawTransaction', params: [raw] },
+      }),
+      new Error(`not taken: ${raw}`),
+      `not taken: ${raw}`,
+    ]
+    const texts = causes.map((cause) => {
+      observer.onDoubt(payment, { transaction: '0xfeed', cause })
+      return lastLine()['cause']
+    })
+    expect(texts).toEqual([
+      'HttpRequestError: HTTP request failed.',
+      'Error: not taken: …',
+      'not taken: …',
+    ])
   })
 })
 

@@ -1,15 +1,17 @@
 import { Counter, type Registry, type ServiceAppOptions } from '@tallystick/service-kit'
 import type { VerifiedPayment } from '@tallystick/x402'
-import type { SettlementEnd } from './settlement-end.ts'
+import { causeText } from './cause-text.ts'
+import type { SettlementEnd, SubmissionDoubt } from './settlement-end.ts'
 
 /** Counts and logs how settlements end. Nothing that it writes is a signature or a payload. */
 export type SettlementObserver = {
   readonly onEnd: (payment: VerifiedPayment, end: SettlementEnd) => void
+  readonly onDoubt: (payment: VerifiedPayment, doubt: SubmissionDoubt) => void
   /** Settlements since the start, by how they ended. */
   count(outcome: SettlementEnd['outcome']): number
 }
 
-/** Returns an observer that registers its metric and writes one log line per settlement. */
+/** Returns an observer that registers its metric and writes one log line per settlement, and one per doubt before it. */
 export function observeSettlements(
   registry: Registry,
   logger: ServiceAppOptions['logger'] | undefined,
@@ -25,28 +27,21 @@ export function observeSettlements(
     onEnd(payment, { cause, message, outcome, reason, transaction }) {
       settlements.inc({ outcome, reason })
       counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
-      const { network, nonce, payer, payTo } = payment
-      const fields = {
-        outcome,
-        reason,
-        message,
-        network,
-        transaction,
-        nonce,
-        payer,
-        payTo,
-        ...amountOf(payment),
-      }
+      const fields = { outcome, reason, message, transaction, ...fieldsOf(payment) }
       if (outcome === 'settled') logger?.info(fields, 'settlement ended')
       else logger?.warn({ ...fields, err: cause }, 'settlement ended')
+    },
+    onDoubt(payment, { cause, transaction }) {
+      const fields = { transaction, ...fieldsOf(payment), cause: causeText(cause) }
+      logger?.warn(fields, 'submission in doubt')
     },
     count: (outcome) => counts.get(outcome) ?? 0,
   }
 }
 
-/** The amount under a name that says its unit. */
-function amountOf({ amount, network }: VerifiedPayment): Readonly<Record<string, string>> {
-  return network.startsWith('hedera:')
-    ? { amountTinybar: amount.toString() }
-    : { amountBaseUnits: amount.toString() }
+/** What a log line says of a payment; the amount under a name that says its unit. */
+function fieldsOf(payment: VerifiedPayment): Readonly<Record<string, string>> {
+  const { amount, network, nonce, payer, payTo } = payment
+  const unit = network.startsWith('hedera:') ? 'amountTinybar' : 'amountBaseUnits'
+  return { network, nonce, payer, payTo, [unit]: amount.toString() }
 }

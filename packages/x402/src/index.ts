@@ -16,6 +16,7 @@ export {
   type FeePayerDirectory,
   type FeePayerDirectoryOptions,
 } from './fee-payer-directory.ts'
+export { fetchJson, type JsonAnswer, type JsonCall } from './fetch-json.ts'
 export type { GateEvent } from './gate-event.ts'
 export {
   DEFAULT_GATE_LIMITS,

@@ -5,7 +5,10 @@ import { checkEvmDomain, createExactEvmScheme, createJsonRpcLedger } from '@tall
 import { HTTPFacilitatorClient } from '@x402/core/http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEvmFacilitator } from '../evm-facilitator.ts'
+import type { SubmissionDoubt } from '../settlement-end.ts'
 import { openXLayerWorld, type XLayerWorld } from '../testing/xlayer-world.ts'
+import { createEvmWallet } from './evm-wallet.ts'
+import { ExactEvmFacilitator } from './exact-evm-facilitator.ts'
 import { NONCE_USED } from './judge-receipt.ts'
 
 let world: XLayerWorld
@@ -64,6 +67,29 @@ describe('what the facilitator answers', () => {
       errorReason: 'invalid_exact_evm_insufficient_balance',
     })
     expect(await world.sentCount()).toBe(sentBefore)
+  })
+
+  test('a submission that may not have arrived is told of with its cause, and its end is read all the same', async () => {
+    const [payload, requirement] = await world.order(world.account('agent-9'))
+    const { privateKey } = world.account('facilitator')
+    const { chainId, rpcUrl } = world.chain
+    const wallet = createEvmWallet({ rpcUrl, chainId, privateKey })
+    const cause = new Error('no answer')
+    const doubts: SubmissionDoubt[] = []
+    const facilitator = new ExactEvmFacilitator({
+      network: requirement.network,
+      assets: [world.asset],
+      ledger: createJsonRpcLedger({ url: rpcUrl, clock: systemClock }),
+      clock: systemClock,
+      wallet: {
+        ...wallet,
+        send: async (call) => ({ ...(await wallet.send(call)), isCertain: false, cause }),
+      },
+      onDoubt: (_payment, doubt) => doubts.push(doubt),
+    })
+    const settled = await facilitator.settle(payload, requirement)
+    expect(settled.success).toBe(true)
+    expect(doubts).toEqual([{ transaction: settled.transaction, cause }])
   })
 
   test('while no block comes the settlement is pending with its hash; asked again, nothing is sent twice', async () => {

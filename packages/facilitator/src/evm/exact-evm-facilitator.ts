@@ -27,13 +27,18 @@ import type {
 import { acceptedRequirement } from '../accepted-requirement.ts'
 import { pause } from '../pause.ts'
 import { settleOnce } from '../settle-once.ts'
-import { refusedResponse, type SettlementEnd, settleResponse } from '../settlement-end.ts'
+import {
+  refusedResponse,
+  type SettlementEnd,
+  type SettlementListener,
+  settleResponse,
+} from '../settlement-end.ts'
 import { type PaymentIdentity, settlementFlights } from '../settlement-flights.ts'
 import type { EvmWallet } from './evm-wallet.ts'
 import { judgeReceipt, NONCE_USED } from './judge-receipt.ts'
 import { type ContractCall, transferCall } from './transfer-call.ts'
 
-export type ExactEvmFacilitatorOptions = {
+export type ExactEvmFacilitatorOptions = SettlementListener & {
   /** CAIP-2, e.g. `eip155:196`. */
   readonly network: string
   /** Tokens that are settled in, all of that network. */
@@ -43,8 +48,6 @@ export type ExactEvmFacilitatorOptions = {
   readonly clock: Clock
   /** Longest wait for a receipt. */
   readonly outcomeMs?: number
-  /** Told how every settlement of a verified payment ended; for logs and metrics. */
-  readonly onEnd?: (payment: VerifiedPayment, end: SettlementEnd) => void
 }
 
 type Flight = {
@@ -142,6 +145,10 @@ export class ExactEvmFacilitator implements SchemeNetworkFacilitator {
     if (!('gas' in preflight)) return preflight
     const sent = await this.#options.wallet.send({ ...call, gas: preflight.gas })
     this.#flights.doubt(identity, Buffer.from(sent.hash.slice(2), 'hex'))
+    if (!sent.isCertain) {
+      const doubt = { transaction: sent.hash, cause: sent.cause }
+      this.#options.onDoubt?.(verification.payment, doubt)
+    }
     return undefined
   }
 

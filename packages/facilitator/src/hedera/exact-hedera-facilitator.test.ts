@@ -241,6 +241,13 @@ describe('503: nothing was submitted, the same payment may come again', () => {
     const answer = await post(world.impatient.url, await world.pay())
     world.devnet.controls.setUnavailable({ consensus: false })
     expect(answer).toMatchObject({ status: 200, body: { errorReason: 'settlement_pending' } })
+    const doubts = world.lines.filter((line) => line.includes('"msg":"submission in doubt"'))
+    expect(doubts.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({
+        level: 'warn',
+        transaction: (answer.body as { transaction: string }).transaction,
+      }),
+    ])
   }, 60_000)
 
   test('a mirror node that does not answer for an account that is not known yet', async () => {

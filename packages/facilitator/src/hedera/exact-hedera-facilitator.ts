@@ -16,13 +16,18 @@ import type {
 } from '@x402/core/types'
 import { acceptedRequirement } from '../accepted-requirement.ts'
 import { settleOnce } from '../settle-once.ts'
-import { refusedResponse, type SettlementEnd, settleResponse } from '../settlement-end.ts'
+import {
+  refusedResponse,
+  type SettlementEnd,
+  type SettlementListener,
+  settleResponse,
+} from '../settlement-end.ts'
 import { type PaymentIdentity, settlementFlights } from '../settlement-flights.ts'
 import type { ConsensusClient } from './consensus-client.ts'
 import { duplicateOf, judgeRecord } from './judge-record.ts'
 import type { BalanceReader } from './mirror-balance.ts'
 
-export type ExactHederaFacilitatorOptions = {
+export type ExactHederaFacilitatorOptions = SettlementListener & {
   /** CAIP-2, e.g. `hedera:testnet`. */
   readonly network: string
   /** `0.0.x`: pays the fees, never the amount. */
@@ -31,8 +36,6 @@ export type ExactHederaFacilitatorOptions = {
   readonly accounts: AccountDirectory
   readonly balances: BalanceReader
   readonly clock: { unixMs(): number }
-  /** Told how every settlement of a verified payment ended; for logs and metrics. */
-  readonly onEnd?: (payment: VerifiedPayment, end: SettlementEnd) => void
 }
 
 type Flight = {
@@ -122,6 +125,10 @@ export class ExactHederaFacilitator implements SchemeNetworkFacilitator {
       return { outcome: 'refused', reason: submission.reason, message: submission.status }
     if (submission.kind === 'duplicate') return duplicateOf(flight.verification.payment)
     this.#flights.doubt(flight.identity, submission.hash)
+    if (submission.cause !== undefined) {
+      const { payment } = flight.verification
+      this.#options.onDoubt?.(payment, { transaction: payment.nonce, cause: submission.cause })
+    }
     return undefined
   }
 

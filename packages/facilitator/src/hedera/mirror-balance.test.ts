@@ -1,7 +1,10 @@
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { manualClock } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
 import { mirrorBalances } from './mirror-balance.ts'
+
+const clock = manualClock(0)
 
 const closing: (() => void)[] = []
 afterEach(() => {
@@ -9,11 +12,15 @@ afterEach(() => {
 })
 
 /** A mirror node that answers every path but the account's with 404; its address. */
-async function mirrorNode(answer: string): Promise<string> {
-  const server = createServer((request, response) => {
+function mirrorNode(answer: string): Promise<string> {
+  return serverOf((request, response) => {
     const isAccount = request.url === '/api/v1/accounts/0.0.5?transactions=false'
     response.writeHead(isAccount ? 200 : 404).end(isAccount ? answer : '{}')
   })
+}
+
+async function serverOf(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closing.push(() => {
     server.closeAllConnections()
@@ -25,19 +32,31 @@ async function mirrorNode(answer: string): Promise<string> {
 describe('the balance of an account', () => {
   test.each(['', '/'])('is read from an address that ends in "%s"', async (end) => {
     const url = await mirrorNode('{"balance":{"balance":7}}')
-    expect(await mirrorBalances({ mirrorUrl: url + end })('0.0.5')).toBe(7n)
+    expect(await mirrorBalances({ mirrorUrl: url + end, clock })('0.0.5')).toBe(7n)
   })
 
   test.each([
     ['no such account', '{}', '0.0.6'],
     ['no JSON', '<html>', '0.0.5'],
+    ['more than an account can be', `${' '.repeat(65_536)}{"balance":{"balance":7}}`, '0.0.5'],
     ['a balance that is none', '{"balance":{"balance":-1}}', '0.0.5'],
   ])('%s: not known, and nothing is thrown', async (_name, answer, accountId) => {
     const url = await mirrorNode(answer)
-    expect(await mirrorBalances({ mirrorUrl: url })(accountId)).toBeUndefined()
+    expect(await mirrorBalances({ mirrorUrl: url, clock })(accountId)).toBeUndefined()
   })
 
   test('nor where nobody listens', async () => {
-    expect(await mirrorBalances({ mirrorUrl: 'http://127.0.0.1:1' })('0.0.5')).toBeUndefined()
+    expect(
+      await mirrorBalances({ mirrorUrl: 'http://127.0.0.1:1', clock })('0.0.5'),
+    ).toBeUndefined()
+  })
+  test('nor where no answer comes within three seconds of the clock', async () => {
+    const asked = Promise.withResolvers<void>()
+    const url = await serverOf(() => asked.resolve())
+    const reading = mirrorBalances({ mirrorUrl: url, clock })('0.0.5')
+    await asked.promise
+    clock.advanceMs(3_000)
+    expect(await reading).toBeUndefined()
+    expect(clock.pendingCount()).toBe(0)
   })
 })
