@@ -1,4 +1,5 @@
 // `deploy`: puts the access contract on the ledger and says what the service needs to run on it.
+import { BadUsage } from '@tallystick/service-kit/command'
 import { createMirrorNode } from '@tallystick/x402/hedera'
 import type { Address } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -8,8 +9,8 @@ import { formatHbar, TINYBAR_PER_HBAR } from '../domain/hbar.ts'
 import { type Deployment, deployThrough, type OfferTerms } from './deploy-access-window.ts'
 import { keyOf, payToOf } from './operator-config.ts'
 import { openOperatorLedger } from './operator-ledger.ts'
-import { BadUsage, type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
-import { addressFrom, countOption, hbarOption, textOption } from './read-arguments.ts'
+import { type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { addressFrom, countOption, hbarOption } from './read-arguments.ts'
 
 /** Defaults (A1). A local period is short, so that a person sees it renew. */
 const LOCAL_OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, callsAllowed: 20 }
@@ -34,7 +35,7 @@ function offerFrom(call: OperatorCall): OfferTerms {
 }
 
 function recordersFrom(call: OperatorCall): readonly Address[] {
-  const given = textOption(call, 'recorders')
+  const given = call.text('recorders')
   if (given !== undefined) return given.split(',').map((text) => addressFrom(text, 'A recorder'))
   const { RECORDER_KEY: key } = call.config
   if (key === undefined) {
@@ -110,6 +111,7 @@ export const deploy: OperatorVerb = {
     'reserve-hbar': 'text',
     recorders: 'text',
   },
+  wordsMax: 0,
   needs: ['OWNER_KEY', 'PAY_TO'],
   async run(call) {
     const { config } = call

@@ -11,6 +11,7 @@ export const fund: OperatorVerb = {
   usage: '--hbar N',
   summary: 'add to the gas reserve, from the owner',
   options: { hbar: 'text' },
+  wordsMax: 0,
   needs: ['OWNER_KEY', 'ACCESS_CONTRACT'],
   async run(call) {
     const valueTinybar = neededHbarOption(call, 'hbar')

@@ -4,6 +4,7 @@ import {
   type Environment,
   readConfig,
 } from '@tallystick/service-kit'
+import { BadUsage } from '@tallystick/service-kit/command'
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import { accessConfigSchema, ecdsaKey, keyHex, keyText } from '../config.ts'
@@ -38,15 +39,11 @@ export type OperatorConfig = z.output<typeof OperatorEnvironment>
 /** Variables that a verb may ask for. */
 export type NeededVariable = keyof typeof NEEDED
 
-export type OperatorConfigReading =
-  | { readonly kind: 'valid'; readonly config: OperatorConfig }
-  | { readonly kind: 'invalid'; readonly message: string }
-
-/** Reads the environment for one verb; every bad or missing variable is in one message, never a value (S3). */
+/** Reads the environment for one verb. Throws BadUsage, naming every bad or missing variable, never a value (S3). */
 export function readOperatorConfig(
   environment: Environment,
   needs: readonly NeededVariable[],
-): OperatorConfigReading {
+): OperatorConfig {
   const reading = readConfig(OperatorEnvironment, environment)
   const problems: ConfigProblem[] = reading.kind === 'invalid' ? [...reading.problems] : []
   for (const variable of needs) {
@@ -54,9 +51,8 @@ export function readOperatorConfig(
     if (isSet) continue
     problems.push({ variable, expected: `${NEEDED[variable]} (it is not set)` })
   }
-  return reading.kind === 'valid' && problems.length === 0
-    ? { kind: 'valid', config: reading.config }
-    : { kind: 'invalid', message: configMessage(problems) }
+  if (reading.kind === 'invalid' || problems.length > 0) throw new BadUsage(configMessage(problems))
+  return reading.config
 }
 
 /** A key as the ledger's libraries take it. Throws if the verb did not ask for the variable. */

@@ -1,9 +1,12 @@
 // A local ledger and a facilitator for the tests of the operator's verbs, and a way to run one command line against them.
+import { Readable } from 'node:stream'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { type RunningFacilitator, startFacilitator } from '@tallystick/facilitator'
 import type { Clock } from '@tallystick/service-kit'
 import { createHttpFacilitator } from '@tallystick/x402'
 import { ExactHederaClient, hederaRequirement, hederaSigner } from '@tallystick/x402/hedera'
+import { type Address, createPublicClient, http, type PublicClient } from 'viem'
+import { deployAccessWindow } from './deploy-access-window.ts'
 import { SLOT_SECONDS } from './refund-slot.ts'
 import { runOperator } from './run-operator.ts'
 
@@ -11,6 +14,11 @@ import { runOperator } from './run-operator.ts'
 const ROLES = ['owner', 'pay-to', 'recorder', 'fee-payer'] as const
 /** 10,000 HBAR. */
 const ROLE_BALANCE_TINYBAR = 1_000_000_000_000n
+
+/** Tinybar. */
+export const HBAR = 100_000_000n
+/** One purchase at the local default: 4 periods of 3 HBAR. */
+export const PURCHASE_TINYBAR = 12n * HBAR
 
 /** What a command line printed, and how it ended. */
 export type OperatorResult = { readonly code: number; readonly out: string; readonly err: string }
@@ -88,7 +96,7 @@ async function payThrough(desk: Desk, payment: TestPayment): Promise<string> {
 }
 
 /** Starts ledger and facilitator on free ports. */
-export async function startOperatorStack(): Promise<OperatorStack> {
+async function startOperatorStack(): Promise<OperatorStack> {
   const clock = clockInsideSlot()
   const devnet = await startDevnet({ clock, wallClock: clock })
   for (const role of ROLES) {
@@ -132,6 +140,7 @@ export async function startOperatorStack(): Promise<OperatorStack> {
         arguments: line,
         environment: { ...environment, ...extra },
         clock,
+        stdin: Readable.from([]),
         print: (text) => out.push(text),
         printError: (text) => err.push(text),
       })
@@ -143,5 +152,33 @@ export async function startOperatorStack(): Promise<OperatorStack> {
       await facilitator.stop()
       await devnet.stop()
     },
+  }
+}
+
+/** A stack with a contract on it, of 20 s periods and a reserve of 50 HBAR. */
+export type DeployedStack = {
+  readonly stack: OperatorStack
+  readonly contract: Address
+  /** The environment that `deploy` told to set. */
+  readonly deployed: { readonly ACCESS_CONTRACT: Address }
+  readonly reader: PublicClient
+}
+
+export async function startDeployedStack(): Promise<DeployedStack> {
+  const stack = await startOperatorStack()
+  const { contract } = await deployAccessWindow({
+    rpcUrl: stack.devnet.rpcUrl,
+    chainId: stack.devnet.chainId,
+    ownerKey: stack.account('owner').privateKey,
+    forwarder: stack.account('pay-to').evmAddress,
+    recorders: [stack.account('recorder').evmAddress],
+    offer: { priceTinybar: 3n * HBAR, periodSeconds: 20, callsAllowed: 20 },
+    reserveTinybar: 50n * HBAR,
+  })
+  return {
+    stack,
+    contract,
+    deployed: { ACCESS_CONTRACT: contract },
+    reader: createPublicClient({ transport: http(stack.devnet.rpcUrl) }),
   }
 }

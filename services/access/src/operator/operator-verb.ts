@@ -1,26 +1,17 @@
 import type { Clock } from '@tallystick/service-kit'
-import type { NeededVariable, OperatorConfig } from './operator-config.ts'
+import { type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
+import { type NeededVariable, type OperatorConfig, readOperatorConfig } from './operator-config.ts'
 
 /** What a verb is called with. */
-export type OperatorCall = {
+export type OperatorCall = Pick<CommandCall, 'words' | 'text' | 'has'> & {
   readonly config: OperatorConfig
-  /** Arguments that are no options, the verb's own name left out. */
-  readonly words: readonly string[]
-  /** Options by name, without the dashes. */
-  readonly options: Readonly<Record<string, string | boolean | undefined>>
   readonly clock: Clock
   /** Prints one line for a person. */
   readonly print: (line: string) => void
 }
 
-/** One verb of the command. */
-export type OperatorVerb = {
-  readonly name: string
-  /** What follows the name, e.g. `--hbar N`. */
-  readonly usage: string
-  /** One line for the list of verbs. */
-  readonly summary: string
-  readonly options: Readonly<Record<string, 'text' | 'switch'>>
+/** One verb of the command; what is not said here is as in any command. */
+export type OperatorVerb = Omit<CommandVerb, 'run'> & {
   /** Variables that must be set, beyond those with a default. */
   readonly needs:
     | readonly NeededVariable[]
@@ -29,9 +20,17 @@ export type OperatorVerb = {
   run(call: OperatorCall): Promise<void>
 }
 
-/** A bad argument or variable: nothing was tried. Its text never repeats a value. */
-export class BadUsage extends Error {
-  override readonly name = 'BadUsage'
+/** The verb as the runner of commands takes it: it reads what the verb needs of the environment first. */
+export function operatorVerb(verb: OperatorVerb): CommandVerb {
+  return {
+    ...verb,
+    async run({ terminal, words, text, has }) {
+      const needed = typeof verb.needs === 'function' ? verb.needs(words) : verb.needs
+      const config = readOperatorConfig(terminal.environment, needed)
+      await verb.run({ config, words, text, has, clock: terminal.clock, print: terminal.print })
+      return EXIT.done
+    },
+  }
 }
 
 /** A state in which the verb makes no sense, or a refusal of the contract: the operator has to act first. */

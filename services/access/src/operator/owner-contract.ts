@@ -5,6 +5,7 @@ import type { ContractFunctionArgs, ContractFunctionName } from 'viem'
 import { type Address, decodeErrorResult, encodeFunctionData, type Hex, isHex } from 'viem'
 import { WEIBAR_PER_TINYBAR } from '../adapters/hedera-units.ts'
 import { formatHbar } from '../domain/hbar.ts'
+import { ensureContract } from './look-at-contract.ts'
 import { contractOf, keyOf, type OperatorConfig } from './operator-config.ts'
 import {
   type LedgerReceipt,
@@ -69,16 +70,13 @@ export async function openContract(
   config: OperatorConfig,
   keyVariable: 'OWNER_KEY' | 'PAY_TO_KEY',
 ): Promise<OwnerContract> {
-  const address = contractOf(config)
   const ledger = await openOperatorLedger({
     rpcUrl: config.LEDGER_RPC_URL,
     chainId: config.LEDGER_CHAIN_ID,
     key: keyOf(config, keyVariable),
   })
-  const code = await ledger.reader.getCode({ address }).catch((cause: unknown) => {
-    throw new LedgerUnavailable(`The ledger does not answer: ${reasonOf(cause)}`, { cause })
-  })
-  if (code === undefined) throw new OperatorRefusal(`There is no contract at ${address}.`)
+  const address = contractOf(config)
+  await ensureContract({ reader: ledger.reader, address })
   return {
     address,
     ledger,

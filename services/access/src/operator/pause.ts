@@ -14,6 +14,7 @@ function pauseVerb({ name, summary, isPaused, said }: PauseWords): OperatorVerb 
     usage: '',
     summary,
     options: {},
+    wordsMax: 0,
     needs: ['OWNER_KEY', 'ACCESS_CONTRACT'],
     async run(call) {
       const contract = await openContract(call.config, 'OWNER_KEY')

@@ -1,6 +1,8 @@
 // What the `payments` verbs work with: payTo's log, the contract, and how to find one credit again. The adapters are the
 // service's own, so that the command sees what the service sees.
+
 import type { Clock } from '@tallystick/service-kit'
+import { BadUsage } from '@tallystick/service-kit/command'
 import {
   createMirrorAccountDirectory,
   createMirrorNode,
@@ -14,7 +16,7 @@ import type { AccessContract } from '../domain/access-contract.ts'
 import type { PaymentLog, PayToCredit } from '../domain/payment-log.ts'
 import { type CreditOutcome, creditOutcome, refundedSince } from './credit-outcome.ts'
 import { contractOf, type OperatorConfig, payToOf } from './operator-config.ts'
-import { BadUsage, OperatorRefusal } from './operator-verb.ts'
+import { OperatorRefusal } from './operator-verb.ts'
 
 /** A transaction reaches consensus before its validity of at most 180 s ends; the rest is for clocks. */
 const CONSENSUS_SECONDS_MAX = 200

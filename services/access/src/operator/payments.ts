@@ -1,6 +1,7 @@
+import { BadUsage } from '@tallystick/service-kit/command'
 import { listPayments } from './list-payments.ts'
 import { openPayment } from './open-payment.ts'
-import { BadUsage, type OperatorVerb } from './operator-verb.ts'
+import type { OperatorVerb } from './operator-verb.ts'
 import { refundPayment } from './refund-payment.ts'
 
 /** Lists payTo's credits, opens one, or pays one back. */
@@ -8,7 +9,8 @@ export const payments: OperatorVerb = {
   name: 'payments',
   usage: '[list [--days N]|open ID|refund ID [--although-pending]]',
   summary: 'what payTo was paid: opened, pending, refused or refunded; settle one',
-  options: { days: 'text', 'although-pending': 'switch' },
+  options: { days: 'text', 'although-pending': 'flag' },
+  wordsMax: 2,
   needs: (words) =>
     words[0] === 'open' || words[0] === 'refund'
       ? ['ACCESS_CONTRACT', 'PAY_TO', 'PAY_TO_KEY']

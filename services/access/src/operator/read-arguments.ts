@@ -1,16 +1,11 @@
+import { BadUsage } from '@tallystick/service-kit/command'
 import { isAddress } from 'viem'
 import { parseHbar } from '../domain/hbar.ts'
-import { BadUsage, type OperatorCall } from './operator-verb.ts'
-
-/** Text of an option, or `undefined` where it is left out. */
-export function textOption(call: OperatorCall, name: string): string | undefined {
-  const value = call.options[name]
-  return typeof value === 'string' ? value : undefined
-}
+import type { OperatorCall } from './operator-verb.ts'
 
 /** An amount in HBAR as tinybar, or `undefined` where the option is left out. Throws BadUsage. */
 export function hbarOption(call: OperatorCall, name: string): bigint | undefined {
-  const text = textOption(call, name)
+  const text = call.text(name)
   if (text === undefined) return undefined
   const tinybar = parseHbar(text)
   if (tinybar === undefined) {
@@ -33,7 +28,7 @@ const COUNT_MAX = 2 ** 32 - 1
 
 /** A whole number from 1 to 2^32 − 1, or `undefined` where the option is left out. Throws BadUsage. */
 export function countOption(call: OperatorCall, name: string): number | undefined {
-  const text = textOption(call, name)
+  const text = call.text(name)
   if (text === undefined) return undefined
   if (!/^[1-9]\d{0,9}$/.test(text) || Number(text) > COUNT_MAX) {
     throw new BadUsage(`--${name} takes a whole number from 1 to ${COUNT_MAX}.`)

@@ -9,6 +9,7 @@ export const reap: OperatorVerb = {
   usage: '0x<agent>',
   summary: 'give up a schedule that is over 30 s overdue and arm the renewal anew',
   options: {},
+  wordsMax: 1,
   needs: ['OWNER_KEY', 'ACCESS_CONTRACT'],
   async run(call) {
     const agent = addressFrom(call.words[0], 'The agent')

@@ -1,12 +1,12 @@
 // Who may count calls. The contract answers for one address at a time, so the list is made from its RecorderSet events,
 // read in the steps of 1,000 blocks that Hedera's relay allows.
 import { accessWindowAbi } from '@tallystick/contracts'
-import { type Address, getAbiItem, type PublicClient } from 'viem'
-import { contractOf } from './operator-config.ts'
-import { LedgerUnavailable, readLedger, reasonOf } from './operator-ledger.ts'
-import { BadUsage, type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { BadUsage } from '@tallystick/service-kit/command'
+import { type Address, getAbiItem } from 'viem'
+import { type ContractView, lookAtContract } from './look-at-contract.ts'
+import { type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
 import { openContract, receiptLine } from './owner-contract.ts'
-import { addressFrom, textOption } from './read-arguments.ts'
+import { addressFrom } from './read-arguments.ts'
 
 const SET_RECORDER_GAS = 100_000n
 /** Hedera's relay answers at most this many blocks of logs at once. */
@@ -14,10 +14,9 @@ const LOG_BLOCKS_MAX = 1_000n
 /** A longer search would run for many minutes against a public relay. */
 const LOG_REQUESTS_MAX = 500n
 
-/** Addresses that a RecorderSet event named since a block, in lower case. Throws OperatorRefusal for too long a search. */
+/** Addresses that a RecorderSet event named since a block. Throws OperatorRefusal for too long a search. */
 async function namedRecorders(
-  reader: PublicClient,
-  contract: Address,
+  { reader, address }: ContractView,
   fromBlock: bigint,
 ): Promise<ReadonlySet<Address>> {
   const event = getAbiItem({ abi: accessWindowAbi, name: 'RecorderSet' })
@@ -30,7 +29,7 @@ async function namedRecorders(
   const found = new Set<Address>()
   for (let from = fromBlock; from <= head; from += LOG_BLOCKS_MAX) {
     const toBlock = from + LOG_BLOCKS_MAX - 1n < head ? from + LOG_BLOCKS_MAX - 1n : head
-    const logs = await reader.getLogs({ address: contract, event, fromBlock: from, toBlock })
+    const logs = await reader.getLogs({ address, event, fromBlock: from, toBlock })
     for (const { args } of logs) {
       if (args.recorder !== undefined) found.add(args.recorder)
     }
@@ -38,33 +37,31 @@ async function namedRecorders(
   return found
 }
 
-async function list(call: OperatorCall): Promise<void> {
-  const fromText = textOption(call, 'from-block') ?? '0'
-  if (!/^\d{1,15}$/.test(fromText)) throw new BadUsage('--from-block takes a block number.')
-  const address = contractOf(call.config)
-  const reader = readLedger({
-    rpcUrl: call.config.LEDGER_RPC_URL,
-    chainId: call.config.LEDGER_CHAIN_ID,
-  })
-  try {
-    const named = await namedRecorders(reader, address, BigInt(fromText))
-    let count = 0
-    for (const recorder of named) {
-      const isRecorder = await reader.readContract({
-        abi: accessWindowAbi,
-        address,
-        functionName: 'isRecorder',
-        args: [recorder],
-      })
-      if (!isRecorder) continue
-      count += 1
-      call.print(recorder)
-    }
-    call.print(count === 1 ? '1 recorder.' : `${count} recorders.`)
-  } catch (cause) {
-    if (cause instanceof OperatorRefusal) throw cause
-    throw new LedgerUnavailable(`The ledger does not answer: ${reasonOf(cause)}`, { cause })
+/** Those of the named that may still count calls. */
+async function currentRecorders(
+  view: ContractView,
+  fromBlock: bigint,
+): Promise<readonly Address[]> {
+  const current: Address[] = []
+  for (const recorder of await namedRecorders(view, fromBlock)) {
+    const isRecorder = await view.reader.readContract({
+      abi: accessWindowAbi,
+      address: view.address,
+      functionName: 'isRecorder',
+      args: [recorder],
+    })
+    if (isRecorder) current.push(recorder)
   }
+  return current
+}
+
+async function list(call: OperatorCall): Promise<void> {
+  const fromText = call.text('from-block') ?? '0'
+  if (!/^\d{1,15}$/.test(fromText)) throw new BadUsage('--from-block takes a block number.')
+  const fromBlock = BigInt(fromText)
+  const current = await lookAtContract(call.config, (view) => currentRecorders(view, fromBlock))
+  for (const recorder of current) call.print(recorder)
+  call.print(current.length === 1 ? '1 recorder.' : `${current.length} recorders.`)
 }
 
 async function set(call: OperatorCall, isAllowed: boolean): Promise<void> {
@@ -85,6 +82,7 @@ export const recorders: OperatorVerb = {
   usage: 'add 0x…|remove 0x…|list [--from-block N]',
   summary: 'who may count calls: one account per service process',
   options: { 'from-block': 'text' },
+  wordsMax: 2,
   needs: (words) => (words[0] === 'list' ? ['ACCESS_CONTRACT'] : ['OWNER_KEY', 'ACCESS_CONTRACT']),
   async run(call) {
     const [action] = call.words

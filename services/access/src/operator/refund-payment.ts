@@ -55,7 +55,7 @@ function refundee(call: OperatorCall, { credit, outcome }: JudgedCredit): string
     throw new OperatorRefusal(`It was opened for ${outcome.agent}, who can cancel for a refund.`)
   }
   if (outcome.kind === 'refunded') throw new OperatorRefusal('It was refunded before.')
-  if (outcome.kind === 'pending' && call.options['although-pending'] !== true) {
+  if (outcome.kind === 'pending' && !call.has('although-pending')) {
     throw new OperatorRefusal(
       'It is a purchase that the service opens by itself. To refund it, stop every service of this contract and say --although-pending.',
     )

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { manualClock } from '@tallystick/service-kit'
@@ -11,7 +12,9 @@ async function run(line: readonly string[], environment: Record<string, string> 
   const lines: string[] = []
   const print = (text: string) => void lines.push(text)
   const clock = manualClock(1_763_600_000_000)
-  const code = await runOperator({ arguments: line, environment, clock, print, printError: print })
+  const stdin = Readable.from([])
+  const terminal = { arguments: line, environment, clock, stdin, print, printError: print }
+  const code = await runOperator(terminal)
   return { code, text: lines.join('\n') }
 }
 
@@ -49,6 +52,7 @@ describe('access-operator', () => {
     [['reap', '0x12'], 'The agent is an EVM address'],
     [['payments', 'list', '--days', '0'], '--days takes'],
     [['payments', 'close'], 'Say what to do'],
+    [['pause', 'tomorrow'], 'Usage: access-operator pause'],
     [['payments', 'refund', 'that one'], 'Say which payment'],
     [['deploy', '--price-hbar', '0'], 'A period has a price above 0'],
     [['deploy', '--calls', '4294967296'], '--calls takes'],

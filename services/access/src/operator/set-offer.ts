@@ -1,5 +1,6 @@
+import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '../domain/hbar.ts'
-import { BadUsage, type OperatorVerb } from './operator-verb.ts'
+import type { OperatorVerb } from './operator-verb.ts'
 import { openContract, receiptLine } from './owner-contract.ts'
 import { countOption, neededHbarOption } from './read-arguments.ts'
 
@@ -11,6 +12,7 @@ export const setOffer: OperatorVerb = {
   usage: '--price-hbar N --period-seconds N --calls N',
   summary: 'set price, period and quota of purchases from now on',
   options: { 'price-hbar': 'text', 'period-seconds': 'text', calls: 'text' },
+  wordsMax: 0,
   needs: ['OWNER_KEY', 'ACCESS_CONTRACT'],
   async run(call) {
     const priceTinybar = neededHbarOption(call, 'price-hbar')

@@ -1,35 +1,22 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { WEIBAR_PER_TINYBAR } from '../adapters/hedera-units.ts'
 import { formatHbar } from '../domain/hbar.ts'
-import { contractOf } from './operator-config.ts'
-import { LedgerUnavailable, readLedger, reasonOf } from './operator-ledger.ts'
-import { type OperatorCall, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { type ContractView, lookAtContract } from './look-at-contract.ts'
+import type { OperatorVerb } from './operator-verb.ts'
 
 /** Everything that `status` shows, read at once. */
-async function readBooks(call: OperatorCall) {
-  const address = contractOf(call.config)
-  const reader = readLedger({
-    rpcUrl: call.config.LEDGER_RPC_URL,
-    chainId: call.config.LEDGER_CHAIN_ID,
-  })
+async function readBooks({ reader, address }: ContractView) {
   const contract = { abi: accessWindowAbi, address } as const
-  try {
-    const code = await reader.getCode({ address })
-    if (code === undefined) throw new OperatorRefusal(`There is no contract at ${address}.`)
-    const [books, offer, canArm, isPaused, balanceWeibar, gasPriceWeibar] = await Promise.all([
-      reader.readContract({ ...contract, functionName: 'books' }),
-      reader.readContract({ ...contract, functionName: 'currentOffer' }),
-      reader.readContract({ ...contract, functionName: 'renewalsReserveCanArm' }),
-      reader.readContract({ ...contract, functionName: 'salesPaused' }),
-      reader.getBalance({ address }),
-      reader.getGasPrice(),
-    ])
-    const [offerId, terms] = offer
-    return { address, books, offerId, terms, canArm, isPaused, balanceWeibar, gasPriceWeibar }
-  } catch (cause) {
-    if (cause instanceof OperatorRefusal) throw cause
-    throw new LedgerUnavailable(`The ledger does not answer: ${reasonOf(cause)}`, { cause })
-  }
+  const [books, offer, canArm, isPaused, balanceWeibar, gasPriceWeibar] = await Promise.all([
+    reader.readContract({ ...contract, functionName: 'books' }),
+    reader.readContract({ ...contract, functionName: 'currentOffer' }),
+    reader.readContract({ ...contract, functionName: 'renewalsReserveCanArm' }),
+    reader.readContract({ ...contract, functionName: 'salesPaused' }),
+    reader.getBalance({ address }),
+    reader.getGasPrice(),
+  ])
+  const [offerId, terms] = offer
+  return { address, books, offerId, terms, canArm, isPaused, balanceWeibar, gasPriceWeibar }
 }
 
 /** Shows the offer and the seller's books. */
@@ -38,9 +25,13 @@ export const status: OperatorVerb = {
   usage: '',
   summary: 'the offer, the books, and how many renewals the reserve can arm',
   options: {},
+  wordsMax: 0,
   needs: ['ACCESS_CONTRACT'],
   async run(call) {
-    const { address, books, offerId, terms, canArm, isPaused, ...ledger } = await readBooks(call)
+    const { address, books, offerId, terms, canArm, isPaused, ...ledger } = await lookAtContract(
+      call.config,
+      readBooks,
+    )
     const rows: readonly (readonly [string, string])[] = [
       ['Contract', address],
       [

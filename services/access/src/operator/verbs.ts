@@ -1,6 +1,7 @@
+import type { CommandVerb } from '@tallystick/service-kit/command'
 import { deploy } from './deploy.ts'
 import { fund } from './fund.ts'
-import type { OperatorVerb } from './operator-verb.ts'
+import { operatorVerb } from './operator-verb.ts'
 import { pause, resume } from './pause.ts'
 import { payments } from './payments.ts'
 import { reap } from './reap.ts'
@@ -10,7 +11,7 @@ import { status } from './status.ts'
 import { withdraw } from './withdraw.ts'
 
 /** Every verb of `access-operator`, in the order in which a seller meets them. */
-export const verbs: readonly OperatorVerb[] = [
+export const verbs: readonly CommandVerb[] = [
   deploy,
   status,
   fund,
@@ -21,4 +22,4 @@ export const verbs: readonly OperatorVerb[] = [
   recorders,
   reap,
   payments,
-]
+].map(operatorVerb)

@@ -1,8 +1,9 @@
 import { accessWindowAbi } from '@tallystick/contracts'
+import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '../domain/hbar.ts'
-import { BadUsage, OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
+import { OperatorRefusal, type OperatorVerb } from './operator-verb.ts'
 import { openContract, receiptLine } from './owner-contract.ts'
-import { addressFrom, hbarOption, textOption } from './read-arguments.ts'
+import { addressFrom, hbarOption } from './read-arguments.ts'
 
 /** A transfer out, and the creation of an account that the network has not seen yet (0.8 M). */
 const WITHDRAW_GAS = 1_000_000n
@@ -13,6 +14,7 @@ export const withdraw: OperatorVerb = {
   usage: 'earnings|reserve [--hbar N] [--to 0x…]',
   summary: 'take out earnings or free reserve, all of it unless --hbar says less',
   options: { hbar: 'text', to: 'text' },
+  wordsMax: 1,
   needs: ['OWNER_KEY', 'ACCESS_CONTRACT'],
   async run(call) {
     const [source] = call.words
@@ -20,7 +22,7 @@ export const withdraw: OperatorVerb = {
       throw new BadUsage('Say what to withdraw: `earnings` or `reserve`.')
     }
     const asked = hbarOption(call, 'hbar')
-    const toText = textOption(call, 'to')
+    const toText = call.text('to')
     const given = toText === undefined ? undefined : addressFrom(toText, '--to')
     const contract = await openContract(call.config, 'OWNER_KEY')
     const to = given ?? contract.ledger.address
