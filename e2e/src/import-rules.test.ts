@@ -28,6 +28,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const AROUND = ['bench', 'e2e', 'scripts']
 /** Tools of the root, for the tests of every package. */
 const TOOLS = ['typescript', 'vitest']
+/** What every package's tests run with, by its path in the root. */
+const TEST_SETTINGS = 'vitest.package.ts'
 /** Declared for its types, its program or its files, not for an import. */
 const NOT_IMPORTED = /^@types\/|^@foundry-rs\/|^@layerzerolabs\/|^@openzeppelin\/|^solc$/
 
@@ -128,7 +130,7 @@ describe.each(Object.entries(ALLOWED))('%s', (folder, allowed) => {
       importsOf(file)
         .filter((target) => target.startsWith('.'))
         .map((target) => normalize(join(dirname(file), target)))
-        .filter((target) => !target.startsWith(`${folder}/`))
+        .filter((target) => !target.startsWith(`${folder}/`) && target !== TEST_SETTINGS)
         .map((target) => `${file}: ${target}`),
     )
     expect(strays).toEqual([])
