@@ -1,7 +1,13 @@
 import { readFileSync, statSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
-import type { GradingStore } from '../domain/grading-store.ts'
+import {
+  BadUsage,
+  type CommandCall,
+  type CommandVerb,
+  EXIT,
+  type ExitCode,
+} from '@tallystick/service-kit/command'
+import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
 import { readPayload } from '../ingest/read-payload.ts'
 import { withStore } from './command-store.ts'
@@ -88,6 +94,27 @@ async function importFile(
   return account
 }
 
+/** The files in order. One that cannot be taken ends the run: what is said of it says also which files are in. */
+async function importFiles(call: CommandCall, store: GradingStore): Promise<ExitCode> {
+  const { terminal, words: files } = call
+  const taken: string[] = []
+  for (const [index, file] of files.entries())
+    try {
+      const account = await importFile(call, { store, file })
+      if (account.isRepeated || account.observations > 0) taken.push(file)
+    } catch (error) {
+      const isToldOf = error instanceof BadUsage || error instanceof GradingStoreUnavailable
+      if (taken.length === 0 || !isToldOf) throw error
+      terminal.printError(error.message)
+      const left = files.slice(index + 1)
+      terminal.printError(
+        `In the ledger: ${taken.join(', ')}.${left.length === 0 ? '' : ` Not tried: ${left.join(', ')}.`}`,
+      )
+      return EXIT.failed
+    }
+  return taken.length > 0 ? EXIT.done : EXIT.failed
+}
+
 /** `grading import`: takes files of prices and results into the ledger. */
 export const importVerb: CommandVerb = {
   name: 'import',
@@ -102,13 +129,6 @@ export const importVerb: CommandVerb = {
     const stage = call.text('stage')
     if (stage !== undefined && stage !== 'final' && stage !== 'provisional')
       throw new BadUsage('--stage takes final or provisional.')
-    return withStore(call.terminal, async (store) => {
-      let isAnyTaken = false
-      for (const file of call.words) {
-        const account = await importFile(call, { store, file })
-        isAnyTaken ||= account.isRepeated || account.observations > 0
-      }
-      return isAnyTaken ? EXIT.done : EXIT.failed
-    })
+    return withStore(call.terminal, (store) => importFiles(call, store))
   },
 }

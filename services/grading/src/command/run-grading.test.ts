@@ -90,6 +90,29 @@ test('what cannot be read is said, and nothing is tried', async () => {
   })
 })
 
+test('of several files, one that cannot be taken ends the run, which says what is in and what was not tried', async () => {
+  const named = (name: string, text: string | Buffer): string => {
+    writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+  const empty = named('empty.json', '[]')
+  const good = named('good.json', upload('ars-che'))
+  const bad = named('bad.json', 'hello')
+  const last = named('last.json', upload('liv-mci'))
+  expect(await grading(['import', empty, good, bad, last])).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/good\.json: 1 events read/) as string,
+    err: `${bad}: neither JSON nor a CSV with a football-data.co.uk header.\nIn the ledger: ${good}. Not tried: ${last}.`,
+  })
+  expect(await grading(['import', good, bad])).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/\nIn the ledger: .*good\.json\.$/) as string,
+  })
+  // Nothing is in: as a mistake in the call itself.
+  expect(await grading(['import', bad, last])).toMatchObject({ code: 2 })
+  expect((await grading(['verify'])).out).toMatch(/^INTACT: 1 entries/)
+})
+
 test('a file that unpacks to more than 256 MiB is refused before it is unpacked', async () => {
   const piece = gzipSync(Buffer.alloc(64 * 1_048_576, '0'))
   const bomb = Buffer.concat(Array.from({ length: 5 }, () => piece))

@@ -131,6 +131,36 @@ describe('manual upload', () => {
     expect(observations[0]?.closes.map(({ book }) => book)).toEqual(['other'])
   })
 
+  test('a selection by two names is refused, naming both, in prices and in results', () => {
+    const { observations, refusals } = normalise({
+      closes: [
+        { ...prices, odds: { home: 2.05, draw: 3.55, away: 3.9, '1': 2.5 } },
+        // Also where one of the two is no price.
+        { ...prices, odds: { Away: 0, away: 3.9 } },
+      ],
+      outcomes: [
+        {
+          status: 'final',
+          results: { '1x2/ft': { home: { result: 'won' }, '1': { result: 'lost' } } },
+        },
+        {
+          status: 'final',
+          results: {
+            '1x2/ft': { home: { result: 'won' } },
+            '1X2/FT': { home: { result: 'lost' } },
+          },
+        },
+      ],
+    })
+    expect(observations[0]).toMatchObject({ closes: [], outcomes: [] })
+    expect(refusals.map(({ detail, place, reason }) => [reason, place, detail])).toEqual([
+      ['malformed_row', 'events[0].closes[0]', '1x2/ft: 1 and home are one selection'],
+      ['malformed_row', 'events[0].closes[1]', '1x2/ft: Away and away are one selection'],
+      ['malformed_row', 'events[0].outcomes[0]', '1x2/ft: 1 and home are one selection'],
+      ['malformed_row', 'events[0].outcomes[1]', 'results of 1x2/ft under two names'],
+    ])
+  })
+
   test('an outright is de-vigged only where the whole field is listed; a dead heat settles by its share', async () => {
     for (const isWhole of [true, false]) {
       const { grader, store } = createGraderWorld(createMemoryGradingStore())

@@ -121,16 +121,35 @@ function pathOf(event: UploadEvent, text: string): string | undefined {
   return parsed.kind === 'market' ? marketPath(parsed.key) : undefined
 }
 
-function oddsOf(
-  prices: UploadPrices,
+/** What an uploaded record says of each selection; or that it names none, or one by two names: which of them holds? */
+type BySelection<Value> =
+  | { readonly kind: 'read'; readonly bySelection: ReadonlyMap<string, Value> }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'twice'; readonly detail: string }
+
+function readBySelection<Value>(
+  record: Readonly<Record<string, Value>>,
   path: string,
-): { readonly odds: Record<string, string>; readonly missing: number } | undefined {
+): BySelection<Value> {
+  const { type } = readMarketPath(path)
+  const names = new Map<string, string>()
+  const bySelection = new Map<string, Value>()
+  for (const [name, value] of Object.entries(record)) {
+    const selection = selectionNamed(type, name.toLowerCase())
+    if (selection === undefined) return { kind: 'unknown' }
+    const other = names.get(selection)
+    if (other !== undefined)
+      return { kind: 'twice', detail: `${path}: ${other} and ${name} are one selection` }
+    names.set(selection, name)
+    bySelection.set(selection, value)
+  }
+  return { kind: 'read', bySelection }
+}
+
+function oddsOf(bySelection: ReadonlyMap<string, string | number>) {
   const odds: Record<string, string> = {}
   let missing = 0
-  const { type } = readMarketPath(path)
-  for (const [name, price] of Object.entries(prices.odds)) {
-    const selection = selectionNamed(type, name.toLowerCase())
-    if (selection === undefined) return undefined
+  for (const [selection, price] of bySelection) {
     const text = readPrice(price)
     if (text === undefined) missing += 1
     else odds[selection] = text
@@ -162,11 +181,12 @@ function readPrices(
     if (untimely !== undefined) return refuse(untimely)
   }
   const path = pathOf(event, prices.market)
-  const read = path === undefined ? undefined : oddsOf(prices, path)
-  if (path === undefined || read === undefined)
+  const read = path === undefined ? undefined : readBySelection(prices.odds, path)
+  if (path === undefined || read === undefined || read.kind === 'unknown')
     return refuse({ reason: 'unknown_market', detail: prices.market })
-  gathered.missing += read.missing
-  const { odds } = read
+  if (read.kind === 'twice') return refuse({ reason: 'malformed_row', detail: read.detail })
+  const { missing, odds } = oddsOf(read.bySelection)
+  gathered.missing += missing
   const isVoid = isClose && event.close_status === 'void'
   if (Object.keys(odds).length === 0 && !isVoid)
     return refuse({ reason: 'no_price', detail: prices.market })
@@ -186,21 +206,24 @@ function readPrices(
 
 type UploadResults = NonNullable<UploadEvent['outcomes'][number]['results']>
 
-/** Results by canonical market and selection; undefined where one of them names none. */
-function resultsOf(event: UploadEvent, results: UploadResults): UploadResults | undefined {
+type ReadResults =
+  | { readonly kind: 'read'; readonly results: UploadResults }
+  | { readonly kind: 'refused'; readonly detail: string }
+
+/** Results by canonical market and selection. */
+function resultsOf(event: UploadEvent, results: UploadResults): ReadResults {
   const read: UploadResults = {}
-  for (const [market, bySelection] of Object.entries(results)) {
+  for (const [market, record] of Object.entries(results)) {
     const path = pathOf(event, market)
-    if (path === undefined) return undefined
-    const selections: UploadResults[string] = {}
-    for (const [name, result] of Object.entries(bySelection)) {
-      const selection = selectionNamed(readMarketPath(path).type, name.toLowerCase())
-      if (selection === undefined) return undefined
-      selections[selection] = result
-    }
-    read[path] = selections
+    const selections = path === undefined ? undefined : readBySelection(record, path)
+    if (path === undefined || selections === undefined || selections.kind === 'unknown')
+      return { kind: 'refused', detail: 'results of a market or selection that there is not' }
+    if (selections.kind === 'twice') return { kind: 'refused', detail: selections.detail }
+    if (Object.hasOwn(read, path))
+      return { kind: 'refused', detail: `results of ${path} under two names` }
+    read[path] = Object.fromEntries(selections.bySelection)
   }
-  return read
+  return { kind: 'read', results: read }
 }
 
 function readOutcomes(
@@ -212,8 +235,8 @@ function readOutcomes(
     const { period, status, score, results } = outcome
     const read = results === undefined ? undefined : resultsOf(event, results)
     const detail =
-      results !== undefined && read === undefined
-        ? 'results of a market or selection that there is not'
+      read?.kind === 'refused'
+        ? read.detail
         : status === 'final' && score === undefined && results === undefined
           ? 'a final outcome without a score or results'
           : undefined
@@ -227,7 +250,7 @@ function readOutcomes(
         period,
         status,
         ...(score === undefined ? {} : { score }),
-        ...(read === undefined ? {} : { results: read }),
+        ...(read?.kind === 'read' ? { results: read.results } : {}),
       },
     ]
   })
