@@ -1,157 +1,150 @@
 /** The clinician’s form. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
 import { describe, expect, it } from 'vitest'
-import { cannotRunReason, openPage, startBrowser } from '../testing/page-browser.ts'
+import { openPage, startBrowser } from '../testing/page-browser.ts'
 import {
   corrected,
+  describePages,
   fillWrite,
   focusedId,
   medication,
   newest,
-  TEST_LIMIT_MS,
   text,
   USER,
-  usePageStage,
   WAIT,
 } from '../testing/page-stage.ts'
 
-describe.skipIf(cannotRunReason !== undefined)(
-  `pages in a browser ${cannotRunReason ?? ''}`,
-  { timeout: TEST_LIMIT_MS },
-  () => {
-    const stage = usePageStage()
-
-    describe('the clinician’s form', () => {
-      it('is written and published with the keyboard alone', async () => {
-        const world = await stage.start()
-        const page = await stage.visit('/clinician.html')
-        const type = async (words: string): Promise<void> => {
-          await page.keyboard.press('Tab')
-          await page.keyboard.type(words)
-        }
-        await page.focus('main h1 ~ form input')
-        await page.keyboard.type(medication.patient)
-        await type(medication.domain)
-        await type(medication.value)
+describePages((stage) => {
+  describe('the clinician’s form', () => {
+    it('is written and published with the keyboard alone', async () => {
+      const world = await stage.start()
+      const page = await stage.visit('/clinician.html')
+      const type = async (words: string): Promise<void> => {
         await page.keyboard.press('Tab')
-        await page.keyboard.press('ArrowDown')
-        await page.keyboard.press('ArrowUp')
+        await page.keyboard.type(words)
+      }
+      await page.focus('main h1 ~ form input')
+      await page.keyboard.type(medication.patient)
+      await type(medication.domain)
+      await type(medication.value)
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('ArrowUp')
+      await page.keyboard.press('Tab')
+      expect(await page.evaluate<string>('document.activeElement.tagName')).toBe('SUMMARY')
+      await page.keyboard.press('Enter')
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Escape')
+      for (let part = 0; part < 8; part += 1) {
+        if ((await focusedId(page)) === 'priority') break
         await page.keyboard.press('Tab')
-        expect(await page.evaluate<string>('document.activeElement.tagName')).toBe('SUMMARY')
-        await page.keyboard.press('Enter')
-        await page.keyboard.press('Tab')
-        await page.keyboard.press('Escape')
-        for (let part = 0; part < 8; part += 1) {
-          if ((await focusedId(page)) === 'priority') break
-          await page.keyboard.press('Tab')
-        }
-        await page.keyboard.type('0.5')
-        await type('')
-        expect(await focusedId(page)).toBe('read-token')
-        await type(medication.authorId)
-        await type(medication.authorLabel)
-        await type(world.writeSecret)
-        await page.keyboard.press('Tab')
-        expect(await focusedId(page)).toBe('send')
-        await page.keyboard.press('Enter')
-        await page.waitForSelector('text=Version 1 is stored', WAIT)
-        expect(await focusedId(page)).toBe('outcome-title')
-      })
-
-      it('checks its fields itself, names each problem and goes to the first', async () => {
-        await stage.start()
-        const page = await stage.visit('/clinician.html')
-        await fillWrite(page, { patient: 'a/b', domain: 'medication', authorId: 'x' })
-        const requests: string[] = []
-        page.on('request', (request) => requests.push(request.url()))
-        await page.click('#send')
-        expect(await text(page, '#patient-problem')).toBe('This cannot hold “/” or “|”.')
-        expect(await text(page, '#value-problem')).toBe('Write the sentence that is to be said.')
-        expect(await text(page, '#secret-problem')).toBe('Paste the write secret.')
-        expect(await page.getAttribute('#patient', 'aria-invalid')).toBe('true')
-        expect(await page.getAttribute('#domain', 'aria-invalid')).toBe(null)
-        expect(await focusedId(page)).toBe('patient')
-        expect(requests).toEqual([])
-      })
-
-      it('a wrong secret: says that the service does not say why, and what it can tell itself', async () => {
-        await stage.start()
-        const page = await stage.visit('/clinician.html#secret=not-the-secret')
-        await fillWrite(page, medication)
-        await page.click('#send')
-        await page.waitForSelector('text=Refused', WAIT)
-        const outcome = await text(page, '#outcome')
-        expect(outcome).toContain('This computer’s clock is right enough')
-        expect(outcome).toContain('So the write secret is most likely wrong.')
-        expect(await page.inputValue('#value')).toBe(medication.value)
-      })
-
-      it('a clock that is off: says by how much', async () => {
-        const world = await stage.start()
-        const page = await stage.visit('/clinician.html')
-        await page.clock.setFixedTime(Date.now() + 400_000)
-        await fillWrite(page, { ...medication, secret: world.writeSecret })
-        await page.click('#send')
-        await expect
-          .poll(() => text(page, '#outcome'), WAIT)
-          .toMatch(/clock is (399|40[01]) s ahead of the service’s/)
-      })
-
-      it('a button that is pressed twice writes once', async () => {
-        const world = await stage.start()
-        const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
-        await fillWrite(page, medication)
-        await page.evaluate('send.click(); send.click()')
-        await expect.poll(() => text(page, '#outcome-title'), WAIT).toBe('Version 1 is stored')
-        expect((await world.write(medication)).version).toBe(2)
-      })
-
-      it('409: a record of the other audience is said to be fixed', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
-        await fillWrite(page, medication)
-        await page.check('[name="audience"][value="assistant"]')
-        await page.click('#send')
-        await expect
-          .poll(() => text(page, '#outcome-title'), WAIT)
-          .toBe('Not stored: the audience differs')
-      })
-
-      it('previews the retraction from the version before, with a token; without one says that it cannot', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
-        await fillWrite(page, { ...medication, value: corrected })
-        expect(await text(page, '#before')).toBe(
-          'Not known here: this page has no token to read it with.',
-        )
-        expect(await text(page, '#will-say')).toBe(corrected)
-        await page.fill('#read-token', world.token(USER))
-        await page.keyboard.press('Enter')
-        await expect.poll(() => text(page, '#before'), WAIT).toContain(medication.value)
-        const preview = await text(page, '#will-say')
-        expect(preview).toContain(`disregard “${medication.value}”`)
-        const echo = await stage.listen()
-        await page.click('#send')
-        await echo.waitForSelector(`${newest} .retraction`, WAIT)
-        expect(await text(echo, `${newest} .retraction`)).toBe(preview)
-      })
-
-      it('where the browser has no WebCrypto (plain http elsewhere) it says so and does not send', async () => {
-        const world = await stage.start()
-        const elsewhere = await startBrowser({
-          extraArguments: ['--host-resolver-rules=MAP care.test 127.0.0.1'],
-        })
-        try {
-          const watched = await openPage(elsewhere)
-          // An opener policy does nothing on an origin without https, and Chromium says so.
-          await watched.page.goto(`${world.url.replace('127.0.0.1', 'care.test')}/clinician.html`)
-          expect(await watched.page.isVisible('text=This page cannot sign here.')).toBe(true)
-          expect(await watched.page.isDisabled('#send')).toBe(true)
-        } finally {
-          await elsewhere.close()
-        }
-      })
+      }
+      await page.keyboard.type('0.5')
+      await type('')
+      expect(await focusedId(page)).toBe('read-token')
+      await type(medication.authorId)
+      await type(medication.authorLabel)
+      await type(world.writeSecret)
+      await page.keyboard.press('Tab')
+      expect(await focusedId(page)).toBe('send')
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('text=Version 1 is stored', WAIT)
+      expect(await focusedId(page)).toBe('outcome-title')
     })
-  },
-)
+
+    it('checks its fields itself, names each problem and goes to the first', async () => {
+      await stage.start()
+      const page = await stage.visit('/clinician.html')
+      await fillWrite(page, { patient: 'a/b', domain: 'medication', authorId: 'x' })
+      const requests: string[] = []
+      page.on('request', (request) => requests.push(request.url()))
+      await page.click('#send')
+      expect(await text(page, '#patient-problem')).toBe('This cannot hold “/” or “|”.')
+      expect(await text(page, '#value-problem')).toBe('Write the sentence that is to be said.')
+      expect(await text(page, '#secret-problem')).toBe('Paste the write secret.')
+      expect(await page.getAttribute('#patient', 'aria-invalid')).toBe('true')
+      expect(await page.getAttribute('#domain', 'aria-invalid')).toBe(null)
+      expect(await focusedId(page)).toBe('patient')
+      expect(requests).toEqual([])
+    })
+
+    it('a wrong secret: says that the service does not say why, and what it can tell itself', async () => {
+      await stage.start()
+      const page = await stage.visit('/clinician.html#secret=not-the-secret')
+      await fillWrite(page, medication)
+      await page.click('#send')
+      await page.waitForSelector('text=Refused', WAIT)
+      const outcome = await text(page, '#outcome')
+      expect(outcome).toContain('This computer’s clock is right enough')
+      expect(outcome).toContain('So the write secret is most likely wrong.')
+      expect(await page.inputValue('#value')).toBe(medication.value)
+    })
+
+    it('a clock that is off: says by how much', async () => {
+      const world = await stage.start()
+      const page = await stage.visit('/clinician.html')
+      await page.clock.setFixedTime(Date.now() + 400_000)
+      await fillWrite(page, { ...medication, secret: world.writeSecret })
+      await page.click('#send')
+      await expect
+        .poll(() => text(page, '#outcome'), WAIT)
+        .toMatch(/clock is (399|40[01]) s ahead of the service’s/)
+    })
+
+    it('a button that is pressed twice writes once', async () => {
+      const world = await stage.start()
+      const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      await fillWrite(page, medication)
+      await page.evaluate('send.click(); send.click()')
+      await expect.poll(() => text(page, '#outcome-title'), WAIT).toBe('Version 1 is stored')
+      expect((await world.write(medication)).version).toBe(2)
+    })
+
+    it('409: a record of the other audience is said to be fixed', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      await fillWrite(page, medication)
+      await page.check('[name="audience"][value="assistant"]')
+      await page.click('#send')
+      await expect
+        .poll(() => text(page, '#outcome-title'), WAIT)
+        .toBe('Not stored: the audience differs')
+    })
+
+    it('previews the retraction from the version before, with a token; without one says that it cannot', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      await fillWrite(page, { ...medication, value: corrected })
+      expect(await text(page, '#before')).toBe(
+        'Not known here: this page has no token to read it with.',
+      )
+      expect(await text(page, '#will-say')).toBe(corrected)
+      await page.fill('#read-token', world.token(USER))
+      await page.keyboard.press('Enter')
+      await expect.poll(() => text(page, '#before'), WAIT).toContain(medication.value)
+      const preview = await text(page, '#will-say')
+      expect(preview).toContain(`disregard “${medication.value}”`)
+      const echo = await stage.listen()
+      await page.click('#send')
+      await echo.waitForSelector(`${newest} .retraction`, WAIT)
+      expect(await text(echo, `${newest} .retraction`)).toBe(preview)
+    })
+
+    it('where the browser has no WebCrypto (plain http elsewhere) it says so and does not send', async () => {
+      const world = await stage.start()
+      const elsewhere = await startBrowser({
+        extraArguments: ['--host-resolver-rules=MAP care.test 127.0.0.1'],
+      })
+      try {
+        const watched = await openPage(elsewhere)
+        // An opener policy does nothing on an origin without https, and Chromium says so.
+        await watched.page.goto(`${world.url.replace('127.0.0.1', 'care.test')}/clinician.html`)
+        expect(await watched.page.isVisible('text=This page cannot sign here.')).toBe(true)
+        expect(await watched.page.isDisabled('#send')).toBe(true)
+      } finally {
+        await elsewhere.close()
+      }
+    })
+  })
+})

@@ -1,17 +1,16 @@
 /** A correction on the echo page. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { cannotRunReason, startBrowser } from '../testing/page-browser.ts'
+import { startBrowser } from '../testing/page-browser.ts'
 import {
   corrected,
+  describePages,
   fillWrite,
   focusedId,
   medication,
   newest,
-  TEST_LIMIT_MS,
   text,
   USER,
-  usePageStage,
   WAIT,
 } from '../testing/page-stage.ts'
 
@@ -43,132 +42,126 @@ async function withoutGesture(page: Page): Promise<(expression: string) => Promi
   }
 }
 
-describe.skipIf(cannotRunReason !== undefined)(
-  `pages in a browser ${cannotRunReason ?? ''}`,
-  { timeout: TEST_LIMIT_MS },
-  () => {
-    const stage = usePageStage()
+describePages((stage) => {
+  describe('a correction', () => {
+    it('made in the browser form is shown in the live region of the echo page, and its spoken WAV starts to play there, in under a second', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.listen()
+      await echo.waitForSelector('#records li', WAIT)
+      await echo.evaluate(WATCH_CORRECTION)
+      const clinician = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      await fillWrite(clinician, { ...medication, value: corrected })
+      await clinician.evaluate(WATCH_CLICK)
+      await clinician.click('#send')
+      await expect
+        .poll(() => echo.evaluate<number>('seen.playedAtMs ?? 0'), WAIT)
+        .toBeGreaterThan(0)
+      const clickedAtMs = await clinician.evaluate<number>('clickedAtMs')
+      const seen = await echo.evaluate<Seen>('seen')
+      expect(seen.shownAtMs - clickedAtMs).toBeLessThan(CORRECTION_LIMIT_MS)
+      expect(seen.playedAtMs - clickedAtMs).toBeLessThan(CORRECTION_LIMIT_MS)
+      expect(seen.soundSeconds).toBeGreaterThan(1)
+      expect(await text(echo, `${newest} .now`)).toBe(corrected)
+      expect(await text(echo, `${newest} .retraction`)).toContain(medication.value)
+      expect(await text(echo, `${newest} .retraction`)).toContain('Dr Okafor')
+      expect(await text(echo, '#arrival')).toMatch(/^Shown \d+ ms after it was written\.$/)
+      expect(await text(clinician, '#outcome-title')).toBe('Version 2 is stored')
+      expect(await text(clinician, '#outcome')).toContain('One session heard of it.')
+      expect(await focusedId(clinician)).toBe('outcome-title')
+    })
 
-    describe('a correction', () => {
-      it('made in the browser form is shown in the live region of the echo page, and its spoken WAV starts to play there, in under a second', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.listen()
-        await echo.waitForSelector('#records li', WAIT)
-        await echo.evaluate(WATCH_CORRECTION)
-        const clinician = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
-        await fillWrite(clinician, { ...medication, value: corrected })
-        await clinician.evaluate(WATCH_CLICK)
-        await clinician.click('#send')
+    it('of what is being said cuts it off; the new sentence is said', async () => {
+      const world = await stage.start()
+      await world.write({ ...medication, value: 'one' })
+      const echo = await stage.listen()
+      const sources: string[] = []
+      await echo.exposeFunction('heard', (source: string) => sources.push(source))
+      await echo.evaluate(
+        'document.querySelector("audio").addEventListener("playing", ({ target }) => heard(target.src))',
+      )
+      await world.write({ ...medication, value: 'This is a long sentence. '.repeat(8) })
+      await expect.poll(() => sources.length, WAIT).toBe(1)
+      await world.write({ ...medication, value: corrected })
+      await expect.poll(() => sources.length, WAIT).toBe(2)
+      expect(sources[1]).not.toBe(sources[0])
+      expect(await text(echo, `${newest} .now`)).toBe(corrected)
+      expect(await echo.locator('#announcement article').count()).toBe(1)
+    })
+
+    it('where the browser holds sound back, one clear button plays it', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const strict = await startBrowser({ mayAutoplay: false })
+      try {
+        const echo = await stage.visit(`/echo.html#token=${world.token(USER)}`, {
+          browser: strict,
+        })
+        const peek = await withoutGesture(echo)
         await expect
-          .poll(() => echo.evaluate<number>('seen.playedAtMs ?? 0'), WAIT)
-          .toBeGreaterThan(0)
-        const clickedAtMs = await clinician.evaluate<number>('clickedAtMs')
-        const seen = await echo.evaluate<Seen>('seen')
-        expect(seen.shownAtMs - clickedAtMs).toBeLessThan(CORRECTION_LIMIT_MS)
-        expect(seen.playedAtMs - clickedAtMs).toBeLessThan(CORRECTION_LIMIT_MS)
-        expect(seen.soundSeconds).toBeGreaterThan(1)
-        expect(await text(echo, `${newest} .now`)).toBe(corrected)
-        expect(await text(echo, `${newest} .retraction`)).toContain(medication.value)
-        expect(await text(echo, `${newest} .retraction`)).toContain('Dr Okafor')
-        expect(await text(echo, '#arrival')).toMatch(/^Shown \d+ ms after it was written\.$/)
-        expect(await text(clinician, '#outcome-title')).toBe('Version 2 is stored')
-        expect(await text(clinician, '#outcome')).toContain('One session heard of it.')
-        expect(await focusedId(clinician)).toBe('outcome-title')
-      })
-
-      it('of what is being said cuts it off; the new sentence is said', async () => {
-        const world = await stage.start()
-        await world.write({ ...medication, value: 'one' })
-        const echo = await stage.listen()
-        const sources: string[] = []
-        await echo.exposeFunction('heard', (source: string) => sources.push(source))
-        await echo.evaluate(
-          'document.querySelector("audio").addEventListener("playing", ({ target }) => heard(target.src))',
-        )
-        await world.write({ ...medication, value: 'This is a long sentence. '.repeat(8) })
-        await expect.poll(() => sources.length, WAIT).toBe(1)
-        await world.write({ ...medication, value: corrected })
-        await expect.poll(() => sources.length, WAIT).toBe(2)
-        expect(sources[1]).not.toBe(sources[0])
-        expect(await text(echo, `${newest} .now`)).toBe(corrected)
-        expect(await echo.locator('#announcement article').count()).toBe(1)
-      })
-
-      it('where the browser holds sound back, one clear button plays it', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const strict = await startBrowser({ mayAutoplay: false })
-        try {
-          const echo = await stage.visit(`/echo.html#token=${world.token(USER)}`, {
-            browser: strict,
-          })
-          const peek = await withoutGesture(echo)
-          await expect
-            .poll(() => peek('document.querySelectorAll("#records li").length'), WAIT)
-            .toBe(1)
-          await world.write({ ...medication, value: 'None.' })
-          await expect.poll(() => peek('latest.dataset.voice'), WAIT).toBe('blocked')
-          expect(await text(echo, '#again')).toBe('Play the sentence')
-          expect(await text(echo, `${newest} .now`)).toBe('None.')
-          await echo.click('#again')
-          await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
-          await echo.waitForSelector('#latest[data-voice="silent"]', WAIT)
-          expect(await text(echo, '#again')).toBe('Say it again')
-        } finally {
-          await strict.close()
-        }
-      })
-
-      it('with the sound off is shown, and said when asked for', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.listen()
-        await echo.uncheck('#sound')
-        await world.write({ ...medication, value: corrected })
-        await echo.waitForSelector('#latest[data-voice="muted"]', WAIT)
-        await echo.waitForSelector(`${newest} .now`, WAIT)
-        await expect.poll(() => echo.getAttribute('#latest', 'data-voice'), WAIT).toBe('muted')
-        await expect
-          .poll(() => echo.evaluate<string>('document.querySelector("audio").src'), WAIT)
-          .toMatch(/^blob:/)
+          .poll(() => peek('document.querySelectorAll("#records li").length'), WAIT)
+          .toBe(1)
+        await world.write({ ...medication, value: 'None.' })
+        await expect.poll(() => peek('latest.dataset.voice'), WAIT).toBe('blocked')
+        expect(await text(echo, '#again')).toBe('Play the sentence')
+        expect(await text(echo, `${newest} .now`)).toBe('None.')
         await echo.click('#again')
         await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
-      })
-
-      it('C13: where the service has no voice it is shown only, and the page says so', async () => {
-        const world = await stage.start({ hasVoice: false })
-        await world.write(medication)
-        const echo = await stage.listen()
-        await world.write({ ...medication, value: corrected })
-        await expect
-          .poll(() => text(echo, '#voice'), WAIT)
-          .toBe('The service has no voice for it: it is shown only.')
-        expect(await text(echo, `${newest} .now`)).toBe(corrected)
-        expect(await echo.isDisabled('#again')).toBe(true)
-      })
-
-      it('that confirms a sentence is shown as that and not said again', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.listen()
-        await world.write(medication)
-        await echo.waitForSelector('article[data-kind="confirmed"]', WAIT)
-        expect(await text(echo, '#records li')).toContain('version 2')
-        expect(await echo.evaluate<string>('document.querySelector("audio").src')).toBe('')
-      })
-
-      it('C6: a new record is announced without a reload', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.listen()
-        await world.write({ ...medication, domain: 'visit', value: 'The nurse comes at ten.' })
-        await echo.waitForSelector('article[data-kind="new"]', WAIT)
-        expect(await echo.locator('#records li').count()).toBe(2)
-        expect(await text(echo, '#count')).toBe('2 records are followed.')
-        await world.write({ ...medication, domain: 'visit', value: 'The nurse comes at noon.' })
-        await echo.waitForSelector('article[data-kind="correction"]', WAIT)
-      })
+        await echo.waitForSelector('#latest[data-voice="silent"]', WAIT)
+        expect(await text(echo, '#again')).toBe('Say it again')
+      } finally {
+        await strict.close()
+      }
     })
-  },
-)
+
+    it('with the sound off is shown, and said when asked for', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.listen()
+      await echo.uncheck('#sound')
+      await world.write({ ...medication, value: corrected })
+      await echo.waitForSelector('#latest[data-voice="muted"]', WAIT)
+      await echo.waitForSelector(`${newest} .now`, WAIT)
+      await expect.poll(() => echo.getAttribute('#latest', 'data-voice'), WAIT).toBe('muted')
+      await expect
+        .poll(() => echo.evaluate<string>('document.querySelector("audio").src'), WAIT)
+        .toMatch(/^blob:/)
+      await echo.click('#again')
+      await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
+    })
+
+    it('C13: where the service has no voice it is shown only, and the page says so', async () => {
+      const world = await stage.start({ hasVoice: false })
+      await world.write(medication)
+      const echo = await stage.listen()
+      await world.write({ ...medication, value: corrected })
+      await expect
+        .poll(() => text(echo, '#voice'), WAIT)
+        .toBe('The service has no voice for it: it is shown only.')
+      expect(await text(echo, `${newest} .now`)).toBe(corrected)
+      expect(await echo.isDisabled('#again')).toBe(true)
+    })
+
+    it('that confirms a sentence is shown as that and not said again', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.listen()
+      await world.write(medication)
+      await echo.waitForSelector('article[data-kind="confirmed"]', WAIT)
+      expect(await text(echo, '#records li')).toContain('version 2')
+      expect(await echo.evaluate<string>('document.querySelector("audio").src')).toBe('')
+    })
+
+    it('C6: a new record is announced without a reload', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.listen()
+      await world.write({ ...medication, domain: 'visit', value: 'The nurse comes at ten.' })
+      await echo.waitForSelector('article[data-kind="new"]', WAIT)
+      expect(await echo.locator('#records li').count()).toBe(2)
+      expect(await text(echo, '#count')).toBe('2 records are followed.')
+      await world.write({ ...medication, domain: 'visit', value: 'The nurse comes at noon.' })
+      await echo.waitForSelector('article[data-kind="correction"]', WAIT)
+    })
+  })
+})

@@ -1,15 +1,13 @@
 /** How the echo page keeps listening, and what it keeps to itself. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
 import { describe, expect, it } from 'vitest'
-import { cannotRunReason } from '../testing/page-browser.ts'
 import {
   corrected,
+  describePages,
   fillWrite,
   medication,
   newest,
-  TEST_LIMIT_MS,
   text,
   USER,
-  usePageStage,
   WAIT,
 } from '../testing/page-stage.ts'
 
@@ -21,176 +19,167 @@ const WHAT_IS_KEPT = `({
   typed: Array.from(document.querySelectorAll('input'), ({ value }) => value),
 })`
 
-describe.skipIf(cannotRunReason !== undefined)(
-  `pages in a browser ${cannotRunReason ?? ''}`,
-  { timeout: TEST_LIMIT_MS },
-  () => {
-    const stage = usePageStage()
-
-    describe('a lost connection', () => {
-      it('is resumed after the last event: a correction missed while it was away is shown and said', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.listen()
-        const resumed: (string | undefined)[] = []
-        echo.on('request', (request) => {
-          const isStream = request.method() === 'GET' && request.url().endsWith('/mcp')
-          if (isStream) resumed.push(request.headers()['last-event-id'])
-        })
-        world.network.cut()
-        await echo.waitForSelector('#state[data-state="waiting"]', WAIT)
-        await world.write({ ...medication, value: 'Take no tablet today.' })
-        await world.write({ ...medication, value: corrected })
-        expect(await echo.locator('#announcement article').count()).toBe(0)
-        world.network.mend()
-        await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
-        expect(await text(echo, `${newest} .now`)).toBe(corrected)
-        expect(await text(echo, newest)).toContain('Last shown here was version 1')
-        expect(await echo.locator('#announcement article').count()).toBe(1)
-        expect(await text(echo, '#state')).toBe('Listening')
-        expect(resumed.some((lastEventId) => lastEventId !== undefined)).toBe(true)
+describePages((stage) => {
+  describe('a lost connection', () => {
+    it('is resumed after the last event: a correction missed while it was away is shown and said', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.listen()
+      const resumed: (string | undefined)[] = []
+      echo.on('request', (request) => {
+        const isStream = request.method() === 'GET' && request.url().endsWith('/mcp')
+        if (isStream) resumed.push(request.headers()['last-event-id'])
       })
-
-      it('to a service that forgot the session: another is opened and everything read anew', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.listen()
-        world.network.cut()
-        await world.write({ ...medication, value: corrected })
-        await world.restart({ keepsSessions: false })
-        world.network.mend()
-        await echo.waitForSelector('article[data-kind="correction"]', WAIT)
-        expect(await text(echo, `${newest} .now`)).toBe(corrected)
-        await world.write({ ...medication, value: 'Take three.' })
-        await expect.poll(() => text(echo, `${newest} .now`), WAIT).toBe('Take three.')
-      })
-
-      it('C3: a stream that falls silent, without even a keep-alive, is given up and resumed', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.visit('/echo.html')
-        await echo.clock.install()
-        await echo.fill('#token', world.token(USER))
-        await echo.click('#listen button')
-        await echo.waitForSelector('#records[aria-busy="false"]', WAIT)
-        const resumed: string[] = []
-        echo.on('request', (request) => {
-          const lastEventId = request.headers()['last-event-id']
-          if (lastEventId !== undefined) resumed.push(lastEventId)
-        })
-        await echo.clock.fastForward(34_000)
-        expect(resumed).toEqual([])
-        await echo.clock.fastForward(2_000)
-        await expect.poll(() => resumed.length, WAIT).toBe(1)
-        await world.write({ ...medication, value: corrected })
-        await echo.waitForSelector('article[data-kind="correction"]', WAIT)
-      })
-
-      it('C5: to a service that restarted: the session goes on, nothing is missed', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.listen()
-        const opened: string[] = []
-        echo.on('request', (request) => {
-          if (request.postData()?.includes('"initialize"') === true) opened.push(request.url())
-        })
-        world.network.cut()
-        await world.write({ ...medication, value: corrected })
-        await world.restart({ keepsSessions: true })
-        world.network.mend()
-        await echo.waitForSelector('article[data-kind="correction"]', WAIT)
-        expect(await text(echo, `${newest} .now`)).toBe(corrected)
-        expect(opened).toEqual([])
-      })
-
-      it('C14: a write without an answer is sent again as it was, and stored once', async () => {
-        const world = await stage.start()
-        const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
-        await fillWrite(page, medication)
-        // The service stores it and the answer gets lost on its way.
-        await page.route('**/write', async (route) => {
-          await route.fetch()
-          await route.abort()
-        })
-        await page.click('#send')
-        await page.waitForSelector('text=No answer came.', WAIT)
-        await page.unroute('**/write')
-        await page.click('text=Send the same again')
-        await expect.poll(() => text(page, '#outcome-title'), WAIT).toBe('Version 1 is stored')
-      })
+      world.network.cut()
+      await echo.waitForSelector('#state[data-state="waiting"]', WAIT)
+      await world.write({ ...medication, value: 'Take no tablet today.' })
+      await world.write({ ...medication, value: corrected })
+      expect(await echo.locator('#announcement article').count()).toBe(0)
+      world.network.mend()
+      await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
+      expect(await text(echo, `${newest} .now`)).toBe(corrected)
+      expect(await text(echo, newest)).toContain('Last shown here was version 1')
+      expect(await echo.locator('#announcement article').count()).toBe(1)
+      expect(await text(echo, '#state')).toBe('Listening')
+      expect(resumed.some((lastEventId) => lastEventId !== undefined)).toBe(true)
     })
 
-    describe('tokens and secrets', () => {
-      it('C19: a link’s token leaves the address bar, and is kept in memory only', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.listen()
-        const places = await echo.evaluate(WHAT_IS_KEPT)
-        expect(places).toEqual({
-          address: `${world.url}/echo.html`,
-          kept: [0, 0, ''],
-          state: null,
-          typed: ['on', ''],
-        })
-        await echo.reload()
-        await echo.waitForSelector('#listen', WAIT)
-        expect(await text(echo, '#state')).toBe('Not listening')
-      })
-
-      it('C19: the secret of a link goes into its field and out of the address bar', async () => {
-        const world = await stage.start()
-        const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
-        await expect.poll(() => page.inputValue('#secret')).toBe(world.writeSecret)
-        expect(page.url()).toBe(`${world.url}/clinician.html`)
-        await page.reload()
-        expect(await page.inputValue('#secret')).toBe('')
-      })
-
-      it.each([
-        [-60, 'The token has expired. Ask for a new one.'],
-        [60, 'The token was not signed by this service’s issuer.'],
-      ])(
-        'a token that is refused (%s s) says why, and asks for another',
-        async (lifetime, words) => {
-          const world = await stage.start()
-          await world.write(medication)
-          const good = world.token(USER, lifetime)
-          const token = lifetime > 0 ? `${good.slice(0, -6)}AAAAAA` : good
-          const echo = await stage.visit('/echo.html')
-          await echo.fill('#token', token)
-          await echo.click('#listen button')
-          await expect.poll(() => text(echo, '#token-problem'), WAIT).toBe(words)
-          expect(await text(echo, '#state')).toBe('The service refused the token')
-          await echo.fill('#token', world.token(USER))
-          await echo.keyboard.press('Enter')
-          await echo.waitForSelector('#records li', WAIT)
-        },
-      )
-
-      it('C4: a token that expires while the page listens ends it, with the reason', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.visit(`/echo.html#token=${world.token(USER, 2)}`)
-        await echo.waitForSelector('#records li', WAIT)
-        await expect
-          .poll(() => text(echo, '#token-problem'), WAIT)
-          .toBe('The token has expired. Ask for a new one.')
-        expect(await echo.locator('#records li').count()).toBe(0)
-      })
-
-      it('internal records are never shown or said, whatever the token may read', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const plan = { ...medication, domain: 'plan', audience: 'assistant' }
-        await world.write({ ...plan, value: 'Watch for dizziness.' })
-        const echo = await stage.listen({ scope: `${USER} care.read.assistant` })
-        await world.write({ ...plan, value: 'Watch for falls.' })
-        await world.write({ ...medication, value: corrected })
-        await echo.waitForSelector('article[data-kind="correction"]', WAIT)
-        const whole = await echo.content()
-        for (const word of ['dizziness', 'falls', 'plan', 'care-internal'])
-          expect(whole).not.toContain(word)
-      })
+    it('to a service that forgot the session: another is opened and everything read anew', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.listen()
+      world.network.cut()
+      await world.write({ ...medication, value: corrected })
+      await world.restart({ keepsSessions: false })
+      world.network.mend()
+      await echo.waitForSelector('article[data-kind="correction"]', WAIT)
+      expect(await text(echo, `${newest} .now`)).toBe(corrected)
+      await world.write({ ...medication, value: 'Take three.' })
+      await expect.poll(() => text(echo, `${newest} .now`), WAIT).toBe('Take three.')
     })
-  },
-)
+
+    it('C3: a stream that falls silent, without even a keep-alive, is given up and resumed', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.visit('/echo.html')
+      await echo.clock.install()
+      await echo.fill('#token', world.token(USER))
+      await echo.click('#listen button')
+      await echo.waitForSelector('#records[aria-busy="false"]', WAIT)
+      const resumed: string[] = []
+      echo.on('request', (request) => {
+        const lastEventId = request.headers()['last-event-id']
+        if (lastEventId !== undefined) resumed.push(lastEventId)
+      })
+      await echo.clock.fastForward(34_000)
+      expect(resumed).toEqual([])
+      await echo.clock.fastForward(2_000)
+      await expect.poll(() => resumed.length, WAIT).toBe(1)
+      await world.write({ ...medication, value: corrected })
+      await echo.waitForSelector('article[data-kind="correction"]', WAIT)
+    })
+
+    it('C5: to a service that restarted: the session goes on, nothing is missed', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.listen()
+      const opened: string[] = []
+      echo.on('request', (request) => {
+        if (request.postData()?.includes('"initialize"') === true) opened.push(request.url())
+      })
+      world.network.cut()
+      await world.write({ ...medication, value: corrected })
+      await world.restart({ keepsSessions: true })
+      world.network.mend()
+      await echo.waitForSelector('article[data-kind="correction"]', WAIT)
+      expect(await text(echo, `${newest} .now`)).toBe(corrected)
+      expect(opened).toEqual([])
+    })
+
+    it('C14: a write without an answer is sent again as it was, and stored once', async () => {
+      const world = await stage.start()
+      const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      await fillWrite(page, medication)
+      // The service stores it and the answer gets lost on its way.
+      await page.route('**/write', async (route) => {
+        await route.fetch()
+        await route.abort()
+      })
+      await page.click('#send')
+      await page.waitForSelector('text=No answer came.', WAIT)
+      await page.unroute('**/write')
+      await page.click('text=Send the same again')
+      await expect.poll(() => text(page, '#outcome-title'), WAIT).toBe('Version 1 is stored')
+    })
+  })
+
+  describe('tokens and secrets', () => {
+    it('C19: a link’s token leaves the address bar, and is kept in memory only', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.listen()
+      const places = await echo.evaluate(WHAT_IS_KEPT)
+      expect(places).toEqual({
+        address: `${world.url}/echo.html`,
+        kept: [0, 0, ''],
+        state: null,
+        typed: ['on', ''],
+      })
+      await echo.reload()
+      await echo.waitForSelector('#listen', WAIT)
+      expect(await text(echo, '#state')).toBe('Not listening')
+    })
+
+    it('C19: the secret of a link goes into its field and out of the address bar', async () => {
+      const world = await stage.start()
+      const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      await expect.poll(() => page.inputValue('#secret')).toBe(world.writeSecret)
+      expect(page.url()).toBe(`${world.url}/clinician.html`)
+      await page.reload()
+      expect(await page.inputValue('#secret')).toBe('')
+    })
+
+    it.each([
+      [-60, 'The token has expired. Ask for a new one.'],
+      [60, 'The token was not signed by this service’s issuer.'],
+    ])('a token that is refused (%s s) says why, and asks for another', async (lifetime, words) => {
+      const world = await stage.start()
+      await world.write(medication)
+      const good = world.token(USER, lifetime)
+      const token = lifetime > 0 ? `${good.slice(0, -6)}AAAAAA` : good
+      const echo = await stage.visit('/echo.html')
+      await echo.fill('#token', token)
+      await echo.click('#listen button')
+      await expect.poll(() => text(echo, '#token-problem'), WAIT).toBe(words)
+      expect(await text(echo, '#state')).toBe('The service refused the token')
+      await echo.fill('#token', world.token(USER))
+      await echo.keyboard.press('Enter')
+      await echo.waitForSelector('#records li', WAIT)
+    })
+
+    it('C4: a token that expires while the page listens ends it, with the reason', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.visit(`/echo.html#token=${world.token(USER, 2)}`)
+      await echo.waitForSelector('#records li', WAIT)
+      await expect
+        .poll(() => text(echo, '#token-problem'), WAIT)
+        .toBe('The token has expired. Ask for a new one.')
+      expect(await echo.locator('#records li').count()).toBe(0)
+    })
+
+    it('internal records are never shown or said, whatever the token may read', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const plan = { ...medication, domain: 'plan', audience: 'assistant' }
+      await world.write({ ...plan, value: 'Watch for dizziness.' })
+      const echo = await stage.listen({ scope: `${USER} care.read.assistant` })
+      await world.write({ ...plan, value: 'Watch for falls.' })
+      await world.write({ ...medication, value: corrected })
+      await echo.waitForSelector('article[data-kind="correction"]', WAIT)
+      const whole = await echo.content()
+      for (const word of ['dizziness', 'falls', 'plan', 'care-internal'])
+        expect(whole).not.toContain(word)
+    })
+  })
+})

@@ -1,16 +1,15 @@
 /** What holds on every page. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { axeFindings, cannotRunReason } from '../testing/page-browser.ts'
+import { axeFindings } from '../testing/page-browser.ts'
 import {
   corrected,
+  describePages,
   fillWrite,
   medication,
   newest,
-  TEST_LIMIT_MS,
   text,
   USER,
-  usePageStage,
   WAIT,
 } from '../testing/page-stage.ts'
 
@@ -40,206 +39,198 @@ type Provoked = {
   readonly breaches: readonly string[]
 }
 
-describe.skipIf(cannotRunReason !== undefined)(
-  `pages in a browser ${cannotRunReason ?? ''}`,
-  { timeout: TEST_LIMIT_MS },
-  () => {
-    const stage = usePageStage()
+describePages((stage) => {
+  describe('C19: record text reaches a page as text', () => {
+    const hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>{{baseUrl}}&amp;\u202e'
 
-    describe('C19: record text reaches a page as text', () => {
-      const hostile =
-        '<img src=x onerror="alert(1)"><script>alert(2)</script>{{baseUrl}}&amp;\u202e'
+    it('values, labels and names that are markup are shown as they are; nothing of them runs', async () => {
+      const world = await stage.start()
+      const record = {
+        patient: '<b>rosa<script>alert(1)<',
+        domain: '"onload=alert(1) x="',
+        value: hostile,
+        authorId: 'x',
+        authorLabel: '<img src=x onerror=alert(3)>',
+      }
+      await world.write({ ...record, patient: '<b>rosa<svg onload=alert(1)>', value: 'before' })
+      await world.write({ ...record, patient: '<b>rosa<svg onload=alert(1)>' })
+      const echo = await stage.listen()
+      expect(await text(echo, '#records li .said')).toBe(hostile)
+      expect(await text(echo, '#records h3')).toBe('<b>rosa<svg onload=alert(1)>')
+      await world.write({
+        ...record,
+        patient: '<b>rosa<svg onload=alert(1)>',
+        value: `${hostile}!`,
+      })
+      await echo.waitForSelector('article[data-kind="correction"]', WAIT)
+      expect(await text(echo, `${newest} .now`)).toBe(`${hostile}!`)
+      expect(await text(echo, `${newest} .retraction`)).toContain('<img src=x onerror=alert(3)>')
+      const overview = await stage.visit('/')
+      await overview.waitForSelector('#chains .badge', WAIT)
+      const clinician = await stage.visit(`/clinician.html#token=${world.token(USER)}`)
+      await fillWrite(clinician, {
+        patient: '<b>rosa<svg onload=alert(1)>',
+        domain: record.domain,
+      })
+      await expect.poll(() => text(clinician, '#before'), WAIT).toContain(hostile)
+      for (const page of [echo, overview, clinician])
+        expect(await page.locator('main img, main b, main svg, main script').count()).toBe(0)
+    })
 
-      it('values, labels and names that are markup are shown as they are; nothing of them runs', async () => {
+    it('the policy keeps injected markup, scripts, styles and requests elsewhere from running', async () => {
+      await stage.start()
+      const page = await stage.visit('/echo.html')
+      const outcome = await page.evaluate<Provoked>(PROVOKE_POLICY)
+      expect(outcome).toMatchObject({
+        markup: 'TypeError',
+        elsewhere: 'kept',
+        shown: 'block',
+        ran: false,
+      })
+      expect(outcome.breaches).toEqual(
+        expect.arrayContaining([
+          'connect-src',
+          'img-src',
+          'style-src-elem',
+          'require-trusted-types-for',
+        ]),
+      )
+      stage.forgive()
+    })
+  })
+
+  describe('the overview', () => {
+    it('shows the chains with their verdicts, the checkpoint and the sessions, and holds no sentence', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      await world.write({ ...medication, value: corrected })
+      await world.write({ ...medication, domain: 'plan', audience: 'assistant', value: 'secret' })
+      await stage.listen()
+      const page = await stage.visit('/')
+      await page.waitForSelector('#verdict.good', WAIT)
+      expect(await text(page, '#verdict-words')).toBe('The one chain is intact')
+      expect(await text(page, '#chains')).toContain('care://rosa-12/medication')
+      expect(await text(page, '#version-count')).toBe('2')
+      await expect.poll(() => text(page, '#sessions'), WAIT).toBe('1')
+      await expect.poll(() => text(page, '#checkpoint-size'), WAIT).toBe('2')
+      expect(await text(page, '#checkpoint-root')).toMatch(/^[A-Za-z0-9+/]{43}=$/)
+      const whole = await page.content()
+      for (const word of ['tablet', 'okafor', 'Okafor', 'care-internal', 'secret'])
+        expect(whole).not.toContain(word)
+      expect(whole).toContain('curl https://care.test/verify')
+    })
+
+    it('a chain that was altered stands first, BROKEN, with its version', async () => {
+      const world = await stage.start()
+      await world.write({ ...medication, patient: 'anna-1' })
+      await world.write(medication)
+      await world.write({ ...medication, value: corrected })
+      const store = new DatabaseSync(world.databasePath, { timeout: 2_000 })
+      const tables = store
+        .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE '%version%'")
+        .all()
+      const user = tables.map(({ name }) => String(name)).find((name) => name.includes('user'))
+      const columns = store.prepare(`SELECT * FROM ${user} LIMIT 1`).get() ?? {}
+      const entry = Object.entries(columns).find(([, value]) =>
+        String(value).includes('amlodipine'),
+      )
+      store.exec(
+        `UPDATE ${user} SET ${entry?.[0]} = replace(${entry?.[0]}, 'one tablet', 'ten tablets') WHERE ${entry?.[0]} LIKE '%one tablet%'`,
+      )
+      store.close()
+      const page = await stage.visit('/')
+      await page.waitForSelector('#verdict.bad', WAIT)
+      expect(await text(page, '#verdict-words')).toBe('One chain is BROKEN')
+      expect(await text(page, '#chains tr:first-child')).toContain('BROKEN at 2')
+      expect(await text(page, '#chains tr:first-child')).toContain('rosa-12')
+      const echo = await stage.listen()
+      expect(await echo.content()).not.toContain('ten tablets')
+      expect(await text(echo, newest)).toContain('is not served')
+    })
+  })
+
+  describe('designed with care', () => {
+    const schemes = ['light', 'dark'] as const
+
+    it.each(schemes)(
+      'axe finds nothing on any page, %s',
+      async (colorScheme) => {
         const world = await stage.start()
-        const record = {
-          patient: '<b>rosa<script>alert(1)<',
-          domain: '"onload=alert(1) x="',
-          value: hostile,
-          authorId: 'x',
-          authorLabel: '<img src=x onerror=alert(3)>',
-        }
-        await world.write({ ...record, patient: '<b>rosa<svg onload=alert(1)>', value: 'before' })
-        await world.write({ ...record, patient: '<b>rosa<svg onload=alert(1)>' })
-        const echo = await stage.listen()
-        expect(await text(echo, '#records li .said')).toBe(hostile)
-        expect(await text(echo, '#records h3')).toBe('<b>rosa<svg onload=alert(1)>')
-        await world.write({
-          ...record,
-          patient: '<b>rosa<svg onload=alert(1)>',
-          value: `${hostile}!`,
-        })
+        await world.write(medication)
+        await world.write({ ...medication, domain: 'visit', staleAfter: '2020-01-01' })
+        const reducedMotion = 'reduce'
+        const echo = await stage.listen({ colorScheme, reducedMotion })
+        await world.write({ ...medication, value: corrected })
         await echo.waitForSelector('article[data-kind="correction"]', WAIT)
-        expect(await text(echo, `${newest} .now`)).toBe(`${hostile}!`)
-        expect(await text(echo, `${newest} .retraction`)).toContain('<img src=x onerror=alert(3)>')
-        const overview = await stage.visit('/')
-        await overview.waitForSelector('#chains .badge', WAIT)
-        const clinician = await stage.visit(`/clinician.html#token=${world.token(USER)}`)
-        await fillWrite(clinician, {
-          patient: '<b>rosa<svg onload=alert(1)>',
-          domain: record.domain,
+        const overview = await stage.visit('/', { colorScheme, reducedMotion })
+        await overview.waitForSelector('#verdict.good', WAIT)
+        const clinician = await stage.visit('/clinician.html#secret=wrong', {
+          colorScheme,
+          reducedMotion,
         })
-        await expect.poll(() => text(clinician, '#before'), WAIT).toContain(hostile)
-        for (const page of [echo, overview, clinician])
-          expect(await page.locator('main img, main b, main svg, main script').count()).toBe(0)
-      })
+        expect(await axeFindings(clinician), 'the form').toEqual([])
+        await clinician.click('#send')
+        expect(await axeFindings(clinician), 'the form with problems').toEqual([])
+        await fillWrite(clinician, medication)
+        await clinician.click('#send')
+        await clinician.waitForSelector('text=Refused', WAIT)
+        expect(await axeFindings(clinician), 'a refusal').toEqual([])
+        await clinician.fill('#secret', world.writeSecret)
+        await clinician.click('#send')
+        await clinician.waitForSelector('text=Version 3 is stored', WAIT)
+        expect(await axeFindings(clinician), 'an accepted write').toEqual([])
+        expect(await axeFindings(echo), 'echo, listening').toEqual([])
+        expect(await axeFindings(overview), 'overview').toEqual([])
+        const waiting = await stage.visit('/echo.html', { colorScheme, reducedMotion })
+        await waiting.click('#listen button')
+        expect(await axeFindings(waiting), 'echo, asking for a token').toEqual([])
+      },
+      40_000,
+    )
 
-      it('the policy keeps injected markup, scripts, styles and requests elsewhere from running', async () => {
-        await stage.start()
-        const page = await stage.visit('/echo.html')
-        const outcome = await page.evaluate<Provoked>(PROVOKE_POLICY)
-        expect(outcome).toMatchObject({
-          markup: 'TypeError',
-          elsewhere: 'kept',
-          shown: 'block',
-          ran: false,
-        })
-        expect(outcome.breaches).toEqual(
-          expect.arrayContaining([
-            'connect-src',
-            'img-src',
-            'style-src-elem',
-            'require-trusted-types-for',
-          ]),
-        )
-        stage.forgive()
-      })
+    it.each(['/', '/clinician.html', '/echo.html'])(
+      '%s fits a phone, 390 wide, and zooms to 320',
+      async (path) => {
+        const world = await stage.start()
+        await world.write({ ...medication, patient: 'a'.repeat(80), value: 'w'.repeat(300) })
+        for (const width of [390, 320]) {
+          const hash = path === '/echo.html' ? `#token=${world.token(USER)}` : ''
+          const page = await stage.visit(path + hash, { viewport: { width, height: 800 } })
+          if (path === '/') await page.waitForSelector('#chains .badge', WAIT)
+          if (hash !== '') await page.waitForSelector('#records li', WAIT)
+          await page.evaluate(
+            'for (const one of document.querySelectorAll("details")) one.open = true',
+          )
+          const spill = await page.evaluate<number>(
+            'document.documentElement.scrollWidth - innerWidth',
+          )
+          expect(spill, `${path} at ${width}`).toBeLessThanOrEqual(0)
+        }
+      },
+    )
+
+    it('with reduced motion nothing moves', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.listen({ reducedMotion: 'reduce' })
+      await world.write({ ...medication, value: corrected })
+      await echo.waitForSelector('#records .changed', WAIT)
+      expect(await echo.evaluate<number>('document.getAnimations().length')).toBe(0)
     })
 
-    describe('the overview', () => {
-      it('shows the chains with their verdicts, the checkpoint and the sessions, and holds no sentence', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        await world.write({ ...medication, value: corrected })
-        await world.write({ ...medication, domain: 'plan', audience: 'assistant', value: 'secret' })
-        await stage.listen()
-        const page = await stage.visit('/')
-        await page.waitForSelector('#verdict.good', WAIT)
-        expect(await text(page, '#verdict-words')).toBe('The one chain is intact')
-        expect(await text(page, '#chains')).toContain('care://rosa-12/medication')
-        expect(await text(page, '#version-count')).toBe('2')
-        await expect.poll(() => text(page, '#sessions'), WAIT).toBe('1')
-        await expect.poll(() => text(page, '#checkpoint-size'), WAIT).toBe('2')
-        expect(await text(page, '#checkpoint-root')).toMatch(/^[A-Za-z0-9+/]{43}=$/)
-        const whole = await page.content()
-        for (const word of ['tablet', 'okafor', 'Okafor', 'care-internal', 'secret'])
-          expect(whole).not.toContain(word)
-        expect(whole).toContain('curl https://care.test/verify')
-      })
-
-      it('a chain that was altered stands first, BROKEN, with its version', async () => {
-        const world = await stage.start()
-        await world.write({ ...medication, patient: 'anna-1' })
-        await world.write(medication)
-        await world.write({ ...medication, value: corrected })
-        const store = new DatabaseSync(world.databasePath, { timeout: 2_000 })
-        const tables = store
-          .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE '%version%'")
-          .all()
-        const user = tables.map(({ name }) => String(name)).find((name) => name.includes('user'))
-        const columns = store.prepare(`SELECT * FROM ${user} LIMIT 1`).get() ?? {}
-        const entry = Object.entries(columns).find(([, value]) =>
-          String(value).includes('amlodipine'),
-        )
-        store.exec(
-          `UPDATE ${user} SET ${entry?.[0]} = replace(${entry?.[0]}, 'one tablet', 'ten tablets') WHERE ${entry?.[0]} LIKE '%one tablet%'`,
-        )
-        store.close()
-        const page = await stage.visit('/')
-        await page.waitForSelector('#verdict.bad', WAIT)
-        expect(await text(page, '#verdict-words')).toBe('One chain is BROKEN')
-        expect(await text(page, '#chains tr:first-child')).toContain('BROKEN at 2')
-        expect(await text(page, '#chains tr:first-child')).toContain('rosa-12')
-        const echo = await stage.listen()
-        expect(await echo.content()).not.toContain('ten tablets')
-        expect(await text(echo, newest)).toContain('is not served')
-      })
+    it('a correction moves nothing above the records by more than its own text needs', async () => {
+      const world = await stage.start()
+      await world.write(medication)
+      const echo = await stage.listen({ viewport: { width: 1200, height: 900 } })
+      const recordsTop = async () => (await echo.locator('#records').boundingBox())?.y ?? Number.NaN
+      const latestHeight = async () =>
+        (await echo.locator('#latest').boundingBox())?.height ?? Number.NaN
+      const [topBefore, heightBefore] = [await recordsTop(), await latestHeight()]
+      await world.write({ ...medication, value: corrected })
+      await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
+      // How many lines the sentence takes is the fonts' matter.
+      const needed = (await latestHeight()) - heightBefore
+      expect((await recordsTop()) - topBefore).toBeCloseTo(Math.max(0, needed), 0)
     })
-
-    describe('designed with care', () => {
-      const schemes = ['light', 'dark'] as const
-
-      it.each(schemes)(
-        'axe finds nothing on any page, %s',
-        async (colorScheme) => {
-          const world = await stage.start()
-          await world.write(medication)
-          await world.write({ ...medication, domain: 'visit', staleAfter: '2020-01-01' })
-          const reducedMotion = 'reduce'
-          const echo = await stage.listen({ colorScheme, reducedMotion })
-          await world.write({ ...medication, value: corrected })
-          await echo.waitForSelector('article[data-kind="correction"]', WAIT)
-          const overview = await stage.visit('/', { colorScheme, reducedMotion })
-          await overview.waitForSelector('#verdict.good', WAIT)
-          const clinician = await stage.visit('/clinician.html#secret=wrong', {
-            colorScheme,
-            reducedMotion,
-          })
-          expect(await axeFindings(clinician), 'the form').toEqual([])
-          await clinician.click('#send')
-          expect(await axeFindings(clinician), 'the form with problems').toEqual([])
-          await fillWrite(clinician, medication)
-          await clinician.click('#send')
-          await clinician.waitForSelector('text=Refused', WAIT)
-          expect(await axeFindings(clinician), 'a refusal').toEqual([])
-          await clinician.fill('#secret', world.writeSecret)
-          await clinician.click('#send')
-          await clinician.waitForSelector('text=Version 3 is stored', WAIT)
-          expect(await axeFindings(clinician), 'an accepted write').toEqual([])
-          expect(await axeFindings(echo), 'echo, listening').toEqual([])
-          expect(await axeFindings(overview), 'overview').toEqual([])
-          const waiting = await stage.visit('/echo.html', { colorScheme, reducedMotion })
-          await waiting.click('#listen button')
-          expect(await axeFindings(waiting), 'echo, asking for a token').toEqual([])
-        },
-        40_000,
-      )
-
-      it.each(['/', '/clinician.html', '/echo.html'])(
-        '%s fits a phone, 390 wide, and zooms to 320',
-        async (path) => {
-          const world = await stage.start()
-          await world.write({ ...medication, patient: 'a'.repeat(80), value: 'w'.repeat(300) })
-          for (const width of [390, 320]) {
-            const hash = path === '/echo.html' ? `#token=${world.token(USER)}` : ''
-            const page = await stage.visit(path + hash, { viewport: { width, height: 800 } })
-            if (path === '/') await page.waitForSelector('#chains .badge', WAIT)
-            if (hash !== '') await page.waitForSelector('#records li', WAIT)
-            await page.evaluate(
-              'for (const one of document.querySelectorAll("details")) one.open = true',
-            )
-            const spill = await page.evaluate<number>(
-              'document.documentElement.scrollWidth - innerWidth',
-            )
-            expect(spill, `${path} at ${width}`).toBeLessThanOrEqual(0)
-          }
-        },
-      )
-
-      it('with reduced motion nothing moves', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.listen({ reducedMotion: 'reduce' })
-        await world.write({ ...medication, value: corrected })
-        await echo.waitForSelector('#records .changed', WAIT)
-        expect(await echo.evaluate<number>('document.getAnimations().length')).toBe(0)
-      })
-
-      it('a correction moves nothing above the records by more than its own text needs', async () => {
-        const world = await stage.start()
-        await world.write(medication)
-        const echo = await stage.listen({ viewport: { width: 1200, height: 900 } })
-        const recordsTop = async () =>
-          (await echo.locator('#records').boundingBox())?.y ?? Number.NaN
-        const latestHeight = async () =>
-          (await echo.locator('#latest').boundingBox())?.height ?? Number.NaN
-        const [topBefore, heightBefore] = [await recordsTop(), await latestHeight()]
-        await world.write({ ...medication, value: corrected })
-        await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
-        // How many lines the sentence takes is the fonts' matter.
-        const needed = (await latestHeight()) - heightBefore
-        expect((await recordsTop()) - topBefore).toBeCloseTo(Math.max(0, needed), 0)
-      })
-    })
-  },
-)
+  })
+})

@@ -3,14 +3,14 @@
  * and closed, and the few gestures that every test makes.
  */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll } from 'vitest'
-import { openPage, startBrowser, type WatchedPage } from './page-browser.ts'
+import { afterAll, afterEach, beforeAll, describe } from 'vitest'
+import { cannotRunReason, openPage, startBrowser, type WatchedPage } from './page-browser.ts'
 import { type PageWorld, startPageWorld } from './page-world.ts'
 
 /** Longest that a condition of a test may take on a busy machine. */
 export const WAIT = { timeout: 15_000 }
 /** What a whole test may take on a busy machine. */
-export const TEST_LIMIT_MS = 60_000
+const TEST_LIMIT_MS = 60_000
 export const USER = 'care.read.user'
 
 export const medication = {
@@ -42,7 +42,7 @@ type Visit = BrowserContextOptions & {
   readonly browser?: Browser
 }
 
-export type PageStage = {
+type PageStage = {
   /** Starts the service of this test. */
   start(options?: { readonly hasVoice?: boolean }): Promise<PageWorld>
   visit(path: string, options?: Visit): Promise<Page>
@@ -53,7 +53,7 @@ export type PageStage = {
 }
 
 /** Registers the hooks of a file; a fault on any page fails the test in which it happened. */
-export function usePageStage(): PageStage {
+function usePageStage(): PageStage {
   let browser: Browser
   let world: PageWorld
   const opened: WatchedPage[] = []
@@ -92,4 +92,15 @@ export function usePageStage(): PageStage {
       for (const watched of opened) watched.faults.length = 0
     },
   }
+}
+
+/** The tests of a file on their stage; skipped with the reason where this machine lacks what they need. */
+export function describePages(tests: (stage: PageStage) => void): void {
+  describe.skipIf(cannotRunReason !== undefined)(
+    `pages in a browser ${cannotRunReason ?? ''}`,
+    { timeout: TEST_LIMIT_MS },
+    () => {
+      tests(usePageStage())
+    },
+  )
 }
