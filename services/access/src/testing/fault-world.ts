@@ -1,7 +1,7 @@
 /** Three replicas of the service on one ledger, and how a test moves time while a request waits. */
 import { accessWindowAbi } from '@tallystick/contracts'
-import { createPublicClient, createWalletClient, http } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
+import { createPublicClient, http } from 'viem'
+import { asOwner, type OwnerCall } from './as-owner.ts'
 import { type RealOffer, type RealWorld, startRealWorld, until } from './real-world.ts'
 import { type Replica, startReplica } from './replica.ts'
 
@@ -11,7 +11,7 @@ export type FaultWorld = RealWorld & {
   drive<Result>(work: Promise<Result>): Promise<Result>
   /** Makes network, accounts and edges as they were, starts dead replicas again, and waits until all of them sell. */
   heal(): Promise<void>
-  asOwner(functionName: 'setOffer' | 'pauseSales', args: readonly unknown[]): Promise<void>
+  asOwner(call: OwnerCall): Promise<void>
 }
 
 /** Real time that a request in good health takes on a busy machine, milliseconds: after it ledger time is moved on. */
@@ -84,7 +84,7 @@ export async function startFaultWorld(offer: RealOffer): Promise<FaultWorld> {
       }
       await drive(until(() => areSelling(replicas), 60_000))
     },
-    asOwner: (functionName, args) => asOwner(world, functionName, args),
+    asOwner: (call) => asOwner(world, call),
     async stop() {
       for (const replica of replicas) replica.kill()
       await world.stop()
@@ -119,33 +119,13 @@ async function healTerms(world: RealWorld, offer: RealOffer): Promise<void> {
     client.readContract({ ...contract, functionName: 'salesPaused' }),
     client.readContract({ ...contract, functionName: 'currentOffer' }),
   ])
-  if (isPaused) await asOwner(world, 'pauseSales', [false])
+  if (isPaused) await asOwner(world, { functionName: 'pauseSales', args: [false] })
   const first = [PRICE_TINYBAR, offer.periodSeconds, offer.callsAllowed]
-  if (priceTinybar !== PRICE_TINYBAR) await asOwner(world, 'setOffer', first)
+  if (priceTinybar !== PRICE_TINYBAR)
+    await asOwner(world, { functionName: 'setOffer', args: first })
 }
 
 async function setRecorders(world: RealWorld, addresses: readonly string[]): Promise<void> {
-  for (const address of addresses) await asOwner(world, 'setRecorder', [address, true])
-}
-
-async function asOwner(
-  world: RealWorld,
-  functionName: 'setOffer' | 'pauseSales' | 'setRecorder',
-  args: readonly unknown[],
-): Promise<void> {
-  const account = privateKeyToAccount(world.owner.privateKey)
-  const transport = http(world.devnet.rpcUrl)
-  const client = createPublicClient({ transport })
-  const hash = await createWalletClient({ account, transport }).writeContract({
-    address: world.contract,
-    abi: accessWindowAbi,
-    functionName,
-    args: args as never,
-    chain: null,
-    gas: 200_000n,
-    gasPrice: await client.getGasPrice(),
-    type: 'legacy',
-  })
-  const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 20 })
-  if (receipt.status !== 'success') throw new Error(`${functionName} reverted`)
+  for (const address of addresses)
+    await asOwner(world, { functionName: 'setRecorder', args: [address, true] })
 }

@@ -20,16 +20,16 @@ export const sellerFaults: readonly PurchaseFault[] = [
   },
   {
     name: 'the price changes between challenge and payment',
-    arm: ({ world }) => world.asOwner('setOffer', [200_000_000n, 60, 20]),
+    arm: ({ world }) => world.asOwner({ functionName: 'setOffer', args: [200_000_000n, 60, 20] }),
   },
   afterSettlement('the price changes once the money has moved', ({ world }) =>
-    world.asOwner('setOffer', [200_000_000n, 60, 20]),
+    world.asOwner({ functionName: 'setOffer', args: [200_000_000n, 60, 20] }),
   ),
   {
     name: 'sales are paused between challenge and payment',
-    arm: ({ world }) => world.asOwner('pauseSales', [true]),
+    arm: ({ world }) => world.asOwner({ functionName: 'pauseSales', args: [true] }),
   },
   afterSettlement('sales are paused once the money has moved', ({ world }) =>
-    world.asOwner('pauseSales', [true]),
+    world.asOwner({ functionName: 'pauseSales', args: [true] }),
   ),
 ]

@@ -1,0 +1,262 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '@tallystick/service-kit'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { UsageEvent } from '../domain/usage-event.ts'
+import {
+  createUsageRecorder,
+  type UsageOutcome,
+  type UsageRecorder,
+} from '../domain/usage-recorder.ts'
+import { startUsageDevnet, type UsageDevnet } from './usage-devnet.fixture.ts'
+import { usageGasLimit } from './viem-usage-ledger.ts'
+
+const WAIT = { timeout: 20_000, interval: 20 }
+
+const hashesOf = (outcomes: readonly UsageOutcome[]): string[] =>
+  outcomes.flatMap((outcome) => (outcome.kind === 'recorded' ? [outcome.transactionHash] : []))
+
+async function receipted(recorder: UsageRecorder): Promise<void> {
+  await expect.poll(() => recorder.figures().unreceiptedCalls, WAIT).toBe(0)
+}
+
+describe('the recorder on devnet', () => {
+  let world: UsageDevnet
+  let recorders: UsageRecorder[]
+  let events: UsageEvent[]
+  beforeEach(() => {
+    recorders = []
+    events = []
+  })
+  afterEach(async () => {
+    await Promise.all(recorders.map((recorder) => recorder.close()))
+    await world.stop()
+  })
+  const startRecorder = (recorderAt = 0): UsageRecorder => {
+    const recorder = createUsageRecorder({
+      ledger: world.ledgerOf(recorderAt),
+      clock: systemClock,
+      recorderCount: world.recorderKeys.length,
+      onEvent: (event) => events.push(event),
+    })
+    recorders.push(recorder)
+    return recorder
+  }
+  /** One call as the service makes it: read, then record. */
+  const callOnce = async (recorder: UsageRecorder, agent: string): Promise<UsageOutcome> =>
+    recorder.record(await world.callOf(agent))
+  const usedOf = async (agent: string) => (await world.callOf(agent)).callsUsedInRead
+
+  test('A9, A11: 200 concurrent calls on a quota of 150: 150 are answered, 50 find it spent, the chain counts 150, every hash is a successful receipt', async () => {
+    world = await startUsageDevnet({ quota: 150 })
+    const agent = await world.openWindow()
+    const recorder = startRecorder()
+    const outcomes = await Promise.all(Array.from({ length: 200 }, () => callOnce(recorder, agent)))
+    const hashes = hashesOf(outcomes)
+    expect(hashes).toHaveLength(150)
+    expect(outcomes.filter(({ kind }) => kind === 'quota-spent')).toHaveLength(50)
+    await receipted(recorder)
+    expect(await usedOf(agent)).toBe(150)
+    for (const hash of new Set(hashes))
+      expect(await world.receiptOf(hash)).toMatchObject({ status: 'success' })
+    expect(recorder.figures().transactionsSentTotal).toBeLessThan(50)
+  })
+
+  test('A10: at low load each call is one transaction, and calls remaining count down by one', async () => {
+    world = await startUsageDevnet({ quota: 20 })
+    const agent = await world.openWindow()
+    const recorder = startRecorder()
+    const outcomes: UsageOutcome[] = []
+    for (let at = 0; at < 21; at += 1) {
+      outcomes.push(await callOnce(recorder, agent))
+      // A9 takes a call that the next read shows, and whose receipt is not here yet, off twice
+      await receipted(recorder)
+    }
+    expect(new Set(hashesOf(outcomes)).size).toBe(20)
+    expect(
+      outcomes.flatMap((outcome) => (outcome.kind === 'recorded' ? [outcome.callsRemaining] : [])),
+    ).toEqual(Array.from({ length: 20 }, (_, at) => 19 - at))
+    expect(outcomes.at(-1)).toEqual({ kind: 'quota-spent' })
+    expect(await usedOf(agent)).toBe(20)
+  })
+
+  test('A9: with reads and receipts that lag 700 ms the quota is neither overspent nor refused early', async () => {
+    world = await startUsageDevnet({ quota: 60 })
+    const agent = await world.openWindow()
+    world.devnet.controls.setReadLagMs(700)
+    await expect.poll(async () => (await world.callOf(agent)).callsAllowed, WAIT).toBe(60)
+    await expect
+      .poll(async () => (await world.callOf(agent)).windowExpiresAtSeconds, WAIT)
+      .toBeGreaterThan(0)
+    const recorder = startRecorder()
+    const outcomes: UsageOutcome[] = []
+    await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        for (let at = 0; at < 15; at += 1) outcomes.push(await callOnce(recorder, agent))
+      }),
+    )
+    expect(hashesOf(outcomes)).toHaveLength(60)
+    await receipted(recorder)
+    world.devnet.controls.setReadLagMs(0)
+    expect(await usedOf(agent)).toBe(60)
+  })
+
+  test('A11: two recorders with keys of their own: 400 calls on a quota of 250 never overspend, and the chain counts what was answered', async () => {
+    world = await startUsageDevnet({ quota: 250, recorderCount: 2 })
+    const agent = await world.openWindow()
+    const pair = [startRecorder(0), startRecorder(1)]
+    const outcomes: UsageOutcome[] = []
+    const caller = async (recorder: UsageRecorder): Promise<void> => {
+      for (let at = 0; at < 20; at += 1) outcomes.push(await callOnce(recorder, agent))
+    }
+    await Promise.all(
+      pair.flatMap((recorder) => Array.from({ length: 10 }, () => caller(recorder))),
+    )
+    await Promise.all(pair.map(receipted))
+    const hashes = hashesOf(outcomes)
+    expect(outcomes).toHaveLength(400)
+    expect(await usedOf(agent)).toBe(hashes.length)
+    expect(hashes.length).toBeLessThanOrEqual(250)
+    expect(hashes.length).toBeGreaterThan(200)
+    for (const hash of new Set(hashes))
+      expect(await world.receiptOf(hash)).toMatchObject({ status: 'success' })
+  })
+
+  test('A10: many agents share transactions, each counted once, within the gas limit', async () => {
+    world = await startUsageDevnet({ quota: 20 })
+    const agents: string[] = []
+    for (let at = 0; at < 120; at += 1) agents.push(await world.openWindow())
+    const recorder = startRecorder()
+    const calls = await Promise.all(agents.map((agent) => world.callOf(agent)))
+    const outcomes = await Promise.all(calls.map((call) => recorder.record(call)))
+    expect(hashesOf(outcomes)).toHaveLength(120)
+    await receipted(recorder)
+    expect(await Promise.all(agents.map(usedOf))).toEqual(agents.map(() => 1))
+    expect(recorder.figures().transactionsSentTotal).toBeLessThan(10)
+  })
+
+  test('A11: calls of windows that the ledger has yet to materialise fit the gas limit of their batch', async () => {
+    world = await startUsageDevnet({ quota: 20, periodSeconds: 100 })
+    const agents: string[] = []
+    for (let at = 0; at < 50; at += 1) agents.push(await world.openWindow(4))
+    await world.devnet.controls.advanceSeconds(150)
+    const calls = await Promise.all(agents.map((agent) => world.callOf(agent)))
+    const ledger = world.ledgerOf()
+    const signed = await ledger.sign({
+      entries: calls.map((call) => ({ ...call, calls: 1 })),
+      nonce: await ledger.readNonce(),
+      gasPriceWeibar: 2n * (await ledger.quoteGasPriceWeibar()),
+    })
+    expect(await ledger.send(signed.rawTransaction)).toEqual({ kind: 'accepted' })
+    const { status, gasUsed } = await world.receiptOf(signed.hash)
+    expect(status).toBe('success')
+    expect(await Promise.all(agents.map(usedOf))).toEqual(agents.map(() => 1))
+    expect(gasUsed).toBeLessThan((usageGasLimit(50) * 9n) / 10n)
+  })
+
+  test('A10: dropped transactions are sent again unchanged: each answered hash is a successful receipt', async () => {
+    world = await startUsageDevnet({ quota: 20 })
+    const agent = await world.openWindow()
+    const recorder = startRecorder()
+    const first = await callOnce(recorder, agent)
+    await receipted(recorder)
+    world.devnet.controls.dropNextTransactions(1)
+    const dropped = await callOnce(recorder, agent)
+    // The next one shows the ledger the gap, and both go out again.
+    const next = await callOnce(recorder, agent)
+    await receipted(recorder)
+    for (const hash of hashesOf([first, dropped, next]))
+      expect(await world.receiptOf(hash)).toMatchObject({ status: 'success' })
+    expect(await usedOf(agent)).toBe(3)
+    expect(recorder.figures()).toMatchObject({ resigningsTotal: 0 })
+  })
+
+  test('A10: a doubled gas price is signed anew, reported with both hashes, and counted once', async () => {
+    world = await startUsageDevnet({ quota: 20 })
+    const agent = await world.openWindow()
+    const recorder = startRecorder()
+    await callOnce(recorder, agent)
+    await receipted(recorder)
+    world.devnet.controls.setGasPriceTinybar(500n)
+    const [oldHash] = hashesOf([await callOnce(recorder, agent)])
+    await receipted(recorder)
+    const resigned = events.find((event) => event.kind === 're-signed')
+    expect(resigned).toMatchObject({ reason: 'gas-price-too-low', oldHash, calls: 1 })
+    expect(await usedOf(agent)).toBe(2)
+  })
+
+  test('A10: a process that starts on a nonce that lags 2 s signs anew, and its calls are counted once', async () => {
+    world = await startUsageDevnet({ quota: 20 })
+    const agent = await world.openWindow()
+    const before = startRecorder()
+    for (let at = 0; at < 4; at += 1) await callOnce(before, agent)
+    await before.close()
+    world.devnet.controls.setNonceLagMs(2_000)
+    const after = startRecorder()
+    const told = [await callOnce(after, agent), await callOnce(after, agent)]
+    await receipted(after)
+    expect(hashesOf(told)).toHaveLength(2)
+    expect(after.figures().resigningsTotal).toBeGreaterThan(0)
+    expect(await usedOf(agent)).toBe(6)
+  })
+
+  test('A10: a second process with the same key consumes nonces; nothing is lost or counted twice', async () => {
+    world = await startUsageDevnet({ quota: 200 })
+    const agents = [await world.openWindow(), await world.openWindow()] as const
+    const pair = [startRecorder(0), startRecorder(0)] as const
+    const outcomes = await Promise.all(
+      [0, 1].map(async (at) => {
+        const told: UsageOutcome[] = []
+        for (let call = 0; call < 20; call += 1)
+          told.push(await callOnce(pair[at === 0 ? 0 : 1], agents[at === 0 ? 0 : 1]))
+        return told
+      }),
+    )
+    await Promise.all(pair.map(receipted))
+    expect(outcomes.map((told) => hashesOf(told).length)).toEqual([20, 20])
+    expect(await Promise.all(agents.map(usedOf))).toEqual([20, 20])
+  })
+
+  test('A11: a recorder killed in the middle of its work loses at most what it had not sent, in the agent’s favour, and starts again', async () => {
+    world = await startUsageDevnet({ quota: 1_000_000 })
+    const agent = await world.openWindow()
+    const { windowExpiresAtSeconds } = await world.callOf(agent)
+    const child = spawn(
+      process.execPath,
+      [
+        fileURLToPath(new URL('usage-recorder-process.fixture.ts', import.meta.url)),
+        world.devnet.rpcUrl,
+        world.contract,
+        world.recorderKeys[0] ?? '',
+        agent,
+        String(windowExpiresAtSeconds),
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    const exited = once(child, 'exit')
+    const answered: string[] = []
+    for await (const hash of createInterface({ input: child.stdout })) {
+      answered.push(hash)
+      if (answered.length === 300) child.kill('SIGKILL')
+    }
+    await exited
+    expect(answered.length).toBeGreaterThanOrEqual(300)
+    const countedAfterKill = await usedOf(agent)
+    expect(countedAfterKill).toBeGreaterThan(0)
+    // Callers 20 at most were between the last line and the kill: accepted, never answered.
+    expect(countedAfterKill).toBeLessThanOrEqual(answered.length + 20)
+    const hashes = [...new Set(answered)]
+    const receipts = await Promise.all(hashes.map((hash) => world.ledgerOf().readReceipt(hash)))
+    const lostFrom = receipts.findIndex(({ kind }) => kind === 'pending')
+    const lost = lostFrom < 0 ? [] : receipts.slice(lostFrom)
+    expect(lost.every(({ kind }) => kind === 'pending')).toBe(true)
+    expect(lost.length).toBeLessThanOrEqual(5)
+
+    const recorder = startRecorder()
+    for (let at = 0; at < 5; at += 1) await callOnce(recorder, agent)
+    await receipted(recorder)
+    expect(await usedOf(agent)).toBe(countedAfterKill + 5)
+  })
+})

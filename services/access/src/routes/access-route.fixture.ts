@@ -1,0 +1,51 @@
+// The route over a fake world, for the tests that go by what it answers.
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import {
+  AGENT,
+  createFakeWorld,
+  type FakeWorld,
+  START_SECONDS,
+  startFakeService,
+} from '../testing/fake-world.ts'
+
+/** A payment as a test makes it; another has other `nanos`. */
+export const payment = { nanos: 1, validFromSeconds: START_SECONDS }
+
+export const accessUrl = (agent: string = AGENT): string => `/api/svc/access?agent=${agent}`
+
+/** The text in a base64 header. */
+export const decoded = (header: unknown): string =>
+  Buffer.from(String(header), 'base64').toString('utf8')
+
+/** A 402's body, as far as tests read it. */
+type ChallengeBody = {
+  readonly accepts: readonly [
+    { readonly price: { readonly amount: string }; readonly extra: { readonly feePayer: string } },
+  ]
+}
+
+export type AccessRoute = {
+  readonly world: FakeWorld
+  inject(request: InjectOptions | string): Promise<LightMyRequestResponse>
+  call(headers?: Readonly<Record<string, string>>, agent?: string): Promise<LightMyRequestResponse>
+  /** The body that a call without payment is answered. */
+  challenge(agent?: string): Promise<ChallengeBody>
+  close(): Promise<void>
+}
+
+/** Starts a process that has read the payments of earlier ones, and so sells. */
+export async function startAccessRoute(): Promise<AccessRoute> {
+  const world = createFakeWorld()
+  const service = await startFakeService(world)
+  await service.core.sweep.sweep()
+  world.contract.reads.length = 0
+  const call: AccessRoute['call'] = async (headers = {}, agent = AGENT) =>
+    await service.app.inject({ url: accessUrl(agent), headers })
+  return {
+    world,
+    inject: async (request) => await service.app.inject(request),
+    call,
+    challenge: async (agent) => (await call({}, agent)).json<ChallengeBody>(),
+    close: () => service.close(),
+  }
+}
