@@ -3,6 +3,7 @@ import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http, parseEventLogs } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { StatusBody } from './domain/access-answers.ts'
+import { asOwner } from './testing/as-owner.ts'
 import {
   type AnswerBody,
   payingFetch,
@@ -11,6 +12,7 @@ import {
   startRealWorld,
   until,
 } from './testing/real-world.ts'
+import { callsOf } from './testing/service-calls.ts'
 
 let world: RealWorld
 let service: RunningService
@@ -18,7 +20,7 @@ let service: RunningService
 beforeAll(async () => {
   world = await startRealWorld({ periodSeconds: 600, callsAllowed: 5 })
   service = await world.startService()
-  await until(async () => (await fetch(`${service.baseUrl}/ready`)).status === 200)
+  await until(callsOf(service).isReady)
 }, 60_000)
 afterAll(() => world.stop(), 30_000)
 
@@ -202,13 +204,7 @@ describe('lagging reads', () => {
 describe('X9: identical requests', () => {
   test('the same header sent ten times at once, and later to another process, is paid once', async () => {
     const agent = await world.agent('repeating')
-    let header = ''
-    const recording: typeof fetch = async (input, init) => {
-      const request = new Request(input, init)
-      header = request.headers.get('payment-signature') ?? header
-      return header === '' ? fetch(request) : new Response('{}', { status: 200 })
-    }
-    await payingFetch(agent, undefined, recording)(accessUrl(agent.evmAddress))
+    const header = await callsOf(service).signedPayment(agent)
     const send = (from = service) =>
       fetch(accessUrl(agent.evmAddress, from), { headers: { 'payment-signature': header } })
     const answers = await Promise.all(Array.from({ length: 10 }, () => send()))
@@ -217,7 +213,13 @@ describe('X9: identical requests', () => {
     expect(new Set(bodies).size).toBe(1)
     expect(answers[0]?.headers.get('payment-response')).not.toBeNull()
     const before = await status(agent.evmAddress)
-    expect(await (await send()).json()).toMatchObject({ paidThisRequest: false })
+    const recorder = await world.agent('repeating-recorder')
+    await asOwner(world, { functionName: 'setRecorder', args: [recorder.evmAddress, true] })
+    const second = await world.startService({ RECORDER_KEY: recorder.privateKey })
+    await until(callsOf(second).isReady)
+    for (const later of [service, second])
+      expect(await (await send(later)).json()).toMatchObject({ paidThisRequest: false })
     expect(await status(agent.evmAddress)).toMatchObject({ balanceTinybar: before.balanceTinybar })
+    await second.stop()
   }, 60_000)
 })

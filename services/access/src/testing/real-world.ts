@@ -13,6 +13,7 @@ import {
 } from '@tallystick/service-kit'
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { vi } from 'vitest'
 import { accessConfigSchema } from '../config.ts'
 import type { AccessGrantedBody } from '../domain/access-answers.ts'
 import { deployAccessWindow } from '../operator/deploy-access-window.ts'
@@ -174,9 +175,5 @@ export function payingFetch(
 
 /** Polls until `isDone`, for what happens in the background; throws after `limitMs`. */
 export async function until(isDone: () => Promise<boolean>, limitMs = 10_000): Promise<void> {
-  const endMs = Date.now() + limitMs
-  while (!(await isDone())) {
-    if (Date.now() > endMs) throw new Error('it did not happen in time')
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  await vi.waitUntil(isDone, { timeout: limitMs, interval: 50 })
 }
