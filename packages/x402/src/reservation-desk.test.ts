@@ -4,12 +4,12 @@ import { KEPT_REQUEST_BYTES_MAX } from './gate-limits.ts'
 import { createMemoryReservationStore } from './memory-reservation-store.ts'
 import type { ReservationStore } from './reservation-store.ts'
 import { HederaStandIn } from './testing/hedera-stand-in.ts'
-import { deliver, keptHouse, plain } from './testing/kept-house.ts'
+import { deliver, keptHouse, PENDING, plain } from './testing/kept-house.ts'
 
 /** A store whose answers cannot be written while `isFull`. */
 function fillingStore(ledger: HederaStandIn) {
   const store = createMemoryReservationStore({ clock: ledger.clock })
-  const disk = { isFull: false }
+  const disk = { isFull: false, releases: 0 }
   const unlessFull = async (run: () => Promise<void>): Promise<void> => {
     if (disk.isFull) throw new Error('disk full')
     await run()
@@ -17,7 +17,10 @@ function fillingStore(ledger: HederaStandIn) {
   const reservations: ReservationStore = {
     ...store,
     keepAnswer: (paymentId, kept) => unlessFull(() => store.keepAnswer(paymentId, kept)),
-    release: (paymentId) => unlessFull(() => store.release(paymentId)),
+    release(paymentId) {
+      disk.releases += 1
+      return unlessFull(() => store.release(paymentId))
+    },
     markDelivered: (paymentId) => unlessFull(() => store.markDelivered(paymentId)),
   }
   return { disk, reservations }
@@ -52,6 +55,53 @@ describe('a store that fails after settlement', () => {
     disk.isFull = false
     expect((await buy()).kind).toBe('paid')
     expect(await reservations.open()).toEqual([])
+  })
+
+  test('is paid what it is owed once, however many payments ask for it at once', async () => {
+    const ledger = new HederaStandIn()
+    const { disk, reservations } = fillingStore(ledger)
+    const { job, gate, send, terms } = keptHouse({ ledger, reservations })
+    const header = await ledger.pay(terms)
+    disk.isFull = true
+    ledger.fault = { refusal: 'insufficient_funds' }
+    await send(header)
+    ledger.fault = undefined
+    disk.isFull = false
+    disk.releases = 0
+    const outcomes = await Promise.all(
+      ['a', 'b', 'c'].map(async (subject) => {
+        const paymentSignature = await ledger.pay(terms)
+        return await gate.pay({ paymentSignature }, terms, job({ subject }))
+      }),
+    )
+    expect(disk.releases).toBe(1)
+    expect(outcomes.filter(({ kind }) => kind === 'paid')).toHaveLength(1)
+    // The one that was refused, and the one that was paid.
+    expect(ledger.settlements).toBe(2)
+  })
+
+  test('is owed nothing any more by a payment that it reserves anew', async () => {
+    const ledger = new HederaStandIn()
+    const store = createMemoryReservationStore({ clock: ledger.clock })
+    const disk = { isMute: true }
+    const release = async (paymentId: string): Promise<void> => {
+      await store.release(paymentId)
+      if (disk.isMute) throw new Error('done, but nobody could say so')
+    }
+    const { buy, send, terms } = keptHouse({ ledger, reservations: { ...store, release } })
+    const header = await ledger.pay(terms)
+    ledger.fault = { refusal: 'insufficient_funds' }
+    expect((await send(header)).kind).toBe('challenged')
+    disk.isMute = false
+    ledger.fault = 'answer_lost'
+    ledger.isMirrorDown = true
+    const paying = send(header)
+    await ledger.clock.advanceMs(13_000)
+    expect(await paying).toEqual(PENDING)
+    expect(await buy({ subject: 'another request' })).toEqual(PENDING)
+    expect((await store.open()).map(({ subject }) => subject)).toEqual(['POST /api/grade a'])
+    // The same payment twice, refused and in doubt, and nothing beside it.
+    expect(ledger.settlements).toBe(2)
   })
 })
 

@@ -7,10 +7,10 @@ import type { GateHappening } from './gate-event.ts'
 import {
   ANSWER_KEPT_SECONDS,
   KEPT_REQUEST_BYTES_MAX,
-  LATE_WRITES_MAX,
   PAYER_ANSWER_KEPT_SECONDS,
 } from './gate-limits.ts'
 import type { GuessLimit } from './guess-limit.ts'
+import { createLateWrites, type LateWrites } from './late-writes.ts'
 import type { AnyPaidJob, PaymentOutcome } from './payment-gate.ts'
 import type { PaymentScheme, VerifiedPayment } from './payment-scheme.ts'
 import { refuseAtFirstSight } from './refuse-at-first-sight.ts'
@@ -71,8 +71,7 @@ export type ReservationDeskOptions = {
 /** A desk over one store. */
 export function createReservationDesk(options: ReservationDeskOptions): ReservationDesk {
   const { guesses, observe, reservations, retryAfterSeconds, unixMs } = options
-  /** Ends that the store could not take: without them a payer would be told to wait until the next start. */
-  const lateWrites = new Map<string, () => Promise<void>>()
+  const lateWrites = createLateWrites()
 
   async function write(payment: VerifiedPayment, run: () => Promise<void>): Promise<boolean> {
     try {
@@ -85,19 +84,8 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
   }
 
   async function end(payment: VerifiedPayment, run: () => Promise<void>): Promise<void> {
-    if (await write(payment, run)) lateWrites.delete(payment.id)
-    else if (lateWrites.size < LATE_WRITES_MAX) lateWrites.set(payment.id, run)
-  }
-
-  /** Reserves, after the writes that the store owes to the payment in the way. */
-  async function reserve(reservation: Reservation): Promise<ReserveOutcome> {
-    const reserved = await reservations.reserve(reservation)
-    const blocking = blockingPaymentOf(reserved)
-    const late = blocking === undefined ? undefined : lateWrites.get(blocking)
-    if (blocking === undefined || late === undefined) return reserved
-    await late()
-    lateWrites.delete(blocking)
-    return await reservations.reserve(reservation)
+    if (await write(payment, run)) lateWrites.forget(payment.id)
+    else lateWrites.owe(payment.id, run)
   }
 
   return {
@@ -105,7 +93,7 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
       const sight = await refuseAtFirstSight({ reservations }, claim)
       if (sight.kind === 'refused') return ended(sight.outcome)
       const reservation = reservationFor(claim)
-      const reserved = await reserve(reservation)
+      const reserved = await reserve(reservation, { reservations, lateWrites })
       switch (reserved.kind) {
         case 'reserved':
           return { kind: 'fresh', reservation, canPay: sight.canPay }
@@ -144,6 +132,22 @@ export function createReservationDesk(options: ReservationDeskOptions): Reservat
       await write(payment, () => reservations.markDelivered(payment.id))
     },
   }
+}
+
+/** Reserves, after the write that the store owes to the payment in the way. */
+async function reserve(
+  reservation: Reservation,
+  { lateWrites, reservations }: { lateWrites: LateWrites; reservations: ReservationStore },
+): Promise<ReserveOutcome> {
+  const once = async (): Promise<ReserveOutcome> => {
+    const reserved = await reservations.reserve(reservation)
+    // What was reserved before is over: a write of its end that the store has done, and could not say so, is owed no more.
+    if (reserved.kind === 'reserved') lateWrites.forget(reservation.paymentId)
+    return reserved
+  }
+  const reserved = await once()
+  const blocking = blockingPaymentOf(reserved)
+  return blocking !== undefined && (await lateWrites.pay(blocking)) ? await once() : reserved
 }
 
 /** When an answer of now may be forgotten, Unix seconds. */

@@ -115,12 +115,35 @@ export function describeReservationStore(
       })
     })
 
+    test('what is asked takes place and is answered in the order in which it was asked', async () => {
+      const { store } = await create()
+      const second = reservationOf('p', { fingerprint: 'second' })
+      const told: number[] = []
+      const asked = [
+        store.reserve(reservationOf('p')),
+        store.release('p'),
+        store.reserve(second),
+        store.reserve(reservationOf('p')),
+        store.markSettled('p'),
+        store.open(),
+      ]
+      await Promise.all(asked.map((one, index) => one.then(() => told.push(index))))
+      expect(told).toEqual([0, 1, 2, 3, 4, 5])
+      expect(await Promise.all(asked)).toEqual([
+        { kind: 'reserved' },
+        undefined,
+        { kind: 'reserved' },
+        { kind: 'held', reservation: second },
+        undefined,
+        [{ ...second, state: 'settled' }],
+      ])
+    })
+
     test('an open reservation never expires: its payment may have landed', async () => {
       const { store, nowSeconds } = await create()
       const old = reservationOf('p', { expiresAtSeconds: nowSeconds() - 1_000 })
       await store.reserve(old)
-      expect(await store.open()).toEqual([old])
-      expect((await store.reserve(old)).kind).toBe('held')
+      expect([await store.open(), (await store.reserve(old)).kind]).toEqual([[old], 'held'])
     })
 
     test('an answer is forgotten after its time', async () => {

@@ -52,7 +52,8 @@ export type KeptAnswer = {
 
 /**
  * Where payments are reserved before work begins. Access keeps them in memory, grading on disk, fsynced. Each method is
- * one transaction; moving on what is not there, or is answered already, does nothing.
+ * one transaction; moving on what is not there, or is answered already, does nothing. What one caller asks takes place,
+ * and is answered, in the order in which it was asked: the gate compares what it was told with what it is still owed.
  */
 export type ReservationStore = {
   /** Holds a payment, unless somebody does or an earlier one of its payer stands in its place (`weighSiblings`). */
