@@ -14,7 +14,7 @@ export type BackupOutcome = Readonly<Record<Audience, number>>
 /**
  * Copies the records of a store, also of a running one, into a new file and returns how many entries each journal has
  * there. Checkpoints are left out on purpose: they tell a restored copy from the newest state. Throws
- * RecordStoreUnavailable.
+ * RecordStoreUnavailable; a file that it began is not left behind then.
  */
 export async function backupRecords(options: {
   readonly databasePath: string
@@ -24,28 +24,38 @@ export async function backupRecords(options: {
   const source = openRecordDatabaseReadOnly(databasePath)
   try {
     makeTarget(targetPath)
-    await copyInto(targetPath, source)
+    try {
+      await copyInto(targetPath, source)
+      return checkedEntries(targetPath)
+    } catch (error) {
+      // It would be in the way of the next one, and could be taken for a backup.
+      for (const end of ['', '-journal']) rmSync(targetPath + end, { force: true })
+      throw error
+    }
   } finally {
     source.close()
   }
-  const copy = new DatabaseSync(targetPath)
-  try {
-    const check = Object.values(copy.prepare('PRAGMA integrity_check(1)').get() ?? {})[0]
-    if (check !== 'ok')
-      throw new RecordStoreUnavailable(`${targetPath} is damaged: ${String(check)}`)
-    return { user: entriesIn(copy, 'user'), assistant: entriesIn(copy, 'assistant') }
-  } finally {
-    copy.close()
-  }
 }
 
-/** Half a copy is not left behind: it would be in the way of the next one, and could be taken for a backup. */
 async function copyInto(targetPath: string, source: DatabaseSync): Promise<void> {
   try {
     await backup(source, targetPath, { rate: PAGES_PER_STEP })
   } catch (error) {
-    for (const end of ['', '-journal']) rmSync(targetPath + end, { force: true })
     throw new RecordStoreUnavailable(`${targetPath} could not be written`, { cause: error })
+  }
+}
+
+function checkedEntries(targetPath: string): BackupOutcome {
+  const copy = new DatabaseSync(targetPath)
+  try {
+    const check = Object.values(copy.prepare('PRAGMA integrity_check(1)').get() ?? {})[0]
+    if (check !== 'ok')
+      throw new RecordStoreUnavailable(
+        `${targetPath} is damaged, and was removed: ${String(check)}`,
+      )
+    return { user: entriesIn(copy, 'user'), assistant: entriesIn(copy, 'assistant') }
+  } finally {
+    copy.close()
   }
 }
 

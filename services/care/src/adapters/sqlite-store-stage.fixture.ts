@@ -1,0 +1,53 @@
+// What the tests of opening, backing up and resealing a store share: a folder for each test, and quick ways to fill a store
+// and to check it.
+import { afterEach, beforeEach } from 'vitest'
+import { collect } from '../domain/record-store.contract.ts'
+import type { RecordStore } from '../domain/record-store.ts'
+import { verifyExport } from '../domain/verify-export.ts'
+import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
+import { storeRecord } from './sqlite-store-samples.fixture.ts'
+
+/** The chain that `storeRecord` writes to. */
+export const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
+export const BOTH = ['user', 'assistant'] as const
+
+export type StoreStage = {
+  /** The folder of the running test. */
+  readonly folder: StoreFolder
+  /** Opens the store, writes values to one chain, and closes it. */
+  readonly fill: (...values: readonly string[]) => Promise<void>
+}
+
+export async function writeValues(store: RecordStore, ...values: readonly string[]): Promise<void> {
+  for (const value of values) await store.append(storeRecord({ value }))
+}
+
+/** Whether every chain holds, in place and as an export. */
+export async function isIntact(
+  store: Pick<RecordStore, 'verify' | 'exportLines'>,
+): Promise<boolean> {
+  const verdicts = await collect(store.verify({ audiences: BOTH }))
+  const report = await verifyExport(store.exportLines({ audiences: BOTH }))
+  return report.isIntact && verdicts.every(({ intact }) => intact)
+}
+
+/** Registers the hooks of a file: each test has an empty folder of its own. */
+export function useStoreStage(): StoreStage {
+  let folder: StoreFolder
+  beforeEach(() => {
+    folder = makeStoreFolder()
+  })
+  afterEach(() => {
+    folder.remove()
+  })
+  return {
+    get folder() {
+      return folder
+    },
+    fill: async (...values) => {
+      const store = folder.open()
+      await writeValues(store, ...values)
+      await store.close()
+    },
+  }
+}
