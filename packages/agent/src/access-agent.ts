@@ -160,6 +160,15 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     return opened.contract
   }
 
+  let lastSigned: Promise<unknown> = Promise.resolve()
+
+  /** One after the other: two at once would take the same nonce, and the ledger queues no later one. */
+  async function inTurn<Outcome>(sign: () => Promise<Outcome>): Promise<Outcome> {
+    const signed = lastSigned.then(sign, sign)
+    lastSigned = signed
+    return await signed
+  }
+
   return {
     agent,
     access: async () => await callResource(options, url('access')),
@@ -171,7 +180,8 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
         pollMs: options.pollMs ?? POLL_MS,
         onChange,
       }),
-    cancel: async () => await cancelAndClaim(await contract()),
-    topUp: async (amountTinybar) => await topUp(await contract(), { agent, amountTinybar }),
+    cancel: async () => await inTurn(async () => await cancelAndClaim(await contract())),
+    topUp: async (amountTinybar) =>
+      await inTurn(async () => await topUp(await contract(), { agent, amountTinybar })),
   }
 }
