@@ -75,8 +75,19 @@ describe('paying', () => {
       kind: 'granted',
       paidThisRequest: false,
       payment: undefined,
+      signedPayment: undefined,
     })
     expect(service.payments).toEqual([undefined])
+  })
+
+  test('a window that opens after the payment was signed hides no payment', async () => {
+    service.script(challenge(), granted(false))
+    expect(await agent().access()).toMatchObject({
+      kind: 'granted',
+      paidThisRequest: false,
+      payment: undefined,
+      signedPayment: { amountTinybar: PRICE_TINYBAR, header: service.payments[1] },
+    })
   })
 
   test('a payment for another agent is a gift: its memo and the query name that agent', async () => {

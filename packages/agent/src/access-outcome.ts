@@ -26,6 +26,11 @@ export type AccessOutcome =
       readonly payment:
         | { readonly amountTinybar: bigint; readonly transaction: string; readonly payer: string }
         | undefined
+      /**
+       * What was signed for this request. Where `payment` is absent the service does not say that it took it: a window
+       * may have opened between the challenge and the payment.
+       */
+      readonly signedPayment: SignedPayment | undefined
     }
   /** No window is open and the price is above the caller's maximum (0 unless stated): nothing was signed. */
   | {

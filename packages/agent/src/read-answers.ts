@@ -69,7 +69,8 @@ function grantedOutcome(answer: Answer): AccessOutcome {
   const payment = settledPayment(answer)
   if (!granted.success || payment === 'unreadable') return unexpectedOutcome(answer)
   const { access: _constant, ...rest } = granted.data
-  return { ...rest, kind: 'granted', why: rest.why, metering: rest.metering, payment }
+  const { why, metering } = rest
+  return { ...rest, kind: 'granted', why, metering, payment, signedPayment: answer.payment }
 }
 
 /**

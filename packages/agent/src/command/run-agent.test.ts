@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { canonicalTransactionId } from '@tallystick/x402/hedera'
 import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -10,6 +11,7 @@ import {
   granted,
   hurriedClock,
   type StandIn,
+  signedTransfer,
   startStandIn,
 } from '../access-stand-in.fixture.ts'
 import { formatHbar, parseHbar } from '../hbar.ts'
@@ -93,6 +95,23 @@ describe('pay', () => {
   ])('has an exit code of its own when %s', async ([, answers, code]) => {
     service.script(...answers)
     expect((await run(['pay', '--max-hbar', '12'])).code).toBe(code)
+  })
+
+  test('where the window opened after the payment was signed it says what is known', async () => {
+    service.script(challenge(), granted(false))
+    const { code, out } = await run(['pay', '--max-hbar', '12'])
+    const { transactionId } = signedTransfer(service.payments[1])
+    expect(code).toBe(EXIT.done)
+    expect(out).not.toMatch(/nothing was (signed|paid)/)
+    expect(out).toContain('A payment of 12 HBAR was signed, and the service does not say')
+    expect(out).toContain(`the ledger shows: ${canonicalTransactionId(transactionId)}\n`)
+    expect(out).toContain('9 HBAR are left for renewals')
+  })
+
+  test('where the window was open before it says that nothing was signed', async () => {
+    service.script(granted(false))
+    const { out } = await run(['pay', '--max-hbar', '12'])
+    expect(out).toContain('The window is open: nothing was signed and nothing was paid.')
   })
 
   test('while the same payment is resent a person is told', async () => {

@@ -33,21 +33,27 @@ function resourceLines(resource: unknown): readonly string[] {
   return ['', ...shown, ...(rest > 0 ? [`  … ${counted(rest, 'line')} more, see --json`] : [])]
 }
 
-function grantedLines(granted: Extract<AccessOutcome, { kind: 'granted' }>): readonly string[] {
-  const { subscription, metering, payment } = granted
-  const lines: string[] = []
+type Granted = Extract<AccessOutcome, { kind: 'granted' }>
+
+/** Who paid for the call, as far as the service says. */
+function paidLine({ payment, signedPayment, paidThisRequest }: Granted): string {
   if (payment !== undefined) {
-    lines.push(
-      `Paid ${formatHbar(payment.amountTinybar)} from ${payment.payer}: ${payment.transaction}`,
-    )
-  } else if (granted.paidThisRequest) {
-    lines.push('The window was opened by a payment that was found on the ledger.')
-  } else {
-    lines.push('The window is open: nothing was signed and nothing was paid.')
+    return `Paid ${formatHbar(payment.amountTinybar)} from ${payment.payer}: ${payment.transaction}`
   }
-  lines.push(
+  if (paidThisRequest) return 'The window was opened by a payment that was found on the ledger.'
+  if (signedPayment === undefined) {
+    return 'The window is open: nothing was signed and nothing was paid.'
+  }
+  const { amountTinybar, transaction } = signedPayment
+  return `The window is open. A payment of ${formatHbar(amountTinybar)} was signed, and the service does not say that it took it; the ledger shows: ${transaction}`
+}
+
+function grantedLines(granted: Granted): readonly string[] {
+  const { subscription, metering } = granted
+  const lines = [
+    paidLine(granted),
     `It is open for ${Math.ceil(subscription.secondsRemaining)} s more, until ${timeOfDay(subscription.expiresAtSeconds)}; ${formatHbar(subscription.balanceTinybar)} are left for renewals.`,
-  )
+  ]
   if (metering?.callsRemaining !== undefined) {
     lines.push(`${counted(metering.callsRemaining, 'call')} left in this window.`)
   }
