@@ -1,9 +1,8 @@
-/** Every rule of the scheme, and every known attack on it by name. */
-import { anything, assert as assertProperty, asyncProperty, constantFrom, nat } from 'fast-check'
+/** What is an honest payment, and what is none at all; attacks have a file of their own. */
+import { anything, assert as assertProperty, asyncProperty } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LedgerUnavailable } from '../../payment-scheme.ts'
 import {
-  centRequirement,
   EVM_NOW_SECONDS,
   EVM_PAY_TO,
   type EvmPayloadJson,
@@ -11,52 +10,9 @@ import {
   evmPayer,
   payCent,
 } from '../../testing/evm-stand-in.ts'
+import { payWith, refusal, verify } from '../../testing/evm-verification.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
-import { evmSigner } from './evm-signer.ts'
 import { bytesOfHex, hexOfBytes } from './evm-words.ts'
-import { ExactEvmClient } from './exact-evm-client.ts'
-import { verifyEvmPayment } from './verify-evm-payment.ts'
-
-const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-
-const verify = (
-  payload: unknown,
-  { chain = new EvmStandIn(), requirement = centRequirement() } = {},
-) =>
-  verifyEvmPayment(payload, requirement, {
-    assets: [X_LAYER_USDT0],
-    ledger: chain.ledger,
-    nowSeconds: chain.nowSeconds,
-  })
-
-const refusal = async (payload: unknown, world?: Parameters<typeof verify>[1]): Promise<string> => {
-  const verification = await verify(payload, world)
-  return verification.kind === 'refused' ? verification.reason : verification.kind
-}
-
-/** A payload with other fields, signed for what it then says. */
-async function payWith(changes: Record<string, string>): Promise<EvmPayloadJson> {
-  const honest = await payCent()
-  const { from, nonce, to, validAfter, validBefore, value } = {
-    ...(honest.authorization as Record<'from' | 'to' | 'nonce', `0x${string}`> &
-      Record<'value' | 'validAfter' | 'validBefore', string>),
-    ...changes,
-  }
-  const signature = await evmPayer.signTypedData({
-    domain: { ...X_LAYER_USDT0, chainId: 196, verifyingContract: X_LAYER_USDT0.address },
-    types: {} as never,
-    primaryType: 'TransferWithAuthorization',
-    message: {
-      from,
-      to,
-      nonce,
-      value: BigInt(value),
-      validAfter: BigInt(validAfter),
-      validBefore: BigInt(validBefore),
-    },
-  })
-  return { authorization: { from, to, value, validAfter, validBefore, nonce }, signature }
-}
 
 describe('X12: an honest payment', () => {
   test('is valid, and its key is network, asset, payer and nonce, in lower case', async () => {
@@ -135,116 +91,6 @@ describe('the time of an authorization', () => {
     const payload = await payWith({ validBefore: '1' })
     const { signature } = await payCent()
     expect(await refusal({ ...payload, signature })).toBe('invalid_exact_evm_payload_signature')
-  })
-})
-
-describe('attacks', () => {
-  test('a payment to somebody else', async () => {
-    const payload = await payWith({ to: `0x${'22'.repeat(20)}` })
-    expect(await refusal(payload)).toBe('invalid_exact_evm_payload_recipient_mismatch')
-  })
-
-  test.each(['9999', '10001', '0'])('an amount of %s instead of 10000', async (value) => {
-    const reason = 'invalid_exact_evm_payload_authorization_value_mismatch'
-    expect(await refusal(await payWith({ value }))).toBe(reason)
-  })
-
-  test('a payment of the seller to itself', async () => {
-    const requirement = centRequirement({ payTo: evmPayer.address })
-    expect(await refusal(await payCent(requirement), { requirement })).toBe('self_send_not_allowed')
-  })
-
-  test('the same authorization under a twin signature (high s)', async () => {
-    const payload = await payCent()
-    const bytes = bytesOfHex(payload.signature)
-    const s = ORDER - BigInt(hexOfBytes(bytes.subarray(32, 64)))
-    const v = (bytes[64] ?? 27) === 27 ? 28 : 27
-    const twin = `${payload.signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${v.toString(16)}`
-    expect(await refusal({ ...payload, signature: twin })).toBe(
-      'invalid_exact_evm_payload_signature',
-    )
-  })
-
-  test.each(['name', 'version', 'chainId', 'verifyingContract'] as const)(
-    'a signature for a domain with another %s',
-    async (field) => {
-      const payload = await payCent()
-      const domain = { ...X_LAYER_USDT0, chainId: 196, verifyingContract: X_LAYER_USDT0.address }
-      const other = { name: 'USDT0', version: '2', chainId: 988, verifyingContract: EVM_PAY_TO }
-      const { authorization } = payload
-      const signature = await evmPayer.signTypedData({
-        domain: { ...domain, [field]: other[field] },
-        types: {} as never,
-        primaryType: 'TransferWithAuthorization',
-        message: {
-          from: evmPayer.address,
-          to: EVM_PAY_TO,
-          value: 10_000n,
-          validAfter: 0n,
-          validBefore: BigInt(authorization['validBefore'] ?? 0),
-          nonce: authorization['nonce'] as `0x${string}`,
-        },
-      })
-      const reason = 'invalid_exact_evm_payload_signature'
-      expect(await refusal({ authorization, signature })).toBe(reason)
-    },
-  )
-
-  test('a signature by somebody else in the payer’s name', async () => {
-    const thief = new ExactEvmClient({
-      signer: { ...evmSigner({ privateKey: '22'.repeat(32) }), address: evmPayer.address },
-      clock: { unixMs: () => EVM_NOW_SECONDS * 1_000 },
-    })
-    const asked = {
-      ...centRequirement(),
-      network: 'eip155:196',
-      extra: { name: 'USD₮0', version: '1' },
-    } as const
-    const { payload } = await thief.createPaymentPayload(2, asked)
-    expect(await refusal(payload)).toBe('invalid_exact_evm_payload_signature')
-  })
-
-  test('any single flipped bit of the signature or the signed fields', async () => {
-    const payload = await payCent()
-    const fields = ['from', 'nonce', 'signature'] as const
-    await assertProperty(
-      asyncProperty(constantFrom(...fields), nat(), async (field, bit) => {
-        const hex = field === 'signature' ? payload.signature : (payload.authorization[field] ?? '')
-        const bytes = bytesOfHex(hex)
-        const at = bit % (bytes.length * 8)
-        bytes[at >> 3] = (bytes[at >> 3] ?? 0) ^ (1 << (at & 7))
-        const changed = hexOfBytes(bytes)
-        const forged =
-          field === 'signature'
-            ? { ...payload, signature: changed }
-            : { ...payload, authorization: { ...payload.authorization, [field]: changed } }
-        expect(await refusal(forged)).toMatch(/^invalid_exact_evm_payload_signature$/)
-      }),
-      { numRuns: 100 },
-    )
-  })
-
-  test('a wrong name, version or method in the requirement is refused before any crypto', async () => {
-    const payload = await payCent()
-    const { extra } = centRequirement()
-    const asks: readonly [Record<string, unknown>, string][] = [
-      [{ ...extra, name: 'USDT0' }, 'invalid_exact_evm_token_name_mismatch'],
-      [{ ...extra, version: '2' }, 'invalid_exact_evm_token_version_mismatch'],
-      [{}, 'invalid_exact_evm_missing_eip712_domain'],
-      [
-        { ...extra, assetTransferMethod: 'permit2' },
-        'invalid_exact_evm_unsupported_asset_transfer_method',
-      ],
-    ]
-    for (const [wrong, reason] of asks) {
-      expect(await refusal(payload, { requirement: centRequirement({ extra: wrong }) })).toBe(
-        reason,
-      )
-    }
-    const other = centRequirement({ asset: EVM_PAY_TO })
-    expect(await refusal(payload, { requirement: other })).toBe('invalid_asset')
-    const hedera = centRequirement({ network: 'hedera:testnet' })
-    expect(await refusal(payload, { requirement: hedera })).toBe('network_mismatch')
   })
 })
 

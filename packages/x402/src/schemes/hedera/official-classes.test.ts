@@ -3,18 +3,7 @@
  * are the judge of what goes over the wire.
  */
 import { x402Client, x402HTTPClient } from '@x402/core/client'
-import { x402Facilitator } from '@x402/core/facilitator'
-import {
-  type HTTPAdapter,
-  type HTTPProcessResult,
-  x402HTTPResourceServer,
-  x402ResourceServer,
-} from '@x402/core/server'
-import type {
-  PaymentRequirements,
-  SchemeNetworkFacilitator,
-  SettleResponse,
-} from '@x402/core/types'
+import type { PaymentRequirements } from '@x402/core/types'
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
 import fastify from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -22,10 +11,10 @@ import { paidRoute } from '../../fastify/paid-route.ts'
 import { AGENT, gateHouse } from '../../testing/gate-house.ts'
 import { FEE_PAYER, HederaStandIn, NETWORK, PAY_TO, PAYER } from '../../testing/hedera-stand-in.ts'
 import { listen } from '../../testing/json-server.ts'
+import { headerOf, officialServer, request, responseOf } from '../../testing/official-server.ts'
 import { ExactHederaClient, type ExactHederaClientOptions } from './exact-hedera-client.ts'
 import { ExactHederaServer } from './exact-hedera-server.ts'
 import { agentMemo } from './payment-memo.ts'
-import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -228,86 +217,4 @@ describe('the client refuses what it cannot pay', () => {
 
 function neverDeclines(): never {
   throw new Error('nothing is declined here')
-}
-
-/** Settles through the stand-in; the real facilitator is a package of its own. */
-class StandInFacilitator implements SchemeNetworkFacilitator {
-  readonly scheme = 'exact'
-  readonly caipFamily = 'hedera:*'
-  readonly #ledger: HederaStandIn
-
-  constructor(ledger: HederaStandIn) {
-    this.#ledger = ledger
-  }
-
-  getExtra(): { feePayer: string } {
-    return { feePayer: FEE_PAYER }
-  }
-
-  getSigners(): string[] {
-    return [FEE_PAYER]
-  }
-
-  async verify(...[payload, requirements]: Parameters<SchemeNetworkFacilitator['verify']>) {
-    const context = { accounts: this.#ledger.directory, nowSeconds: this.#ledger.nowSeconds() }
-    const wanted = { ...requirements, scheme: 'exact' } as const
-    const verified = await verifyHederaPayment(payload.payload, wanted, context)
-    return verified.kind === 'valid'
-      ? { isValid: true, payer: verified.payment.payer }
-      : { isValid: false, invalidReason: verified.kind }
-  }
-
-  async settle(
-    ...[payload, requirements]: Parameters<SchemeNetworkFacilitator['settle']>
-  ): Promise<SettleResponse> {
-    const wanted = { ...requirements, scheme: 'exact' } as const
-    const settlement = await this.#ledger.facilitator.settle(
-      { x402Version: 2, payload: payload.payload, accepted: wanted },
-      wanted,
-    )
-    return { ...settlement, network: NETWORK }
-  }
-}
-
-async function officialServer(ledger: HederaStandIn): Promise<x402HTTPResourceServer> {
-  const facilitator = new x402Facilitator().register(NETWORK, new StandInFacilitator(ledger))
-  const resourceServer = new x402ResourceServer({
-    verify: (payload, requirements) => facilitator.verify(payload, requirements),
-    settle: (payload, requirements) => facilitator.settle(payload, requirements),
-    getSupported: async () => facilitator.getSupported() as never,
-  }).register(NETWORK, new ExactHederaServer())
-  const http = new x402HTTPResourceServer(resourceServer, {
-    'GET /paid': {
-      accepts: {
-        scheme: 'exact',
-        network: NETWORK,
-        payTo: PAY_TO,
-        price: { asset: '0.0.0', amount: '500000000' },
-        maxTimeoutSeconds: 180,
-      },
-    },
-  })
-  await http.initialize()
-  return http
-}
-
-function request(headers: Record<string, string> = {}) {
-  const adapter: HTTPAdapter = {
-    getHeader: (name) => headerOf(headers, name),
-    getMethod: () => 'GET',
-    getPath: () => '/paid',
-    getUrl: () => 'http://shop.example/paid',
-    getAcceptHeader: () => '',
-    getUserAgent: () => '',
-  }
-  return { adapter, path: '/paid', method: 'GET' }
-}
-
-function responseOf(result: HTTPProcessResult) {
-  if (result.type !== 'payment-error') throw new Error(`not refused: ${result.type}`)
-  return result.response
-}
-
-function headerOf(headers: Record<string, string>, wanted: string): string | undefined {
-  return Object.entries(headers).find(([name]) => name.toLowerCase() === wanted.toLowerCase())?.[1]
 }
