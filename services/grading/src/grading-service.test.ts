@@ -1,44 +1,28 @@
-/** The service on a local X Layer, over HTTP: what money does. Rules about HTTP alone are in app.test.ts and the route tests. */
+/**
+ * The service on a local X Layer, over HTTP: what money does. Rules about HTTP alone are in app.test.ts and the route
+ * tests, what becomes of a process that ends in grading-process.test.ts.
+ */
 import { once } from 'node:events'
-import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { systemClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Card } from './domain/card.ts'
-import { ingestPayload } from './ingest/ingest-payload.ts'
-import { manualUploadSchema, normaliseManualUpload } from './ingest/manual-upload.ts'
-import { auditExample, gradeExample, uploadExample } from './routes/examples.ts'
+import { auditExample, gradeExample } from './routes/examples.ts'
 import { OKX_CREDENTIALS, startOkxStandIn } from './testing/okx-stand-in.ts'
 import { startServiceProcess } from './testing/service-process.ts'
 import { startSlowFacilitator } from './testing/slow-facilitator.ts'
+import { grade, send, xlayerCalls } from './testing/xlayer-calls.ts'
 import {
   payingFetch,
   posted,
   type RunningService,
-  signedPayment,
   startXLayerWorld,
-  until,
   type XLayerWorld,
 } from './testing/xlayer-world.ts'
 
 let world: XLayerWorld
 let service: RunningService
 
-const readExample = () => [
-  normaliseManualUpload(manualUploadSchema.parse(uploadExample), 1_780_400_000),
-]
-
-/** The example match, closed and settled, in a service's ledger. */
-async function fill({ store }: Pick<RunningService, 'store'>): Promise<void> {
-  const raw = Buffer.from(JSON.stringify(uploadExample))
-  await ingestPayload({ store, raw, receivedAtSeconds: 1_780_400_000, read: readExample })
-}
-
-async function startFilled(name: string, change: Record<string, string | undefined> = {}) {
-  const started = await world.startService(name, change)
-  await fill(started)
-  return started
-}
+const { balanceOf, sign, startFilled } = xlayerCalls(() => world)
 
 /** An address where nobody listens any more. */
 async function nowhere(): Promise<string> {
@@ -54,25 +38,6 @@ beforeAll(async () => {
   service = await startFilled('main.db')
 }, 120_000)
 afterAll(() => world.stop(), 60_000)
-
-const grade = (at: { readonly baseUrl: string }) => `${at.baseUrl}/api/grade`
-const balanceOf = (name: string) => world.chain.controls.balanceOf(world.account(name).address)
-const sign = (
-  name: string,
-  at: { readonly baseUrl: string } = service,
-  body: unknown = gradeExample,
-) => signedPayment(world, world.account(name), { url: grade(at), body })
-
-/** Sends a grade with a signed payment and reads the answer. */
-async function send(
-  url: string,
-  headers: Record<string, string>,
-  body: unknown = gradeExample,
-): Promise<{ status: number; card: Card & { error?: string }; headers: Headers; text: string }> {
-  const answer = await fetch(url, posted(body, headers))
-  const text = await answer.text()
-  return { status: answer.status, card: JSON.parse(text), headers: answer.headers, text }
-}
 
 describe('the official, unmodified @x402/fetch client', () => {
   test('pays a cent for a grade: won, price worse than the close, a poor grade, on one card', async () => {
@@ -131,7 +96,7 @@ describe('the official, unmodified @x402/fetch client', () => {
 describe('one payment, one effect', () => {
   test('X7: 100 identical requests at once settle once and get the same card', async () => {
     const before = await balanceOf('agent-2')
-    const headers = await sign('agent-2')
+    const headers = await sign('agent-2', service)
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => send(grade(service), headers)),
     )
@@ -259,114 +224,6 @@ describe('what is down', () => {
   test('everything is ready', async () => {
     const ready = await fetch(`${service.baseUrl}/ready`)
     expect([ready.status, await ready.json()]).toMatchObject([200, { ready: true }])
-  })
-})
-
-describe('kill -9 between the settlement and its answer', () => {
-  test('G4, X9: the next start completes it; the payer’s same call gets the card, charged once', async () => {
-    const filled = await startFilled('killed.db')
-    await filled.stop()
-    const slow = await startSlowFacilitator(world.facilitator.url)
-    const first = startServiceProcess(world.environment('killed.db', { FACILITATOR_URL: slow.url }))
-    const at = { baseUrl: await first.url() }
-    const before = await balanceOf('agent-6')
-    const headers = await signedPayment(world, world.account('agent-6'), {
-      url: grade(at),
-      body: gradeExample,
-    })
-    const settled = slow.settled()
-    const lost = send(grade(at), headers).catch((error: unknown) => error)
-    await settled
-    first.kill('SIGKILL')
-    expect((await first.ended).signal).toBe('SIGKILL')
-    expect(await lost).toBeInstanceOf(Error)
-    await slow.stop()
-
-    const second = startServiceProcess(world.environment('killed.db'))
-    const url = await second.url()
-    await until(async () => /"outcome":"paid","msg":"resumed"/.test(second.output()))
-    // Nobody has the answer yet, so that a client which signs anew gets it too, unsettled.
-    const anew = await send(`${url}/api/grade`, await sign('agent-6', { baseUrl: url }))
-    const answer = await send(`${url}/api/grade`, headers)
-    expect([anew.status, anew.text]).toEqual([200, answer.text])
-    expect([answer.status, answer.card]).toMatchObject([
-      200,
-      { grade: 'F', receipt: expect.any(String) },
-    ])
-    const receipt = String(answer.card.receipt)
-    expect((await fetch(`${url}/api/picks/${receipt}`)).status).toBe(200)
-    expect(await balanceOf('agent-6')).toBe(before - 10_000n)
-    second.kill('SIGTERM')
-    const ended = await second.ended
-    expect(ended.code).toBe(0)
-    expect(ended.output).not.toContain(String(headers['payment-signature']))
-  })
-})
-
-describe('G8: The Odds API', () => {
-  test('a service with a key polls its sports from the start; one that fails stops no other, and no log has the key', async () => {
-    const asked: string[] = []
-    const api = createHttpServer((request, response) => {
-      asked.push(new URL(request.url ?? '', 'http://x').pathname)
-      response.writeHead(asked.length === 1 ? 500 : 200).end('[]')
-    }).listen(0, '127.0.0.1')
-    await once(api, 'listening')
-    const address = api.address()
-    const polling = startServiceProcess(
-      world.environment('polling.db', {
-        ODDS_API_KEY: 'hunter2',
-        ODDS_API_SPORTS: 'soccer_epl, baseball_mlb',
-        ODDS_API_URL: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
-      }),
-    )
-    const url = await polling.url()
-    await until(async () =>
-      (await (await fetch(`${url}/metrics`)).text()).includes(
-        'grading_polls_total{outcome="done"} 1',
-      ),
-    )
-    expect(asked).toEqual(['/v4/sports/soccer_epl/odds', '/v4/sports/baseball_mlb/odds'])
-    polling.kill('SIGTERM')
-    const { code, errors, output } = await polling.ended
-    api.close()
-    expect(code).toBe(0)
-    expect(output).toContain('odds could not be polled')
-    expect(output + errors).not.toContain('hunter2')
-  })
-})
-
-describe('SIGTERM while a payment is under way', () => {
-  test('S6: it is answered 502 payment_pending, the process ends 0 within 10 s, and the next start completes it', async () => {
-    const filled = await startFilled('stopped.db')
-    await filled.stop()
-    const slow = await startSlowFacilitator(world.facilitator.url)
-    const first = startServiceProcess(
-      world.environment('stopped.db', { FACILITATOR_URL: slow.url }),
-    )
-    const at = { baseUrl: await first.url() }
-    const headers = await sign('agent-8', at)
-    const before = await balanceOf('agent-8')
-    const settled = slow.settled()
-    const waiting = send(grade(at), headers)
-    await settled
-    first.kill('SIGTERM')
-    const answer = await waiting
-    expect([answer.status, answer.card.error]).toEqual([502, 'payment_pending'])
-    expect(await first.ended).toMatchObject({ code: 0, signal: null })
-    await slow.stop()
-    const second = startServiceProcess(world.environment('stopped.db'))
-    const url = await second.url()
-    const done = await send(`${url}/api/grade`, headers)
-    expect([done.status, done.card.grade]).toEqual([200, 'F'])
-    expect(await balanceOf('agent-8')).toBe(before - 10_000n)
-    // The receipt opens the card to whoever has it: it is in no line of the log.
-    const receipt = String(done.card.receipt)
-    expect((await fetch(`${url}/api/picks/${receipt}`)).status).toBe(200)
-    second.kill('SIGTERM')
-    const { output } = await second.ended
-    expect(output).toContain('/api/picks/')
-    expect(output).not.toContain(receipt)
-    expect(output).not.toContain(String(headers['payment-signature']))
   })
 })
 

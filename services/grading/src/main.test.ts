@@ -1,4 +1,4 @@
-/** The process as an operator starts and stops it. What a kill leaves is in grading-service.test.ts. */
+/** The process as an operator starts and stops it. What a kill leaves is in grading-process.test.ts. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'

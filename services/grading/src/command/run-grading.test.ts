@@ -40,6 +40,12 @@ const table = Buffer.from(
   syntheticFixtures({ nowSeconds: NOW_MS / 1_000, pastMatches: 30, comingMatches: 2 }),
 )
 
+/** A file of that name and content. */
+const named = (name: string, content: string | Buffer): string => {
+  writeFileSync(join(folder, name), content)
+  return join(folder, name)
+}
+
 /** One result of an event of that name. */
 const upload = (name: string): Buffer =>
   Buffer.from(
@@ -91,10 +97,6 @@ test('what cannot be read is said, and nothing is tried', async () => {
 })
 
 test('of several files, one that cannot be taken ends the run, which says what is in and what was not tried', async () => {
-  const named = (name: string, text: string | Buffer): string => {
-    writeFileSync(join(folder, name), text)
-    return join(folder, name)
-  }
   const empty = named('empty.json', '[]')
   const good = named('good.json', upload('ars-che'))
   const bad = named('bad.json', 'hello')

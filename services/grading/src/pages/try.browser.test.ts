@@ -1,17 +1,12 @@
-/** The forms: looking up, checking, paying for real on a local X Layer, and reading the cards. */
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
-import { evmSigner, type TransferTypedData } from '@tallystick/x402/evm'
+/** The forms: looking up, checking, paying for real on a local X Layer, and reading the cards. Who pays is in try-payer.browser.test.ts. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { firstRequestCode } from './first-request.ts'
-import { cannotRunReason, OTHER_HOST } from './testing/page-browser.ts'
+import { cannotRunReason } from './testing/page-browser.ts'
 import {
   fillPick,
   HOSTILE,
   HOSTILE_MARKET,
   MARKET,
-  type PageStage,
   payFor,
   TEST_LIMIT_MS,
   text,
@@ -22,91 +17,11 @@ import {
 const focusedId = (page: Page): Promise<string> =>
   page.evaluate<string>('document.activeElement?.id ?? ""')
 
-/** A wallet as browsers have them, whose key stays outside of the page. It starts on another network. */
-const WALLET = `globalThis.ethereum = {
-  chainId: '0x1',
-  request({ method, params }) {
-    return globalThis.walletCall(method, JSON.stringify(params ?? []), this.chainId).then((answer) => {
-      const { error, result, chainId } = JSON.parse(answer)
-      if (chainId) this.chainId = chainId
-      if (error) throw Object.assign(new Error('wallet'), { code: error })
-      return result
-    })
-  },
-}`
-
-/** A page with a wallet that signs with an agent's key; what it was asked is returned. */
-async function visitWithWallet(stage: PageStage, behaviour: { readonly declines?: boolean } = {}) {
-  const signer = evmSigner(stage.world().account('agent-8'))
-  const asked: string[] = []
-  const page = await stage.visit('/method')
-  await page.exposeFunction(
-    'walletCall',
-    async (method: string, params: string, chainId: string) => {
-      asked.push(method)
-      const read = JSON.parse(params)
-      if (method === 'eth_requestAccounts') return JSON.stringify({ result: [signer.address] })
-      if (method === 'eth_chainId') return JSON.stringify({ result: chainId })
-      if (method === 'wallet_switchEthereumChain')
-        return JSON.stringify({ result: null, chainId: read[0].chainId })
-      if (behaviour.declines === true) return JSON.stringify({ error: 4001 })
-      const typed: { domain: TransferTypedData['domain']; message: Record<string, string> } =
-        JSON.parse(read[1])
-      const { message } = typed
-      const result = await signer.signTypedData({
-        ...typed,
-        message: {
-          ...message,
-          value: BigInt(message['value'] ?? ''),
-          validAfter: BigInt(message['validAfter'] ?? ''),
-          validBefore: BigInt(message['validBefore'] ?? ''),
-        },
-      } as unknown as TransferTypedData)
-      return JSON.stringify({ result })
-    },
-  )
-  await page.addInitScript(WALLET)
-  await page.goto(`${stage.service().baseUrl}/try`)
-  await page.click('#connect')
-  await page.waitForSelector(`#payer-words:has-text("${signer.address}")`, WAIT)
-  return { page, asked }
-}
-
 describe.skipIf(cannotRunReason !== undefined)(
   `the forms in a browser ${cannotRunReason ?? ''}`,
   { timeout: TEST_LIMIT_MS },
   () => {
     const stage = usePageStage()
-
-    describe('a development key from the link', () => {
-      it('is taken out of the address bar and the history, and held in memory only', async () => {
-        const page = await stage.visitWithKey('agent-2')
-        const { address, privateKey } = stage.world().account('agent-2')
-        expect(page.url()).toBe(`${stage.service().baseUrl}/try`)
-        expect(await text(page, '#payer-words')).toContain(address)
-        const kept = await page.evaluate<string>(
-          'JSON.stringify([history.state, Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])',
-        )
-        expect(kept).not.toContain(privateKey.slice(2))
-        expect(await page.content()).not.toContain(privateKey.slice(2))
-        await page.reload()
-        await expect.poll(() => text(page, '#payer-words'), WAIT).toContain('No wallet found')
-      })
-
-      it('is dropped where the service is not on the reader’s own machine', async () => {
-        const { port } = new URL(stage.service().baseUrl)
-        const { privateKey } = stage.world().account('agent-2')
-        const page = await stage.visit(`http://${OTHER_HOST}:${port}/try#key=${privateKey}`)
-        await expect.poll(() => text(page, '#payer-problem'), WAIT).toContain('It was dropped')
-        expect(page.url()).not.toContain('key=')
-        expect(await text(page, '#grade-send')).toBe('Check the pick, free')
-      })
-
-      it('that is none is said, and nobody pays', async () => {
-        const page = await stage.visit('/try#key=0x12')
-        await expect.poll(() => text(page, '#payer-problem'), WAIT).toContain('that is none')
-      })
-    })
 
     describe('a grade', () => {
       it('worked case: won, price worse than the close, a poor grade, side by side on one card', async () => {
@@ -304,78 +219,6 @@ describe.skipIf(cannotRunReason !== undefined)(
         await page.click('#example')
         await expect.poll(() => text(page, '#picks-count'), WAIT).toMatch(/^\d+ picks? read\.$/)
       })
-    })
-
-    describe('a wallet (EIP-1193)', () => {
-      it('signs one transfer of the price on the right network, and pays', async () => {
-        const payer = stage.world().account('agent-8')
-        const before = await stage.balanceOf(payer)
-        const { page, asked } = await visitWithWallet(stage)
-        await fillPick(page, { odds: '1.90' })
-        await payFor(page, 'GRADED')
-        expect(asked).toEqual([
-          'eth_requestAccounts',
-          'eth_chainId',
-          'wallet_switchEthereumChain',
-          'eth_signTypedData_v4',
-        ])
-        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
-      })
-
-      it('that declines is no charge', async () => {
-        const { page } = await visitWithWallet(stage, { declines: true })
-        await fillPick(page, { odds: '1.90' })
-        await page.click('#grade-send')
-        await expect
-          .poll(() => text(page, '#outcome'), WAIT)
-          .toBe('You declined in the wallet. Nothing was charged.')
-      })
-    })
-
-    describe('nobody to pay', () => {
-      it('a request is checked for nothing, with its price', async () => {
-        const page = await stage.visit('/try')
-        await fillPick(page, { odds: '1.90' })
-        await expect.poll(() => text(page, '#grade-send'), WAIT).toBe('Check the pick, free')
-        await page.click('#grade-send')
-        await expect
-          .poll(() => text(page, '#outcome'), WAIT)
-          .toContain('Graded it costs $0.01 in USD₮0')
-      })
-
-      it('an account without tokens is told that it was refused, and nothing moves', async () => {
-        const { privateKey } = stage.world().account('operator')
-        const page = await stage.visit(`/try#key=0x${'42'.repeat(32)}`)
-        expect(privateKey).not.toBe(`0x${'42'.repeat(32)}`)
-        await page.waitForSelector('#payer-words:has-text("development key")', WAIT)
-        await fillPick(page, { odds: '1.90' })
-        await page.click('#grade-send')
-        await expect
-          .poll(() => text(page, '#outcome .note.bad'), WAIT)
-          .toContain('Nothing was charged.')
-      })
-    })
-
-    it('X13: the first paid request to copy runs as it is, and pays', async () => {
-      const payer = stage.world().account('agent-9')
-      const before = await stage.balanceOf(payer)
-      const code = firstRequestCode({
-        baseUrl: stage.service().baseUrl,
-        network: 'eip155:196',
-        asset: stage.world().chain.stablecoin.address,
-        amountMax: 200_000n,
-      })
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        ['--input-type=module', '-e', code],
-        {
-          cwd: new URL('../..', import.meta.url).pathname,
-          env: { ...process.env, PRIVATE_KEY: payer.privateKey, MARKET },
-        },
-      )
-      expect(stdout).toMatch(/^200/)
-      expect(stdout).toContain("outcome: 'GRADED'")
-      expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
     })
   },
 )

@@ -1,12 +1,12 @@
 /** G3, row by row: what malformed input gets, before any challenge, with and without a payment. Nothing of it is charged. */
 import { connect } from 'node:net'
-import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { httpCalls, withPick } from '../testing/http-calls.ts'
 import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
-import { auditExample, gradeExample, uploadExample } from './examples.ts'
+import { gradeExample } from './examples.ts'
 
 let world: HttpWorld
-let payments = 0
+const { refused } = httpCalls(() => world)
 
 beforeAll(async () => {
   world = await createHttpWorld()
@@ -14,41 +14,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.app.close())
 
-type Kind = 'grade' | 'audit'
-type Sent = {
-  readonly payload?: string | object
-  readonly headers?: Record<string, string>
-}
-
-const send = (kind: Kind, { payload, headers }: Sent) =>
-  world.app.inject({
-    method: 'POST',
-    url: `/api/${kind}`,
-    headers: headers ?? {},
-    ...(payload === undefined ? {} : { payload }),
-  })
-
-const newPayment = (kind: Kind): Record<string, string> => {
-  payments += 1
-  return world.payment(kind === 'grade' ? 1 : 20, payments)
-}
-
-/** Sends it without and with a payment: the answers are the same, and nothing is settled. */
-async function refused(kind: Kind, sent: Sent) {
-  const before = world.settlements
-  const unpaid = await send(kind, sent)
-  const paid = await send(kind, { ...sent, headers: { ...sent.headers, ...newPayment(kind) } })
-  expect([paid.statusCode, paid.body]).toEqual([unpaid.statusCode, unpaid.body])
-  expect(unpaid.headers['payment-required']).toBeUndefined()
-  expect(paid.headers['payment-response']).toBeUndefined()
-  expect(unpaid.headers['cache-control']).toBe('no-store')
-  expect(world.settlements).toBe(before)
-  return { status: unpaid.statusCode, body: unpaid.json() }
-}
-
 const JSON_TYPE = { 'content-type': 'application/json' }
 const pick = gradeExample.pick
-const withPick = (change: object) => ({ pick: { ...pick, ...change } })
 const without = (field: keyof typeof pick) => ({
   pick: Object.fromEntries(Object.entries(pick).filter(([name]) => name !== field)),
 })
@@ -207,119 +174,6 @@ describe('400: a grade', () => {
   )
 })
 
-describe('400: an audit', () => {
-  const slate = (count: number) =>
-    Array.from({ length: count }, (_, index) => ({ ...pick, odds: 2 + index / 1_000 }))
-
-  test.each([
-    { row: 'no picks', payload: { label: 'x' }, field: 'body.picks' },
-    { row: 'an empty slate', payload: { picks: [] }, field: 'body.picks' },
-    { row: '1,001 picks', payload: { picks: slate(1_001) }, field: 'body.picks' },
-    { row: 'picks that are no list', payload: { picks: { 0: pick } }, field: 'body.picks' },
-    { row: 'duplicate picks', payload: { picks: [pick, pick] }, field: 'body.picks[1]' },
-    {
-      row: 'duplicate picks, written differently',
-      payload: {
-        picks: [
-          pick,
-          {
-            market: { sport: 'Soccer', event: 'EPL.20260601.ars-che', type: 'match_odds' },
-            selection: '1',
-            odds: 1.9,
-            ref: 'again',
-          },
-        ],
-      },
-      field: 'body.picks[1]',
-    },
-    {
-      row: 'a bad pick',
-      payload: { picks: [pick, { ...pick, odds: 1 }] },
-      field: 'body.picks[1].odds',
-    },
-    { row: 'an unknown field', payload: { picks: [pick], window: 30 }, field: 'body.window' },
-  ])('$row names $field and what was expected', async ({ payload, field }) => {
-    const { status, body } = await refused('audit', { payload })
-    expect([status, body.error]).toEqual([400, 'invalid_request'])
-    expect(body.issues.map((issue: { field: string }) => issue.field)).toEqual([field])
-  })
-
-  test('a thousand faults are named by the first twenty', async () => {
-    const picks = slate(1_000).map((one) => ({ ...one, odds: 1 }))
-    const { body } = await refused('audit', { payload: { picks } })
-    expect([body.issues.length, body.more_issues]).toEqual([20, 980])
-  })
-
-  test('1,000 picks with every text at its longest fit, and so do 1,000 real ones', async () => {
-    const long = slate(1_000).map((one) => ({
-      ...one,
-      ref: 'r'.repeat(80),
-      book: 'b'.repeat(80),
-      placed_at: '2026-06-01T12:00:00.000000000+00:00',
-    }))
-    for (const picks of [long, slate(1_000)]) {
-      const answer = await send('audit', { payload: { picks }, headers: newPayment('audit') })
-      expect([answer.statusCode, answer.json().coverage.picks]).toEqual([200, 1_000])
-    }
-  })
-})
-
-describe('402: a probe', () => {
-  test.each([
-    { row: 'no body', sent: {} },
-    { row: 'an empty JSON body', sent: { payload: '', headers: JSON_TYPE } },
-    { row: '{}', sent: { payload: '{}', headers: JSON_TYPE } },
-    {
-      row: 'an empty form, as curl -d "" sends it',
-      sent: { payload: '', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
-    },
-    { row: 'an empty text', sent: { payload: '', headers: { 'content-type': 'text/plain' } } },
-  ] satisfies { row: string; sent: Sent }[])('$row', async ({ sent }) => {
-    for (const [kind, amount] of [
-      ['grade', '10000'],
-      ['audit', '200000'],
-    ] as const) {
-      const answer = await send(kind, sent)
-      expect(answer.statusCode).toBe(402)
-      const header = Buffer.from(String(answer.headers['payment-required']), 'base64').toString()
-      expect(header).toBe(answer.body)
-      expect(answer.headers['cache-control']).toBe('no-store')
-      expect(answer.json()).toMatchObject({
-        x402Version: 2,
-        error: 'payment_required',
-        resource: { url: `https://grading.example/api/${kind}` },
-        accepts: [
-          {
-            network: 'eip155:196',
-            amount,
-            asset: '0x779Ded0c9e1022225f8E0630b35a9b54bE713736',
-            extra: { name: 'USD₮0', version: '1', paymentFlow: 'upfront' },
-            price: { amount },
-          },
-        ],
-      })
-    }
-  })
-
-  test('a payment for nothing is told what to send, and is not settled', async () => {
-    for (const payload of [undefined, {}]) {
-      const headers = newPayment('grade')
-      const answer = await send('grade', payload === undefined ? { headers } : { payload, headers })
-      expect([answer.statusCode, answer.json().issues[0].field]).toEqual([400, 'body'])
-    }
-    expect(await refusedTotal()).toBe(0)
-  })
-})
-
-/** Payments that the gate refused: what never reached it is not among them. */
-async function refusedTotal(): Promise<number> {
-  const text = await world.registry.metrics()
-  return [...text.matchAll(/^grading_refusals_total\{.*\} (\d+)$/gm)].reduce(
-    (sum, [, count]) => sum + Number(count),
-    0,
-  )
-}
-
 describe('413 and 415', () => {
   test('a body over the limit', async () => {
     const grade = await refused('grade', { payload: withPick({ ref: 'x'.repeat(9_000) }) })
@@ -357,62 +211,5 @@ describe('413 and 415', () => {
     expect(await status(JSON.stringify(withPick({ odds: 1 })))).toBe('400')
     expect(await status('pick')).toBe('400')
     expect(await status('')).toBe('402')
-  })
-})
-
-describe('200: well formed and not gradable is UNGRADED, and pays', () => {
-  test.each([
-    {
-      row: 'an unknown event',
-      change: { market: 'soccer/nowhere/1x2/ft' },
-      code: 'no_close_recorded',
-    },
-    {
-      row: 'a line that the close does not have',
-      change: { market: 'soccer/epl.20260601.ars-che/total/ft/3.5', selection: 'over' },
-      code: 'line_not_recorded',
-    },
-    {
-      row: 'a market that may be several',
-      change: { market: 'soccer/epl.20260601.ars-che/moneyline/ft' },
-      code: 'ambiguous_market',
-    },
-    {
-      row: 'a bet placed after the start',
-      change: { placed_at: '2026-06-01T18:00:01Z' },
-      code: 'placed_after_start',
-    },
-  ])('$row: $code', async ({ change, code }) => {
-    await world.app.inject({
-      method: 'POST',
-      url: '/api/ingest',
-      headers: { authorization: `Bearer ${world.token()}` },
-      payload: uploadExample,
-    })
-    const before = world.settlements
-    const answer = await send('grade', { payload: withPick(change), headers: newPayment('grade') })
-    expect([answer.statusCode, answer.json()]).toMatchObject([
-      200,
-      { outcome: 'UNGRADED', grade: 'UNGRADED', reason: { code } },
-    ])
-    for (const member of ['clv', 'close', 'basis', 'calibration'])
-      expect(answer.json()).not.toHaveProperty(member)
-    expect(answer.headers['payment-response']).toBeDefined()
-    expect(world.settlements).toBe(before + 1)
-  })
-
-  test('whatever JSON comes, the answer is 400 or 402, never another', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.jsonValue(), fc.boolean(), async (value, isPick) => {
-        const payload = JSON.stringify(isPick ? { pick: value } : value)
-        const answer = await send('grade', { payload, headers: JSON_TYPE })
-        expect([400, 402]).toContain(answer.statusCode)
-      }),
-      { numRuns: 300 },
-    )
-  })
-
-  test('an audit’s example is challenged, not refused', async () => {
-    expect((await send('audit', { payload: auditExample })).statusCode).toBe(402)
   })
 })

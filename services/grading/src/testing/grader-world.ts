@@ -3,9 +3,10 @@ import type { Card } from '../domain/card.ts'
 import { createGrader } from '../domain/create-grader.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
+import type { Observation } from '../domain/observation.ts'
 import type { PickRequest } from '../domain/pick-request.ts'
 import { createMemoryGradingStore } from './memory-grading-store.ts'
-import { START_SECONDS } from './sample-events.ts'
+import { START_SECONDS, sampleBatch, sampleObservation } from './sample-events.ts'
 
 /** A grader over a store, with a clock that stands a day before the sample match. */
 export type GraderWorld = {
@@ -50,3 +51,16 @@ export function createGraderWorld(store: GradingStore = createMemoryGradingStore
     },
   }
 }
+
+/** The world whose ledger has these observations, on the sample match where they name no other. */
+export async function worldOf(
+  ...observations: readonly Partial<Observation>[]
+): Promise<GraderWorld> {
+  const world = createGraderWorld()
+  await world.store.ingest(sampleBatch(observations.map((one) => sampleObservation(one))))
+  return world
+}
+
+/** `GRADED`, or why not. */
+export const codeOf = (card: Card): string =>
+  card.outcome === 'GRADED' ? 'GRADED' : card.reason.code
