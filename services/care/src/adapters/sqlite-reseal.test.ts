@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { collect } from '../domain/record-store.contract.ts'
+import { collect } from '../domain/record-store-stage.fixture.ts'
 import { resealRecords } from './sqlite-reseal.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'

@@ -1,8 +1,8 @@
 // What the tests of opening, backing up and resealing a store share: a folder for each test, and quick ways to fill a store
 // and to check it.
 import { afterEach, beforeEach } from 'vitest'
-import { collect } from '../domain/record-store.contract.ts'
 import type { RecordStore } from '../domain/record-store.ts'
+import { collect } from '../domain/record-store-stage.fixture.ts'
 import { verifyExport } from '../domain/verify-export.ts'
 import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryRecordStore } from '../testing/memory-record-store.ts'
-import { collect, sampleRecord } from './record-store.contract.ts'
+import { collect, sampleRecord } from './record-store-stage.fixture.ts'
 import { NotAnExport, verifyExport } from './verify-export.ts'
 
 const BOTH = ['user', 'assistant'] as const

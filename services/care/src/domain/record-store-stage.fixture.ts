@@ -1,0 +1,82 @@
+// What the suites of record stores share: a fresh store for each test, quick ways to write and to check, and a way to change
+// what is stored behind the store's back.
+import { type ManualClock, manualClock } from '@tallystick/service-kit'
+import { afterEach, beforeEach } from 'vitest'
+import type { Audience, CareRecord, ChainSlot, NewRecord } from './care-record.ts'
+import type { AppendOutcome, ChainVerification, RecordStore } from './record-store.ts'
+import type { ExportReport } from './verify-export.ts'
+import { verifyExport } from './verify-export.ts'
+
+export type StoreUnderTest = {
+  readonly store: RecordStore
+  /** Changes the stored entry of a version as someone with the disk in hand would, leaving everything else. */
+  tamper(slot: ChainSlot, version: number, change: (entry: string) => string): void | Promise<void>
+  end(): Promise<void>
+}
+
+/** 2026-06-01T08:00:00.000Z. */
+export const START_MS = 1_780_300_800_000
+export const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
+export const PLAN = { patient: 'ann', domain: 'plan', audience: 'assistant' } as const
+const BOTH = ['user', 'assistant'] as const
+
+export const sampleRecord = (over: Partial<NewRecord> = {}): NewRecord => ({
+  ...TEA,
+  value: 'Ann takes her tea without sugar.',
+  authorId: 'dr-osei',
+  authorLabel: 'Dr Osei',
+  ...over,
+})
+
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+/** The record of an append that was accepted; throws for any other outcome. */
+export function appended(outcome: AppendOutcome): CareRecord {
+  if (outcome.kind !== 'appended') throw new Error(`the write was ${outcome.kind}`)
+  return outcome.record
+}
+
+export type RecordStoreStage = {
+  readonly clock: ManualClock
+  readonly store: RecordStore
+  readonly tamper: StoreUnderTest['tamper']
+  readonly write: (over?: Partial<NewRecord>) => Promise<CareRecord>
+  /** The verdicts on all chains, or on those of some audiences. */
+  readonly verify: (audiences?: readonly Audience[]) => Promise<ChainVerification[]>
+  /** What a replay of the export finds, of everything or of one chain. */
+  readonly checkExport: (slot?: ChainSlot) => Promise<ExportReport>
+}
+
+/** Registers the hooks of a suite. */
+export function useRecordStoreStage(
+  start: (clock: ManualClock) => Promise<StoreUnderTest>,
+): RecordStoreStage {
+  let clock: ManualClock
+  let under: StoreUnderTest
+  beforeEach(async () => {
+    clock = manualClock(START_MS)
+    under = await start(clock)
+  })
+  afterEach(() => under.end())
+  return {
+    get clock() {
+      return clock
+    },
+    get store() {
+      return under.store
+    },
+    tamper: (slot, version, change) => under.tamper(slot, version, change),
+    write: async (over = {}) => appended(await under.store.append(sampleRecord(over))),
+    verify: (audiences = BOTH) => collect(under.store.verify({ audiences })),
+    checkExport: (slot) =>
+      verifyExport(
+        under.store.exportLines(
+          slot === undefined ? { audiences: BOTH } : { audiences: [slot.audience], slot },
+        ),
+      ),
+  }
+}
