@@ -1,38 +1,19 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { BASE_URL, type CareWorld, RESOURCE, startCareWorld } from '../testing/care-world.ts'
+import { RESOURCE } from '../testing/care-world.ts'
 import { isJsonAccepted } from './verify-route.ts'
+import { BOTH, diet, medication, useVerifyStage } from './verify-stage.fixture.ts'
 
-const medication = {
-  patient: 'ann',
-  domain: 'medication',
-  value: 'One tablet.',
-  authorId: 'dr-osei',
-}
-const diet = { patient: 'ann', domain: 'diet', value: 'No grapefruit.', authorId: 'nurse-ada' }
-const plan = { ...medication, domain: 'plan', value: 'Not told yet.', audience: 'assistant' }
-const BOTH = 'care.read.user care.read.assistant'
+const stage = useVerifyStage()
+const { withToken } = stage
 
-let world: CareWorld
-beforeEach(async () => {
-  world = await startCareWorld()
-  await world.write(medication)
-  await world.write({ ...medication, value: 'Two tablets.' })
-  await world.write(diet)
-  await world.write(plan)
-})
-afterEach(() => world.close())
-
-const withToken = (scope: string, claims = {}) => ({
-  authorization: `Bearer ${world.token(scope, claims)}`,
-})
 const seenBy = async (headers = {}) =>
-  (await world.get('/verify', headers)).json().chains.map(({ uri }: { uri: string }) => uri)
+  (await stage.world.get('/verify', headers)).json().chains.map(({ uri }: { uri: string }) => uri)
 const user = { audience: 'user' } as const
 
 describe('200 JSON', () => {
   test('resource, checkedAt, atRest, chains, receipts, versions, intact', async () => {
-    const answer = await world.get('/verify')
+    const answer = await stage.world.get('/verify')
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(answer.json()).toEqual({
@@ -66,8 +47,8 @@ describe('200 JSON', () => {
   })
 
   test('a stored value altered: BROKEN at that version', async () => {
-    world.store.tamper({ ...medication, ...user }, 2, (entry) => entry.replace('Two', 'Ten'))
-    const answer = (await world.get('/verify')).json()
+    stage.world.store.tamper({ ...medication, ...user }, 2, (entry) => entry.replace('Two', 'Ten'))
+    const answer = (await stage.world.get('/verify')).json()
     expect(answer.intact).toBe(false)
     expect(answer.chains).toEqual([
       { uri: 'care://ann/medication', versions: 2, intact: false, brokenAt: 2 },
@@ -76,19 +57,19 @@ describe('200 JSON', () => {
   })
 
   test('C9: nothing public holds a value, version hash, author or time of a record', async () => {
-    const before = (await world.get('/verify', withToken(BOTH))).json()
-    world.clock.advanceMs(1_000)
-    const record = await world.store.latest({ ...medication, ...user })
+    const before = (await stage.world.get('/verify', withToken(BOTH))).json()
+    stage.world.clock.advanceMs(1_000)
+    const record = await stage.world.store.latest({ ...medication, ...user })
     if (record.kind !== 'found') throw new Error('the record is gone')
     const { value, versionHash, prevHash, authorId, writtenAt } = record.record
     const answers = await Promise.all([
-      world.get('/verify'),
-      world.get('/verify', { accept: 'text/plain' }),
-      world.get('/verify?uri=care://ann/medication'),
-      world.get('/verify/checkpoint'),
-      world.get('/metrics'),
-      world.get('/ready'),
-      world.get('/'),
+      stage.world.get('/verify'),
+      stage.world.get('/verify', { accept: 'text/plain' }),
+      stage.world.get('/verify?uri=care://ann/medication'),
+      stage.world.get('/verify/checkpoint'),
+      stage.world.get('/metrics'),
+      stage.world.get('/ready'),
+      stage.world.get('/'),
     ])
     expect(before.versions).toBe(4)
     const text = answers.map(({ body }) => body).join('\n')
@@ -100,7 +81,7 @@ describe('200 JSON', () => {
 describe('200 with a uri filter', () => {
   const forms = ['', '/1', '/2', '/v2', '/1/audio']
   test.each(forms)('the single chain verdict plus an atRest receipt: sub-URI %j', async (end) => {
-    const answer = await world.get(
+    const answer = await stage.world.get(
       `/verify?uri=${encodeURIComponent(`care://ann/medication${end}`)}`,
     )
     expect(answer.statusCode).toBe(200)
@@ -117,13 +98,13 @@ describe('200 with a uri filter', () => {
   })
 
   test('an internal chain, with the assistant scope', async () => {
-    const answer = await world.get('/verify?uri=care-internal://ann/plan', withToken(BOTH))
+    const answer = await stage.world.get('/verify?uri=care-internal://ann/plan', withToken(BOTH))
     expect(answer.json()).toMatchObject({ uri: 'care-internal://ann/plan', intact: true })
   })
 
   test('a broken chain carries its break', async () => {
-    world.store.tamper({ ...diet, ...user }, 1, (entry) => entry.replace('No', 'So'))
-    expect((await world.get('/verify?uri=care://ann/diet')).json()).toMatchObject({
+    stage.world.store.tamper({ ...diet, ...user }, 1, (entry) => entry.replace('No', 'So'))
+    expect((await stage.world.get('/verify?uri=care://ann/diet')).json()).toMatchObject({
       intact: false,
       brokenAt: 1,
     })
@@ -132,7 +113,7 @@ describe('200 with a uri filter', () => {
 
 describe('200 plain text', () => {
   test('title, resource :, checked :, the at-rest line, one line per chain, summary, sealed count', async () => {
-    const answer = await world.get('/verify', { accept: 'text/plain' })
+    const answer = await stage.world.get('/verify', { accept: 'text/plain' })
     expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8')
     expect(answer.body.split('\n')).toEqual([
       expect.stringMatching(/\w/),
@@ -148,8 +129,8 @@ describe('200 plain text', () => {
   })
 
   test('BROKEN with the break version, and CHAIN BROKEN', async () => {
-    world.store.tamper({ ...medication, ...user }, 1, (entry) => entry.replace('One', 'Ten'))
-    const { body } = await world.get('/verify', { accept: 'text/html' })
+    stage.world.store.tamper({ ...medication, ...user }, 1, (entry) => entry.replace('One', 'Ten'))
+    const { body } = await stage.world.get('/verify', { accept: 'text/html' })
     expect(body).toContain('BROKEN care://ann/medication 2 version(s), broken at version 1')
     expect(body).toContain('INTACT care://ann/diet')
     expect(body).toContain('\nCHAIN BROKEN\n')
@@ -157,7 +138,7 @@ describe('200 plain text', () => {
   })
 
   test('with a uri filter, that chain alone', async () => {
-    const { body } = await world.get('/verify?uri=care://ann/diet', { accept: 'text/plain' })
+    const { body } = await stage.world.get('/verify?uri=care://ann/diet', { accept: 'text/plain' })
     expect(body).toContain('INTACT care://ann/diet 1 version(s)')
     expect(body).not.toContain('medication')
   })
@@ -179,106 +160,13 @@ describe('200 plain text', () => {
   })
 })
 
-describe('401 invalid_token', () => {
-  const metadata = `${BASE_URL}/.well-known/oauth-protected-resource/mcp`
-  const challenge = `Bearer realm="care", resource_metadata="${metadata}"`
-  const failed = `${challenge}, error="invalid_token", scope="care.read.user care.read.assistant care.write"`
-
-  test.each([
-    ['malformed', () => ({ authorization: 'Bearer nonsense' })],
-    ['malformed', () => ({ authorization: 'bearer a.b.c' })],
-    ['expired', () => withToken('care.read.user', { lifetimeSeconds: -1 })],
-    ['wrong_audience', () => withToken('care.read.user', { audience: BASE_URL })],
-    ['no_scopes', () => withToken('')],
-  ])('a token that fails: %s', async (failure, headers) => {
-    for (const path of ['/verify', '/verify/export', '/verify/checkpoint']) {
-      const answer = await world.get(path, headers())
-      expect(answer.statusCode).toBe(401)
-      expect(answer.json()).toEqual({ error: 'invalid_token', error_description: failure })
-      expect(answer.headers['www-authenticate']).toBe(failed)
-    }
-  })
-
-  test.each(['Basic Y2FyZTpjYXJl', 'Bearer', 'Bearer a b', ''])(
-    'no bearer token in %j: bearer token required',
-    async (authorization) => {
-      const answer = await world.get('/verify', { authorization })
-      expect(answer.json()).toEqual({
-        error: 'invalid_token',
-        error_description: 'bearer token required',
-      })
-      expect(answer.headers['www-authenticate']).toBe(challenge)
-    },
-  )
-})
-
-describe('404 not_found', () => {
-  test.each([
-    'care://ann/nothing',
-    'care://ann/medication/3',
-    'care-internal://ann/medication',
-    'care://ann/plan',
-    'care-internal://ann/plan',
-    'care-internal://nobody/plan',
-    'care://ann',
-    'nonsense',
-    '',
-  ])('an unknown uri: %s', async (uri) => {
-    const answer = await world.get(`/verify?uri=${encodeURIComponent(uri)}`)
-    expect(answer.statusCode).toBe(404)
-    expect(answer.json()).toEqual({ error: 'not_found', uri })
-  })
-
-  test('a uri given twice names nothing', async () => {
-    const answer = await world.get('/verify?uri=care://ann/diet&uri=care://ann/medication')
-    expect(answer.statusCode).toBe(404)
-    expect(answer.json()).toEqual({ error: 'not_found', uri: 'care://ann/diet' })
-  })
-
-  test('C18: a hidden and an unknown URI give the same 404, by the same calls to the store', async () => {
-    const calls: unknown[] = []
-    const { store } = world
-    const verify = store.verify.bind(store)
-    const head = store.head.bind(store)
-    world.store.verify = (query) => {
-      calls.push(['verify', { ...query, slot: undefined }])
-      return verify(query)
-    }
-    world.store.head = async (slot) => {
-      calls.push('head')
-      return head(slot)
-    }
-    const paths = ['care-internal://ann/plan', 'care-internal://ann/none', 'care://ann/none']
-    for (const route of ['/verify', '/verify/export']) {
-      const seen = new Set<string>()
-      for (const uri of paths) {
-        calls.length = 0
-        const answer = await world.get(`${route}?uri=${uri}`, withToken('care.read.user'))
-        const { 'x-request-id': _, date: __, 'content-length': ___, ...headers } = answer.headers
-        seen.add(JSON.stringify([answer.statusCode, answer.body.replace(uri, ''), headers, calls]))
-      }
-      expect(seen.size).toBe(1)
-    }
-  })
-})
-
-describe('405 method_not_allowed', () => {
-  test.each(['/verify', '/verify/export', '/verify/checkpoint'])('%s', async (url) => {
-    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH'] as const) {
-      const answer = await world.app.inject({ method, url, payload: 'x' })
-      expect(answer.statusCode).toBe(405)
-      expect(answer.json()).toEqual({ error: 'method_not_allowed' })
-    }
-  })
-})
-
 describe('C18: one replay at a time', () => {
   test('identical anonymous replays share one run; others wait for their turn', async () => {
-    const verify = world.store.verify.bind(world.store)
+    const verify = stage.world.store.verify.bind(stage.world.store)
     let running = 0
     let runs = 0
     let most = 0
-    world.store.verify = async function* (query) {
+    stage.world.store.verify = async function* (query) {
       runs += 1
       running += 1
       most = Math.max(most, running)
@@ -287,28 +175,28 @@ describe('C18: one replay at a time', () => {
       running -= 1
     }
     const answers = await Promise.all([
-      ...Array.from({ length: 20 }, () => world.get('/verify')),
-      ...Array.from({ length: 5 }, () => world.get('/verify', { accept: 'text/plain' })),
-      world.get('/verify?uri=care://ann/diet'),
-      world.get('/verify', withToken(BOTH)),
+      ...Array.from({ length: 20 }, () => stage.world.get('/verify')),
+      ...Array.from({ length: 5 }, () => stage.world.get('/verify', { accept: 'text/plain' })),
+      stage.world.get('/verify?uri=care://ann/diet'),
+      stage.world.get('/verify', withToken(BOTH)),
     ])
     expect(answers.every(({ statusCode }) => statusCode === 200)).toBe(true)
     expect({ runs, most }).toEqual({ runs: 3, most: 1 })
   })
 
   test('a request never gets a run that began before a write which it knows of', async () => {
-    const verify = world.store.verify.bind(world.store)
+    const verify = stage.world.store.verify.bind(stage.world.store)
     const gate = Promise.withResolvers<void>()
-    world.store.verify = async function* (query) {
+    stage.world.store.verify = async function* (query) {
       const chains = []
       for await (const chain of verify(query)) chains.push(chain)
       await gate.promise
       yield* chains
     }
-    const early = world.get('/verify')
+    const early = stage.world.get('/verify')
     await new Promise((resolve) => void setImmediate(resolve))
-    await world.write({ ...diet, value: 'No juice either.' })
-    const late = world.get('/verify')
+    await stage.world.write({ ...diet, value: 'No juice either.' })
+    const late = stage.world.get('/verify')
     gate.resolve()
     expect((await early).json().versions).toBe(3)
     expect((await late).json().versions).toBe(4)
@@ -316,17 +204,17 @@ describe('C18: one replay at a time', () => {
 
   test('runs that have not begun are shared also after a write: the queue does not grow with the writes', async () => {
     const gate = Promise.withResolvers<void>()
-    const verify = world.store.verify.bind(world.store)
+    const verify = stage.world.store.verify.bind(stage.world.store)
     let runs = 0
-    world.store.verify = async function* (query) {
+    stage.world.store.verify = async function* (query) {
       runs += 1
       await gate.promise
       yield* verify(query)
     }
-    const answers = [world.get('/verify')]
+    const answers = [stage.world.get('/verify')]
     for (let index = 0; index < 20; index += 1) {
-      await world.write({ ...diet, value: `Sentence ${index}` })
-      answers.push(world.get('/verify'))
+      await stage.world.write({ ...diet, value: `Sentence ${index}` })
+      answers.push(stage.world.get('/verify'))
       await new Promise((resolve) => void setImmediate(resolve))
     }
     gate.resolve()
@@ -337,30 +225,30 @@ describe('C18: one replay at a time', () => {
 
   test('503 busy: too many replays wait already', async () => {
     const gate = Promise.withResolvers<void>()
-    const verify = world.store.verify.bind(world.store)
-    world.store.verify = async function* (query) {
+    const verify = stage.world.store.verify.bind(stage.world.store)
+    stage.world.store.verify = async function* (query) {
       await gate.promise
       yield* verify(query)
     }
     const waiting = Array.from({ length: 70 }, (_, index) =>
-      world.get(`/verify?uri=care://ann/none-${index}`),
+      stage.world.get(`/verify?uri=care://ann/none-${index}`),
     )
     await new Promise((resolve) => void setImmediate(resolve))
     gate.resolve()
     const statuses = (await Promise.all(waiting)).map(({ statusCode }) => statusCode)
     expect(new Set(statuses)).toEqual(new Set([404, 503]))
-    expect((await world.get('/verify')).statusCode).toBe(200)
+    expect((await stage.world.get('/verify')).statusCode).toBe(200)
   })
 
   test('503 store_unavailable where the store cannot be read; the next replay runs', async () => {
-    const verify = world.store.verify.bind(world.store)
+    const verify = stage.world.store.verify.bind(stage.world.store)
     // oxlint-disable-next-line require-yield
-    world.store.verify = async function* () {
+    stage.world.store.verify = async function* () {
       throw new RecordStoreUnavailable('damaged')
     }
-    const answer = await world.get('/verify')
+    const answer = await stage.world.get('/verify')
     expect([answer.statusCode, answer.body]).toEqual([503, '{"error":"store_unavailable"}'])
-    world.store.verify = verify
-    expect((await world.get('/verify')).statusCode).toBe(200)
+    stage.world.store.verify = verify
+    expect((await stage.world.get('/verify')).statusCode).toBe(200)
   })
 })
