@@ -1,10 +1,12 @@
 import { createServer } from 'node:net'
+import { Client, credentials } from '@grpc/grpc-js'
 import { createPublicClient, http } from 'viem'
 import { hederaTestnet } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Devnet } from './devnet.ts'
 import { PortTaken } from './port-taken.ts'
 import { startDevnet } from './start-devnet.ts'
+import { mirror, rpc } from './testing/test-clients.ts'
 
 let devnet: Devnet
 beforeAll(async () => {
@@ -33,6 +35,31 @@ describe('startDevnet', () => {
   test('is chain 296, as viem has Hedera testnet', async () => {
     const client = createPublicClient({ chain: hederaTestnet, transport: http(devnet.rpcUrl) })
     expect(await client.getChainId()).toBe(hederaTestnet.id)
+  })
+
+  test.each(['127.0.0.2', '::1'])('every edge listens on %s alone', async (host) => {
+    const own = await startDevnet({ host })
+    const shown = host === '::1' ? '[::1]' : host
+    try {
+      expect(own.rpcUrl).toMatch(`http://${shown}:`)
+      expect((await rpc(own, 'eth_chainId')).result).toBe('0x128')
+      expect((await mirror(own, '/api/v1/blocks')).status).toBe(200)
+      expect(own.consensus.address).toMatch(`${shown}:`)
+      const { hostname, port } = new URL(`http://${own.consensus.address}`)
+      await new Promise<void>((resolve, reject) => {
+        const node = new Client(own.consensus.address, credentials.createInsecure())
+        node.waitForReady(Date.now() + 20_000, (cause) => {
+          node.close()
+          if (cause === undefined) resolve()
+          else reject(cause)
+        })
+      })
+      expect(hostname).toBe(shown)
+      await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow('fetch failed')
+      await expect(fetch(own.rpcUrl.replace(shown, '127.0.0.1'))).rejects.toThrow('fetch failed')
+    } finally {
+      await own.stop()
+    }
   })
 
   test('names the port that another program has', async () => {

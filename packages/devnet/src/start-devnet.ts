@@ -14,6 +14,7 @@ import { createGenesis } from './ledger/genesis.ts'
 import { createLedger, type Ledger } from './ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from './ledger/network.ts'
 import { createScheduler, type Scheduler } from './ledger/scheduler.ts'
+import { hostAndPort, reachableHost } from './listen-address.ts'
 import { createMirrorServer } from './mirror/mirror-server.ts'
 import { requireFreePort } from './port-taken.ts'
 import { controlMethods } from './rpc/control-methods.ts'
@@ -37,7 +38,7 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
     genesisSecond: clock.nowSeconds() - GENESIS_MARGIN_SECONDS,
     gasLimit: TRANSACTION_GAS_MAX,
   })
-  const anvil = createAnvilClient(anvilProcess.port)
+  const anvil = createAnvilClient(anvilProcess)
   const ledger = createLedger({ clock, anvil })
   const closers: (() => unknown)[] = []
   const stop = async (): Promise<void> => {
@@ -114,13 +115,16 @@ async function openEdges(parts: {
   const mirror = createMirrorServer({
     ledger,
     scheduler,
-    consensus: { host: shownHost(host), port: consensus.port },
+    consensus: { host: reachableHost(host), port: consensus.port },
   })
   closers.push(() => mirror.close())
   return {
     rpcUrl: await listen(rpc, { host, port: rpcPort }),
     mirrorUrl: await listen(mirror, { host, port: mirrorPort }),
-    consensus: { address: `${shownHost(host)}:${consensus.port}`, nodeAccountId: '0.0.3' },
+    consensus: {
+      address: hostAndPort(reachableHost(host), consensus.port),
+      nodeAccountId: '0.0.3',
+    },
   }
 }
 
@@ -146,10 +150,5 @@ async function listen(app: FastifyInstance, at: { host: string; port: number }):
   await app.listen({ host: at.host, port: at.port })
   const address = app.server.address()
   const port = typeof address === 'object' && address !== null ? address.port : at.port
-  return `http://${shownHost(at.host)}:${port}`
-}
-
-/** A wildcard is no address to connect to. */
-function shownHost(host: string): string {
-  return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${hostAndPort(reachableHost(at.host), port)}`
 }

@@ -33,7 +33,7 @@ async function clientOf(answer: RequestListener): Promise<StandIn> {
   const address = server.address()
   if (typeof address !== 'object' || address === null) throw new Error('the server has no port')
   const clock = manualClock(0)
-  const client = createAnvilClient(address.port, clock)
+  const client = createAnvilClient({ host: '127.0.0.1', port: address.port }, clock)
   closers.push(() => {
     client.close()
     server.closeAllConnections()

@@ -1,4 +1,4 @@
-// JSON-RPC to anvil over kept-alive loopback connections. Several calls can go in one message; anvil starts them in
+// JSON-RPC to anvil over kept-alive connections. Several calls can go in one message; anvil starts them in
 // their order, which is what stamping a block and then filling it relies on. Single calls of one moment, such as the reads
 // of one batch at the edge, share a message as well: most of what a read costs here is the message.
 
@@ -53,9 +53,12 @@ const SOCKETS_MAX = 16
  */
 const ANSWER_MS_MAX = 20_000
 
-/** Messages to the anvil on loopback `port`. `post` resolves with the parsed answer. @throws AnvilUnavailable */
+/** Where an anvil listens. */
+export type AnvilAddress = { readonly host: string; readonly port: number }
+
+/** Messages to the anvil at an address. `post` resolves with the parsed answer. @throws AnvilUnavailable */
 function connectToAnvil(
-  port: number,
+  { host, port }: AnvilAddress,
   clock: Pick<Clock, 'after'>,
 ): { post(body: unknown): Promise<unknown>; close(): void } {
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
@@ -70,26 +73,23 @@ function connectToAnvil(
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(text),
       }
-      const sent = request(
-        { host: '127.0.0.1', port, method: 'POST', agent, headers },
-        (response) => {
-          let answer = ''
-          response.setEncoding('utf8')
-          response.on('data', (chunk: string) => {
-            answer += chunk
-          })
-          response.on('error', fail)
-          response.on('end', () => {
-            try {
-              const parsed: unknown = JSON.parse(answer)
-              cancelLimit()
-              resolve(parsed)
-            } catch (cause) {
-              fail(cause)
-            }
-          })
-        },
-      )
+      const sent = request({ host, port, method: 'POST', agent, headers }, (response) => {
+        let answer = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk: string) => {
+          answer += chunk
+        })
+        response.on('error', fail)
+        response.on('end', () => {
+          try {
+            const parsed: unknown = JSON.parse(answer)
+            cancelLimit()
+            resolve(parsed)
+          } catch (cause) {
+            fail(cause)
+          }
+        })
+      })
       const cancelLimit = clock.after(ANSWER_MS_MAX, () => {
         sent.destroy(new Error(`no answer within ${ANSWER_MS_MAX} ms`))
       })
@@ -106,12 +106,12 @@ function connectToAnvil(
   }
 }
 
-/** A client of the anvil on loopback `port`. */
+/** A client of the anvil at an address. */
 export function createAnvilClient(
-  port: number,
+  address: AnvilAddress,
   clock: Pick<Clock, 'after'> = systemClock,
 ): AnvilClient {
-  const connection = connectToAnvil(port, clock)
+  const connection = connectToAnvil(address, clock)
   let lastId = 0
 
   function toRequest([method, parameters = []]: AnvilCall): { id: number; [key: string]: unknown } {

@@ -1,12 +1,18 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { describe, expect, test } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
 import { createAnvilClient } from './anvil-client.ts'
 import { startAnvil } from './anvil-process.ts'
 import { AnvilMissing, findAnvil } from './find-anvil.ts'
 
 const OPTIONS = { chainId: 296, genesisSecond: 1_700_000_000, gasLimit: 15_000_000 }
+
+// A temporary folder of its own, so that no ledger of another test is counted.
+const temporary = mkdtempSync(join(tmpdir(), 'anvil-process-'))
+process.env['TMPDIR'] = temporary
+afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
 function isAlive(processId: number): boolean {
   try {
@@ -27,13 +33,25 @@ describe('anvil’s process', () => {
     const before = folders()
     const anvil = await startAnvil(OPTIONS)
     const own = folders().filter((name) => !before.includes(name))
-    const client = createAnvilClient(anvil.port)
+    const client = createAnvilClient(anvil)
     expect(await client.call('eth_chainId')).toBe('0x128')
     client.close()
     await anvil.stop()
     expect(isAlive(anvil.processId)).toBe(false)
     expect(own.filter((name) => existsSync(`${tmpdir()}/${name}`))).toEqual([])
   })
+
+  test.each(['127.0.0.2', '::1', '0.0.0.0'])(
+    'listens on %s, and says where it is reached',
+    async (host) => {
+      const anvil = await startAnvil({ ...OPTIONS, host })
+      const client = createAnvilClient(anvil)
+      expect(anvil.host).toBe(host === '0.0.0.0' ? '127.0.0.1' : host)
+      expect(await client.call('eth_chainId')).toBe('0x128')
+      client.close()
+      await anvil.stop()
+    },
+  )
 
   test('leaves no folder where there is no anvil', async () => {
     const { env, platform } = process

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { reachableHost } from '../listen-address.ts'
 import { findAnvil } from './find-anvil.ts'
 
 /** anvil ended, or did not start. The message carries what it printed last. */
@@ -14,7 +15,8 @@ export class AnvilFailed extends Error {
 
 /** A running anvil. */
 export type AnvilProcess = {
-  /** Loopback port of its JSON-RPC. */
+  /** Address and port at which its JSON-RPC is reached. */
+  host: string
   port: number
   /** Process id of anvil's guardian; anvil is in its process group. */
   processId: number
@@ -48,7 +50,7 @@ type AnvilOptions = {
   gasLimit: number
   /** A free port by default. */
   port?: number
-  /** Loopback by default; it must reach loopback, since the ledger itself is spoken to there. */
+  /** Address to listen on; loopback by default. */
   host?: string
 }
 
@@ -71,6 +73,7 @@ export async function startAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   })
   const port = await listeningPort(child)
   return {
+    host: reachableHost(options.host ?? '127.0.0.1'),
     port,
     processId: child.pid ?? 0,
     async stop() {
@@ -104,7 +107,7 @@ function listeningPort(child: ChildProcess): Promise<number> {
     }, START_MS_MAX)
     const read = (chunk: Buffer): void => {
       output = (output + chunk.toString()).slice(-OUTPUT_CHARACTERS_KEPT)
-      const port = /Listening on [\d.]+:(\d+)/.exec(output)?.[1]
+      const port = /Listening on (?:\[[\da-f:.]+\]|[\d.]+):(\d+)/i.exec(output)?.[1]
       if (port === undefined) return
       clearTimeout(timer)
       child.stdout?.off('data', read).resume()

@@ -7,6 +7,7 @@ import {
 } from '@grpc/grpc-js'
 import { proto } from '@hiero-ledger/proto'
 import type { Ledger } from '../ledger/ledger.ts'
+import { hostAndPort } from '../listen-address.ts'
 import {
   answerBalance,
   answerInfo,
@@ -54,7 +55,7 @@ export async function startConsensusServer(options: {
   )
   server.addService(definition, handlers)
   const port = await new Promise<number>((resolve, reject) => {
-    const address = `${options.host}:${options.port}`
+    const address = hostAndPort(options.host, options.port)
     server.bindAsync(address, ServerCredentials.createInsecure(), (cause, bound) => {
       if (cause === null) resolve(bound)
       else reject(cause)

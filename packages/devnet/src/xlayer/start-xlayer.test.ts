@@ -92,6 +92,22 @@ describe('controls', () => {
     await second.stop()
   })
 
+  test.each([
+    ['127.0.0.2', 'http://127.0.0.2:'],
+    ['::1', 'http://[::1]:'],
+  ])('listens on %s alone where it is told to', async (host, url) => {
+    const second = await startXLayer({ host })
+    try {
+      expect(second.rpcUrl.startsWith(url)).toBe(true)
+      const publicClient = createPublicClient({ chain: xLayer, transport: http(second.rpcUrl) })
+      expect(await publicClient.getChainId()).toBe(196)
+      const elsewhere = second.rpcUrl.replace(url, 'http://127.0.0.1:')
+      await expect(fetch(elsewhere, { method: 'POST' })).rejects.toThrow('fetch failed')
+    } finally {
+      await second.stop()
+    }
+  })
+
   test('a port in use is a clear error that names it', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => {

@@ -7,6 +7,7 @@ import { type AnvilClient, createAnvilClient } from '../anvil/anvil-client.ts'
 import { AnvilFailed, startAnvil } from '../anvil/anvil-process.ts'
 import { systemClock } from '../clock.ts'
 import { createConsensusClock } from '../ledger/consensus-clock.ts'
+import { hostAndPort } from '../listen-address.ts'
 import { requireFreePort } from '../port-taken.ts'
 import type { XLayer, XLayerAccount, XLayerControls, XLayerOptions } from './xlayer.ts'
 import { xLayerAccounts } from './xlayer-accounts.ts'
@@ -41,7 +42,7 @@ export async function startXLayer(options: XLayerOptions = {}): Promise<XLayer> 
     host,
     port,
   })
-  const anvil = createAnvilClient(anvilProcess.port)
+  const anvil = createAnvilClient(anvilProcess)
   let stopping: Promise<void> | undefined
   const stop = (): Promise<void> => {
     stopping ??= (async () => {
@@ -58,7 +59,7 @@ export async function startXLayer(options: XLayerOptions = {}): Promise<XLayer> 
     const controls = createControls({ anvil, clock, owner, token })
     await fund({ anvil, accounts, controls, owner })
     return {
-      rpcUrl: `http://127.0.0.1:${anvilProcess.port}`,
+      rpcUrl: `http://${hostAndPort(anvilProcess.host, anvilProcess.port)}`,
       chainId: CHAIN_ID,
       stablecoin: { address: lower(token), name: 'USD₮0', version: '1', decimals: 6 },
       accounts,
