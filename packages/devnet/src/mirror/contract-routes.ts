@@ -15,6 +15,7 @@ import {
   valueOf,
 } from './mirror-query.ts'
 import { isVisible } from './mirror-view.ts'
+import { readTransactionId } from './read-transaction-id.ts'
 
 /** `/api/v1/contracts/{id}`, `…/{id}/results`, `/api/v1/contracts/results` and `…/results/{hash or transaction id}`. */
 export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
@@ -88,8 +89,8 @@ function findResult(ledger: Ledger, id: string): EvmTransaction | undefined {
   if (/^(?:0x)?[0-9a-f]{64}$/i.test(id)) {
     return ledger.transactions.byHash(id.startsWith('0x') ? id : `0x${id}`)
   }
-  if (!/^0\.0\.\d+-\d+-\d{1,9}$/.test(id)) throw invalidParameter('transactionIdOrHash')
-  const evm = ledger.records.byTransactionId(id)[0]?.evm
+  const transactionId = readTransactionId(id, 'transactionIdOrHash')
+  const evm = ledger.records.byTransactionId(transactionId)[0]?.evm
   return evm === undefined ? undefined : ledger.transactions.byHash(evm.hash)
 }
 

@@ -15,6 +15,7 @@ import {
   valueOf,
 } from './mirror-query.ts'
 import { isVisible, toMirrorTransaction } from './mirror-view.ts'
+import { readTransactionId } from './read-transaction-id.ts'
 
 type Filter = {
   account: string | undefined
@@ -49,28 +50,21 @@ export function addTransactionRoutes(app: FastifyInstance, ledger: Ledger): void
   app.get<{ Params: { id: string }; Querystring: MirrorQuery }>(
     '/api/v1/transactions/:id',
     async ({ params, query }) => {
-      const records = find(ledger, params.id)
+      const id = readTransactionId(params.id, 'transactionId')
       const nonce = valueOf(query, 'nonce')
       const scheduled = valueOf(query, 'scheduled')
-      const asked = records.filter(
-        (record) =>
-          isVisible(ledger, record.recordedAtMs) &&
-          (nonce === undefined || record.id.nonce === Number(nonce)) &&
-          (scheduled === undefined || String(record.id.scheduled) === scheduled),
-      )
+      const asked = ledger.records
+        .byTransactionId(id)
+        .filter(
+          (record) =>
+            isVisible(ledger, record.recordedAtMs) &&
+            (nonce === undefined || record.id.nonce === Number(nonce)) &&
+            (scheduled === undefined || String(record.id.scheduled) === scheduled),
+        )
       if (asked.length === 0) throw notFound()
       await completeTransfers(ledger, asked)
       return { transactions: asked.map(toMirrorTransaction) }
     },
-  )
-}
-
-function find(ledger: Ledger, id: string): readonly TransactionRecord[] {
-  // 0.0.2-1700000000-000000001; leading zeros of the nanoseconds may be left out.
-  const match = /^0\.0\.(\d{1,15})-(\d{1,19})-(\d{1,9})$/.exec(id)
-  if (match === null) throw invalidParameter('transactionId')
-  return ledger.records.byTransactionId(
-    `0.0.${match[1]}-${match[2]}-${match[3]?.padStart(9, '0') ?? ''}`,
   )
 }
 
