@@ -32,7 +32,7 @@ export type NewEntity = {
 
 /** The entities of the ledger. */
 export type AccountRegistry = {
-  /** Adds an entity and returns it. @throws when its number or address is taken */
+  /** Adds an entity and returns it. @throws when its number or address is taken, or a long-zero address is another's */
   create(entity: NewEntity): Entity
   byNumber(number: number): Entity | undefined
   /** By any of its addresses, in any letter case. */
@@ -59,8 +59,12 @@ export function createAccountRegistry(): AccountRegistry {
 
   return {
     create(options) {
+      const named = options.address === undefined ? undefined : longZeroNumber(options.address)
       const number = options.number ?? nextNumber
       const address = lowerAddress(options.address ?? longZeroAddress(number))
+      if (named !== undefined && named !== number) {
+        throw new Error(`address ${address} is that of entity ${entityId(named)} alone`)
+      }
       if (numbers.has(number)) throw new Error(`entity ${entityId(number)} exists already`)
       if (addresses.has(address))
         throw new Error(`an entity with address ${address} exists already`)

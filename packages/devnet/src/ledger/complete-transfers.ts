@@ -2,6 +2,7 @@
 // transaction would halve the ledger's speed, and most are never looked at.
 
 import type { Address, Hex } from 'viem'
+import { entityId, longZeroNumber } from './entity-id.ts'
 import type { Ledger } from './ledger.ts'
 import { FEE_COLLECTOR } from './network.ts'
 import type { TransactionRecord, Transfer } from './transaction-record.ts'
@@ -50,7 +51,13 @@ function transfersOf(ledger: Ledger, record: TransactionRecord, top: Frame): Tra
   const add = (account: string, tinybar: bigint): void => {
     changes.set(account, (changes.get(account) ?? 0n) + tinybar)
   }
-  const idOf = (address: Address): string => ledger.entityAt(address, record.consensusNs).id
+  const idOf = (address: Address): string => {
+    // A long-zero address is a number, also where a contract paid one that nobody has.
+    const number = longZeroNumber(address)
+    const known = ledger.accounts.byAddress(address)
+    if (known === undefined && number !== undefined) return entityId(number)
+    return (known ?? ledger.entityAt(address, record.consensusNs)).id
+  }
   const walk = (frame: Frame): void => {
     // What a failed frame moved, and what frames under it moved, was undone.
     if (frame.error !== undefined) return

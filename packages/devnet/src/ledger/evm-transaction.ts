@@ -37,6 +37,8 @@ export type EvmTransaction = {
   gasPriceTinybar: bigint
   /** True when the network made the call for a schedule. */
   isScheduled: boolean
+  /** Name of the response code: `SUCCESS`, `CONTRACT_REVERT_EXECUTED`, or why value could not be moved. */
+  result: string
   /** What the execution reverted with, for a failed one. */
   revertReason: Hex | undefined
 }

@@ -3,6 +3,7 @@ import { createAccount } from './create-account.ts'
 import { installExchangeRate } from './exchange-rate.ts'
 import type { Ledger } from './ledger.ts'
 import { FEE_COLLECTOR, NODE_ACCOUNT_NUMBERS, RELAY_ACCOUNT, TREASURY } from './network.ts'
+import { installHaltingCode } from './run-evm-transaction.ts'
 
 const TINYBAR_PER_HBAR = 100_000_000n
 
@@ -24,6 +25,7 @@ const AGENTS = 10
 export async function createGenesis(ledger: Ledger): Promise<DevnetAccount[]> {
   await ledger.anvil.call('anvil_setCoinbase', [FEE_COLLECTOR.address])
   await installExchangeRate(ledger.anvil)
+  await installHaltingCode(ledger.anvil)
   const createdNs = ledger.clock.nextTimestamp()
   for (const number of [
     TREASURY.number,

@@ -5,6 +5,7 @@ import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 import { type AccountRegistry, createAccountRegistry, type Entity } from './account-registry.ts'
 import type { ConsensusClock } from './consensus-clock.ts'
+import { longZeroNumber } from './entity-id.ts'
 import { createEvm, type Evm, TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
 import type { EvmTransaction } from './evm-transaction.ts'
 import { EXCHANGE_RATE_DEFAULT, type ExchangeRate } from './exchange-rate.ts'
@@ -34,7 +35,10 @@ export type Ledger = {
   settings: NetworkSettings
   /** Called after every EVM transaction; the scheduler listens. */
   onExecuted: (transaction: EvmTransaction) => void
-  /** The entity at an EVM address; a hollow account is made for an address that has none (HIP-583). */
+  /**
+   * The entity at an EVM address; a hollow account is made for an address that has none (HIP-583). A long-zero address is
+   * a number: what is made there, a system contract of this ledger, has that one.
+   */
   entityAt(address: Address, createdNs: bigint): Entity
 }
 
@@ -61,7 +65,10 @@ export function createLedger(options: { clock: ConsensusClock; anvil: AnvilClien
     faults: noFaults(),
     settings,
     onExecuted: () => undefined,
-    entityAt: (address, createdNs) =>
-      accounts.byAddress(address) ?? accounts.create({ address, createdNs }),
+    entityAt(address, createdNs) {
+      const number = longZeroNumber(address)
+      const own = number === undefined ? {} : { number }
+      return accounts.byAddress(address) ?? accounts.create({ address, createdNs, ...own })
+    },
   }
 }

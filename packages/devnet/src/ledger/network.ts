@@ -9,6 +9,9 @@ export const TRANSACTION_GAS_MAX = 15_000_000
 /** Price of gas unless set otherwise, tinybar: testnet's in autumn 2026. */
 export const GAS_PRICE_TINYBAR_DEFAULT = 109n
 
+/** Entities up to this number are the network's own, and take no value from EVM transactions. */
+export const SYSTEM_ACCOUNT_NUMBER_MAX = 750
+
 /** What the network earns goes here: 0.0.98, which is also the EVM's coinbase. */
 export const FEE_COLLECTOR: { number: number; id: string; address: Address } = {
   number: 98,

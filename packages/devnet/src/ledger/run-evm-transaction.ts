@@ -1,12 +1,33 @@
 // What an EVM transaction does to the ledger: it runs in anvil, leaves a record, makes entities of new contracts and
 // of addresses that received value, and is kept in the form in which its sender knows it.
 
-import { type Address, type Hex, hexToBytes } from 'viem'
+import { type Address, type Hex, hexToBytes, stringToHex } from 'viem'
+import type { AnvilClient } from '../anvil/anvil-client.ts'
+import { longZeroNumber } from './entity-id.ts'
 import type { InnerReceipt } from './evm.ts'
 import { type Envelope, type EvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
-import { FEE_COLLECTOR, RELAY_ACCOUNT } from './network.ts'
+import { FEE_COLLECTOR, RELAY_ACCOUNT, SYSTEM_ACCOUNT_NUMBER_MAX } from './network.ts'
 import type { Transfer } from './transaction-record.ts'
+
+/** An address with code that halts at once and uses up the gas, as an execution does that the network halts. */
+const HALTING_ADDRESS: Address = '0x68616c74696e672061742074686973206c656467'
+
+/** Places that code. */
+export async function installHaltingCode(anvil: AnvilClient): Promise<void> {
+  await anvil.call('anvil_setCode', [HALTING_ADDRESS, '0xfe'])
+}
+
+/**
+ * Why the network halts a transaction before its first instruction: value for one of its own accounts, or for the
+ * long-zero address of an account that nobody has, which no transfer can make.
+ */
+function haltOf(ledger: Ledger, { to, valueWeibar }: Envelope): string | undefined {
+  const number = to === null || valueWeibar === 0n ? undefined : longZeroNumber(to)
+  if (number === undefined) return undefined
+  if (number <= SYSTEM_ACCOUNT_NUMBER_MAX) return 'INVALID_CONTRACT_ID'
+  return ledger.accounts.byNumber(number) === undefined ? 'INVALID_ALIAS_KEY' : undefined
+}
 
 /** What to run. */
 export type EvmTransactionRequest = {
@@ -32,9 +53,11 @@ export async function runEvmTransaction(
   const isScheduled = request.hash === undefined
   const gasPriceTinybar = ledger.settings.gasPriceTinybar
   const consensusNs = ledger.clock.nextTimestamp()
-  const receipt = await ledger.evm.execute({
+  const to = envelope.to === null ? null : ledger.accounts.canonicalAddress(envelope.to)
+  const halt = haltOf(ledger, envelope)
+  const executed = await ledger.evm.execute({
     from,
-    to: envelope.to === null ? null : ledger.accounts.canonicalAddress(envelope.to),
+    to: halt === undefined ? to : HALTING_ADDRESS,
     data: envelope.data,
     valueTinybar: envelope.valueWeibar / WEIBAR_PER_TINYBAR,
     gas: envelope.gas,
@@ -43,6 +66,8 @@ export async function runEvmTransaction(
     consensusNs,
     ...(request.asOfSecond === undefined ? {} : { asOfSecond: request.asOfSecond }),
   })
+  const receipt = halt === undefined ? executed : { ...executed, to }
+  const isSuccess = BigInt(receipt.status) === 1n
   const transaction: EvmTransaction = {
     hash: request.hash ?? receipt.transactionHash,
     from,
@@ -53,7 +78,8 @@ export async function runEvmTransaction(
     recordedAtMs: ledger.clock.unixMs(),
     gasPriceTinybar,
     isScheduled,
-    revertReason: await revertReason(ledger, receipt),
+    result: isSuccess ? 'SUCCESS' : (halt ?? 'CONTRACT_REVERT_EXECUTED'),
+    revertReason: halt === undefined ? await revertReason(ledger, receipt) : stringToHex(halt),
   }
   ledger.transactions.add(transaction)
   recordTransaction(ledger, transaction)
@@ -93,7 +119,7 @@ function recordTransaction(ledger: Ledger, transaction: EvmTransaction): void {
       scheduled: transaction.isScheduled,
       nonce: 0,
     },
-    result: isSuccess ? 'SUCCESS' : 'CONTRACT_REVERT_EXECUTED',
+    result: transaction.result,
     chargedFeeTinybar: feeTinybar,
     maxFeeTinybar: envelope.gas * transaction.gasPriceTinybar,
     memo: new Uint8Array(),

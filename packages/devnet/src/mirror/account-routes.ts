@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Hex } from 'viem'
 import type { Entity } from '../ledger/account-registry.ts'
-import { entityNumber } from '../ledger/entity-id.ts'
+import { entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import {
   invalidParameter,
@@ -67,7 +67,9 @@ async function discover(ledger: Ledger, address: Hex): Promise<Entity | undefine
     ['eth_getCode', [address, 'latest']],
     ['eth_getBalance', [address, 'latest']],
   ])) as [Hex, Hex]
-  if (code === '0x' && BigInt(balance) === 0n) return undefined
+  // A long-zero address is a number, and value makes no account of it.
+  const isPaid = BigInt(balance) > 0n && longZeroNumber(address) === undefined
+  if (code === '0x' && !isPaid) return undefined
   // Whoever else asked at the same time has made it meanwhile.
   const entity = ledger.entityAt(address, ledger.clock.nextTimestamp())
   if (code !== '0x') entity.kind = 'contract'

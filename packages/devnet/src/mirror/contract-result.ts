@@ -42,7 +42,7 @@ export function toContractResult(
     max_priority_fee_per_gas: toHexOrNull(envelope.maxPriorityFeePerGasWeibar),
     nonce: transaction.isScheduled ? null : envelope.nonce,
     r: transaction.isScheduled ? null : envelope.r,
-    result: isSuccess ? 'SUCCESS' : 'CONTRACT_REVERT_EXECUTED',
+    result: transaction.result,
     s: transaction.isScheduled ? null : envelope.s,
     status: isSuccess ? '0x1' : '0x0',
     timestamp: formatTimestamp(transaction.consensusNs),

@@ -89,6 +89,11 @@ describe('/api/v1/contracts and /api/v1/blocks', () => {
     expect((await mirror(devnet, `/api/v1/contracts/${payer.accountId}`)).status).toBe(404)
   })
 
+  test('a system contract has the number that its address says', async () => {
+    const { body } = await mirror(devnet, `/api/v1/contracts/0x${'168'.padStart(40, '0')}`)
+    expect(body).toMatchObject({ contract_id: '0.0.360' })
+  })
+
   test('a result by the hash that viem computed, with its logs', async () => {
     const { body } = await mirror(devnet, `/api/v1/contracts/results/${hash}`)
     expect(body).toMatchObject({

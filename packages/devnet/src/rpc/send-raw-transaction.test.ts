@@ -1,9 +1,9 @@
-import { type Hex, keccak256, parseEther, parseGwei } from 'viem'
+import { type Hex, keccak256, parseEther, parseGwei, stringToHex, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Devnet, DevnetAccount } from '../devnet.ts'
 import { startDevnet } from '../start-devnet.ts'
-import { accountNamed, rpc, type TestClient, viemClient } from '../testing/test-clients.ts'
+import { accountNamed, mirror, rpc, type TestClient, viemClient } from '../testing/test-clients.ts'
 
 let devnet: Devnet
 let sender: DevnetAccount
@@ -68,6 +68,13 @@ describe('eth_sendRawTransaction refuses, in the relay’s words', () => {
     expect(baseFeePerGas).toBe(109n)
     const derived = { type: 'eip1559', gasPrice: undefined, maxPriorityFeePerGas: 0n }
     expect(await refusal({ ...derived, maxFeePerGas: 131n })).toMatchObject({ code: -32009 })
+  })
+
+  test('value for the zero address', async () => {
+    expect(await refusal({ to: zeroAddress, value: parseEther('1') })).toEqual({
+      code: -32003,
+      message: 'Transaction rejected: INVALID_SOLIDITY_ADDRESS',
+    })
   })
 
   test('a value below one tinybar', async () => {
@@ -167,5 +174,57 @@ describe('eth_sendRawTransaction takes', () => {
     await client.sendTransaction({ to: longZero, value: parseEther('1'), gasPrice })
     expect(await client.getBalance({ address: longZero })).toBe(before + parseEther('1'))
     expect(await client.getBalance({ address: receiver.evmAddress })).toBe(before + parseEther('1'))
+  })
+
+  test.for([
+    [
+      'the network’s own account',
+      '0x0000000000000000000000000000000000000062',
+      'INVALID_CONTRACT_ID',
+    ],
+    ['a system contract', '0x0000000000000000000000000000000000000168', 'INVALID_CONTRACT_ID'],
+    [
+      'an account that nobody has',
+      '0x00000000000000000000000000000000000f4240',
+      'INVALID_ALIAS_KEY',
+    ],
+  ] as const)(
+    'value for the long-zero address of %s: it fails, costs its gas and moves nothing',
+    async ([, to, reason]) => {
+      const [before, held] = await Promise.all([
+        client.getBalance({ address: sender.evmAddress }),
+        client.getBalance({ address: to }),
+      ])
+      const nonce = await client.getTransactionCount({ address: sender.evmAddress })
+      const hash = await client.sendTransaction({
+        to,
+        value: parseEther('1'),
+        gas: 60_000n,
+        gasPrice,
+      })
+      const { result: receipt } = await rpc(devnet, 'eth_getTransactionReceipt', [hash])
+      expect(receipt).toMatchObject({ status: '0x0', to, revertReason: stringToHex(reason) })
+      const after = await client.getBalance({ address: sender.evmAddress })
+      expect(before - after).toBe(60_000n * gasPrice)
+      const fees = to.endsWith('62') ? 60_000n * gasPrice : 0n
+      expect(await client.getBalance({ address: to })).toBe(held + fees)
+      expect(await client.getTransactionCount({ address: sender.evmAddress })).toBe(nonce + 1)
+      const shown = await mirror(devnet, `/api/v1/contracts/results/${hash}`)
+      expect(shown.body).toMatchObject({ result: reason, status: '0x0', to })
+      const { body } = await mirror(devnet, '/api/v1/transactions?limit=1')
+      expect(body['transactions']).toMatchObject([{ result: reason, name: 'ETHEREUMTRANSACTION' }])
+    },
+  )
+
+  test('no account comes into being at a long-zero address', async () => {
+    const { status } = await mirror(
+      devnet,
+      '/api/v1/accounts/0x00000000000000000000000000000000000f4240',
+    )
+    expect(status).toBe(404)
+    const newest = await mirror(devnet, '/api/v1/accounts?limit=1&order=desc')
+    const [last] = newest.body['accounts'] as { account: string }[]
+    const made = await devnet.createAccount({ name: 'next', balanceTinybar: 1n })
+    expect(Number(made.accountId.slice(4))).toBe(Number(last?.account.slice(4)) + 1)
   })
 })

@@ -1,7 +1,7 @@
 // eth_sendRawTransaction: the relay's prechecks in the relay's order (packages/relay/src/lib/precheck.ts), then what
 // consensus says to it. There is no mempool: a nonce ahead of its turn is refused, and never gets a receipt.
 
-import type { Hex } from 'viem'
+import { type Hex, zeroAddress } from 'viem'
 import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
 import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -59,6 +59,9 @@ function checkStateless({ envelope, bytes }: ParsedTransaction): void {
     throw refusals.valueTooLow()
   }
   if (envelope.hasAccessList) throw refusals.notYetImplemented()
+  if (envelope.valueWeibar > 0n && envelope.to === zeroAddress) {
+    throw refusals.rejected('INVALID_SOLIDITY_ADDRESS')
+  }
 }
 
 async function checkStateful(ledger: Ledger, transaction: ParsedTransaction): Promise<void> {
