@@ -118,6 +118,17 @@ describe('read lag', () => {
     clock.advanceMs(8_000)
     expect(await client.getTransactionCount({ address })).toBe(before + 1)
   })
+
+  test('the nonce of an older block stays what it was there, however nonces lag', async () => {
+    const address = client.account.address
+    const blockNumber = await client.getBlockNumber({ cacheTime: 0 })
+    const before = await client.getTransactionCount({ address, blockNumber })
+    await sendOne()
+    clock.advanceMs(10_000)
+    devnet.controls.setNonceLagMs(8_000)
+    expect(await client.getTransactionCount({ address })).toBe(before + 1)
+    expect(await client.getTransactionCount({ address, blockNumber })).toBe(before)
+  })
 })
 
 describe('faults', () => {
@@ -137,6 +148,10 @@ describe('faults', () => {
   test('an edge that is cut off answers nothing, and comes back', async () => {
     devnet.controls.setUnavailable({ rpc: true })
     await expect(rpc(devnet, 'eth_chainId')).rejects.toThrow('fetch failed')
+    await expect(fetch(devnet.rpcUrl)).rejects.toThrow('fetch failed')
+    await expect(fetch(`${devnet.rpcUrl}/other`, { method: 'POST' })).rejects.toThrow(
+      'fetch failed',
+    )
     expect((await mirror(devnet, '/api/v1/blocks')).status).toBe(200)
     devnet.controls.setUnavailable({ rpc: false, mirror: true })
     await expect(mirror(devnet, '/api/v1/blocks')).rejects.toThrow('fetch failed')

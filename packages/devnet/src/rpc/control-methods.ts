@@ -1,6 +1,7 @@
 // The controls over JSON-RPC, as `devnet_*`, for scripts in other processes. Tinybar and gas are decimal strings.
 
 import { z } from 'zod'
+import { AnvilRefused, AnvilUnavailable } from '../anvil/anvil-client.ts'
 import type { DevnetAccount, DevnetControls } from '../devnet.ts'
 import type { AccountKey } from '../ledger/account-key.ts'
 import { createAccount } from '../ledger/create-account.ts'
@@ -95,7 +96,7 @@ export function controlMethods(parts: {
   })
 }
 
-/** The methods with their errors as refusals: who asks for something impossible is told why. */
+/** The methods with their errors as refusals: who asks for something impossible is told why. That anvil failed is none. */
 function explained(methods: RpcMethods): RpcMethods {
   return Object.fromEntries(
     Object.entries(methods).map(([name, method]) => [
@@ -112,7 +113,8 @@ async function explain(
   try {
     return await method(parameters)
   } catch (cause) {
-    if (cause instanceof RpcError || !(cause instanceof Error)) throw cause
+    const isAnvil = cause instanceof AnvilUnavailable || cause instanceof AnvilRefused
+    if (isAnvil || cause instanceof RpcError || !(cause instanceof Error)) throw cause
     throw refusals.invalidArguments(cause.message)
   }
 }

@@ -1,16 +1,19 @@
 // eth_getLogs and the filters built on it.
 
-import { type Hex, numberToHex } from 'viem'
+import { type Address, type Hex, numberToHex } from 'viem'
 import type { InnerLog } from '../ledger/evm.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { numberOfHash } from './block-methods.ts'
 import { blockNumberOf, visibleBlock } from './block-tag.ts'
 import { isNetworkLog, type JsonObject, toOuterLog } from './outer-view.ts'
 import { refusals } from './rpc-error.ts'
-import { hashParameter, type RpcMethods, required } from './rpc-method.ts'
+import { addressParameter, hashParameter, type RpcMethods, required } from './rpc-method.ts'
 
 /** Blocks that one eth_getLogs may span (ETH_GET_LOGS_BLOCK_RANGE_LIMIT of the relay). */
 const LOGS_BLOCKS_MAX = 1_000
+
+/** Topics that an EVM log can have. */
+const TOPICS_MAX = 4
 
 /** How long an unused filter lives, milliseconds (the relay's FILTER_TTL). */
 const FILTER_MS_MAX = 300_000
@@ -18,7 +21,7 @@ const FILTER_MS_MAX = 300_000
 type Filter = { kind: 'logs' | 'blocks'; criteria: Criteria; nextBlock: number; usedAtMs: number }
 
 type Criteria = {
-  address?: unknown
+  address?: Address | readonly Address[] | undefined
   topics?: unknown
   fromBlock?: unknown
   toBlock?: unknown
@@ -71,7 +74,32 @@ function criteriaOf(value: unknown): Criteria {
   if (typeof value !== 'object' || value === null) {
     throw refusals.invalidParameter(0, 'Expected Filter object')
   }
-  return value
+  const { address, topics, ...blocks }: { [name: string]: unknown } = { ...value }
+  return { ...blocks, address: addressesOf(address ?? undefined), topics: topicsOf(topics ?? []) }
+}
+
+function addressesOf(value: unknown): Criteria['address'] {
+  if (value === undefined) return undefined
+  return Array.isArray(value)
+    ? value.map((_one, index) => addressParameter(value, index))
+    : addressParameter([value], 0)
+}
+
+function isTopic(value: unknown): boolean {
+  return value === null || (typeof value === 'string' && /^0x[0-9a-fA-F]{64}$/.test(value))
+}
+
+function isChoice(value: unknown): boolean {
+  return isTopic(value) || (Array.isArray(value) && value.every(isTopic))
+}
+
+/** Up to four topics, each a hash, a list of hashes to choose from, or null for any. */
+function topicsOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value) && value.length <= TOPICS_MAX && value.every(isChoice)) return value
+  throw refusals.invalidParameter(
+    "'topics' for FilterObject",
+    'Expected an array or array of arrays of 0x prefixed hashes (32 bytes)',
+  )
 }
 
 async function changes(ledger: Ledger, filter: Filter): Promise<unknown> {
@@ -118,8 +146,8 @@ async function logsBetween(
     {
       fromBlock: numberToHex(range.from),
       toBlock: numberToHex(range.to),
-      ...(address === undefined || address === null ? {} : { address: canonical(ledger, address) }),
-      ...(topics === undefined || topics === null ? {} : { topics }),
+      ...(address === undefined ? {} : { address: canonical(ledger, address) }),
+      ...(topics === undefined ? {} : { topics }),
     },
   ])) as InnerLog[]
   return logs.filter(isNetworkLog).map((log) => {
@@ -128,7 +156,6 @@ async function logsBetween(
   })
 }
 
-function canonical(ledger: Ledger, address: unknown): unknown {
-  if (Array.isArray(address)) return address.map((one) => canonical(ledger, one))
-  return typeof address === 'string' ? ledger.accounts.canonicalAddress(address) : address
+function canonical(ledger: Ledger, address: Address | readonly Address[]): Address[] {
+  return [address].flat().map((one) => ledger.accounts.canonicalAddress(one))
 }

@@ -31,6 +31,18 @@ export function hashParameter(parameters: readonly unknown[], index: number): st
   return value.toLowerCase()
 }
 
+/** The storage slot at `index` of the parameters: 1 to 32 bytes of hex. @throws RpcError */
+export function slotParameter(parameters: readonly unknown[], index: number): string {
+  const value = required(parameters, index)
+  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) {
+    throw refusals.invalidParameter(
+      index,
+      `Expected 0x prefixed hexadecimal value, value: ${String(value)}`,
+    )
+  }
+  return value
+}
+
 /** The parameter at `index`. @throws RpcError when it is missing */
 export function required(parameters: readonly unknown[], index: number): unknown {
   const value = parameters[index]

@@ -262,19 +262,6 @@ describe('the edge answers as the relay does', () => {
     })
   })
 
-  test.each([
-    ['eth_getBalance', ['0x12', 'latest'], -32602],
-    ['eth_getBalance', [], -32602],
-    ['eth_getTransactionReceipt', ['0x12'], -32602],
-    ['eth_getBlockByNumber', ['soon', false], -32602],
-    ['eth_getLogs', [{ fromBlock: '0x2', toBlock: '0x1' }], -39013],
-    ['eth_getLogs', [{ toBlock: '0x1' }], -32011],
-    ['eth_sendRawTransaction', ['nonsense'], -32602],
-    ['eth_call', [{ to: '0x0000000000000000000000000000000000000168' }, '0xffffff'], -39012],
-  ])('%s with %j is refused with %i', async (method, parameters, code) => {
-    expect((await rpc(devnet, method, parameters)).error?.code).toBe(code)
-  })
-
   test('what is not there is null', async () => {
     const hash = `0x${'00'.repeat(32)}`
     for (const [method, parameters] of [

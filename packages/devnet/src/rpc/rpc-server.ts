@@ -36,6 +36,14 @@ export function createRpcServer(ledger: Ledger, controls: RpcMethods): FastifyIn
   )
   const app = fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true })
   app.addHook('onRequest', async (request, reply) => {
+    // What a control may come by stays open: its message is read first, and a browser's is announced by OPTIONS.
+    const mayCarryControl =
+      request.method === 'OPTIONS' || (request.method === 'POST' && !request.is404)
+    if (ledger.faults.unavailable.rpc && !mayCarryControl) {
+      request.raw.socket.destroy()
+      reply.hijack()
+      return
+    }
     // Browser applications may talk to a local ledger from any origin.
     void reply.header('access-control-allow-origin', '*')
     if (request.method === 'OPTIONS') {

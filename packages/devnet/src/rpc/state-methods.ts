@@ -5,10 +5,13 @@ import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
 import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { TRANSACTION_GAS_MAX } from '../ledger/network.ts'
-import { innerTag, visibleBlock } from './block-tag.ts'
+import { blockNumberOf, innerTag } from './block-tag.ts'
 import { toWeibar } from './outer-view.ts'
 import { type RpcError, refusals } from './rpc-error.ts'
-import { addressParameter, type RpcMethods, required } from './rpc-method.ts'
+import { addressParameter, type RpcMethods, required, slotParameter } from './rpc-method.ts'
+
+/** JSON-RPC's code for parameters that are not understood, which anvil answers as well. */
+const INVALID_PARAMETERS = -32602
 
 /** The reads of state. */
 export function stateMethods(ledger: Ledger): RpcMethods {
@@ -25,7 +28,7 @@ export function stateMethods(ledger: Ledger): RpcMethods {
     eth_getStorageAt: (p) =>
       anvil.call('eth_getStorageAt', [
         at(p, 0),
-        required(p, 1),
+        slotParameter(p, 1),
         innerTag(ledger, p[2] ?? 'latest'),
       ]),
     eth_call: (p) =>
@@ -37,14 +40,12 @@ export function stateMethods(ledger: Ledger): RpcMethods {
 
 async function transactionCount(ledger: Ledger, p: readonly unknown[]): Promise<unknown> {
   const address = ledger.accounts.canonicalAddress(addressParameter(p, 0))
-  const tag = innerTag(ledger, p[1] ?? 'latest')
+  const asked = blockNumberOf(ledger, p[1])
+  if (asked === undefined) throw refusals.unknownBlock()
   const { nonceLagMs } = ledger.faults
-  if (nonceLagMs === 0) return ledger.anvil.call('eth_getTransactionCount', [address, tag])
-  const lagged = Math.min(
-    visibleBlock(ledger),
-    ledger.evm.blockAt(ledger.clock.unixMs() - nonceLagMs),
-  )
-  return ledger.anvil.call('eth_getTransactionCount', [address, numberToHex(lagged)])
+  const shown = nonceLagMs === 0 ? asked : ledger.evm.blockAt(ledger.clock.unixMs() - nonceLagMs)
+  const tag = innerTag(ledger, numberToHex(Math.min(asked, shown)))
+  return ledger.anvil.call('eth_getTransactionCount', [address, tag])
 }
 
 type Execution = {
@@ -56,7 +57,11 @@ type Execution = {
 
 async function execute(ledger: Ledger, execution: Execution): Promise<unknown> {
   const tag = innerTag(ledger, execution.tag ?? 'latest')
-  const rest = execution.overrides === undefined ? [tag] : [tag, execution.overrides]
+  const { overrides } = execution
+  if (overrides !== undefined && (typeof overrides !== 'object' || overrides === null)) {
+    throw refusals.invalidParameter(2, 'Expected state overrides')
+  }
+  const rest = overrides === undefined ? [tag] : [tag, overrides]
   const call = toInnerCall(ledger, execution.call)
   const run = (inner: object): Promise<unknown> =>
     ledger.anvil.call(execution.method, [inner, ...rest])
@@ -68,7 +73,12 @@ async function execute(ledger: Ledger, execution: Execution): Promise<unknown> {
       return run(free)
     })
   } catch (cause) {
-    throw cause instanceof AnvilRefused ? toRefusal(cause) : cause
+    if (!(cause instanceof AnvilRefused)) throw cause
+    // Of what is passed on as it is, only the overrides can be more than anvil reads.
+    if (cause.code === INVALID_PARAMETERS) {
+      throw refusals.invalidParameter(2, 'Expected state overrides')
+    }
+    throw toRefusal(cause)
   }
 }
 
@@ -79,15 +89,22 @@ function toInnerCall(ledger: Ledger, call: unknown): { [name: string]: unknown }
   const fields = new Map<string, unknown>(Object.entries(call))
   const pick = (name: string): unknown => fields.get(name) ?? undefined
   const [from, to, value, gas] = ['from', 'to', 'value', 'gas'].map(pick)
+  const canonical = (address: unknown) =>
+    ledger.accounts.canonicalAddress(addressParameter([address], 0))
   return {
-    ...(typeof from === 'string' ? { from: ledger.accounts.canonicalAddress(from) } : {}),
-    ...(typeof to === 'string' ? { to: ledger.accounts.canonicalAddress(to) } : {}),
-    data: pick('data') ?? pick('input') ?? '0x',
+    ...(from === undefined ? {} : { from: canonical(from) }),
+    ...(to === undefined ? {} : { to: canonical(to) }),
+    data: callData(pick('data') ?? pick('input') ?? '0x'),
     ...(value === undefined ? {} : { value: toTinybarHex(value) }),
     gas: gas === undefined ? numberToHex(TRANSACTION_GAS_MAX) : cappedGas(gas),
     // Who calls as somebody sees the network's gas price, as in a transaction.
     ...(from === undefined ? {} : { gasPrice: numberToHex(ledger.settings.gasPriceTinybar) }),
   }
+}
+
+function callData(data: unknown): Hex {
+  if (typeof data === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(data)) return data as Hex
+  throw refusals.invalidParameter(0, 'Expected 0x prefixed hexadecimal call data of whole bytes')
 }
 
 function toTinybarHex(value: unknown): Hex {

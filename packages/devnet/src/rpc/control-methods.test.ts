@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { AnvilRefused, AnvilUnavailable } from '../anvil/anvil-client.ts'
+import type { DevnetControls } from '../devnet.ts'
+import { createConsensusClock } from '../ledger/consensus-clock.ts'
+import { createLedger } from '../ledger/ledger.ts'
+import type { Scheduler } from '../ledger/scheduler.ts'
+import { manualClock } from '../testing/manual-clock.ts'
+import { controlMethods } from './control-methods.ts'
+
+/** `devnet_advanceSeconds` of controls that fail as told. */
+async function failureOf(failure: Error): Promise<unknown> {
+  const clock = createConsensusClock(manualClock(0))
+  const anvil = { call: () => Promise.reject(failure), batch: async () => [], close() {} }
+  const ledger = createLedger({ clock, anvil })
+  const methods = controlMethods({
+    ledger,
+    scheduler: {} as Scheduler,
+    controls: { advanceSeconds: () => Promise.reject(failure) } as unknown as DevnetControls,
+    accounts: [],
+  })
+  try {
+    return await methods['devnet_advanceSeconds']?.([1])
+  } catch (cause) {
+    return cause
+  }
+}
+
+test('a control that asks for something impossible is told why', async () => {
+  expect(await failureOf(new Error('there is no account 0.0.7'))).toMatchObject({
+    name: 'RpcError',
+    code: -32000,
+    message: 'Invalid arguments: there is no account 0.0.7',
+  })
+})
+
+test.each([
+  new AnvilUnavailable('anvil does not answer'),
+  new AnvilRefused({ code: -32603, message: 'no' }),
+])('that anvil failed is not the fault of the arguments: %s', async (failure) => {
+  expect(await failureOf(failure)).toBe(failure)
+})
