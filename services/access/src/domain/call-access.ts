@@ -135,7 +135,7 @@ async function serveFromWindow(
           access: 'granted',
           paidThisRequest: false,
           subscription: subscriptionBody(window, nowSeconds),
-          why: 'Your window is open: nothing was signed or charged.',
+          why: 'Your window is open: nothing was charged for this call.',
           metering: {
             callsRemainingThisPeriod: recorded.callsRemaining,
             recordedOnChain: recorded.transactionHash,
