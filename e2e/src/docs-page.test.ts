@@ -1,13 +1,9 @@
 // The browsable API reference of each service, in a browser: it shows every operation, without asking anybody else.
-import { existsSync } from 'node:fs'
-import { type Browser, chromium } from 'playwright-core'
+import { chromiumMissing, launchChromium, watchPage } from '@tallystick/page-testing'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type SpawnedStack, spawnStack } from './spawned-stack.ts'
-
-const CHROMIUM = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
-/** A machine without the browser cannot run this: vitest shows it as skipped. */
-const hasBrowser = existsSync(CHROMIUM)
 
 const SERVICES = ['access', 'care', 'grading'] as const
 const OpenApi = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
@@ -15,43 +11,39 @@ const OpenApi = z.object({ paths: z.record(z.string(), z.record(z.string(), z.un
 let stack: SpawnedStack
 let browser: Browser
 
-describe.skipIf(!hasBrowser)('/docs in a browser', () => {
-  beforeAll(async () => {
-    stack = await spawnStack()
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
-  }, 120_000)
+describe.skipIf(chromiumMissing !== undefined)(
+  `/docs in a browser ${chromiumMissing ?? ''}`,
+  () => {
+    beforeAll(async () => {
+      stack = await spawnStack()
+      browser = await launchChromium()
+    }, 120_000)
 
-  afterAll(async () => {
-    await browser.close()
-    await stack.interrupt()
-  }, 60_000)
+    afterAll(async () => {
+      await browser.close()
+      await stack.interrupt()
+    }, 60_000)
 
-  it.each(SERVICES)('%s: every operation, no error and no other host', async (service) => {
-    const { baseUrl } = stack.description[service]
-    const page = await browser.newPage({ viewport: { width: 1_200, height: 1_600 } })
-    const foreign: string[] = []
-    const errors: string[] = []
-    page.on('request', (request) => {
-      if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(baseUrl))
-        foreign.push(request.url())
+    it.each(SERVICES)('%s: every operation, no error and no other host', async (service) => {
+      const { baseUrl } = stack.description[service]
+      const { page, faults } = await watchPage(browser, {
+        context: { viewport: { width: 1_200, height: 1_600 } },
+        port: new URL(baseUrl).port,
+      })
+      await page.goto(`${baseUrl}/docs`)
+      const { paths } = OpenApi.parse(await (await fetch(`${baseUrl}/openapi.json`)).json())
+      const operations = Object.values(paths).flatMap((methods) => Object.keys(methods))
+      await page
+        .locator('.opblock')
+        .nth(operations.length - 1)
+        .waitFor()
+      expect(await page.locator('.opblock').count()).toBe(operations.length)
+      await page.locator('.opblock-summary-control').first().click()
+      await page.locator('.responses-table').first().waitFor()
+      const shots = process.env['SCREENSHOT_FOLDER']
+      if (shots !== undefined) await page.screenshot({ path: `${shots}/docs-${service}.png` })
+      expect(faults).toEqual([])
+      await page.context().close()
     })
-    page.on('pageerror', (error) => errors.push(error.message))
-    page.on('console', (message) => {
-      if (message.type() === 'error') errors.push(message.text())
-    })
-    await page.goto(`${baseUrl}/docs`)
-    const { paths } = OpenApi.parse(await (await fetch(`${baseUrl}/openapi.json`)).json())
-    const operations = Object.values(paths).flatMap((methods) => Object.keys(methods))
-    await page
-      .locator('.opblock')
-      .nth(operations.length - 1)
-      .waitFor()
-    expect(await page.locator('.opblock').count()).toBe(operations.length)
-    await page.locator('.opblock-summary-control').first().click()
-    await page.locator('.responses-table').first().waitFor()
-    const shots = process.env['SCREENSHOT_FOLDER']
-    if (shots !== undefined) await page.screenshot({ path: `${shots}/docs-${service}.png` })
-    expect({ errors, foreign }).toEqual({ errors: [], foreign: [] })
-    await page.close()
-  })
-})
+  },
+)

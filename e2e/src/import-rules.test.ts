@@ -15,6 +15,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'packages/hashchain': [],
   'packages/jwt-lite': [],
   'packages/odds': [],
+  'packages/page-testing': [],
   'packages/service-kit': [],
   'packages/x402': [],
   'packages/facilitator': ['service-kit', 'x402'],

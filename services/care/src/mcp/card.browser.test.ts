@@ -2,9 +2,10 @@
  * The card in both its forms, in Chromium: as a host shows it, in a sandboxed frame, with what the service answered to
  * `whats_changed`. The hosts here are minimal and speak what MCP Apps (SEP-1865) and hosts of the older form speak.
  */
+import { axeFindings } from '@tallystick/page-testing'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { axeFindings, cannotRunReason, openPage, startBrowser } from '../testing/page-browser.ts'
+import { cannotRunReason, openPage, startBrowser } from '../testing/page-browser.ts'
 import { BOTH, type ClientSession, type McpWorld, mcpWorld } from './mcp-world.fixture.ts'
 
 const LIMIT_MS = 60_000

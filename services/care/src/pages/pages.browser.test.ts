@@ -1,7 +1,7 @@
 /** What holds on every page. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
 import { DatabaseSync } from 'node:sqlite'
+import { axeFindings, policyBreaches, tryPolicy } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
-import { axeFindings } from '../testing/page-browser.ts'
 import {
   corrected,
   describePages,
@@ -12,32 +12,6 @@ import {
   USER,
   WAIT,
 } from '../testing/page-stage.ts'
-
-// What runs in the page is text: this file is compiled without the browser's types.
-const PROVOKE_POLICY = `(async () => {
-  const breaches = []
-  document.addEventListener('securitypolicyviolation', (event) => breaches.push(event.effectiveDirective))
-  let markup = 'taken'
-  try { document.body.innerHTML += '<i>x</i>' } catch (error) { markup = error.name }
-  const script = document.createElement('script')
-  try { script.textContent = 'globalThis.ran = true' } catch { }
-  const style = document.createElement('style')
-  style.textContent = 'body { display: none }'
-  const image = document.createElement('img')
-  image.src = 'https://elsewhere.test/x.png'
-  document.body.append(script, style, image)
-  const elsewhere = await fetch('https://elsewhere.test/').then(() => 'sent', () => 'kept')
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  const shown = getComputedStyle(document.body).display
-  return { markup, elsewhere, shown, ran: globalThis.ran === true, breaches }
-})()`
-type Provoked = {
-  readonly markup: string
-  readonly elsewhere: string
-  readonly shown: string
-  readonly ran: boolean
-  readonly breaches: readonly string[]
-}
 
 describePages((stage) => {
   describe('C19: record text reaches a page as text', () => {
@@ -80,21 +54,22 @@ describePages((stage) => {
     it('the policy keeps injected markup, scripts, styles and requests elsewhere from running', async () => {
       await stage.start()
       const page = await stage.visit('/echo.html')
-      const outcome = await page.evaluate<Provoked>(PROVOKE_POLICY)
-      expect(outcome).toMatchObject({
+      expect(await tryPolicy(page)).toEqual({
         markup: 'TypeError',
         elsewhere: 'kept',
         shown: 'block',
         ran: false,
       })
-      expect(outcome.breaches).toEqual(
-        expect.arrayContaining([
-          'connect-src',
-          'img-src',
-          'style-src-elem',
-          'require-trusted-types-for',
-        ]),
-      )
+      await expect
+        .poll(() => policyBreaches(page))
+        .toEqual(
+          expect.arrayContaining([
+            'connect-src',
+            'img-src',
+            'style-src-elem',
+            'require-trusted-types-for',
+          ]),
+        )
       stage.forgive()
     })
   })

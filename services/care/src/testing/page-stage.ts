@@ -2,9 +2,10 @@
  * What the browser tests of the pages share: one Chromium per file, one service per test, pages that are watched for faults
  * and closed, and the few gestures that every test makes.
  */
+import type { WatchedPage } from '@tallystick/page-testing'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
-import { cannotRunReason, openPage, startBrowser, type WatchedPage } from './page-browser.ts'
+import { cannotRunReason, openPage, startBrowser } from './page-browser.ts'
 import { type PageWorld, startPageWorld } from './page-world.ts'
 
 /** Longest that a condition of a test may take on a busy machine. */

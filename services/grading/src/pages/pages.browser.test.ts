@@ -1,4 +1,5 @@
 /** What holds on every page, and the pages that only show. In Chromium against the whole service on a local X Layer. */
+import { axeFindings, policyBreaches, tryPolicy } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
 import type { CalibrationAnswer } from '../domain/calibration-answer.ts'
 import {
@@ -8,7 +9,7 @@ import {
   samplePrices,
   scored,
 } from '../testing/sample-events.ts'
-import { axeFindings, cannotRunReason } from './testing/page-browser.ts'
+import { cannotRunReason } from './testing/page-browser.ts'
 import {
   fillPick,
   MARKET,
@@ -18,32 +19,6 @@ import {
   usePageStage,
   WAIT,
 } from './testing/page-stage.ts'
-
-// What runs in the page is text: this file is compiled without the browser's types.
-const PROVOKE_POLICY = `(async () => {
-  const breaches = []
-  document.addEventListener('securitypolicyviolation', (event) => breaches.push(event.effectiveDirective))
-  let markup = 'taken'
-  try { document.body.innerHTML += '<i>x</i>' } catch (error) { markup = error.name }
-  const script = document.createElement('script')
-  try { script.textContent = 'globalThis.ran = true' } catch { }
-  const style = document.createElement('style')
-  style.textContent = 'body { display: none }'
-  const image = document.createElement('img')
-  image.src = 'https://elsewhere.test/x.png'
-  document.body.append(script, style, image)
-  const elsewhere = await fetch('https://elsewhere.test/').then(() => 'sent', () => 'kept')
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  const shown = getComputedStyle(document.body).display
-  return { markup, elsewhere, shown, ran: globalThis.ran === true, breaches }
-})()`
-type Provoked = {
-  readonly markup: string
-  readonly elsewhere: string
-  readonly shown: string
-  readonly ran: boolean
-  readonly breaches: readonly string[]
-}
 
 const grouped = (count: number): string => new Intl.NumberFormat('en-GB').format(count)
 
@@ -193,17 +168,19 @@ describe.skipIf(cannotRunReason !== undefined)(
         '%s: the policy keeps injected markup, scripts, styles and requests elsewhere from running',
         async (path) => {
           const page = await stage.visit(path)
-          const outcome = await page.evaluate<Provoked>(PROVOKE_POLICY)
-          expect(outcome).toMatchObject({ markup: 'TypeError', elsewhere: 'kept', ran: false })
-          expect(outcome.shown).not.toBe('none')
-          expect(outcome.breaches).toEqual(
-            expect.arrayContaining([
-              'connect-src',
-              'img-src',
-              'style-src-elem',
-              'require-trusted-types-for',
-            ]),
-          )
+          const { shown, ...trial } = await tryPolicy(page)
+          expect(trial).toEqual({ markup: 'TypeError', elsewhere: 'kept', ran: false })
+          expect(shown).not.toBe('none')
+          await expect
+            .poll(() => policyBreaches(page))
+            .toEqual(
+              expect.arrayContaining([
+                'connect-src',
+                'img-src',
+                'style-src-elem',
+                'require-trusted-types-for',
+              ]),
+            )
           stage.forgive()
         },
       )

@@ -3,6 +3,7 @@
  * watched for faults and closed, and the few gestures that every test makes.
  */
 import type { XLayerAccount } from '@tallystick/devnet'
+import type { WatchedPage } from '@tallystick/page-testing'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { seedLedger } from '../../seed/seed-ledger.ts'
@@ -19,7 +20,7 @@ import {
   startXLayerWorld,
   type XLayerWorld,
 } from '../../testing/xlayer-world.ts'
-import { openPage, startBrowser, type WatchedPage } from './page-browser.ts'
+import { openPage, startBrowser } from './page-browser.ts'
 
 /** Longest that a condition of a test may take on a busy machine. */
 export const WAIT = { timeout: 20_000 }
