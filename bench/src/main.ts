@@ -36,7 +36,13 @@ async function run(suite: string): Promise<SuiteResult> {
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
-/** Measures a suite against its tracked figures; one that seems worse is measured again, since machines are busy at times. */
+/**
+ * Measurements of a suite that seems worse. The same code on a machine whose neighbours are busy came to 2.2 and to 5.1
+ * times one baseline within ten minutes: what is worse each time is worse.
+ */
+const TRIES_MAX = 5
+
+/** Measures a suite against its tracked figures, and again while some seem worse; of each figure the best ratio counts. */
 async function check(suite: string): Promise<boolean> {
   const tracked = readResult(suite)?.figures
   const first = await run(suite)
@@ -45,12 +51,14 @@ async function check(suite: string): Promise<boolean> {
     print(`${suite} is not tracked yet\n`)
     return true
   }
-  let changes = compareFigures(tracked, first.figures)
-  if (changes.some(isFailure)) {
-    const second = await run(suite)
-    print(`${terminalTable(second)}\n`)
-    changes = compareFigures(tracked, betterOf(first.figures, second.figures))
+  let { figures } = first
+  for (let tries = 1; tries < TRIES_MAX; tries += 1) {
+    if (!compareFigures(tracked, figures).some(isFailure)) break
+    const next = await run(suite)
+    print(`${terminalTable(next)}\n`)
+    figures = betterOf(figures, next.figures)
   }
+  const changes = compareFigures(tracked, figures)
   for (const change of changes) if (change.kind !== 'held') print(describeChange(change))
   return !changes.some(isFailure)
 }
