@@ -4,6 +4,7 @@
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { betterOf, compareFigures, describeChange, isFailure } from './compare-results.ts'
+import type { Figure } from './figure.ts'
 import { terminalTable } from './figure-table.ts'
 import { keepResult, readResult, renewReadme } from './keep-results.ts'
 import type { SuiteResult } from './suite-result.ts'
@@ -51,7 +52,7 @@ async function check(suite: string): Promise<boolean> {
     print(`${suite} is not tracked yet\n`)
     return true
   }
-  let { figures } = first
+  let figures: readonly Figure[] = first.figures
   for (let tries = 1; tries < TRIES_MAX; tries += 1) {
     if (!compareFigures(tracked, figures).some(isFailure)) break
     const next = await run(suite)
