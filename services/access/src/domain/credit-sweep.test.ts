@@ -1,20 +1,18 @@
-import { paymentReference } from '@tallystick/x402/hedera'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { CONTRACT, openWindow, PRICE_TINYBAR } from '../testing/fake-contract.ts'
-import { PAYER, PAYER_ADDRESS, transactionIdOf } from '../testing/fake-payments.ts'
+import { CONTRACT, openWindow } from '../testing/fake-contract.ts'
+import { PAYER_ADDRESS } from '../testing/fake-payments.ts'
 import { PAY_TO_ADDRESS } from '../testing/fake-sender.ts'
 import {
   AGENT,
   createFakeWorld,
   type FakeWorld,
   OTHER_AGENT,
-  paymentHeader,
   START_SECONDS,
   startFakeService,
 } from '../testing/fake-world.ts'
 import { ChainUnavailable } from './access-contract.ts'
 import { ZERO_ADDRESS } from './access-window.ts'
-import type { PayToCredit } from './payment-log.ts'
+import { credit, creditFor, threeForAgent, WHOLE } from './pay-to-credit.fixture.ts'
 
 let world: FakeWorld
 let service: Awaited<ReturnType<typeof startFakeService>>
@@ -24,32 +22,6 @@ beforeEach(async () => {
   service = await startFakeService(world)
 })
 afterEach(() => service.close())
-
-const WHOLE = 4n * PRICE_TINYBAR
-let nanos = 0
-
-function credit(change: Partial<PayToCredit> & { readonly ageSeconds: number }): PayToCredit {
-  nanos += 1
-  const { ageSeconds, ...rest } = change
-  const seconds = START_SECONDS - ageSeconds
-  const transactionId = transactionIdOf({ nanos, validFromSeconds: seconds })
-  return {
-    transactionId,
-    paymentReference: paymentReference(transactionId).hash,
-    paidAtSeconds: seconds,
-    consensusTimestamp: `${seconds}.${String(nanos).padStart(9, '0')}`,
-    consensusSeconds: seconds,
-    memo: '',
-    amountTinybar: WHOLE,
-    payer: PAYER,
-    ...rest,
-  }
-}
-
-const creditFor = (agent: string, ageSeconds: number): PayToCredit =>
-  credit({ ageSeconds, memo: `x402:${agent}` })
-
-const threeForAgent = () => [1, 2, 3].map((ageSeconds) => creditFor(AGENT, ageSeconds))
 
 const call = (agent: string = AGENT) => service.app.inject(`/api/svc/access?agent=${agent}`)
 
@@ -294,53 +266,6 @@ describe('A4: when the world fails', () => {
     await third.core.sweep.sweep()
     await third.close()
     expect(world.sender.opened).toHaveLength(1)
-  })
-})
-
-describe('A14: another replica sells to the same agent', () => {
-  beforeEach(() => service.core.sweep.sweep())
-
-  test('a payment is left unsettled while another, settled there a moment ago, is on the ledger unopened', async () => {
-    const challenge = (await call()).json()
-    world.log.credits.push(credit({ ageSeconds: 0, memo: `x402:${AGENT}` }))
-    const headers = paymentHeader(challenge, { nanos: 77, validFromSeconds: START_SECONDS })
-    const answer = await service.app.inject({ url: `/api/svc/access?agent=${AGENT}`, headers })
-    expect(answer).toMatchObject({ statusCode: 502 })
-    expect(answer.json()).toEqual({ error: 'payment_pending' })
-    expect(world.facilitator.settled).toEqual([])
-    await service.core.sweep.sweep()
-    expect((await call()).json().paidThisRequest).toBe(false)
-  })
-
-  test('a mirror node that does not answer then keeps nobody from paying, and is reported', async () => {
-    const challenge = (await call()).json()
-    world.log.isDown = true
-    const headers = paymentHeader(challenge, { nanos: 78, validFromSeconds: START_SECONDS })
-    const answer = await service.app.inject({ url: `/api/svc/access?agent=${AGENT}`, headers })
-    expect(answer.json()).toMatchObject({ paidThisRequest: true })
-    expect(world.events).toContainEqual(expect.objectContaining({ kind: 'sweep-failed' }))
-  })
-
-  test('looks at the log are one at a time: those that wait share the next', async () => {
-    let reads = 0
-    let readsAtOnce = 0
-    let readsAtOnceMost = 0
-    const log = { ...world.log }
-    Object.assign(world.log, {
-      async *creditsAfter(timestamp: string) {
-        reads += 1
-        readsAtOnce += 1
-        readsAtOnceMost = Math.max(readsAtOnceMost, readsAtOnce)
-        yield* log.creditsAfter(timestamp)
-        readsAtOnce -= 1
-      },
-    })
-    await Promise.all(Array.from({ length: 20 }, () => service.core.sweep.lookAgain()))
-    expect({ reads, readsAtOnceMost }).toEqual({ reads: 1, readsAtOnceMost: 1 })
-    const first = service.core.sweep.lookAgain()
-    await Promise.resolve()
-    await Promise.all([first, service.core.sweep.lookAgain(), service.core.sweep.lookAgain()])
-    expect({ reads, readsAtOnceMost }).toEqual({ reads: 3, readsAtOnceMost: 1 })
   })
 })
 
