@@ -9,7 +9,10 @@ import { type Html, html, Html as SafeHtml } from './html.ts'
 
 /** What a page shows. */
 export type Page = {
+  /** The service's name: of the document, and at the top of the page. */
   readonly title: string
+  /** What the page claims; without it its heading is the title. */
+  readonly heading?: string
   /** One or two sentences: what this is. */
   readonly lead: string
   /** Live figures, e.g. `Open windows` – `12`. */
@@ -23,24 +26,39 @@ export type Page = {
   readonly script?: string
 }
 
+// The palette and the shapes of pages/frame.css, as far as this page has them.
 const STYLE = `
-:root{color-scheme:light dark;--ink:#1c1b18;--paper:#fbfaf6;--faint:#6a665c;--line:#dedacd;--accent:#7a3e12}
-@media(prefers-color-scheme:dark){:root{--ink:#ece8dd;--paper:#171614;--faint:#a39d8f;--line:#3a372f;--accent:#e8a46b}}
+:root{color-scheme:light dark;--ink:#1c1b18;--paper:#fbfaf6;--card:#fff;--faint:#625e54;--line:#dedacd;--accent:#7a3e12}
+@media(prefers-color-scheme:dark){:root{--ink:#ece8dd;--paper:#171614;--card:#1f1e1b;--faint:#a9a395;--line:#3a372f;--accent:#e8a46b}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.55 system-ui,sans-serif}
-main{max-width:46rem;margin:0 auto;padding:2rem 1.25rem 4rem}
-h1{font-size:1.7rem;line-height:1.2;margin:0 0 .5rem}
-h2{font-size:1.05rem;margin:2.2rem 0 .5rem}
-.lead{font-size:1.1rem;margin:0}
-dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:1px;margin:0}
-dl div{outline:1px solid var(--line);padding:.7rem .85rem}
-dt{color:var(--faint);font-size:.85rem}
-dd{margin:0;font-size:1.15rem;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
-pre{margin:0;padding:.85rem 1rem;border:1px solid var(--line);overflow-x:auto;font:.88rem/1.5 ui-monospace,monospace}
-a{color:var(--accent)}
+.top{border-bottom:1px solid var(--line)}
+.top p,main{max-width:60rem;margin:0 auto;padding-inline:clamp(1rem,4vw,2rem)}
+.top p{display:flex;align-items:center;gap:.6rem;padding-block:.7rem;font-weight:650}
+main{padding-block:clamp(1.5rem,4vw,2.75rem) 3.5rem}
+h1{font-size:clamp(1.6rem,1.2rem + 1.8vw,2.2rem);line-height:1.15;letter-spacing:-.015em;margin:0}
+h2{font-size:1.15rem;line-height:1.3;margin:2.25rem 0 .75rem}
+.lead{max-width:44rem;font-size:1.1rem;color:var(--faint);margin:.7rem 0 0}
+dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(11.5rem,1fr));gap:.75rem;margin:0}
+dl div,pre{background:var(--card);border:1px solid var(--line);border-radius:10px}
+dl div{padding:.75rem .9rem}
+dl .long{grid-column:span 2}
+dt{color:var(--faint);font-size:.88rem}
+dd{margin:0;font-size:1.15rem;line-height:1.3;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
+.long dd{font:.82rem/1.8 ui-monospace,monospace}
+@media(max-width:30rem){dl .long{grid-column:auto}}
+pre{margin:0;padding:.85rem 1rem;overflow-x:auto;font:.88rem/1.5 ui-monospace,monospace}
+a{color:var(--accent);text-underline-offset:.18em}
 nav ul{display:flex;flex-wrap:wrap;gap:.4rem 1.2rem;list-style:none;padding:0;margin:0}
-:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px;border-radius:4px}
 `
+
+/** Four notches and the fifth across: what a tally stick counts with. */
+const MARK =
+  '<svg aria-hidden="true" width="28" height="28" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#7a3e12"/><g stroke="#fbfaf6" stroke-width="2.6" stroke-linecap="round"><path d="M8.5 8v16M13.5 8v16M18.5 8v16M23.5 8v16"/><path d="M5.5 21.5 26.5 10.5"/></g></svg>'
+
+/** Longer values, such as addresses, get the room of two figures. */
+const FIGURE_CHARACTERS_MAX = 24
 
 const cspHash = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`
 const STYLE_HASH = cspHash(STYLE)
@@ -63,7 +81,8 @@ export function pagePolicy(script?: string): string {
 /** Renders a page as a whole document: light and dark, phone and desk, headings and landmarks in order. */
 export function renderPage(page: Page): Html {
   const figures = (page.figures ?? []).map(
-    ({ label, value }) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`,
+    ({ label, value }) =>
+      html`<div${value.length > FIGURE_CHARACTERS_MAX && html` class="long"`}><dt>${label}</dt><dd>${value}</dd></div>`,
   )
   const requests = (page.requests ?? []).map(
     ({ title, code }) =>
@@ -81,8 +100,9 @@ export function renderPage(page: Page): Html {
 <style>${new SafeHtml(STYLE)}</style>
 </head>
 <body>
+<header class="top"><p>${new SafeHtml(MARK)}${page.title}</p></header>
 <main>
-<h1>${page.title}</h1>
+<h1>${page.heading ?? page.title}</h1>
 <p class="lead">${page.lead}</p>
 ${figures.length > 0 && html`<h2>Right now</h2><dl>${figures}</dl>`}
 ${page.body}

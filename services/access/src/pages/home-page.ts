@@ -18,7 +18,7 @@ function offerFigures(offer: Offer | undefined, periodsPerPurchase: number) {
   if (offer === undefined) return [{ label: 'On sale', value: 'the ledger does not answer' }]
   return [
     { label: 'One payment', value: formatHbar(purchaseTinybar(offer, periodsPerPurchase)) },
-    { label: 'buys', value: `${periodsPerPurchase} periods of ${offer.periodSeconds} s` },
+    { label: 'Buys', value: `${periodsPerPurchase} periods of ${offer.periodSeconds} s` },
     { label: 'Calls in a period', value: String(offer.callsAllowed) },
   ]
 }
@@ -35,6 +35,7 @@ export async function homePage(deps: HomePageDeps): Promise<Page> {
   const { windowsOpened, callsGranted } = counts()
   return {
     title: 'Tallystick access',
+    heading: 'Pay once and stay in',
     lead: 'A metered data feed that is paid for once. The payment opens a window on the ledger for an agent, an EVM address; when the window closes, the network itself renews it, with no second signature, until the balance ends or the agent cancels.',
     figures: [
       ...offerFigures(offer, periodsPerPurchase),
