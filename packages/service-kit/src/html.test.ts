@@ -44,6 +44,14 @@ describe('renderPage', () => {
     expect(text.length).toBeLessThan(4_000)
   })
 
+  test('has the heading that it is given under its title, and room for long figures', () => {
+    const figures = [{ label: 'Contract', value: '0x'.padEnd(42, '1') }]
+    const text = renderPage({ ...page, heading: 'Pay once', figures }).toString()
+    expect(text).toMatch(/<header class="top"><p>.*Access &lt;1&gt;<\/p><\/header>/)
+    expect(text).toContain('<h1>Pay once</h1>')
+    expect(text).toContain('<div class="long"><dt>Contract</dt>')
+  })
+
   test('the policy allows exactly its own style and script', () => {
     expect(pagePolicy()).toContain("script-src 'none'; connect-src 'none'")
     expect(pagePolicy(page.script)).toMatch(

@@ -17,7 +17,8 @@ export function createLateWrites(): LateWrites {
 
   async function write(paymentId: string, run: () => Promise<void>): Promise<void> {
     await run()
-    owed.delete(paymentId)
+    // Meanwhile something else may have come to be owed.
+    if (owed.get(paymentId) === run) owed.delete(paymentId)
   }
 
   return {

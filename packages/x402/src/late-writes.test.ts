@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { createLateWrites } from './late-writes.ts'
+
+test('what comes to be owed while an older write is under way is not forgotten with it', async () => {
+  const late = createLateWrites()
+  const written: string[] = []
+  const older = Promise.withResolvers<void>()
+  late.owe('payment-1', async () => {
+    await older.promise
+    written.push('older')
+  })
+  const paying = late.pay('payment-1')
+  late.forget('payment-1')
+  late.owe('payment-1', async () => {
+    written.push('newer')
+  })
+  older.resolve()
+  expect(await paying).toBe(true)
+  expect(await late.pay('payment-1')).toBe(true)
+  expect(await late.pay('payment-1')).toBe(false)
+  expect(written).toEqual(['older', 'newer'])
+})
