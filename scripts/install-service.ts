@@ -2,16 +2,27 @@
 // without tests, other services or development dependencies. It is what the Dockerfile runs, so that a container and a
 // plain machine get the same files. Afterwards, with Node 26: `cd FOLDER && node main.mjs`.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { copyWorkspace } from './install/copy-workspace.ts'
 import { installableServices } from './install/installable-services.ts'
-import { removeDeclarations } from './install/remove-declarations.ts'
 
 /** Of the repository; the lockfile is this version's. */
 const PNPM = 'pnpm@12.4.2'
 const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Types and source maps: read by compilers and debuggers, by no running program. */
+const DECLARATION = /\.(d\.[cm]?ts|map)$/
+
+/** Removes them from what was installed: of access's files, a third. Links are not followed. */
+function removeDeclarations(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) removeDeclarations(path)
+    else if (entry.isFile() && DECLARATION.test(entry.name)) rmSync(path)
+  }
+}
 
 function refuse(message: string): never {
   console.error(message)

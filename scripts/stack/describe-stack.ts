@@ -1,7 +1,71 @@
-import { describeAccess } from './describe-access.ts'
-import { describeCare } from './describe-care.ts'
-import { describeGrading } from './describe-grading.ts'
+// What a person reads when the local stack is up: where everything is, and requests to copy for each service.
+import { randomUUID } from 'node:crypto'
+import { mintToken } from '@tallystick/jwt-lite'
 import type { StackDescription } from './stack-file.ts'
+
+/** The first requests to copy for access. */
+function describeAccess(stack: StackDescription, stackFile: string): string {
+  const agent = stack.agents[0]
+  const { access, ledger } = stack
+  return `ACCESS: ask without paying, and read the challenge
+
+  curl -i '${access.baseUrl}/api/svc/access?agent=${agent?.evmAddress ?? '0x…'}'
+
+  Pay once as ${agent?.name ?? 'an agent'} and stay in (the key is read from the environment):
+
+  export ACCESS_URL=${access.baseUrl} LEDGER_RPC_URL=${ledger.rpcUrl} MIRROR_URL=${ledger.mirrorUrl}
+  export AGENT_KEY=$(npx node -p "require('./${stackFile}').agents[0].privateKey")
+  npm run --silent agent -- pay --max-hbar 12
+  npm run --silent agent -- watch`
+}
+
+/** A working day: long enough to try things, short enough to be worthless tomorrow. */
+const TOKEN_LIFETIME_SECONDS = 43_200
+
+/** A token for a host that speaks to the person at home. */
+function readerToken(care: StackDescription['care']): string {
+  return mintToken({
+    sub: 'local-host',
+    scope: 'care.read.user',
+    audience: care.mcpUrl,
+    typ: 'care+jwt',
+    key: Buffer.from(care.tokenSecret),
+    nowSeconds: Math.floor(Date.now() / 1_000),
+    jti: randomUUID(),
+    lifetimeSeconds: TOKEN_LIFETIME_SECONDS,
+  })
+}
+
+/** The pages to open, how to connect a host, and the first request to copy for care. */
+function describeCare(care: StackDescription['care']): string {
+  const token = readerToken(care)
+  const header = `Authorization: Bearer ${token}`
+  return `CARE: check every chain without a key
+
+  curl -H 'accept: text/plain' ${care.baseUrl}/verify
+
+  Open the assistant's page beside the clinician's, and correct a record (what follows # stays in the browser):
+
+  ${care.baseUrl}/echo.html#token=${token}
+  ${care.baseUrl}/clinician.html#secret=${care.writeSecret}&token=${token}
+
+  Connect a host: MCP Inspector, transport Streamable HTTP, URL ${care.mcpUrl}, with the header
+  ${header}
+  Claude Desktop, and hosts that only start programs, through mcp-remote:
+  npx mcp-remote ${care.mcpUrl} --header '${header}'`
+}
+
+/** The page to open and the first requests to copy for grading. */
+function describeGrading({ agents, grading }: StackDescription): string {
+  const [agent] = agents
+  return `GRADING: the truth table, free (its matches are made up)
+
+  curl -X POST ${grading.baseUrl}/api/calibration
+
+  Grade a pick for a cent as ${agent?.name ?? 'an agent'} (what follows # stays in the browser):
+
+  ${grading.baseUrl}/try#key=${agent?.privateKey ?? ''}`
+}
 
 type Surroundings = {
   readonly seconds: number

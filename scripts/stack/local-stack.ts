@@ -1,21 +1,29 @@
-// The whole house on one machine: the local ledgers in this process, the facilitator and each service as processes of
+// Everything on one machine: the local ledgers in this process, the facilitator and each service as processes of
 // their own with the environment that an operator would give them. Nothing is printed here.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Devnet, startDevnet, startXLayer, type XLayer } from '@tallystick/devnet'
 import { deployAccessWindow } from '../../services/access/src/operator/deploy-access-window.ts'
 import { seedRecords } from '../../services/care/src/seed/seed-records.ts'
-import { accessRecipe } from './access-recipe.ts'
-import { carePlace, careRecipe } from './care-recipe.ts'
-import { devnetAccount } from './devnet-account.ts'
-import { facilitatorRecipe } from './facilitator-recipe.ts'
-import { gradingPlace, gradingRecipe, seedGrading } from './grading-recipe.ts'
 import type { StackPorts } from './ports.ts'
+import {
+  accessRecipe,
+  type CarePlace,
+  carePlace,
+  careRecipe,
+  devnetAccount,
+  facilitatorRecipe,
+  type GradingPlace,
+  gradingPlace,
+  gradingRecipe,
+  seedGrading,
+} from './recipes.ts'
 import { type ServiceProcess, type ServiceRecipe, spawnService } from './service-process.ts'
-import { stackDescription } from './stack-description.ts'
 import type { StackDescription } from './stack-file.ts'
 
 const TINYBAR_PER_HBAR = 100_000_000n
+/** Enough for several people or tests at once, each with an agent of its own. */
+const AGENTS = 8
 const OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, callsAllowed: 20 }
 /** `.local/logs` of this checkout. */
 export const defaultLogFolder = fileURLToPath(new URL('../../.local/logs', import.meta.url))
@@ -104,4 +112,56 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     await devnet?.stop()
   }
   return { start: () => (starting ??= start()), stop: () => (stopping ??= stop()) }
+}
+
+/** What runs once a stack is up. */
+type StartedStack = {
+  readonly devnet: Devnet
+  readonly xlayer: XLayer
+  readonly ports: StackPorts
+  readonly contract: string
+  readonly care: CarePlace
+  readonly grading: GradingPlace
+  readonly services: readonly ServiceProcess[]
+}
+
+/** Describes a stack that is up, for `.local/stack.json` and for a person. */
+function stackDescription(stack: StartedStack): StackDescription {
+  const { devnet, xlayer, ports, contract, care, grading, services } = stack
+  const operator = devnetAccount(devnet, 'operator')
+  return {
+    access: {
+      baseUrl: `http://127.0.0.1:${ports.access}`,
+      contract,
+      payTo: operator.accountId,
+    },
+    care,
+    grading,
+    ledger: {
+      rpcUrl: devnet.rpcUrl,
+      mirrorUrl: devnet.mirrorUrl,
+      consensus: devnet.consensus.address,
+      chainId: devnet.chainId,
+    },
+    xlayer: {
+      rpcUrl: xlayer.rpcUrl,
+      chainId: xlayer.chainId,
+      stablecoin: xlayer.stablecoin.address,
+      payTo: operator.evmAddress,
+    },
+    facilitator: { url: `http://127.0.0.1:${ports.facilitator}` },
+    agents: devnet.accounts
+      .filter(({ name }) => name.startsWith('agent'))
+      .slice(0, AGENTS)
+      .map(({ name, accountId, evmAddress, privateKey }) => ({
+        name,
+        accountId,
+        evmAddress,
+        privateKey,
+      })),
+    process: {
+      pid: process.pid,
+      children: Object.fromEntries(services.map(({ name, pid }) => [name, pid])),
+    },
+  }
 }
