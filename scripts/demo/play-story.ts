@@ -7,9 +7,9 @@ import {
   type AccessStatus,
   agentSigner,
   createAccessAgent,
-  formatHbar,
   systemClock,
 } from '@tallystick/agent'
+import { formatHbar } from '@tallystick/x402/hedera'
 import { type Address, createPublicClient, http, isAddress } from 'viem'
 import type { StackDescription } from '../stack/stack-file.ts'
 import { findRenewal } from './find-renewal.ts'

@@ -15,7 +15,6 @@ export {
 } from './access-outcome.ts'
 export { agentSigner } from './agent-signer.ts'
 export { LedgerUnavailable } from './contract-call.ts'
-export { formatHbar, parseHbar } from './hbar.ts'
 export { AccountUnknown, resolveAccountId } from './resolve-account-id.ts'
 export { systemClock } from './system-clock.ts'
 export { renewedPeriods, type WindowChange } from './window-watch.ts'

@@ -1,5 +1,5 @@
+import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessStatus } from '../access-answers.ts'
-import { formatHbar } from '../hbar.ts'
 import { counted } from './sentences.ts'
 
 const BAR_CELLS = 20

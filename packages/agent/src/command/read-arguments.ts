@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
+import { parseHbar } from '@tallystick/x402/hedera'
 import { type Address, isAddress } from 'viem'
-import { parseHbar } from '../hbar.ts'
 
 /** What a person may say after the verb. */
 export type AgentArguments = {

@@ -1,4 +1,6 @@
 // What the command says to a person: outcomes as sentences with figures in HBAR. Pure; nothing here prints.
+
+import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessStatus } from '../access-answers.ts'
 import type {
   AccessOutcome,
@@ -6,7 +8,6 @@ import type {
   StatusOutcome,
   TopUpOutcome,
 } from '../access-outcome.ts'
-import { formatHbar } from '../hbar.ts'
 
 const ZERO_ADDRESS = /^0x0{40}$/
 /** Lines of the paid resource that are shown; `--json` gives all of it. */

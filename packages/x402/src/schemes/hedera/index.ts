@@ -14,6 +14,7 @@ export {
 export { createExactHederaScheme, type ExactHederaSchemeOptions } from './exact-hedera-scheme.ts'
 export { ExactHederaServer } from './exact-hedera-server.ts'
 export { findHederaPayment, NEVER_AFTER_SECONDS } from './find-hedera-payment.ts'
+export { formatHbar, parseHbar } from './hbar.ts'
 export type { HederaRefusal } from './hedera-errors.ts'
 export { type HederaKey, readHederaKey } from './hedera-key.ts'
 export { hederaRequirement } from './hedera-requirement.ts'
