@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -13,6 +13,14 @@ const read = (path: string): string =>
 /** A file whose whole text is generated. */
 export function wholeFile(path: string, text: string): GeneratedFile {
   return { path, text }
+}
+
+/** A verbatim copy of a source file, for a package that may not import it, under a line that says so. */
+export function copyOf(source: string, path: string): GeneratedFile {
+  return {
+    path,
+    text: `// Generated from ${source}: edit that, then run npm run generate.\n${read(source)}`,
+  }
 }
 
 /** A file of which only what stands between `<!-- name -->` and `<!-- /name -->` is generated. */
@@ -37,5 +45,7 @@ export function isCurrent(file: GeneratedFile): boolean {
 }
 
 export function writeGenerated(file: GeneratedFile): void {
-  writeFileSync(join(root, file.path), file.text)
+  const path = join(root, file.path)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, file.text)
 }

@@ -7,7 +7,7 @@ import { facilitatorConfig } from '../../packages/facilitator/src/config.ts'
 import { accessConfigSchema } from '../../services/access/src/config.ts'
 import { careConfigSchema } from '../../services/care/src/config.ts'
 import { gradingConfigSchema } from '../../services/grading/src/config.ts'
-import { type GeneratedFile, section, wholeFile } from './generated-file.ts'
+import { copyOf, type GeneratedFile, section, wholeFile } from './generated-file.ts'
 
 /** Far above any reference of ours; the default of 1 MiB is not. */
 const REFERENCE_BYTES_MAX = 16 * 1024 * 1024
@@ -32,6 +32,10 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
       name: README_SECTION,
       text: environmentTable(accessConfigSchema),
     }),
+    copyOf(
+      'services/access/src/wire/access-answers.ts',
+      'packages/agent/src/generated/access-answers.ts',
+    ),
     wholeFile('services/care/.env.example', environmentExample(careConfigSchema)),
     wholeFile('services/care/openapi.json', await reference('care')),
     section('services/care/README.md', {

@@ -7,7 +7,6 @@ import {
   type PaymentGate,
   type PaymentScheme,
 } from '@tallystick/x402'
-import { accessDiscovery } from './access-discovery.ts'
 import type { AccessContract } from './domain/access-contract.ts'
 import type { ReportAccessEvent } from './domain/access-event.ts'
 import type { Hex } from './domain/access-window.ts'
@@ -100,12 +99,7 @@ export function createAccessCore(ports: AccessPorts, settings: AccessSettings): 
     network: settings.network,
     payTo: settings.payTo,
     periodsPerPurchase: settings.periodsPerPurchase,
-    resource: {
-      url: settings.resourceUrl,
-      description: 'Metered access that renews itself: one payment opens a window on the ledger.',
-      mimeType: 'application/json',
-    },
-    discovery: accessDiscovery,
+    resourceUrl: settings.resourceUrl,
   })
   const callAccess = createCallAccess({
     ...ports,

@@ -2,7 +2,6 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http, parseEventLogs } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { StatusBody } from './domain/access-answers.ts'
 import { asOwner } from './testing/as-owner.ts'
 import {
   type AnswerBody,
@@ -13,6 +12,7 @@ import {
   until,
 } from './testing/real-world.ts'
 import { callsOf } from './testing/service-calls.ts'
+import type { Status } from './wire/access-answers.ts'
 
 let world: RealWorld
 let service: RunningService
@@ -45,7 +45,7 @@ const pay = async (
   }
 }
 const status = async (agent: string) =>
-  (await (await fetch(`${service.baseUrl}/api/svc/status?agent=${agent}`)).json()) as StatusBody
+  (await (await fetch(`${service.baseUrl}/api/svc/status?agent=${agent}`)).json()) as Status
 const usageOf = async (hash: string) => {
   const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
   const receipt = await client.waitForTransactionReceipt({

@@ -12,18 +12,13 @@ import {
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
-import { type AccessRouteDeps, addAccessRoute } from './routes/access-route.ts'
-import { addStatusRoute, type StatusRouteDeps } from './routes/status-route.ts'
+import { type AccessRouteDeps, addAccessRoute, addStatusRoute } from './routes/access-routes.ts'
 
 export const ACCESS_VERSION = '0.1.0'
 
-export type AccessAppDeps = {
+export type AccessAppDeps = AccessRouteDeps & {
   /** The segment in `/api/<name>/…`. */
   readonly serviceName: string
-  readonly callAccess: AccessRouteDeps['callAccess']
-  readonly readStatus: StatusRouteDeps['readStatus']
-  readonly gate: AccessRouteDeps['gate']
-  readonly encodeSettlement: AccessRouteDeps['encodeSettlement']
   readonly clock: Clock
   readonly logger?: FastifyBaseLogger
   readonly registry?: Registry
@@ -55,8 +50,8 @@ export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
     ...(llmsNotes === undefined ? {} : { llmsNotes }),
     metricsToken,
     routes(app) {
-      addAccessRoute(app, { ...deps, path: `/api/${serviceName}/access` })
-      addStatusRoute(app, { ...deps, path: `/api/${serviceName}/status` })
+      addAccessRoute(app, `/api/${serviceName}/access`, deps)
+      addStatusRoute(app, `/api/${serviceName}/status`, deps)
     },
   })
 }

@@ -1,76 +1,24 @@
-/**
- * The bodies that the two routes answer with, made from a window. Wire names are those of the interface document;
- * amounts are tinybar in strings, times Unix seconds.
- */
+/** Builds the bodies of both routes from a window. */
+import type { Clock } from '@tallystick/service-kit'
+import type { Status, Subscription, Usage } from '../wire/access-answers.ts'
+import { type AccessContract, ContractAbsent } from './access-contract.ts'
 import { type AccessWindow, type Hex, pendingSchedule, secondsRemaining } from './access-window.ts'
+import { ledgerSeconds } from './ledger-time.ts'
 
-export type SubscriptionBody = {
-  readonly expiresAt: number
-  readonly secondsRemaining: number
-  readonly periodSeconds: number
-  readonly balanceTinybar: string
-  readonly active: boolean
-  readonly nextRenewalSchedule: string
-}
-
-export type MeteringBody = {
-  readonly callsRemainingThisPeriod: number
-  readonly recordedOnChain: string
-  readonly why: string
-}
-
-export type AccessGrantedBody = {
-  readonly access: 'granted'
-  readonly paidThisRequest: boolean
-  readonly subscription: SubscriptionBody
-  readonly why: string
-  readonly metering?: MeteringBody
-  readonly resource: unknown
-}
-
-export type UsageBody = {
-  readonly callsUsed: number
-  readonly callsAllowed: number
-  readonly callsRemaining: number
-  /** When this quota ends, Unix seconds; 0 without an open window. */
-  readonly resetsAt: number
-}
-
-export type StatusBody = {
-  readonly agent: string
-  readonly contract: string
-  readonly hasAccess: boolean
-  readonly expiresAt: number
-  readonly secondsRemaining: number
-  readonly periodSeconds: number
-  readonly pricePerPeriodTinybar: string
-  readonly balanceTinybar: string
-  readonly periodsFunded: number
-  readonly active: boolean
-  readonly nextRenewalSchedule: string
-  readonly renewalsReserveCanArm: number | null
-  readonly usage: UsageBody
-  /** Names of the fields that are null because a read did not answer. */
-  readonly unavailable: string[]
-  readonly now: number
-}
-
-/** `active` = window open and not cancelled (A12). */
-const isActive = (window: AccessWindow): boolean => window.isOpen && !window.isCancelled
-
-export function subscriptionBody(window: AccessWindow, nowSeconds: number): SubscriptionBody {
+export function subscriptionBody(window: AccessWindow, nowSeconds: number): Subscription {
   return {
     expiresAt: window.expiresAtSeconds,
     secondsRemaining: secondsRemaining(window, nowSeconds),
     periodSeconds: window.periodSeconds,
     balanceTinybar: window.balanceTinybar.toString(),
-    active: isActive(window),
+    // A12: a cancelled window stays open to its end, and is not active.
+    active: window.isOpen && !window.isCancelled,
     nextRenewalSchedule: pendingSchedule(window, nowSeconds),
   }
 }
 
-/** Usage of the open window; of a closed one nothing remains. */
-export function usageBody(window: AccessWindow): UsageBody {
+/** Usage of the open window; a closed one has no calls left. */
+export function usageBody(window: AccessWindow): Usage {
   return {
     callsUsed: window.callsUsed,
     callsAllowed: window.callsAllowed,
@@ -79,29 +27,34 @@ export function usageBody(window: AccessWindow): UsageBody {
   }
 }
 
-export type StatusParts = {
-  readonly agent: Hex
-  readonly contract: Hex
-  readonly window: AccessWindow
-  /** Undefined where that read did not answer. */
-  readonly renewalsReserveCanArm: number | undefined
-  readonly nowSeconds: number
-}
-
-export function statusBody(parts: StatusParts): StatusBody {
-  const { window, nowSeconds } = parts
+/**
+ * What `/status` answers. It reads the window, which must answer, and the reserve, which may fail (A12), side by side; it
+ * writes nothing. Throws ChainUnavailable or ContractAbsent.
+ */
+export async function readStatus(
+  deps: { readonly contract: AccessContract; readonly clock: Clock },
+  agent: Hex,
+): Promise<Status> {
+  const { contract, clock } = deps
+  if (contract.address === undefined) throw new ContractAbsent('no contract address is configured')
+  await contract.ensureDeployed()
+  const nowSeconds = ledgerSeconds(clock)
+  const [window, reserve] = await Promise.all([
+    contract.windowOf(agent, nowSeconds),
+    contract.renewalsReserveCanArm().catch(() => undefined),
+  ])
   const { active, ...subscription } = subscriptionBody(window, nowSeconds)
   return {
-    agent: parts.agent,
-    contract: parts.contract,
+    agent,
+    contract: contract.address,
     hasAccess: window.isOpen,
     ...subscription,
     pricePerPeriodTinybar: window.priceTinybar.toString(),
     periodsFunded: window.periodsFunded,
     active,
-    renewalsReserveCanArm: parts.renewalsReserveCanArm ?? null,
+    renewalsReserveCanArm: reserve ?? null,
     usage: usageBody(window),
-    unavailable: parts.renewalsReserveCanArm === undefined ? ['renewalsReserveCanArm'] : [],
+    unavailable: reserve === undefined ? ['renewalsReserveCanArm'] : [],
     now: nowSeconds,
   }
 }

@@ -9,7 +9,8 @@ import type {
   PaymentTerms,
   Settlement,
 } from '@tallystick/x402'
-import { type AccessGrantedBody, subscriptionBody } from './access-answers.ts'
+import type { AccessGranted } from '../wire/access-answers.ts'
+import { subscriptionBody } from './access-answers.ts'
 import {
   type AccessWindow,
   type Hex,
@@ -31,7 +32,7 @@ import type { SalesTerms } from './sales-terms.ts'
 import type { UsageRecorder } from './usage-recorder.ts'
 
 export type AccessOutcome =
-  | { readonly kind: 'granted'; readonly body: AccessGrantedBody; readonly settlement?: Settlement }
+  | { readonly kind: 'granted'; readonly body: AccessGranted; readonly settlement?: Settlement }
   | { readonly kind: 'quota-spent'; readonly retryAfterSeconds: number }
   /** The usage of this call could not be recorded, so it is not served. */
   | { readonly kind: 'usage-unavailable' }

@@ -4,7 +4,8 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import type { PaidJob, VerifiedPayment } from '@tallystick/x402'
-import { type AccessGrantedBody, subscriptionBody, usageBody } from './access-answers.ts'
+import type { AccessGranted } from '../wire/access-answers.ts'
+import { subscriptionBody, usageBody } from './access-answers.ts'
 import type { AccessContract } from './access-contract.ts'
 import type { ReportAccessEvent } from './access-event.ts'
 import { type AccessWindow, type Hex, isShownBy } from './access-window.ts'
@@ -25,7 +26,7 @@ const VISIBLE_POLL_MS = 500
 export type PreparedPurchase = { readonly order: PurchaseOrder; readonly resource: unknown }
 
 export type PurchaseAnswer =
-  | { readonly kind: 'granted'; readonly body: AccessGrantedBody }
+  | { readonly kind: 'granted'; readonly body: AccessGranted }
   /** The contract had taken this payment for somebody else before. */
   | { readonly kind: 'used-for-another' }
 
@@ -213,7 +214,7 @@ async function untilVisible(
 type Opened = Extract<OpenOutcome, { kind: 'opened' }>
 
 /** What the payer is answered: `opened.window` as it was last seen. */
-function openedBody(clock: Clock, opened: Opened, resource: unknown): AccessGrantedBody {
+function openedBody(clock: Clock, opened: Opened, resource: unknown): AccessGranted {
   return {
     access: 'granted',
     paidThisRequest: true,
@@ -230,7 +231,7 @@ function openedBody(clock: Clock, opened: Opened, resource: unknown): AccessGran
   }
 }
 
-function foundOpenBody(clock: Clock, window: AccessWindow, resource: unknown): AccessGrantedBody {
+function foundOpenBody(clock: Clock, window: AccessWindow, resource: unknown): AccessGranted {
   return {
     access: 'granted',
     paidThisRequest: true,

@@ -1,10 +1,6 @@
 import type { Clock } from '@tallystick/service-kit'
-import type {
-  PaidResource,
-  PaymentRequirement,
-  PaymentTerms,
-  ResourceDiscovery,
-} from '@tallystick/x402'
+import { describeCall, type PaymentRequirement, type PaymentTerms } from '@tallystick/x402'
+import { agentExample } from '../wire/access-requests.ts'
 import type { AccessContract, Offer } from './access-contract.ts'
 import { ledgerSeconds } from './ledger-time.ts'
 import { PAYMENT_TIMEOUT_SECONDS, payableOffers, purchaseTinybar } from './purchase-terms.ts'
@@ -29,12 +25,54 @@ export type SalesTermsDeps = {
   /** `0.0.x`. */
   readonly payTo: string
   readonly periodsPerPurchase: number
-  readonly resource: PaidResource
-  /** How the resource is called, for agents. */
-  readonly discovery: ResourceDiscovery
+  /** Public address of the paid resource. */
+  readonly resourceUrl: string
 }
 
+/** What a challenge tells an agent about the call: one query parameter, and the answer in short; `/openapi.json` has it whole. */
+export const accessDiscovery = describeCall({
+  input: {
+    method: 'GET',
+    queryParams: { agent: agentExample },
+    schema: {
+      type: 'object',
+      properties: {
+        agent: {
+          type: 'string',
+          pattern: '^0x[a-fA-F0-9]{40}$',
+          description: 'Who holds the subscription: an EVM address.',
+        },
+      },
+      required: ['agent'],
+    },
+  },
+  output: {
+    example: {
+      access: 'granted',
+      paidThisRequest: true,
+      subscription: { expiresAt: 1_800_003_600, periodSeconds: 3_600, active: true },
+      metering: { callsRemainingThisPeriod: 999 },
+      resource: {},
+    },
+    schema: {
+      properties: {
+        access: { const: 'granted' },
+        paidThisRequest: { type: 'boolean' },
+        subscription: { type: 'object' },
+        metering: { type: 'object' },
+        resource: { description: 'What was paid for.' },
+      },
+      required: ['access', 'paidThisRequest', 'subscription', 'resource'],
+    },
+  },
+})
+
 export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
+  const resource = {
+    url: deps.resourceUrl,
+    description: 'Metered access that renews itself: one payment opens a window on the ledger.',
+    mimeType: 'application/json',
+  }
   // A terms object is kept while it holds: the gate renders a challenge once for each.
   let lastChallenged: { readonly key: string; readonly terms: PaymentTerms } | undefined
 
@@ -56,9 +94,8 @@ export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
       const requirements =
         current === undefined || feePayer === undefined ? [] : [requirement(current, feePayer)]
       const key = JSON.stringify(requirements)
-      const { discovery, resource } = deps
       if (lastChallenged?.key !== key)
-        lastChallenged = { key, terms: { requirements, resource, discovery } }
+        lastChallenged = { key, terms: { requirements, resource, discovery: accessDiscovery } }
       return lastChallenged.terms
     },
     async accepted() {
@@ -66,7 +103,7 @@ export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
       const requirements = payableOffers(offers, ledgerSeconds(deps.clock)).flatMap((offer) =>
         feePayers.map((feePayer) => requirement(offer, feePayer)),
       )
-      return { requirements, resource: deps.resource }
+      return { requirements, resource }
     },
   }
 }

@@ -1,6 +1,6 @@
 // Answers to calls that are not served: payment required, or something that the service needs is missing.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { accessDiscovery } from '../access-discovery.ts'
+import { accessDiscovery } from '../domain/sales-terms.ts'
 import { openWindow } from '../testing/fake-contract.ts'
 import {
   AGENT,

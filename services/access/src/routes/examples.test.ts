@@ -7,8 +7,8 @@ import {
   START_SECONDS,
   startFakeService,
 } from '../testing/fake-world.ts'
-import { agentExample } from './examples.ts'
-import { accessGrantedSchema, paymentRequiredSchema, statusSchema } from './schemas.ts'
+import { accessGrantedSchema, statusSchema } from '../wire/access-answers.ts'
+import { agentExample, paymentRequiredSchema } from '../wire/access-requests.ts'
 
 let service: Awaited<ReturnType<typeof startFakeService>>
 let payment: Record<string, string>

@@ -15,9 +15,9 @@ import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { vi } from 'vitest'
 import { accessConfigSchema } from '../config.ts'
-import type { AccessGrantedBody } from '../domain/access-answers.ts'
 import { deployAccessWindow } from '../operator/deploy-access-window.ts'
 import { type AccessService, createAccessService } from '../service.ts'
+import type { AccessGranted } from '../wire/access-answers.ts'
 
 const TINYBAR_PER_HBAR = 100_000_000n
 
@@ -40,7 +40,7 @@ export type RunningService = AccessService & {
 }
 
 /** What `/access` answers, whichever answer it is. */
-export type AnswerBody = AccessGrantedBody & {
+export type AnswerBody = AccessGranted & {
   readonly error?: string
   readonly accepts?: readonly { readonly amount: string; readonly payTo: string }[]
 }

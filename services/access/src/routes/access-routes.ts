@@ -1,28 +1,36 @@
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { PaymentGate, Settlement } from '@tallystick/x402'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Hex } from '../domain/access-window.ts'
 import type { AccessOutcome, CallAccess } from '../domain/call-access.ts'
 import { type AccessError, errorAnswer } from '../errors.ts'
-import { neverStored } from './never-stored.ts'
 import {
-  accessErrorRows,
+  accessErrorSchema,
   accessGrantedSchema,
-  agentQuery,
-  paymentHeaders,
-  paymentRequiredSchema,
-} from './schemas.ts'
+  type Status,
+  statusSchema,
+} from '../wire/access-answers.ts'
+import { agentQuery, paymentHeaders, paymentRequiredSchema } from '../wire/access-requests.ts'
 
 export type AccessRouteDeps = {
-  /** Path, e.g. `/api/svc/access`. */
-  readonly path: string
   readonly callAccess: CallAccess
+  readonly readStatus: (agent: Hex) => Promise<Status>
   readonly gate: Pick<PaymentGate, 'challenge'>
   /** Value of `PAYMENT-RESPONSE`: base64 of the settlement's JSON. */
   readonly encodeSettlement: (settlement: Settlement) => string
 }
 
-/** Serves `GET /api/svc/access`: free inside a window, paid once outside of one. */
-export function addAccessRoute(app: ServiceApp, deps: AccessRouteDeps): void {
+const described = (description: string) => accessErrorSchema.describe(description)
+
+const badAgent = described('`agent` missing or malformed; the chain was not read.')
+
+/** Answers of the paid route and of polls are true for a moment only: nothing keeps them (X5). */
+async function neverStored(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  void reply.header('cache-control', 'no-store')
+}
+
+/** Serves `GET <path>`, e.g. `/api/svc/access`: free inside a window, paid once outside of one. */
+export function addAccessRoute(app: ServiceApp, path: string, deps: AccessRouteDeps): void {
   const schema = {
     summary: 'The paid resource: free inside an open window, otherwise paid once by x402.',
     description:
@@ -30,9 +38,18 @@ export function addAccessRoute(app: ServiceApp, deps: AccessRouteDeps): void {
     tags: ['access'],
     querystring: agentQuery,
     headers: paymentHeaders,
-    response: { 200: accessGrantedSchema, 402: paymentRequiredSchema, ...accessErrorRows },
+    response: {
+      200: accessGrantedSchema,
+      400: badAgent,
+      402: paymentRequiredSchema,
+      429: described('The quota of this period is spent; it resets when the window renews.'),
+      502: described('An upstream read or the payment facilitator was unavailable.'),
+      503: described(
+        'The access contract is not deployed on the target network, or new sales are paused.',
+      ),
+    },
   }
-  app.get(deps.path, { schema, onRequest: neverStored }, async (request, reply) => {
+  app.get(path, { schema, onRequest: neverStored }, async (request, reply) => {
     const outcome = await deps.callAccess({
       agent: request.query.agent,
       requestId: request.id,
@@ -88,4 +105,22 @@ function withSettlement(
   return settlement === undefined
     ? reply
     : reply.header('PAYMENT-RESPONSE', deps.encodeSettlement(settlement))
+}
+
+/** Serves `GET <path>`, e.g. `/api/svc/status`: free, without side effects, safe to poll, never 402. */
+export function addStatusRoute(app: ServiceApp, path: string, deps: AccessRouteDeps): void {
+  const schema = {
+    summary: 'The state of a subscription, read from the contract. Free, and never 402.',
+    tags: ['access'],
+    querystring: agentQuery,
+    response: {
+      200: statusSchema,
+      400: badAgent,
+      502: described('The contract read failed.'),
+      503: described('The access contract is not deployed on the target network.'),
+    },
+  }
+  app.get(path, { schema, onRequest: neverStored }, async (request, reply) =>
+    reply.send(await deps.readStatus(request.query.agent)),
+  )
 }

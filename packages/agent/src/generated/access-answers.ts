@@ -1,0 +1,83 @@
+// Generated from services/access/src/wire/access-answers.ts: edit that, then run npm run generate.
+/**
+ * The bodies that `/access` and `/status` answer with: the one declaration of them, which OpenAPI, the domain and the
+ * agent's package derive theirs from. Amounts are tinybar in strings, times Unix seconds.
+ */
+import { z } from 'zod'
+
+const unixSeconds = z.int().describe('Unix seconds.')
+const tinybar = z.string().regex(/^\d+$/)
+const scheduleAddress = z
+  .string()
+  .describe('Address of the pending scheduled call; the zero address: no renewal is armed.')
+
+export const subscriptionSchema = z
+  .object({
+    expiresAt: unixSeconds.describe('Unix seconds at which the window closes.'),
+    secondsRemaining: z.int().min(0),
+    periodSeconds: z.int().describe('Length of one funded period.'),
+    balanceTinybar: tinybar.describe('Refundable balance; 1 HBAR = 1e8 tinybar.'),
+    active: z.boolean().describe('The window is open and not cancelled.'),
+    nextRenewalSchedule: scheduleAddress,
+  })
+  .meta({ id: 'Subscription' })
+
+export const meteringSchema = z.object({
+  callsRemainingThisPeriod: z.int(),
+  recordedOnChain: z.string().describe('Hash of the transaction that records this call.'),
+  why: z.string(),
+})
+
+export const accessGrantedSchema = z
+  .object({
+    access: z.literal('granted'),
+    paidThisRequest: z.boolean().describe('False whenever the open window served the call.'),
+    subscription: subscriptionSchema,
+    why: z.string().optional().describe('Plain-language reason the call was served.'),
+    metering: meteringSchema
+      .optional()
+      .describe('Usage is counted on chain; a renewal refills it.'),
+    resource: z.unknown().describe('What was paid for.'),
+  })
+  .meta({ id: 'AccessGranted', description: 'The call is served.' })
+
+export const usageSchema = z.object({
+  callsUsed: z.int(),
+  callsAllowed: z.int(),
+  callsRemaining: z.int(),
+  resetsAt: unixSeconds.describe('When this quota ends; 0 without an open window.'),
+})
+
+export const statusSchema = z
+  .object({
+    agent: z.string(),
+    contract: z.string().describe('The access contract that the answer was read from.'),
+    hasAccess: z.boolean(),
+    expiresAt: unixSeconds,
+    secondsRemaining: z.int().min(0),
+    periodSeconds: z.int(),
+    pricePerPeriodTinybar: tinybar,
+    balanceTinybar: tinybar,
+    periodsFunded: z.int().describe('Further renewals that the balance pays for.'),
+    active: z.boolean(),
+    nextRenewalSchedule: scheduleAddress,
+    renewalsReserveCanArm: z
+      .int()
+      .nullable()
+      .describe('Further renewals that the seller’s gas reserve can arm, for anyone.'),
+    usage: usageSchema.nullable().describe('Metered usage of this period, as the contract has it.'),
+    unavailable: z
+      .array(z.string())
+      .describe('Names of the fields that are null because a read did not answer.'),
+    now: unixSeconds.describe('Server time.'),
+  })
+  .meta({ id: 'Status', description: 'The subscription as it stands now.' })
+
+export const accessErrorSchema = z.looseObject({
+  error: z.string().describe('Stable snake_case code.'),
+})
+
+export type Subscription = z.infer<typeof subscriptionSchema>
+export type AccessGranted = z.infer<typeof accessGrantedSchema>
+export type Usage = z.infer<typeof usageSchema>
+export type Status = z.infer<typeof statusSchema>
