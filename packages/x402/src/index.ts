@@ -1,36 +1,35 @@
-export { buildChallenge } from './challenge.ts'
 export type { Clock } from './clock.ts'
-export {
-  createPaymentGate,
-  type PaymentGateOptions,
-  type ResumingPaymentGate,
-} from './create-payment-gate.ts'
 export {
   type Facilitator,
   FacilitatorUnavailable,
   type PaymentPayload,
   type Settlement,
-} from './facilitator.ts'
+} from './facilitators/facilitator.ts'
 export {
   createFeePayerDirectory,
   type FeePayerDirectory,
   type FeePayerDirectoryOptions,
-} from './fee-payer-directory.ts'
-export { fetchJson, type JsonAnswer, type JsonCall } from './fetch-json.ts'
-export type { GateEvent } from './gate-event.ts'
+} from './facilitators/fee-payer-directory.ts'
+export {
+  createHttpFacilitator,
+  type HttpFacilitatorOptions,
+} from './facilitators/http-facilitator.ts'
+export { classifyRefusal, type RefusalClass } from './facilitators/settlement-refusals.ts'
+export { buildChallenge } from './gate/challenge.ts'
+export {
+  createPaymentGate,
+  type PaymentGateOptions,
+  type ResumingPaymentGate,
+} from './gate/create-payment-gate.ts'
+export type { GateEvent } from './gate/gate-event.ts'
 export {
   DEFAULT_GATE_LIMITS,
   type GateLimits,
   KEPT_REQUEST_BYTES_MAX,
   PAYER_ANSWER_KEPT_SECONDS,
   PAYMENT_HEADER_BYTES_MAX,
-} from './gate-limits.ts'
-export { createHttpFacilitator, type HttpFacilitatorOptions } from './http-facilitator.ts'
-export { acceptsRequirement } from './match-requirement.ts'
-export {
-  createMemoryReservationStore,
-  type MemoryReservationStoreOptions,
-} from './memory-reservation-store.ts'
+} from './gate/gate-limits.ts'
+export { acceptsRequirement } from './gate/match-requirement.ts'
 export type {
   AnyPaidJob,
   Challenge,
@@ -44,29 +43,33 @@ export type {
   PaymentOutcome,
   PaymentTerms,
   SettledPayment,
-} from './payment-gate.ts'
-export type { PaidResource, PaymentRequirement } from './payment-requirement.ts'
-export { encodePaymentResponse } from './payment-response.ts'
+} from './gate/payment-gate.ts'
+export { encodePaymentResponse } from './gate/payment-response.ts'
+export {
+  describeCall,
+  type JsonSchema,
+  type ResourceCall,
+  type ResourceDiscovery,
+} from './gate/resource-discovery.ts'
+export type { Resumed } from './gate/resume-open.ts'
+export { fetchJson, type JsonAnswer, type JsonCall } from './http-json.ts'
+export type { PaidResource, PaymentRequirement } from './payment.ts'
+export {
+  createMemoryReservationStore,
+  type MemoryReservationStoreOptions,
+} from './reservations/memory-reservation-store.ts'
+export type {
+  KeptAnswer,
+  Reservation,
+  ReservationStore,
+  ReserveOutcome,
+} from './reservations/reservation-store.ts'
+export { payerKeyOf, type SiblingVerdict, weighSiblings } from './reservations/weigh-siblings.ts'
 export {
   type LedgerFinding,
   LedgerUnavailable,
   type PaymentScheme,
   type Verification,
   type VerifiedPayment,
-} from './payment-scheme.ts'
-export type {
-  KeptAnswer,
-  Reservation,
-  ReservationStore,
-  ReserveOutcome,
-} from './reservation-store.ts'
-export {
-  describeCall,
-  type JsonSchema,
-  type ResourceCall,
-  type ResourceDiscovery,
-} from './resource-discovery.ts'
-export type { Resumed } from './resume-open.ts'
-export { classifyRefusal, type RefusalClass } from './settlement-refusals.ts'
-export { timedScheme } from './timed-scheme.ts'
-export { payerKeyOf, type SiblingVerdict, weighSiblings } from './weigh-siblings.ts'
+} from './schemes/payment-scheme.ts'
+export { timedScheme } from './schemes/timed-scheme.ts'

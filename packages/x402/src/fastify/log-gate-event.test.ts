@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import type { GateHappening } from '../gate-event.ts'
-import type { VerifiedPayment } from '../payment-scheme.ts'
+import type { GateHappening } from '../gate/gate-event.ts'
+import type { VerifiedPayment } from '../schemes/payment-scheme.ts'
 import { logGateEvent } from './log-gate-event.ts'
 
 const payment: VerifiedPayment = {

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { GateEvent } from '../gate-event.ts'
+import type { GateEvent } from '../gate/gate-event.ts'
 
 /**
  * Writes what the gate did as one line: `info` where a state changed, `warn` where something is refused or tried again.

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import fastify from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Grant, gateHouse, type Job } from '../testing/gate-house.ts'
-import { listen } from '../testing/json-server.ts'
+import { type Grant, gateHouse, type Job } from '../testing/gate.fixture.ts'
+import { listen } from '../testing/scripted-server.fixture.ts'
 import { type PaidRouteOptions, paidRoute } from './paid-route.ts'
 
 type Options = Partial<PaidRouteOptions<string, Grant, string>>

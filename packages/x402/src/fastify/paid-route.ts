@@ -9,7 +9,7 @@ import type {
   PaymentHeaders,
   PaymentOutcome,
   PaymentTerms,
-} from '../payment-gate.ts'
+} from '../gate/payment-gate.ts'
 import { paymentHeadersOf } from './payment-headers-of.ts'
 import { sendChallenge, setPaymentResponse } from './send-challenge.ts'
 

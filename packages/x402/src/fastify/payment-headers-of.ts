@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { PaymentHeaders } from '../payment-gate.ts'
+import type { PaymentHeaders } from '../gate/payment-gate.ts'
 
 /** The payment headers of a request. Node joins a header sent twice with a comma, which is then undecodable. */
 export function paymentHeadersOf(request: Pick<FastifyRequest, 'headers'>): PaymentHeaders {

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
-import type { Settlement } from '../facilitator.ts'
-import type { Challenge } from '../payment-gate.ts'
-import { encodePaymentResponse } from '../payment-response.ts'
+import type { Settlement } from '../facilitators/facilitator.ts'
+import type { Challenge } from '../gate/payment-gate.ts'
+import { encodePaymentResponse } from '../gate/payment-response.ts'
 
 /** Sends a 402 (X2, X5): the challenge's own bytes as body and header, with `PAYMENT-RESPONSE` where one was refused. */
 export function sendChallenge(

@@ -1,4 +1,4 @@
-import { LedgerUnavailable } from '../../payment-scheme.ts'
+import { LedgerUnavailable } from '../payment-scheme.ts'
 import { domainSeparatorHex } from './authorization-digest.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
 import type { EvmLedger } from './evm-ledger.ts'

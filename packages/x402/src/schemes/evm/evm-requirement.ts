@@ -1,4 +1,4 @@
-import type { PaymentRequirement } from '../../payment-requirement.ts'
+import type { PaymentRequirement } from '../../payment.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
 import { isEvmAddress } from './evm-words.ts'
 import { EVM_TIMEOUT_SECONDS_MAX } from './find-evm-payment.ts'

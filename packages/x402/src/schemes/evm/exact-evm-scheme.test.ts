@@ -5,7 +5,7 @@ import {
   EvmStandIn,
   payCent,
   settlementEvents,
-} from '../../testing/evm-stand-in.ts'
+} from '../../testing/evm-stand-in.fixture.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
 import { createExactEvmScheme } from './exact-evm-scheme.ts'

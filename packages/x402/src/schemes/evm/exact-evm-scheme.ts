@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import type { PaymentScheme } from '../../payment-scheme.ts'
+import type { PaymentScheme } from '../payment-scheme.ts'
 import type { EvmAsset } from './evm-asset.ts'
 import type { EvmLedger } from './evm-ledger.ts'
 import { authorizationKeyOf, findEvmPayment } from './find-evm-payment.ts'

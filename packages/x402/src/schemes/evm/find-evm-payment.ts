@@ -3,7 +3,7 @@
  * transaction that used it whether the money came to us. A reverted attempt is no answer, since anybody may submit the
  * same authorization again while it is valid.
  */
-import type { LedgerFinding, VerifiedPayment } from '../../payment-scheme.ts'
+import type { LedgerFinding, VerifiedPayment } from '../payment-scheme.ts'
 import { AUTHORIZATION_USED_TOPIC, isPaidBy } from './authorization-events.ts'
 import type { AuthorizationKey, EvmBlock, EvmLedger, EvmLog } from './evm-ledger.ts'
 import type { Hex } from './evm-words.ts'

@@ -1,4 +1,8 @@
 export {
+  createOkxFacilitator,
+  type OkxFacilitatorOptions,
+} from '../../facilitators/okx-facilitator.ts'
+export {
   authorizationDigest,
   domainOf,
   domainSeparator,
@@ -45,7 +49,6 @@ export {
   findEvmPayment,
 } from './find-evm-payment.ts'
 export { createJsonRpcLedger, type JsonRpcLedgerOptions } from './json-rpc-ledger.ts'
-export { createOkxFacilitator, type OkxFacilitatorOptions } from './okx-facilitator.ts'
 export { type EcdsaSignature, readEcdsaSignature, recoverSigner } from './recover-signer.ts'
 export {
   EVM_SUBMIT_MARGIN_SECONDS,

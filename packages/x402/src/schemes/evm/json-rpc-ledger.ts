@@ -4,8 +4,8 @@
  */
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
-import { fetchJson } from '../../fetch-json.ts'
-import { LedgerUnavailable } from '../../payment-scheme.ts'
+import { fetchJson } from '../../http-json.ts'
+import { LedgerUnavailable } from '../payment-scheme.ts'
 import {
   AUTHORIZATION_CANCELED_TOPIC,
   AUTHORIZATION_USED_TOPIC,

@@ -7,8 +7,8 @@ import {
   EVM_PAY_TO,
   evmPayer,
   payCent,
-} from '../../testing/evm-stand-in.ts'
-import { payWith, refusal } from '../../testing/evm-verification.ts'
+} from '../../testing/evm-stand-in.fixture.ts'
+import { payWith, refusal } from '../../testing/evm-verification.fixture.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
 import { evmSigner } from './evm-signer.ts'
 import { bytesOfHex, hexOfBytes } from './evm-words.ts'

@@ -1,7 +1,6 @@
 /** What is an honest payment, and what is none at all; attacks have a file of their own. */
 import { anything, assert as assertProperty, asyncProperty } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LedgerUnavailable } from '../../payment-scheme.ts'
 import {
   EVM_NOW_SECONDS,
   EVM_PAY_TO,
@@ -9,8 +8,9 @@ import {
   EvmStandIn,
   evmPayer,
   payCent,
-} from '../../testing/evm-stand-in.ts'
-import { payWith, refusal, verify } from '../../testing/evm-verification.ts'
+} from '../../testing/evm-stand-in.fixture.ts'
+import { payWith, refusal, verify } from '../../testing/evm-verification.fixture.ts'
+import { LedgerUnavailable } from '../payment-scheme.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
 import { bytesOfHex, hexOfBytes } from './evm-words.ts'
 

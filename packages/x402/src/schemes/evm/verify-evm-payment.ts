@@ -3,8 +3,8 @@
  * of exactly one requirement (X12). Cheap checks come first, the signature last, and the chain is asked only where a
  * contract may have signed. Both the gate and a facilitator verify with this.
  */
-import type { PaymentRequirement } from '../../payment-requirement.ts'
-import type { Verification, VerifiedPayment } from '../../payment-scheme.ts'
+import type { PaymentRequirement } from '../../payment.ts'
+import type { Verification, VerifiedPayment } from '../payment-scheme.ts'
 import {
   authorizationDigest,
   domainOf,

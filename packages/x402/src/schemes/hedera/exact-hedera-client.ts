@@ -10,7 +10,7 @@ import type {
   SchemeNetworkClient,
 } from '@x402/core/types'
 import type { Clock } from '../../clock.ts'
-import type { PaidResource } from '../../payment-requirement.ts'
+import type { PaidResource } from '../../payment.ts'
 import { isAccountId } from './account-id.ts'
 import type { HederaSigner } from './hedera-signer.ts'
 import {

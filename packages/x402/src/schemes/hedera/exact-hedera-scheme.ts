@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import type { PaymentScheme } from '../../payment-scheme.ts'
+import type { PaymentScheme } from '../payment-scheme.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import { findHederaPayment } from './find-hedera-payment.ts'
 import type { MirrorNode } from './mirror-node.ts'

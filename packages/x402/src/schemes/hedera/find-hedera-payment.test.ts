@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { VerifiedPayment } from '../../payment-scheme.ts'
 import {
   FEE_PAYER,
   HederaStandIn,
@@ -7,7 +6,8 @@ import {
   PAY_TO,
   PAYER,
   START_MS,
-} from '../../testing/hedera-stand-in.ts'
+} from '../../testing/hedera-stand-in.fixture.ts'
+import type { VerifiedPayment } from '../payment-scheme.ts'
 import { findHederaPayment } from './find-hedera-payment.ts'
 
 const START_SECONDS = START_MS / 1_000

@@ -1,4 +1,4 @@
-import type { LedgerFinding, VerifiedPayment } from '../../payment-scheme.ts'
+import type { LedgerFinding, VerifiedPayment } from '../payment-scheme.ts'
 import { type LedgerRecord, netByAccount } from './ledger-record.ts'
 import type { MirrorNode } from './mirror-node.ts'
 

@@ -1,4 +1,4 @@
-import type { PaymentRequirement } from '../../payment-requirement.ts'
+import type { PaymentRequirement } from '../../payment.ts'
 import { isAccountId } from './account-id.ts'
 import { HBAR_ASSET, VALID_DURATION_SECONDS_MAX } from './network.ts'
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { LedgerUnavailable } from '../../payment-scheme.ts'
+import { LedgerUnavailable } from '../payment-scheme.ts'
 import type { transactionSchema } from './mirror-schemas.ts'
 import {
   canonicalTransactionId,

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { credit, type ScriptedMirror, scriptedMirror } from '../../testing/scripted-mirror.ts'
+import {
+  credit,
+  type ScriptedMirror,
+  scriptedMirror,
+} from '../../testing/scripted-mirror.fixture.ts'
 
 let clock: ScriptedMirror['clock']
 let server: ScriptedMirror['server']

@@ -5,8 +5,8 @@
  */
 import type { z } from 'zod'
 import type { Clock } from '../../clock.ts'
-import { fetchJson } from '../../fetch-json.ts'
-import { LedgerUnavailable } from '../../payment-scheme.ts'
+import { fetchJson } from '../../http-json.ts'
+import { LedgerUnavailable } from '../payment-scheme.ts'
 import type { LedgerAccount } from './account-directory.ts'
 import { longZeroAddress } from './account-id.ts'
 import { type HederaKey, readHederaKey } from './hedera-key.ts'

@@ -6,7 +6,7 @@ import {
   movement,
   type ScriptedMirror,
   scriptedMirror,
-} from '../../testing/scripted-mirror.ts'
+} from '../../testing/scripted-mirror.fixture.ts'
 import type { LedgerTransfer } from './ledger-record.ts'
 
 let server: ScriptedMirror['server']

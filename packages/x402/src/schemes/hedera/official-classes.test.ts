@@ -8,10 +8,21 @@ import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
 import fastify from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
 import { paidRoute } from '../../fastify/paid-route.ts'
-import { AGENT, gateHouse } from '../../testing/gate-house.ts'
-import { FEE_PAYER, HederaStandIn, NETWORK, PAY_TO, PAYER } from '../../testing/hedera-stand-in.ts'
-import { listen } from '../../testing/json-server.ts'
-import { headerOf, officialServer, request, responseOf } from '../../testing/official-server.ts'
+import { AGENT, gateHouse } from '../../testing/gate.fixture.ts'
+import {
+  FEE_PAYER,
+  HederaStandIn,
+  NETWORK,
+  PAY_TO,
+  PAYER,
+} from '../../testing/hedera-stand-in.fixture.ts'
+import {
+  headerOf,
+  officialServer,
+  request,
+  responseOf,
+} from '../../testing/official-server.fixture.ts'
+import { listen } from '../../testing/scripted-server.fixture.ts'
 import { ExactHederaClient, type ExactHederaClientOptions } from './exact-hedera-client.ts'
 import { ExactHederaServer } from './exact-hedera-server.ts'
 import { agentMemo } from './payment-memo.ts'

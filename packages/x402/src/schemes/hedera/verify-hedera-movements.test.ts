@@ -2,8 +2,8 @@
 /** Whose money may move where: assets, lines, payer, receiver and fee payer. */
 import Long from 'long'
 import { describe, expect, test } from 'vitest'
-import { accountOf, type BodyJson, lineOf } from '../../testing/forged-transfer.ts'
-import { FEE_PAYER, OTHER_PAYER, PAY_TO, PAYER } from '../../testing/hedera-stand-in.ts'
+import { accountOf, type BodyJson, lineOf } from '../../testing/forged-transfer.fixture.ts'
+import { FEE_PAYER, OTHER_PAYER, PAY_TO, PAYER } from '../../testing/hedera-stand-in.fixture.ts'
 import {
   at,
   keyOf,
@@ -11,7 +11,7 @@ import {
   payer,
   reasonOf,
   withLines,
-} from '../../testing/hedera-verification.ts'
+} from '../../testing/hedera-verification.fixture.ts'
 
 describe('refused: §2.4 and §2.1, each attack by name', () => {
   test('an NFT transfer added', async () => {

@@ -2,15 +2,15 @@
 import { AccountId, Hbar, PrivateKey, TransactionId, TransferTransaction } from '@hiero-ledger/sdk'
 import secp256k1 from 'secp256k1'
 import { describe, expect, test } from 'vitest'
-import type { PaymentRequirement } from '../../payment-requirement.ts'
-import { type BodyJson, lineOf } from '../../testing/forged-transfer.ts'
+import type { PaymentRequirement } from '../../payment.ts'
+import { type BodyJson, lineOf } from '../../testing/forged-transfer.fixture.ts'
 import {
   FEE_PAYER,
   HederaStandIn,
   PAY_TO,
   PAYER,
   PAYER_KEY,
-} from '../../testing/hedera-stand-in.ts'
+} from '../../testing/hedera-stand-in.fixture.ts'
 import {
   at,
   edPayer,
@@ -24,7 +24,7 @@ import {
   verify,
   verifyBytes,
   withLines,
-} from '../../testing/hedera-verification.ts'
+} from '../../testing/hedera-verification.fixture.ts'
 import { mirrorNameOf } from './account-id.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
 

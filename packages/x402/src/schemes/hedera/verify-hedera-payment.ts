@@ -4,9 +4,9 @@
  * checks come first, the payer's key and the signatures last. Both the gate and a facilitator verify with this.
  */
 import { z } from 'zod'
-import type { PaymentRequirement } from '../../payment-requirement.ts'
-import type { Verification, VerifiedPayment } from '../../payment-scheme.ts'
-import { decodeStrictBase64 } from '../../strict-base64.ts'
+import { decodeStrictBase64 } from '../../gate/strict-base64.ts'
+import type { PaymentRequirement } from '../../payment.ts'
+import type { Verification, VerifiedPayment } from '../payment-scheme.ts'
 import type { AccountDirectory, LedgerAccount } from './account-directory.ts'
 import { type AccountName, isAccountId, mirrorNameOf } from './account-id.ts'
 import type { HederaRefusal } from './hedera-errors.ts'

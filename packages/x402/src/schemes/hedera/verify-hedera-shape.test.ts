@@ -3,8 +3,13 @@
 import proto from '@hiero-ledger/proto'
 import Long from 'long'
 import { describe, expect, test } from 'vitest'
-import { accountOf, type BodyJson, forgeTransfer, lineOf } from '../../testing/forged-transfer.ts'
-import { FEE_PAYER, HederaStandIn, PAY_TO, PAYER } from '../../testing/hedera-stand-in.ts'
+import {
+  accountOf,
+  type BodyJson,
+  forgeTransfer,
+  lineOf,
+} from '../../testing/forged-transfer.fixture.ts'
+import { FEE_PAYER, HederaStandIn, PAY_TO, PAYER } from '../../testing/hedera-stand-in.fixture.ts'
 import {
   at,
   NOW_SECONDS,
@@ -13,7 +18,7 @@ import {
   reasonOf,
   verifyBytes,
   withLines,
-} from '../../testing/hedera-verification.ts'
+} from '../../testing/hedera-verification.fixture.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
 describe('refused: §2.4 and §2.1, each attack by name', () => {

@@ -1,8 +1,8 @@
 // oxlint-disable unicorn/consistent-function-scoping -- each forgery stands beside the rule that refuses it
 /** Who must have signed: keys, thresholds, hollow accounts and rotated keys. */
 import { describe, expect, test } from 'vitest'
-import { type BodyJson, forgeTransfer, lineOf } from '../../testing/forged-transfer.ts'
-import { PAY_TO } from '../../testing/hedera-stand-in.ts'
+import { type BodyJson, forgeTransfer, lineOf } from '../../testing/forged-transfer.fixture.ts'
+import { PAY_TO } from '../../testing/hedera-stand-in.fixture.ts'
 import {
   at,
   edPayer,
@@ -14,7 +14,7 @@ import {
   reasonOf,
   stranger,
   withLines,
-} from '../../testing/hedera-verification.ts'
+} from '../../testing/hedera-verification.fixture.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
 describe('refused: §2.4 and §2.1, each attack by name', () => {

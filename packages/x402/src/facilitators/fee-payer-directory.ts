@@ -1,0 +1,71 @@
+import type { Clock } from '../clock.ts'
+import type { Facilitator } from './facilitator.ts'
+
+export type FeePayerDirectoryOptions = {
+  readonly facilitator: Facilitator
+  readonly clock: Clock
+  /** Fee payers by network from configuration; they win over what the facilitator says. */
+  readonly configured?: ReadonlyMap<string, readonly string[]>
+  readonly refreshMs?: number
+  readonly retryMs?: number
+}
+
+/** Who pays fees on each network, as last known (X11). */
+export type FeePayerDirectory = {
+  /** The fee payer to challenge with, or undefined where none is known: the challenge is a 502 then. */
+  feePayer(network: string): string | undefined
+  /** All that a payment may name. */
+  feePayers(network: string): readonly string[]
+  /** Unix milliseconds of the last good answer, and what went wrong since; for readiness. */
+  state(): { readonly readAtMs: number | undefined; readonly failure: unknown }
+  /** Resolves when the first attempt is over, well or badly. */
+  readonly firstAttempt: Promise<void>
+  close(): void
+}
+
+/** Fee payers change with a facilitator's deployment, not oftener. */
+const REFRESH_MS = 300_000
+
+/** After a failure; a facilitator that comes up later is noticed this soon. */
+const RETRY_MS = 5_000
+
+/**
+ * Fee payers from configuration or the facilitator's last good `/supported`, read in the background: a service starts
+ * while its facilitator is down, and keeps the last answer when it goes down later.
+ */
+export function createFeePayerDirectory(options: FeePayerDirectoryOptions): FeePayerDirectory {
+  const { clock, configured = new Map(), facilitator } = options
+  let known: ReadonlyMap<string, readonly string[]> = new Map()
+  let readAtMs: number | undefined
+  let failure: unknown
+  let isClosed = false
+  let cancel: (() => void) | undefined
+
+  async function refresh(): Promise<void> {
+    try {
+      known = await facilitator.feePayers()
+      readAtMs = clock.unixMs()
+      failure = undefined
+    } catch (error) {
+      failure = error
+    }
+    if (isClosed) return
+    const pauseMs =
+      failure === undefined ? (options.refreshMs ?? REFRESH_MS) : (options.retryMs ?? RETRY_MS)
+    cancel = clock.after(pauseMs, () => void refresh())
+  }
+
+  const feePayers = (network: string): readonly string[] =>
+    configured.get(network) ?? known.get(network) ?? []
+  const firstAttempt = refresh()
+  return {
+    feePayers,
+    feePayer: (network) => feePayers(network)[0],
+    state: () => ({ readAtMs, failure }),
+    firstAttempt,
+    close() {
+      isClosed = true
+      cancel?.()
+    },
+  }
+}

@@ -1,0 +1,160 @@
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NETWORK, START_MS, standInTerms } from '../testing/hedera-stand-in.fixture.ts'
+import { manualClock } from '../testing/manual-clock.ts'
+import { type ScriptedServer, scriptedServer } from '../testing/scripted-server.fixture.ts'
+import type { Facilitator, PaymentPayload } from './facilitator.ts'
+import { createHttpFacilitator } from './http-facilitator.ts'
+
+const [requirement] = standInTerms().requirements
+if (requirement === undefined) throw new Error('no requirement')
+const accepted = requirement
+const payload: PaymentPayload = { x402Version: 2, payload: { transaction: 'AA==' }, accepted }
+const clock = manualClock(START_MS)
+let server: ScriptedServer
+let facilitator: Facilitator
+
+beforeAll(async () => {
+  server = await scriptedServer()
+  facilitator = createHttpFacilitator({ url: `${server.url}/`, clock, headers: { 'x-key': 'k' } })
+})
+afterAll(async () => {
+  await server.close()
+})
+
+const settle = (): Promise<unknown> => facilitator.settle(payload, accepted)
+function answer(status: number, json: unknown): void {
+  server.answer = { status, body: typeof json === 'string' ? json : JSON.stringify(json) }
+}
+
+describe('POST /settle', () => {
+  test('sends payload and requirement once, and hands back the settlement', async () => {
+    server.requests.length = 0
+    const settlement = { success: true, transaction: '0.0.5001@1.000000001', network: NETWORK }
+    answer(200, { ...settlement, payer: '0.0.9001', extra: { status: 'x' } })
+    expect(await settle()).toEqual({ ...settlement, payer: '0.0.9001' })
+    expect(server.requests).toEqual([
+      {
+        method: 'POST',
+        url: '/settle',
+        body: { x402Version: 2, paymentPayload: payload, paymentRequirements: accepted },
+      },
+    ])
+    expect(clock.timers()).toBe(0)
+  })
+
+  test('takes the specification’s transactionId for transaction', async () => {
+    answer(200, { success: true, transactionId: '0.0.5001@1.1', network: NETWORK })
+    expect(await settle()).toMatchObject({ success: true, transaction: '0.0.5001@1.1' })
+  })
+
+  test.each([200, 400, 402])('success: false passes through, with status %i', async (status) => {
+    answer(status, {
+      success: false,
+      errorReason: 'insufficient_funds',
+      transaction: '',
+      network: NETWORK,
+    })
+    expect(await settle()).toEqual({
+      success: false,
+      errorReason: 'insufficient_funds',
+      transaction: '',
+      network: NETWORK,
+    })
+  })
+
+  test.each<[string, number, unknown]>([
+    ['500, even with a settlement', 500, { success: false, errorReason: 'x', transaction: '' }],
+    ['503 with HTML', 503, '<html>'],
+    ['404', 404, { message: 'Not Found' }],
+    ['429', 429, { error: 'slow down' }],
+    ['401', 401, ''],
+    ['a redirect', 308, {}],
+    ['200 with no JSON', 200, 'ok'],
+    ['200 with other JSON', 200, { ok: true }],
+    ['200 with an array', 200, []],
+    ['a success without a transaction', 200, { success: true, transaction: '', network: NETWORK }],
+    ['a success with status 402', 402, { success: true, transaction: 'x', network: NETWORK }],
+    ['another network', 200, { success: true, transaction: 'x', network: 'hedera:mainnet' }],
+    ['an answer over 64 KiB', 200, { success: true, transaction: 'x'.repeat(70_000) }],
+  ])('X9: %s is FacilitatorUnavailable, and may have been sent', async (_name, status, json) => {
+    answer(status, json)
+    await expect(settle()).rejects.toMatchObject({
+      name: 'FacilitatorUnavailable',
+      nothingSent: false,
+    })
+  })
+
+  test('X9: a dropped connection is FacilitatorUnavailable, and may have been sent', async () => {
+    server.answer = 'drop'
+    await expect(settle()).rejects.toMatchObject({
+      name: 'FacilitatorUnavailable',
+      nothingSent: false,
+    })
+  })
+
+  test('X9: no answer within 30 s is FacilitatorUnavailable, and may have been sent', async () => {
+    server.answer = 'hang'
+    const count = server.requests.length
+    const settling = settle().catch((error: unknown) => error)
+    await expect.poll(() => server.requests.length).toBe(count + 1)
+    await clock.advanceMs(29_999)
+    expect(clock.timers()).toBe(1)
+    await clock.advanceMs(1)
+    expect(await settling).toMatchObject({ name: 'FacilitatorUnavailable', nothingSent: false })
+  })
+
+  test('a closed port, or a host that does not exist: nothing was sent', async () => {
+    const port = await freePort()
+    for (const url of [`http://127.0.0.1:${port}`, 'http://facilitator.invalid']) {
+      const absent = createHttpFacilitator({ url, clock })
+      await expect(absent.settle(payload, accepted)).rejects.toMatchObject({
+        name: 'FacilitatorUnavailable',
+        nothingSent: true,
+      })
+    }
+  })
+})
+
+describe('GET /supported', () => {
+  test('fee payers by network, of v2 exact kinds', async () => {
+    answer(200, {
+      kinds: [
+        kind(NETWORK, '0.0.1'),
+        kind(NETWORK, '0.0.2'),
+        kind('hedera:mainnet', '0.0.3'),
+        kind(NETWORK, '0.0.4', 1),
+        { x402Version: 2, scheme: 'exact', network: 'eip155:196' },
+      ],
+      extensions: [],
+      signers: {},
+    })
+    expect(await facilitator.feePayers()).toEqual(
+      new Map([
+        [NETWORK, ['0.0.1', '0.0.2']],
+        ['hedera:mainnet', ['0.0.3']],
+      ]),
+    )
+  })
+
+  test.each<[number, unknown]>([
+    [500, { kinds: [] }],
+    [200, {}],
+    [200, 'x'],
+  ])('status %i with %j is FacilitatorUnavailable', async (status, json) => {
+    answer(status, json)
+    await expect(facilitator.feePayers()).rejects.toMatchObject({ name: 'FacilitatorUnavailable' })
+  })
+})
+
+function kind(network: string, feePayer: string, x402Version = 2): object {
+  return { x402Version, scheme: 'exact', network, extra: { feePayer } }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const address = probe.address()
+  await new Promise((resolve) => probe.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

@@ -1,0 +1,244 @@
+/** OKX's client against a stand-in that checks its signatures as OKX documents them. */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import fastify, { type FastifyRequest } from 'fastify'
+import { afterEach, describe, expect, test } from 'vitest'
+import { centRequirement, payCent } from '../testing/evm-stand-in.fixture.ts'
+import { type ManualClock, manualClock, settled } from '../testing/manual-clock.ts'
+import { listen } from '../testing/scripted-server.fixture.ts'
+import { FacilitatorUnavailable, type PaymentPayload } from './facilitator.ts'
+import { createOkxFacilitator, type OkxFacilitatorOptions } from './okx-facilitator.ts'
+
+const START_MS = 1_795_226_000_123
+const CREDENTIALS = { apiKey: 'key-1', passphrase: 'open sesame', secretKey: 'a secret' }
+const HASH = `0x${'ab'.repeat(32)}`
+/** OKX refuses times further off than this. */
+const SKEW_MS_MAX = 30_000
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+/** Answers of the stand-in, one after another; the last one stays. */
+type Answer = { readonly status?: number; readonly body: unknown }
+
+async function okx(answers: readonly Answer[]) {
+  const clock = manualClock(START_MS)
+  const app = fastify({ forceCloseConnections: true })
+  const seen: { method: string; url: string; body: unknown }[] = []
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, body)
+  })
+  app.all('/*', async (request, reply) => {
+    const refusal = judgeHeaders(request, clock)
+    if (refusal !== undefined) {
+      return await reply.code(401).send({ code: refusal, msg: 'refused', data: null })
+    }
+    const text = typeof request.body === 'string' ? request.body : ''
+    const body: unknown = text === '' ? undefined : JSON.parse(text)
+    seen.push({ method: request.method, url: request.url, body })
+    const answer = answers[Math.min(seen.length, answers.length) - 1]
+    return await reply.code(answer?.status ?? 200).send(answer?.body)
+  })
+  const { close, url } = await listen(app)
+  closing.push(close)
+  const calls = { underWay: 0 }
+  const counted: typeof fetch = async (...request) => {
+    calls.underWay += 1
+    try {
+      const response = await fetch(...request)
+      return new Response(await response.arrayBuffer(), response)
+    } finally {
+      calls.underWay -= 1
+    }
+  }
+  const client = (changes: Partial<OkxFacilitatorOptions> = {}) =>
+    createOkxFacilitator({ ...CREDENTIALS, url, clock, fetch: counted, ...changes })
+  return { calls, client, clock, seen }
+}
+
+/** A code of OKX's where the headers do not sign this very request. */
+function judgeHeaders(request: FastifyRequest, clock: ManualClock): string | undefined {
+  const header = (name: string): string => String(request.headers[name] ?? '')
+  const timestamp = header('ok-access-timestamp')
+  if (header('ok-access-key') !== CREDENTIALS.apiKey) return '50111'
+  if (header('ok-access-passphrase') !== CREDENTIALS.passphrase) return '50105'
+  const isIsoMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(timestamp)
+  if (!isIsoMs || Math.abs(Date.parse(timestamp) - clock.unixMs()) > SKEW_MS_MAX) return '50112'
+  const body = typeof request.body === 'string' ? request.body : ''
+  const expected = createHmac('sha256', CREDENTIALS.secretKey)
+    .update(`${timestamp}${request.method}${request.url}${body}`)
+    .digest()
+  const given = Buffer.from(header('ok-access-sign'), 'base64')
+  return given.length === expected.length && timingSafeEqual(given, expected) ? undefined : '50113'
+}
+
+const wrap = (data: unknown, code: unknown = '0'): Answer => ({ body: { code, msg: '', data } })
+const success = {
+  success: true,
+  status: 'success',
+  transaction: HASH,
+  network: 'eip155:196',
+  payer: '0x1',
+}
+
+async function order(): Promise<[PaymentPayload, PaymentPayload['accepted']]> {
+  const accepted = centRequirement()
+  return [{ x402Version: 2, payload: await payCent(), accepted }, accepted]
+}
+
+describe('G9: a settlement through OKX', () => {
+  test('is signed over time, method, path and body, and asks to wait for the block', async () => {
+    const { client, seen } = await okx([wrap(success)])
+    const [payload, requirement] = await order()
+    const settlement = await client().settle(payload, requirement)
+    expect(settlement).toEqual({
+      success: true,
+      transaction: HASH,
+      network: 'eip155:196',
+      payer: '0x1',
+    })
+    expect(seen).toEqual([
+      {
+        method: 'POST',
+        url: '/api/v6/pay/x402/settle',
+        body: {
+          x402Version: 2,
+          paymentPayload: payload,
+          paymentRequirements: requirement,
+          syncSettle: true,
+        },
+      },
+    ])
+  })
+
+  test.each([
+    ['the code "0"', wrap(success)],
+    ['the code 0', wrap(success, 0)],
+    ['a list of one', wrap([success])],
+    ['no envelope', { body: success }],
+    ['the network as a chain id', wrap({ ...success, network: 196 })],
+    ['no network', wrap({ success: true, transaction: HASH })],
+    ['the hash as txHash', wrap({ success: true, txHash: HASH })],
+  ])('is understood with %s', async (_name, answer) => {
+    const { client } = await okx([answer])
+    expect(await client().settle(...(await order()))).toMatchObject({
+      success: true,
+      transaction: HASH,
+    })
+  })
+
+  test('a refusal comes through with its reason', async () => {
+    const { client } = await okx([
+      wrap({ success: false, errorReason: 'insufficient_funds', transaction: '' }),
+    ])
+    expect(await client().settle(...(await order()))).toEqual({
+      success: false,
+      transaction: '',
+      network: 'eip155:196',
+      errorReason: 'insufficient_funds',
+    })
+  })
+})
+
+describe('pending and timeout are polled, not settled', () => {
+  const pending = { success: true, status: 'pending', transaction: HASH, network: 'eip155:196' }
+
+  test.each(['pending', 'timeout'])('%s until it succeeds', async (status) => {
+    const { calls, client, clock, seen } = await okx([
+      wrap({ ...pending, status }),
+      wrap({ ...pending, status }),
+      { status: 503, body: { code: '50001', msg: 'busy', data: null } },
+      wrap({ hello: 'world' }),
+      wrap(success),
+    ])
+    const settling = client().settle(...(await order()))
+    await advanceUntil({ calls, clock }, settling)
+    expect(await settling).toMatchObject({ success: true, transaction: HASH })
+    expect(seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'POST /api/v6/pay/x402/settle',
+      ...Array.from({ length: 4 }, () => `GET /api/v6/pay/x402/settle/status?txHash=${HASH}`),
+    ])
+  })
+
+  test('until the deadline: then it is pending, with its transaction, for the ledger to decide', async () => {
+    const { calls, client, clock, seen } = await okx([wrap(pending)])
+    const settling = client({ settleDeadlineMs: 5_000, pollMs: 1_000 }).settle(...(await order()))
+    await advanceUntil({ calls, clock }, settling)
+    expect(await settling).toMatchObject({
+      success: false,
+      errorReason: 'settlement_pending',
+      transaction: HASH,
+    })
+    expect(clock.unixMs() - START_MS).toBeLessThanOrEqual(6_000)
+    expect(seen.length).toBeLessThanOrEqual(6)
+  })
+
+  test('without a transaction there is nothing to poll', async () => {
+    const { client, seen } = await okx([wrap({ success: false, status: 'timeout' })])
+    expect(await client().settle(...(await order()))).toMatchObject({
+      success: false,
+      errorReason: 'settlement_pending',
+      transaction: '',
+    })
+    expect(seen).toHaveLength(1)
+  })
+})
+
+describe('what is no settlement is FacilitatorUnavailable', () => {
+  const failure = async (answer: Answer, changes: Partial<OkxFacilitatorOptions> = {}) => {
+    const { client } = await okx([answer])
+    return await client(changes)
+      .settle(...(await order()))
+      .then(
+        () => undefined,
+        (error: unknown) => (error instanceof FacilitatorUnavailable ? error : undefined),
+      )
+  }
+
+  test.each([
+    ['apiKey', { apiKey: 'other' }],
+    ['passphrase', { passphrase: 'other' }],
+    ['secretKey', { secretKey: 'other' }],
+    ['clock', { clock: manualClock(START_MS - 60_000) }],
+  ])(
+    'a wrong %s: the payment was not looked at, and the secret is in no message',
+    async (_name, changes) => {
+      const error = await failure(wrap(success), changes)
+      expect(error).toMatchObject({ nothingSent: true })
+      expect(JSON.stringify([error?.message, error?.cause])).not.toContain('secret')
+    },
+  )
+
+  test.each<[string, Answer]>([
+    ['another code', wrap(null, '50001')],
+    ['a status 500', { status: 500, body: success }],
+    ['no settlement', wrap({ hello: 'world' })],
+    ['a success without a hash', wrap({ success: true, network: 'eip155:196' })],
+    ['another network', wrap({ ...success, network: 'eip155:1' })],
+  ])('%s leaves open what happened', async (_name, answer) => {
+    expect(await failure(answer)).toMatchObject({ nothingSent: false })
+  })
+
+  test('/supported is signed and read; an EVM network has no fee payer to name', async () => {
+    const { client, seen } = await okx([wrap({ kinds: [{ network: 'eip155:196' }] })])
+    expect(await client().feePayers()).toEqual(new Map())
+    expect(seen).toMatchObject([{ method: 'GET', url: '/api/v6/pay/x402/supported' }])
+  })
+})
+
+/** Ends every pause at once while no call is under way, until the promise is settled. */
+async function advanceUntil(
+  world: { readonly clock: ManualClock; readonly calls: { underWay: number } },
+  promise: Promise<unknown>,
+): Promise<void> {
+  const state = { isOver: false }
+  const end = (): void => {
+    state.isOver = true
+  }
+  void promise.then(end, end)
+  while (!state.isOver) {
+    await settled()
+    if (world.calls.underWay === 0 && world.clock.timers() > 0) await world.clock.advanceMs(1_000)
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * OKX's facilitator for X Layer: the standard bodies inside a signed envelope. Every call carries the OK-ACCESS headers,
+ * whose signature covers time, method, path and body. A settlement that it calls `pending` or `timeout` is not settled: it
+ * is polled until a deadline, and after that left to the ledger.
+ */
+import { createHmac } from 'node:crypto'
+import { z } from 'zod'
+import type { Clock } from '../clock.ts'
+import { fetchJson } from '../http-json.ts'
+import { type Facilitator, FacilitatorUnavailable, type Settlement } from './facilitator.ts'
+
+export type OkxFacilitatorOptions = {
+  /** Origin of the interface. */
+  readonly url?: string
+  /** Path below it, which is signed too; older deployments have `/api/v6/x402`. */
+  readonly path?: string
+  readonly apiKey: string
+  readonly passphrase: string
+  /** Signs; never sent. */
+  readonly secretKey: string
+  readonly clock: Clock
+  readonly fetch?: typeof fetch
+  /** Longest wait for the answer to one call. */
+  readonly callTimeoutMs?: number
+  /** Longest wait, from the call to settle on, for a settlement that is pending. */
+  readonly settleDeadlineMs?: number
+  /** Pause between two questions after a pending settlement. */
+  readonly pollMs?: number
+}
+
+const URL_OF_OKX = 'https://web3.okx.com'
+const PATH = '/api/v6/pay/x402'
+
+/** Settling with `syncSettle` waits for the block, a few seconds. */
+const CALL_TIMEOUT_MS = 15_000
+
+/** Below a gate's patience with a request (45 s), so that the ledger can still be asked within it. */
+const SETTLE_DEADLINE_MS = 25_000
+
+/** X Layer closes a block a second. */
+const POLL_MS = 1_000
+
+/** A settlement is under 1 kB and a list of kinds a few; more than this is nonsense. */
+const ANSWER_BYTES_MAX = 65_536
+
+/** Codes of a request whose credentials, signature or time were not accepted: it was not looked at. */
+const isCredentialCode = (code: string): boolean => /^501(?:0\d|1[0-3])$/.test(code)
+
+const envelope = z.object({
+  code: z.union([z.string(), z.number()]).transform(String),
+  msg: z.string().nullish(),
+  data: z.unknown(),
+})
+const text = z.string().nullish()
+const settlement = z.object({
+  success: z.boolean(),
+  status: text,
+  transaction: text,
+  txHash: text,
+  network: z.union([z.string(), z.number()]).nullish(),
+  payer: text,
+  amount: text,
+  errorReason: text,
+})
+const supported = z.object({ kinds: z.array(z.looseObject({ network: z.unknown() })) })
+
+type OkxSettlement = z.output<typeof settlement>
+type Ask = (request: { readonly path: string; readonly body?: string }) => Promise<unknown>
+
+/**
+ * A facilitator of OKX. Refused credentials are FacilitatorUnavailable with `nothingSent`, since such a request is not
+ * looked at; every other failure leaves open what happened.
+ */
+export function createOkxFacilitator(options: OkxFacilitatorOptions): Facilitator {
+  const { clock, pollMs = POLL_MS, settleDeadlineMs = SETTLE_DEADLINE_MS } = options
+  const ask = createAsk(options)
+  return {
+    async settle(paymentPayload, paymentRequirements) {
+      const { network } = paymentRequirements
+      const deadlineMs = clock.unixMs() + settleDeadlineMs
+      const request = { x402Version: 2, paymentPayload, paymentRequirements, syncSettle: true }
+      const answer = readSettlement(
+        await ask({ path: '/settle', body: JSON.stringify(request) }),
+        network,
+      )
+      let latest = answer
+      while (isUnfinished(latest) && clock.unixMs() + pollMs <= deadlineMs) {
+        const transaction = hashOf(answer) || hashOf(latest)
+        if (transaction === '') break
+        await new Promise<void>((resolve) => clock.after(pollMs, resolve))
+        const path = `/settle/status?txHash=${encodeURIComponent(transaction)}`
+        // A question that fails is asked again: what is settling settles without us.
+        const polled = await ask({ path })
+          .then((json) => readSettlement(json, network))
+          .catch(() => undefined)
+        if (polled !== undefined) latest = polled
+      }
+      return toSettlement(latest, { network, transaction: hashOf(latest) || hashOf(answer) })
+    },
+    async feePayers() {
+      const parsed = supported.safeParse(await ask({ path: '/supported' }))
+      if (!parsed.success) throw nonsense('supported', parsed.error)
+      // Who pays the gas of an EVM payment is no business of its payer.
+      return new Map()
+    },
+  }
+}
+
+function createAsk(options: OkxFacilitatorOptions): Ask {
+  const { apiKey, callTimeoutMs = CALL_TIMEOUT_MS, clock, passphrase, secretKey } = options
+  const base = (options.url ?? URL_OF_OKX).replace(/\/+$/, '')
+  const root = options.path ?? PATH
+  return async ({ body, path }) => {
+    const timestamp = new Date(clock.unixMs()).toISOString()
+    const method = body === undefined ? 'GET' : 'POST'
+    const signed = `${timestamp}${method}${root}${path}${body ?? ''}`
+    const answer = await fetchJson({
+      url: `${base}${root}${path}`,
+      fetch: options.fetch,
+      clock,
+      timeoutMs: callTimeoutMs,
+      bytesMax: ANSWER_BYTES_MAX,
+      ...(body === undefined ? {} : { body }),
+      headers: {
+        'OK-ACCESS-KEY': apiKey,
+        'OK-ACCESS-PASSPHRASE': passphrase,
+        'OK-ACCESS-TIMESTAMP': timestamp,
+        'OK-ACCESS-SIGN': createHmac('sha256', secretKey).update(signed).digest('base64'),
+      },
+    })
+    if (answer.kind === 'unreachable') {
+      const { cause, nothingSent } = answer
+      throw new FacilitatorUnavailable('OKX is unreachable', { cause, nothingSent })
+    }
+    if (answer.kind === 'nonsense') throw nonsense(path, answer.cause)
+    return unwrap(answer.json, answer.status, path)
+  }
+}
+
+/** What is inside the envelope, or the answer itself where there is none. Throws for a code other than 0. */
+function unwrap(json: unknown, status: number, path: string): unknown {
+  const wrapped = envelope.safeParse(json)
+  if (wrapped.success && wrapped.data.code !== '0') {
+    const { code, msg } = wrapped.data
+    const nothingSent = isCredentialCode(code)
+    throw new FacilitatorUnavailable(`OKX answered code ${code}`, { cause: msg, nothingSent })
+  }
+  if (status >= 500) throw nonsense(path, `status ${status}`)
+  if (!wrapped.success) return json
+  // Some of its interfaces answer lists of one.
+  const { data } = wrapped.data
+  return Array.isArray(data) && data.length === 1 ? data[0] : data
+}
+
+function readSettlement(json: unknown, network: string): OkxSettlement {
+  const parsed = settlement.safeParse(json)
+  if (!parsed.success) throw nonsense('settle', parsed.error)
+  const named = parsed.data.network
+  if (named !== null && named !== undefined && String(named) !== '') {
+    const caip = /^\d+$/.test(String(named)) ? `eip155:${named}` : String(named)
+    if (caip !== network) throw nonsense('settle', `settled on ${caip}`)
+  }
+  return parsed.data
+}
+
+function isUnfinished({ status }: OkxSettlement): boolean {
+  return status === 'pending' || status === 'timeout'
+}
+
+function hashOf({ transaction, txHash }: OkxSettlement): string {
+  return transaction || txHash || ''
+}
+
+function toSettlement(
+  answer: OkxSettlement,
+  known: { readonly network: string; readonly transaction: string },
+): Settlement {
+  const { amount, errorReason, payer } = answer
+  const { network, transaction } = known
+  const about = {
+    network,
+    transaction,
+    ...(typeof payer === 'string' ? { payer } : {}),
+    ...(typeof amount === 'string' ? { amount } : {}),
+  }
+  if (isUnfinished(answer)) return { success: false, ...about, errorReason: 'settlement_pending' }
+  if (answer.success && transaction === '') throw nonsense('settle', 'a success without a hash')
+  if (answer.success) return { success: true, ...about }
+  return { success: false, ...about, ...(typeof errorReason === 'string' ? { errorReason } : {}) }
+}
+
+function nonsense(path: string, cause: unknown): FacilitatorUnavailable {
+  return new FacilitatorUnavailable(`OKX answered nonsense to ${path}`, { cause })
+}

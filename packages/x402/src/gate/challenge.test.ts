@@ -1,0 +1,60 @@
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { parsePaymentRequired } from '@x402/core/schemas'
+import { describe, expect, test } from 'vitest'
+import { standInTerms } from '../testing/hedera-stand-in.fixture.ts'
+import { buildChallenge } from './challenge.ts'
+
+const terms = standInTerms()
+
+describe('X2: a challenge', () => {
+  test('is the same JSON in body and header, byte for byte, also beyond ASCII', () => {
+    const dollars = {
+      ...terms,
+      resource: { ...terms.resource, description: 'Price in USD₮0 – 😀' },
+    }
+    const { body, headers } = buildChallenge(dollars, 'payment_required')
+    expect(Buffer.from(headers['PAYMENT-REQUIRED'] ?? '', 'base64').toString('utf8')).toBe(body)
+    expect(decodePaymentRequiredHeader(headers['PAYMENT-REQUIRED'] ?? '')).toEqual(JSON.parse(body))
+    expect(JSON.parse(body)).toMatchObject({ resource: dollars.resource })
+    expect(Buffer.byteLength(body)).toBe(body.length)
+  })
+
+  test('passes the official schema, with its resource', () => {
+    const parsed = parsePaymentRequired(JSON.parse(buildChallenge(terms, 'payment_required').body))
+    expect(parsed).toMatchObject({ success: true, data: { resource: terms.resource } })
+  })
+
+  test('says why', () => {
+    const { body } = buildChallenge(terms, 'payment_already_used')
+    expect(JSON.parse(body)).toMatchObject({ x402Version: 2, error: 'payment_already_used' })
+  })
+})
+
+test('X3: an accepts entry is the full v2 shape plus price', () => {
+  expect(JSON.parse(buildChallenge(terms, 'payment_required').body)).toMatchObject({
+    accepts: [
+      {
+        scheme: 'exact',
+        network: 'hedera:testnet',
+        amount: '300000000',
+        asset: '0.0.0',
+        payTo: '0.0.7001',
+        maxTimeoutSeconds: 180,
+        extra: { feePayer: '0.0.5001', paymentFlow: 'upfront' },
+        price: { asset: '0.0.0', amount: '300000000' },
+      },
+    ],
+  })
+})
+
+test('X5: a challenge is never stored', () => {
+  expect(buildChallenge(terms, 'payment_required').headers['cache-control']).toBe('no-store')
+})
+
+test('the bytes of a challenge are made once per terms and error, and kept for so many errors only', () => {
+  const first = buildChallenge(terms, 'payment_required')
+  expect(buildChallenge(terms, 'payment_required')).toBe(first)
+  expect(buildChallenge({ ...terms }, 'payment_required')).not.toBe(first)
+  for (let index = 0; index < 100; index += 1) buildChallenge(terms, `reason_${index}`)
+  expect(buildChallenge(terms, 'reason_99')).not.toBe(buildChallenge(terms, 'reason_99'))
+})

@@ -1,0 +1,226 @@
+/** Answers that are kept for their payer (X9, G4), through the gate. */
+import { describe, expect, test } from 'vitest'
+import { AGENT, gateHouse } from '../testing/gate.fixture.ts'
+import { type HederaStandIn, OTHER_PAYER } from '../testing/hedera-stand-in.fixture.ts'
+import {
+  deliver,
+  elsewhere,
+  type Kept,
+  keptHouse,
+  PENDING,
+  plain,
+} from '../testing/kept-answer.fixture.ts'
+
+const HOUR_MS = 3_600_000
+
+/** A gate with a payment that may have been settled; its ledger cannot be read. */
+async function inDoubt(changes: Partial<Kept> = {}) {
+  const house = keptHouse()
+  const { ledger, send, terms } = house
+  ledger.fault = 'answer_lost'
+  ledger.isMirrorDown = true
+  const header = await ledger.pay(terms)
+  const first = send(header, changes)
+  await ledger.clock.advanceMs(13_000)
+  expect(await first).toEqual(PENDING)
+  ledger.fault = undefined
+  return { ...house, header }
+}
+
+const isSettled = async (ledger: HederaStandIn, run: () => Promise<unknown>): Promise<boolean> => {
+  const before = ledger.settlements
+  await run()
+  return ledger.settlements > before
+}
+
+describe('G4: Idempotency-Key is scoped to the payer', () => {
+  test('same key and body, same card, one charge, also after delivery; the settlement is the first payment’s', async () => {
+    const { buy, ledger, runs } = keptHouse()
+    const first = await buy({ idempotencyKey: 'k' })
+    for (const _ of [1, 2, 3]) {
+      const again = await buy({ idempotencyKey: 'k' })
+      expect(plain(again)).toEqual(plain(first))
+      await deliver(again)
+    }
+    expect(ledger.settlements).toBe(1)
+    expect(runs.fulfilled).toBe(1)
+  })
+
+  test('same key and another body, 409 before settlement', async () => {
+    const { buy, ledger } = keptHouse()
+    await deliver(await buy({ idempotencyKey: 'k' }))
+    const other = await buy({ idempotencyKey: 'k', fingerprint: 'POST /api/grade b' })
+    expect(other).toEqual({ kind: 'key_conflict' })
+    expect(ledger.settlements).toBe(1)
+  })
+
+  test('another payer’s same key is another key', async () => {
+    const { buy, ledger } = keptHouse()
+    await buy({ idempotencyKey: 'k' })
+    const other = await buy({ idempotencyKey: 'k', payer: OTHER_PAYER })
+    expect(other).toMatchObject({ kind: 'paid', answer: { payer: OTHER_PAYER } })
+    expect(ledger.settlements).toBe(2)
+  })
+
+  test('two different payments with one key at once: one settlement', async () => {
+    const { buy, ledger, runs } = keptHouse()
+    const outcomes = await Promise.all([1, 2].map(() => buy({ idempotencyKey: 'k' })))
+    expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['paid', 'pending'])
+    expect((await buy({ idempotencyKey: 'k' })).kind).toBe('paid')
+    expect([ledger.settlements, runs.fulfilled]).toEqual([1, 1])
+  })
+
+  test('a hundred payments with one key at once, each for something else: one settlement', async () => {
+    const { buy, ledger } = keptHouse()
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => {
+        const fingerprint = `POST /api/grade ${index}`
+        return buy({ idempotencyKey: 'k', fingerprint, subject: fingerprint })
+      }),
+    )
+    expect(outcomes.filter(({ kind }) => kind === 'paid')).toHaveLength(1)
+    expect(outcomes.filter(({ kind }) => kind === 'pending')).toHaveLength(99)
+    expect(ledger.settlements).toBe(1)
+  })
+
+  test('a key whose payment was refused is free again', async () => {
+    const { buy, ledger } = keptHouse()
+    ledger.fault = { refusal: 'insufficient_funds' }
+    expect((await buy({ idempotencyKey: 'k' })).kind).toBe('challenged')
+    ledger.fault = undefined
+    const other = await buy({ idempotencyKey: 'k', fingerprint: 'POST /api/grade b' })
+    expect(other.kind).toBe('paid')
+  })
+
+  test('a key is kept as long as its answer: a day, and not for ever', async () => {
+    const { buy, ledger } = keptHouse()
+    const first = await buy({ idempotencyKey: 'k' })
+    await deliver(first)
+    await ledger.clock.advanceMs(24 * HOUR_MS)
+    expect(plain(await buy({ idempotencyKey: 'k' }))).toEqual(plain(first))
+    expect(ledger.settlements).toBe(1)
+    await ledger.clock.advanceMs(1 * HOUR_MS)
+    const fresh = await buy({ idempotencyKey: 'k', fingerprint: 'POST /api/grade b' })
+    expect(fresh.kind).toBe('paid')
+    expect(ledger.settlements).toBe(2)
+  })
+})
+
+describe('X9: while a payer’s payment is unresolved', () => {
+  test('another payment of that payer with the same fingerprint is pending, unsettled', async () => {
+    const { buy, ledger } = await inDoubt()
+    expect(await buy()).toEqual(PENDING)
+    expect(await buy({ idempotencyKey: 'k' })).toEqual(PENDING)
+    expect(ledger.settlements).toBe(1)
+  })
+
+  test('another payment of that payer with the same Idempotency-Key is pending, unsettled, whatever it asks', async () => {
+    const { buy, ledger } = await inDoubt({ idempotencyKey: 'k' })
+    expect(await buy({ idempotencyKey: 'k', ...elsewhere })).toEqual(PENDING)
+    expect(ledger.settlements).toBe(1)
+  })
+
+  test('its payments for something else, and everybody else’s, are not held up', async () => {
+    const { buy } = await inDoubt({ idempotencyKey: 'k' })
+    expect((await buy(elsewhere)).kind).toBe('paid')
+    expect((await buy({ payer: OTHER_PAYER, idempotencyKey: 'k' })).kind).toBe('paid')
+  })
+
+  test('once it is resolved and its answer was never delivered, the next such payment gets that answer, itself left unsettled', async () => {
+    const { buy, header, ledger, runs, send } = await inDoubt()
+    ledger.isMirrorDown = false
+    await ledger.clock.advanceMs(10_000)
+    const next = await buy()
+    expect(next).toMatchObject({ kind: 'paid', answer: { granted: 'resource 1' } })
+    expect([ledger.settlements, runs.fulfilled]).toEqual([1, 1])
+    expect(plain(await send(header))).toEqual(plain(next))
+  })
+
+  test('once it is resolved, the next payment with its key gets its answer, or is a conflict', async () => {
+    const { buy, ledger } = await inDoubt({ idempotencyKey: 'k' })
+    ledger.isMirrorDown = false
+    await ledger.clock.advanceMs(10_000)
+    expect(await buy({ idempotencyKey: 'k', ...elsewhere })).toEqual({ kind: 'key_conflict' })
+    expect((await buy({ idempotencyKey: 'k' })).kind).toBe('paid')
+    expect(ledger.settlements).toBe(1)
+  })
+})
+
+describe('X9: an answer that was never delivered', () => {
+  test('goes to each next payment until it is delivered; then an identical one buys anew', async () => {
+    const { buy, ledger } = keptHouse()
+    const first = await buy()
+    const second = await buy()
+    expect(plain(second)).toEqual(plain(first))
+    expect(plain(await buy())).toEqual(plain(first))
+    expect(ledger.settlements).toBe(1)
+    await deliver(second)
+    expect(await buy()).toMatchObject({ kind: 'paid', answer: { granted: 'resource 2' } })
+    expect(ledger.settlements).toBe(2)
+  })
+
+  test('a crash between send and mark errs in the payer’s favour: the same answer once more, unsettled', async () => {
+    const first = keptHouse()
+    const { ledger, reservations } = first
+    const sent = await first.buy()
+    await first.gate.close()
+    const second = keptHouse({ ledger, reservations })
+    const again = await second.buy()
+    expect(plain(again)).toEqual(plain(sent))
+    await deliver(again)
+    expect(ledger.settlements).toBe(1)
+    expect(await isSettled(ledger, () => second.buy())).toBe(true)
+  })
+
+  test('a payment that was given an answer is never settled: sent again it gets the same, also after delivery', async () => {
+    const { buy, ledger, send, terms } = keptHouse()
+    const first = await buy()
+    const header = await ledger.pay(terms)
+    await deliver(await send(header))
+    expect(plain(await send(header))).toEqual(plain(first))
+    expect(await send(header, elsewhere)).toEqual({
+      kind: 'challenged',
+      error: 'payment_already_used',
+    })
+    expect(ledger.settlements).toBe(1)
+  })
+
+  test('the very same payment sent again keeps giving its stored answer, delivered or not', async () => {
+    const { ledger, send, terms } = keptHouse()
+    const header = await ledger.pay(terms)
+    const first = await send(header)
+    await deliver(first)
+    expect(plain(await send(header))).toEqual(plain(first))
+    expect(ledger.settlements).toBe(1)
+  })
+
+  test('a payment whose validity ended proves nothing about who sends it: it gets no answer, and uses none up', async () => {
+    const { buy, ledger, send, terms } = keptHouse()
+    const old = await ledger.pay(terms)
+    await ledger.clock.advanceMs(240_000)
+    const first = await buy()
+    expect(await send(old)).toMatchObject({ kind: 'challenged', error: 'transaction_expired' })
+    expect(plain(await buy())).toEqual(plain(first))
+  })
+
+  test('a job that does not keep its answer sells each payment anew, and asks for no delivery', async () => {
+    const { gate, job, ledger, terms } = gateHouse()
+    for (const settlements of [1, 2]) {
+      const header = await ledger.pay(terms)
+      const outcome = await gate.pay({ paymentSignature: header }, terms, job())
+      expect(outcome).toMatchObject({ kind: 'paid' })
+      expect(outcome).not.toHaveProperty('delivered')
+      expect(ledger.settlements).toBe(settlements)
+    }
+  })
+})
+
+test('X9: a kept job’s subject waits as any other’s', async () => {
+  const { gate, ledger, send, terms } = keptHouse()
+  ledger.fault = 'answer_lost'
+  ledger.isMirrorDown = true
+  const paying = send(await ledger.pay(terms), { subject: AGENT })
+  await ledger.clock.advanceMs(13_000)
+  await paying
+  expect(gate.isPending(AGENT)).toBe(true)
+})

@@ -1,0 +1,78 @@
+import { parsePaymentRequired } from '@x402/core/schemas'
+import { describe, expect, test } from 'vitest'
+import { gateHouse } from '../testing/gate.fixture.ts'
+import { standInTerms } from '../testing/hedera-stand-in.fixture.ts'
+import { decodeHeader, encodeHeader } from '../testing/payment-header.fixture.ts'
+import { buildChallenge } from './challenge.ts'
+import { describeCall } from './resource-discovery.ts'
+
+const output = { example: { fair: true }, schema: { properties: { fair: { type: 'boolean' } } } }
+const schema = { type: 'object', properties: { city: { type: 'string' } } }
+
+describe('x402 discovery', () => {
+  test('a GET is told by its query, a POST by its body', () => {
+    const get = describeCall({
+      input: { method: 'GET', queryParams: { city: 'Oslo' }, schema },
+      output,
+    })
+    expect(get.info).toEqual({
+      input: { type: 'http', method: 'GET', queryParams: { city: 'Oslo' } },
+      output: { type: 'json', example: { fair: true } },
+    })
+    expect(get.schema).toMatchObject({
+      properties: { input: { properties: { queryParams: schema } } },
+    })
+    const post = describeCall({ input: { method: 'POST', body: { city: 'Oslo' }, schema }, output })
+    expect(post.info.input).toEqual({
+      type: 'http',
+      method: 'POST',
+      bodyType: 'json',
+      body: { city: 'Oslo' },
+    })
+    const required = ['type', 'method', 'bodyType', 'body']
+    expect(post.schema).toMatchObject({
+      properties: { input: { properties: { body: schema }, required } },
+    })
+  })
+
+  test('X2: it is in both forms of the challenge, which the official schema takes', () => {
+    const call = { method: 'GET', queryParams: { city: 'Oslo' }, schema } as const
+    const discovery = describeCall({ input: call, output })
+    const { body, headers } = buildChallenge({ ...standInTerms(), discovery }, 'payment_required')
+    expect(Buffer.from(headers['PAYMENT-REQUIRED'] ?? '', 'base64').toString()).toBe(body)
+    expect(JSON.parse(body)).toMatchObject({ extensions: { bazaar: discovery } })
+    expect(parsePaymentRequired(JSON.parse(body)).success).toBe(true)
+  })
+
+  test.each([
+    ['sent back', (declared: object) => ({ bazaar: declared }), true],
+    ['sent back in other words', () => ({ bazaar: { info: {} }, other: 1 }), true],
+    ['left out by the payer', () => undefined, false],
+    ['no extensions at all', () => 5, false],
+  ])('%s: a facilitator gets what was declared, or nothing', async (_name, echo, isSent) => {
+    const { gate, job, ledger, terms } = gateHouse()
+    const call = { method: 'GET', queryParams: { city: 'Oslo' }, schema } as const
+    const discovery = describeCall({ input: call, output })
+    const envelope = decodeHeader(await ledger.pay(terms))
+    const paymentSignature = encodeHeader({ ...envelope, extensions: echo(discovery) })
+    const outcome = await gate.pay({ paymentSignature }, { ...terms, discovery }, job())
+    expect(outcome.kind).toBe('paid')
+    expect(ledger.seen.map(({ payload }) => payload.extensions)).toEqual([
+      isSent ? { bazaar: discovery } : undefined,
+    ])
+  })
+
+  test('what was never declared is not passed on', async () => {
+    const { gate, job, ledger, terms } = gateHouse()
+    const envelope = decodeHeader(await ledger.pay(terms))
+    const paymentSignature = encodeHeader({ ...envelope, extensions: { bazaar: { info: {} } } })
+    expect((await gate.pay({ paymentSignature }, terms, job())).kind).toBe('paid')
+    expect(ledger.seen[0]?.payload).not.toHaveProperty('extensions')
+  })
+
+  test('one that would not fit a client’s header is refused when it is made', () => {
+    const example = { text: 'a'.repeat(2_048) }
+    const input = { method: 'POST', body: {}, schema } as const
+    expect(() => describeCall({ input, output: { ...output, example } })).toThrow(RangeError)
+  })
+})

@@ -1,0 +1,177 @@
+/** What an earlier or another process over the same store has left open (X7, X9), through the gate. */
+import { describe, expect, test } from 'vitest'
+import { PAYER } from '../testing/hedera-stand-in.fixture.ts'
+import {
+  crashedHouse,
+  deliver,
+  elsewhere,
+  keptHouse,
+  onlyOpen,
+  PENDING,
+  plain,
+} from '../testing/kept-answer.fixture.ts'
+import type { Resumed } from './resume-open.ts'
+
+/** A second process that waits for the ledger with a payment which the first one has reserved. */
+async function waitingReplica() {
+  const first = keptHouse()
+  const { ledger, reservations, terms } = first
+  ledger.isMirrorDown = true
+  ledger.fault = 'answer_lost'
+  const header = await ledger.pay(terms)
+  void first.send(header)
+  await ledger.clock.advanceMs(1_000)
+  const second = keptHouse({ ledger, reservations })
+  const waiting = second.send(header)
+  await ledger.clock.advanceMs(1_000)
+  return { first, header, second, waiting }
+}
+
+describe('X7: two processes over one store', () => {
+  test('what the one has answered the other gives too, and does no work of its own', async () => {
+    const { first, second, waiting } = await waitingReplica()
+    const { ledger, reservations } = first
+    await first.gate.close()
+    const [open] = await reservations.open()
+    if (open === undefined) throw new Error('nothing is open')
+    const settlement = { success: true, transaction: open.paymentId, network: 'hedera:testnet' }
+    const paid = { answer: { granted: 'by the first', payer: PAYER }, settlement }
+    const expiresAtSeconds = open.expiresAtSeconds + 600
+    await reservations.keepAnswer(open.paymentId, {
+      answer: JSON.stringify(paid),
+      expiresAtSeconds,
+    })
+    ledger.isMirrorDown = false
+    await ledger.clock.advanceMs(20_000)
+    expect(plain(await waiting)).toEqual({ kind: 'paid', ...paid })
+    expect(second.runs.fulfilled).toBe(0)
+  })
+
+  test('a payment that the one released and then sold something else for buys nothing at the other', async () => {
+    const { first, header, second, waiting } = await waitingReplica()
+    const { ledger, reservations } = first
+    const [open] = await reservations.open()
+    if (open === undefined) throw new Error('nothing is open')
+    await reservations.release(open.paymentId)
+    await reservations.reserve({ ...open, ...elsewhere })
+    ledger.isMirrorDown = false
+    await ledger.clock.advanceMs(20_000)
+    await waiting
+    expect(second.runs.fulfilled).toBe(0)
+    expect(await second.send(header)).toMatchObject({ error: 'payment_already_used' })
+  })
+})
+
+describe('X9: reservations left open are resumed at start', () => {
+  test('what is open blocks from the moment of start, by fingerprint and by key, before anything is resumed', async () => {
+    const { second } = await crashedHouse({ idempotencyKey: 'k' })
+    expect(await second.buy()).toEqual(PENDING)
+    expect(await second.buy({ idempotencyKey: 'k', ...elsewhere })).toEqual(PENDING)
+    expect(second.ledger.settlements).toBe(1)
+  })
+
+  test('resumed, the answer goes to the payer’s next payment, itself left unsettled', async () => {
+    const { header, second } = await crashedHouse({ request: '{"pick":1}' })
+    const { gate, job, ledger, runs } = second
+    const ends: Resumed['end'][] = []
+    await gate.resumeOpen(
+      (left) => job({ request: left.request }),
+      ({ end }) => ends.push(end),
+    )
+    expect(ends).toEqual(['paid'])
+    expect(runs.fulfilled).toBe(1)
+    const next = await second.buy()
+    expect(next.kind).toBe('paid')
+    await deliver(next)
+    expect(plain(await second.send(header))).toEqual(plain(next))
+    expect([ledger.settlements, runs.fulfilled]).toEqual([1, 1])
+  })
+
+  test('reserved and never sent: refused once its validity ended, and until then its payer waits', async () => {
+    const first = keptHouse()
+    const { ledger, reservations } = first
+    ledger.fault = 'silent'
+    const killed = first.buy()
+    await ledger.clock.advanceMs(1_000)
+    await first.gate.close()
+    await killed
+    ledger.fault = undefined
+    const second = keptHouse({ ledger, reservations })
+    const resuming = second.gate.resumeOpen(() => second.job())
+    await ledger.clock.advanceMs(20_000)
+    await resuming
+    expect(await second.buy()).toEqual(PENDING)
+    await ledger.clock.advanceMs(240_000)
+    expect((await second.buy()).kind).toBe('paid')
+  })
+
+  test('its work is done with the request of the payment’s first call, also where the payment is sent again', async () => {
+    const { header, second } = await crashedHouse({ request: 'received at 1' })
+    const requests: (string | undefined)[] = []
+    await second.send(header, {
+      request: 'received at 2',
+      async prepare(_payment, request) {
+        requests.push(request)
+        return { kind: 'ready', prepared: 'resource' }
+      },
+    })
+    expect(requests).toEqual(['received at 1'])
+  })
+
+  test('one that no job can be made for stays open and keeps its payer waiting; the others are resumed', async () => {
+    const { second, first } = await crashedHouse({ request: 'unreadable' })
+    await second.reservations.reserve({
+      ...(await onlyOpen(first.reservations)),
+      paymentId: 'hedera:testnet/other',
+      fingerprint: 'never to be found',
+    })
+    const resumed: Resumed[] = []
+    await second.gate.resumeOpen(
+      (left) => {
+        if (left.request === 'unreadable' && left.paymentId.endsWith('other')) return undefined
+        throw new Error('a job that cannot be made')
+      },
+      (one) => resumed.push(one),
+    )
+    expect(resumed.map(({ end }) => end).toSorted()).toEqual(['failed', 'left_open'])
+    expect(await second.buy()).toEqual(PENDING)
+  })
+
+  test('what was paid is never given up because its work fails: it is tried again, and nothing is released', async () => {
+    const { second } = await crashedHouse()
+    const { events, gate, job, ledger, reservations, runs } = second
+    let failures = 3
+    const flaky = job({
+      async prepare() {
+        failures -= 1
+        if (failures >= 0) throw new Error('the ledger of closes is busy')
+        return { kind: 'ready', prepared: 'resource' }
+      },
+    })
+    const resuming = gate.resumeOpen(() => flaky)
+    await ledger.clock.advanceMs(200)
+    expect(await reservations.open()).toHaveLength(1)
+    await ledger.clock.advanceMs(10_000)
+    await resuming
+    expect(runs.fulfilled).toBe(1)
+    expect(events.filter(({ kind }) => kind === 'retrying')).toHaveLength(3)
+  })
+
+  test('two open ones of one payer for one thing do not stop each other', async () => {
+    const { first, second } = await crashedHouse()
+    const { reservations } = second
+    const one = await onlyOpen(first.reservations)
+    const { keepsAnswer: _, ...plainOne } = one
+    const payment = { ...one.payment, id: 'hedera:testnet/other', nonce: `${one.payment.nonce}1` }
+    await reservations.reserve({ ...plainOne, paymentId: payment.id, payment })
+    const ends: string[] = []
+    const resuming = second.gate.resumeOpen(
+      () => second.job(),
+      ({ end }) => ends.push(end),
+    )
+    await second.ledger.clock.advanceMs(240_000)
+    await resuming
+    expect(await reservations.open()).toEqual([])
+    expect(ends).toContain('paid')
+  })
+})

@@ -1,0 +1,282 @@
+/**
+ * What the gate asks an EVM chain before it works for a payment. X10: what counts is whether the nonce was unused when
+ * this store reserved the payment. And whether its payer has the money at all.
+ */
+import { describe, expect, test } from 'vitest'
+import { FacilitatorUnavailable, type Settlement } from '../facilitators/facilitator.ts'
+import { createPaymentGate } from '../gate/create-payment-gate.ts'
+import type { GateEvent } from '../gate/gate-event.ts'
+import type { KeptJob, PaidJob, PaymentTerms } from '../gate/payment-gate.ts'
+import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
+import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
+import {
+  centRequirement,
+  EVM_NOW_SECONDS,
+  EvmStandIn,
+  evmPayer,
+  payCent,
+  settlementEvents,
+} from '../testing/evm-stand-in.fixture.ts'
+import { manualClock } from '../testing/manual-clock.ts'
+import { GUESSES_MAX } from './guess-limit.ts'
+import { createMemoryReservationStore } from './memory-reservation-store.ts'
+
+const terms: PaymentTerms = {
+  requirements: [centRequirement()],
+  resource: { url: 'https://grading.example/api/grade', description: 'x', mimeType: 'text/plain' },
+}
+
+function house(options: { readonly settle: 'front_run' | 'lost' | 'never_asked' | 'no_hash' }) {
+  const chain = new EvmStandIn()
+  const clock = manualClock(EVM_NOW_SECONDS * 1_000)
+  const reservations = createMemoryReservationStore({ clock })
+  const scheme = createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })
+  const counts = { prepared: 0, settled: 0, fulfilled: 0 }
+  const events: GateEvent[] = []
+  const landings: (number | undefined)[] = []
+  const openGate = () =>
+    createPaymentGate({
+      schemes: [scheme],
+      reservations,
+      clock,
+      observe: (event) => events.push(event),
+      facilitator: {
+        async settle(payload, requirement): Promise<Settlement> {
+          counts.settled += 1
+          const verified = await scheme.verify(payload.payload, requirement)
+          if (verified.kind !== 'valid') throw new Error('the gate has verified it')
+          if (options.settle === 'no_hash')
+            return { success: true, transaction: '0x', network: requirement.network }
+          chain.mine(settlementEvents(verified.payment))
+          if (options.settle === 'lost') throw new FacilitatorUnavailable('the answer got lost')
+          const errorReason = 'invalid_exact_evm_nonce_already_used'
+          return { success: false, transaction: '', network: requirement.network, errorReason }
+        },
+        feePayers: async () => new Map(),
+      },
+    })
+  const job = (fingerprint = 'POST /api/grade 1'): PaidJob<string, string, never> => ({
+    fingerprint,
+    subject: 'payer',
+    async prepare() {
+      counts.prepared += 1
+      return { kind: 'ready', prepared: 'A' }
+    },
+    mayHonour: async () => true,
+    async fulfil(prepared, { landedAtSeconds }) {
+      counts.fulfilled += 1
+      landings.push(landedAtSeconds)
+      return prepared
+    },
+  })
+  const gate = openGate()
+  return { chain, clock, counts, events, gate, job, landings, openGate, reservations, scheme }
+}
+
+async function header(): Promise<{ paymentSignature: string; payload: unknown }> {
+  const [accepted] = terms.requirements
+  const payload = await payCent()
+  const envelope = { x402Version: 2, payload, accepted, resource: terms.resource }
+  return { payload, paymentSignature: Buffer.from(JSON.stringify(envelope)).toString('base64') }
+}
+
+const kept = (job: PaidJob<string, string, never>): KeptJob<string, string, never> => ({
+  ...job,
+  keepsAnswer: true,
+})
+
+describe('X10: a payment found on an EVM chain', () => {
+  test('paid but denied: submitted by somebody else while we settled, it is honoured, once', async () => {
+    const { counts, gate, job } = house({ settle: 'front_run' })
+    const { paymentSignature } = await header()
+    const paid = { kind: 'paid', answer: 'A' }
+    expect(await gate.pay({ paymentSignature }, terms, job())).toMatchObject(paid)
+    expect(await gate.pay({ paymentSignature }, terms, job())).toMatchObject(paid)
+    expect(await gate.pay({ paymentSignature }, terms, job('something else'))).toEqual({
+      kind: 'challenged',
+      error: 'payment_already_used',
+    })
+    expect(counts).toEqual({ prepared: 1, settled: 1, fulfilled: 1 })
+  })
+
+  test('the facilitator’s answer got lost: the payment is found and honoured', async () => {
+    const { gate, job } = house({ settle: 'lost' })
+    const { paymentSignature } = await header()
+    const outcome = await gate.pay({ paymentSignature }, terms, job())
+    expect(outcome).toMatchObject({ kind: 'paid', answer: 'A', settlement: { success: true } })
+  })
+
+  test('a success that names no transaction is nonsense: what the chain does not know buys nothing', async () => {
+    const { clock, counts, gate, job } = house({ settle: 'no_hash' })
+    const paying = gate.pay(await header(), terms, job())
+    await clock.advanceMs(15_000)
+    expect((await paying).kind).toBe('pending')
+    expect(counts).toEqual({ prepared: 1, settled: 1, fulfilled: 0 })
+    await gate.close()
+  })
+
+  test('used at first sight, e.g. read from the chain by a stranger: payment_already_used, unsettled', async () => {
+    const { chain, counts, gate, job, reservations, scheme } = house({ settle: 'never_asked' })
+    const { payload, paymentSignature } = await header()
+    const verified = await scheme.verify(payload, centRequirement())
+    if (verified.kind !== 'valid') throw new Error('not valid')
+    chain.mine(settlementEvents(verified.payment))
+    const outcome = await gate.pay({ paymentSignature }, terms, job())
+    expect(outcome).toEqual({ kind: 'challenged', error: 'payment_already_used' })
+    expect(counts).toEqual({ prepared: 0, settled: 0, fulfilled: 0 })
+    expect(await reservations.get(verified.payment.id)).toBeUndefined()
+  })
+
+  test('reserved while unused by an earlier process, the same payment is honoured after a restart', async () => {
+    const { chain, counts, job, openGate, reservations, scheme } = house({ settle: 'never_asked' })
+    const { payload, paymentSignature } = await header()
+    const verified = await scheme.verify(payload, centRequirement())
+    if (verified.kind !== 'valid') throw new Error('not valid')
+    const { payment } = verified
+    await reservations.reserve({
+      paymentId: payment.id,
+      payment,
+      fingerprint: job().fingerprint,
+      subject: 'payer',
+      state: 'reserved',
+      expiresAtSeconds: payment.validUntilSeconds + 60,
+    })
+    chain.mine(settlementEvents(payment))
+    const gate = openGate()
+    const other = await gate.pay({ paymentSignature }, terms, job('something else'))
+    expect(other).toMatchObject({ kind: 'challenged', error: 'payment_already_used' })
+    const outcome = await gate.pay({ paymentSignature }, terms, job())
+    expect(outcome).toMatchObject({ kind: 'paid', answer: 'A' })
+    expect(counts).toEqual({ prepared: 1, settled: 0, fulfilled: 1 })
+  })
+
+  test('a payment copied from the chain gets no answer that is kept for its payer, and uses none up', async () => {
+    const { chain, counts, gate, job, scheme } = house({ settle: 'front_run' })
+    const copied = await header()
+    const verified = await scheme.verify(copied.payload, centRequirement())
+    if (verified.kind !== 'valid') throw new Error('not valid')
+    chain.mine(settlementEvents(verified.payment))
+    const first = await gate.pay(await header(), terms, kept(job()))
+    expect(first.kind).toBe('paid')
+    expect(await gate.pay(copied, terms, kept(job()))).toEqual({
+      kind: 'challenged',
+      error: 'payment_already_used',
+    })
+    expect(await gate.pay(await header(), terms, kept(job()))).toMatchObject({
+      kind: 'paid',
+      answer: 'A',
+    })
+    expect(counts).toEqual({ prepared: 1, settled: 1, fulfilled: 1 })
+  })
+
+  test('one that this store does not hold and whose validity is over is refused at once, and never waited for', async () => {
+    const { clock, counts, gate, job, reservations } = house({ settle: 'never_asked' })
+    const { paymentSignature } = await header()
+    await clock.advanceMs(600_000)
+    const outcome = await gate.pay({ paymentSignature }, terms, job())
+    expect(outcome).toEqual({ kind: 'challenged', error: 'transaction_expired' })
+    expect(await reservations.open()).toEqual([])
+    expect(counts.settled).toBe(0)
+  })
+
+  test('what was found there is fulfilled with the time that the ledger took it', async () => {
+    const { chain, gate, job, landings } = house({ settle: 'lost' })
+    expect((await gate.pay(await header(), terms, job())).kind).toBe('paid')
+    expect(landings).toEqual([(await chain.ledger.latestBlock()).timestampSeconds])
+  })
+
+  test('a payment read from the chain is not tried on one request after another until its answer comes', async () => {
+    const { gate, job } = house({ settle: 'front_run' })
+    const bought = await header()
+    expect((await gate.pay(bought, terms, kept(job('what was bought')))).kind).toBe('paid')
+    const used = { kind: 'challenged', error: 'payment_already_used' }
+    for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
+      expect((await gate.pay(bought, terms, kept(job('what was bought')))).kind).toBe('paid')
+      expect(await gate.pay(bought, terms, kept(job(`guess ${guess}`)))).toEqual(used)
+    }
+    expect(await gate.pay(bought, terms, kept(job('what was bought')))).toEqual(used)
+    // Its payer, who can sign, loses nothing: the answer was never delivered, so that his next payment gets it.
+    const next = await gate.pay(await header(), terms, kept(job('what was bought')))
+    expect(next).toMatchObject({ kind: 'paid', answer: 'A' })
+  })
+
+  test('while the chain cannot be read nothing is reserved and nothing settled', async () => {
+    const { chain, counts, gate, job, reservations } = house({ settle: 'never_asked' })
+    chain.isDown = true
+    const { paymentSignature } = await header()
+    const outcome = await gate.pay({ paymentSignature }, terms, job())
+    expect(outcome).toEqual({ kind: 'unavailable', dependency: 'ledger' })
+    expect(await reservations.open()).toEqual([])
+    expect(counts.settled).toBe(0)
+  })
+})
+
+describe('a payer who does not hold what his payment takes', () => {
+  const short = { kind: 'challenged', error: 'insufficient_funds' }
+
+  test('is refused before any work: nothing prepared, nothing sent, nothing left reserved', async () => {
+    const { chain, counts, events, gate, job, reservations } = house({ settle: 'never_asked' })
+    chain.balance = 9_999n
+    expect(await gate.pay(await header(), terms, job())).toEqual({
+      ...short,
+      settlement: {
+        success: false,
+        transaction: '',
+        network: 'eip155:196',
+        payer: evmPayer.address.toLowerCase(),
+        errorReason: 'insufficient_funds',
+      },
+    })
+    expect(counts).toEqual({ prepared: 0, settled: 0, fulfilled: 0 })
+    expect(events).toMatchObject([{ kind: 'refused', reason: 'insufficient_funds' }])
+    expect(await reservations.open()).toEqual([])
+  })
+
+  test('can send the same payment again once he has it', async () => {
+    const { chain, gate, job } = house({ settle: 'front_run' })
+    const payment = await header()
+    chain.balance = 0n
+    expect(await gate.pay(payment, terms, job())).toMatchObject(short)
+    chain.balance = 10_000n
+    expect(await gate.pay(payment, terms, job())).toMatchObject({ kind: 'paid', answer: 'A' })
+  })
+
+  test('still gets what he paid for, by the same payment and by a new one', async () => {
+    const { chain, counts, gate, job } = house({ settle: 'front_run' })
+    const payment = await header()
+    const paid = { kind: 'paid', answer: 'A' }
+    expect(await gate.pay(payment, terms, kept(job()))).toMatchObject(paid)
+    chain.balance = 0n
+    expect(await gate.pay(payment, terms, kept(job()))).toMatchObject(paid)
+    const next = await gate.pay(await header(), terms, kept(job()))
+    expect(next).toMatchObject(paid)
+    expect(counts).toEqual({ prepared: 1, settled: 1, fulfilled: 1 })
+    if (next.kind === 'paid') await next.delivered?.()
+    expect(await gate.pay(await header(), terms, kept(job()))).toMatchObject(short)
+  })
+
+  test('waits while his earlier payment is unresolved, and is not told to pay again', async () => {
+    const { chain, gate, job, openGate, reservations, scheme } = house({ settle: 'never_asked' })
+    const verified = await scheme.verify((await header()).payload, centRequirement())
+    if (verified.kind !== 'valid') throw new Error('not valid')
+    const { payment } = verified
+    await reservations.reserve({
+      paymentId: payment.id,
+      payment,
+      fingerprint: job().fingerprint,
+      subject: 'payer',
+      state: 'settled',
+      expiresAtSeconds: payment.validUntilSeconds + 60,
+      keepsAnswer: true,
+    })
+    chain.balance = 0n
+    for (const asked of [gate, openGate()])
+      expect((await asked.pay(await header(), terms, kept(job()))).kind).toBe('pending')
+  })
+
+  test('a balance that cannot be read is left to the facilitator to judge', async () => {
+    const { chain, gate, job } = house({ settle: 'front_run' })
+    chain.balance = undefined
+    expect(await gate.pay(await header(), terms, job())).toMatchObject({ kind: 'paid' })
+  })
+})

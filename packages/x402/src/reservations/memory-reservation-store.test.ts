@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { manualClock } from '../testing/manual-clock.ts'
+import { createMemoryReservationStore } from './memory-reservation-store.ts'
+import { describeReservationStore, reservationOf } from './reservation-store.contract.ts'
+
+const START_MS = 1_795_226_000_000
+const answered = { answer: '{}', expiresAtSeconds: START_MS / 1_000 + 240 }
+
+describeReservationStore('memory', () => {
+  const clock = manualClock(START_MS)
+  return {
+    store: createMemoryReservationStore({ clock }),
+    nowSeconds: () => clock.unixMs() / 1_000,
+  }
+})
+
+test('bounded memory: when answers are full, the one used longest ago is forgotten', async () => {
+  const store = createMemoryReservationStore({ clock: manualClock(START_MS), answeredMax: 2 })
+  for (const id of ['a', 'b']) {
+    await store.reserve(reservationOf(id))
+    await store.keepAnswer(id, answered)
+  }
+  expect(await store.get('a')).toBeDefined()
+  await store.reserve(reservationOf('c'))
+  await store.keepAnswer('c', answered)
+  expect(await store.get('b')).toBeUndefined()
+  expect(await store.get('a')).toBeDefined()
+  expect(await store.get('c')).toBeDefined()
+})
+
+test('bounded memory: when open ones are full, nothing more is reserved, and none is forgotten', async () => {
+  const store = createMemoryReservationStore({ clock: manualClock(START_MS), openMax: 2 })
+  for (const id of ['a', 'b']) await store.reserve(reservationOf(id))
+  expect(await store.reserve(reservationOf('c'))).toEqual({ kind: 'full' })
+  expect((await store.open()).map(({ paymentId }) => paymentId)).toEqual(['a', 'b'])
+})

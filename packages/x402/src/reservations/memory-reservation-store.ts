@@ -1,0 +1,126 @@
+import type { Clock } from '../clock.ts'
+import type { Reservation, ReservationStore } from './reservation-store.ts'
+import { createSiblingIndex } from './sibling-index.ts'
+import { weighSiblings } from './weigh-siblings.ts'
+
+export type MemoryReservationStoreOptions = {
+  readonly clock: Clock
+  /** Answers kept at most; a few kB each. */
+  readonly answeredMax?: number
+  /** Open reservations kept at most. */
+  readonly openMax?: number
+}
+
+/** A busy hour of purchases; beyond it the oldest answer goes. */
+const ANSWERED_MAX = 10_000
+
+/** More than a gate lets fly at once, so that the gate's own limit is met first. */
+const OPEN_MAX = 20_000
+
+/**
+ * Reservations in this process's memory, bounded. When answers are full, the one used longest ago is forgotten: the
+ * same payment sent again is then looked up on the ledger instead of answered from here. When open ones are full,
+ * `reserve` says so and nothing may be settled. Answers go once their time is over.
+ */
+export function createMemoryReservationStore(
+  options: MemoryReservationStoreOptions,
+): ReservationStore {
+  const { openMax = OPEN_MAX } = options
+  const open = new Map<string, Reservation>()
+  const siblings = createSiblingIndex()
+  const answers = createAnswerShelf(options, (gone) => siblings.remove(gone))
+  const find = (paymentId: string | undefined): Reservation | undefined =>
+    paymentId === undefined ? undefined : (open.get(paymentId) ?? answers.find(paymentId))
+
+  /** Remembers a payment with the answer of its sibling. */
+  function answerWith(sibling: Reservation, asked: Reservation): string {
+    const { answer = '', answeredBy = sibling.paymentId, expiresAtSeconds } = sibling
+    const given = { ...asked, state: 'answered', answer, answeredBy, expiresAtSeconds } as const
+    siblings.add(given)
+    answers.put(given)
+    return answer
+  }
+
+  return {
+    async reserve(reservation) {
+      const held = find(reservation.paymentId)
+      if (held !== undefined) return { kind: 'held', reservation: held }
+      const { sameFingerprint, sameKey } = siblings.of(reservation)
+      const verdict = weighSiblings(reservation, {
+        sameFingerprint: find(sameFingerprint),
+        sameKey: find(sameKey),
+      })
+      if (verdict.kind === 'kept')
+        return { kind: 'kept', answer: answerWith(verdict.sibling, reservation) }
+      if (verdict.kind !== 'none') return verdict
+      if (open.size >= openMax) return { kind: 'full' }
+      open.set(reservation.paymentId, reservation)
+      siblings.add(reservation)
+      return { kind: 'reserved' }
+    },
+    async markSettled(paymentId) {
+      const held = open.get(paymentId)
+      if (held !== undefined) open.set(paymentId, { ...held, state: 'settled' })
+    },
+    async keepAnswer(paymentId, kept) {
+      const held = open.get(paymentId)
+      if (held !== undefined && open.delete(paymentId))
+        answers.put({ ...held, ...kept, state: 'answered' })
+    },
+    async markDelivered(paymentId) {
+      answers.markDelivered(paymentId)
+    },
+    async release(paymentId) {
+      const held = open.get(paymentId)
+      if (held !== undefined && open.delete(paymentId)) siblings.remove(held)
+    },
+    async get(paymentId) {
+      return find(paymentId)
+    },
+    async open() {
+      return [...open.values()]
+    },
+  }
+}
+
+/** Answers in order of use, as many as there may be; `hear` is told of each that is forgotten. */
+function createAnswerShelf(
+  { answeredMax = ANSWERED_MAX, clock }: MemoryReservationStoreOptions,
+  hear: (gone: Reservation) => void,
+) {
+  const answered = new Map<string, Reservation>()
+  const isOver = ({ expiresAtSeconds }: Reservation): boolean =>
+    expiresAtSeconds <= clock.unixMs() / 1_000
+
+  function forget(reservation: Reservation): void {
+    answered.delete(reservation.paymentId)
+    hear(reservation)
+  }
+
+  return {
+    /** Expired ones go from the old end, the rest when their turn comes. */
+    put(reservation: Reservation): void {
+      const { request: _, ...kept } = reservation
+      answered.set(kept.paymentId, kept)
+      for (const old of answered.values()) {
+        if (answered.size <= answeredMax && !isOver(old)) break
+        forget(old)
+      }
+    },
+    find(paymentId: string): Reservation | undefined {
+      const reservation = answered.get(paymentId)
+      if (reservation === undefined) return undefined
+      if (isOver(reservation)) {
+        forget(reservation)
+        return undefined
+      }
+      answered.delete(paymentId)
+      answered.set(paymentId, reservation)
+      return reservation
+    },
+    markDelivered(paymentId: string): void {
+      const origin = answered.get(answered.get(paymentId)?.answeredBy ?? paymentId)
+      if (origin !== undefined) answered.set(origin.paymentId, { ...origin, isDelivered: true })
+    },
+  }
+}

@@ -1,0 +1,300 @@
+import { describe, expect, test } from 'vitest'
+import type { VerifiedPayment } from '../schemes/payment-scheme.ts'
+import type { Reservation, ReservationStore } from './reservation-store.ts'
+
+/** A store under test; `nowSeconds` is the time of its clock, Unix seconds. */
+export type StoreUnderTest = {
+  readonly store: ReservationStore
+  readonly nowSeconds: () => number
+}
+
+/** A reservation for tests; `changes` go on top. */
+export function reservationOf(paymentId: string, changes: Partial<Reservation> = {}): Reservation {
+  const payment: VerifiedPayment = {
+    id: paymentId,
+    network: 'hedera:testnet',
+    asset: '0.0.0',
+    amount: 300_000_000n,
+    payTo: '0.0.7001',
+    payer: '0.0.9001',
+    payerEvmAddress: `0x${'cd'.repeat(20)}`,
+    nonce: paymentId,
+    memo: 'é ₮',
+    validFromSeconds: 1_795_226_000,
+    validUntilSeconds: 1_795_226_180,
+  }
+  return {
+    paymentId,
+    payment,
+    fingerprint: 'GET /access',
+    subject: 'agent',
+    state: 'reserved',
+    expiresAtSeconds: 1_795_226_240,
+    ...changes,
+  }
+}
+
+/** A reservation whose answer is kept for its payer. */
+const keptOf = (paymentId: string, changes: Partial<Reservation> = {}): Reservation =>
+  reservationOf(paymentId, { keepsAnswer: true, ...changes })
+
+/** A store in which `p` is reserved for its payer; answered where there is an answer. */
+async function holdingOf(
+  create: () => StoreUnderTest | Promise<StoreUnderTest>,
+  held: { readonly changes: Partial<Reservation>; readonly answer: string | undefined },
+): Promise<StoreUnderTest> {
+  const { store, nowSeconds } = await create()
+  await store.reserve(keptOf('p', held.changes))
+  const { answer } = held
+  if (answer !== undefined)
+    await store.keepAnswer('p', { answer, expiresAtSeconds: nowSeconds() + 1_000 })
+  return { store, nowSeconds }
+}
+
+/** What every reservation store must do; run it against each one. */
+export function describeReservationStore(
+  name: string,
+  create: () => StoreUnderTest | Promise<StoreUnderTest>,
+): void {
+  const holding = (changes: Partial<Reservation> = {}, answer?: string) =>
+    holdingOf(create, { changes, answer })
+
+  describe(`reservation store: ${name}`, () => {
+    test('X7: of many reservations of one payment at once, exactly one holds it', async () => {
+      const { store } = await create()
+      const outcomes = await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          store.reserve(reservationOf('p', { fingerprint: `f${index}` })),
+        ),
+      )
+      const held = await store.get('p')
+      const losers = outcomes.filter(({ kind }) => kind !== 'reserved')
+      expect(losers).toEqual(
+        Array.from({ length: 49 }, () => ({ kind: 'held', reservation: held })),
+      )
+    })
+
+    test('what was reserved comes back whole, the amount of the payment included', async () => {
+      const { store } = await create()
+      const reservation = reservationOf('p')
+      await store.reserve(reservation)
+      expect(await store.get('p')).toEqual(reservation)
+      expect(await store.open()).toEqual([reservation])
+    })
+
+    test('reserved, settled, answered: the answer stays with it and it is open no more', async () => {
+      const { store, nowSeconds } = await create()
+      const expiresAtSeconds = nowSeconds() + 60
+      await store.reserve(reservationOf('p'))
+      await store.markSettled('p')
+      expect((await store.open()).map(({ state }) => state)).toEqual(['settled'])
+      await store.keepAnswer('p', { answer: '{"answer":"é"}', expiresAtSeconds })
+      expect(await store.open()).toEqual([])
+      const answered = reservationOf('p', {
+        expiresAtSeconds,
+        state: 'answered',
+        answer: '{"answer":"é"}',
+      })
+      expect(await store.get('p')).toEqual(answered)
+      expect(await store.reserve(reservationOf('p'))).toEqual({
+        kind: 'held',
+        reservation: answered,
+      })
+      await store.release('p')
+      await store.keepAnswer('p', { answer: '{}', expiresAtSeconds })
+      expect(await store.get('p')).toEqual(answered)
+    })
+
+    test('X7: released after a definite refusal, it can be reserved anew', async () => {
+      const { store } = await create()
+      await store.reserve(reservationOf('p'))
+      await store.release('p')
+      expect(await store.get('p')).toBeUndefined()
+      expect(await store.reserve(reservationOf('p', { fingerprint: 'other' }))).toEqual({
+        kind: 'reserved',
+      })
+    })
+
+    test('what is asked takes place and is answered in the order in which it was asked', async () => {
+      const { store } = await create()
+      const second = reservationOf('p', { fingerprint: 'second' })
+      const told: number[] = []
+      const asked = [
+        store.reserve(reservationOf('p')),
+        store.release('p'),
+        store.reserve(second),
+        store.reserve(reservationOf('p')),
+        store.markSettled('p'),
+        store.open(),
+      ]
+      await Promise.all(asked.map((one, index) => one.then(() => told.push(index))))
+      expect(told).toEqual([0, 1, 2, 3, 4, 5])
+      expect(await Promise.all(asked)).toEqual([
+        { kind: 'reserved' },
+        undefined,
+        { kind: 'reserved' },
+        { kind: 'held', reservation: second },
+        undefined,
+        [{ ...second, state: 'settled' }],
+      ])
+    })
+
+    test('an open reservation never expires: its payment may have landed', async () => {
+      const { store, nowSeconds } = await create()
+      const old = reservationOf('p', { expiresAtSeconds: nowSeconds() - 1_000 })
+      await store.reserve(old)
+      expect([await store.open(), (await store.reserve(old)).kind]).toEqual([[old], 'held'])
+    })
+
+    test('an answer is forgotten after its time', async () => {
+      const { store, nowSeconds } = await create()
+      await store.reserve(reservationOf('p'))
+      await store.keepAnswer('p', { answer: '{}', expiresAtSeconds: nowSeconds() - 1 })
+      expect(await store.get('p')).toBeUndefined()
+      expect((await store.reserve(reservationOf('p'))).kind).toBe('reserved')
+    })
+
+    test('payments do not touch each other, and moving on what is not there does nothing', async () => {
+      const { store } = await create()
+      await store.reserve(reservationOf('p'))
+      await store.reserve(reservationOf('q'))
+      await store.release('p')
+      await store.markSettled('p')
+      await store.keepAnswer('p', { answer: '{}', expiresAtSeconds: 2_000_000_000 })
+      await store.markDelivered('p')
+      await store.release('never')
+      expect((await store.open()).map(({ paymentId }) => paymentId)).toEqual(['q'])
+    })
+  })
+
+  describe(`reservation store: ${name}: what is kept for a payer`, () => {
+    const unresolved = { kind: 'unresolved', paymentId: 'p' }
+    const reserved = { kind: 'reserved' }
+    const keyed = { idempotencyKey: 'k' }
+
+    test('its request and key come back while it is open; the request goes with the answer', async () => {
+      const { store, nowSeconds } = await holding({ ...keyed, request: '{"pick":"é"}' })
+      expect(await store.open()).toEqual([keptOf('p', { ...keyed, request: '{"pick":"é"}' })])
+      const kept = { answer: '{}', expiresAtSeconds: nowSeconds() + 60 }
+      await store.keepAnswer('p', kept)
+      expect(await store.get('p')).toEqual(keptOf('p', { ...keyed, ...kept, state: 'answered' }))
+    })
+
+    test.each(['reserved', 'settled'])(
+      'X9: while a payment is %s, another of that payer with the same fingerprint is unresolved',
+      async (state) => {
+        const { store } = await holding()
+        if (state === 'settled') await store.markSettled('p')
+        expect(await store.reserve(keptOf('q'))).toEqual(unresolved)
+        expect(await store.reserve(keptOf('q', keyed))).toEqual(unresolved)
+        expect(await store.get('q')).toBeUndefined()
+        expect(await store.reserve(keptOf('r', { fingerprint: 'other' }))).toEqual(reserved)
+      },
+    )
+
+    test('X9: while a payment is unresolved, another of that payer with the same key is too, whatever it asks', async () => {
+      const { store } = await holding(keyed)
+      expect(await store.reserve(keptOf('q', { ...keyed, fingerprint: 'other' }))).toEqual(
+        unresolved,
+      )
+    })
+
+    test('X9: released, it stands in nobody’s way', async () => {
+      const { store } = await holding(keyed)
+      await store.release('p')
+      expect(await store.reserve(keptOf('q', keyed))).toEqual(reserved)
+    })
+
+    test('of many payments of one payer with one key at once, exactly one is reserved', async () => {
+      const { store } = await create()
+      const outcomes = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => store.reserve(keptOf(`p${index}`, keyed))),
+      )
+      expect(outcomes.filter(({ kind }) => kind === 'reserved')).toHaveLength(1)
+      expect(outcomes.filter(({ kind }) => kind === 'unresolved')).toHaveLength(49)
+    })
+
+    test('X9: an answer that was never delivered goes to the payer’s next payment, which is then answered by it', async () => {
+      const { store } = await holding({}, '{"n":1}')
+      expect(await store.reserve(keptOf('q'))).toEqual({ kind: 'kept', answer: '{"n":1}' })
+      expect(await store.open()).toEqual([])
+      expect(await store.get('q')).toMatchObject({
+        payment: { id: 'q' },
+        state: 'answered',
+        answer: '{"n":1}',
+        answeredBy: 'p',
+      })
+      expect((await store.reserve(keptOf('q'))).kind).toBe('held')
+    })
+
+    test('X9: once it was delivered, the next payment for the same is reserved anew', async () => {
+      const { store } = await holding({}, '{}')
+      await store.markDelivered('p')
+      expect(await store.get('p')).toMatchObject({ isDelivered: true })
+      expect(await store.reserve(keptOf('q'))).toEqual(reserved)
+    })
+
+    test('X9: delivered to a payment that was given it, it is delivered', async () => {
+      const { store } = await holding({}, '{}')
+      await store.reserve(keptOf('q'))
+      await store.markDelivered('q')
+      expect(await store.reserve(keptOf('r'))).toEqual(reserved)
+    })
+
+    test('G4: same key and body, same answer, also after its delivery', async () => {
+      const { store } = await holding(keyed, '{"n":1}')
+      await store.markDelivered('p')
+      for (const id of ['q', 'r'])
+        expect(await store.reserve(keptOf(id, keyed))).toEqual({ kind: 'kept', answer: '{"n":1}' })
+    })
+
+    test('G4: same key and another body: a conflict, and nothing is remembered', async () => {
+      const { store } = await holding(keyed, '{}')
+      const other = keptOf('q', { ...keyed, fingerprint: 'other' })
+      expect(await store.reserve(other)).toEqual({ kind: 'key_conflict' })
+      expect(await store.get('q')).toBeUndefined()
+    })
+
+    test('G4: a key that came with a payment which was given an answer names that answer', async () => {
+      const { store } = await holding({}, '{"n":1}')
+      await store.reserve(keptOf('q', keyed))
+      await store.markDelivered('q')
+      expect(await store.reserve(keptOf('r', keyed))).toEqual({ kind: 'kept', answer: '{"n":1}' })
+      expect(await store.reserve(keptOf('s', { ...keyed, fingerprint: 'other' }))).toEqual({
+        kind: 'key_conflict',
+      })
+    })
+
+    test('a key belongs to its payer, on its network', async () => {
+      const { store } = await holding(keyed, '{}')
+      const { payment } = keptOf('q')
+      const strangers = [
+        { ...payment, payer: '0.0.9002' },
+        { ...payment, id: 'r', network: 'hedera:mainnet' },
+      ]
+      for (const stranger of strangers)
+        expect(await store.reserve(keptOf(stranger.id, { ...keyed, payment: stranger }))).toEqual(
+          reserved,
+        )
+    })
+
+    test('an answer or a key is kept until its time, and not given to a payment that outlives it', async () => {
+      const { store, nowSeconds } = await holding(keyed, '{"n":1}')
+      const longer = { ...keyed, expiresAtSeconds: nowSeconds() + 1_001 }
+      expect(await store.reserve(keptOf('q', longer))).toEqual(reserved)
+      await store.release('q')
+      expect(await store.reserve(keptOf('r', { expiresAtSeconds: nowSeconds() + 1_000 }))).toEqual({
+        kind: 'kept',
+        answer: '{"n":1}',
+      })
+    })
+
+    test('what does not keep its answer neither blocks nor is given one', async () => {
+      const { store, nowSeconds } = await create()
+      await store.reserve(reservationOf('p'))
+      await store.keepAnswer('p', { answer: '{}', expiresAtSeconds: nowSeconds() + 1_000 })
+      expect(await store.reserve(keptOf('q'))).toEqual(reserved)
+      expect(await store.reserve(reservationOf('r'))).toEqual(reserved)
+    })
+  })
+}

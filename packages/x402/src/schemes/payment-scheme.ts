@@ -1,0 +1,74 @@
+import type { PaymentRequirement } from '../payment.ts'
+
+/** A payment whose signatures and amounts were checked locally. */
+export type VerifiedPayment = {
+  /** Reservation key: what makes two payments the same one. On Hedera `<network>/<transaction id>`, never the bytes. */
+  readonly id: string
+  readonly network: string
+  readonly asset: string
+  /** Base units. */
+  readonly amount: bigint
+  readonly payTo: string
+  /** The one debited account: `0.0.x` on Hedera, an address on EVM. */
+  readonly payer: string
+  /** The payer's EVM address in lower case. */
+  readonly payerEvmAddress: string
+  /** Hedera: the transaction id `0.0.x@seconds.nanos`; EVM: the authorization's nonce. */
+  readonly nonce: string
+  /** Text that the payer signed along, empty where there is none. */
+  readonly memo: string
+  readonly validFromSeconds: number
+  readonly validUntilSeconds: number
+}
+
+export type Verification =
+  | { readonly kind: 'valid'; readonly payment: VerifiedPayment }
+  /** Right in everything but time: its validity ended, so that it can only be found on the ledger, not settled. */
+  | { readonly kind: 'expired'; readonly payment: VerifiedPayment }
+  /** `reason` is one of the scheme's documented codes. */
+  | { readonly kind: 'refused'; readonly reason: string }
+
+export type LedgerFinding =
+  /** The transfer succeeded. `transaction` is its id or hash. */
+  | { readonly kind: 'landed'; readonly transaction: string; readonly consensusSeconds: number }
+  /** The ledger has a record with another result, and none with SUCCESS. */
+  | { readonly kind: 'failed'; readonly result: string }
+  /** The ledger, at a time over 30 s past the end of validity, does not know it. */
+  | { readonly kind: 'never' }
+  /** Not known yet. */
+  | { readonly kind: 'unknown' }
+
+/** One way to pay on one family of networks, as the gate sees it. */
+export type PaymentScheme = {
+  readonly scheme: 'exact'
+  /** CAIP-2 networks. */
+  readonly networks: readonly string[]
+  /**
+   * Checks a payload against a requirement with native crypto, cheap checks first.
+   * Throws LedgerUnavailable where the payer's key cannot be read.
+   */
+  verify(payload: unknown, requirement: PaymentRequirement): Promise<Verification>
+  /** Looks a payment up on the ledger. Throws LedgerUnavailable. */
+  find(payment: VerifiedPayment): Promise<LedgerFinding>
+  /**
+   * Whether the ledger has used the payment's nonce already. The gate asks before it reserves a payment that its store
+   * does not hold: one that is used at first sight was made for somebody else, and is never honoured (X10). A scheme
+   * whose payments say themselves whom they are for has no such question. Throws LedgerUnavailable.
+   */
+  isUsed?(payment: VerifiedPayment): Promise<boolean>
+  /**
+   * Whether the payer holds what the payment takes, or held it until this payment took it. The gate asks beside
+   * `isUsed`, so that a payment without money behind it costs the seller no work. Throws LedgerUnavailable.
+   */
+  canPay?(payment: VerifiedPayment): Promise<boolean>
+  /**
+   * Whether a facilitator's success names this payment's own transaction where that is known beforehand, or a transaction
+   * at all. A success that does not is nonsense: the ledger is asked before anything is done for it.
+   */
+  isOwnTransaction?(payment: VerifiedPayment, transaction: string): boolean
+}
+
+/** The ledger, or the node that reads it, did not answer or answered nonsense. */
+export class LedgerUnavailable extends Error {
+  override readonly name = 'LedgerUnavailable'
+}

@@ -1,0 +1,145 @@
+/**
+ * An EVM chain in memory for the tests of the scheme: nonces, events and contract wallets that the test sets, behind the
+ * ledger port. The real chain is in the facilitator's tests.
+ */
+import type { PaymentRequirement } from '../payment.ts'
+import { domainSeparatorHex } from '../schemes/evm/authorization-digest.ts'
+import {
+  AUTHORIZATION_CANCELED_TOPIC,
+  AUTHORIZATION_USED_TOPIC,
+  addressTopic,
+  TRANSFER_TOPIC,
+} from '../schemes/evm/authorization-events.ts'
+import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
+import type { AuthorizationKey, EvmLedger, EvmLog, EvmReceipt } from '../schemes/evm/evm-ledger.ts'
+import { evmRequirement } from '../schemes/evm/evm-requirement.ts'
+import { evmSigner } from '../schemes/evm/evm-signer.ts'
+import { type Hex, hexOfBytes, uintWord } from '../schemes/evm/evm-words.ts'
+import { ExactEvmClient } from '../schemes/evm/exact-evm-client.ts'
+import { authorizationKeyOf } from '../schemes/evm/find-evm-payment.ts'
+import { LedgerUnavailable, type VerifiedPayment } from '../schemes/payment-scheme.ts'
+
+export const EVM_NOW_SECONDS = 1_795_226_000
+export const EVM_PAY_TO = '0x1111111111111111111111111111111111111111'
+export const EVM_PAYER_KEY = '11'.repeat(32)
+export const evmPayer = evmSigner({ privateKey: EVM_PAYER_KEY })
+
+/** What a test puts into one transaction's log. */
+export type LoggedTransfer = { readonly from: Hex; readonly to: Hex; readonly value: bigint }
+
+export class EvmStandIn {
+  nowSeconds = EVM_NOW_SECONDS
+  /** Seconds between two blocks, counted from block 0 at time 0. */
+  readonly blockSeconds = 2
+  readonly used = new Set<string>()
+  readonly receipts: EvmReceipt[] = []
+  readonly wallets = new Map<Hex, (digest: Uint8Array, signature: Uint8Array) => boolean>()
+  isDown = false
+  /** What every account holds, of every token; undefined where the node cannot say. */
+  balance: bigint | undefined = 1_000_000n
+  /** Calls that reached the node. */
+  calls = 0
+
+  get ledger(): EvmLedger {
+    const answer = async <Value>(value: () => Value): Promise<Value> => {
+      if (this.isDown) throw new LedgerUnavailable('the node is down')
+      this.calls += 1
+      return value()
+    }
+    const blockOf = (number: bigint) => ({
+      number,
+      timestampSeconds: Number(number) * this.blockSeconds,
+    })
+    const latest = () => BigInt(Math.floor(this.nowSeconds / this.blockSeconds))
+    return {
+      chainId: () => answer(() => 196),
+      latestBlock: () => answer(() => blockOf(latest())),
+      block: (number) => answer(() => blockOf(number)),
+      isAuthorizationUsed: (key) => answer(() => this.used.has(JSON.stringify(key))),
+      authorizationLogs: (key, { fromBlock, toBlock }) =>
+        answer(() =>
+          this.receipts
+            .flatMap((receipt) => receipt.logs)
+            .filter(
+              (log) =>
+                log.blockNumber >= fromBlock &&
+                log.blockNumber <= toBlock &&
+                log.address === key.asset &&
+                log.topics[0] !== TRANSFER_TOPIC &&
+                log.topics[1] === addressTopic(key.payer) &&
+                log.topics[2] === key.nonce,
+            ),
+        ),
+      receipt: (transaction) =>
+        answer(() => this.receipts.find((one) => one.transaction === transaction)),
+      hasCode: (address) => answer(() => this.wallets.has(address)),
+      isValidSignature: ({ digest, signature, wallet }) =>
+        answer(() => this.wallets.get(wallet)?.(digest, signature) ?? false),
+      domainSeparator: () => answer(() => domainSeparatorHex(X_LAYER_USDT0)),
+      balanceOf: () =>
+        answer(() => {
+          if (this.balance === undefined) throw new LedgerUnavailable('no balance')
+          return this.balance
+        }),
+    }
+  }
+
+  /** Mines a transaction with these events, in order, at a time in the past or now. */
+  mine(
+    events: readonly (
+      | { readonly kind: 'used' | 'canceled'; readonly key: AuthorizationKey }
+      | ({ readonly kind: 'transfer'; readonly asset: Hex } & LoggedTransfer)
+    )[],
+    atSeconds = this.nowSeconds,
+  ): Hex {
+    const blockNumber = BigInt(Math.floor(atSeconds / this.blockSeconds))
+    const transaction = hexOfBytes(uintWord(BigInt(this.receipts.length + 1)))
+    const logs = events.map((event, logIndex): EvmLog => {
+      const place = { logIndex, transaction, blockNumber }
+      if (event.kind === 'transfer') {
+        const topics = [TRANSFER_TOPIC, addressTopic(event.from), addressTopic(event.to)]
+        return { ...place, address: event.asset, topics, data: hexOfBytes(uintWord(event.value)) }
+      }
+      const { asset: address, nonce, payer } = event.key
+      this.used.add(JSON.stringify(event.key))
+      const topic = event.kind === 'used' ? AUTHORIZATION_USED_TOPIC : AUTHORIZATION_CANCELED_TOPIC
+      return { ...place, address, topics: [topic, addressTopic(payer), nonce], data: '0x' }
+    })
+    this.receipts.push({ transaction, isSuccess: true, blockNumber, logs })
+    return transaction
+  }
+}
+
+/** A cent of USD₮0. */
+export function centRequirement(changes: Partial<PaymentRequirement> = {}): PaymentRequirement {
+  return {
+    ...evmRequirement({ asset: X_LAYER_USDT0, amount: 10_000n, payTo: EVM_PAY_TO }),
+    ...changes,
+  }
+}
+
+export type EvmPayloadJson = { authorization: Record<string, string>; signature: string }
+
+/** An honest payload for a requirement, signed by our own client at the stand-in's start. */
+export async function payCent(
+  requirement: PaymentRequirement = centRequirement(),
+  nowSeconds = EVM_NOW_SECONDS,
+): Promise<EvmPayloadJson> {
+  const client = new ExactEvmClient({
+    signer: evmPayer,
+    clock: { unixMs: () => nowSeconds * 1_000 },
+  })
+  const asked = { ...requirement, network: 'eip155:196', extra: { ...requirement.extra } } as const
+  const { payload } = await client.createPaymentPayload(2, asked)
+  return payload as EvmPayloadJson
+}
+
+/** The events of an honest settlement. */
+export function settlementEvents(payment: VerifiedPayment) {
+  const key = authorizationKeyOf(payment)
+  const { amount: value, payTo } = payment
+  return [
+    { kind: 'used', key },
+    { kind: 'transfer', asset: key.asset, from: key.payer, to: payTo as Hex, value },
+  ] as const
+}

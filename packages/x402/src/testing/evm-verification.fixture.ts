@@ -1,0 +1,53 @@
+/** Payments of a cent, verified against the stand-in's chain: what the tests of the EVM rules are made of. */
+
+import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
+import { verifyEvmPayment } from '../schemes/evm/verify-evm-payment.ts'
+import {
+  centRequirement,
+  type EvmPayloadJson,
+  EvmStandIn,
+  evmPayer,
+  payCent,
+} from './evm-stand-in.fixture.ts'
+
+export const verify = (
+  payload: unknown,
+  { chain = new EvmStandIn(), requirement = centRequirement() } = {},
+) =>
+  verifyEvmPayment(payload, requirement, {
+    assets: [X_LAYER_USDT0],
+    ledger: chain.ledger,
+    nowSeconds: chain.nowSeconds,
+  })
+
+export const refusal = async (
+  payload: unknown,
+  world?: Parameters<typeof verify>[1],
+): Promise<string> => {
+  const verification = await verify(payload, world)
+  return verification.kind === 'refused' ? verification.reason : verification.kind
+}
+
+/** A payload with other fields, signed for what it then says. */
+export async function payWith(changes: Record<string, string>): Promise<EvmPayloadJson> {
+  const honest = await payCent()
+  const { from, nonce, to, validAfter, validBefore, value } = {
+    ...(honest.authorization as Record<'from' | 'to' | 'nonce', `0x${string}`> &
+      Record<'value' | 'validAfter' | 'validBefore', string>),
+    ...changes,
+  }
+  const signature = await evmPayer.signTypedData({
+    domain: { ...X_LAYER_USDT0, chainId: 196, verifyingContract: X_LAYER_USDT0.address },
+    types: {} as never,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      from,
+      to,
+      nonce,
+      value: BigInt(value),
+      validAfter: BigInt(validAfter),
+      validBefore: BigInt(validBefore),
+    },
+  })
+  return { authorization: { from, to, value, validAfter, validBefore, nonce }, signature }
+}

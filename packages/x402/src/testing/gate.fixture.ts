@@ -1,0 +1,57 @@
+import type { Clock } from '../clock.ts'
+import { createPaymentGate } from '../gate/create-payment-gate.ts'
+import type { GateEvent } from '../gate/gate-event.ts'
+import type { GateLimits } from '../gate/gate-limits.ts'
+import type { PaidJob } from '../gate/payment-gate.ts'
+import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
+import type { ReservationStore } from '../reservations/reservation-store.ts'
+import { agentOfMemo } from '../schemes/hedera/payment-memo.ts'
+import { HederaStandIn, standInTerms } from './hedera-stand-in.fixture.ts'
+
+export type Grant = { readonly granted: string; readonly payer: string }
+export type Job = PaidJob<string, Grant, string>
+
+/** Whom the tests' payments are for, unless they say otherwise. */
+export const AGENT = `0x${'ab'.repeat(20)}`
+
+export type GateHouseOptions = {
+  readonly ledger?: HederaStandIn
+  readonly clock?: Clock
+  readonly limits?: Partial<GateLimits>
+  readonly reservations?: ReservationStore
+}
+
+/** A gate over the ledger stand-in, with a job that counts how often each of its steps ran. */
+export function gateHouse(options: GateHouseOptions = {}) {
+  const { ledger = new HederaStandIn(), limits = {} } = options
+  const { clock } = ledger
+  const events: GateEvent[] = []
+  const reservations = options.reservations ?? createMemoryReservationStore({ clock })
+  const gate = createPaymentGate({
+    schemes: [ledger.scheme],
+    facilitator: ledger.facilitator,
+    reservations,
+    clock,
+    limits,
+    observe: (event) => events.push(event),
+  })
+  const runs = { prepared: 0, fulfilled: 0, mayHonourAsked: 0 }
+  const job = (changes: Partial<Job> = {}): Job => ({
+    fingerprint: `GET /access ${AGENT}`,
+    subject: AGENT,
+    async prepare() {
+      runs.prepared += 1
+      return { kind: 'ready', prepared: 'resource' }
+    },
+    async mayHonour(payment) {
+      runs.mayHonourAsked += 1
+      return (agentOfMemo(payment.memo) ?? payment.payerEvmAddress) === AGENT
+    },
+    async fulfil(prepared, { payment }) {
+      runs.fulfilled += 1
+      return { granted: prepared, payer: payment.payer }
+    },
+    ...changes,
+  })
+  return { clock, events, gate, job, ledger, reservations, runs, terms: standInTerms() }
+}

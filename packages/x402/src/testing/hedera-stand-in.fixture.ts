@@ -1,0 +1,245 @@
+/**
+ * A ledger in memory for the tests of the gate and the scheme: accounts with real keys, a facilitator that verifies
+ * what it gets and keeps records, and the mirror node's view of them. Faults are switched on by the test.
+ */
+import {
+  type Facilitator,
+  FacilitatorUnavailable,
+  type PaymentPayload,
+  type Settlement,
+} from '../facilitators/facilitator.ts'
+import type { PaymentTerms } from '../gate/payment-gate.ts'
+import type { PaymentRequirement } from '../payment.ts'
+import type { AccountDirectory, LedgerAccount } from '../schemes/hedera/account-directory.ts'
+import { longZeroAddress } from '../schemes/hedera/account-id.ts'
+import { ExactHederaClient, type PaymentMemo } from '../schemes/hedera/exact-hedera-client.ts'
+import { createExactHederaScheme } from '../schemes/hedera/exact-hedera-scheme.ts'
+import { hederaRequirement } from '../schemes/hedera/hedera-requirement.ts'
+import { type HederaSigner, hederaSigner } from '../schemes/hedera/hedera-signer.ts'
+import type { LedgerRecord } from '../schemes/hedera/ledger-record.ts'
+import type { MirrorNode } from '../schemes/hedera/mirror-node.ts'
+import { verifyHederaPayment } from '../schemes/hedera/verify-hedera-payment.ts'
+import {
+  LedgerUnavailable,
+  type PaymentScheme,
+  type VerifiedPayment,
+} from '../schemes/payment-scheme.ts'
+import { type ManualClock, manualClock } from './manual-clock.ts'
+
+export const NETWORK = 'hedera:testnet'
+export const FEE_PAYER = '0.0.5001'
+export const PAY_TO = '0.0.7001'
+export const PAYER = '0.0.9001'
+export const OTHER_PAYER = '0.0.9002'
+export const START_MS = 1_795_226_000_000
+
+export const PAYER_KEY = '11'.repeat(32)
+export const OTHER_PAYER_KEY = '22'.repeat(32)
+
+/** What the facilitator does with the next settlements. */
+export type FacilitatorFault =
+  /** Submits, and the answer gets lost. */
+  | 'answer_lost'
+  /** Never submits, and says nothing useful. */
+  | 'silent'
+  | 'not_reached'
+  /** Submits, or does not, and answers success with a transaction that is not the payment's. */
+  | 'success_of_another'
+  | 'invented_success'
+  | { readonly refusal: string; readonly transaction?: string }
+
+const FEE_TINYBAR = 84_000n
+
+/** A transaction that no payment of these tests is. */
+const ANOTHER = '0.0.1@1.000000001'
+
+/** What the ledger keeps of a payment; the test may put one there by itself. */
+export type Landed = Pick<VerifiedPayment, 'nonce' | 'payer' | 'payTo' | 'amount' | 'memo'>
+
+export class HederaStandIn {
+  readonly clock: ManualClock
+  readonly accounts = new Map<string, LedgerAccount>()
+  readonly signers = new Map<string, HederaSigner>()
+  readonly records: LedgerRecord[] = []
+  fault: FacilitatorFault | undefined
+  settlements = 0
+  /** What the facilitator was asked to settle. */
+  readonly seen: {
+    readonly payload: PaymentPayload
+    readonly requirement: PaymentRequirement
+  }[] = []
+  isMirrorDown = false
+  areAccountsDown = false
+  mirrorLagSeconds = 0
+
+  constructor(clock: ManualClock = manualClock(START_MS)) {
+    this.clock = clock
+    this.addPayer(PAYER, PAYER_KEY)
+    this.addPayer(OTHER_PAYER, OTHER_PAYER_KEY)
+  }
+
+  addPayer(accountId: string, privateKey: string): void {
+    const signer = hederaSigner({ accountId, privateKey })
+    this.signers.set(accountId, signer)
+    this.accounts.set(accountId, {
+      accountId,
+      evmAddress: signer.evmAddress ?? longZeroAddress(accountId),
+      key: { kind: 'ecdsa', publicKey: signer.publicKey },
+      isDeleted: false,
+    })
+  }
+
+  nowSeconds(): number {
+    return Math.floor(this.clock.unixMs() / 1_000)
+  }
+
+  get directory(): AccountDirectory {
+    const find = async (name: string): Promise<LedgerAccount | undefined> => {
+      if (this.areAccountsDown) throw new LedgerUnavailable('accounts are down')
+      const all = [...this.accounts.values()]
+      return this.accounts.get(name) ?? all.find((account) => account.evmAddress === name)
+    }
+    return { account: find, refresh: find }
+  }
+
+  get mirror(): Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds'> {
+    const readUpTo = async (): Promise<number> => {
+      if (this.isMirrorDown) throw new LedgerUnavailable('the mirror is down')
+      return this.nowSeconds() - this.mirrorLagSeconds
+    }
+    return {
+      latestConsensusSeconds: readUpTo,
+      transaction: async (transactionId) => {
+        const seconds = await readUpTo()
+        return this.records.filter(
+          (one) => one.transactionId === transactionId && one.consensusSeconds <= seconds,
+        )
+      },
+    }
+  }
+
+  get scheme(): PaymentScheme {
+    const { clock, directory, mirror } = this
+    return createExactHederaScheme({ networks: [NETWORK], accounts: directory, mirror, clock })
+  }
+
+  get facilitator(): Facilitator {
+    return {
+      settle: (payload, requirement) => this.#settle(payload, requirement),
+      feePayers: async () => new Map([[NETWORK, [FEE_PAYER]]]),
+    }
+  }
+
+  /** Puts a record on the ledger; a result other than SUCCESS moves nothing but the fee. */
+  land(payment: Landed, result = 'SUCCESS'): LedgerRecord {
+    const consensusSeconds = this.nowSeconds()
+    const { amount, memo, nonce, payer, payTo } = payment
+    const moved = [
+      { accountId: payer, amountTinybar: -amount },
+      { accountId: payTo, amountTinybar: amount },
+    ]
+    const record: LedgerRecord = {
+      transactionId: nonce,
+      feePayer: FEE_PAYER,
+      consensusTimestamp: `${consensusSeconds}.000000001`,
+      consensusSeconds,
+      result,
+      name: 'CRYPTOTRANSFER',
+      nonce: 0,
+      isScheduled: false,
+      memo,
+      feeTinybar: FEE_TINYBAR,
+      transfers: [
+        ...(result === 'SUCCESS' ? moved : []),
+        { accountId: FEE_PAYER, amountTinybar: -FEE_TINYBAR },
+        { accountId: '0.0.98', amountTinybar: FEE_TINYBAR },
+      ],
+      rewards: [],
+    }
+    this.records.push(record)
+    return record
+  }
+
+  async #settle(payload: PaymentPayload, requirement: PaymentRequirement): Promise<Settlement> {
+    this.settlements += 1
+    this.seen.push({ payload, requirement })
+    const { fault } = this
+    const { network } = requirement
+    if (fault === 'not_reached') {
+      throw new FacilitatorUnavailable('connection refused', { nothingSent: true })
+    }
+    if (fault === 'invented_success') return { success: true, transaction: ANOTHER, network }
+    if (fault === 'silent') throw new FacilitatorUnavailable('no answer')
+    if (typeof fault === 'object') return refusal({ network, transaction: '', ...fault })
+    const context = { accounts: this.directory, nowSeconds: this.nowSeconds() }
+    const verified = await verifyHederaPayment(payload.payload, requirement, context)
+    if (verified.kind !== 'valid') {
+      const reason = verified.kind === 'refused' ? verified.reason : 'TRANSACTION_EXPIRED'
+      return refusal({ network, transaction: '', refusal: reason })
+    }
+    const { payment } = verified
+    if (this.records.some((record) => record.transactionId === payment.nonce)) {
+      const transaction = payment.nonce
+      return refusal({ network, transaction, refusal: 'DUPLICATE_TRANSACTION' })
+    }
+    this.land(payment)
+    if (fault === 'answer_lost') throw new FacilitatorUnavailable('timed out')
+    const transaction = fault === 'success_of_another' ? ANOTHER : payment.nonce
+    return { success: true, transaction, network, payer: payment.payer }
+  }
+
+  /** A payment header for `terms`, signed by a payer. */
+  async pay(terms: PaymentTerms, options: PayOptions = {}): Promise<string> {
+    const signer = this.signers.get(options.payer ?? PAYER)
+    const [requirement] = terms.requirements
+    if (signer === undefined || requirement === undefined) throw new Error('nobody to pay')
+    const { memo, nodeAccountIds, randomNanos } = options
+    const client = new ExactHederaClient({
+      signer,
+      clock: this.clock,
+      ...(memo === undefined ? {} : { memo }),
+      ...(nodeAccountIds === undefined ? {} : { nodeAccountIds }),
+      ...(randomNanos === undefined ? {} : { randomNanos }),
+    })
+    const accepted = { ...requirement, extra: { ...requirement.extra } }
+    const asked = { ...accepted, network: NETWORK } as const
+    const { payload } = await client.createPaymentPayload(2, asked)
+    const envelope = { x402Version: 2, payload, accepted, resource: terms.resource }
+    return Buffer.from(JSON.stringify(envelope)).toString('base64')
+  }
+}
+
+export type PayOptions = {
+  readonly payer?: string
+  readonly memo?: PaymentMemo
+  readonly nodeAccountIds?: readonly string[]
+  readonly randomNanos?: () => number
+}
+
+function refusal(made: {
+  readonly network: string
+  readonly transaction?: string
+  readonly refusal: string
+}): Settlement {
+  const { network, transaction = '', refusal: errorReason } = made
+  return { success: false, transaction, network, errorReason }
+}
+
+/** One offer of 3 HBAR. */
+export function standInTerms(): PaymentTerms {
+  return {
+    requirements: [
+      hederaRequirement({
+        network: NETWORK,
+        amountTinybar: 300_000_000n,
+        payTo: PAY_TO,
+        feePayer: FEE_PAYER,
+      }),
+    ],
+    resource: {
+      url: 'https://access.example/api/svc/access',
+      description: 'One purchase of access',
+      mimeType: 'application/json',
+    },
+  }
+}
