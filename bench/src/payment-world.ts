@@ -1,8 +1,5 @@
 // The payment suites' world, as they start it, and the servers that they measure in it.
-import {
-  type Deployment,
-  deployAccessWindow,
-} from '../../services/access/src/operator/deploy-access-window.ts'
+import { type Deployment, deployAccessWindow } from '../../services/access/src/command/deploy.ts'
 import type { PaidServerPlan, WorldFacts } from './server/world-facts.ts'
 import { ServerProcess } from './server-process.ts'
 

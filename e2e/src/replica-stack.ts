@@ -13,7 +13,7 @@ import { createPublicClient, http } from 'viem'
 import { freePort } from '../../scripts/stack/ports.ts'
 import { type ServiceProcess, spawnService } from '../../scripts/stack/service-process.ts'
 import { isRunning } from '../../scripts/stack/stack-file.ts'
-import { deployAccessWindow } from '../../services/access/src/operator/deploy-access-window.ts'
+import { deployAccessWindow } from '../../services/access/src/command/deploy.ts'
 import { eventually } from './eventually.ts'
 
 const HBAR = 100_000_000n

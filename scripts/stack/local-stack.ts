@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Devnet, startDevnet, startXLayer, type XLayer } from '@tallystick/devnet'
-import { deployAccessWindow } from '../../services/access/src/operator/deploy-access-window.ts'
+import { deployAccessWindow } from '../../services/access/src/command/deploy.ts'
 import { seedRecords } from '../../services/care/src/seed/seed-records.ts'
 import type { StackPorts } from './ports.ts'
 import {

@@ -84,7 +84,7 @@ async function deploy(
   environment: Readonly<Record<string, string>>,
   roles: Roles,
 ): Promise<string> {
-  const main = fileOf('../../../services/access/src/operator/main.ts')
+  const main = fileOf('../../../services/access/src/command/main.ts')
   const period = ['--period-seconds', String(PERIOD_SECONDS)]
   const terms = ['--price-hbar', '3', ...period, '--calls', '4', '--reserve-hbar', '200']
   const deployed = await runProcess(main, ['deploy', ...terms], {

@@ -7,14 +7,16 @@ import {
   type PaymentGate,
   type PaymentScheme,
 } from '@tallystick/x402'
-import type { AccessContract } from './domain/access-contract.ts'
 import type { ReportAccessEvent } from './domain/access-event.ts'
 import type { Hex } from './domain/access-window.ts'
 import { type CallAccess, createCallAccess } from './domain/call-access.ts'
-import type { ContractSender } from './domain/contract-sender.ts'
 import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
-import type { PaidResourceReader } from './domain/paid-resource.ts'
-import type { PaymentLog } from './domain/payment-log.ts'
+import type {
+  AccessContract,
+  ContractSender,
+  PaidResourceReader,
+  PaymentLog,
+} from './domain/ports.ts'
 import { createReaper } from './domain/reaper.ts'
 import { createSalesTerms, type SalesTerms } from './domain/sales-terms.ts'
 import { createSubscriptions } from './domain/subscriptions.ts'

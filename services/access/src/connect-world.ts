@@ -7,11 +7,13 @@ import {
   createMirrorNode,
 } from '@tallystick/x402/hedera'
 import { privateKeyToAddress } from 'viem/accounts'
-import { WEIBAR_PER_TINYBAR } from './adapters/hedera-units.ts'
-import { createReadingClient, createSendingClient } from './adapters/ledger-client.ts'
-import { createLedgerConditions } from './adapters/ledger-conditions.ts'
+import {
+  createReadingClient,
+  createSendingClient,
+  WEIBAR_PER_TINYBAR,
+} from './adapters/ledger-client.ts'
 import { createMirrorPaymentLog } from './adapters/mirror-payment-log.ts'
-import { createUpstreamResource } from './adapters/upstream-resource.ts'
+import { createLedgerConditions, createUpstreamResource } from './adapters/paid-resource.ts'
 import { createViemAccessContract } from './adapters/viem-access-contract.ts'
 import { createViemContractSender } from './adapters/viem-contract-sender.ts'
 import { createViemUsageLedger, usageGasLimit } from './adapters/viem-usage-ledger.ts'

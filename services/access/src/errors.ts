@@ -3,8 +3,7 @@
  * here and nowhere else; codes of a refused payment come from packages/x402.
  */
 import type { ErrorAnswer } from '@tallystick/service-kit'
-import { ChainUnavailable, ContractAbsent } from './domain/access-contract.ts'
-import { ResourceUnavailable } from './domain/paid-resource.ts'
+import { ChainUnavailable, ContractAbsent, ResourceUnavailable } from './domain/ports.ts'
 
 /** A batch is sealed within 0.1 s unless the ledger is behind. */
 const USAGE_RETRY_SECONDS = 1

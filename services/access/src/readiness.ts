@@ -1,10 +1,14 @@
 import type { ReadinessCheck, ReadinessFinding } from '@tallystick/service-kit'
 import type { FeePayerDirectory } from '@tallystick/x402'
-import { type AccessContract, ChainUnavailable, ContractAbsent } from './domain/access-contract.ts'
-import type { ContractSender } from './domain/contract-sender.ts'
 import type { CreditSweep } from './domain/credit-sweep.ts'
-import type { PaymentLog } from './domain/payment-log.ts'
-import { purchaseTinybar } from './domain/purchase-terms.ts'
+import {
+  type AccessContract,
+  ChainUnavailable,
+  ContractAbsent,
+  type ContractSender,
+  type PaymentLog,
+} from './domain/ports.ts'
+import { purchaseTinybar } from './domain/sales-terms.ts'
 
 /** The sweep reads every 10 s and the mirror lags by up to 10 s: three times that is a mirror node that stands still. */
 const MIRROR_BEHIND_SECONDS = 60

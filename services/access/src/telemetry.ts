@@ -3,8 +3,8 @@ import { boundedLabel, Counter, Histogram, type Registry } from '@tallystick/ser
 import type { GateEvent } from '@tallystick/x402'
 import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
-import { ContractAbsent } from './domain/access-contract.ts'
 import type { AccessEvent, ReportAccessEvent } from './domain/access-event.ts'
+import { ContractAbsent } from './domain/ports.ts'
 import type { UsageEvent, UsageEventListener } from './domain/usage-recorder.ts'
 
 export type Telemetry = {

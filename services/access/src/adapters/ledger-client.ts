@@ -48,3 +48,95 @@ function gathered(rpcUrl: string, limits: HttpLimits): Transport {
 export function createSendingClient(rpcUrl: string): PublicClient {
   return createPublicClient({ transport: http(rpcUrl, { timeout: SEND_LIMIT_MS, retryCount: 0 }) })
 }
+
+/** JSON-RPC counts value and gas price in weibar, the ledger and its contracts in tinybar. */
+export const WEIBAR_PER_TINYBAR = 10_000_000_000n
+
+/** Price offered for a quoted one: a tenth more outlives a rising quote, and the network charges its own price anyway. */
+export function offeredGasPrice(quotedWeibar: bigint): bigint {
+  return (quotedWeibar * 11n) / 10n
+}
+
+/**
+ * What viem's errors mean. They are told apart by name and text along the chain of causes, not by class: two copies of
+ * viem may be installed, and their classes are not equal.
+ */
+
+function* causes(error: unknown): Generator<Error> {
+  for (let current = error; current instanceof Error; current = current.cause) yield current
+}
+
+/** The name of the contract's error, where a call would revert or did; undefined for any other failure. */
+export function revertName(error: unknown): string | undefined {
+  for (const cause of causes(error)) {
+    if (cause.name !== 'ContractFunctionRevertedError') continue
+    const { data } = cause as Error & { readonly data?: { readonly errorName?: string } }
+    return data?.errorName ?? 'reverted'
+  }
+  return undefined
+}
+
+/** Whether the ledger answered that there is no such contract: a call that returned no data. */
+export function isNoContract(error: unknown): boolean {
+  return [...causes(error)].some(
+    ({ name }) => name === 'ContractFunctionZeroDataError' || name === 'AbiDecodingZeroDataError',
+  )
+}
+
+/** Whether a receipt or transaction is simply not there yet. */
+export function isNotFound(error: unknown): boolean {
+  return [...causes(error)].some(
+    (cause) =>
+      cause.name === 'TransactionReceiptNotFoundError' || cause.name === 'TransactionNotFoundError',
+  )
+}
+
+/**
+ * What a ledger said to `eth_sendRawTransaction`, read in one place for both keys that send: payTo's (ordered-sender.ts)
+ * and the recorder's (viem-usage-ledger.ts).
+ */
+
+/** How a transaction was refused; `wrong-nonce` leaves open which way, `unclear` whether it was refused at all. */
+export type SendRefusal =
+  | 'already-known'
+  | 'nonce-too-low'
+  | 'nonce-too-high'
+  | 'wrong-nonce'
+  | 'gas-price-too-low'
+  | 'insufficient-funds'
+  | 'unclear'
+
+/**
+ * The words of Hedera's relay (packages/relay/src/lib/errors/JsonRpcError.ts, codes 32001, 32002, -32009, -32000) and of
+ * its consensus nodes (WRONG_NONCE, INSUFFICIENT_PAYER_BALANCE, INSUFFICIENT_TX_FEE), then those of other clients.
+ */
+const REFUSALS: readonly (readonly [RegExp, SendRefusal])[] = [
+  [/already known|known transaction|DUPLICATE_TRANSACTION/i, 'already-known'],
+  [/nonce too low/i, 'nonce-too-low'],
+  [/nonce too high/i, 'nonce-too-high'],
+  [/WRONG_NONCE/, 'wrong-nonce'],
+  [/below configured minimum gas price|INSUFFICIENT_TX_FEE|underpriced/i, 'gas-price-too-low'],
+  [/insufficient funds|INSUFFICIENT_PAYER_BALANCE/i, 'insufficient-funds'],
+]
+
+/** Reads a failed send. Only what the ledger itself said counts, not what a client makes of it. */
+export function sendRefusal(error: unknown): SendRefusal {
+  const said = saidByLedger(error)
+  for (const [words, refusal] of REFUSALS) if (words.test(said)) return refusal
+  return 'unclear'
+}
+
+/** The nonce that the ledger says it wants, where it says one. */
+export function expectedNonce(error: unknown): number | undefined {
+  const [, nonce] = /(?:current|expected) nonce:?\s*(\d+)/i.exec(saidByLedger(error)) ?? []
+  return nonce === undefined ? undefined : Number(nonce)
+}
+
+/** viem keeps the ledger's own words in `details`, whether they came with HTTP 200 or with an error status. */
+function saidByLedger(error: unknown): string {
+  const words: string[] = []
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('details' in cause && typeof cause.details === 'string') words.push(cause.details)
+  }
+  return words.join('\n')
+}

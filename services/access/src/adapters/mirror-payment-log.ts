@@ -6,7 +6,7 @@ import {
   parseTransactionId,
   refundOfMemo,
 } from '@tallystick/x402/hedera'
-import { MirrorUnavailable, type PaymentLog, type PayToCredit } from '../domain/payment-log.ts'
+import { MirrorUnavailable, type PaymentLog, type PayToCredit } from '../domain/ports.ts'
 
 export type MirrorPaymentLogOptions = {
   readonly mirror: MirrorNode

@@ -6,12 +6,15 @@
 import type { Clock } from '@tallystick/service-kit'
 import { keccak256, type PublicClient, type TransactionReceipt } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { ChainUnavailable } from '../domain/access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
-import { WEIBAR_PER_TINYBAR } from './hedera-units.ts'
-import { offeredGasPrice } from './offered-gas-price.ts'
-import { expectedNonce, sendRefusal } from './send-refusal.ts'
-import { isNotFound } from './viem-errors.ts'
+import { ChainUnavailable } from '../domain/ports.ts'
+import {
+  expectedNonce,
+  isNotFound,
+  offeredGasPrice,
+  sendRefusal,
+  WEIBAR_PER_TINYBAR,
+} from './ledger-client.ts'
 
 /** Tries for one transaction, each with a nonce read anew: two replicas that race collide a few times at most. */
 const SEND_TRIES = 8

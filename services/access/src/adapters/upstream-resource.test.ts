@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { ResourceUnavailable } from '../domain/paid-resource.ts'
-import { createUpstreamResource } from './upstream-resource.ts'
+import { ResourceUnavailable } from '../domain/ports.ts'
+import { createUpstreamResource } from './paid-resource.ts'
 
 let server: Server | undefined
 

@@ -12,7 +12,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { hederaTestnet } from 'viem/chains'
 import type { UsageLedger } from '../domain/usage-ledger.ts'
 import type { UsageCall } from '../domain/usage-recorder.ts'
-import { WEIBAR_PER_TINYBAR } from './hedera-units.ts'
+import { WEIBAR_PER_TINYBAR } from './ledger-client.ts'
 import { createViemUsageLedger } from './viem-usage-ledger.ts'
 
 /** 1 HBAR. */

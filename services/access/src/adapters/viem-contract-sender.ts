@@ -1,15 +1,29 @@
 /** Writes to the access contract from payTo's key: forwarded purchases and reaped schedules. */
 import { accessWindowAbi } from '@tallystick/contracts'
 import type { Clock } from '@tallystick/service-kit'
-import { encodeFunctionData, type PublicClient } from 'viem'
-import { type AccessContract, ChainUnavailable, ContractAbsent } from '../domain/access-contract.ts'
-import type { Hex } from '../domain/access-window.ts'
-import type { ContractSender, OpenOutcome, PurchaseOrder } from '../domain/contract-sender.ts'
-import { WEIBAR_PER_TINYBAR } from './hedera-units.ts'
-import { windowOfReceipt } from './opened-window.ts'
+import {
+  encodeFunctionData,
+  type PublicClient,
+  parseEventLogs,
+  type TransactionReceipt,
+} from 'viem'
+import {
+  type AccessWindow,
+  type Hex,
+  ledgerSeconds,
+  ZERO_ADDRESS,
+} from '../domain/access-window.ts'
+import {
+  type AccessContract,
+  ChainUnavailable,
+  ContractAbsent,
+  type ContractSender,
+  type OpenOutcome,
+  type PurchaseOrder,
+  type Rehearsal,
+} from '../domain/ports.ts'
+import { revertName, WEIBAR_PER_TINYBAR } from './ledger-client.ts'
 import { createOrderedSender } from './ordered-sender.ts'
-import { forwardGas, OPEN_GAS, purchaseArgument, rehearsePurchase } from './purchase-rehearsal.ts'
-import { revertName } from './viem-errors.ts'
 
 /** `reap` gives up a schedule and arms anew: 1.41 M gas for the schedule service, 0.1 M of our own. */
 export const REAP_GAS = 2_000_000n
@@ -121,5 +135,113 @@ async function named<Result>(run: () => Promise<Result>): Promise<Result> {
   } catch (error) {
     if (error instanceof ChainUnavailable || error instanceof ContractAbsent) throw error
     throw new ChainUnavailable('the ledger did not take the call', { cause: error })
+  }
+}
+
+export type OpenedReceipt = {
+  readonly receipt: TransactionReceipt
+  readonly order: PurchaseOrder
+  readonly contract: AccessContract
+  readonly clock: Clock
+}
+
+/**
+ * The window that a successful `openPaid` left behind, from its receipt's events, since reads lag behind receipts. A
+ * top-up leaves the window as it was, though cancelled no more, so that there a read supplies what the event does not say.
+ */
+export async function windowOfReceipt(opened: OpenedReceipt): Promise<{
+  readonly transactionHash: Hex
+  readonly isTopUp: boolean
+  readonly window: AccessWindow
+}> {
+  const { receipt, order, contract, clock } = opened
+  const { transactionHash } = receipt
+  const logs = parseEventLogs({ abi: accessWindowAbi, logs: receipt.logs }).filter(
+    (log) => log.address.toLowerCase() === contract.address,
+  )
+  for (const log of logs) {
+    if (log.eventName === 'SubscriptionOpened') {
+      const offer = (await contract.offers())[log.args.offerId]
+      if (offer === undefined) break
+      const armed = logs.find((other) => other.eventName === 'RenewalArmed')
+      const window: AccessWindow = {
+        exists: true,
+        isOpen: true,
+        isCancelled: false,
+        expiresAtSeconds: Number(log.args.expiresAt),
+        periodSeconds: offer.periodSeconds,
+        priceTinybar: offer.priceTinybar,
+        balanceTinybar: log.args.balanceTinybar,
+        periodsFunded: Number(log.args.balanceTinybar / offer.priceTinybar),
+        callsUsed: order.calls,
+        callsAllowed: offer.callsAllowed,
+        schedule: armed === undefined ? ZERO_ADDRESS : (armed.args.schedule.toLowerCase() as Hex),
+        scheduledAtSeconds: armed === undefined ? 0 : Number(armed.args.scheduledAt),
+      }
+      return { transactionHash, isTopUp: false, window }
+    }
+    if (log.eventName === 'SubscriptionToppedUp') {
+      const { balanceTinybar } = log.args
+      const read = await contract.windowOf(order.agent, ledgerSeconds(clock))
+      const periodsFunded = Number(balanceTinybar / read.priceTinybar)
+      const window = { ...read, isCancelled: false, balanceTinybar, periodsFunded }
+      return { transactionHash, isTopUp: true, window }
+    }
+  }
+  throw new ChainUnavailable('the receipt of a purchase does not say what it opened')
+}
+
+/** `openPaid` with arming uses up to 1.62 M gas; estimates are wrong for calls that schedule. Only what is used is charged. */
+export const OPEN_GAS = 2_000_000n
+
+export type RehearsalStage = {
+  readonly client: PublicClient
+  readonly contract: Hex
+  /** The sender: payTo's EVM address. */
+  readonly payTo: Hex
+  readonly gasPriceWeibar: bigint
+}
+
+/** The call's argument, as the contract takes it. */
+export function purchaseArgument(order: PurchaseOrder) {
+  return {
+    agent: order.agent,
+    offerId: order.offerId,
+    paidAtSeconds: BigInt(order.paidAtSeconds),
+    calls: order.calls,
+    paymentReference: order.paymentReference,
+  }
+}
+
+/** Gas of one forward at a price, tinybar: what must be held, not what is charged. */
+export function forwardGas(gasPriceWeibar: bigint): bigint {
+  return (OPEN_GAS * gasPriceWeibar) / WEIBAR_PER_TINYBAR
+}
+
+/** Runs `openPaid` with its value without sending it (A3). Throws viem's error where the ledger does not answer. */
+export async function rehearsePurchase(
+  stage: RehearsalStage,
+  order: PurchaseOrder,
+): Promise<Rehearsal> {
+  const { client, contract, payTo, gasPriceWeibar } = stage
+  const balance = (await client.getBalance({ address: payTo })) / WEIBAR_PER_TINYBAR
+  // Asked first: a node that checks the balance refuses the call itself, in words of its own.
+  if (balance < order.valueTinybar + forwardGas(gasPriceWeibar)) return { kind: 'float-low' }
+  try {
+    await client.simulateContract({
+      account: payTo,
+      address: contract,
+      abi: accessWindowAbi,
+      functionName: 'openPaid',
+      args: [purchaseArgument(order)],
+      value: order.valueTinybar * WEIBAR_PER_TINYBAR,
+      gas: OPEN_GAS,
+    })
+    return { kind: 'ready' }
+  } catch (error) {
+    const name = revertName(error)
+    if (name === 'AccessWindow_PaymentAlreadyUsed') return { kind: 'already-used' }
+    if (name !== undefined) return { kind: 'refused', reason: name }
+    throw error
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isNoContract, isNotFound, revertName } from './viem-errors.ts'
+import { isNoContract, isNotFound, revertName } from './ledger-client.ts'
 
 const named = (name: string, fields: object = {}): Error =>
   Object.assign(new Error(name), { name, ...fields })

@@ -3,30 +3,35 @@
  * account, sends the bytes exactly once per request, and decodes what their receipts counted. Nonces, prices, order and
  * repetition are decided in domain/usage-recorder.ts.
  */
-
 import { accessWindowAbi } from '@tallystick/contracts'
 import {
+  decodeAbiParameters,
   encodeFunctionData,
   type Hex,
   keccak256,
+  type Log,
   type PublicClient,
   parseTransaction,
   prepareEncodeFunctionData,
+  toEventSelector,
   toHex,
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import type {
   SignedUsage,
+  UsageCount,
   UsageEntry,
   UsageLedger,
   UsageReceipt,
   UsageSendResult,
 } from '../domain/usage-ledger.ts'
-import { decodeUsageCounts } from './decode-usage-counts.ts'
-import { createReadingClient, createSendingClient } from './ledger-client.ts'
-import { readWindow } from './read-window.ts'
-import { sendRefusal } from './send-refusal.ts'
-import { isNotFound } from './viem-errors.ts'
+import {
+  createReadingClient,
+  createSendingClient,
+  isNotFound,
+  sendRefusal,
+} from './ledger-client.ts'
+import { readWindow } from './viem-access-contract.ts'
 
 /** Gas of a transaction before its first entry: 21,000, the call, and a margin. */
 const BASE_GAS = 45_000n
@@ -173,4 +178,37 @@ async function readUsageReceipt(
     if (isNotFound(error)) return { kind: 'pending' }
     throw error
   }
+}
+
+/** What is read of a log. */
+export type CountLog = Pick<Log, 'address' | 'data' | 'topics'>
+
+type CountName = 'UsageRecorded' | 'UsageRefused' | 'UsageLate'
+
+/** All three have the agent as their one topic, and these as their data. */
+const COUNT_DATA = [{ type: 'uint64' }, { type: 'uint32' }] as const
+
+const names = new Map<string, CountName>()
+// Hashed once: viem's parseEventLogs hashes every event of the interface for each receipt, and one more for each log.
+for (const item of accessWindowAbi) {
+  if (item.type !== 'event') continue
+  const { name } = item
+  if (name === 'UsageRecorded' || name === 'UsageRefused' || name === 'UsageLate')
+    names.set(toEventSelector(item), name)
+}
+
+/** What a receipt's logs say was counted by `contract`, in their order; other contracts and other events are passed over. */
+export function decodeUsageCounts(logs: readonly CountLog[], contract: Hex): UsageCount[] {
+  const own = contract.toLowerCase()
+  return logs.flatMap(({ address, data, topics: [selector, agent] }): UsageCount[] => {
+    const name = names.get(selector ?? '')
+    if (name === undefined || agent === undefined || address.toLowerCase() !== own) return []
+    const [windowExpiresAt, calls] = decodeAbiParameters(COUNT_DATA, data)
+    const window = {
+      agent: `0x${agent.slice(-40).toLowerCase()}`,
+      windowExpiresAtSeconds: Number(windowExpiresAt),
+    }
+    if (name === 'UsageRecorded') return [{ kind: 'recorded', ...window, callsUsed: calls }]
+    return [{ kind: name === 'UsageLate' ? 'late' : 'refused', ...window, calls }]
+  })
 }

@@ -1,9 +1,14 @@
 /** Builds the bodies of both routes from a window. */
 import type { Clock } from '@tallystick/service-kit'
 import type { Status, Subscription, Usage } from '../wire/access-answers.ts'
-import { type AccessContract, ContractAbsent } from './access-contract.ts'
-import { type AccessWindow, type Hex, pendingSchedule, secondsRemaining } from './access-window.ts'
-import { ledgerSeconds } from './ledger-time.ts'
+import {
+  type AccessWindow,
+  type Hex,
+  ledgerSeconds,
+  pendingSchedule,
+  secondsRemaining,
+} from './access-window.ts'
+import { type AccessContract, ContractAbsent } from './ports.ts'
 
 export function subscriptionBody(window: AccessWindow, nowSeconds: number): Subscription {
   return {

@@ -1,3 +1,5 @@
+import type { Clock } from '@tallystick/service-kit'
+
 /** An EVM address or 32-byte word in lower-case hex. */
 export type Hex = `0x${string}`
 
@@ -84,4 +86,15 @@ const paidUntilSeconds = (window: AccessWindow): number =>
 export function isShownBy(read: AccessWindow, receipted: AccessWindow): boolean {
   if (read.isCancelled) return read.expiresAtSeconds >= receipted.expiresAtSeconds
   return paidUntilSeconds(read) >= paidUntilSeconds(receipted)
+}
+
+/**
+ * The second at which the ledger is asked, and the one place where server time becomes ledger time: the server's
+ * clock, rounded down. Reads pass it explicitly, because an `eth_call` sees the last block's time, which trails by
+ * seconds or stands still; with it the contract projects the periods that are paid for, so that a read of an old state
+ * still finds a funded window open (A8). A server clock a few seconds off shifts when a window closes by as much; the
+ * contract takes usage for a window until 60 s after its end (A11).
+ */
+export function ledgerSeconds(clock: Clock): number {
+  return Math.floor(clock.unixMs() / 1000)
 }

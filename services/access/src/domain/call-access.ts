@@ -14,19 +14,19 @@ import { subscriptionBody } from './access-answers.ts'
 import {
   type AccessWindow,
   type Hex,
+  ledgerSeconds,
   secondsPastSchedule,
   secondsRemaining,
 } from './access-window.ts'
+import { createPaymentTurns } from './agent-lock.ts'
 import type { CreditSweep } from './credit-sweep.ts'
-import { ledgerSeconds } from './ledger-time.ts'
-import { createPaymentTurns } from './payment-turns.ts'
 import {
   type PreparedPurchase,
   type PurchaseAnswer,
   type PurchaseDeclined,
   type PurchaseDeps,
   purchaseJob,
-} from './purchase-job.ts'
+} from './purchase.ts'
 import type { Reaper } from './reaper.ts'
 import type { SalesTerms } from './sales-terms.ts'
 import type { UsageRecorder } from './usage-recorder.ts'

@@ -4,15 +4,11 @@
  * holds unresolved credits only; everything else is behind the cursor.
  */
 import type { Clock } from '@tallystick/service-kit'
-import type { AccessContract } from './access-contract.ts'
 import type { ReportAccessEvent } from './access-event.ts'
-import type { Hex } from './access-window.ts'
-import type { ContractSender } from './contract-sender.ts'
-import type { CreditPurchase } from './credit-purchase.ts'
-import { ledgerSeconds } from './ledger-time.ts'
-import type { PaymentLog } from './payment-log.ts'
+import { type Hex, ledgerSeconds } from './access-window.ts'
+import type { AccessContract, ContractSender, PaymentLog } from './ports.ts'
 import type { Subscriptions } from './subscriptions.ts'
-import { createUnresolvedCredits } from './unresolved-credits.ts'
+import { type CreditPurchase, createUnresolvedCredits } from './unresolved-credits.ts'
 
 /** How far back a new process looks, seconds: 30 days, longer than any outage that nobody has looked at. */
 const LOOK_BACK_SECONDS = 30 * 86_400

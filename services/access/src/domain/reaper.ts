@@ -1,8 +1,7 @@
 import type { Clock } from '@tallystick/service-kit'
 import type { ReportAccessEvent } from './access-event.ts'
-import { type AccessWindow, type Hex, isScheduleOverdue } from './access-window.ts'
-import type { ContractSender } from './contract-sender.ts'
-import { ledgerSeconds } from './ledger-time.ts'
+import { type AccessWindow, type Hex, isScheduleOverdue, ledgerSeconds } from './access-window.ts'
+import type { ContractSender } from './ports.ts'
 
 /** One attempt per agent in this time: a reap is visible to reads after at most 10 s, and another costs gas. */
 const REAP_AGAIN_MS = 60_000

@@ -3,9 +3,14 @@
  * seconds (A5): such a window is held until a read shows it, or until reads cannot lag any more.
  */
 import type { Clock } from '@tallystick/service-kit'
-import type { AccessContract } from './access-contract.ts'
-import { type AccessWindow, type Hex, isShownBy, projectWindow } from './access-window.ts'
-import { ledgerSeconds } from './ledger-time.ts'
+import {
+  type AccessWindow,
+  type Hex,
+  isShownBy,
+  ledgerSeconds,
+  projectWindow,
+} from './access-window.ts'
+import type { AccessContract } from './ports.ts'
 
 /** Reads lag behind receipts by 3–10 s on the public network; a minute is past all of it. */
 const HOLD_MS = 60_000

@@ -7,7 +7,7 @@ import {
   PAYER,
   transactionIdOf,
 } from '../testing/fake-payments.ts'
-import type { PayToCredit } from './payment-log.ts'
+import type { PayToCredit } from './ports.ts'
 import { createUnresolvedCredits, type UnresolvedCredits } from './unresolved-credits.ts'
 
 const FROM_SECONDS = 1_800_000_000

@@ -4,8 +4,7 @@
  */
 
 import type { Clock } from '@tallystick/service-kit'
-import type { PendingCall } from './usage-call.ts'
-import type { UsageEventListener } from './usage-event.ts'
+import type { UsageEventListener } from './usage-events.ts'
 import type { UsageLedger } from './usage-ledger.ts'
 import {
   CATCH_UP_MS,
@@ -14,7 +13,7 @@ import {
   UNSHOWN_CALLS_MAX,
   WAITING_CALLS_MAX,
 } from './usage-limits.ts'
-import type { UsageWindow } from './usage-window.ts'
+import type { PendingCall, UsageWindow } from './usage-window.ts'
 
 type AdmissionOptions = {
   readonly ledger: Pick<UsageLedger, 'readCallsUsed'>

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { OpenBatch } from './usage-batch.ts'
-import { PendingCall } from './usage-call.ts'
-import { UsageWindow } from './usage-window.ts'
+import { PendingCall, UsageWindow } from './usage-window.ts'
 
 const window = new UsageWindow({ agent: '0x1', windowExpiresAtSeconds: 10 })
 const pendingCall = (): PendingCall =>

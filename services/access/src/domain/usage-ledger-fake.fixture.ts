@@ -13,7 +13,7 @@ import type {
   UsageReceipt,
   UsageSendResult,
 } from './usage-ledger.ts'
-import { usageWindowKey } from './usage-windows.ts'
+import { usageWindowKey } from './usage-window.ts'
 
 type Transaction = {
   readonly key: string

@@ -1,4 +1,8 @@
-import type { SealedBatch } from './usage-batch.ts'
+import type { Clock } from '@tallystick/service-kit'
+import { SealedBatch } from './usage-batch.ts'
+import type { ResigningReason, UsageEventListener, UsageTotals } from './usage-events.ts'
+import type { SignedUsage, UsageEntry, UsageLedger } from './usage-ledger.ts'
+import { GAP_FILL_MAX, GAP_PATIENCE_MS, GAS_PRICE_FACTOR, GAS_QUOTE_MS } from './usage-limits.ts'
 
 /**
  * Where each signed batch of one key stands until its receipt: to be sent, on its way, sent, or to be signed anew. The
@@ -80,4 +84,188 @@ export class UsageQueue {
 function insertByNonce(list: SealedBatch[], batch: SealedBatch): void {
   const at = list.findLastIndex((each) => each.nonce < batch.nonce)
   list.splice(at + 1, 0, batch)
+}
+
+/**
+ * Hands out nonces and signatures of one key, one after the other: a nonce is used up only when its signature stands,
+ * so that signing never leaves a gap. The nonce is read from the ledger once and counted here from then on.
+ */
+export class UsageSigner {
+  readonly #ledger: UsageLedger
+  readonly #clock: Clock
+  #nextNonce: number | null = null
+  #quotedWeibar: bigint | null = null
+  #quotedAtMs = 0
+  #preparing: Promise<void> | null = null
+  #requoting: Promise<void> | null = null
+  #lock: Promise<unknown> = Promise.resolve()
+
+  constructor(options: { ledger: UsageLedger; clock: Clock }) {
+    this.#ledger = options.ledger
+    this.#clock = options.clock
+  }
+
+  /** True once nonce and gas price are known, so that signing needs no request. */
+  get isReady(): boolean {
+    return this.#nextNonce !== null && this.#quotedWeibar !== null
+  }
+
+  /** What a signature made now offers, weibar. */
+  get offeredWeibar(): bigint {
+    return (this.#quotedWeibar ?? 0n) * GAS_PRICE_FACTOR
+  }
+
+  /** Reads nonce and gas price; calls at the same time share one reading. Rejects when the ledger does not answer. */
+  prepare(): Promise<void> {
+    this.#preparing ??= this.#readAll().finally(() => {
+      this.#preparing = null
+    })
+    return this.#preparing
+  }
+
+  /** Reads the gas price anew. Rejects when the ledger does not answer. */
+  requote(): Promise<void> {
+    this.#requoting ??= this.#quote().finally(() => {
+      this.#requoting = null
+    })
+    return this.#requoting
+  }
+
+  /** Signs with the next nonce, at least `nonceMin`. */
+  signNext(entries: readonly UsageEntry[], nonceMin = 0): Promise<SignedUsage> {
+    if (this.#clock.unixMs() - this.#quotedAtMs >= GAS_QUOTE_MS) {
+      this.#quotedAtMs = this.#clock.unixMs()
+      // In the background: the old quote serves meanwhile, and a refused price is quoted anew by the sender.
+      this.requote().catch(() => {})
+    }
+    return this.#exclusively(async () => {
+      if (this.#nextNonce === null) throw new Error('signing before the nonce is known')
+      const nonce = Math.max(this.#nextNonce, nonceMin)
+      const signed = await this.signAt(entries, nonce)
+      this.#nextNonce = nonce + 1
+      return signed
+    })
+  }
+
+  /** Signs with a nonce that was handed out before, or that is missing on the ledger. */
+  signAt(entries: readonly UsageEntry[], nonce: number): Promise<SignedUsage> {
+    return this.#ledger.sign({ entries, nonce, gasPriceWeibar: this.offeredWeibar })
+  }
+
+  async #readAll(): Promise<void> {
+    const [nonce] = await Promise.all([this.#ledger.readNonce(), this.#quote()])
+    this.#nextNonce ??= nonce
+  }
+
+  async #quote(): Promise<void> {
+    this.#quotedWeibar = await this.#ledger.quoteGasPriceWeibar()
+    this.#quotedAtMs = this.#clock.unixMs()
+  }
+
+  #exclusively<Result>(run: () => Promise<Result>): Promise<Result> {
+    const result = this.#lock.then(run)
+    this.#lock = result.catch(() => {})
+    return result
+  }
+}
+
+/**
+ * What the sender does when nonces or prices went wrong: signing anew for the only two reasons there are (A10),
+ * putting lost batches back in order, and filling nonces that nobody holds. It is called by the sender's loop alone,
+ * one thing at a time, and rejects when the ledger does not answer; every step may be repeated.
+ */
+
+type RepairOptions = {
+  readonly ledger: UsageLedger
+  readonly clock: Clock
+  readonly signer: UsageSigner
+  readonly queue: UsageQueue
+  readonly totals: UsageTotals
+  readonly onEvent: UsageEventListener
+}
+
+/** Repairs the queue of one key. */
+export class UsageRepair {
+  readonly #options: RepairOptions
+  #gapSinceMs: number | null = null
+
+  constructor(options: RepairOptions) {
+    this.#options = options
+  }
+
+  /** Signs with a better price and the same nonce, so that one of the signatures can be mined at most. False when the
+   * ledger quotes no better price. */
+  async reprice(batch: SealedBatch): Promise<boolean> {
+    const { signer } = this.#options
+    await signer.requote()
+    if (signer.offeredWeibar <= batch.current.gasPriceWeibar) return false
+    const signed = await signer.signAt(batch.entries, batch.nonce)
+    this.#resigned(batch, { reason: 'gas-price-too-low', signed })
+    return true
+  }
+
+  /** Signs with a fresh nonce; the old one is known to be consumed by something else. */
+  async resign(batch: SealedBatch): Promise<void> {
+    const { ledger, signer, queue } = this.#options
+    const signed = await signer.signNext(batch.entries, await ledger.readNonce())
+    this.#resigned(batch, { reason: 'nonce-consumed', signed })
+    queue.wait(batch)
+  }
+
+  /** Puts back, to be sent again unchanged, what by the ledger's nonce has not arrived. */
+  async resync(): Promise<void> {
+    const { ledger, queue } = this.#options
+    const ledgerNonce = await ledger.readNonce()
+    for (const batch of queue.sent.filter((each) => each.nonce >= ledgerNonce)) {
+      batch.consumedSinceMs = null
+      queue.wait(batch)
+    }
+    await this.#fillGap(ledgerNonce)
+  }
+
+  /** Queues a transaction that counts nothing, after all others. */
+  async fillNext(): Promise<void> {
+    const { signer, queue } = this.#options
+    queue.wait(new SealedBatch([], await signer.signNext([])))
+  }
+
+  /** Fills nonces that nothing of this process holds, once it is certain that the ledger does not merely lag. */
+  async #fillGap(ledgerNonce: number): Promise<void> {
+    const { clock, signer, queue, onEvent } = this.#options
+    const { first } = queue
+    if (first === undefined || first.nonce <= ledgerNonce) {
+      this.#gapSinceMs = null
+      return
+    }
+    this.#gapSinceMs ??= clock.unixMs()
+    if (clock.unixMs() - this.#gapSinceMs < GAP_PATIENCE_MS) return
+    if (first.nonce - ledgerNonce > GAP_FILL_MAX) {
+      onEvent({ kind: 'nonce-gap-too-wide', ledgerNonce, nonce: first.nonce })
+      return
+    }
+    for (let nonce = first.nonce - 1; nonce >= ledgerNonce; nonce -= 1) {
+      const filler = new SealedBatch([], await signer.signAt([], nonce))
+      queue.wait(filler)
+      onEvent({ kind: 'nonce-gap-filled', nonce, hash: filler.current.hash })
+    }
+    this.#gapSinceMs = null
+  }
+
+  #resigned(
+    batch: SealedBatch,
+    resigning: { readonly reason: ResigningReason; readonly signed: SignedUsage },
+  ): void {
+    const { totals, onEvent } = this.#options
+    const oldHash = batch.current.hash
+    batch.resign(resigning.signed)
+    totals.resigningsTotal += 1
+    onEvent({
+      kind: 're-signed',
+      reason: resigning.reason,
+      oldHash,
+      newHash: resigning.signed.hash,
+      nonce: batch.nonce,
+      calls: batch.callCount,
+    })
+  }
 }

@@ -6,7 +6,7 @@ import {
   arbitraryStep,
   play,
   RecorderWorld,
-} from './recorder-world.fixture.ts'
+} from './recorder-histories.fixture.ts'
 
 const isLong = process.env.TALLYSTICK_LONG === '1'
 /** Histories per property: seconds of work in the usual run. */

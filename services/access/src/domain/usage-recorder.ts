@@ -24,11 +24,13 @@
 
 import type { Clock } from '@tallystick/service-kit'
 import { UsageAdmission } from './usage-admission.ts'
-import type { SealedBatch } from './usage-batch.ts'
-import { UsageBatcher } from './usage-batcher.ts'
-import { PendingCall, type UsageCall, type UsageOutcome } from './usage-call.ts'
-import type { UsageEventListener } from './usage-event.ts'
-import { type UsageFigures, type UsageTotals, zeroUsageTotals } from './usage-figures.ts'
+import { type SealedBatch, UsageBatcher } from './usage-batch.ts'
+import {
+  type UsageEventListener,
+  type UsageFigures,
+  type UsageTotals,
+  zeroUsageTotals,
+} from './usage-events.ts'
 import type { UsageLedger } from './usage-ledger.ts'
 import {
   CLOSE_MS,
@@ -37,16 +39,24 @@ import {
   REVERTS_BEFORE_PAUSE,
   UNSEALED_MS_MAX,
 } from './usage-limits.ts'
-import { type FinalReceipt, UsageReceipts } from './usage-receipts.ts'
+import { UsageSigner } from './usage-queue.ts'
+import {
+  type FinalReceipt,
+  releaseUsageBatch,
+  settleUsageBatch,
+  UsageReceipts,
+} from './usage-receipts.ts'
 import { UsageSender } from './usage-sender.ts'
-import { releaseUsageBatch, settleUsageBatch } from './usage-settlement.ts'
-import { UsageSigner } from './usage-signer.ts'
-import type { UsageWindow } from './usage-window.ts'
-import { UsageWindows } from './usage-windows.ts'
+import {
+  PendingCall,
+  type UsageCall,
+  type UsageOutcome,
+  type UsageWindow,
+  UsageWindows,
+} from './usage-window.ts'
 
-export type { UsageCall, UsageOutcome } from './usage-call.ts'
-export type { UsageEvent, UsageEventListener } from './usage-event.ts'
-export type { UsageFigures } from './usage-figures.ts'
+export type { UsageEvent, UsageEventListener, UsageFigures } from './usage-events.ts'
+export type { UsageCall, UsageOutcome } from './usage-window.ts'
 
 /** Records metered calls on the ledger, for one process with one key. */
 export type UsageRecorder = {

@@ -7,13 +7,10 @@
 
 import type { Clock } from '@tallystick/service-kit'
 import { SealedBatch, type SealedEntry } from './usage-batch.ts'
-import type { UsageEventListener } from './usage-event.ts'
-import type { UsageTotals } from './usage-figures.ts'
+import type { UsageEventListener, UsageTotals } from './usage-events.ts'
 import type { SignedUsage, UsageLedger, UsageSendResult } from './usage-ledger.ts'
 import { RETRY_MS, RETRY_MS_MAX, SENT_BATCHES_MAX } from './usage-limits.ts'
-import { UsageQueue } from './usage-queue.ts'
-import { UsageRepair } from './usage-repair.ts'
-import type { UsageSigner } from './usage-signer.ts'
+import { UsageQueue, UsageRepair, type UsageSigner } from './usage-queue.ts'
 
 type SenderOptions = {
   readonly ledger: UsageLedger

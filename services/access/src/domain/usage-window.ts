@@ -2,6 +2,8 @@
  * What this process knows about the counter of one agent's window: what reads and receipts showed, and which calls it
  * accepted that no receipt settles yet. It decides nothing about time, batches or transactions.
  */
+import type { Clock } from '@tallystick/service-kit'
+import { FORGET_AFTER_SECONDS, FORGET_SWEEP_MS } from './usage-limits.ts'
 
 /** The counter of one window as far as this process knows it. All counts are calls. */
 export class UsageWindow {
@@ -72,5 +74,143 @@ export class UsageWindow {
 
   get unreceiptedCalls(): number {
     return this.#unreceiptedCalls
+  }
+}
+
+/** One key per agent and window. */
+export function usageWindowKey(window: { agent: string; windowExpiresAtSeconds: number }): string {
+  return `${window.agent}/${window.windowExpiresAtSeconds}`
+}
+
+/**
+ * The windows of this process. One is forgotten 60 s after it closed by the server's clock, but never while a call in
+ * it is unreceipted; after that its counter comes from the next read again.
+ */
+export class UsageWindows {
+  readonly #clock: Clock
+  readonly #windows = new Map<string, UsageWindow>()
+  #cancelSweep: (() => void) | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The window's state, made at first sight. */
+  open(window: { agent: string; windowExpiresAtSeconds: number }): UsageWindow {
+    const key = usageWindowKey(window)
+    const known = this.#windows.get(key)
+    if (known !== undefined) return known
+    const made = new UsageWindow(window)
+    this.#windows.set(key, made)
+    this.#cancelSweep ??= this.#clock.after(FORGET_SWEEP_MS, () => this.#sweep())
+    return made
+  }
+
+  /** The window's state, if this process has one. */
+  find(window: { agent: string; windowExpiresAtSeconds: number }): UsageWindow | undefined {
+    return this.#windows.get(usageWindowKey(window))
+  }
+
+  get count(): number {
+    return this.#windows.size
+  }
+
+  get unreceiptedCalls(): number {
+    let calls = 0
+    for (const window of this.#windows.values()) calls += window.unreceiptedCalls
+    return calls
+  }
+
+  /** Cancels the timer. */
+  stop(): void {
+    this.#cancelSweep?.()
+    this.#cancelSweep = null
+  }
+
+  #sweep(): void {
+    const closedBeforeSeconds = this.#clock.unixMs() / 1000 - FORGET_AFTER_SECONDS
+    for (const [key, window] of this.#windows) {
+      if (window.windowExpiresAtSeconds < closedBeforeSeconds && window.unreceiptedCalls === 0)
+        this.#windows.delete(key)
+    }
+    this.#cancelSweep =
+      this.#windows.size === 0 ? null : this.#clock.after(FORGET_SWEEP_MS, () => this.#sweep())
+  }
+}
+
+/** One metered call, as the chain read that admits it saw its window. */
+export type UsageCall = {
+  /** Lower-case EVM address. */
+  readonly agent: string
+  /** End of the window in which the call is served, as projected by the read. Unix seconds. */
+  readonly windowExpiresAtSeconds: number
+  /** Quota of that window, calls. */
+  readonly callsAllowed: number
+  /** Calls counted in that window by the chain read that admitted the call. */
+  readonly callsUsedInRead: number
+}
+
+/** What became of a metered call. */
+export type UsageOutcome =
+  | {
+      readonly kind: 'recorded'
+      /** Hash of the transaction that records the call, 0x-prefixed. */
+      readonly transactionHash: string
+      /** Calls left in the window after this one. */
+      readonly callsRemaining: number
+    }
+  /** The window's quota is spent: 429. */
+  | { readonly kind: 'quota-spent' }
+  /** Not sealed within 10 s, or the ledger cannot be written: 502. */
+  | { readonly kind: 'unavailable' }
+
+/** A call on its way through the recorder; it is settled exactly once, and holds at most one timer. */
+export class PendingCall {
+  readonly call: UsageCall
+  readonly window: UsageWindow
+  readonly outcome: Promise<UsageOutcome>
+  /** When the call is taken out unless it is sealed before, Unix milliseconds. */
+  readonly unsealedUntilMs: number
+  /** Receipts were brought up to date since the call arrived. */
+  hasCaughtUp = false
+  /** A11: answered by its receipt rather than by its signature. */
+  waitsForReceipt = false
+  /** Calls left in the window when this one was accepted. */
+  callsRemaining = 0
+  #settle: (outcome: UsageOutcome) => void
+  #isSettled = false
+  #cancelTimer: (() => void) | null = null
+
+  constructor(options: { call: UsageCall; window: UsageWindow; unsealedUntilMs: number }) {
+    this.call = options.call
+    this.window = options.window
+    this.unsealedUntilMs = options.unsealedUntilMs
+    const { promise, resolve } = Promise.withResolvers<UsageOutcome>()
+    this.outcome = promise
+    this.#settle = resolve
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled
+  }
+
+  /** Answers the call. Later answers are ignored. */
+  settle(outcome: UsageOutcome): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.stopTimer()
+    this.#settle(outcome)
+  }
+
+  /** Runs once after that time, unless the call is settled or the timer replaced before. */
+  startTimer(clock: Clock, timer: { readonly ms: number; readonly run: () => void }): void {
+    this.stopTimer()
+    if (this.#isSettled) return
+    this.#cancelTimer = clock.after(timer.ms, timer.run)
+  }
+
+  stopTimer(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
   }
 }

@@ -1,7 +1,7 @@
 import { kitLinks, type Page } from '@tallystick/service-kit'
-import type { AccessContract, Offer } from '../domain/access-contract.ts'
-import { formatHbar } from '../domain/hbar.ts'
-import { purchaseTinybar } from '../domain/purchase-terms.ts'
+import { formatHbar } from '@tallystick/x402/hedera'
+import type { AccessContract, Offer } from '../domain/ports.ts'
+import { purchaseTinybar } from '../domain/sales-terms.ts'
 import { firstRequestCode } from './first-request.ts'
 
 export type HomePageDeps = {

@@ -10,7 +10,7 @@ import {
   type PaymentLog,
   type PayToCredit,
   type PayToDebit,
-} from '../domain/payment-log.ts'
+} from '../domain/ports.ts'
 
 export const FEE_PAYER = '0.0.9001'
 export const PAYER = '0.0.5001'

@@ -1,8 +1,6 @@
 import type { Clock } from '@tallystick/service-kit'
-import { ChainUnavailable } from '../domain/access-contract.ts'
-import type { AccessWindow, Hex } from '../domain/access-window.ts'
-import type { ContractSender, PurchaseOrder } from '../domain/contract-sender.ts'
-import { ledgerSeconds } from '../domain/ledger-time.ts'
+import { type AccessWindow, type Hex, ledgerSeconds } from '../domain/access-window.ts'
+import { ChainUnavailable, type ContractSender, type PurchaseOrder } from '../domain/ports.ts'
 import { type FakeContract, openWindow } from './fake-contract.ts'
 
 export const PAY_TO_ADDRESS: Hex = '0x0000000000000000000000000000000000007001'

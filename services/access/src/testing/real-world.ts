@@ -14,8 +14,8 @@ import {
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { vi } from 'vitest'
+import { deployAccessWindow } from '../command/deploy.ts'
 import { accessConfigSchema } from '../config.ts'
-import { deployAccessWindow } from '../operator/deploy-access-window.ts'
 import { type AccessService, createAccessService } from '../service.ts'
 import type { AccessGranted } from '../wire/access-answers.ts'
 

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest'
+import type { PayToCredit } from '../domain/ports.ts'
+import { CONTRACT, createFakeContract, PRICE_TINYBAR } from '../testing/fake-contract.ts'
+import { createFakePaymentLog, PAYER, PAYER_ADDRESS } from '../testing/fake-payments.ts'
+import { creditOutcome } from './credits.ts'
+
+const SECONDS = 1_800_000_000
+
+const credit: PayToCredit = {
+  transactionId: `0.0.9001@${SECONDS}.000000001`,
+  paymentReference: '0x01',
+  paidAtSeconds: SECONDS,
+  consensusTimestamp: `${SECONDS}.000000001`,
+  consensusSeconds: SECONDS,
+  memo: '',
+  amountTinybar: PRICE_TINYBAR,
+  payer: PAYER,
+}
+
+function world() {
+  const contract = createFakeContract()
+  const log = createFakePaymentLog(SECONDS)
+  return { contract, log, periodsPerPurchase: 1, refunded: new Set<string>() }
+}
+
+describe('A15: what became of a credit', () => {
+  test.each<[string, Partial<PayToCredit>]>([
+    ['several accounts paid it', { payer: undefined }],
+    ['its memo names no agent', { memo: 'x402:somebody' }],
+    ['it is no whole purchase at a price of that time', { amountTinybar: 1n }],
+  ])('refused: %s', async (reason, change) => {
+    const outcome = await creditOutcome(world(), { ...credit, ...change })
+    expect(outcome).toEqual({ kind: 'refused', reason })
+  })
+
+  test('refused: the contract paid it out, so that it is yours', async () => {
+    const facts = world()
+    facts.log.evmAddressOf = async () => CONTRACT
+    const reason = 'the contract paid it out, so that it is yours'
+    expect(await creditOutcome(facts, credit)).toEqual({ kind: 'refused', reason })
+  })
+
+  test('pending for its payer, then opened; with a refund both are told', async () => {
+    const facts = world()
+    expect(await creditOutcome(facts, credit)).toMatchObject({
+      kind: 'pending',
+      purchase: { isNamed: false, order: { agent: PAYER_ADDRESS } },
+    })
+    facts.contract.payments.set(credit.paymentReference, PAYER_ADDRESS)
+    const opened = { kind: 'opened', agent: PAYER_ADDRESS }
+    expect(await creditOutcome(facts, credit)).toEqual({ ...opened, isRefundedToo: false })
+    facts.refunded.add(credit.transactionId)
+    expect(await creditOutcome(facts, credit)).toEqual({ ...opened, isRefundedToo: true })
+  })
+
+  test('opened while it is judged: it is opened, not refused', async () => {
+    const facts = world()
+    const offers = facts.contract.offers.bind(facts.contract)
+    facts.contract.offers = () => {
+      facts.contract.payments.set(credit.paymentReference, PAYER_ADDRESS)
+      return offers()
+    }
+    const opened = { kind: 'opened', agent: PAYER_ADDRESS, isRefundedToo: false }
+    expect(await creditOutcome(facts, credit)).toEqual(opened)
+  })
+})

@@ -1,0 +1,148 @@
+import type { Clock } from '@tallystick/service-kit'
+import { BadUsage } from '@tallystick/service-kit/command'
+import {
+  createMirrorAccountDirectory,
+  createMirrorNode,
+  type MirrorNode,
+  parseTransactionId,
+} from '@tallystick/x402/hedera'
+import { createReadingClient } from '../adapters/ledger-client.ts'
+import { createMirrorPaymentLog } from '../adapters/mirror-payment-log.ts'
+import { createViemAccessContract } from '../adapters/viem-access-contract.ts'
+import type { Hex } from '../domain/access-window.ts'
+import type { AccessContract, PaymentLog, PayToCredit } from '../domain/ports.ts'
+import { type CreditPurchase, judgeCredit, type NoPurchase } from '../domain/unresolved-credits.ts'
+import { contractOf, type OperatorConfig, OperatorRefusal, payToOf } from './operator-verb.ts'
+
+/** What became of a credit to payTo (A15). */
+export type CreditOutcome =
+  /** The contract knows it. `isRefundedToo`: payTo paid it back as well, which this command never does. */
+  | { readonly kind: 'opened'; readonly agent: Hex; readonly isRefundedToo: boolean }
+  /** A purchase that the service opens by itself, or `payments open`. */
+  | { readonly kind: 'pending'; readonly purchase: CreditPurchase }
+  /** It buys nothing and stays with payTo until it is refunded. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** payTo paid it back: it is never opened, and never paid back again. */
+  | { readonly kind: 'refunded' }
+
+export type CreditFacts = {
+  readonly contract: AccessContract
+  readonly log: PaymentLog
+  readonly periodsPerPurchase: number
+  /** Transaction ids that a debit of payTo pays back. */
+  readonly refunded: ReadonlySet<string>
+}
+
+const WORDS: Readonly<Record<NoPurchase, string>> = {
+  'several-payers': 'several accounts paid it',
+  'memo-names-nobody': 'its memo names no agent',
+  'no-whole-purchase': 'it is no whole purchase at a price of that time',
+  'paid-by-contract': 'the contract paid it out, so that it is yours',
+}
+
+/** Decides by the same rules as the service's sweep. Throws ChainUnavailable, ContractAbsent or MirrorUnavailable. */
+export async function creditOutcome(
+  facts: CreditFacts,
+  credit: PayToCredit,
+): Promise<CreditOutcome> {
+  const isRefunded = facts.refunded.has(credit.transactionId)
+  const consumed = await facts.contract.paymentOf(credit.paymentReference)
+  if (consumed.isUsed) {
+    return { kind: 'opened', agent: consumed.agent, isRefundedToo: isRefunded }
+  }
+  if (isRefunded) return { kind: 'refunded' }
+  const judged = await judgeCredit(facts, credit)
+  switch (judged.kind) {
+    case 'purchase':
+      return { kind: 'pending', purchase: judged.purchase }
+    case 'opened':
+      return { ...judged, isRefundedToo: false }
+    case 'none':
+      return { kind: 'refused', reason: WORDS[judged.reason] }
+    default:
+      return judged satisfies never
+  }
+}
+
+/** Transaction ids that payTo paid back since a consensus timestamp. Throws MirrorUnavailable. */
+export async function refundedSince(
+  log: PaymentLog,
+  consensusTimestamp: string,
+): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>()
+  for await (const debit of log.debitsAfter(consensusTimestamp)) {
+    if (debit.refundOf !== undefined) ids.add(debit.refundOf)
+  }
+  return ids
+}
+
+// What the `payments` verbs work with: payTo's log, the contract, and how to find one credit again. The adapters are the
+// service's own, so that the command sees what the service sees.
+
+/** A transaction reaches consensus before its validity of at most 180 s ends; the rest is for clocks. */
+const CONSENSUS_SECONDS_MAX = 200
+/** A fee payer's clock may be ahead of the network's. */
+const CONSENSUS_SECONDS_EARLY = 20
+
+export type PaymentsDesk = {
+  readonly config: OperatorConfig
+  readonly mirror: MirrorNode
+  readonly log: PaymentLog
+  readonly contract: AccessContract
+  readonly clock: Clock
+}
+
+/** A credit with what became of it. */
+export type JudgedCredit = { readonly credit: PayToCredit; readonly outcome: CreditOutcome }
+
+/** Opens mirror node and contract. Nothing is read yet. */
+export function openPaymentsDesk(config: OperatorConfig, clock: Clock): PaymentsDesk {
+  const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
+  const accounts = createMirrorAccountDirectory({ mirror, clock })
+  const client = createReadingClient(config.LEDGER_RPC_URL)
+  return {
+    config,
+    clock,
+    mirror,
+    log: createMirrorPaymentLog({ mirror, accounts, payTo: payToOf(config) }),
+    contract: createViemAccessContract({
+      client,
+      chainId: config.LEDGER_CHAIN_ID,
+      address: contractOf(config),
+    }),
+  }
+}
+
+/** What became of a credit, read anew. */
+export async function judge(desk: PaymentsDesk, credit: PayToCredit): Promise<JudgedCredit> {
+  const refunded = await refundedSince(desk.log, credit.consensusTimestamp)
+  const { contract, log } = desk
+  const periodsPerPurchase = desk.config.PERIODS_PER_PURCHASE
+  const facts = { contract, log, periodsPerPurchase, refunded }
+  return { credit, outcome: await creditOutcome(facts, credit) }
+}
+
+/** The credit with that transaction id, in either spelling. Throws BadUsage for no id, OperatorRefusal where payTo has none. */
+export async function findCredit(
+  desk: PaymentsDesk,
+  text: string | undefined,
+): Promise<PayToCredit> {
+  const id = text === undefined ? undefined : parseTransactionId(text)
+  if (id === undefined) {
+    throw new BadUsage('Say which payment: a transaction id such as 0.0.1002@1763600000.000000001.')
+  }
+  const start = Number(id.validStartSeconds)
+  const after = `${Math.max(0, start - CONSENSUS_SECONDS_EARLY)}.000000000`
+  for await (const credit of desk.log.creditsAfter(after)) {
+    const found = parseTransactionId(credit.transactionId)
+    if (
+      found?.accountId === id.accountId &&
+      found.validStartSeconds === id.validStartSeconds &&
+      found.validStartNanos === id.validStartNanos
+    ) {
+      return credit
+    }
+    if (credit.consensusSeconds > start + CONSENSUS_SECONDS_MAX) break
+  }
+  throw new OperatorRefusal(`${payToOf(desk.config)} was not credited by that transaction.`)
+}

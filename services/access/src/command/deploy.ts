@@ -1,0 +1,208 @@
+// `deploy`: puts the access contract on the ledger and says what the service needs to run on it.
+
+import { accessWindowAbi, accessWindowBytecode } from '@tallystick/contracts'
+import { BadUsage } from '@tallystick/service-kit/command'
+import { createMirrorNode, formatHbar, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
+import { type Address, encodeDeployData, type Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { offeredGasPrice } from '../adapters/ledger-client.ts'
+import { forwardGas } from '../adapters/viem-contract-sender.ts'
+import { type OperatorLedger, openOperatorLedger } from './operator-contract.ts'
+import {
+  addressFrom,
+  countOption,
+  hbarOption,
+  keyOf,
+  type OperatorCall,
+  OperatorRefusal,
+  type OperatorVerb,
+  payToOf,
+} from './operator-verb.ts'
+
+/** Defaults (A1). A local period is short, so that a person sees it renew. */
+const LOCAL_OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, callsAllowed: 20 }
+const TESTNET_OFFER = { ...LOCAL_OFFER, periodSeconds: 3_600, callsAllowed: 1_000 }
+/** Arms five renewals at 109 tinybar a gas: each locks 2 x 1.8 M gas, 3.92 HBAR. */
+const RESERVE_TINYBAR = 20n * TINYBAR_PER_HBAR
+
+/** A ledger on this machine has short periods by default. */
+function isLocal(rpcUrl: string): boolean {
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(rpcUrl).hostname)
+}
+
+function offerFrom(call: OperatorCall): OfferTerms {
+  const base = isLocal(call.config.LEDGER_RPC_URL) ? LOCAL_OFFER : TESTNET_OFFER
+  const priceTinybar = hbarOption(call, 'price-hbar') ?? base.priceTinybar
+  if (priceTinybar === 0n) throw new BadUsage('A period has a price above 0.')
+  return {
+    priceTinybar,
+    periodSeconds: countOption(call, 'period-seconds') ?? base.periodSeconds,
+    callsAllowed: countOption(call, 'calls') ?? base.callsAllowed,
+  }
+}
+
+function recordersFrom(call: OperatorCall): readonly Address[] {
+  const given = call.text('recorders')
+  if (given !== undefined) return given.split(',').map((text) => addressFrom(text, 'A recorder'))
+  const { RECORDER_KEY: key } = call.config
+  if (key === undefined) {
+    throw new BadUsage('Say who counts calls: RECORDER_KEY, or --recorders 0x…,0x….')
+  }
+  return [privateKeyToAccount(keyOf(call.config, 'RECORDER_KEY')).address]
+}
+
+/** The EVM address from which payTo forwards, as the network knows it. */
+async function forwarderOf(call: OperatorCall): Promise<Address> {
+  const payTo = payToOf(call.config)
+  const mirror = createMirrorNode({ url: call.config.MIRROR_URL, clock: call.clock })
+  const account = await mirror.account(payTo)
+  if (account === undefined) throw new OperatorRefusal(`The network has no account ${payTo}.`)
+  const { PAY_TO_KEY: key } = call.config
+  if (key !== undefined) {
+    const ofKey = privateKeyToAccount(keyOf(call.config, 'PAY_TO_KEY')).address.toLowerCase()
+    if (ofKey !== account.evmAddress) {
+      throw new OperatorRefusal(
+        `PAY_TO_KEY is not the key of ${payTo}: it signs for ${ofKey}, and that account is ${account.evmAddress}.`,
+      )
+    }
+  }
+  return account.evmAddress
+}
+
+type Report = {
+  readonly deployment: Deployment
+  readonly forwarder: Address
+  readonly recorders: readonly Address[]
+  readonly reserveTinybar: bigint
+  /** Held by payTo for one forward, tinybar. */
+  readonly forwardTinybar: bigint
+}
+
+function reportLines(call: OperatorCall, report: Report): readonly string[] {
+  const { deployment, forwardTinybar } = report
+  const { offer } = deployment
+  const periods = call.config.PERIODS_PER_PURCHASE
+  const purchase = offer.priceTinybar * BigInt(periods)
+  return [
+    `The access contract is at ${deployment.contract}, since block ${deployment.blockNumber}.`,
+    `Offer:     ${formatHbar(offer.priceTinybar)} for ${offer.periodSeconds} s and ${offer.callsAllowed} calls; one payment buys ${periods} periods, ${formatHbar(purchase)}.`,
+    `Forwarder: ${report.forwarder} (${payToOf(call.config)})`,
+    ...report.recorders.map((recorder) => `Recorder:  ${recorder}`),
+    '',
+    `Cost:      ${formatHbar(deployment.costTinybar)} (${deployment.gasUsed} gas)`,
+    `Reserve:   ${formatHbar(report.reserveTinybar)} for arming renewals; add with \`fund\``,
+    `Float:     keep at least ${formatHbar(purchase + forwardTinybar)} on ${payToOf(call.config)}: one purchase and the gas of its forward`,
+    '',
+    'Set for the service:',
+    `  ACCESS_CONTRACT=${deployment.contract.toLowerCase()}`,
+    `  PAY_TO=${payToOf(call.config)}`,
+    `  PERIODS_PER_PURCHASE=${periods}`,
+    `  NETWORK=${call.config.NETWORK}`,
+    `  LEDGER_RPC_URL=${call.config.LEDGER_RPC_URL}`,
+    `  LEDGER_CHAIN_ID=${call.config.LEDGER_CHAIN_ID}`,
+    `  MIRROR_URL=${call.config.MIRROR_URL}`,
+    `  FACILITATOR_URL=${call.config.FACILITATOR_URL}`,
+    '  PAY_TO_KEY and RECORDER_KEY (or PAY_TO_KEY_FILE, RECORDER_KEY_FILE): the keys of the two above',
+  ]
+}
+
+/** Deploys the contract and prints the variables to set, the float and the costs. */
+export const deploy: OperatorVerb = {
+  name: 'deploy',
+  usage: '[--price-hbar N] [--period-seconds N] [--calls N] [--reserve-hbar N] [--recorders 0x…,…]',
+  summary: 'put a contract on the ledger and print what the service needs',
+  options: {
+    'price-hbar': 'text',
+    'period-seconds': 'text',
+    calls: 'text',
+    'reserve-hbar': 'text',
+    recorders: 'text',
+  },
+  wordsMax: 0,
+  needs: ['OWNER_KEY', 'PAY_TO'],
+  async run(call) {
+    const { config } = call
+    const offer = offerFrom(call)
+    const recorders = recordersFrom(call)
+    const reserveTinybar = hbarOption(call, 'reserve-hbar') ?? RESERVE_TINYBAR
+    const forwarder = await forwarderOf(call)
+    const ledger = await openOperatorLedger({
+      rpcUrl: config.LEDGER_RPC_URL,
+      chainId: config.LEDGER_CHAIN_ID,
+      key: keyOf(config, 'OWNER_KEY'),
+    })
+    const setup = { forwarder, recorders, offer, reserveTinybar }
+    const deployment = await deployThrough(ledger, setup)
+    const forwardTinybar = forwardGas(offeredGasPrice(await ledger.reader.getGasPrice()))
+    const report = { deployment, forwarder, recorders, reserveTinybar, forwardTinybar }
+    for (const line of reportLines(call, report)) call.print(line)
+  },
+}
+
+/** Creation of the contract: the code deposit is 200 gas a byte, at most 24,576 bytes. */
+const DEPLOY_GAS = 7_000_000n
+
+/** Terms of a purchase: price of one period in tinybar, its seconds, its metered calls. */
+export type OfferTerms = {
+  readonly priceTinybar: bigint
+  readonly periodSeconds: number
+  readonly callsAllowed: number
+}
+
+export type DeployOptions = {
+  /** JSON-RPC endpoint of the ledger. */
+  readonly rpcUrl: string
+  readonly chainId: number
+  /** ECDSA key in hex of who owns the contract and pays for all of this. */
+  readonly ownerKey: Hex
+  /** Account that forwards payments: the EVM address of payTo. */
+  readonly forwarder: Address
+  /** Accounts that count calls, one per service process. */
+  readonly recorders: readonly Address[]
+  readonly offer: OfferTerms
+  /** Gas reserve to start with, tinybar; 0 funds nothing. */
+  readonly reserveTinybar: bigint
+}
+
+export type Deployment = {
+  readonly contract: Address
+  /** Block of the creation: the first one worth searching for its events. */
+  readonly blockNumber: bigint
+  readonly gasUsed: bigint
+  /** What that gas cost, tinybar, without the reserve. */
+  readonly costTinybar: bigint
+  readonly offer: OfferTerms
+}
+
+/** What a contract starts with, apart from where and by whom. */
+export type Setup = Omit<DeployOptions, 'rpcUrl' | 'chainId' | 'ownerKey'>
+
+/** Deploys through an open ledger; see `deployAccessWindow`. */
+export async function deployThrough(ledger: OperatorLedger, options: Setup): Promise<Deployment> {
+  const { forwarder, recorders, offer } = options
+  const receipt = await ledger.send({
+    data: encodeDeployData({
+      abi: accessWindowAbi,
+      bytecode: accessWindowBytecode,
+      args: [{ owner: ledger.address, forwarder, recorders, ...offer }],
+    }),
+    valueTinybar: options.reserveTinybar,
+    gas: DEPLOY_GAS,
+  })
+  const { contract, blockNumber, gasUsed, costTinybar } = receipt
+  if (contract === undefined) throw new Error(`the receipt of ${receipt.hash} names no contract`)
+  return { contract, blockNumber, gasUsed, costTinybar, offer }
+}
+
+/**
+ * Deploys the access contract with its offer, forwarder, recorders and gas reserve, in one transaction of the owner.
+ * Throws LedgerUnavailable or TransactionReverted.
+ */
+export async function deployAccessWindow(options: DeployOptions): Promise<Deployment> {
+  const ledger = await openOperatorLedger({
+    rpcUrl: options.rpcUrl,
+    chainId: options.chainId,
+    key: options.ownerKey,
+  })
+  return await deployThrough(ledger, options)
+}

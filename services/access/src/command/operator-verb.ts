@@ -1,0 +1,157 @@
+import {
+  type Clock,
+  type ConfigProblem,
+  configMessage,
+  type Environment,
+  readConfig,
+} from '@tallystick/service-kit'
+import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
+import { parseHbar } from '@tallystick/x402/hedera'
+import { type Address, type Hex, isAddress } from 'viem'
+import { z } from 'zod'
+import { accessConfigSchema, ecdsaKey, keyHex, keyText } from '../config.ts'
+
+/** What a verb is called with. */
+export type OperatorCall = Pick<CommandCall, 'words' | 'text' | 'has'> & {
+  readonly config: OperatorConfig
+  readonly clock: Clock
+  /** Prints one line for a person. */
+  readonly print: (line: string) => void
+}
+
+/** One verb of the command; what is not said here is as in any command. */
+export type OperatorVerb = Omit<CommandVerb, 'run'> & {
+  /** Variables that must be set, beyond those with a default. */
+  readonly needs:
+    | readonly NeededVariable[]
+    | ((words: readonly string[]) => readonly NeededVariable[])
+  /** Does it. Throws BadUsage before anything is tried, OperatorRefusal where a person has to act first. */
+  run(call: OperatorCall): Promise<void>
+}
+
+/** The verb as the runner of commands takes it: it reads what the verb needs of the environment first. */
+export function operatorVerb(verb: OperatorVerb): CommandVerb {
+  return {
+    ...verb,
+    async run({ terminal, words, text, has }) {
+      const needed = typeof verb.needs === 'function' ? verb.needs(words) : verb.needs
+      const config = readOperatorConfig(terminal.environment, needed)
+      await verb.run({ config, words, text, has, clock: terminal.clock, print: terminal.print })
+      return EXIT.done
+    },
+  }
+}
+
+/** A state in which the verb makes no sense, or a refusal of the contract: the operator has to act first. */
+export class OperatorRefusal extends Error {
+  override readonly name = 'OperatorRefusal'
+}
+
+const { shape } = accessConfigSchema
+
+/** The environment of `access-operator`: the service's own variables, and the owner's key. */
+export const OperatorEnvironment = z.object({
+  LEDGER_RPC_URL: shape.LEDGER_RPC_URL,
+  LEDGER_CHAIN_ID: shape.LEDGER_CHAIN_ID,
+  MIRROR_URL: shape.MIRROR_URL,
+  FACILITATOR_URL: shape.FACILITATOR_URL,
+  NETWORK: shape.NETWORK,
+  PERIODS_PER_PURCHASE: shape.PERIODS_PER_PURCHASE,
+  ACCESS_CONTRACT: shape.ACCESS_CONTRACT,
+  PAY_TO: shape.PAY_TO.optional().describe('Account that payments go to.'),
+  PAY_TO_KEY: shape.PAY_TO_KEY.optional().describe('Private key of PAY_TO.'),
+  RECORDER_KEY: shape.RECORDER_KEY.optional().describe('Private key that records usage.'),
+  OWNER_KEY: ecdsaKey().optional().describe('Private key of the owner of the contract.'),
+})
+
+const NEEDED = {
+  ACCESS_CONTRACT: 'the address of the access contract',
+  PAY_TO: 'the account 0.0.x that payments go to',
+  OWNER_KEY: `the owner's key: ${keyText}`,
+  PAY_TO_KEY: `the key of PAY_TO: ${keyText}`,
+} as const
+
+/** Parsed environment of the command. */
+export type OperatorConfig = z.output<typeof OperatorEnvironment>
+
+/** Variables that a verb may ask for. */
+export type NeededVariable = keyof typeof NEEDED
+
+/** Reads the environment for one verb. Throws BadUsage, naming every bad or missing variable, never a value (S3). */
+export function readOperatorConfig(
+  environment: Environment,
+  needs: readonly NeededVariable[],
+): OperatorConfig {
+  const reading = readConfig(OperatorEnvironment, environment)
+  const problems: ConfigProblem[] = reading.kind === 'invalid' ? [...reading.problems] : []
+  for (const variable of needs) {
+    const isSet = Boolean(environment[variable]) || Boolean(environment[`${variable}_FILE`])
+    if (isSet) continue
+    problems.push({ variable, expected: `${NEEDED[variable]} (it is not set)` })
+  }
+  if (reading.kind === 'invalid' || problems.length > 0) throw new BadUsage(configMessage(problems))
+  return reading.config
+}
+
+/** A key as the ledger's libraries take it. Throws if the verb did not ask for the variable. */
+export function keyOf(
+  config: OperatorConfig,
+  variable: 'OWNER_KEY' | 'PAY_TO_KEY' | 'RECORDER_KEY',
+): Hex {
+  const secret = config[variable]
+  if (secret === undefined) throw new Error(`${variable} was not asked for`)
+  return keyHex(secret)
+}
+
+/** The contract's address. Throws if the verb did not ask for the variable. */
+export function contractOf(config: OperatorConfig): Address {
+  if (config.ACCESS_CONTRACT === undefined) throw new Error('ACCESS_CONTRACT was not asked for')
+  return config.ACCESS_CONTRACT
+}
+
+/** The account that is paid. Throws if the verb did not ask for the variable. */
+export function payToOf(config: OperatorConfig): string {
+  if (config.PAY_TO === undefined) throw new Error('PAY_TO was not asked for')
+  return config.PAY_TO
+}
+
+/** An amount in HBAR as tinybar, or `undefined` where the option is left out. Throws BadUsage. */
+export function hbarOption(call: OperatorCall, name: string): bigint | undefined {
+  const text = call.text(name)
+  if (text === undefined) return undefined
+  const tinybar = parseHbar(text)
+  if (tinybar === undefined) {
+    throw new BadUsage(`--${name} takes an amount in HBAR with at most 8 decimals.`)
+  }
+  return tinybar
+}
+
+/** The same for an amount that must be there and above 0. */
+export function neededHbarOption(call: OperatorCall, name: string): bigint {
+  const tinybar = hbarOption(call, name)
+  if (tinybar === undefined || tinybar === 0n) {
+    throw new BadUsage(`Say how much: --${name} with an amount in HBAR above 0.`)
+  }
+  return tinybar
+}
+
+/** The contract keeps seconds and calls in 32 bits. */
+const COUNT_MAX = 2 ** 32 - 1
+
+/** A whole number from 1 to 2^32 − 1, or `undefined` where the option is left out. Throws BadUsage. */
+export function countOption(call: OperatorCall, name: string): number | undefined {
+  const text = call.text(name)
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,9}$/.test(text) || Number(text) > COUNT_MAX) {
+    throw new BadUsage(`--${name} takes a whole number from 1 to ${COUNT_MAX}.`)
+  }
+  return Number(text)
+}
+
+/** An EVM address that was given as a word or option. Throws BadUsage. */
+export function addressFrom(text: string | undefined, what: string): `0x${string}` {
+  if (text === undefined || !isAddress(text, { strict: false })) {
+    throw new BadUsage(`${what} is an EVM address, 0x and 40 hexadecimal digits.`)
+  }
+  return text
+}

@@ -1,0 +1,118 @@
+import { BadUsage } from '@tallystick/service-kit/command'
+import { formatHbar } from '@tallystick/x402/hedera'
+import { createSendingClient } from '../adapters/ledger-client.ts'
+import { createViemContractSender } from '../adapters/viem-contract-sender.ts'
+import {
+  type CreditOutcome,
+  creditOutcome,
+  findCredit,
+  judge,
+  openPaymentsDesk,
+  refundedSince,
+} from './credits.ts'
+import {
+  countOption,
+  keyOf,
+  type OperatorCall,
+  OperatorRefusal,
+  type OperatorVerb,
+} from './operator-verb.ts'
+import { refundPayment } from './refund.ts'
+
+/** Lists payTo's credits, opens one, or pays one back. */
+export const payments: OperatorVerb = {
+  name: 'payments',
+  usage: '[list [--days N]|open ID|refund ID [--although-pending]]',
+  summary: 'what payTo was paid: opened, pending, refused or refunded; settle one',
+  options: { days: 'text', 'although-pending': 'flag' },
+  wordsMax: 2,
+  needs: (words) =>
+    words[0] === 'open' || words[0] === 'refund'
+      ? ['ACCESS_CONTRACT', 'PAY_TO', 'PAY_TO_KEY']
+      : ['ACCESS_CONTRACT', 'PAY_TO'],
+  async run(call) {
+    const [action = 'list'] = call.words
+    if (action === 'list') return await listPayments(call)
+    if (action === 'open') return await openPayment(call)
+    if (action === 'refund') return await refundPayment(call)
+    throw new BadUsage('Say what to do: nothing more, `open ID` or `refund ID`.')
+  },
+}
+
+/** How far back the list goes unless `--days` says otherwise; as far as the service itself looks. */
+const DAYS = 30
+const DAY_SECONDS = 86_400
+
+function outcomeText(outcome: CreditOutcome): string {
+  if (outcome.kind === 'opened') {
+    return `opened for ${outcome.agent}${outcome.isRefundedToo ? ' AND REFUNDED' : ''}`
+  }
+  if (outcome.kind === 'pending') return `pending for ${outcome.purchase.order.agent}`
+  return outcome.kind === 'refunded' ? 'refunded' : `refused: ${outcome.reason}`
+}
+
+function timeText(consensusSeconds: number): string {
+  return new Date(consensusSeconds * 1_000).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** Prints payTo's credits with what became of each, oldest first, and a line that counts them. */
+export async function listPayments(call: OperatorCall): Promise<void> {
+  const days = countOption(call, 'days') ?? DAYS
+  const desk = openPaymentsDesk(call.config, call.clock)
+  await desk.contract.ensureDeployed()
+  const sinceSeconds = Math.floor(call.clock.unixMs() / 1_000) - days * DAY_SECONDS
+  const since = `${Math.max(0, sinceSeconds)}.000000000`
+  const { contract, log } = desk
+  const refunded = await refundedSince(log, since)
+  const periodsPerPurchase = call.config.PERIODS_PER_PURCHASE
+  const counts = { opened: 0, pending: 0, refused: 0, refunded: 0 }
+  let sumTinybar = 0n
+  for await (const credit of log.creditsAfter(since)) {
+    const outcome = await creditOutcome({ contract, log, periodsPerPurchase, refunded }, credit)
+    counts[outcome.kind] += 1
+    sumTinybar += credit.amountTinybar
+    call.print(
+      `${timeText(credit.consensusSeconds)}Z  ${credit.transactionId}  ${formatHbar(credit.amountTinybar)} from ${credit.payer ?? 'several'}`,
+    )
+    call.print(`    ${outcomeText(outcome)}`)
+  }
+  const parts = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`)
+  call.print(`${formatHbar(sumTinybar)} in ${days} days: ${parts.join(', ')}.`)
+  if (counts.refused > 0) call.print('Give a refused one back with: payments refund ID')
+}
+
+/** Opens one pending payment now, from payTo's key, as the service's sweep would. */
+export async function openPayment(call: OperatorCall): Promise<void> {
+  const desk = openPaymentsDesk(call.config, call.clock)
+  const { outcome } = await judge(desk, await findCredit(desk, call.words[1]))
+  if (outcome.kind === 'opened') {
+    throw new OperatorRefusal(`It was opened before, for ${outcome.agent}.`)
+  }
+  if (outcome.kind === 'refunded') throw new OperatorRefusal('It was refunded and stays closed.')
+  if (outcome.kind === 'refused') {
+    throw new OperatorRefusal(`It cannot be opened: ${outcome.reason}. Refund it instead.`)
+  }
+  const sender = createViemContractSender({
+    client: createSendingClient(call.config.LEDGER_RPC_URL),
+    chainId: call.config.LEDGER_CHAIN_ID,
+    contract: desk.contract,
+    privateKey: keyOf(call.config, 'PAY_TO_KEY'),
+    clock: call.clock,
+  })
+  try {
+    const opened = await sender.openPaid(outcome.purchase.order)
+    if (opened.kind === 'refused') {
+      throw new OperatorRefusal(`The contract refuses: ${opened.reason}.`)
+    }
+    if (opened.kind === 'already-used') {
+      throw new OperatorRefusal(`It was opened in the meantime, for ${opened.agent}.`)
+    }
+    const { agent } = outcome.purchase.order
+    call.print(
+      opened.isTopUp ? `The balance of ${agent} is topped up.` : `The window of ${agent} is open.`,
+    )
+    call.print(`Transaction ${opened.transactionHash}`)
+  } finally {
+    await sender.close()
+  }
+}

@@ -1,0 +1,230 @@
+// `payments refund ID`: pays a credit back with a native transfer whose memo names it (A15).
+//
+// The service must not depend on the ledger's SDK, and an EVM transfer carries no memo. So the refund is what an x402
+// payment is: a native transfer, written and signed with packages/x402 by payTo's key, and submitted by the facilitator,
+// which pays the fee. No further dependency, and the same way on every network. refund-slot.ts says why it is never
+// paid twice.
+import { createHttpFacilitator, type Facilitator, FacilitatorUnavailable } from '@tallystick/x402'
+import {
+  canonicalTransactionId,
+  DEFAULT_NODE_ACCOUNT_IDS,
+  FEE_MAX_TINYBAR,
+  formatHbar,
+  type HederaSigner,
+  hederaRequirement,
+  hederaSigner,
+  refundMemo,
+  type TransactionId,
+  writeTransactionList,
+  writeTransferBody,
+} from '@tallystick/x402/hedera'
+import type { PayToCredit } from '../domain/ports.ts'
+import {
+  findCredit,
+  type JudgedCredit,
+  judge,
+  openPaymentsDesk,
+  type PaymentsDesk,
+} from './credits.ts'
+import { LedgerUnavailable } from './operator-contract.ts'
+import { keyOf, type OperatorCall, OperatorRefusal, payToOf } from './operator-verb.ts'
+
+/** A mirror node shows a transaction within 10 s; this is a slow one. */
+const MIRROR_MS_MAX = 20_000
+const MIRROR_POLL_MS = 500
+
+function pause(desk: PaymentsDesk, ms: number): Promise<void> {
+  return new Promise((resolve) => void desk.clock.after(ms, resolve))
+}
+
+/** Polls until `isThere` or the limit; returns whether it came. */
+async function waitFor(desk: PaymentsDesk, isThere: () => Promise<boolean>): Promise<boolean> {
+  const endsAtMs = desk.clock.unixMs() + MIRROR_MS_MAX
+  for (;;) {
+    if (await isThere()) return true
+    if (desk.clock.unixMs() >= endsAtMs) return false
+    await pause(desk, MIRROR_POLL_MS)
+  }
+}
+
+/** Who is paid, if the credit may be paid back. Throws OperatorRefusal. */
+function refundee(call: OperatorCall, { credit, outcome }: JudgedCredit): string {
+  if (outcome.kind === 'opened') {
+    throw new OperatorRefusal(`It was opened for ${outcome.agent}, who can cancel for a refund.`)
+  }
+  if (outcome.kind === 'refunded') throw new OperatorRefusal('It was refunded before.')
+  if (outcome.kind === 'pending' && !call.has('although-pending')) {
+    throw new OperatorRefusal(
+      'It is a purchase that the service opens by itself. To refund it, stop every service of this contract and say --although-pending.',
+    )
+  }
+  if (credit.payer === undefined) {
+    throw new OperatorRefusal('Several accounts paid it: nobody knows to whom it belongs.')
+  }
+  return credit.payer
+}
+
+async function feePayerOf(call: OperatorCall, facilitator: Facilitator): Promise<string> {
+  const feePayers = await facilitator.feePayers()
+  // sorted, so that every attempt of a slot has the same one and with it the same transaction id
+  const [feePayer] = (feePayers.get(call.config.NETWORK) ?? []).toSorted()
+  if (feePayer === undefined) {
+    throw new OperatorRefusal(`The facilitator pays no fees on ${call.config.NETWORK}.`)
+  }
+  return feePayer
+}
+
+type Refund = {
+  readonly signer: HederaSigner
+  readonly payer: string
+  readonly credit: PayToCredit
+  readonly transactionId: TransactionId
+}
+
+async function signedTransfer(refund: Refund): Promise<string> {
+  const draft = {
+    transactionId: refund.transactionId,
+    payer: refund.signer.accountId,
+    payTo: refund.payer,
+    amountTinybar: refund.credit.amountTinybar,
+    feeMaxTinybar: FEE_MAX_TINYBAR,
+    validDurationSeconds: REFUND_VALID_SECONDS,
+    memo: refundMemo(refund.credit.transactionId),
+  }
+  const entries = await Promise.all(
+    DEFAULT_NODE_ACCOUNT_IDS.map(async (node) => {
+      const bodyBytes = writeTransferBody(draft, node)
+      const signature = await refund.signer.sign(bodyBytes)
+      const { keyKind: kind, publicKey } = refund.signer
+      return { bodyBytes, signatures: [{ kind, publicKey, signature }] }
+    }),
+  )
+  return Buffer.from(writeTransactionList(entries)).toString('base64')
+}
+
+/** Submits; a facilitator that does not answer, or says no, is only believed once the ledger was looked at. */
+async function submit(
+  call: OperatorCall,
+  facilitator: Facilitator,
+  refund: Refund,
+): Promise<string | undefined> {
+  const requirement = hederaRequirement({
+    network: call.config.NETWORK,
+    amountTinybar: refund.credit.amountTinybar,
+    payTo: refund.payer,
+    feePayer: refund.transactionId.accountId,
+  })
+  const payload = { transaction: await signedTransfer(refund) }
+  try {
+    const settlement = await facilitator.settle(
+      { x402Version: 2, payload, accepted: requirement },
+      requirement,
+    )
+    return settlement.success ? undefined : (settlement.errorReason ?? 'no reason')
+  } catch (error) {
+    if (error instanceof FacilitatorUnavailable) return error.message
+    throw error
+  }
+}
+
+/** Waits for the slot and for the mirror node to have passed every earlier one. */
+async function takeSlot(call: OperatorCall, desk: PaymentsDesk) {
+  const { slot, waitMs } = refundSlotAt(call.clock.unixMs())
+  if (waitMs > 0) {
+    call.print(
+      `Waiting ${Math.ceil(waitMs / 1_000)} s, so that a refund made a moment ago would be seen.`,
+    )
+    await pause(desk, waitMs)
+  }
+  const isPast = await waitFor(
+    desk,
+    async () => (await desk.log.latestConsensusSeconds()) >= slot.mirrorSecondsNeeded,
+  )
+  if (!isPast) {
+    throw new LedgerUnavailable('The mirror node is behind: nothing was sent. Try again later.')
+  }
+  return slot
+}
+
+/** Pays one credit back to who paid it. */
+export async function refundPayment(call: OperatorCall): Promise<void> {
+  const desk = openPaymentsDesk(call.config, call.clock)
+  const facilitator = createHttpFacilitator({ url: call.config.FACILITATOR_URL, clock: call.clock })
+  const signer = hederaSigner({
+    accountId: payToOf(call.config),
+    privateKey: keyOf(call.config, 'PAY_TO_KEY'),
+  })
+  const credit = await findCredit(desk, call.words[1])
+  refundee(call, await judge(desk, credit))
+  const feePayer = await feePayerOf(call, facilitator)
+  const slot = await takeSlot(call, desk)
+  const payer = refundee(call, await judge(desk, credit)) // anew, now that every earlier attempt shows
+  const reference = credit.paymentReference
+  const transactionId = refundTransactionId({ feePayer, slot, reference })
+  const refusal = await submit(call, facilitator, { signer, payer, credit, transactionId })
+  const id = canonicalTransactionId(transactionId)
+  const hasLanded = await waitFor(desk, async () => {
+    const records = await desk.mirror.transaction(id)
+    if (records.some(({ result }) => result === 'SUCCESS')) return true
+    return refusal !== undefined && records.length > 0
+  })
+  const { outcome } = await judge(desk, credit)
+  if (hasLanded && outcome.kind === 'refunded') {
+    call.print(`${formatHbar(credit.amountTinybar)} went back to ${payer}: ${id}`)
+    return
+  }
+  throw new LedgerUnavailable(
+    `The refund is not on the ledger (${refusal ?? 'not shown yet'}). Try again: it is never paid twice.`,
+  )
+}
+
+// When and under which transaction id a refund may be submitted so that it can never be paid twice, by whatever number
+// of operators, restarts and lost answers. Pure.
+//
+// Time is cut into slots of 180 s. In one slot a credit has exactly one possible refund transaction: its id is made from
+// the credit's reference and the slot's start, so that the network itself refuses a second one as a duplicate. A
+// transaction of an earlier slot is dead before the next slot begins; and a refund is only submitted once the mirror
+// node has shown the ledger past that death and no refund was on it. The id names the fee payer: operators who refund the
+// same credit in the same slot must use one facilitator.
+
+/** Length of a slot, seconds. */
+export const SLOT_SECONDS = 180
+/** Validity of a refund, from its slot's start: it ends before the next slot begins (the network's limit is 180). */
+export const REFUND_VALID_SECONDS = 170
+/** A node whose clock is behind ours refuses a start in its future. */
+const START_SECONDS = 5
+/** Room for submission before validity ends. */
+const SUBMIT_SECONDS = 40
+
+export type RefundSlot = {
+  readonly startSeconds: number
+  /** Consensus time that the mirror node must have shown before: nothing of an earlier slot can come after it. */
+  readonly mirrorSecondsNeeded: number
+}
+
+/** The slot to use at a time, and how long to wait for it, milliseconds. */
+export function refundSlotAt(nowMs: number): {
+  readonly slot: RefundSlot
+  readonly waitMs: number
+} {
+  const nowSeconds = nowMs / 1_000
+  const current = Math.floor(nowSeconds / SLOT_SECONDS) * SLOT_SECONDS
+  const isLate = nowSeconds > current + REFUND_VALID_SECONDS - SUBMIT_SECONDS
+  const startSeconds = isLate ? current + SLOT_SECONDS : current
+  const waitMs = Math.max(0, Math.ceil((startSeconds + START_SECONDS) * 1_000 - nowMs))
+  const mirrorSecondsNeeded = startSeconds - SLOT_SECONDS + REFUND_VALID_SECONDS
+  return { slot: { startSeconds, mirrorSecondsNeeded }, waitMs }
+}
+
+/** The one transaction id of a credit's refund in a slot. `reference` is the credit's payment reference, 32 bytes in hex. */
+export function refundTransactionId(refund: {
+  readonly feePayer: string
+  readonly slot: RefundSlot
+  readonly reference: `0x${string}`
+}): TransactionId {
+  return {
+    accountId: refund.feePayer,
+    validStartSeconds: BigInt(refund.slot.startSeconds),
+    validStartNanos: Number(BigInt(refund.reference) % 1_000_000_000n),
+  }
+}

@@ -1,0 +1,81 @@
+// `access-operator` as a command: its help, what it never takes as an argument, and which failures a person can do
+// something about.
+import {
+  type CommandTerminal,
+  type CommandVerb,
+  EXIT,
+  type ExitCode,
+  runCommand,
+} from '@tallystick/service-kit/command'
+import {
+  FacilitatorUnavailable,
+  LedgerUnavailable as MirrorNodeUnavailable,
+} from '@tallystick/x402'
+import { ChainUnavailable, ContractAbsent, MirrorUnavailable } from '../domain/ports.ts'
+import { deploy } from './deploy.ts'
+import { fund, reap, withdraw } from './money.ts'
+import { pause, resume, setOffer, status } from './offer.ts'
+import { LedgerUnavailable, reasonOf, TransactionReverted } from './operator-contract.ts'
+import { OperatorRefusal, operatorVerb } from './operator-verb.ts'
+import { payments } from './payments.ts'
+import { recorders } from './recorders.ts'
+
+/** Whether a text may be a private key: 64 hexadecimal digits in a row, or its DER prefix. No verb takes such a text. */
+function looksLikeKey(text: string): boolean {
+  return /[0-9a-f]{64}/i.test(text) || /30(2e|30|54|77)0201/i.test(text)
+}
+
+const KEY_REFUSAL =
+  'One argument looks like a private key. Keys come from the environment (OWNER_KEY or OWNER_KEY_FILE), where other users of this machine do not see them. If it is a real key, replace it: your shell may have kept this line.'
+
+const NOTES = [
+  'Keys and addresses come from the environment: OWNER_KEY, PAY_TO_KEY, RECORDER_KEY (or',
+  'OWNER_KEY_FILE, …), ACCESS_CONTRACT, PAY_TO, PERIODS_PER_PURCHASE, NETWORK, LEDGER_RPC_URL,',
+  'LEDGER_CHAIN_ID, MIRROR_URL, FACILITATOR_URL.',
+  'Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable.',
+]
+
+/** Failures whose message is whole; those of the service's adapters leave the reason to their cause. */
+const WHOLE = [OperatorRefusal, LedgerUnavailable, TransactionReverted]
+const WITH_CAUSE = [
+  FacilitatorUnavailable,
+  MirrorUnavailable,
+  MirrorNodeUnavailable,
+  ChainUnavailable,
+  ContractAbsent,
+]
+
+/** What a person can do something about; undefined for a bug. */
+function refusalOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (WHOLE.some((kind) => error instanceof kind)) return error.message
+  if (!WITH_CAUSE.some((kind) => error instanceof kind)) return undefined
+  return error.cause === undefined ? error.message : `${error.message} (${reasonOf(error.cause)})`
+}
+
+/** Runs one line of `access-operator` and returns its exit code. Bugs throw. */
+export async function runOperator(terminal: CommandTerminal): Promise<ExitCode> {
+  if (terminal.arguments.some(looksLikeKey)) {
+    terminal.printError(KEY_REFUSAL)
+    return EXIT.usage
+  }
+  const title = 'the seller’s side of the access contract'
+  return await runCommand(
+    { name: 'access-operator', title, verbs, notes: NOTES, refusalOf },
+    terminal,
+  )
+}
+
+/** Every verb of `access-operator`, in the order in which a seller meets them. */
+export const verbs: readonly CommandVerb[] = [
+  deploy,
+  status,
+  fund,
+  withdraw,
+  setOffer,
+  pause,
+  resume,
+  recorders,
+  reap,
+  payments,
+].map(operatorVerb)

@@ -1,0 +1,149 @@
+import type { AccessWindow, Hex } from './access-window.ts'
+
+/** Terms of a purchase, as the contract keeps them. */
+export type Offer = {
+  readonly offerId: number
+  /** Price of one period, tinybar. */
+  readonly priceTinybar: bigint
+  readonly periodSeconds: number
+  readonly callsAllowed: number
+  /** Second from which purchases have these terms, Unix seconds. */
+  readonly startsAtSeconds: number
+}
+
+/** Whether a payment reference was consumed, and for whom. */
+export type ConsumedPayment = { readonly isUsed: boolean; readonly agent: Hex }
+
+/** Reads of the access contract. Each method throws ChainUnavailable or ContractAbsent. */
+export type AccessContract = {
+  /** The configured address; none before the contract is deployed. */
+  readonly address: Hex | undefined
+  /** Returns once chain and contract are the expected ones; throws otherwise. */
+  ensureDeployed(): Promise<void>
+  windowOf(agent: Hex, atSeconds: number): Promise<AccessWindow>
+  /** Every offer so far, oldest first; the last one is current. Never empty. */
+  offers(): Promise<readonly Offer[]>
+  areSalesPaused(): Promise<boolean>
+  paymentOf(paymentReference: Hex): Promise<ConsumedPayment>
+  /** How many further renewals the free reserve can arm, for anyone. */
+  renewalsReserveCanArm(): Promise<number>
+}
+
+/** The ledger was unreachable, answered nonsense, or is another chain than the configured one. */
+export class ChainUnavailable extends Error {
+  override readonly name = 'ChainUnavailable'
+  readonly isAnotherChain: boolean
+
+  constructor(message: string, options: ErrorOptions & { readonly isAnotherChain?: boolean } = {}) {
+    super(message, options)
+    this.isAnotherChain = options.isAnotherChain ?? false
+  }
+}
+
+/** No contract address is configured, or there is no code at it. */
+export class ContractAbsent extends Error {
+  override readonly name = 'ContractAbsent'
+}
+
+/** One x402 payment to be forwarded into the contract. */
+export type PurchaseOrder = {
+  readonly agent: Hex
+  readonly offerId: number
+  /** Second in which the payment became valid, as in its transaction id, Unix seconds. */
+  readonly paidAtSeconds: number
+  /** Calls that this payment serves: 1 from the gate, 0 from the sweep. */
+  readonly calls: 0 | 1
+  readonly paymentReference: Hex
+  /** The whole purchase, forwarded with the call, tinybar. */
+  readonly valueTinybar: bigint
+}
+
+export type Rehearsal =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'already-used' }
+  /** payTo lacks the float of one purchase plus one forward's gas. */
+  | { readonly kind: 'float-low' }
+  /** The contract would revert; `reason` is the name of its error. */
+  | { readonly kind: 'refused'; readonly reason: string }
+
+export type OpenOutcome =
+  | {
+      readonly kind: 'opened'
+      readonly transactionHash: Hex
+      /** Whether an open window was extended rather than a new one opened. */
+      readonly isTopUp: boolean
+      /** The window as the receipt's events tell it. */
+      readonly window: AccessWindow
+    }
+  /** Somebody opened it before: this service's sweep, another replica, or this process in an earlier attempt. */
+  | { readonly kind: 'already-used'; readonly agent: Hex }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** Transactions from payTo's key, one after the other. Each method throws ChainUnavailable. */
+export type ContractSender = {
+  /** payTo's EVM address. */
+  readonly address: Hex
+  /** Runs `openPaid` without sending it (A3). */
+  rehearse(order: PurchaseOrder): Promise<Rehearsal>
+  /** Sends `openPaid` and waits for its receipt. May be repeated: the payment reference makes a double send harmless (A14). */
+  openPaid(order: PurchaseOrder): Promise<OpenOutcome>
+  /** Gives up an overdue schedule and arms anew; a schedule that is not overdue is left alone, unsent. */
+  reap(
+    agent: Hex,
+  ): Promise<{ readonly kind: 'reaped'; readonly transactionHash: Hex } | { readonly kind: 'left' }>
+  /** What payTo holds, tinybar. */
+  floatTinybar(): Promise<bigint>
+  /** Gas of one forward at the quoted price, tinybar. */
+  forwardGasTinybar(): Promise<bigint>
+  close(): Promise<void>
+}
+
+/** One successful native transfer to payTo, as the mirror node tells it. */
+export type PayToCredit = {
+  /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`. */
+  readonly transactionId: string
+  /** keccak256 of the transaction id, as the contract keys payments (A2). */
+  readonly paymentReference: Hex
+  /** Second in which the transaction became valid, Unix seconds. */
+  readonly paidAtSeconds: number
+  /** `<seconds>.<nanoseconds>`, the order of the log. */
+  readonly consensusTimestamp: string
+  readonly consensusSeconds: number
+  readonly memo: string
+  readonly amountTinybar: bigint
+  /** The one account that paid all of it, fees aside, `0.0.x`; none where several did. */
+  readonly payer: string | undefined
+}
+
+/** One successful native transfer from payTo. */
+export type PayToDebit = {
+  readonly consensusTimestamp: string
+  /** The transaction that this transfer pays back, where its memo says so (A15). */
+  readonly refundOf: string | undefined
+}
+
+/** The mirror node's log of payTo's transfers, oldest first, read page by page. Everything throws MirrorUnavailable. */
+export type PaymentLog = {
+  creditsAfter(consensusTimestamp: string): AsyncIterable<PayToCredit>
+  debitsAfter(consensusTimestamp: string): AsyncIterable<PayToDebit>
+  /** Consensus time up to which the mirror node has read the ledger, Unix seconds. */
+  latestConsensusSeconds(): Promise<number>
+  /** The EVM address that an account's payments buy for. */
+  evmAddressOf(accountId: string): Promise<Hex>
+}
+
+/** The mirror node was unreachable or slow, or answered nonsense. */
+export class MirrorUnavailable extends Error {
+  override readonly name = 'MirrorUnavailable'
+}
+
+/** What a granted call is served: any JSON. */
+export type PaidResourceReader = {
+  /** Throws ResourceUnavailable; nothing has been metered or settled by then. */
+  read(): Promise<unknown>
+}
+
+/** The resource's source was unreachable or slow, too large, or not JSON. */
+export class ResourceUnavailable extends Error {
+  override readonly name = 'ResourceUnavailable'
+}

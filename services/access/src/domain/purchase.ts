@@ -1,0 +1,245 @@
+/**
+ * What the payment gate runs for one paid request: everything that can fail comes before money moves, and what follows
+ * it may be repeated until it succeeds (A3, A5).
+ */
+import type { Clock } from '@tallystick/service-kit'
+import type { PaidJob, VerifiedPayment } from '@tallystick/x402'
+import type { AccessGranted } from '../wire/access-answers.ts'
+import { subscriptionBody, usageBody } from './access-answers.ts'
+import type { ReportAccessEvent } from './access-event.ts'
+import { type AccessWindow, type Hex, isShownBy, ledgerSeconds } from './access-window.ts'
+import type { CreditSweep } from './credit-sweep.ts'
+import { memoAllows, readPaymentMemo } from './payment-memo.ts'
+import type {
+  AccessContract,
+  ContractSender,
+  OpenOutcome,
+  PaidResourceReader,
+  PurchaseOrder,
+} from './ports.ts'
+import { offerOfPayment, payableOffers } from './sales-terms.ts'
+import type { Subscriptions } from './subscriptions.ts'
+
+/** How long a paid request waits for its own window to show in reads after the receipt (A5), milliseconds. */
+const VISIBLE_MS = 15_000
+
+/** Between two such reads, milliseconds. */
+const VISIBLE_POLL_MS = 500
+
+export type PreparedPurchase = { readonly order: PurchaseOrder; readonly resource: unknown }
+
+export type PurchaseAnswer =
+  | { readonly kind: 'granted'; readonly body: AccessGranted }
+  /** The contract had taken this payment for somebody else before. */
+  | { readonly kind: 'used-for-another' }
+
+export type PurchaseDeclined =
+  /** Another request opened the window meanwhile: the call is served by it, unpaid. */
+  | { readonly kind: 'window-open'; readonly window: AccessWindow }
+  /** Another payment for this agent is not resolved yet. */
+  | { readonly kind: 'payment-pending' }
+  | { readonly kind: 'memo-names-another-agent' }
+  | { readonly kind: 'sales-paused' }
+  | { readonly kind: 'already-used' }
+  | { readonly kind: 'float-low' }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+export type PurchaseDeps = {
+  readonly contract: AccessContract
+  readonly sender: ContractSender
+  readonly subscriptions: Subscriptions
+  readonly sweep: Pick<CreditSweep, 'isPending' | 'lookAgain'>
+  readonly resource: PaidResourceReader
+  readonly clock: Clock
+  readonly report: ReportAccessEvent
+  readonly periodsPerPurchase: number
+  readonly paymentReference: (transactionId: string) => Hex
+  /** Whether the gate has another payment for this agent whose fate is open. */
+  readonly isPaymentPending: (agent: Hex) => boolean
+  /** Whether the ledger has this payment already. Throws where the ledger cannot be asked. */
+  readonly hasLanded: (payment: VerifiedPayment) => Promise<boolean>
+}
+
+export type PurchaseJob = PaidJob<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>
+
+/** The job of one request for `agent`. `fingerprint` says what the payment buys: method, route and agent (X7). */
+export function purchaseJob(
+  deps: PurchaseDeps,
+  { agent, requestId }: { readonly agent: Hex; readonly requestId?: string | undefined },
+): PurchaseJob {
+  let isSettled = false
+  return {
+    fingerprint: `GET /access ${agent}`,
+    subject: agent,
+    requestId,
+    prepare: (payment) => prepare(deps, agent, { payment, isSettled }),
+    async mayHonour(payment) {
+      isSettled = await mayHonour(deps, agent, payment)
+      return isSettled
+    },
+    fulfil: (prepared) => fulfil(deps, prepared, requestId),
+  }
+}
+
+const decline = (declined: PurchaseDeclined) => ({ kind: 'declined', declined }) as const
+
+/** `isSettled`: the payment was found on the ledger, so that a pause cannot stop it any more (A3). */
+async function prepare(
+  deps: PurchaseDeps,
+  agent: Hex,
+  { payment, isSettled }: { readonly payment: VerifiedPayment; readonly isSettled: boolean },
+): ReturnType<PurchaseJob['prepare']> {
+  if (!memoAllows(payment.memo, agent)) return decline({ kind: 'memo-names-another-agent' })
+  await deps.sweep.lookAgain()
+  const isOtherPending =
+    deps.sweep.isPending(agent, payment.nonce) || (!isSettled && deps.isPaymentPending(agent))
+  if (isOtherPending) return decline({ kind: 'payment-pending' })
+  const [window, isPaused, offers] = await Promise.all([
+    deps.subscriptions.read(agent),
+    deps.contract.areSalesPaused(),
+    deps.contract.offers(),
+  ])
+  if (window.isOpen) return decline({ kind: 'window-open', window })
+  if (isPaused && !isSettled && !(await isOwnAndLanded(deps, agent, payment)))
+    return decline({ kind: 'sales-paused' })
+  const offer = offerOfPayment({
+    offers: payableOffers(offers, ledgerSeconds(deps.clock)),
+    amountTinybar: payment.amount,
+    paidAtSeconds: payment.validFromSeconds,
+    periodsPerPurchase: deps.periodsPerPurchase,
+  })
+  if (offer === undefined) return decline({ kind: 'refused', reason: 'no_such_offer' })
+  const order: PurchaseOrder = {
+    agent,
+    offerId: offer.offerId,
+    paidAtSeconds: payment.validFromSeconds,
+    calls: 1,
+    paymentReference: deps.paymentReference(payment.nonce),
+    valueTinybar: payment.amount,
+  }
+  const [rehearsal, resource] = await Promise.all([
+    deps.sender.rehearse(order),
+    deps.resource.read(),
+  ])
+  return rehearsal.kind === 'ready'
+    ? { kind: 'ready', prepared: { order, resource } }
+    : decline(rehearsal)
+}
+
+/** Whether a payment that meets a pause was settled before, by a process that died or a facilitator that fell silent. */
+async function isOwnAndLanded(
+  deps: PurchaseDeps,
+  agent: Hex,
+  payment: VerifiedPayment,
+): Promise<boolean> {
+  // A ledger that cannot be asked leaves it to the sweep, which no pause stops.
+  const hasLanded = await deps.hasLanded(payment).catch(() => false)
+  return hasLanded && (await mayHonour(deps, agent, payment))
+}
+
+/** A payment found on the ledger buys for whom its payer signed: the memo's agent, or the payer itself (X10). */
+async function mayHonour(
+  deps: PurchaseDeps,
+  agent: Hex,
+  payment: VerifiedPayment,
+): Promise<boolean> {
+  const memo = readPaymentMemo(payment.memo)
+  const owner = memo.kind === 'agent' ? memo.agent : payment.payerEvmAddress
+  if (owner !== agent || memo.kind === 'reserved') return false
+  const consumed = await deps.contract.paymentOf(deps.paymentReference(payment.nonce))
+  return !consumed.isUsed
+}
+
+async function fulfil(
+  deps: PurchaseDeps,
+  prepared: PreparedPurchase,
+  requestId: string | undefined,
+): Promise<PurchaseAnswer> {
+  const { order, resource } = prepared
+  const outcome = await deps.sender.openPaid(order)
+  reportOpening(deps.report, { order, requestId }, outcome)
+  switch (outcome.kind) {
+    case 'opened': {
+      deps.subscriptions.hold(order.agent, outcome.window)
+      const seen = await untilVisible(deps, order.agent, outcome.window)
+      const body = openedBody(deps.clock, { ...outcome, window: seen ?? outcome.window }, resource)
+      return { kind: 'granted', body }
+    }
+    case 'already-used': {
+      if (outcome.agent !== order.agent) return { kind: 'used-for-another' }
+      const seen = await untilVisible(deps, order.agent)
+      const window = seen ?? (await deps.subscriptions.read(order.agent))
+      return { kind: 'granted', body: foundOpenBody(deps.clock, window, resource) }
+    }
+    case 'refused':
+      // Kept by the gate and repeated: the value stays with payTo until somebody has looked.
+      throw new Error(`the contract refused a settled payment: ${outcome.reason}`)
+    default:
+      return outcome satisfies never
+  }
+}
+
+function reportOpening(
+  report: ReportAccessEvent,
+  ordered: { readonly order: PurchaseOrder; readonly requestId: string | undefined },
+  outcome: OpenOutcome,
+): void {
+  const { agent, paymentReference } = ordered.order
+  const { requestId } = ordered
+  const told = { by: 'gate', requestId, agent, paymentReference } as const
+  if (outcome.kind === 'opened') {
+    const { isTopUp, transactionHash } = outcome
+    report({ kind: 'opened', ...told, transactionHash, isTopUp })
+  }
+  if (outcome.kind === 'refused') report({ kind: 'open-refused', ...told, reason: outcome.reason })
+}
+
+/** Reads until an open window shows, with what the receipt told of it, at most 15 s; undefined where none did by then. */
+async function untilVisible(
+  deps: PurchaseDeps,
+  agent: Hex,
+  receipted?: AccessWindow,
+): Promise<AccessWindow | undefined> {
+  const untilMs = deps.clock.unixMs() + VISIBLE_MS
+  for (;;) {
+    // A read that fails here costs nothing but another try: the window is open either way.
+    const window = await deps.subscriptions.readChain(agent).catch(() => undefined)
+    const isShown =
+      window?.isOpen === true && (receipted === undefined || isShownBy(window, receipted))
+    if (isShown) return window
+    if (deps.clock.unixMs() >= untilMs) return undefined
+    await new Promise<void>((resolve) => {
+      deps.clock.after(VISIBLE_POLL_MS, resolve)
+    })
+  }
+}
+
+type Opened = Extract<OpenOutcome, { kind: 'opened' }>
+
+/** What the payer is answered: `opened.window` as it was last seen. */
+function openedBody(clock: Clock, opened: Opened, resource: unknown): AccessGranted {
+  return {
+    access: 'granted',
+    paidThisRequest: true,
+    subscription: subscriptionBody(opened.window, ledgerSeconds(clock)),
+    why: opened.isTopUp
+      ? 'Your payment settled and topped up the subscription that was already open; this call is its first use of that money.'
+      : 'Your payment settled and opened a window that renews itself while the balance lasts; this call is its first.',
+    metering: {
+      callsRemainingThisPeriod: usageBody(opened.window).callsRemaining,
+      recordedOnChain: opened.transactionHash,
+      why: 'The transaction that opened the window counted this call too.',
+    },
+    resource,
+  }
+}
+
+function foundOpenBody(clock: Clock, window: AccessWindow, resource: unknown): AccessGranted {
+  return {
+    access: 'granted',
+    paidThisRequest: true,
+    subscription: subscriptionBody(window, ledgerSeconds(clock)),
+    why: 'Your payment had settled before and its window is open already; nothing was charged again.',
+    resource,
+  }
+}
