@@ -139,3 +139,30 @@ export function metricsTokenField() {
     .optional()
     .describe('Bearer token that /metrics asks for; without it /metrics is open.')
 }
+
+/**
+ * The fields that every service has, for its own `z.object`: `{ ...sharedConfigFields(…), MY_FIELD: … }`. The base URL is
+ * the service's address on the local machine.
+ */
+export function sharedConfigFields(defaults: { readonly port: number; readonly baseUrl: string }) {
+  return {
+    PORT: portField(defaults.port),
+    HOST: hostField(),
+    BASE_URL: baseUrlField(defaults.baseUrl),
+    METRICS_TOKEN: metricsTokenField(),
+    LOG_LEVEL: logLevelField(),
+  }
+}
+
+/** A service's own name in paths, headers or identifiers; the service describes where it stands. */
+export function serviceNameField(defaultName: string) {
+  const expected = 'lower-case letters, digits and dashes, a letter first, at most 32'
+  const field = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, expected)
+  return withFieldMeta(field, { expected }).prefault(defaultName)
+}
+
+/** The bytes of standard, padded base64 with the one spelling that encodes them (RFC 4648 §4); undefined for other text. */
+export function strictBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64') === text ? bytes : undefined
+}

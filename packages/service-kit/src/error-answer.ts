@@ -11,8 +11,8 @@ export type ErrorAnswer = {
   /** Stable snake_case code. */
   readonly error: string
   /** Further public members of the body. */
-  readonly details?: Readonly<Record<string, unknown>>
-  readonly headers?: Readonly<Record<string, string>>
+  readonly details?: Readonly<Record<string, unknown>> | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** One thing wrong with a request: where, and what was expected there. */
@@ -93,4 +93,40 @@ export function frameworkAnswer(error: unknown): ErrorAnswer {
 /** The JSON of an answer. */
 export function errorJson(answer: ErrorAnswer): string {
   return JSON.stringify({ error: answer.error, ...answer.details })
+}
+
+/** One code of a service's table of errors. */
+export type ErrorRow = {
+  readonly status: number
+  /** One sentence for the documentation. */
+  readonly meaning: string
+  /** What `Retry-After` says where the case itself does not. */
+  readonly retryAfterSeconds?: number
+}
+
+/** What one case adds to its row. */
+export type ErrorCase = {
+  readonly retryAfterSeconds?: number | undefined
+  readonly details?: Readonly<Record<string, unknown>> | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** Returns the maker of a service's answers from its table of codes. No answer is cached. */
+export function errorAnswers<Code extends string>(
+  rows: Readonly<Record<Code, ErrorRow>>,
+): (error: Code, more?: ErrorCase) => ErrorAnswer {
+  return (error, { details, headers, retryAfterSeconds } = {}) => {
+    const row = rows[error]
+    const retrySeconds = retryAfterSeconds ?? row.retryAfterSeconds
+    return {
+      status: row.status,
+      error,
+      headers: {
+        'cache-control': 'no-store',
+        ...(retrySeconds === undefined ? {} : { 'retry-after': String(retrySeconds) }),
+        ...headers,
+      },
+      details,
+    }
+  }
 }

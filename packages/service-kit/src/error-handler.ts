@@ -10,12 +10,11 @@ import { sendError } from './send-error.ts'
 /** A service's own words for what goes wrong. */
 export type ServiceErrors = {
   /** The answer to a failing dependency (`LedgerUnavailable` → 502); undefined for what the service does not know. */
-  readonly answer?: (error: unknown) => ErrorAnswer | undefined
+  readonly answer?: ((error: unknown) => ErrorAnswer | undefined) | undefined
   /** The answer to a request that its schema refused; `invalid_request` with the issues otherwise. */
-  readonly invalidRequest?: (
-    issues: readonly RequestIssue[],
-    request: FastifyRequest,
-  ) => ErrorAnswer | undefined
+  readonly invalidRequest?:
+    | ((issues: readonly RequestIssue[], request: FastifyRequest) => ErrorAnswer | undefined)
+    | undefined
 }
 
 /**

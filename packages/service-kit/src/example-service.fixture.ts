@@ -1,55 +1,62 @@
 /** A whole small service in a process of its own, for the tests of configuration, listening and stopping. */
 import { z } from 'zod'
 import {
-  createLogger,
   createServiceApp,
   hostField,
-  loadConfig,
   logLevelField,
   paidServiceCors,
   portField,
+  Registry,
+  runService,
   secretField,
-  serve,
-  systemClock,
+  textField,
 } from './index.ts'
 
-const config = loadConfig(
-  z.object({
+await runService({
+  name: 'example',
+  schema: z.object({
     PORT: portField(3001),
     HOST: hostField(),
     LOG_LEVEL: logLevelField(),
     SIGNING_SECRET: secretField({ minBytes: 8 }),
+    FAULT: textField().optional(),
   }),
-  process.env,
-)
-const logger = createLogger({ name: 'example', level: config.LOG_LEVEL })
-const clock = systemClock
-const app = await createServiceApp({
-  name: 'tallystick-example',
-  version: '0.0.0',
-  description: 'An example.',
-  clock,
-  logger,
-  cors: paidServiceCors,
-  routes: (scope) => {
-    scope.get('/slow', (_request, reply) => {
-      logger.info({}, 'slow began')
-      clock.after(400, () => void reply.send({ done: true }))
+  environment: process.env,
+  startRefusal: (error) =>
+    error instanceof RangeError ? `It cannot start: ${error.message}` : undefined,
+  async create({ config, clock, logger }) {
+    if (config.FAULT === 'refusal') throw new RangeError('the store is locked')
+    if (config.FAULT === 'bug') throw new TypeError('no such thing')
+    const registry = new Registry()
+    const app = await createServiceApp({
+      name: 'tallystick-example',
+      version: '0.0.0',
+      description: 'An example.',
+      clock,
+      logger,
+      registry,
+      cors: paidServiceCors,
+      routes: (scope) => {
+        scope.get('/slow', (_request, reply) => {
+          logger.info({}, 'slow began')
+          clock.after(400, () => void reply.send({ done: true }))
+        })
+        scope.get('/hang', (_request, reply) => {
+          logger.info({}, 'hang began')
+          reply.hijack()
+        })
+        scope.get('/reject', async () => {
+          void Promise.reject(new Error('nobody caught this'))
+          return {}
+        })
+      },
     })
-    scope.get('/hang', (_request, reply) => {
-      logger.info({}, 'hang began')
-      reply.hijack()
-    })
-    scope.get('/reject', async () => {
-      void Promise.reject(new Error('nobody caught this'))
-      return {}
-    })
+    return {
+      app,
+      registry,
+      start: () => logger.info({}, 'started'),
+      stopping: () => logger.info({}, 'told to stop'),
+      close: async () => logger.info({ secret: config.SIGNING_SECRET }, 'flushed'),
+    }
   },
-})
-await serve({
-  app,
-  host: config.HOST,
-  port: config.PORT,
-  logger,
-  onStop: () => logger.info({ secret: config.SIGNING_SECRET }, 'flushed'),
 })

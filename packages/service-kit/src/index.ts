@@ -1,7 +1,7 @@
 export { Counter, Gauge, Histogram, Registry } from 'prom-client'
 export { isBearer } from './bearer-token.ts'
-export { boundedLabel } from './bounded-label.ts'
-export type { Clock } from './clock.ts'
+export { BoundedMap, boundedLabel, readLimited } from './bounded.ts'
+export { type Clock, pause, systemClock } from './clock.ts'
 export {
   baseUrlField,
   booleanField,
@@ -13,6 +13,9 @@ export {
   metricsTokenField,
   portField,
   secretField,
+  serviceNameField,
+  sharedConfigFields,
+  strictBase64,
   textField,
   withFieldMeta,
 } from './config-field.ts'
@@ -23,9 +26,18 @@ export {
   environmentExample,
   environmentTable,
 } from './describe-config.ts'
-export { type ErrorAnswer, errorBody, type RequestIssue } from './error-answer.ts'
+export {
+  type ErrorAnswer,
+  type ErrorCase,
+  type ErrorRow,
+  errorAnswers,
+  errorBody,
+  type RequestIssue,
+} from './error-answer.ts'
 export type { ServiceErrors } from './error-handler.ts'
+export { findProgram } from './find-program.ts'
 export { Html, type HtmlValue, html } from './html.ts'
+export { parseIsoTime } from './iso-time.ts'
 export { configMessage, loadConfig } from './load-config.ts'
 export { createLogger, type LoggerOptions } from './logging.ts'
 export { type ManualClock, manualClock } from './manual-clock.ts'
@@ -40,11 +52,18 @@ export {
 export type { ReadinessCheck, ReadinessFinding, ReadinessReport } from './readiness.ts'
 export { Secret } from './secret.ts'
 export { sendError } from './send-error.ts'
-export { listeningUrl, type RunningServer, type ServeOptions, serve } from './serve.ts'
+export {
+  listeningUrl,
+  type RunningServer,
+  type RunOptions,
+  runService,
+  type ServeOptions,
+  type Service,
+  serve,
+} from './serve.ts'
 export {
   createServiceApp,
   kitLinks,
   type ServiceApp,
   type ServiceAppOptions,
 } from './service-app.ts'
-export { systemClock } from './system-clock.ts'

@@ -8,10 +8,10 @@ export function configMessage(problems: readonly ConfigProblem[]): string {
 }
 
 /** Reads the configuration; a bad one is printed to stderr, every variable at once, and ends the process with 1 (S3). */
-export function loadConfig<Shape extends z.ZodRawShape>(
-  schema: z.ZodObject<Shape>,
+export function loadConfig<Schema extends z.ZodObject>(
+  schema: Schema,
   environment: Environment,
-): z.output<z.ZodObject<Shape>> {
+): z.output<Schema> {
   const reading = readConfig(schema, environment)
   if (reading.kind === 'valid') return reading.config
   process.stderr.write(`${configMessage(reading.problems)}\n`)

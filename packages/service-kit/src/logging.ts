@@ -6,7 +6,7 @@ export type LoggerOptions = {
   readonly name: string
   readonly level: string
   /** Where lines go instead of stdout; tests read them here. */
-  readonly destination?: DestinationStream
+  readonly destination?: DestinationStream | undefined
 }
 
 /** Replaces what must not be read in a log. */

@@ -6,15 +6,13 @@ import * as fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
-  baseUrlField,
   booleanField,
-  hostField,
   httpUrlField,
   integerField,
-  logLevelField,
-  metricsTokenField,
-  portField,
   secretField,
+  serviceNameField,
+  sharedConfigFields,
+  strictBase64,
   textField,
 } from './config-field.ts'
 import { describeConfig, environmentExample, environmentTable } from './describe-config.ts'
@@ -25,11 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const schema = z.object({
-  PORT: portField(3001),
-  HOST: hostField(),
-  BASE_URL: baseUrlField('http://localhost:3001'),
-  LOG_LEVEL: logLevelField(),
-  METRICS_TOKEN: metricsTokenField(),
+  ...sharedConfigFields({ port: 3001, baseUrl: 'http://localhost:3001' }),
   SIGNING_SECRET: secretField({ minBytes: 8 }).describe('Signs things.'),
   POLL_MS: integerField({ min: 10, max: 60_000 }).prefault('1000').describe('Time between polls.'),
   IS_PAUSED: booleanField().prefault('false').describe('Whether sales | offers pause.'),
@@ -190,5 +184,55 @@ describe('the configuration documents itself', () => {
     expect(example).toContain('\nSIGNING_SECRET=\n')
     expect(example).toContain('\n#POLL_MS=1000\n')
     expect(example).toContain('Default: 127.0.0.1, in a container 0.0.0.0.\n#HOST=\n')
+  })
+})
+
+describe('a service’s name', () => {
+  const name = serviceNameField('svc')
+
+  test('is short, in lower case, and begins with a letter', () => {
+    expect(name.parse(undefined)).toBe('svc')
+    for (const fit of ['a', 'care-2', `a${'b'.repeat(31)}`]) expect(name.parse(fit)).toBe(fit)
+    for (const unfit of ['', 'Care', '2care', '-a', 'a_b', 'a/b', 'a\n', `a${'b'.repeat(32)}`])
+      expect(name.safeParse(unfit).success, unfit).toBe(false)
+  })
+})
+
+describe('strictBase64', () => {
+  test.each([
+    ['', ''],
+    ['AA==', '00'],
+    ['AAA=', '0000'],
+    ['+/+/', 'fbffbf'],
+  ])('reads %j', (text, hex) => {
+    expect(strictBase64(text)?.toString('hex')).toBe(hex)
+  })
+
+  test.each([
+    ['without padding', 'AA'],
+    ['with half its padding', 'AA='],
+    ['with padding alone', '='],
+    ['with padding alone, twice', '=='],
+    ['with more padding than needed', 'AAA=='],
+    ['with data after the padding', 'AA==AA=='],
+    ['of the URL alphabet', '-_-_'],
+    ['with white space', 'AA==\n'],
+    ['with bits that a decoder drops', 'AB=='],
+  ])('refuses a text %s', (_, text) => {
+    expect(strictBase64(text)).toBeUndefined()
+  })
+
+  test('reads what it reads in one spelling', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.base64String(), fc.string()), (text) => {
+        const bytes = strictBase64(text)
+        expect(bytes === undefined || bytes.toString('base64') === text).toBe(true)
+      }),
+    )
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => {
+        expect(strictBase64(Buffer.from(bytes).toString('base64'))).toEqual(Buffer.from(bytes))
+      }),
+    )
   })
 })

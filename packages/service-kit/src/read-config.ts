@@ -43,10 +43,10 @@ function readSecret(variable: string, environment: Environment): VariableReading
  * Parses the environment by a schema whose keys are variable names and finds every problem at once. An empty variable
  * counts as unset; secrets are also read from `<NAME>_FILE`.
  */
-export function readConfig<Shape extends z.ZodRawShape>(
-  schema: z.ZodObject<Shape>,
+export function readConfig<Schema extends z.ZodObject>(
+  schema: Schema,
   environment: Environment,
-): ConfigReading<z.output<z.ZodObject<Shape>>> {
+): ConfigReading<z.output<Schema>> {
   const problems: ConfigProblem[] = []
   const values: Record<string, string> = {}
   for (const [variable, field] of Object.entries(schema.shape)) {

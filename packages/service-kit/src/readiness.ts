@@ -2,12 +2,12 @@ import type { Clock } from './clock.ts'
 
 /** One thing that the service cannot work without, or works badly without. */
 export type ReadinessFinding =
-  | { readonly kind: 'ready'; readonly details?: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'ready'; readonly details?: Readonly<Record<string, unknown>> | undefined }
   /** `reason` is public: a snake_case code. */
   | {
       readonly kind: 'not-ready'
       readonly reason: string
-      readonly details?: Readonly<Record<string, unknown>>
+      readonly details?: Readonly<Record<string, unknown>> | undefined
     }
 
 /** Looks at one dependency; a throw counts as not ready, its text stays inside. */

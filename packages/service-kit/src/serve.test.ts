@@ -75,6 +75,33 @@ describe('S3: a bad configuration', () => {
   })
 })
 
+describe('runService', () => {
+  test('starts background work before it listens, and tells of the stop before it closes', async () => {
+    const service = start()
+    await service.url()
+    service.child.kill('SIGTERM')
+    expect(await service.exit).toBe(0)
+    const said = service.stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => String(JSON.parse(line).msg))
+      .filter((message) => !message.startsWith('Server listening'))
+    expect(said).toEqual(['started', 'listening', 'stopping', 'told to stop', 'flushed', 'stopped'])
+  })
+
+  test('prints the sentence for the operator and exits 1 where the service cannot start', async () => {
+    const service = start({ FAULT: 'refusal' })
+    expect(await service.exit).toBe(1)
+    expect(service.stderr).toBe('It cannot start: the store is locked\n')
+  })
+
+  test('throws a bug with its stack', async () => {
+    const service = start({ FAULT: 'bug' })
+    expect(await service.exit).toBe(1)
+    expect(service.stderr).toMatch(/TypeError: no such thing\n {4}at /)
+  })
+})
+
 describe('S6: stopping', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     '%s: what runs is finished, stores are flushed, exit 0',

@@ -4,6 +4,11 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { collectDefaultMetrics, type Registry } from 'prom-client'
+import type { z } from 'zod'
+import { type Clock, systemClock } from './clock.ts'
+import { loadConfig } from './load-config.ts'
+import { createLogger } from './logging.ts'
+import type { Environment } from './read-config.ts'
 import type { ServiceApp } from './service-app.ts'
 
 export type ServeOptions = {
@@ -12,11 +17,11 @@ export type ServeOptions = {
   readonly port: number
   readonly logger: FastifyBaseLogger
   /** Where figures of the process (memory, event loop, garbage collection) are registered; nowhere by default. */
-  readonly registry?: Registry
+  readonly registry?: Registry | undefined
   /** Runs at the signal, before open requests are waited for: ends streams, stops pollers. */
-  readonly onStopping?: () => void | Promise<void>
+  readonly onStopping?: (() => void | Promise<void>) | undefined
   /** Runs when the last request is answered: flushes and closes stores and clients. */
-  readonly onStop?: () => void | Promise<void>
+  readonly onStop?: (() => void | Promise<void>) | undefined
 }
 
 /** What listens: its URL and how to end it without ending the process. */
@@ -121,4 +126,64 @@ export function listeningUrl(app: ServiceApp): string {
   const isEverywhere = address.address === '0.0.0.0' || address.address === '::'
   const name = isEverywhere ? '127.0.0.1' : address.address
   return `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`
+}
+
+/** A service built for one configuration; `runService` listens for it. */
+export type Service = {
+  readonly app: ServiceApp
+  readonly registry: Registry
+  /** Starts background work, once, before the application listens. */
+  start?(): void
+  /** Told at the signal to stop, beside the open requests: finish what runs, or answer it as pending. */
+  stopping?(): void | Promise<void>
+  /** Ends background work and closes stores, after the application is closed. */
+  close(): Promise<void>
+}
+
+/** What listening needs of a configuration. */
+type ListenConfig = { readonly HOST: string; readonly PORT: number; readonly LOG_LEVEL: string }
+
+export type RunOptions<Schema extends z.ZodObject> = {
+  /** On every log line. */
+  readonly name: string
+  readonly schema: Schema & z.ZodType<ListenConfig>
+  readonly environment: Environment
+  readonly create: (parts: {
+    readonly config: z.output<Schema>
+    readonly clock: Clock
+    readonly logger: FastifyBaseLogger
+    readonly environment: Environment
+  }) => Promise<Service>
+  /** A sentence for the operator where the service cannot start; undefined for a bug, which throws. */
+  readonly startRefusal?: ((error: unknown) => string | undefined) | undefined
+}
+
+/** A service's process from its environment to its end: the whole of a main.ts. Exits 1 where it cannot start. */
+export async function runService<Schema extends z.ZodObject>(
+  options: RunOptions<Schema>,
+): Promise<void> {
+  const { name, environment, startRefusal } = options
+  const config = loadConfig(options.schema, environment)
+  const { HOST: host, PORT: port, LOG_LEVEL: level } = config
+  const logger = createLogger({ name, level })
+  const service = await options
+    .create({ config, clock: systemClock, logger, environment })
+    .catch((error: unknown) => {
+      const refusal = startRefusal?.(error)
+      if (refusal === undefined) throw error
+      process.stderr.write(`${refusal}\n`)
+      return process.exit(1)
+    })
+  service.start?.()
+  const { app, registry } = service
+  await serve({
+    app,
+    registry,
+    host,
+    port,
+    logger,
+    // Not waited for: the application closes meanwhile, and `close` waits for what is left.
+    onStopping: () => void service.stopping?.(),
+    onStop: () => service.close(),
+  })
 }

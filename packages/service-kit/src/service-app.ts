@@ -57,30 +57,30 @@ export type ServiceAppOptions = {
   readonly description: string
   readonly clock: Clock
   /** Without one, nothing is logged. */
-  readonly logger?: FastifyBaseLogger
+  readonly logger?: FastifyBaseLogger | undefined
   /** Where the service's own metrics register; one is made otherwise. */
-  readonly registry?: Registry
+  readonly registry?: Registry | undefined
   readonly metricsToken?: Secret | undefined
   /** `false`: no CORS headers, `OPTIONS` is 405. */
   readonly cors: CorsPolicy | false
-  readonly errors?: ServiceErrors
-  readonly readiness?: Readonly<Record<string, ReadinessCheck>>
+  readonly errors?: ServiceErrors | undefined
+  readonly readiness?: Readonly<Record<string, ReadinessCheck>> | undefined
   /** The page at `/`; without one it shows the description and links. */
-  readonly home?: () => Page | Promise<Page>
+  readonly home?: (() => Page | Promise<Page>) | undefined
   /** False where the service serves `/health` itself. */
-  readonly health?: boolean
+  readonly health?: boolean | undefined
   /** Markdown at the end of `/llms.txt`. */
-  readonly llmsNotes?: string
+  readonly llmsNotes?: string | undefined
   /** Largest body in bytes; a route may set its own `bodyLimit`. */
-  readonly bodyLimitBytes?: number
+  readonly bodyLimitBytes?: number | undefined
   /** Proxies whose `X-Forwarded-*` are believed; none by default. */
-  readonly trustProxy?: boolean | string | string[]
+  readonly trustProxy?: boolean | string | string[] | undefined
   /** Makes request ids; what a client sends as `x-request-id` is ignored. */
-  readonly newRequestId?: () => string
+  readonly newRequestId?: (() => string) | undefined
   /** Runs for what the router itself refuses (a malformed URL), which passes no hook: CORS of a service's own. */
-  readonly unroutedHook?: UnroutedHook
+  readonly unroutedHook?: UnroutedHook | undefined
   /** How long a client may take to send; for tests. */
-  readonly connectionLimits?: ConnectionLimits
+  readonly connectionLimits?: ConnectionLimits | undefined
   /** Adds the service's routes. HEAD is served only where a route sets `exposeHeadRoute: true`. */
   readonly routes: (app: ServiceApp) => void | Promise<void>
 }

@@ -10,7 +10,7 @@ export type CommandTerminal = {
   readonly print: (line: string) => void
   readonly printError: (line: string) => void
   /** Rewrites one line of progress; undefined where nobody watches. */
-  readonly progress?: (line: string) => void
+  readonly progress?: ((line: string) => void) | undefined
 }
 
 /** Exit codes of every command. */

@@ -1,4 +1,4 @@
-import { systemClock } from '../system-clock.ts'
+import { systemClock } from '../clock.ts'
 import type { CommandTerminal } from './command-verb.ts'
 
 /** The terminal of this process; the command's entry file hands `process` in. */
@@ -16,6 +16,6 @@ export function processTerminal(owner: NodeJS.Process): CommandTerminal {
     stdin,
     print: (line) => stdout.write(`${line}\n`),
     printError: (line) => stderr.write(`${line}\n`),
-    ...(stderr.isTTY ? { progress: (line: string) => void stderr.write(`\r\u001b[K${line}`) } : {}),
+    progress: stderr.isTTY ? (line) => void stderr.write(`\r\u001b[K${line}`) : undefined,
   }
 }

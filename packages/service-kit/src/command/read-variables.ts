@@ -4,10 +4,10 @@ import { readConfig } from '../read-config.ts'
 import { BadUsage, type CommandTerminal } from './command-verb.ts'
 
 /** Reads the variables that a verb needs. Throws BadUsage, naming every bad one. */
-export function readVariables<Shape extends z.ZodRawShape>(
+export function readVariables<Schema extends z.ZodObject>(
   { environment }: CommandTerminal,
-  schema: z.ZodObject<Shape>,
-): z.output<z.ZodObject<Shape>> {
+  schema: Schema,
+): z.output<Schema> {
   const reading = readConfig(schema, environment)
   if (reading.kind === 'invalid') throw new BadUsage(configMessage(reading.problems))
   return reading.config

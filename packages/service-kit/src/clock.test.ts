@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+
+import { pause, systemClock } from './clock.ts'
 import { manualClock } from './manual-clock.ts'
-import { systemClock } from './system-clock.ts'
 
 describe('manualClock', () => {
   test('what falls due runs in order of time, then of arming, at its own time', () => {
@@ -69,5 +70,51 @@ describe('systemClock', () => {
       systemClock.after(5, resolve)
     })
     expect(cancelledRan).toBe(false)
+  })
+})
+
+/** Begins a pause and tells whether it is over. */
+const startPause = (ms: number, signal?: AbortSignal) => {
+  const clock = manualClock(0)
+  const seen = { isOver: false }
+  const wait = async (): Promise<void> => {
+    await pause(clock, ms, signal)
+    seen.isOver = true
+  }
+  void wait()
+  return { clock, seen }
+}
+
+describe('pause', () => {
+  test('lasts its time on the clock', async () => {
+    const { clock, seen } = startPause(10)
+    await clock.advanceMsSettled(9)
+    expect(seen.isOver).toBe(false)
+    await clock.advanceMsSettled(1)
+    expect(seen.isOver).toBe(true)
+  })
+
+  test('ends at an abort and leaves no timer', async () => {
+    const controller = new AbortController()
+    const { clock, seen } = startPause(10, controller.signal)
+    controller.abort()
+    await clock.advanceMsSettled(0)
+    expect([seen.isOver, clock.pendingCount()]).toEqual([true, 0])
+  })
+
+  test('does not begin where the signal is aborted already', async () => {
+    const { clock, seen } = startPause(10, AbortSignal.abort())
+    expect(clock.pendingCount()).toBe(0)
+    await clock.advanceMsSettled(0)
+    expect(seen.isOver).toBe(true)
+  })
+
+  test('leaves no listener on a signal that outlives it', async () => {
+    const { signal } = new AbortController()
+    const removed: string[] = []
+    signal.removeEventListener = (name: string) => void removed.push(name)
+    const { clock } = startPause(10, signal)
+    await clock.advanceMsSettled(10)
+    expect(removed).toEqual(['abort'])
   })
 })

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { BoundedMap, boundedLabel, readLimited } from './bounded.ts'
+
+describe('BoundedMap', () => {
+  test('drops the entry that was set longest ago; setting again renews, reading does not', () => {
+    const map = new BoundedMap<string, number>(3)
+    map.set('a', 1).set('b', 2).set('c', 3).set('a', 4)
+    expect(map.get('b')).toBe(2)
+    map.set('d', 5)
+    expect([map.size, map.has('b'), map.get('a'), map.get('c'), map.get('d')]).toEqual([
+      3,
+      false,
+      4,
+      3,
+      5,
+    ])
+    map.set('e', 6)
+    expect([map.has('c'), map.has('a')]).toEqual([false, true])
+  })
+
+  test('forgets what is deleted, which makes room', () => {
+    const map = new BoundedMap<string, number>(2)
+    map.set('a', 1).set('b', 2)
+    expect([map.delete('a'), map.delete('a')]).toEqual([true, false])
+    map.set('c', 3)
+    expect([map.size, map.has('b'), map.has('c')]).toEqual([2, true, true])
+  })
+
+  test('an undefined key or value is an entry like any other', () => {
+    const map = new BoundedMap<string | undefined, undefined>(1)
+    map.set(undefined, undefined)
+    expect([map.size, map.has(undefined)]).toEqual([1, true])
+    map.set('a', undefined)
+    expect([map.size, map.has(undefined), map.has('a')]).toEqual([1, false, true])
+  })
+
+  test('a bound of 0 keeps nothing, and one that is no whole number is refused', () => {
+    expect(new BoundedMap<string, number>(0).set('a', 1).size).toBe(0)
+    for (const max of [-1, 1.5, Number.NaN])
+      expect(() => new BoundedMap<string, number>(max)).toThrow(RangeError)
+  })
+})
+
+test('S4: a label tells 64 texts apart; later ones are `other`, and earlier ones stay themselves', () => {
+  const label = boundedLabel()
+  const texts = Array.from({ length: 80 }, (_, index) => `reason_${index}`)
+  expect(new Set(texts.map(label))).toEqual(new Set([...texts.slice(0, 64), 'other']))
+  expect([label('reason_0'), label('reason_79')]).toEqual(['reason_0', 'other'])
+})
+
+describe('readLimited', () => {
+  let chunksTaken = 0
+  async function* chunks(sizes: readonly number[]) {
+    for (const size of sizes) {
+      chunksTaken += 1
+      yield new Uint8Array(size).fill(7)
+    }
+  }
+
+  test('reads a body up to the limit, in one piece', async () => {
+    expect(await readLimited(chunks([2, 0, 3]), 5)).toEqual(Buffer.alloc(5, 7))
+    expect(await readLimited(chunks([]), 0)).toEqual(Buffer.alloc(0))
+    expect(await readLimited(new Response('ab').body, 2)).toEqual(Buffer.from('ab'))
+  })
+
+  test('reads no body as no bytes', async () => {
+    expect(await readLimited(new Response(null).body, 0)).toEqual(Buffer.alloc(0))
+  })
+
+  test('stops reading at the chunk that exceeds the limit', async () => {
+    chunksTaken = 0
+    expect(await readLimited(chunks([4, 2, 1, 1]), 5)).toBe('too_large')
+    expect(chunksTaken).toBe(2)
+  })
+
+  test('rejects where the body fails', async () => {
+    const body = new ReadableStream<Uint8Array>({ start: (sink) => sink.error(new Error('cut')) })
+    await expect(readLimited(body, 5)).rejects.toThrow('cut')
+  })
+})

@@ -1,0 +1,66 @@
+/** What outsiders can make grow, within bounds: a map, the values of a metric's label, the body of an answer. */
+
+/** A map of at most `max` entries: `set` puts its entry last and drops the first beyond `max`. */
+export class BoundedMap<K, V> {
+  readonly #entries = new Map<K, V>()
+  readonly #max: number
+
+  constructor(max: number) {
+    if (!Number.isSafeInteger(max) || max < 0) throw new RangeError('max is a whole number from 0')
+    this.#max = max
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  has(key: K): boolean {
+    return this.#entries.has(key)
+  }
+
+  /** Reading does not renew an entry: setting it again does. */
+  get(key: K): V | undefined {
+    return this.#entries.get(key)
+  }
+
+  set(key: K, value: V): this {
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    const oldest = this.#entries.keys().next()
+    if (this.#entries.size > this.#max && oldest.done !== true) this.#entries.delete(oldest.value)
+    return this
+  }
+
+  delete(key: K): boolean {
+    return this.#entries.delete(key)
+  }
+}
+
+/** Values that one label tells apart: texts from outside, such as a facilitator's reasons, cannot make more series. */
+const LABEL_VALUES_MAX = 64
+
+/** Returns a label's value for a text: the text itself, or `other` once `LABEL_VALUES_MAX` different ones have come before it. */
+export function boundedLabel(): (text: string) => string {
+  const known = new Set<string>()
+  return (text) => {
+    if (known.has(text)) return text
+    if (known.size >= LABEL_VALUES_MAX) return 'other'
+    known.add(text)
+    return text
+  }
+}
+
+/** The bytes of a body, such as `response.body`; `too_large` as soon as it exceeds `bytesMax`, the rest unread. */
+export async function readLimited(
+  body: AsyncIterable<Uint8Array> | null | undefined,
+  bytesMax: number,
+): Promise<Uint8Array | 'too_large'> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > bytesMax) return 'too_large'
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
