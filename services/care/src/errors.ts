@@ -4,7 +4,7 @@
  */
 import type { TokenFailure } from '@tallystick/jwt-lite'
 import type { ErrorAnswer } from '@tallystick/service-kit'
-import { CARE_SCOPES } from './domain/record-access.ts'
+import { CARE_SCOPES } from './domain/care-record.ts'
 
 /** Seconds after which a request that met a failing store, or a queue, is worth repeating. */
 const RETRY_SECONDS = 5

@@ -2,9 +2,10 @@
 // author or a value (S4, C9).
 import { Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
-import type { AuditRow, AuditTrail } from './domain/audit-trail.ts'
+import type { AuditTrail } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
 import type { McpEvent, McpFigures } from './mcp/mcp-endpoint.ts'
+import type { AuditRow } from './wire/write.ts'
 
 /** Seconds: a commit is one write to disk that everybody present shares; a fan-out takes microseconds for each session. */
 const WORK_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]

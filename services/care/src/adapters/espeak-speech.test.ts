@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { manualClock } from '@tallystick/service-kit'
 import { afterAll, describe, expect, it } from 'vitest'
-import { SpeechUnavailable } from '../domain/speech.ts'
+import { SpeechUnavailable } from '../domain/staleness.ts'
 import {
   createEspeakSpeech,
   findEspeak,

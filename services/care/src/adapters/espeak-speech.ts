@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type Clock, systemClock } from '@tallystick/service-kit'
-import { type Speech, SpeechUnavailable } from '../domain/speech.ts'
+import { type Speech, SpeechUnavailable } from '../domain/staleness.ts'
 
 /** A sentence takes 20 ms; what takes this long hangs. */
 export const SPEECH_LIMIT_MS = 2_000

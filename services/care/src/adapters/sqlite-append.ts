@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { type CompactRange, createCompactRange, GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { Clock } from '@tallystick/service-kit'
-import type { Audience, CareRecord, ChainSlot, NewRecord } from '../domain/care-record.ts'
+import type { CareRecord, NewRecord } from '../domain/care-record.ts'
 import {
   ENTRY_RANDOM_BYTES,
   entryLeafHash,
@@ -18,6 +18,8 @@ import {
   RecordStoreUnavailable,
   type RequestKey,
 } from '../domain/record-store.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import { openVersion, slotOfChain } from './sqlite-reads.ts'
 import {
   type ChainRow,

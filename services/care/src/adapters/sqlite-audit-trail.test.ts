@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { AuditRow, AuditTrail } from '../domain/audit-trail.ts'
+import type { AuditTrail } from '../domain/publish-record.ts'
+import type { AuditRow } from '../wire/write.ts'
 import {
   AuditTrailUnavailable,
   openSqliteAuditTrail,

@@ -4,7 +4,8 @@
 
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import type { Clock } from '@tallystick/service-kit'
-import type { AuditRow, AuditTrail, KeptAuditRow } from '../domain/audit-trail.ts'
+import type { AuditTrail } from '../domain/publish-record.ts'
+import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
 import { BUSY_TIMEOUT_MS } from './sqlite-record-database.ts'
 import { makePrivateFile } from './store-private-file.ts'
 

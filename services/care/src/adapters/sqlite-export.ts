@@ -1,5 +1,5 @@
 // What an auditor gets: a journal's leaf hashes and entries up to one moment, and the checkpoint of that moment.
-import type { Audience, ChainSlot } from '../domain/care-record.ts'
+
 import type { RecordStore } from '../domain/record-store.ts'
 import {
   EXPORT_LEAVES_PER_LINE,
@@ -9,6 +9,8 @@ import {
   exportLeaves,
   exportVersion,
 } from '../domain/record-store-export.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import { openVersion, slotOfChain } from './sqlite-reads.ts'
 import type { VersionRow } from './sqlite-statements.ts'
 import { nextTurn, sliceEnd, type VerifySource } from './sqlite-verify.ts'

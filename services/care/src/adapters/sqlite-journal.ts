@@ -3,8 +3,8 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { type CompactRange, createCompactRange, type TreeHead } from '@tallystick/hashchain'
-import type { Audience } from '../domain/care-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import type { Audience } from '../wire/records.ts'
 import { VERSION_TABLES } from './sqlite-record-schema.ts'
 
 /** Leaf hashes read at once. */

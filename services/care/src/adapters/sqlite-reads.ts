@@ -1,9 +1,13 @@
 // Reads of single versions and of lists. Every version is checked against its slot, its leaf and its hash before its text
 // leaves here, straight from the stored bytes: there is no cache that could hide an alteration.
-import type { Audience, CareRecord, ChainSlot } from '../domain/care-record.ts'
+
+import type { CareRecord } from '../domain/care-record.ts'
 import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
 import type { ChainHead, ReadOutcome, RecordStore } from '../domain/record-store.ts'
-import { createVersionCheck, type VersionFault } from '../domain/verify-chain.ts'
+import { createVersionCheck } from '../domain/verify-chain.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import type { VersionFault } from '../wire/verify.ts'
 import type { RecordStatements, VersionRow, WholeChainRow } from './sqlite-statements.ts'
 import { guarded } from './store-guard.ts'
 import { type EntrySeal, slotTextOf } from './store-seal.ts'
@@ -135,8 +139,8 @@ function chainsOf(
   statements: RecordStatements,
   query: {
     readonly audiences: readonly Audience[]
-    readonly patient?: string
-    readonly after?: number
+    readonly patient?: string | undefined
+    readonly after?: number | undefined
     readonly limit: number
   },
 ): readonly WholeChainRow[] {

@@ -1,6 +1,6 @@
 import { createNoteSigner, type TreeHead } from '@tallystick/hashchain'
-import type { Audience } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
+import type { Audience } from '../wire/records.ts'
 import { exportRecordLines } from './sqlite-export.ts'
 import { openJournal } from './sqlite-journal.ts'
 import { openRecordDatabaseReadOnly } from './sqlite-record-database.ts'

@@ -2,7 +2,7 @@
 // journal: the partition between audiences reaches down to the pages. A row's body is the journal entry and nothing else
 // says what the record is, so that one text is hashed for the leaf and, cut, for the version.
 import { DatabaseSync } from 'node:sqlite'
-import type { Audience } from '../domain/care-record.ts'
+import type { Audience } from '../wire/records.ts'
 
 /** The table of an audience's versions. */
 export const VERSION_TABLES: Readonly<Record<Audience, string>> = {

@@ -4,14 +4,14 @@
 import { randomBytes } from 'node:crypto'
 import { createNoteSigner, type KeyRing } from '@tallystick/hashchain'
 import type { Clock } from '@tallystick/service-kit'
-import type { Audience } from '../domain/care-record.ts'
 import {
   type AppendOutcome,
   type RecordStore,
   RecordStoreUnavailable,
+  requireStorable,
 } from '../domain/record-store.ts'
-import { requireStorable } from '../domain/record-store-check.ts'
 import { createRepeatedRequests, type RepeatedRequests } from '../domain/record-store-requests.ts'
+import type { Audience } from '../wire/records.ts'
 import { SqliteAppender, type WriteResult } from './sqlite-append.ts'
 import { exportRecordLines } from './sqlite-export.ts'
 import { openJournal } from './sqlite-journal.ts'

@@ -1,7 +1,7 @@
 // The SQL of the record store, prepared once for a connection. Rows come as arrays, which node:sqlite builds twice as fast
 // as objects; each statement's row type says what stands where.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import type { Audience } from '../domain/care-record.ts'
+import type { Audience } from '../wire/records.ts'
 import { VERSION_TABLES } from './sqlite-record-schema.ts'
 
 /** A query whose rows have the shape `Row`. */

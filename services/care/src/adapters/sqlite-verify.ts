@@ -1,10 +1,11 @@
 // The replay of chains from stored bytes. Without a chain to look at, a journal is read once from its first leaf to its
 // last, which is how the bytes lie on the disk, and every chain is replayed along the way. Work is cut into slices, and the
 // event loop belongs to others between them; appends that come meanwhile are taken in when their chain is judged.
-import type { Audience, ChainSlot } from '../domain/care-record.ts'
+
 import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
-import { chainUri } from '../domain/record-uri.ts'
 import { createStoredChainReplay, type StoredChainReplay } from '../domain/verify-chain.ts'
+import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import { slotOfChain } from './sqlite-reads.ts'
 import type { RecordStatements, VersionRow, WholeChainRow } from './sqlite-statements.ts'
 import { type EntrySeal, receiptOf, slotTextOf } from './store-seal.ts'

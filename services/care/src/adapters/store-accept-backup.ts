@@ -1,6 +1,6 @@
 import { createNoteSigner } from '@tallystick/hashchain'
-import type { Audience } from '../domain/care-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import type { Audience } from '../wire/records.ts'
 import { readJournal } from './sqlite-journal.ts'
 import { openRecordDatabase } from './sqlite-record-database.ts'
 import { readCheckpointFile, signHead, writeCheckpointFile } from './store-checkpoint-file.ts'

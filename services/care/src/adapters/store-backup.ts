@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
-import type { Audience } from '../domain/care-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import type { Audience } from '../wire/records.ts'
 import { readJournal } from './sqlite-journal.ts'
 import { openRecordDatabaseReadOnly } from './sqlite-record-database.ts'
 import { PRIVATE_FILE_MODE } from './store-private-file.ts'

@@ -12,8 +12,8 @@ import {
   parseCheckpoint,
   type TreeHead,
 } from '@tallystick/hashchain'
-import type { Audience } from '../domain/care-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import type { Audience } from '../wire/records.ts'
 import { PRIVATE_FILE_MODE } from './store-private-file.ts'
 
 /** The note over a journal's head. */

@@ -1,4 +1,4 @@
-import type { Audience } from '../domain/care-record.ts'
+import type { Audience } from '../wire/records.ts'
 
 /** The files of one store, all beside its database. */
 export type StorePaths = {

@@ -10,8 +10,8 @@ import {
   sealedKeyId,
   sealValue,
 } from '@tallystick/hashchain'
-import type { ChainSlot } from '../domain/care-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
 
 /** What a row holds. */
 export type StoredBody = string | Uint8Array

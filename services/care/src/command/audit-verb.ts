@@ -1,7 +1,7 @@
 import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { readAuditRows } from '../adapters/sqlite-audit-trail.ts'
 import { storePaths } from '../adapters/store-paths.ts'
-import type { KeptAuditRow } from '../domain/audit-trail.ts'
+import type { KeptAuditRow } from '../wire/write.ts'
 import { commandConfig } from './command-config.ts'
 
 const ROWS_DEFAULT = 50

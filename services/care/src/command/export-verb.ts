@@ -4,9 +4,9 @@ import { pipeline } from 'node:stream/promises'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { openSqliteRecordReader } from '../adapters/sqlite-record-reader.ts'
 import { PRIVATE_FILE_MODE } from '../adapters/store-private-file.ts'
-import type { Audience } from '../domain/care-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { parseRecordUri } from '../domain/record-uri.ts'
+import { parseRecordUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import { storeOptions } from './command-config.ts'
 
 const AUDIENCES: Readonly<Record<string, readonly Audience[]>> = {

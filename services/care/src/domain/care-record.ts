@@ -1,12 +1,5 @@
-/** Who may hear a record: `user` may be spoken to the person, `assistant` must never be. Fixed for a chain. */
-export type Audience = 'user' | 'assistant'
-
-/** Where a chain lives. `patient` and `domain` are not empty and hold neither `/` nor `|`. */
-export type ChainSlot = {
-  readonly patient: string
-  readonly domain: string
-  readonly audience: Audience
-}
+import type { ChainSlot } from '../wire/record-uri.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
 
 /** One version of a record as it is stored, its value in the clear. */
 export type CareRecord = ChainSlot & {
@@ -16,8 +9,8 @@ export type CareRecord = ChainSlot & {
   /** ISO 8601, set by the server's clock. */
   readonly writtenAt: string
   /** ISO 8601; after it the record is stale. */
-  readonly staleAfter?: string
-  readonly priority?: number
+  readonly staleAfter?: string | undefined
+  readonly priority?: number | undefined
   /** From 1, without gaps. */
   readonly version: number
   /** Lower-case hex; see packages/hashchain. */
@@ -27,3 +20,26 @@ export type CareRecord = ChainSlot & {
 
 /** What a writer brings; the store sets the rest. */
 export type NewRecord = Omit<CareRecord, 'writtenAt' | 'version' | 'versionHash' | 'prevHash'>
+
+/** Scopes in the order in which metadata and challenges list them (care.md, Authentication 4 and 8). */
+export const CARE_SCOPES = ['care.read.user', 'care.read.assistant', 'care.write'] as const
+
+const SCOPE_BY_AUDIENCE: Readonly<Record<Audience, string>> = {
+  user: 'care.read.user',
+  assistant: 'care.read.assistant',
+}
+
+/** Whether these scopes read the records of an audience; neither scope includes the other. */
+export function mayRead(scopes: readonly string[], audience: Audience): boolean {
+  return scopes.includes(SCOPE_BY_AUDIENCE[audience])
+}
+
+/** The audiences whose records these scopes read. */
+export function readableAudiences(scopes: readonly string[]): readonly Audience[] {
+  return AUDIENCES.filter((audience) => mayRead(scopes, audience))
+}
+
+/** Whether a URI names a card, which holds no record and is open to every principal. */
+export function isCardUri(uri: string): boolean {
+  return uri.startsWith('ui://') && uri.length > 'ui://'.length
+}

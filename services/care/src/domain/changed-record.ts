@@ -1,5 +1,5 @@
+import { chainUri } from '../wire/record-uri.ts'
 import type { CareRecord } from './care-record.ts'
-import { chainUri } from './record-uri.ts'
 import { retractionSentence } from './retraction.ts'
 
 /** What changed in one record since a time. */

@@ -1,6 +1,6 @@
-import type { Audience } from './care-record.ts'
-import { isCardUri, mayRead } from './record-access.ts'
-import { parseRecordUri } from './record-uri.ts'
+import { parseRecordUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import { isCardUri, mayRead } from './care-record.ts'
 
 const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name)

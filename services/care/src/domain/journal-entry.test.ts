@@ -1,6 +1,7 @@
 import { GENESIS_PREV_HASH, leafHash, versionHash, versionPreimage } from '@tallystick/hashchain'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { isRecordName } from '../wire/record-uri.ts'
 import {
   createEntryCutter,
   entryLeafHash,
@@ -9,7 +10,6 @@ import {
   recordOf,
   writeJournalEntry,
 } from './journal-entry.ts'
-import { isRecordName } from './record-uri.ts'
 
 const text = fc.string({ unit: 'binary' })
 const name = fc.string({ minLength: 1, unit: 'binary' }).filter(isRecordName)

@@ -2,8 +2,8 @@
 // keep the leaf's hash from being guessed. A store keeps this one text for a version; the hashed preimage of the version
 // (C8) is cut out of it, since both write strings exactly as ECMAScript's JSON.stringify does.
 import { canonicalJson, preimageHash, versionHash } from '@tallystick/hashchain'
-import type { CareRecord, ChainSlot, NewRecord } from './care-record.ts'
-import { isRecordName } from './record-uri.ts'
+import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
+import type { CareRecord, NewRecord } from './care-record.ts'
 
 /** A record with the random bytes that are shown only together with it: 64 lower-case hex digits. */
 export type JournalEntry = CareRecord & { readonly random: string }
@@ -50,22 +50,9 @@ export function nextEntry(options: {
   readonly random: string
 }): JournalEntry {
   const { record, prevHash, version, writtenAt, random } = options
-  const { patient, domain, audience, value, authorId, authorLabel, staleAfter, priority } = record
-  return {
-    patient,
-    domain,
-    audience,
-    value,
-    authorId,
-    authorLabel,
-    ...(staleAfter === undefined ? {} : { staleAfter }),
-    ...(priority === undefined ? {} : { priority }),
-    writtenAt,
-    version,
-    prevHash,
-    random,
-    versionHash: versionHash({ prevHash, value, writtenAt, authorId }),
-  }
+  const { value, authorId } = record
+  const hash = versionHash({ prevHash, value, writtenAt, authorId })
+  return { ...record, writtenAt, version, prevHash, random, versionHash: hash }
 }
 
 const hasText = (fields: Record<string, unknown>, names: readonly string[]): boolean =>

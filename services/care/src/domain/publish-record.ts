@@ -1,33 +1,43 @@
 /**
- * What an accepted writer's record goes through: appended and durable, then told to sessions, then answered (C14). Within
- * a chain sessions hear of versions in their order. Who may write is decided before, in routes/judge-write.ts.
+ * The way of an accepted write: appended and durable, then told to sessions, then answered (C14). Within a chain sessions
+ * hear of versions in order. routes/judge-write.ts has decided who may write.
  */
-import type { AuditTrail } from './audit-trail.ts'
+import { chainUri } from '../wire/record-uri.ts'
+import type { AuditRow, KeptAuditRow, WriteAnswer } from '../wire/write.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 import type { RecordStore, RequestKey } from './record-store.ts'
-import { chainUri } from './record-uri.ts'
-import type { SessionHub } from './session-hub.ts'
 
-/** The 200 of `POST /write`. */
-export type WriteAnswer = {
-  /** The chain's URI, the one that hosts subscribe to. */
-  readonly uri: string
-  readonly version: number
-  readonly versionHash: string
-  readonly writtenAt: string
-  /** Sessions subscribed to `uri`. */
-  readonly subscribers: number
-  readonly notified: boolean
+/** The port of the audit trail. */
+export type AuditTrail = {
+  /** Accepted rows are durable when it resolves; refusals are batched. */
+  add(row: AuditRow): Promise<void>
+  /** Newest first, of those with a sequence under `before`. */
+  read(query: {
+    readonly limit: number
+    readonly before?: number | undefined
+  }): Promise<readonly KeptAuditRow[]>
+  close(): Promise<void>
 }
 
-/** A record by a writer who is verified. */
+/** The port through which a write reaches MCP sessions; mcp/session-hub.ts implements it. */
+export type SessionHub = {
+  /**
+   * Keeps and sends the frames of an accepted write: `resources/updated` to its subscribers, the revision notice and, for a
+   * new chain, `list_changed` to everyone who may see it. Returns the number of subscribed sessions.
+   */
+  publish(record: CareRecord, previous: CareRecord | undefined): Promise<number>
+  /** Open sessions. */
+  sessions(): number
+}
+
+/** A record by a verified writer. */
 export type VerifiedWrite = {
   readonly record: NewRecord
   readonly via: 'hmac' | 'bearer'
   /** The verified `sub`, or the `authorId` that a signed body names. */
   readonly actor: string
   /** Of a signed write. */
-  readonly request?: RequestKey
+  readonly request?: RequestKey | undefined
 }
 
 export type PublishOutcome =
@@ -35,22 +45,20 @@ export type PublishOutcome =
   /** The chain belongs to the other audience. */
   | { readonly kind: 'conflict' }
 
-export type PublishDeps = {
+/** Rejects with `RecordStoreUnavailable`, or what the hub or the audit trail throw; the record may be durable by then. */
+export type PublishRecord = (write: VerifiedWrite) => Promise<PublishOutcome>
+
+export function createPublisher(deps: {
   readonly store: Pick<RecordStore, 'append' | 'version' | 'noteSubscribers'>
   readonly hub: Pick<SessionHub, 'publish'>
   readonly audit: Pick<AuditTrail, 'add'>
   /** The present time in ISO 8601. */
   readonly isoNow: () => string
-}
-
-/** Rejects with `RecordStoreUnavailable`, or what the hub or the audit trail throw; the record may be durable by then. */
-export type PublishRecord = (write: VerifiedWrite) => Promise<PublishOutcome>
-
-export function createPublisher(deps: PublishDeps): PublishRecord {
+}): PublishRecord {
   const { store, hub, audit, isoNow } = deps
   const lastOfChain = new Map<string, Promise<unknown>>()
 
-  /** Runs `tell` when what was begun before for the same chain has ended, well or not. */
+  /** Runs `tell` when what began earlier for the same chain has ended, well or not. */
   const inOrder = async (uri: string, tell: () => Promise<number>): Promise<number> => {
     const before = lastOfChain.get(uri)
     const mine = before === undefined ? tell() : before.then(tell, tell)
@@ -67,20 +75,16 @@ export function createPublisher(deps: PublishDeps): PublishRecord {
         record.version === 1 ? undefined : await store.version(record, record.version - 1)
       return await hub.publish(record, previous?.kind === 'found' ? previous.record : undefined)
     })
-  const addRow = ({ via, actor }: VerifiedWrite, uri?: string): Promise<void> => {
-    const verdict =
-      uri === undefined
-        ? ({ outcome: 'rejected', reason: 'store_rejected' } as const)
-        : ({ outcome: 'accepted', reason: 'ok' } as const)
-    return audit.add({
+  const addRow = ({ via, actor }: VerifiedWrite, uri?: string): Promise<void> =>
+    audit.add({
       at: isoNow(),
-      ...verdict,
+      ...(uri === undefined
+        ? ({ outcome: 'rejected', reason: 'store_rejected' } as const)
+        : ({ outcome: 'accepted', reason: 'ok', uri } as const)),
       via,
       actor,
-      ...(uri === undefined ? {} : { uri }),
     })
-  }
-  /** Sessions are told first: they wait for no row, nor for what a repeat of the request is to be answered. */
+  /** Sessions come first: they wait neither for the row nor for what a repeated request needs. */
   const tellAndKeep = async (record: CareRecord, write: VerifiedWrite): Promise<number> => {
     let subscribers = 0
     try {

@@ -1,9 +1,8 @@
 // What every record store proves: chains that replay, changes that are found, exports and checkpoints that hold without it.
 import { describe, expect, it } from 'vitest'
-import type { ChainSlot } from './care-record.ts'
+import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import type { ChainVerification } from './record-store.ts'
 import { collect, PLAN, type RecordStoreStage, TEA } from './record-store-stage.fixture.ts'
-import { chainUri } from './record-uri.ts'
 import { verifyExport } from './verify-export.ts'
 
 const verdictOf = (verdicts: readonly ChainVerification[], slot: ChainSlot) =>

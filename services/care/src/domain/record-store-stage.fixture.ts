@@ -2,10 +2,11 @@
 // what is stored behind the store's back.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach } from 'vitest'
-import type { Audience, CareRecord, ChainSlot, NewRecord } from './care-record.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import type { CareRecord, NewRecord } from './care-record.ts'
 import type { AppendOutcome, ChainVerification, RecordStore } from './record-store.ts'
-import type { ExportReport } from './verify-export.ts'
-import { verifyExport } from './verify-export.ts'
+import { type ExportReport, verifyExport } from './verify-export.ts'
 
 export type StoreUnderTest = {
   readonly store: RecordStore

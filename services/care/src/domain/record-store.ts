@@ -1,6 +1,9 @@
 // The port behind which records are kept. SQLite implements it (adapters/sqlite-record-store.ts), PostgreSQL can later;
 // record-store.contract.ts is the suite that every implementation passes.
-import type { Audience, CareRecord, ChainSlot, NewRecord } from './care-record.ts'
+
+import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import type { CareRecord, NewRecord } from './care-record.ts'
 
 export type AppendOutcome =
   | { readonly kind: 'appended'; readonly record: CareRecord }
@@ -22,7 +25,7 @@ export type ReadOutcome =
 export type ChainHead = ChainSlot & {
   readonly latestVersion: number
   readonly writtenAt: string
-  readonly priority?: number
+  readonly priority?: number | undefined
   /** Order of creation, for paging. */
   readonly sequence: number
 }
@@ -33,7 +36,7 @@ export type AtRestReceipt = {
   readonly encrypted: boolean
   /** `AES-256-GCM` or `none`. */
   readonly algorithm: string
-  readonly keyId?: string
+  readonly keyId?: string | undefined
   readonly storedBytes: number
 }
 
@@ -42,7 +45,7 @@ export type ChainVerification = {
   readonly versions: number
   readonly intact: boolean
   /** First version that does not hold. */
-  readonly brokenAt?: number
+  readonly brokenAt?: number | undefined
   readonly receipt: AtRestReceipt
 }
 
@@ -63,9 +66,9 @@ export type RecordStore = {
   /** Chains of the given audiences in order of creation, after a sequence number. */
   heads(query: {
     readonly audiences: readonly Audience[]
-    readonly after?: number
+    readonly after?: number | undefined
     readonly limit: number
-    readonly patient?: string
+    readonly patient?: string | undefined
   }): Promise<readonly ChainHead[]>
   /**
    * Versions written at or after a time, oldest first, of one patient. Those that do not hold are left out and take no
@@ -81,7 +84,7 @@ export type RecordStore = {
   /** Replays chains from stored bytes, in slices that leave the event loop to others. */
   verify(query: {
     readonly audiences: readonly Audience[]
-    readonly slot?: ChainSlot
+    readonly slot?: ChainSlot | undefined
   }): AsyncIterable<ChainVerification>
   /** Signed checkpoint of the journal of an audience as it is now, as a C2SP note. */
   checkpoint(audience: Audience): Promise<string>
@@ -93,14 +96,27 @@ export type RecordStore = {
    */
   exportLines(query: {
     readonly audiences: readonly Audience[]
-    readonly slot?: ChainSlot
+    readonly slot?: ChainSlot | undefined
   }): AsyncIterable<string>
   /** Whether values are sealed, and under which key; the at-rest status line is made from it. */
-  sealing(): { readonly isSealed: boolean; readonly keyId?: string }
+  sealing(): { readonly isSealed: boolean; readonly keyId?: string | undefined }
   close(): Promise<void>
 }
 
 /** The store cannot be read or written: a full disk, a lock, a damaged file. The message is for the operator. */
 export class RecordStoreUnavailable extends Error {
   override readonly name = 'RecordStoreUnavailable'
+}
+
+/** Throws a TypeError for a record that no version may hold; routes refuse such fields before they come here. */
+export function requireStorable(record: NewRecord): void {
+  if (!isRecordName(record.patient) || !isRecordName(record.domain))
+    throw new TypeError(
+      'patient and domain are well-formed, not empty and hold neither "/" nor "|"',
+    )
+  const texts = [record.value, record.authorId, record.authorLabel, record.staleAfter ?? '']
+  if (!texts.every((text) => text.isWellFormed()))
+    throw new TypeError('a record holds no lone surrogate')
+  if (record.priority !== undefined && !Number.isFinite(record.priority))
+    throw new TypeError('a priority is a finite number')
 }

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { spokenText } from './spoken-text.ts'
-import { ageDays, ageLine, isStale } from './staleness.ts'
+import { ageDays, ageLine, isStale, spokenText } from './staleness.ts'
 
 const DAY_MS = 86_400_000
 const NOW = Date.UTC(2026, 10, 21)

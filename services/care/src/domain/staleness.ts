@@ -1,4 +1,6 @@
-/** What of a record and of the moment its age is told from; times in Unix milliseconds. */
+/** How old a record is, and how its age is written and spoken (C10, C13). */
+
+/** What the age is told from; times in Unix milliseconds. */
 export type RecordAge = {
   readonly authorLabel: string
   readonly writtenAtMs: number
@@ -25,4 +27,26 @@ export function ageLine(age: RecordAge): string {
   return isStale(age)
     ? `[STALE — last changed ${days} days ago by ${age.authorLabel}; say this age aloud]`
     : `[changed ${days}d ago by ${age.authorLabel}]`
+}
+
+const daysAgo = (days: number): string => {
+  if (days === 0) return 'today'
+  return days === 1 ? 'one day ago' : `${days} days ago`
+}
+
+/** What is said aloud for a record: its value and, past its review date, its age in a sentence. */
+export function spokenText(value: string, age: RecordAge): string {
+  if (!isStale(age)) return value
+  return `${value}\nPlease note: this was last changed ${daysAgo(ageDays(age))}, by ${age.authorLabel}.`
+}
+
+/** The port that turns text into sound; adapters/espeak-speech.ts implements it. */
+export type Speech = {
+  /** A WAV file of the spoken text. Rejects with `SpeechUnavailable`. */
+  speak(text: string): Promise<Uint8Array>
+}
+
+/** The speech program failed or reached its time limit, or too many texts are waiting. */
+export class SpeechUnavailable extends Error {
+  override readonly name = 'SpeechUnavailable'
 }

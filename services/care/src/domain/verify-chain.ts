@@ -1,17 +1,9 @@
 // The replay of one stored chain: every version is checked against its slot, its place, the journal's leaf, the version
 // before and its own hash. Where the bytes come from, and opening sealed ones, is the adapters' matter.
 import { GENESIS_PREV_HASH, preimageHash } from '@tallystick/hashchain'
-import type { ChainSlot } from './care-record.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
+import type { VersionFault } from '../wire/verify.ts'
 import { createEntryCutter, entryLeafHash } from './journal-entry.ts'
-
-/**
- * Why a version does not hold. `missing`: it is not there. `seal`: its sealed bytes do not open in its slot. `leaf`: some
- * field is not what the journal recorded. `slot`: it belongs elsewhere. `link`: it does not name the version before.
- * `hash`: its fields do not hash to its version hash. `head`: the chain's recorded head is another one.
- */
-export type VersionFault = (typeof VERSION_FAULTS)[number]
-
-export const VERSION_FAULTS = ['missing', 'seal', 'leaf', 'slot', 'link', 'hash', 'head'] as const
 
 /** One version as a store keeps it. */
 export type StoredVersion = {
@@ -20,7 +12,7 @@ export type StoredVersion = {
   readonly entry: string | undefined
   /** Lower-case hex leaf hash that the journal keeps for it. */
   readonly leafHash: string
-  /** The time that the store keeps beside the entry, where it does. */
+  /** The time that the store keeps beside the entry. */
   readonly writtenAt?: string
 }
 

@@ -1,5 +1,5 @@
 // The offline check of an export: replays every chain, hashes every entry to its leaf, and every leaf to the root that the
-// checkpoint signs. It needs no service and no secret key; the format is record-store-export.ts.
+// checkpoint signs. It needs no service and no secret key; wire/verify.ts has the format.
 import {
   type CompactRange,
   createCompactRange,
@@ -7,50 +7,13 @@ import {
   parseCheckpoint,
   versionPreimage,
 } from '@tallystick/hashchain'
-import { z } from 'zod'
-import type { Audience } from './care-record.ts'
+import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import { EXPORT_FORMAT, type ExportLine, exportLine, type VersionFault } from '../wire/verify.ts'
 import { readJournalEntry } from './journal-entry.ts'
-import { EXPORT_FORMAT } from './record-store-export.ts'
-import { chainUri, parseRecordUri } from './record-uri.ts'
-import {
-  createStoredChainReplay,
-  type StoredChainReplay,
-  VERSION_FAULTS,
-  type VersionFault,
-} from './verify-chain.ts'
+import { createStoredChainReplay, type StoredChainReplay } from './verify-chain.ts'
 
-const audience = z.enum(['user', 'assistant'])
-const hex = z.string().regex(/^[0-9a-f]{64}$/)
-const index = z.int().min(0)
-const place = { uri: z.string(), journal: audience, leafIndex: index, version: z.int().min(1) }
-
-const exportLine = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('export'),
-    format: z.literal(EXPORT_FORMAT),
-    audiences: z.array(audience),
-    uri: z.string().optional(),
-  }),
-  z.object({ kind: z.literal('leaves'), journal: audience, from: index, hashes: z.array(hex) }),
-  z.object({
-    kind: z.literal('version'),
-    ...place,
-    versionHash: hex,
-    preimage: z.string(),
-    entry: z.string(),
-  }),
-  z.object({ kind: z.literal('broken'), ...place, fault: z.enum(VERSION_FAULTS) }),
-  z.object({
-    kind: z.literal('checkpoint'),
-    journal: audience,
-    note: z.string(),
-    verifierKey: z.string(),
-  }),
-])
-
-type Line = z.output<typeof exportLine>
-type VersionLine = Extract<Line, { kind: 'version' }>
-type BrokenLine = Extract<Line, { kind: 'broken' }>
+type Line<Kind extends ExportLine['kind']> = Extract<ExportLine, { kind: Kind }>
 
 /** What was found of one chain. */
 export type ExportedChain = {
@@ -109,7 +72,7 @@ export async function verifyExport(
   return check.report()
 }
 
-function readLine(text: string, number: number): Line {
+function readLine(text: string, number: number): ExportLine {
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -131,13 +94,13 @@ class ExportCheck {
   readonly #journals = new Map<Audience, JournalState>()
   readonly #problems: string[] = []
   #versions = 0
-  #header: Extract<Line, { kind: 'export' }> | undefined
+  #header: Line<'export'> | undefined
 
   constructor(verifierKeys: readonly string[]) {
     this.#verifierKeys = verifierKeys
   }
 
-  take(line: Line, number: number): void {
+  take(line: ExportLine, number: number): void {
     if (this.#header === undefined && line.kind !== 'export')
       throw new NotAnExport('the first line is not the header of an export')
     switch (line.kind) {
@@ -189,7 +152,7 @@ class ExportCheck {
     return fresh
   }
 
-  #takeLeaves({ journal, from, hashes }: Extract<Line, { kind: 'leaves' }>): void {
+  #takeLeaves({ journal, from, hashes }: Line<'leaves'>): void {
     const state = this.#journal(journal)
     if (from !== state.tree.size)
       this.#problems.push(`leaves of the ${journal} journal are not in order at ${from}`)
@@ -207,7 +170,7 @@ class ExportCheck {
     state.nextEntry = Math.max(state.nextEntry, upTo)
   }
 
-  #takeVersion(line: VersionLine | BrokenLine): void {
+  #takeVersion(line: Line<'version' | 'broken'>): void {
     const named = parseRecordUri(line.uri)
     if (named?.version !== line.version || named.slot.audience !== line.journal) {
       this.#problems.push(`the line of ${line.uri} names another version or journal`)
@@ -234,7 +197,7 @@ class ExportCheck {
   }
 
   /** What the line says beside the entry must be what the entry says. */
-  #compareEntry(line: VersionLine, uri: string): void {
+  #compareEntry(line: Line<'version'>, uri: string): void {
     const entry = readJournalEntry(line.entry)
     const isSame =
       entry !== undefined &&
@@ -247,7 +210,7 @@ class ExportCheck {
     if (!this.#faults.has(uri)) this.#faults.set(uri, { brokenAt, fault })
   }
 
-  #takeCheckpoint(line: Extract<Line, { kind: 'checkpoint' }>): void {
+  #takeCheckpoint(line: Line<'checkpoint'>): void {
     const { journal, note } = line
     const state = this.#journal(journal)
     this.#requireEntries(journal, state.tree.size)

@@ -1,41 +1,12 @@
 /**
- * The field rules of `POST /write` (care.md, C8): one schema that both validates and documents the body, and the record
- * that comes of it. Signatures, tokens and the store are not looked at here.
+ * The record that the body of `POST /write` makes (care.md, C8): the schema of wire/write.ts, and the rules that it cannot
+ * say. Signatures, tokens and the store are decided elsewhere.
  */
 import { hasLoneSurrogate } from '@tallystick/hashchain'
-import { z } from 'zod'
+import { fitsRecordUri, isRecordName } from '../wire/record-uri.ts'
+import { writeBody } from '../wire/write.ts'
 import type { NewRecord } from './care-record.ts'
 import { isoTimeMs } from './iso-time.ts'
-import { audioUri, isRecordName, RECORD_URI_CHARS_MAX } from './record-uri.ts'
-
-const filled = () => z.string().min(1)
-
-/** The longest version number that a URI takes: a chain whose URIs could not be read later is not begun. */
-const VERSION_MAX = 999_999_999_999_999
-
-/** The body of a write. Members that it does not name are ignored. */
-export const writeBody = z.looseObject({
-  patient: filled()
-    .refine(isRecordName)
-    .describe('Subject: not empty, no `/` or `|`. Public through /verify: use a pseudonym.'),
-  domain: filled().refine(isRecordName).describe('Topic: not empty, no `/` or `|`.'),
-  value: filled().describe('The sentence.'),
-  audience: z
-    .unknown()
-    .optional()
-    .describe('`assistant` gives an internal record; anything else or absent is `user`.'),
-  authorId: z
-    .string()
-    .optional()
-    .describe('Required with a signature; with a bearer token its `sub` is the default.'),
-  authorLabel: z.string().nullish().describe('Display label; defaults to `authorId`.'),
-  staleAfter: z
-    .string()
-    .refine((text) => isoTimeMs(text) !== undefined)
-    .nullish()
-    .describe('ISO 8601 date, or date and time with a zone; after it the record is stale.'),
-  priority: z.unknown().optional().describe('Ignored if not a number.'),
-})
 
 export type WriteFields =
   | { readonly kind: 'valid'; readonly record: NewRecord }
@@ -59,11 +30,13 @@ export function readWriteFields(body: unknown, defaultAuthorId?: string): WriteF
   const parsed = writeBody.safeParse(body)
   if (!parsed.success || holdsLoneSurrogate(parsed.data)) return invalid
   const { patient, domain, value, authorLabel, staleAfter, priority } = parsed.data
+  if (!isRecordName(patient) || !isRecordName(domain)) return invalid
+  if (typeof staleAfter === 'string' && isoTimeMs(staleAfter) === undefined) return invalid
   const authorId = parsed.data.authorId || defaultAuthorId
   if (authorId === undefined || hasLoneSurrogate(authorId)) return invalid
   const audience = parsed.data.audience === 'assistant' ? 'assistant' : 'user'
   const slot = { patient, domain, audience } as const
-  if (audioUri(slot, VERSION_MAX).length > RECORD_URI_CHARS_MAX) return invalid
+  if (!fitsRecordUri(slot)) return invalid
   return {
     kind: 'valid',
     record: {
@@ -71,9 +44,9 @@ export function readWriteFields(body: unknown, defaultAuthorId?: string): WriteF
       value,
       authorId,
       authorLabel: authorLabel || authorId,
-      ...(typeof staleAfter === 'string' ? { staleAfter } : {}),
+      staleAfter: staleAfter ?? undefined,
       // JSON's 1e999 parses to infinity, which JSON cannot say again.
-      ...(typeof priority === 'number' && Number.isFinite(priority) ? { priority } : {}),
+      priority: typeof priority === 'number' && Number.isFinite(priority) ? priority : undefined,
     },
   }
 }

@@ -1,6 +1,6 @@
-import type { Audience } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
-import { chainUri, parseRecordUri } from '../domain/record-uri.ts'
+import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import { type CallContext, canSee } from './call-context.ts'
 import { RPC_CODES, RpcFailure } from './json-rpc.ts'
 

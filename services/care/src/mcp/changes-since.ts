@@ -1,7 +1,7 @@
 import type { CareRecord } from '../domain/care-record.ts'
 import { type ChangedRecord, changedRecord } from '../domain/changed-record.ts'
 import { isoTimeMs } from '../domain/iso-time.ts'
-import { chainUri, versionUri } from '../domain/record-uri.ts'
+import { chainUri, versionUri } from '../wire/record-uri.ts'
 import { type CallContext, visibleAudiences } from './call-context.ts'
 import { RPC_CODES, RpcFailure } from './json-rpc.ts'
 

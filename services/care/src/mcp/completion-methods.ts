@@ -1,10 +1,10 @@
 /** `completion/complete`: versions, domains and patients, of records that the caller may see. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import type { Audience } from '../domain/care-record.ts'
 import { type Completion, completeNames, completeVersions } from '../domain/completion.ts'
 import type { ChainHead } from '../domain/record-store.ts'
-import { isRecordName } from '../domain/record-uri.ts'
+import { isRecordName } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import { type CallContext, canSee, visibleAudiences } from './call-context.ts'
 import { RPC_CODES, RpcFailure } from './json-rpc.ts'
 import { parseParams } from './request-params.ts'

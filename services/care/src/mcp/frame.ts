@@ -1,4 +1,4 @@
-import type { Audience } from '../domain/care-record.ts'
+import type { Audience } from '../wire/records.ts'
 
 /** One message to clients, held once in memory and shared by the rings of all its recipients. */
 export type Frame = {

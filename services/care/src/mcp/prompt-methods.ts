@@ -2,7 +2,7 @@
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { isoTimeMs } from '../domain/iso-time.ts'
-import { isRecordName } from '../domain/record-uri.ts'
+import { isRecordName } from '../wire/record-uri.ts'
 import { type CallContext, canSee } from './call-context.ts'
 import { readChainPage } from './chain-page.ts'
 import { changesSince, type PatientChanges } from './changes-since.ts'

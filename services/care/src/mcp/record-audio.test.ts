@@ -1,6 +1,6 @@
 // The spoken form of a record (C13).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SpeechUnavailable } from '../domain/speech.ts'
+import { SpeechUnavailable } from '../domain/staleness.ts'
 import { BOTH, type ClientSession, type McpWorld, mcpWorld } from './mcp-world.fixture.ts'
 import { codeOf, DAY_MS, listAll, methodsWorld, readRecord } from './methods-world.fixture.ts'
 

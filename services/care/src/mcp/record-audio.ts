@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto'
 import type { CareRecord } from '../domain/care-record.ts'
-import { type Speech, SpeechUnavailable } from '../domain/speech.ts'
-import { spokenText } from '../domain/spoken-text.ts'
-import type { RecordAge } from '../domain/staleness.ts'
+import { type RecordAge, type Speech, SpeechUnavailable, spokenText } from '../domain/staleness.ts'
 
 /** The spoken form of records, as base64 WAV. */
 export type RecordAudio = {

@@ -3,12 +3,17 @@
  * (reads, prompts, tools) goes through `readVisible` and these functions, so that a hidden record and an absent one take the
  * same path, and a broken one is never shown.
  */
-import type { CareRecord, ChainSlot } from '../domain/care-record.ts'
+import type { CareRecord } from '../domain/care-record.ts'
 import { isoTimeMs } from '../domain/iso-time.ts'
-import type { RecordUri } from '../domain/record-uri.ts'
-import { audioUri, chainUri, versionUri } from '../domain/record-uri.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import { ageLine, isStale, type RecordAge } from '../domain/staleness.ts'
+import {
+  audioUri,
+  type ChainSlot,
+  chainUri,
+  type RecordUri,
+  versionUri,
+} from '../wire/record-uri.ts'
 import { type CallContext, canSee } from './call-context.ts'
 
 /** A version that the caller may see. */
@@ -79,7 +84,7 @@ export function recordText(context: CallContext, record: CareRecord): string {
 export function recordAnnotations(record: {
   readonly audience: ChainSlot['audience']
   readonly writtenAt: string
-  readonly priority?: number
+  readonly priority?: number | undefined
 }): object {
   const { audience, writtenAt, priority } = record
   return {

@@ -2,7 +2,7 @@
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import type { CareRecord } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
-import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../domain/record-uri.ts'
+import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../wire/record-uri.ts'
 import { type CallContext, canSee, visibleAudiences } from './call-context.ts'
 import { cardResources, readCard } from './card.ts'
 import { readChainPage } from './chain-page.ts'

@@ -1,6 +1,6 @@
 import type { CareRecord } from '../domain/care-record.ts'
-import { chainUri } from '../domain/record-uri.ts'
 import { LOG_LEVELS, type LogLevel } from '../domain/session-store.ts'
+import { chainUri } from '../wire/record-uri.ts'
 
 /** The level of a revision notice: normal but significant (RFC 5424). */
 const NOTICE_LEVEL: LogLevel = 'notice'

@@ -1,9 +1,8 @@
 import type { Clock } from '@tallystick/service-kit'
-import type { CareRecord } from '../domain/care-record.ts'
-import { mayRead } from '../domain/record-access.ts'
-import { chainUri } from '../domain/record-uri.ts'
-import type { SessionHub } from '../domain/session-hub.ts'
+import { type CareRecord, mayRead } from '../domain/care-record.ts'
+import type { SessionHub } from '../domain/publish-record.ts'
 import type { SessionStore } from '../domain/session-store.ts'
+import { chainUri } from '../wire/record-uri.ts'
 import type { FrameShelf } from './frame-shelf.ts'
 import {
   letsNoticeThrough,

@@ -3,14 +3,14 @@
  * time. All that ends a session goes through one method, so that nothing of it is left behind (C5).
  */
 import type { Clock } from '@tallystick/service-kit'
-import { mayRead } from '../domain/record-access.ts'
-import { parseRecordUri } from '../domain/record-uri.ts'
+import { mayRead } from '../domain/care-record.ts'
 import type {
   LogLevel,
   RestoredSessions,
   SessionChange,
   SessionStore,
 } from '../domain/session-store.ts'
+import { parseRecordUri } from '../wire/record-uri.ts'
 import type { FrameShelf } from './frame-shelf.ts'
 import type { McpLimits } from './limits.ts'
 import { McpSession } from './session.ts'

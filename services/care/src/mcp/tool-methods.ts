@@ -1,8 +1,8 @@
 /** `tools/list` and `tools/call`: the same reads for hosts that only know tools, read-only and under the same scopes (C12). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import { chainUri, parseRecordUri, versionUri } from '../domain/record-uri.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
+import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 import { type CallContext, visibleAudiences } from './call-context.ts'
 import { readChainPage } from './chain-page.ts'
 import { changesSince } from './changes-since.ts'

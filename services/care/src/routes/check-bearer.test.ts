@@ -2,7 +2,7 @@
 // space around a header's value.
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CARE_SCOPES } from '../domain/record-access.ts'
+import { CARE_SCOPES } from '../domain/care-record.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
 
 let care: RunningCare

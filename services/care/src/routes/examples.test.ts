@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RESOURCE, signatureOf } from '../testing/care-world.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
-import { initializeExample, uriExample, writeExample } from './examples.ts'
+import { initializeExample, uriExample, writeExample } from '../wire/examples.ts'
 
 let care: RunningCare
 let session = ''

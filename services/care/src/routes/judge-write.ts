@@ -4,9 +4,9 @@
  */
 import type { TokenVerdict } from '@tallystick/jwt-lite'
 import { presentedToken } from '@tallystick/service-kit'
-import type { AuditReason, AuditRow } from '../domain/audit-trail.ts'
 import type { VerifiedWrite } from '../domain/publish-record.ts'
 import { readWriteFields } from '../domain/write-fields.ts'
+import type { AuditRow, RefusalReason } from '../wire/write.ts'
 import type { RequestBody } from './request-body.ts'
 import type { VerifySignature } from './write-signature.ts'
 
@@ -23,7 +23,7 @@ export type WriteRequest = {
 
 /** Why a write was refused, without the time. */
 export type WriteRefusal = {
-  readonly reason: Exclude<AuditReason, 'ok' | 'store_rejected'>
+  readonly reason: RefusalReason
   readonly via: AuditRow['via']
   /** Null until the writer is verified. */
   readonly actor: string | null

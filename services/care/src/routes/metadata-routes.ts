@@ -1,6 +1,6 @@
 import type { ServiceApp } from '@tallystick/service-kit'
-import { z } from 'zod'
-import { CARE_SCOPES } from '../domain/record-access.ts'
+import { CARE_SCOPES } from '../domain/care-record.ts'
+import { metadataAnswer } from '../wire/service.ts'
 
 /** Path of the metadata that a 401 names: RFC 9728 §3.1 puts the resource's path behind the well-known one. */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp'
@@ -15,14 +15,6 @@ export type MetadataRouteDeps = {
   readonly authorizationServers: readonly string[]
 }
 
-const metadataSchema = z.object({
-  resource: z.string(),
-  authorization_servers: z.array(z.string()),
-  scopes_supported: z.array(z.string()),
-  bearer_methods_supported: z.array(z.string()),
-  resource_documentation: z.string(),
-})
-
 /** Serves the protected-resource metadata (RFC 9728) on both of its paths. */
 export function addMetadataRoutes(app: ServiceApp, deps: MetadataRouteDeps): void {
   const metadata = {
@@ -35,7 +27,7 @@ export function addMetadataRoutes(app: ServiceApp, deps: MetadataRouteDeps): voi
   const schema = {
     tags: ['mcp'],
     summary: 'Protected-resource metadata: who issues tokens, and for which scopes.',
-    response: { 200: metadataSchema },
+    response: { 200: metadataAnswer },
   }
   // GET alone: "other methods give 405" (care.md).
   for (const url of [ROOT_METADATA_PATH, METADATA_PATH])

@@ -1,7 +1,7 @@
 import { sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Audience } from '../domain/care-record.ts'
-import { readableAudiences } from '../domain/record-access.ts'
+import { readableAudiences } from '../domain/care-record.ts'
+import type { Audience } from '../wire/records.ts'
 import { type BearerCheckDeps, checkBearer } from './check-bearer.ts'
 
 /** Who asks on a public route, where a token is optional. */

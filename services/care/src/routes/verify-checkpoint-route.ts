@@ -2,19 +2,13 @@ import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
 import type { RecordStore } from '../domain/record-store.ts'
 import { errorAnswer, invalidToken } from '../errors.ts'
+import { journalQuery } from '../wire/verify.ts'
 import type { BearerCheckDeps } from './check-bearer.ts'
 import { readerOf } from './reader.ts'
 
 export type CheckpointRouteDeps = BearerCheckDeps & {
   readonly store: Pick<RecordStore, 'checkpoint' | 'verifierKey'>
 }
-
-const journalQuery = z.object({
-  journal: z
-    .enum(['user', 'assistant'], { error: 'user or assistant' })
-    .default('user')
-    .meta({ description: 'That of assistant records needs their scope.', examples: ['user'] }),
-})
 
 /** The header that names the key which checks the note: its text is public and has no place inside the note. */
 const VERIFIER_KEY_HEADER = 'x-checkpoint-key'

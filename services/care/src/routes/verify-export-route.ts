@@ -2,11 +2,11 @@ import { Readable } from 'node:stream'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
 import type { RecordStore } from '../domain/record-store.ts'
-import { parseRecordUri } from '../domain/record-uri.ts'
 import { errorAnswer, invalidToken } from '../errors.ts'
+import { parseRecordUri } from '../wire/record-uri.ts'
+import { uriQuery } from '../wire/verify.ts'
 import type { BearerCheckDeps } from './check-bearer.ts'
 import { readerOf } from './reader.ts'
-import { uriQuery } from './uri-query.ts'
 
 export type ExportRouteDeps = BearerCheckDeps & {
   readonly store: Pick<RecordStore, 'head' | 'exportLines'>

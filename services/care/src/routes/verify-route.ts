@@ -1,19 +1,19 @@
 /** `GET /verify`: anyone replays every chain that they may know of (care.md, C18). */
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply } from 'fastify'
-import { z } from 'zod'
-import type { ChainVerifier, VerifyRun } from '../domain/chain-verifier.ts'
-import { parseRecordUri, type RecordUri } from '../domain/record-uri.ts'
 import {
+  type ChainVerifier,
   chainPayload,
   type ReportPlace,
+  type VerifyRun,
   verifyPayload,
   verifyText,
-} from '../domain/verify-report.ts'
+} from '../domain/verification.ts'
 import { errorAnswer } from '../errors.ts'
+import { parseRecordUri, type RecordUri } from '../wire/record-uri.ts'
+import { uriQuery, verifyAnswer } from '../wire/verify.ts'
 import type { BearerCheckDeps } from './check-bearer.ts'
 import { type Reader, readerOf } from './reader.ts'
-import { uriQuery } from './uri-query.ts'
 
 export type VerifyRouteDeps = BearerCheckDeps & {
   readonly verifier: Pick<ChainVerifier, 'verify'>
@@ -22,30 +22,6 @@ export type VerifyRouteDeps = BearerCheckDeps & {
   /** The at-rest status line. */
   readonly atRestLine: () => string
 }
-
-const receiptSchema = z.looseObject({
-  uri: z.string(),
-  encrypted: z.boolean(),
-  algorithm: z.string(),
-})
-const verdictSchema = z.object({
-  uri: z.string(),
-  versions: z.int(),
-  intact: z.boolean(),
-  brokenAt: z.int().optional().describe('First version that does not hold.'),
-})
-const payloadSchema = z.union([
-  z.object({
-    resource: z.string(),
-    checkedAt: z.string(),
-    atRest: z.string(),
-    chains: z.array(verdictSchema),
-    receipts: z.array(receiptSchema),
-    versions: z.int(),
-    intact: z.boolean(),
-  }),
-  verdictSchema.extend({ atRest: receiptSchema }).describe('With `uri`.'),
-])
 
 /** JSON where `Accept` is application/json, any type or absent, unless it holds text/html (care.md). */
 export function isJsonAccepted(accept: string | undefined): boolean {
@@ -81,7 +57,7 @@ export function addVerifyRoute(app: ServiceApp, deps: VerifyRouteDeps): void {
     description:
       'Public. Without a token it shows `care://` chains, with the assistant scope internal ones as well. JSON, or plain text where `Accept` asks for another type. It holds no value, version hash, author or time of a record.',
     querystring: uriQuery,
-    response: { 200: payloadSchema, 401: errorBody, 404: errorBody, 503: errorBody },
+    response: { 200: verifyAnswer, 401: errorBody, 404: errorBody, 503: errorBody },
   }
   const serialised = new WeakMap<VerifyRun, string>()
   /** Requests that share a run share its text. */

@@ -2,10 +2,10 @@
 import { createHmac } from 'node:crypto'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { AuditRow } from '../domain/audit-trail.ts'
 import { type CareWorld, signatureOf, startCareWorld, WRITE_SECRET } from '../testing/care-world.ts'
+import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
+import type { AuditRow } from '../wire/write.ts'
 import { body, NOW, writesTo } from './write-requests.fixture.ts'
-import { WRITE_BODY_BYTES_MAX } from './write-route.ts'
 
 let world: CareWorld
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { type CareWorld, signatureOf, startCareWorld } from '../testing/care-world.ts'
+import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
 import { body, NOW, writesTo } from './write-requests.fixture.ts'
-import { WRITE_BODY_BYTES_MAX } from './write-route.ts'
 
 let world: CareWorld
 beforeEach(async () => {

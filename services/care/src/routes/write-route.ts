@@ -1,16 +1,12 @@
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
-import type { AuditTrail } from '../domain/audit-trail.ts'
-import type { PublishRecord } from '../domain/publish-record.ts'
-import { writeBody } from '../domain/write-fields.ts'
+import type { AuditTrail, PublishRecord } from '../domain/publish-record.ts'
 import { errorAnswer } from '../errors.ts'
-import { writeExample } from './examples.ts'
+import { writeExample } from '../wire/examples.ts'
+import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
+import { writeAnswer, writeBody } from '../wire/write.ts'
 import { type JudgeWriteDeps, judgeWrite, type WriteRefusal } from './judge-write.ts'
 import { readRequestBody } from './request-body.ts'
-
-/** care.md, Limits: 256 KiB. */
-export const WRITE_BODY_BYTES_MAX = 262_144
 
 export type WriteRouteDeps = JudgeWriteDeps & {
   readonly serviceName: string
@@ -19,15 +15,6 @@ export type WriteRouteDeps = JudgeWriteDeps & {
   /** The present time in ISO 8601. */
   readonly isoNow: () => string
 }
-
-const answerSchema = z.object({
-  uri: z.string().describe('The chain’s URI, the one that hosts subscribe to.'),
-  version: z.int().min(1),
-  versionHash: z.string().describe('SHA-256, lower-case hex; /doc/verify has the hashed bytes.'),
-  writtenAt: z.string().describe('ISO 8601, by the server’s clock.'),
-  subscribers: z.int().min(0).describe('Sessions subscribed to that URI.'),
-  notified: z.boolean(),
-})
 
 /** A header that came once; twice is a value that nothing is equal to. */
 const headerText = (value: string | readonly string[] | undefined): string | undefined =>
@@ -74,7 +61,7 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
       summary: 'Publishes a version of a record.',
       description: `Signed: \`${signatureHeader}\` is the lower-case hex HMAC-SHA256 over the bytes \`<timestamp>.<raw body>\` under the write secret, \`${timestampHeader}\` the ISO 8601 timestamp, at most 300 s from the server's clock. Without a signature: a bearer token with \`care.write\`. Every refusal is the same 401.`,
       body: writeBody.meta({ id: 'Write', examples: [writeExample] }),
-      response: { 200: answerSchema, 401: errorBody, 409: errorBody, 503: errorBody },
+      response: { 200: writeAnswer, 401: errorBody, 409: errorBody, 503: errorBody },
     },
     onRequest: answer,
     // Never reached: onRequest has answered.

@@ -5,9 +5,9 @@ import { type ManualClock, manualClock, readConfig, type ServiceApp } from '@tal
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { assembleCare, careTokens } from '../assemble-care.ts'
 import { type CareConfig, careConfigSchema } from '../config.ts'
-import type { AuditRow, AuditTrail } from '../domain/audit-trail.ts'
 import type { CareRecord } from '../domain/care-record.ts'
-import type { SessionHub } from '../domain/session-hub.ts'
+import type { AuditTrail, SessionHub } from '../domain/publish-record.ts'
+import type { AuditRow } from '../wire/write.ts'
 import { createMemoryRecordStore, type MemoryRecordStore } from './memory-record-store.ts'
 
 export const START_MS = Date.UTC(2026, 10, 21, 12)

@@ -9,7 +9,7 @@ import {
   type NoteSigner,
 } from '@tallystick/hashchain'
 import { type Clock, manualClock } from '@tallystick/service-kit'
-import type { Audience, CareRecord, ChainSlot, NewRecord } from '../domain/care-record.ts'
+import type { CareRecord, NewRecord } from '../domain/care-record.ts'
 import {
   ENTRY_RANDOM_BYTES,
   entryLeafHash,
@@ -18,15 +18,15 @@ import {
   recordOf,
   writeJournalEntry,
 } from '../domain/journal-entry.ts'
-import type {
-  AppendOutcome,
-  ChainHead,
-  ChainVerification,
-  ReadOutcome,
-  RecordStore,
-  RequestKey,
+import {
+  type AppendOutcome,
+  type ChainHead,
+  type ChainVerification,
+  type ReadOutcome,
+  type RecordStore,
+  type RequestKey,
+  requireStorable,
 } from '../domain/record-store.ts'
-import { requireStorable } from '../domain/record-store-check.ts'
 import {
   exportCheckpoint,
   exportedJournals,
@@ -35,8 +35,9 @@ import {
   exportVersion,
 } from '../domain/record-store-export.ts'
 import { createRepeatedRequests, type RepeatedRequests } from '../domain/record-store-requests.ts'
-import { chainUri } from '../domain/record-uri.ts'
 import { createStoredChainReplay, createVersionCheck } from '../domain/verify-chain.ts'
+import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 
 type MemoryVersion = {
   slot: ChainSlot

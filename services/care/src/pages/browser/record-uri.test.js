@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import * as service from '../../domain/record-uri.ts'
+import * as service from '../../wire/record-uri.ts'
 import { chainUri, parseChainUri } from './record-uri.js'
 
 const name = fc.string({ minLength: 1, unit: 'binary' }).filter(service.isRecordName)

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { audioUri, chainUri, isRecordName, parseRecordUri, versionUri } from './record-uri.ts'
+import { audioUri, chainUri, isRecordName, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 
 const name = fc.string({ minLength: 1, unit: 'binary' }).filter(isRecordName)
 const slot = fc.record({

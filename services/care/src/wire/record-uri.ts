@@ -1,6 +1,14 @@
-import type { Audience, ChainSlot } from './care-record.ts'
+// Record URIs and the bounds that follow from them. Pure: the browser runs this file too.
+import type { Audience } from './records.ts'
 
-/** A record's URI taken apart. `version` is absent where the newest is meant; `isAudio` for `…/<version>/audio`. */
+/** Where a chain lives. `patient` and `domain` are record names. */
+export type ChainSlot = {
+  readonly patient: string
+  readonly domain: string
+  readonly audience: Audience
+}
+
+/** A record's URI taken apart. Without `version` it names the newest; `isAudio` for `…/<version>/audio`. */
 export type RecordUri = {
   readonly slot: ChainSlot
   readonly version?: number
@@ -11,12 +19,15 @@ const SCHEMES: Readonly<Record<string, Audience>> = {
   care: 'user',
   'care-internal': 'assistant',
 }
-/** Versions are counted in integers that JavaScript holds exactly. */
+/** JavaScript holds every such version exactly. */
 const VERSION_PATTERN = /^v?([1-9]\d{0,14})$/
 /** Characters that a path segment of RFC 3986 may hold as they are; `/` and `|` cannot be in a name at all. */
 const AS_THEY_ARE = /%(?:21|24|26|27|28|29|2A|2B|2C|3A|3B|3D|40)/gi
-/** A request never needs a longer one: both names and their escapes. */
+/** Both names with their escapes fit. */
 export const RECORD_URI_CHARS_MAX = 4_096
+/** Largest body of `POST /write`, bytes. */
+export const WRITE_BODY_BYTES_MAX = 262_144
+const VERSION_MAX = 999_999_999_999_999
 
 function decodeName(text: string): string | undefined {
   try {
@@ -67,4 +78,9 @@ export function versionUri(slot: ChainSlot, version: number): string {
 /** The URI of a version's spoken form, `…/<n>/audio`. */
 export function audioUri(slot: ChainSlot, version: number): string {
   return `${versionUri(slot, version)}/audio`
+}
+
+/** Whether every URI that the chain will ever have can be read. */
+export function fitsRecordUri(slot: ChainSlot): boolean {
+  return audioUri(slot, VERSION_MAX).length <= RECORD_URI_CHARS_MAX
 }

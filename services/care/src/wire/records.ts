@@ -1,0 +1,46 @@
+/** What a read says of a record besides its text, and the notice of a new version. The browser takes its types from here. */
+import { z } from 'zod'
+
+/** Who may hear a record: `user` may be spoken to the person, `assistant` must never be. Fixed for a chain. */
+export const audience = z.enum(['user', 'assistant'])
+
+export type Audience = z.infer<typeof audience>
+
+/** Both, in the order of journals and exports. */
+export const AUDIENCES = audience.options
+
+const version = {
+  uri: z.string(),
+  version: z.int().min(1),
+  versionHash: z.string(),
+  prevHash: z.string(),
+  writtenAt: z.string(),
+  authorId: z.string(),
+  authorLabel: z.string(),
+  staleAfter: z.string().optional(),
+  priority: z.number().optional(),
+}
+
+/** The `_meta` of a read (C10), besides `<service>/retraction`: the sentence to say before the value. */
+const recordMeta = z.looseObject({
+  ...version,
+  audience,
+  value: z.string(),
+  stale: z.boolean(),
+  /** The newest version, where this one is older. */
+  supersededBy: z.int().optional(),
+})
+
+export type RecordMeta = z.infer<typeof recordMeta>
+
+/**
+ * What a revision notice says: what changed and by whom, never a value. A notice may be read long after it was sent, and
+ * only a read tells what holds then.
+ */
+const revisionNotice = z.object({
+  ...version,
+  previousVersion: z.int().nullable(),
+  valueChanged: z.boolean(),
+})
+
+export type RevisionNotice = z.infer<typeof revisionNotice>

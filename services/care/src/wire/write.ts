@@ -1,0 +1,72 @@
+/** `POST /write`, and the row that each write leaves in the audit trail. */
+import { z } from 'zod'
+
+const filled = () => z.string().min(1)
+
+/** The body of a write; other members are ignored. domain/write-fields.ts has the rules that a schema cannot say. */
+export const writeBody = z.looseObject({
+  patient: filled().describe(
+    'Subject: not empty, no `/` or `|`. Public through /verify: use a pseudonym.',
+  ),
+  domain: filled().describe('Topic: not empty, no `/` or `|`.'),
+  value: filled().describe('The sentence.'),
+  audience: z
+    .unknown()
+    .optional()
+    .describe('`assistant` gives an internal record; anything else or absent is `user`.'),
+  authorId: z
+    .string()
+    .optional()
+    .describe('Required with a signature; with a bearer token its `sub` is the default.'),
+  authorLabel: z.string().nullish().describe('Display label; defaults to `authorId`.'),
+  staleAfter: z
+    .string()
+    .nullish()
+    .describe('ISO 8601 date, or date and time with a zone; after it the record is stale.'),
+  priority: z.unknown().optional().describe('Ignored if not a number.'),
+})
+
+/** The 200. */
+export const writeAnswer = z.object({
+  uri: z.string().describe('The chain’s URI, the one that hosts subscribe to.'),
+  version: z.int().min(1),
+  versionHash: z.string().describe('SHA-256, lower-case hex; /doc/verify has the hashed bytes.'),
+  writtenAt: z.string().describe('ISO 8601, by the server’s clock.'),
+  subscribers: z.int().min(0).describe('Sessions subscribed to that URI.'),
+  notified: z.boolean(),
+})
+
+export type WriteAnswer = z.infer<typeof writeAnswer>
+
+/** Why a write was refused (C15). */
+const refusalReason = z.enum([
+  'body_too_large',
+  'missing_timestamp',
+  'stale_timestamp',
+  'bad_signature',
+  'missing_signature',
+  'insufficient_scope',
+  'malformed_body',
+  'invalid_fields',
+  'store_rejected',
+])
+
+/** A row of the audit trail. It never holds a credential, a MAC, a token or a value. */
+export const auditRow = z.object({
+  /** ISO 8601. */
+  at: z.string(),
+  outcome: z.enum(['accepted', 'rejected']),
+  reason: z.enum(['ok', ...refusalReason.options]),
+  via: z.enum(['hmac', 'bearer', 'none']),
+  /** Null until the writer is verified. */
+  actor: z.string().nullable(),
+  /** On accepted writes. */
+  uri: z.string().optional(),
+})
+
+/** A row with its place in the trail, from 1 in order of arrival; `before` counts in it. */
+export const keptAuditRow = auditRow.extend({ sequence: z.int().min(1) })
+
+export type RefusalReason = z.infer<typeof refusalReason>
+export type AuditRow = z.infer<typeof auditRow>
+export type KeptAuditRow = z.infer<typeof keptAuditRow>
