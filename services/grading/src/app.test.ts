@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dependencyAnswer, gradingErrors } from './errors.ts'
 import { buildReferenceApp } from './reference-app.ts'
-import { auditExample, gradeExample, uploadExample } from './routes/examples.ts'
 import { errorOf, httpCalls } from './testing/http-calls.ts'
 import { createHttpWorld, type HttpWorld, METRICS_TOKEN, PAYER } from './testing/http-world.ts'
+import { auditExample, gradeExample, uploadExample } from './wire/examples.ts'
 
 let world: HttpWorld
 beforeEach(async () => {

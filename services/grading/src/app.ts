@@ -12,19 +12,15 @@ import { addPageRoutes, homeHook } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Grader } from './domain/grader.ts'
 import { dependencyAnswer } from './errors.ts'
-import type { MethodsAnswer } from './methods-answer.ts'
 import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
 import type { PagesOptions } from './pages/page-options.ts'
-import { acceptProbes } from './routes/accept-probes.ts'
 import { addAuditRoute } from './routes/audit-route.ts'
-import { addCalibrationRoute } from './routes/calibration-route.ts'
-import { addCoverageRoute } from './routes/coverage-route.ts'
+import { addFreeRoutes } from './routes/free-routes.ts'
 import { addGradeRoute } from './routes/grade-route.ts'
-import { addLedgerRoutes } from './routes/ledger-routes.ts'
-import { addMethodsRoute } from './routes/methods-route.ts'
-import { addPickRoute } from './routes/pick-route.ts'
+import { acceptProbes } from './routes/read-body.ts'
 import type { SaleRouteDeps } from './routes/sale-route.ts'
 import { addUploadRoute, type UploadRouteDeps } from './routes/upload-route.ts'
+import type { MethodsAnswer } from './wire/methods.ts'
 
 export const GRADING_VERSION = '0.1.0'
 
@@ -64,11 +60,7 @@ export async function buildGradingApp(deps: GradingAppDeps): Promise<ServiceApp>
       acceptProbes(scope)
       addGradeRoute(scope, deps)
       addAuditRoute(scope, deps)
-      addCalibrationRoute(scope, deps)
-      addCoverageRoute(scope, deps)
-      addLedgerRoutes(scope, deps)
-      addPickRoute(scope, deps)
-      addMethodsRoute(scope, deps)
+      addFreeRoutes(scope, deps)
       await addUploadRoute(scope, deps)
       if (pages !== undefined) addPageRoutes(scope, pages)
     },

@@ -6,7 +6,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { systemClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { auditExample, gradeExample } from './routes/examples.ts'
 import { OKX_CREDENTIALS, startOkxStandIn } from './testing/okx-stand-in.ts'
 import { startServiceProcess } from './testing/service-process.ts'
 import { startSlowFacilitator } from './testing/slow-facilitator.ts'
@@ -18,6 +17,7 @@ import {
   startXLayerWorld,
   type XLayerWorld,
 } from './testing/xlayer-world.ts'
+import { auditExample, gradeExample } from './wire/examples.ts'
 
 let world: XLayerWorld
 let service: RunningService

@@ -13,7 +13,8 @@ import { marketShape } from './domain/market-types.ts'
 import { DEFAULT_GRADE_OPTIONS } from './domain/pick-request.ts'
 import { REFERENCE_ORDER } from './domain/reference-close.ts'
 import { LOW_SAMPLE_BELOW } from './domain/truth-rows.ts'
-import { FLAG_MEANINGS, UNGRADED_MEANINGS } from './domain/ungraded-meanings.ts'
+import { FLAG_MEANINGS, UNGRADED_MEANINGS } from './wire/cards.ts'
+import type { MethodsAnswer } from './wire/methods.ts'
 
 type Vector = {
   readonly name: string
@@ -66,10 +67,8 @@ function selfTest(vector: Vector) {
   }
 }
 
-export type MethodsAnswer = ReturnType<typeof methodsAnswer>
-
 /** Made once: nothing in it changes while a process runs. Throws where the vectors' file cannot be read. */
-export function methodsAnswer() {
+export function methodsAnswer(): MethodsAnswer {
   const path = new URL('../vectors/golden-grades.json', import.meta.url)
   const { grades } = JSON.parse(readFileSync(path, 'utf8')) as { readonly grades: Vector[] }
   const vectors = grades.map(selfTest)

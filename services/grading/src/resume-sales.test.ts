@@ -1,7 +1,6 @@
 import type { AnyPaidJob, Reservation, Resumed } from '@tallystick/x402'
 import { describe, expect, test } from 'vitest'
 import { resumeSales } from './resume-sales.ts'
-import { gradeExample } from './routes/examples.ts'
 import type { PreparedSale, SaleAnswer } from './sale-job.ts'
 import { createGraderWorld } from './testing/grader-world.ts'
 import {
@@ -11,6 +10,7 @@ import {
   sampleObservation,
   samplePrices,
 } from './testing/sample-events.ts'
+import { gradeExample } from './wire/examples.ts'
 
 type Job = AnyPaidJob<PreparedSale, SaleAnswer, never>
 

@@ -1,7 +1,7 @@
 /** What a challenge tells an agent about a paid call: its body and its answer in short; `/openapi.json` has them whole. */
 import { describeCall, type JsonSchema, type ResourceDiscovery } from '@tallystick/x402'
-import { auditExample, gradeExample } from './routes/examples.ts'
 import type { SaleKind } from './routes/read-sale.ts'
+import { auditExample, gradeExample } from './wire/examples.ts'
 
 const PICK: JsonSchema = {
   type: 'object',

@@ -4,10 +4,10 @@
  */
 import { hash } from 'node:crypto'
 import type { KeptJob } from '@tallystick/x402'
-import type { AuditAnswer } from './domain/audit-answer.ts'
-import type { Card } from './domain/card.ts'
 import type { Grader } from './domain/grader.ts'
 import { readSale, type SaleKind, type SaleRequest } from './routes/read-sale.ts'
+import type { AuditAnswer } from './wire/audit.ts'
+import type { Card } from './wire/cards.ts'
 
 export type SaleAnswer = Card | AuditAnswer
 

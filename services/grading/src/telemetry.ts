@@ -13,10 +13,10 @@ import type {
 import type { DomainCheck } from '@tallystick/x402/evm'
 import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Card } from './domain/card.ts'
 import type { LedgerCounts } from './domain/grading-store.ts'
 import type { PollOutcome } from './ingest/odds-poller.ts'
 import type { SoldAnswer } from './sale-job.ts'
+import type { Card } from './wire/cards.ts'
 
 /** Seconds: a verification is 60 µs of arithmetic and a question or two to the network. */
 const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]

@@ -1,7 +1,7 @@
 import { DEVIATIONS_95 } from '@tallystick/odds'
 import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
-import type { CalibrationColumn, CalibrationRow } from '../domain/calibration-answer.ts'
 import { createGrader } from '../domain/create-grader.ts'
+import type { CalibrationColumn, CalibrationRow } from '../wire/calibration.ts'
 import { withLedger } from './command-store.ts'
 
 const percent = (value: number | null): string =>

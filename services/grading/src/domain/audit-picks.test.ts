@@ -10,7 +10,7 @@ import {
   scored,
 } from '../testing/sample-events.ts'
 import { samplePick } from '../testing/sample-picks.ts'
-import type { Card } from './card.ts'
+import type { Card } from '../wire/cards.ts'
 
 type Golden = {
   readonly sharp: readonly {

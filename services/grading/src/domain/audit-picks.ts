@@ -10,9 +10,11 @@ import {
   sharpScore,
   wilsonInterval,
 } from '@tallystick/odds'
-import type { AuditAnswer, AuditRecord, AuditScore, RawRoi } from './audit-answer.ts'
-import type { Card, GradedCard, UngradedCode } from './card.ts'
-import type { Scoreboard } from './selection-result.ts'
+import type { AuditAnswer } from '../wire/audit.ts'
+import type { Card, GradedCard, Scoreboard, UngradedCode } from '../wire/cards.ts'
+
+type AuditScore = AuditAnswer['sharp_score']
+type RawRoi = AuditAnswer['raw_roi']
 
 const isGraded = (card: Card): card is GradedCard => card.outcome === 'GRADED'
 
@@ -37,7 +39,7 @@ function medianOf(values: readonly number[]): number | null {
   return upper === undefined || lower === undefined ? null : (upper + lower) / 2
 }
 
-function recordOf(cards: readonly Card[]): AuditRecord {
+function recordOf(cards: readonly Card[]): AuditAnswer['record'] {
   const record = {
     won: 0,
     lost: 0,
@@ -71,7 +73,7 @@ function rawRoi(results: readonly FlatResult[]): RawRoi {
   }
 }
 
-function scoreOnWire(score: SharpScore): AuditScore | null {
+function scoreOnWire(score: SharpScore): AuditScore {
   if (score.kind === 'insufficient') return null
   const { priorEdge, priorDeviation, hiddenDeviation, scale } = SHARP_SCORE_MODEL
   return {
@@ -148,7 +150,7 @@ function coverageOf(cards: readonly Card[]): AuditAnswer['coverage'] {
   }
 }
 
-function verdictOf(score: AuditScore | null, roi: RawRoi): string {
+function verdictOf(score: AuditScore, roi: RawRoi): string {
   if (score === null) return 'No pick could be graded, so there is nothing to say about skill.'
   const [low, high] = score.edge_ci90
   const record = roi.pct === null ? 'No results yet' : `${(roi.pct * 100).toFixed(1)} % so far`

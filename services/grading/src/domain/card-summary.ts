@@ -1,7 +1,6 @@
 /** The sentence at the foot of a card, for people who read nothing else. */
 import type { GradeBand, PriceGrade } from '@tallystick/odds'
-import type { UngradedCode } from './card.ts'
-import type { Scoreboard } from './selection-result.ts'
+import type { Scoreboard, UngradedCode } from '../wire/cards.ts'
 
 const RESULT_WORDS: Readonly<Record<Scoreboard['status'], string>> = {
   won: 'Won',

@@ -3,8 +3,8 @@
  * the event, a band's figures) are written once and kept beside the objects they are of. Only cards that this process
  * graded have such parts; a kept one, perhaps of another version, leaves with whatever it has.
  */
-import type { AuditAnswer } from './audit-answer.ts'
-import type { Card, GradedCard } from './card.ts'
+import type { AuditAnswer } from '../wire/audit.ts'
+import type { Card, GradedCard } from '../wire/cards.ts'
 
 const texts = new WeakMap<object, string>()
 

@@ -1,5 +1,5 @@
 /** What is recorded of a market or an event, never a price (G7). */
-import type { CoverageStatus, CoveredEvent } from './coverage-answer.ts'
+import type { CoverageStatus, CoveredEvent } from '../wire/coverage.ts'
 import type { EventState } from './event-state.ts'
 import { isoText } from './iso-time.ts'
 

@@ -3,7 +3,8 @@
  * count (committed). A pure function of the event and its picks, so that a table can always be counted anew.
  */
 import { gradePrice, parseOdds } from '@tallystick/odds'
-import type { GradeBasis, NotCountedReason, Population } from './card.ts'
+import type { GradeBasis, NotCountedReason, Population } from '../wire/cards.ts'
+import type { SelectionResult } from '../wire/upload.ts'
 import type { PickOpening } from './commitment.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
 import type { MarketKey } from './market-key.ts'
@@ -11,7 +12,6 @@ import { toMicro } from './micro.ts'
 import { ownValue } from './own-value.ts'
 import { parseMarket, readMarketPath } from './parse-market.ts'
 import { chooseClose, fairClose, fairProbabilityOf } from './reference-close.ts'
-import type { SelectionResult } from './selection-result.ts'
 import { returnOf, settleSelection } from './settle-selection.ts'
 import { SCOPE_ALL, SCOPE_SYNTHETIC, type SettledRow } from './truth-table.ts'
 

@@ -2,7 +2,7 @@
  * What the ledger knows of one event: the fold of its entries (apply-entry.ts). Nothing here is stored by itself, so that
  * a grade comes from the very entries that a reader can check.
  */
-import type { SelectionResult } from './selection-result.ts'
+import type { SelectionResult } from '../wire/upload.ts'
 
 /** Place of an entry in the ledger, and its RFC 9162 leaf hash in hex. */
 export type RecordReference = { readonly seq: number; readonly hash: string }

@@ -11,7 +11,7 @@ import {
   scored,
 } from '../testing/sample-events.ts'
 import { samplePick } from '../testing/sample-picks.ts'
-import type { Card, GradedCard } from './card.ts'
+import type { Card, GradedCard } from '../wire/cards.ts'
 
 type Golden = {
   readonly grades: readonly {

@@ -9,10 +9,11 @@ import type {
   CardPick,
   GradedCard,
   GradeFlag,
+  Scoreboard,
   TakenPrice,
   UngradedCard,
   UngradedCode,
-} from './card.ts'
+} from '../wire/cards.ts'
 import { gradedSummary, NO_CLOSE_OF_BOOK, UNGRADED_MESSAGES } from './card-summary.ts'
 import type { EventState } from './event-state.ts'
 import { hasStarted } from './has-started.ts'
@@ -23,7 +24,6 @@ import {
   type PreparedResult,
   prepareSelection,
 } from './prepare-selection.ts'
-import type { Scoreboard } from './selection-result.ts'
 import { returnOf } from './settle-selection.ts'
 
 /** What a grade is made from. */

@@ -1,15 +1,26 @@
 /**
  * What the routes call. `createGrader` is in create-grader.ts; it holds no state but its store's.
  */
-import type { AuditAnswer } from './audit-answer.ts'
-import type { CalibrationAnswer, CalibrationFilters } from './calibration-answer.ts'
-import type { Card } from './card.ts'
-import type { CoverageAnswer, CoverageQuery } from './coverage-answer.ts'
+import type { AuditAnswer } from '../wire/audit.ts'
+import type { CalibrationAnswer, CalibrationFilters } from '../wire/calibration.ts'
+import type { Card } from '../wire/cards.ts'
+import type { CoverageAnswer } from '../wire/coverage.ts'
+import type { PublicEntry } from '../wire/ledger.ts'
 import type { AskedPick } from './pick-request.ts'
-import type { PublicEntry } from './public-entry.ts'
 
 /** Picks to be audited together. */
 export type AuditRequest = { readonly picks: readonly AskedPick[]; readonly label?: string }
+
+/** A key, or what a person knows of an event. */
+export type CoverageQuery =
+  | { readonly kind: 'key'; readonly market: string }
+  | {
+      readonly kind: 'search'
+      readonly sport: string | undefined
+      /** Unix seconds of the day's midnight, UTC. */
+      readonly daySeconds: number | undefined
+      readonly text: string
+    }
 
 /** A paid grade on its way out. */
 export type GradeRelease = {

@@ -3,8 +3,8 @@
  * entry is never changed; a later one supersedes it.
  */
 import { canonicalJson } from '@tallystick/hashchain'
+import type { SelectionResult } from '../wire/upload.ts'
 import type { CloseRule, EventInfo } from './event-state.ts'
-import type { SelectionResult } from './selection-result.ts'
 
 /** What every entry about an event begins with. */
 type EventEntry = {

@@ -2,8 +2,9 @@
  * What a feed's normaliser gives: observations of events, prices and results in our words, and refusals with their
  * reasons. Deciding what of it is new, and writing entries, is decide-entries.ts.
  */
+
+import type { SelectionResult } from '../wire/upload.ts'
 import type { CloseRule, EventInfo, FeedInfo } from './event-state.ts'
-import type { SelectionResult } from './selection-result.ts'
 
 /** Prices of one market at one book. */
 export type ObservedPrices = {

@@ -4,14 +4,14 @@
  * many people grade the same selections; an event's state never changes, it is replaced.
  */
 import type { MarginMethod } from '@tallystick/odds'
-import type { CardPick, GradedCard, GradeFlag, UngradedCode } from './card.ts'
+import type { CardPick, GradedCard, GradeFlag, UngradedCode } from '../wire/cards.ts'
+import type { SelectionResult } from '../wire/upload.ts'
 import { sharedPart } from './card-text.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
 import { isoText } from './iso-time.ts'
 import { formatMarketKey, keyTexts } from './market-key.ts'
 import { DEFAULT_GRADE_OPTIONS, type PickRequest } from './pick-request.ts'
 import { chooseClose, type FairClose, fairClose, fairProbabilityOf } from './reference-close.ts'
-import type { SelectionResult } from './selection-result.ts'
 import { settleSelection } from './settle-selection.ts'
 
 /** A start that moved by more than this after the close was taken makes the close's anchor stale, seconds. */

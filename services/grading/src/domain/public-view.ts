@@ -2,12 +2,13 @@
  * What anybody may see of an entry (G7): prices only of sources that may be redistributed; of others keys, times, source
  * and the entry's hash. A committed pick is its commitment alone until its event has started, and then its opening.
  */
+
+import type { PublicEntry } from '../wire/ledger.ts'
 import type { PickOpening } from './commitment.ts'
 import type { EventInfo } from './event-state.ts'
 import type { StoredEntry, StoredPick } from './grading-store.ts'
 import { hasStarted } from './has-started.ts'
 import type { EntryPrices, LedgerEntry } from './ledger-entry.ts'
-import type { PublicEntry } from './public-entry.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

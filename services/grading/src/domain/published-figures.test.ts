@@ -9,7 +9,7 @@ import {
   samplePrices,
   scored,
 } from '../testing/sample-events.ts'
-import type { CalibrationRow } from './calibration-answer.ts'
+import type { CalibrationRow } from '../wire/calibration.ts'
 import { publishedColumn, publishedRow } from './published-figures.ts'
 
 const HIDDEN = { feed: 'football-data', isRedistributable: false, isSynthetic: false }

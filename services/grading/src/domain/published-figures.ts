@@ -4,7 +4,7 @@
  * than some units of stake over all of its picks, which is far below its standard error however many they are: that falls
  * with the root of their number.
  */
-import type { CalibrationColumn, CalibrationLine, CalibrationRow } from './calibration-answer.ts'
+import type { CalibrationColumn, CalibrationLine, CalibrationRow } from '../wire/calibration.ts'
 
 /** A winner's return is its price less one: to a whole unit, it could be any price. */
 const RETURN_UNITS = 1

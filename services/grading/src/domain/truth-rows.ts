@@ -1,7 +1,7 @@
 /** The truth table as rows for people: rates, clustered intervals, gaps and the regression. O(bands) per column. */
 import { clusterInterval, DEVIATIONS_95, GRADE_BANDS, type GradeBand } from '@tallystick/odds'
-import type { CalibrationColumn, CalibrationLine, CalibrationRow } from './calibration-answer.ts'
-import type { GradeBasis, Population } from './card.ts'
+import type { CalibrationColumn, CalibrationLine, CalibrationRow } from '../wire/calibration.ts'
+import type { GradeBasis, Population } from '../wire/cards.ts'
 import { MICRO } from './micro.ts'
 import { secondMoment } from './moment-sums.ts'
 import { type BandSums, bandKey, type LineSums, lineKey, type TruthTable } from './truth-table.ts'

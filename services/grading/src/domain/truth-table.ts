@@ -4,7 +4,7 @@
  * it is, and the table equals a full recomputation always. Adding is O(1) per settled pick, reading O(bands).
  */
 import type { GradeBand, LineResult } from '@tallystick/odds'
-import type { GradeBasis, Population } from './card.ts'
+import type { GradeBasis, Population } from '../wire/cards.ts'
 import { addMoments, type MomentSums, noMoments } from './moment-sums.ts'
 
 /** Every pick against a recorded close. */

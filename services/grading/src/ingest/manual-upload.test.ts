@@ -3,7 +3,8 @@ import { createGraderWorld } from '../testing/grader-world.ts'
 import { createMemoryGradingStore } from '../testing/memory-grading-store.ts'
 import { START_SECONDS } from '../testing/sample-events.ts'
 import { samplePick } from '../testing/sample-picks.ts'
-import { manualUploadSchema, normaliseManualUpload } from './manual-upload.ts'
+import { uploadSchema } from '../wire/upload.ts'
+import { normaliseManualUpload } from './manual-upload.ts'
 import { readPayload } from './read-payload.ts'
 import { CLOCK_SKEW_SECONDS_MAX } from './refuse-time.ts'
 
@@ -26,7 +27,7 @@ const RECEIVED_SECONDS = START_SECONDS + 86_400
 
 const normalise = (over: object, top: object = {}) =>
   normaliseManualUpload(
-    manualUploadSchema.parse({ ...top, events: [{ ...event, ...over }] }),
+    uploadSchema.parse({ ...top, events: [{ ...event, ...over }] }),
     RECEIVED_SECONDS,
   )
 
@@ -66,7 +67,7 @@ const deadHeat = (places: number, tied: number) => ({
 
 describe('manual upload', () => {
   test('a price of a time to come, beyond the skew of clocks, is refused with the reason', () => {
-    const upload = manualUploadSchema.parse({ events: [{ ...event, closes: [prices] }] })
+    const upload = uploadSchema.parse({ events: [{ ...event, closes: [prices] }] })
     const capturedAtSeconds = START_SECONDS - 300
     const receivedAtSeconds = capturedAtSeconds - CLOCK_SKEW_SECONDS_MAX
     expect(normaliseManualUpload(upload, receivedAtSeconds).refusals).toEqual([])
@@ -192,7 +193,7 @@ describe('manual upload', () => {
     },
   ])('$name is malformed', ({ top, over }) => {
     const upload = { ...top, events: [{ ...event, ...over }] }
-    expect(manualUploadSchema.safeParse(upload).success).toBe(false)
+    expect(uploadSchema.safeParse(upload).success).toBe(false)
   })
 
   test('results are read by market and selection as people write them; of none that there is they are refused', () => {

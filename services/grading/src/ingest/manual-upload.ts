@@ -1,97 +1,16 @@
-/**
- * The upload of an operator under a `grading.write` token: closes, prices and results of any market, corrections and voids
- * among them. Its schema is that of the route too. Pure.
- */
-import { z } from 'zod'
+/** The upload of an operator into observations. Pure. */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import { isoSeconds } from '../domain/iso-time.ts'
 import { marketPath } from '../domain/market-key.ts'
 import { marketShape, marketTypesNamed, selectionNamed } from '../domain/market-types.ts'
 import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
-import { PERIOD, parseMarket, readMarketPath } from '../domain/parse-market.ts'
+import { parseMarket, readMarketPath } from '../domain/parse-market.ts'
+import type { Upload } from '../wire/upload.ts'
 import { readPrice } from './read-price.ts'
 import { refuseBook } from './refuse-book.ts'
 import { refuseTime } from './refuse-time.ts'
 
-/** Events in one upload; more are several uploads. */
-export const UPLOAD_EVENTS_MAX = 1_000
-
-const isoTime = z.string().refine((text) => isoSeconds(text) !== undefined, 'an ISO 8601 time')
-
-const pricesSchema = z.strictObject({
-  market: z.string().max(200).describe('Within its event: 1x2/ft, ah/ft/-0.75, total/ft/2.5.'),
-  book: z.string().regex(/^[a-z0-9_]{1,40}$/),
-  odds: z.record(z.string().max(80), z.union([z.string(), z.number()])),
-  is_whole: z.boolean().optional().describe('Every selection of the market is listed.'),
-  captured_at: isoTime.optional(),
-})
-
-const resultSchema = z.union([
-  z.strictObject({ result: z.enum(['won', 'half_won', 'push', 'half_lost', 'lost', 'void']) }),
-  z
-    .strictObject({
-      result: z.literal('dead_heat'),
-      places: z.int().positive().max(1_000),
-      tied: z.int().min(2).max(1_000),
-    })
-    .refine(({ places, tied }) => tied > places, 'more tied selections than places'),
-])
-
-const goals = z.int().min(0).max(999)
-
-const outcomeSchema = z.strictObject({
-  period: z.string().regex(PERIOD).default('ft'),
-  status: z.enum(['final', 'void', 'withdrawn']),
-  score: z.strictObject({ home: goals, away: goals }).optional(),
-  results: z.record(z.string().max(200), z.record(z.string().max(80), resultSchema)).optional(),
-})
-
-const eventSchema = z.strictObject({
-  event: z
-    .string()
-    .regex(/^[a-z0-9_-]{1,40}\/[\p{Ll}\p{Lo}\p{N}][\p{Ll}\p{Lo}\p{N}._-]{0,119}$/u)
-    .describe('sport/id, such as soccer/epl.20240423.ars-che.'),
-  league: z.string().min(1).max(80),
-  home: z.string().min(1).max(80),
-  away: z.string().min(1).max(80),
-  starts_at: isoTime,
-  snapshots: z.array(pricesSchema).max(1_000).default([]),
-  closes: z.array(pricesSchema).max(1_000).default([]),
-  close_status: z.enum(['provisional', 'final', 'void']).default('final'),
-  outcomes: z.array(outcomeSchema).max(20).default([]),
-})
-
-/** Names of feeds of our own: an upload under one of them would replace what that feed said. */
-const RESERVED_SOURCES: readonly string[] = ['football-data', 'the-odds-api', 'synthetic']
-
-/** How ids of made-up events begin, and no others: results that nobody played never reach a real event. */
-const SYNTHETIC_ID = /^[^/]+\/synthetic/
-
-/** What an upload is. */
-export const manualUploadSchema = z
-  .strictObject({
-    source: z
-      .string()
-      .regex(/^[a-z0-9_-]{1,40}$/)
-      .refine((name) => !RESERVED_SOURCES.includes(name), 'a name that is no feed of the service')
-      .default('manual'),
-    redistributable: z.boolean().default(false),
-    synthetic: z.boolean().default(false).describe('Made up for trying the service out; shown so.'),
-    events: z.array(eventSchema).min(1).max(UPLOAD_EVENTS_MAX),
-  })
-  .superRefine(({ synthetic, events }, context) => {
-    const wrong = events.findIndex(({ event }) => SYNTHETIC_ID.test(event) !== synthetic)
-    if (wrong === -1) return
-    const message = synthetic
-      ? 'an id that begins with synthetic, as the upload is'
-      : 'an id that does not begin with synthetic, as the upload is not'
-    context.addIssue({ code: 'custom', path: ['events', wrong, 'event'], message })
-  })
-
-/** An upload, parsed. */
-export type ManualUpload = z.output<typeof manualUploadSchema>
-
-type UploadEvent = ManualUpload['events'][number]
+type UploadEvent = Upload['events'][number]
 type UploadPrices = UploadEvent['closes'][number]
 type Gathered = {
   readonly refusals: Refusal[]
@@ -257,7 +176,7 @@ function readOutcomes(
 }
 
 /** Reads a parsed upload: each price by itself, so that one bad price does not cost the others. */
-export function normaliseManualUpload(upload: ManualUpload, receivedAtSeconds: number): Normalised {
+export function normaliseManualUpload(upload: Upload, receivedAtSeconds: number): Normalised {
   const feed: FeedInfo = {
     feed: upload.source,
     isRedistributable: upload.redistributable,

@@ -1,6 +1,7 @@
 import type { Normalised } from '../domain/observation.ts'
+import { uploadSchema } from '../wire/upload.ts'
 import { isFootballData, readFootballData } from './football-data.ts'
-import { manualUploadSchema, normaliseManualUpload } from './manual-upload.ts'
+import { normaliseManualUpload } from './manual-upload.ts'
 import { normaliseOddsApi, type OddsApiReading } from './the-odds-api.ts'
 
 /** A payload whose form was recognised, or what is wrong with it. */
@@ -26,7 +27,7 @@ export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadRe
   if (isFootballData(raw))
     return { kind: 'payload', form: 'football-data', read: () => readFootballData(raw) }
   const json = parseJson(raw)
-  const upload = manualUploadSchema.safeParse(json)
+  const upload = uploadSchema.safeParse(json)
   if (upload.success)
     return {
       kind: 'payload',

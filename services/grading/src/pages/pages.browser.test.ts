@@ -1,7 +1,6 @@
 /** What holds on every page, and the pages that only show. In Chromium against the whole service on a local X Layer. */
 import { axeFindings, policyBreaches, tryPolicy } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
-import type { CalibrationAnswer } from '../domain/calibration-answer.ts'
 import {
   START_SECONDS,
   sampleBatch,
@@ -9,6 +8,7 @@ import {
   samplePrices,
   scored,
 } from '../testing/sample-events.ts'
+import type { CalibrationAnswer } from '../wire/calibration.ts'
 import { cannotRunReason } from './testing/page-browser.ts'
 import {
   fillPick,

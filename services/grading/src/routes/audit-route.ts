@@ -1,6 +1,6 @@
 import type { ServiceApp } from '@tallystick/service-kit'
-import { auditAnswerSchema } from './audit-answer-schema.ts'
-import { auditSchema } from './pick-schema.ts'
+import { auditAnswerSchema } from '../wire/audit.ts'
+import { auditSchema } from '../wire/requests.ts'
 import { addSaleRoute, type SaleRouteDeps } from './sale-route.ts'
 
 /**

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { httpCalls } from '../testing/http-calls.ts'
 import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
-import { gradeExample } from './examples.ts'
+import { gradeExample } from '../wire/examples.ts'
 
 let world: HttpWorld
 const { newPayment, refused, send } = httpCalls(() => world)

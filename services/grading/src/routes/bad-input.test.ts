@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { httpCalls, withPick } from '../testing/http-calls.ts'
 import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
-import { gradeExample } from './examples.ts'
+import { gradeExample } from '../wire/examples.ts'
 
 let world: HttpWorld
 const { refused } = httpCalls(() => world)

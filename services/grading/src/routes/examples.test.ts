@@ -2,20 +2,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { z } from 'zod'
 import { createHttpWorld, type HttpWorld, METRICS_TOKEN } from '../testing/http-world.ts'
-import { auditAnswerSchema } from './audit-answer-schema.ts'
-import { calibrationAnswerSchema } from './calibration-route.ts'
-import { cardSchema } from './card-schema.ts'
-import { coverageAnswerSchema } from './coverage-route.ts'
+import { auditAnswerSchema } from '../wire/audit.ts'
+import { calibrationAnswerSchema } from '../wire/calibration.ts'
+import { cardSchema } from '../wire/cards.ts'
+import { coverageAnswerSchema } from '../wire/coverage.ts'
 import {
   auditExample,
   calibrationExample,
   coverageExample,
   gradeExample,
   uploadExample,
-} from './examples.ts'
-import { publicEntrySchema } from './ledger-routes.ts'
-import { methodsSchema } from './methods-route.ts'
-import { uploadAnswerSchema } from './upload-route.ts'
+} from '../wire/examples.ts'
+import { publicEntrySchema } from '../wire/ledger.ts'
+import { methodsSchema } from '../wire/methods.ts'
+import { uploadAnswerSchema } from '../wire/upload.ts'
 
 let world: HttpWorld
 let receipt: string

@@ -1,6 +1,6 @@
 import type { ServiceApp } from '@tallystick/service-kit'
-import { cardSchema } from './card-schema.ts'
-import { gradeSchema } from './pick-schema.ts'
+import { cardSchema } from '../wire/cards.ts'
+import { gradeSchema } from '../wire/requests.ts'
 import { addSaleRoute, type SaleRouteDeps } from './sale-route.ts'
 
 /** One pick with every text at its longest, twice over. */

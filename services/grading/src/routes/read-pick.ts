@@ -3,7 +3,7 @@ import type { RequestIssue } from '@tallystick/service-kit'
 import { isoSeconds } from '../domain/iso-time.ts'
 import { knownMarket } from '../domain/known-market.ts'
 import { type AskedPick, DEFAULT_GRADE_OPTIONS, type GradeOptions } from '../domain/pick-request.ts'
-import type { WireOptions, WirePick } from './pick-schema.ts'
+import type { WireOptions, WirePick } from '../wire/requests.ts'
 
 const EXPECTED_ODDS: Readonly<Record<OddsRefusal, string>> = {
   type: 'decimal odds as a number, or odds as text',

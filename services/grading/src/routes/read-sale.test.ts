@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { httpCalls, type Sent, withPick } from '../testing/http-calls.ts'
 import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
-import { auditExample, uploadExample } from './examples.ts'
+import { auditExample, uploadExample } from '../wire/examples.ts'
 
 let world: HttpWorld
 const { newPayment, send } = httpCalls(() => world)

@@ -6,9 +6,9 @@ import type { RequestIssue } from '@tallystick/service-kit'
 import type { AuditRequest } from '../domain/grader.ts'
 import { formatMarketKey } from '../domain/market-key.ts'
 import type { AskedPick } from '../domain/pick-request.ts'
-import { auditSchema, gradeSchema } from './pick-schema.ts'
+import { auditSchema, gradeSchema } from '../wire/requests.ts'
+import { requestIssuesOf } from './read-body.ts'
 import { gradeOptionsOf, readPick } from './read-pick.ts'
-import { requestIssuesOf } from './zod-issues.ts'
 
 /** A paid request, read. */
 export type SaleRequest =

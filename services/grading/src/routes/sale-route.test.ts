@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { errorOf, httpCalls } from '../testing/http-calls.ts'
 import { createHttpWorld, type HttpWorld, PAYER } from '../testing/http-world.ts'
-import { auditExample, gradeExample, uploadExample } from './examples.ts'
+import { auditExample, gradeExample, uploadExample } from '../wire/examples.ts'
 
 let world: HttpWorld
 const { buy, post, upload } = httpCalls(() => world)

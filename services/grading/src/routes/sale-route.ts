@@ -6,10 +6,11 @@ import type { z } from 'zod'
 import { answerText } from '../domain/card-text.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { type SaleDeps, saleJob, salePath } from '../sale-job.ts'
+import { paymentHeaders } from '../wire/errors.ts'
+import { paidErrorRows } from './error-rows.ts'
 import { idempotencyKeyIssue } from './idempotency-key.ts'
-import { neverStored } from './never-stored.ts'
+import { neverStored } from './read-body.ts'
 import { type ReadSale, readSale, type SaleKind } from './read-sale.ts'
-import { paidErrorRows, paymentHeaders } from './schemas.ts'
 
 export type SaleRouteDeps = SaleDeps & {
   readonly gate: PaymentGate

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
-import { uploadExample } from './examples.ts'
+import { uploadExample } from '../wire/examples.ts'
 
 let world: HttpWorld
 beforeEach(async () => {

@@ -1,15 +1,15 @@
 import type { TokenVerdict } from '@tallystick/jwt-lite'
 import { type Clock, presentedToken, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
-import { manualUploadSchema, normaliseManualUpload } from '../ingest/manual-upload.ts'
+import { normaliseManualUpload } from '../ingest/manual-upload.ts'
 import { GRADING_WRITE_SCOPE, judgeUploadToken, type UploadTokenVerdict } from '../upload-token.ts'
-import { uploadExample } from './examples.ts'
-import { describedError, issuesBody, paidErrorRows, storeErrorRow } from './schemas.ts'
-import { requestIssuesOf } from './zod-issues.ts'
+import { issuesBody } from '../wire/errors.ts'
+import { type UploadAnswer, uploadAnswerSchema, uploadSchema } from '../wire/upload.ts'
+import { describedError, paidErrorRows, storeErrorRow } from './error-rows.ts'
+import { requestIssuesOf } from './read-body.ts'
 
 /** 1,000 events of 8 KiB: a few books of a few markets each. What is larger is several uploads, or the command. */
 const UPLOAD_BODY_BYTES_MAX = 8_388_608
@@ -26,23 +26,7 @@ export type UploadRouteDeps = {
   readonly reportUpload: (outcome: 'taken' | 'repeated' | 'refused') => void
 }
 
-export const uploadAnswerSchema = z
-  .object({
-    repeated: z.boolean().describe('These very bytes were taken in before: nothing was read.'),
-    raw_sha256: z.string(),
-    events: z.int().describe('New events.'),
-    snapshots: z.int().describe('New entries of prices before the close, one for an event.'),
-    closes: z.int().describe('New entries of closes, one for an event.'),
-    outcomes: z.int().describe('New entries of results, one for an event.'),
-    superseded: z.int().describe('Closes and results that replaced others.'),
-    unchanged: z.int(),
-    missing_prices: z.int(),
-    refused: z.int(),
-    refusals: z.array(z.object({ reason: z.string(), place: z.string(), detail: z.string() })),
-  })
-  .meta({ id: 'UploadAccount' })
-
-const accountOf = (account: PayloadAccount): z.output<typeof uploadAnswerSchema> => {
+const accountOf = (account: PayloadAccount): UploadAnswer => {
   const { events, snapshots, closes, outcomes, superseded, unchanged, refused } = account
   return {
     repeated: account.isRepeated,
@@ -73,8 +57,6 @@ function invalidToken(failure: UploadTokenFailure | 'not configured' | undefined
     },
   })
 }
-
-const uploadSchema = manualUploadSchema.meta({ id: 'Upload', examples: [uploadExample] })
 
 /** Judges the token before a byte of the body is read. */
 function authorise({ verifyToken }: UploadRouteDeps) {
@@ -136,7 +118,7 @@ export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Pr
         const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
         const parsed = parseJson(raw)
         if (parsed === undefined) return sendError(reply, errorAnswer('malformed_json'))
-        const upload = manualUploadSchema.safeParse(parsed.json)
+        const upload = uploadSchema.safeParse(parsed.json)
         if (!upload.success) {
           deps.reportUpload('refused')
           return sendError(reply, invalidRequest(requestIssuesOf(upload.error.issues, 'body')))

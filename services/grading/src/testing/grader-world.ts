@@ -1,10 +1,10 @@
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
-import type { Card } from '../domain/card.ts'
 import { createGrader } from '../domain/create-grader.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
 import type { PickRequest } from '../domain/pick-request.ts'
+import type { Card } from '../wire/cards.ts'
 import { createMemoryGradingStore } from './memory-grading-store.ts'
 import { START_SECONDS, sampleBatch, sampleObservation } from './sample-events.ts'
 

@@ -1,6 +1,6 @@
 /** What tests of HTTP do with a world: uploads, paid calls, and calls that must cost nothing. */
 import { expect } from 'vitest'
-import { gradeExample, uploadExample } from '../routes/examples.ts'
+import { gradeExample, uploadExample } from '../wire/examples.ts'
 import type { HttpWorld } from './http-world.ts'
 
 /** What is sold. */

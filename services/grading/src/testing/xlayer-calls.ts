@@ -1,8 +1,10 @@
 /** What tests of money do with a world on a local X Layer: services over a filled ledger, signed payments, balances. */
-import type { Card } from '../domain/card.ts'
+
 import { ingestPayload } from '../ingest/ingest-payload.ts'
-import { manualUploadSchema, normaliseManualUpload } from '../ingest/manual-upload.ts'
-import { gradeExample, uploadExample } from '../routes/examples.ts'
+import { normaliseManualUpload } from '../ingest/manual-upload.ts'
+import type { Card } from '../wire/cards.ts'
+import { gradeExample, uploadExample } from '../wire/examples.ts'
+import { uploadSchema } from '../wire/upload.ts'
 import { posted, type RunningService, signedPayment, type XLayerWorld } from './xlayer-world.ts'
 
 const RECEIVED_SECONDS = 1_780_400_000
@@ -11,7 +13,7 @@ type Address = { readonly baseUrl: string }
 
 /** The example match, closed and settled, in a service's ledger. */
 async function fill({ store }: Pick<RunningService, 'store'>): Promise<void> {
-  const upload = manualUploadSchema.parse(uploadExample)
+  const upload = uploadSchema.parse(uploadExample)
   await ingestPayload({
     store,
     raw: Buffer.from(JSON.stringify(uploadExample)),

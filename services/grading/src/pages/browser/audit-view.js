@@ -4,8 +4,8 @@ import { counted, number, percent, percentInterval, signed, signedPercent } from
 import { marketWords, selectionWords } from './market-words.js'
 import { element, svgElement } from './page-element.js'
 
-/** @typedef {import('../../domain/audit-answer.ts').AuditAnswer} AuditAnswer */
-/** @typedef {import('../../domain/card.ts').Card} Card */
+/** @typedef {import('../../wire/audit.ts').AuditAnswer} AuditAnswer */
+/** @typedef {import('../../wire/cards.ts').Card} Card */
 
 /** Rows at first; the rest comes by a button, so that a phone is not given a thousand at once. */
 const ROWS_FIRST = 50

@@ -11,8 +11,8 @@ import { grouped, percentInterval, signed, signedPercent } from './figures.js'
 import { readCalibration } from './page-api.js'
 import { element, pageElement, put } from './page-element.js'
 
-/** @typedef {import('../../domain/calibration-answer.ts').CalibrationColumn} Column */
-/** @typedef {import('../../domain/calibration-answer.ts').CalibrationRow} Row */
+/** @typedef {import('../../wire/calibration.ts').CalibrationColumn} Column */
+/** @typedef {import('../../wire/calibration.ts').CalibrationRow} Row */
 /** @typedef {import('./page-api.js').CalibrationAnswer} CalibrationAnswer */
 
 /** Below this the letters would stand on each other; a phone of 360 px leaves more. */

@@ -3,7 +3,7 @@ import { signedPercent } from './figures.js'
 import { svgElement } from './page-element.js'
 import { roundTicks, spreadLabels, straightScale } from './plot-scale.js'
 
-/** @typedef {import('../../domain/calibration-answer.ts').CalibrationRow} Row */
+/** @typedef {import('../../wire/calibration.ts').CalibrationRow} Row */
 /** @typedef {Row & { roi: number, expected_roi: number }} FilledRow */
 /**
  * @typedef {object} Frame

@@ -1,8 +1,8 @@
 /** A column of the truth table in words. */
 import { counted, number, signedPercent } from './figures.js'
 
-/** @typedef {import('../../domain/calibration-answer.ts').CalibrationLine} Line */
-/** @typedef {import('../../domain/calibration-answer.ts').CalibrationColumn} Column */
+/** @typedef {import('../../wire/calibration.ts').CalibrationLine} Line */
+/** @typedef {import('../../wire/calibration.ts').CalibrationColumn} Column */
 
 /** Normal deviations of a 95 % interval. */
 const DEVIATIONS_95 = 1.96

@@ -19,10 +19,10 @@ import {
 import { marketWords, selectionWords } from './market-words.js'
 import { element } from './page-element.js'
 
-/** @typedef {import('../../domain/card.ts').Card} Card */
-/** @typedef {import('../../domain/card.ts').GradedCard} GradedCard */
-/** @typedef {import('../../domain/card.ts').UngradedCard} UngradedCard */
-/** @typedef {import('../../domain/card.ts').CardCalibration} CardCalibration */
+/** @typedef {import('../../wire/cards.ts').Card} Card */
+/** @typedef {import('../../wire/cards.ts').GradedCard} GradedCard */
+/** @typedef {import('../../wire/cards.ts').UngradedCard} UngradedCard */
+/** @typedef {import('../../wire/cards.ts').CardCalibration} CardCalibration */
 /** @typedef {{ transaction?: string | undefined, onNearest?: (key: string) => void }} CardOptions */
 
 /** @param {Card['scoreboard']} scoreboard */

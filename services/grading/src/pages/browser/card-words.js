@@ -1,9 +1,9 @@
 /** Codes of a card in words. Every code of the domain has an entry: the compiler says so where one is missing. */
 
-/** @typedef {import('../../domain/card.ts').GradeFlag} GradeFlag */
-/** @typedef {import('../../domain/card.ts').NotCountedReason} NotCountedReason */
-/** @typedef {import('../../domain/card.ts').UngradedCode} UngradedCode */
-/** @typedef {import('../../domain/selection-result.ts').Scoreboard} Scoreboard */
+/** @typedef {import('../../wire/cards.ts').GradeFlag} GradeFlag */
+/** @typedef {import('../../wire/cards.ts').NotCountedReason} NotCountedReason */
+/** @typedef {import('../../wire/cards.ts').UngradedCode} UngradedCode */
+/** @typedef {import('../../wire/cards.ts').Scoreboard} Scoreboard */
 
 /** @type {Record<GradeFlag, string>} */
 export const FLAG_WORDS = {

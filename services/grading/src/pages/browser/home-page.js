@@ -5,7 +5,7 @@ import { readCalibration } from './page-api.js'
 import { pageElement, put } from './page-element.js'
 import { readCheckpoint } from './read-checkpoint.js'
 
-/** @typedef {import('../../domain/calibration-answer.ts').CalibrationRow} Row */
+/** @typedef {import('../../wire/calibration.ts').CalibrationRow} Row */
 
 const REFRESH_MS = 10_000
 

@@ -1,7 +1,7 @@
 /** Free calls of the service's own public API. */
 
-/** @typedef {import('../../domain/calibration-answer.ts').CalibrationAnswer} CalibrationAnswer */
-/** @typedef {import('../../domain/coverage-answer.ts').CoverageAnswer} CoverageAnswer */
+/** @typedef {import('../../wire/calibration.ts').CalibrationAnswer} CalibrationAnswer */
+/** @typedef {import('../../wire/coverage.ts').CoverageAnswer} CoverageAnswer */
 
 /**
  * Sends JSON. The answer's body is read whatever its status is.

@@ -1,11 +1,9 @@
-import type { ServiceApp } from '@tallystick/service-kit'
+/** What `/api/methods` answers: how a price is graded, with golden vectors. */
 import { z } from 'zod'
-import type { MethodsAnswer } from '../methods-answer.ts'
-import { bandSchema } from './card-schema.ts'
+import { bandSchema, methodSchema } from './cards.ts'
 
 const figures = z.object({ grade: bandSchema, price: z.number(), fair: z.number() })
 const meanings = z.record(z.string(), z.string())
-const methodSchema = z.enum(['power', 'shin', 'odds_ratio', 'multiplicative', 'additive'])
 
 export const methodsSchema = z
   .object({
@@ -42,21 +40,4 @@ export const methodsSchema = z
     }),
   })
   .meta({ id: 'Methods' })
-
-/** Serves `GET /api/methods`: bands, methods and a self-test by golden vectors. Free. */
-export function addMethodsRoute(
-  app: ServiceApp,
-  { methods }: { readonly methods: MethodsAnswer },
-): void {
-  app.get(
-    '/api/methods',
-    {
-      schema: {
-        tags: ['free'],
-        summary: 'How a price is graded, with golden vectors worked out by this process. Free.',
-        response: { 200: methodsSchema },
-      },
-    },
-    async () => methods,
-  )
-}
+export type MethodsAnswer = z.output<typeof methodsSchema>

@@ -1,13 +1,13 @@
+/** What an audit answers. Every number in it can be recomputed from its cards. */
 import { z } from 'zod'
-import type { AuditAnswer } from '../domain/audit-answer.ts'
-import { bandSchema, cardSchema, ungradedCodeSchema } from './card-schema.ts'
+import { bandSchema, cardSchema, intervalSchema, ungradedCodeSchema } from './cards.ts'
 
-const interval = z.tuple([z.number(), z.number()]).readonly().nullable()
+const interval = intervalSchema.nullable()
 
 const scoreSchema = z.object({
   value: z.number().min(0).max(100).describe('The Sharp Score, 0 to 100; 50 breaks even.'),
   edge: z.number(),
-  edge_ci90: z.tuple([z.number(), z.number()]).readonly(),
+  edge_ci90: intervalSchema,
   p_edge_positive: z.number(),
   inputs: z.object({
     n: z.number(),
@@ -21,7 +21,6 @@ const scoreSchema = z.object({
   }),
 })
 
-/** What an audit answers, as it is documented; the type is the domain's. */
 export const auditAnswerSchema = z
   .object({
     label: z.string().exactOptional(),
@@ -39,6 +38,7 @@ export const auditAnswerSchema = z
       pct: z.number().nullable().describe('Profit over stakes; a fraction, 0.05 is 5 %.'),
       staked: z.number(),
       profit: z.number(),
+      // The chance of at least this profit without any edge at fair prices.
       p_value: z.number().nullable(),
       ci95: interval,
     }),
@@ -52,8 +52,10 @@ export const auditAnswerSchema = z
         rate: z.number().nullable(),
         ci95: interval,
       }),
+      // Mean price value less mean fair value.
       vig_paid: z.number().nullable(),
       grade_counts: z.record(bandSchema, z.int()),
+      // Of settled graded picks: what their prices were worth, and the rest of the profit.
       edge_and_luck: z
         .object({ profit: z.number(), edge: z.number(), luck: z.number(), luck_z: z.number() })
         .nullable(),
@@ -69,4 +71,5 @@ export const auditAnswerSchema = z
     needs: z.object({ picks_for_95: z.number().nullable() }),
     picks: z.array(cardSchema).readonly(),
   })
-  .meta({ id: 'Audit' }) satisfies z.ZodType<AuditAnswer>
+  .meta({ id: 'Audit' })
+export type AuditAnswer = z.output<typeof auditAnswerSchema>

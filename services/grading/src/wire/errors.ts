@@ -1,5 +1,4 @@
-/** Wire shapes that several routes share: payment headers, the challenge and the rows of errors. */
-import { errorBody } from '@tallystick/service-kit'
+/** What every route shares: the headers of a payment, the challenge, and the issues of a malformed request. */
 import { z } from 'zod'
 
 /** What a paying client sends; everything else about headers is left alone. */
@@ -52,30 +51,3 @@ export const issuesBody = z
       .describe('Each field at fault, and what was expected there.'),
   })
   .describe('The request is malformed; nothing was charged.')
-
-export const describedError = (description: string) => errorBody.describe(description)
-
-/** What any route may answer while the ledger cannot be read. */
-export const storeErrorRow = { 503: describedError('The ledger cannot be read or written.') }
-
-export const paidErrorRows = {
-  400: issuesBody,
-  402: paymentRequiredSchema,
-  409: describedError('The Idempotency-Key named another request before; nothing was settled.'),
-  413: describedError('The body is over the route’s limit.'),
-  415: describedError('The body is declared as other than JSON.'),
-  502: describedError(
-    'The facilitator or the network of payments was unavailable, or the payment is pending.',
-  ),
-  ...storeErrorRow,
-}
-
-export const notFoundRow = { 404: describedError('There is no such entry or receipt.') }
-
-/** What a free route with a body may answer besides its 200. */
-export const freeErrorRows = {
-  400: issuesBody,
-  413: paidErrorRows[413],
-  415: paidErrorRows[415],
-  ...storeErrorRow,
-}

@@ -1,9 +1,10 @@
-/** The shape of a pick on the wire: what is checked before the ledger is asked. Messages say what was expected. */
+/** What the paid routes take. Messages say what was expected. */
 import { z } from 'zod'
+import { methodSchema } from './cards.ts'
 import { auditExample, gradeExample } from './examples.ts'
 
 /** The longest key: sport, event, type, period, line and participant at their own limits. */
-const MARKET_CHARACTERS_MAX = 350
+export const MARKET_CHARACTERS_MAX = 350
 const NAME_CHARACTERS_MAX = 120
 const REF_CHARACTERS_MAX = 80
 /** `1.0000000000000001` and every American or fractional price are shorter; parseOdds reads no more. */
@@ -43,7 +44,7 @@ const market = z.union(
 const oddsText = 'decimal odds above 1 as a number or text, or "6/5", or "-110"'
 const timeText = 'an ISO 8601 time with its zone, such as 2026-06-01T18:00:00Z'
 
-export const pickSchema = z
+const pickSchema = z
   .strictObject(
     {
       market: market.describe(
@@ -89,11 +90,11 @@ export const pickSchema = z
   )
   .meta({ id: 'Pick' })
 
-const methods = ['power', 'shin', 'odds_ratio', 'multiplicative', 'additive'] as const
+const methods = methodSchema.options
 const bases = ['auto', 'fair', 'price'] as const
 const oneOf = (values: readonly string[]): string => `one of ${values.join(', ')}`
 
-export const optionsSchema = z
+const optionsSchema = z
   .strictObject(
     {
       reference: z
@@ -119,7 +120,7 @@ export const optionsSchema = z
   .meta({ id: 'GradeOptions' })
 
 /** Picks in one audit (G5). */
-export const AUDIT_PICKS_MAX = 1_000
+const AUDIT_PICKS_MAX = 1_000
 
 export const gradeSchema = z
   .strictObject({ pick: pickSchema, options: optionsSchema.optional() }, 'a JSON object with pick')

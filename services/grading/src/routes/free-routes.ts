@@ -1,0 +1,176 @@
+/** The free routes: coverage, the truth table, the ledger, kept picks and the methods. What each answers is in wire/. */
+import { type ServiceApp, sendError } from '@tallystick/service-kit'
+import { z } from 'zod'
+import type { CoverageQuery, Grader } from '../domain/grader.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
+import { isoSeconds } from '../domain/iso-time.ts'
+import { formatMarketKey } from '../domain/market-key.ts'
+import { marketShape, marketTypesNamed } from '../domain/market-types.ts'
+import { parseMarket } from '../domain/parse-market.ts'
+import { errorAnswer, invalidRequest } from '../errors.ts'
+import { calibrationAnswerSchema, calibrationRequestSchema } from '../wire/calibration.ts'
+import { cardSchema } from '../wire/cards.ts'
+import {
+  type CoverageRequest,
+  coverageAnswerSchema,
+  coverageRequestSchema,
+  dateText,
+} from '../wire/coverage.ts'
+import { issuesBody } from '../wire/errors.ts'
+import { publicEntrySchema } from '../wire/ledger.ts'
+import { type MethodsAnswer, methodsSchema } from '../wire/methods.ts'
+import { freeErrorRows, notFoundRow, storeErrorRow } from './error-rows.ts'
+import { freeBody, neverStored } from './read-body.ts'
+
+export type FreeRouteDeps = {
+  readonly grader: Grader
+  readonly store: GradingStore
+  readonly methods: MethodsAnswer
+}
+
+/** A key, a few words or three filters. */
+const FREE_BODY_BYTES_MAX = 4_096
+
+/** The canonical key of what was written, or what is wrong with it. */
+function readKey(market: string): string | { readonly field: string; readonly expected: string } {
+  const [sport = '', , type = ''] = market.toLowerCase().split('/')
+  const [named] = marketTypesNamed(type, { sport })
+  // Any selection will do: a close is recorded for a whole market.
+  const selection = named === undefined ? 'any' : (marketShape(named).selections?.[0] ?? 'any')
+  const parsed = parseMarket({ market, selection })
+  if (parsed.kind === 'market') return formatMarketKey(parsed.key)
+  if (parsed.kind === 'ambiguous')
+    return { field: 'body.market', expected: `one of ${parsed.candidates.join(', ')}` }
+  const part = parsed.path === 'line' ? 'market' : parsed.path
+  return { field: `body.${part}`, expected: parsed.expected }
+}
+
+function readQuery(
+  body: CoverageRequest,
+): CoverageQuery | { readonly field: string; readonly expected: string } {
+  const { market, sport, date, text } = body
+  if (market !== undefined) {
+    const key = readKey(market)
+    return typeof key === 'string' ? { kind: 'key', market: key } : key
+  }
+  const daySeconds = date === undefined ? undefined : isoSeconds(date)
+  if (date !== undefined && daySeconds === undefined)
+    return { field: 'body.date', expected: dateText }
+  return { kind: 'search', sport, daySeconds, text: text ?? '' }
+}
+
+function addEvidenceRoutes(app: ServiceApp, { grader }: FreeRouteDeps): void {
+  app.post(
+    '/api/calibration',
+    {
+      bodyLimit: FREE_BODY_BYTES_MAX,
+      schema: {
+        tags: ['free'],
+        summary: 'The truth table: what each band has returned, from settled outcomes. Free.',
+        body: calibrationRequestSchema,
+        response: { 200: calibrationAnswerSchema, ...freeErrorRows },
+      },
+      ...freeBody(calibrationRequestSchema, {}),
+    },
+    async (request) => grader.calibration(request.body.filters ?? {}),
+  )
+  app.post(
+    '/api/coverage',
+    {
+      bodyLimit: FREE_BODY_BYTES_MAX,
+      schema: {
+        tags: ['free'],
+        summary: 'Whether a final close is recorded, for a key or for what one knows. Free.',
+        body: coverageRequestSchema,
+        response: { 200: coverageAnswerSchema, ...freeErrorRows },
+      },
+      ...freeBody(coverageRequestSchema, undefined),
+    },
+    async (request, reply) => {
+      const query = readQuery(request.body)
+      if ('field' in query) return sendError(reply, invalidRequest([query]))
+      return reply.send(await grader.coverage(query))
+    },
+  )
+}
+
+const seqText = 'the number of an entry, from 0'
+
+function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): void {
+  app.get(
+    '/api/ledger/checkpoint',
+    {
+      schema: {
+        tags: ['free'],
+        summary: 'The ledger’s signed checkpoint: a C2SP signed note, as text.',
+        description: 'The key that checks it is in the header x-verifier-key.',
+        response: { 200: z.string(), ...storeErrorRow },
+      },
+    },
+    async (_request, reply) => {
+      const { note, verifierKey } = await store.checkpoint()
+      return reply
+        .headers({ 'cache-control': 'no-store', 'x-verifier-key': verifierKey })
+        .serializer(String)
+        .type('text/plain; charset=utf-8')
+        .send(note)
+    },
+  )
+  app.get(
+    '/api/ledger/:seq',
+    {
+      schema: {
+        tags: ['free'],
+        summary: 'One entry of the ledger with its inclusion proof.',
+        params: z.object({
+          seq: z
+            .string()
+            .describe(seqText)
+            .meta({ examples: ['0'] }),
+        }),
+        response: { 200: publicEntrySchema, 400: issuesBody, ...notFoundRow, ...storeErrorRow },
+      },
+    },
+    async (request, reply) => {
+      const { seq } = request.params
+      if (!/^\d{1,15}$/.test(seq))
+        return sendError(reply, invalidRequest([{ field: 'path.seq', expected: seqText }]))
+      const entry = await grader.publicEntry(Number(seq))
+      return entry === undefined ? sendError(reply, errorAnswer('not_found')) : reply.send(entry)
+    },
+  )
+  app.get(
+    '/api/picks/:receipt',
+    {
+      onRequest: neverStored,
+      // Whoever has the receipt can read the card.
+      config: { hasSecretPath: true },
+      schema: {
+        tags: ['free'],
+        summary: 'The current card of a paid pick, by its receipt. Free.',
+        params: z.object({ receipt: z.string().describe('From the card that was paid for.') }),
+        response: { 200: cardSchema, ...notFoundRow, ...storeErrorRow },
+      },
+    },
+    async (request, reply) => {
+      const card = await grader.cardOf(request.params.receipt)
+      return card === undefined ? sendError(reply, errorAnswer('not_found')) : reply.send(card)
+    },
+  )
+}
+
+export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
+  addEvidenceRoutes(app, deps)
+  addLedgerRoutes(app, deps)
+  app.get(
+    '/api/methods',
+    {
+      schema: {
+        tags: ['free'],
+        summary: 'How a price is graded, with golden vectors worked out by this process. Free.',
+        response: { 200: methodsSchema },
+      },
+    },
+    async () => deps.methods,
+  )
+}

@@ -1,0 +1,77 @@
+/** How routes read bodies: what counts as none, and what is wrong with one, field by field. */
+import { type RequestIssue, type ServiceApp, sendError } from '@tallystick/service-kit'
+import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { invalidRequest } from '../errors.ts'
+
+/**
+ * Takes an empty body of any content type as no body, so that everybody who asks for the price of a route gets it. A body
+ * without a content type is read as JSON, the only thing that these routes take; one that is declared as something else is
+ * 415: form fields, for one, hold no pick.
+ */
+export function acceptProbes(scope: ServiceApp): void {
+  const parseJson = scope.getDefaultJsonParser('error', 'error')
+  scope.removeContentTypeParser('text/plain')
+  scope.addContentTypeParser<string>('*', { parseAs: 'string' }, (request, body, done) => {
+    if (body.length === 0) done(null, undefined)
+    else if (request.headers['content-type'] === undefined) void parseJson(request, body, done)
+    else done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
+  })
+}
+
+/** A paid answer belongs to its payer, and what is read again may have changed: nothing stores them (X5). */
+export async function neverStored(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  void reply.header('cache-control', 'no-store')
+}
+
+const fieldOf = (start: string, path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}.${String(part)}`),
+    start,
+  )
+
+/** Of a union's branches the one that came furthest: its issues say more than "one of". */
+function closestBranch(branches: readonly (readonly z.core.$ZodIssue[])[]) {
+  return branches.find((branch) =>
+    branch.every(({ code, path }) => code === 'unrecognized_keys' || path.length > 0),
+  )
+}
+
+/** What a schema found: each field at fault, and a field too many by its own name. */
+export function requestIssuesOf(
+  issues: readonly z.core.$ZodIssue[],
+  start: string,
+): readonly RequestIssue[] {
+  return issues.flatMap((issue): readonly RequestIssue[] => {
+    const field = fieldOf(start, issue.path)
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({ field: `${field}.${key}`, expected: 'no such field' }))
+    const branch = issue.code === 'invalid_union' ? closestBranch(issue.errors) : undefined
+    return branch === undefined
+      ? [{ field, expected: issue.message }]
+      : requestIssuesOf(branch, field)
+  })
+}
+
+/**
+ * Route options that read a body by its schema into `request.body`, each fault by its field's name; `whenAbsent` stands for
+ * no body. The schema in the route's options is the documentation.
+ */
+export function freeBody<Schema extends z.ZodType>(
+  schema: Schema,
+  whenAbsent: z.input<Schema> | undefined,
+): {
+  readonly validatorCompiler: () => () => boolean
+  readonly preHandler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+} {
+  return {
+    validatorCompiler: () => () => true,
+    async preHandler(request, reply) {
+      const parsed = schema.safeParse(request.body === undefined ? whenAbsent : request.body)
+      if (!parsed.success)
+        return sendError(reply, invalidRequest(requestIssuesOf(parsed.error.issues, 'body')))
+      request.body = parsed.data
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,86 @@
+/** What `/api/calibration` takes and answers: the truth table. Fractions: 0.05 is 5 %. */
+import { z } from 'zod'
+import { bandSchema, basisSchema, intervalSchema, populationSchema } from './cards.ts'
+import { calibrationExample } from './examples.ts'
+
+/** The longest scope that there can be: `synthetic`, sport, type of market and book at their own limits. */
+const SCOPE_CHARACTERS_MAX = 140
+
+const scopeText = 'a scope such as all, soccer/1x2 or soccer/1x2/pinnacle'
+
+const filtersSchema = z.strictObject(
+  {
+    population: z
+      .enum(['mechanical', 'committed'], 'mechanical or committed')
+      .optional()
+      .describe('Every recorded price before the close, or picks committed before their start.'),
+    basis: z.enum(['fair', 'price'], 'fair or price').optional(),
+    scope: z
+      .string(scopeText)
+      .max(SCOPE_CHARACTERS_MAX, scopeText)
+      .regex(/^[a-z0-9_-]+(\/[a-z0-9_.:-]+){0,3}$/, scopeText)
+      .optional()
+      .describe('One of the answer’s `scopes`.'),
+  },
+  'an object with population, basis or scope',
+)
+
+export const calibrationRequestSchema = z
+  .strictObject({ filters: filtersSchema.optional() }, 'a JSON object with filters, or no body')
+  .meta({ id: 'CalibrationRequest', examples: [calibrationExample] })
+
+export type CalibrationFilters = z.output<typeof filtersSchema>
+
+const nullableNumber = z.number().nullable()
+
+const rowSchema = z.object({
+  band: bandSchema,
+  n: z.int().describe('Settled picks; void ones are not counted.'),
+  events: z.int(),
+  wins: z.int(),
+  half_wins: z.int(),
+  pushes: z.int(),
+  half_losses: z.int(),
+  losses: z.int(),
+  dead_heats: z.int(),
+  win_rate: nullableNumber,
+  roi: nullableNumber,
+  roi_ci95: intervalSchema.nullable().describe('Clustered by event.'),
+  expected_roi: nullableNumber.describe('Mean closing-line value: what the grades promised.'),
+  gap_z: nullableNumber,
+  low_sample: z.boolean(),
+})
+
+export type CalibrationRow = z.output<typeof rowSchema>
+
+const lineSchema = z.object({
+  slope: z.number(),
+  intercept: z.number(),
+  slope_se: z.number(),
+  intercept_se: z.number(),
+})
+
+/** Least squares of return on closing-line value. */
+export type CalibrationLine = z.output<typeof lineSchema>
+
+/** One basis of one population. */
+const columnSchema = z.object({
+  population: populationSchema,
+  basis: basisSchema,
+  scope: z.string(),
+  bands: z.array(rowSchema).readonly(),
+  total: z.object({ n: z.int(), events: z.int(), roi: nullableNumber }),
+  line: lineSchema.nullable().describe('Return on closing-line value; calibrated is 1 and 0.'),
+})
+export type CalibrationColumn = z.output<typeof columnSchema>
+
+export const calibrationAnswerSchema = z
+  .object({
+    columns: z.array(columnSchema).readonly(),
+    scopes: z.array(z.string()).readonly(),
+    ledger: z.object({ as_of_seq: z.int(), root: z.string() }),
+    low_sample_below: z.int(),
+    methodology: z.string(),
+  })
+  .meta({ id: 'Calibration' })
+export type CalibrationAnswer = z.output<typeof calibrationAnswerSchema>

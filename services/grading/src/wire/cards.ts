@@ -1,0 +1,197 @@
+/**
+ * Cards: what a payer gets for a pick. An ungraded card has no member for a close, a closing-line value or a band: there is
+ * nothing to make one up in.
+ */
+import type { GradeBand, MarginMethod } from '@tallystick/odds'
+import { z } from 'zod'
+
+export const bandSchema = z.enum(['A+', 'A', 'B', 'C', 'D', 'F']) satisfies z.ZodType<GradeBand>
+
+/** The close without its margin, or the closing price of the selection alone. */
+export const basisSchema = z.enum(['fair', 'price'])
+export type GradeBasis = z.output<typeof basisSchema>
+
+/** Which picks a truth table counts. */
+export const populationSchema = z.enum(['mechanical', 'committed'])
+export type Population = z.output<typeof populationSchema>
+
+export const methodSchema = z.enum([
+  'power',
+  'shin',
+  'odds_ratio',
+  'multiplicative',
+  'additive',
+]) satisfies z.ZodType<MarginMethod>
+
+const codesOf = <Code extends string>(meanings: Readonly<Record<Code, string>>) =>
+  z.enum(Object.keys(meanings) as [Code, ...Code[]])
+
+/** What each reason of an ungraded card means. */
+export const UNGRADED_MEANINGS = {
+  no_close_recorded:
+    'No closing line is recorded for this market, or none of the book that was asked for; or the event is not known.',
+  close_not_final: 'Prices are recorded, and the close is not final yet.',
+  close_incomplete: 'A fair grade was asked for, and only a part of the close is recorded.',
+  selection_not_in_close: 'The close is recorded without this selection.',
+  line_not_recorded: 'The close has other lines; none is worked out from them.',
+  ambiguous_market: 'The name means several markets, or the event several matches.',
+  field_changed: 'Other runners were in the field at the close than when the bet was placed.',
+  placed_after_start: 'The bet was placed after the start: there was no close left to beat.',
+} as const
+
+export const ungradedCodeSchema = codesOf(UNGRADED_MEANINGS)
+export type UngradedCode = z.output<typeof ungradedCodeSchema>
+
+/** What each flag of a graded card means. */
+export const FLAG_MEANINGS = {
+  booksum_below_one:
+    'The closing prices sum to less than one: held at C because the price is below the close.',
+  close_incomplete: 'Only the selection’s own closing price is recorded: graded on it alone.',
+  method_improper: 'The asked method gives no proper probabilities for this close.',
+  stale_anchor: 'The start moved by more than a minute after the close was taken.',
+  closes_disagree: 'Another recorded close of the market differs by more than 3 %.',
+  received_after_start: 'Received after the start: graded, and never counted.',
+  synthetic: 'The close was made up, for trying the service out.',
+} as const
+
+const flagSchema = codesOf(FLAG_MEANINGS)
+export type GradeFlag = z.output<typeof flagSchema>
+
+const fraction = (what: string) => z.number().describe(`${what}; a fraction, 0.05 is 5 %.`)
+export const intervalSchema = z.tuple([z.number(), z.number()]).readonly()
+
+const scoreboardSchema = z
+  .union([
+    z.object({ status: z.literal('pending') }),
+    z.object({
+      status: z.enum(['won', 'half_won', 'push', 'half_lost', 'lost', 'void', 'dead_heat']),
+      return_units: z.number().describe('Profit per unit staked.'),
+      score: z.string().exactOptional(),
+    }),
+  ])
+  .meta({ id: 'Scoreboard' })
+export type Scoreboard = z.output<typeof scoreboardSchema>
+
+const cardPickSchema = z.object({
+  market: z.string(),
+  selection: z.string(),
+  event: z.object({ home: z.string(), away: z.string(), starts_at: z.string() }).exactOptional(),
+  ref: z.string().exactOptional(),
+})
+export type CardPick = z.output<typeof cardPickSchema>
+
+/** `not_kept`: only looked at, by an audit or a grade that is not paid for yet. */
+const notCounted = z.enum([
+  'not_kept',
+  'received_after_start',
+  'above_recorded_price',
+  'no_recorded_price',
+  'repeated_selection',
+])
+export type NotCountedReason = z.output<typeof notCounted>
+
+const takenSchema = z.object({
+  odds: z.number(),
+  text: z.string(),
+  line: z.number().exactOptional(),
+})
+export type TakenPrice = z.output<typeof takenSchema>
+
+const countingSchema = z
+  .union([
+    z.object({ population: z.literal('committed'), seq: z.int() }),
+    z.object({ population: z.null(), why: notCounted, seq: z.int().exactOptional() }),
+  ])
+  .describe('Whether the pick counts in the truth table, and if not why.')
+export type CardCounting = z.output<typeof countingSchema>
+
+const receipt = z
+  .string()
+  .exactOptional()
+  .describe('Reads the current card, free, at /api/picks/{receipt}. Whoever has it can.')
+
+const calibrationSchema = z.object({
+  band: bandSchema,
+  basis: basisSchema,
+  population: populationSchema,
+  scope: z.string(),
+  n: z.int(),
+  roi: z.number().nullable(),
+  roi_ci95: intervalSchema.nullable(),
+  expected_roi: z.number().nullable(),
+  low_sample: z.boolean(),
+  as_of_seq: z.int(),
+})
+/** How a band did so far, by the entries below `as_of_seq`. */
+export type CardCalibration = z.output<typeof calibrationSchema>
+
+const closeSchema = z.object({
+  odds: z.number(),
+  line: z.number().exactOptional(),
+  fair_odds: z.number().exactOptional(),
+  fair_prob: z.number().exactOptional(),
+  booksum: z.number().exactOptional(),
+  method: methodSchema.exactOptional(),
+  source: z.object({ feed: z.string(), book: z.string(), synthetic: z.boolean() }),
+  captured_at: z.string().nullable(),
+  seconds_before_start: z.number().nullable(),
+  rule: z.string(),
+  status: z.literal('final'),
+  record: z
+    .object({ seq: z.int(), hash: z.string() })
+    .describe('The close’s entry: /api/ledger/{seq}.'),
+})
+
+const gradedCardSchema = z
+  .object({
+    outcome: z.literal('GRADED'),
+    grade: bandSchema,
+    basis: basisSchema,
+    pick: cardPickSchema,
+    clv: z.object({
+      price: fraction('Price taken over closing price, less one'),
+      fair: fraction('Expected value at the close without its margin').exactOptional(),
+      log: z.number().exactOptional(),
+      points: z.number().exactOptional(),
+      beat_close: z.boolean(),
+    }),
+    taken: takenSchema,
+    close: closeSchema,
+    scoreboard: scoreboardSchema,
+    calibration: calibrationSchema.describe('How this band did so far, by the ledger.'),
+    method_spread: z.number().exactOptional(),
+    grade_margin: z.number().describe('Distance to the nearest edge of a band.'),
+    flags: z.array(flagSchema).readonly(),
+    summary: z.string(),
+    counted: countingSchema,
+    receipt,
+  })
+  .meta({ id: 'GradedCard' })
+export type GradedCard = z.output<typeof gradedCardSchema>
+
+const ungradedCardSchema = z
+  .object({
+    outcome: z.literal('UNGRADED'),
+    grade: z.literal('UNGRADED'),
+    pick: cardPickSchema,
+    // Left out where the market may be several, so that no result can be told either.
+    taken: takenSchema.exactOptional(),
+    reason: z.object({
+      code: ungradedCodeSchema,
+      message: z.string(),
+      nearest: z
+        .array(z.string())
+        .readonly()
+        .exactOptional()
+        .describe('What the ledger does have.'),
+    }),
+    scoreboard: scoreboardSchema.exactOptional(),
+    counted: countingSchema,
+    summary: z.string(),
+    receipt,
+  })
+  .meta({ id: 'UngradedCard' })
+export type UngradedCard = z.output<typeof ungradedCardSchema>
+
+export const cardSchema = z.union([gradedCardSchema, ungradedCardSchema]).meta({ id: 'Card' })
+export type Card = z.output<typeof cardSchema>

@@ -1,0 +1,22 @@
+/** What anybody may read of one entry of the ledger (G7). */
+import { z } from 'zod'
+
+const members = z.record(z.string(), z.unknown())
+
+export const publicEntrySchema = z
+  .object({
+    seq: z.int(),
+    hash: z.string().describe('RFC 9162 leaf hash, hex.'),
+    entry: members.exactOptional().describe('The entry as it is hashed (RFC 8785).'),
+    redacted: members
+      .exactOptional()
+      .describe('Everything but the prices, which may not be passed on.'),
+    opened: members.exactOptional().describe('A committed pick, once its event has started.'),
+    inclusion: z.object({
+      size: z.int(),
+      root: z.string(),
+      proof: z.array(z.string()).readonly(),
+    }),
+  })
+  .meta({ id: 'LedgerEntry' })
+export type PublicEntry = z.output<typeof publicEntrySchema>
