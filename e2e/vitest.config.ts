@@ -1,1 +1,34 @@
-export { default } from '../vitest.package.ts'
+import { defineConfig, mergeConfig } from 'vitest/config'
+import packageConfig from '../vitest.package.ts'
+
+/** Tests that use one running stack as it is, one file after the other. */
+const SHARED = [
+  'care',
+  'discovery',
+  'docs-page',
+  'fuzz',
+  'hostile-bytes',
+  'npm-start',
+  'readme',
+  'watch-it-run',
+].map((name) => `src/${name}.test.ts`)
+
+export default mergeConfig(
+  packageConfig,
+  defineConfig({
+    test: {
+      projects: [
+        {
+          extends: true,
+          test: {
+            name: 'shared',
+            include: SHARED,
+            globalSetup: ['src/shared-stack.ts'],
+            fileParallelism: false,
+          },
+        },
+        { extends: true, test: { name: 'own', include: ['src/**/*.test.ts'], exclude: SHARED } },
+      ],
+    },
+  }),
+)

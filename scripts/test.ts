@@ -1,7 +1,7 @@
 // Runs every workspace's tests through turbo and ends with one line that adds them up: `N passed, N failed`.
 // A workspace without a report (its runner died), or whose report says failure without naming a failed test (a file
 // that did not load), counts as one failure. `--long` runs the full counts instead of the bounded ones.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -44,24 +44,40 @@ const isLong = passedOn.includes('--long')
 const folders = testedFolders()
 for (const folder of folders) rmSync(reportOf(folder), { force: true })
 
-const turbo = spawnSync(
-  'turbo',
-  [
-    'run',
-    'test',
-    '--continue',
-    '--output-logs=new-only',
-    `--concurrency=${availableParallelism()}`, // each suite brings workers of its own
-    ...passedOn.filter((argument) => argument !== '--long'),
-  ],
-  {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: {
-      ...process.env,
-      TURBO_TELEMETRY_DISABLED: '1',
-      ...(isLong ? { TALLYSTICK_LONG: '1' } : {}),
+/** Runs the tests of what the filters name, `concurrency` suites at once. Resolves with turbo's exit code. */
+function runSuites(filters: readonly string[], concurrency: number): Promise<number> {
+  const child = spawn(
+    'turbo',
+    [
+      'run',
+      'test',
+      '--continue',
+      '--output-logs=new-only',
+      `--concurrency=${concurrency}`,
+      ...filters,
+      ...passedOn.filter((argument) => argument !== '--long'),
+    ],
+    {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: {
+        ...process.env,
+        TURBO_TELEMETRY_DISABLED: '1',
+        ...(isLong ? { TALLYSTICK_LONG: '1' } : {}),
+      },
     },
-  },
+  )
+  return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+}
+
+// The end-to-end tests mostly wait for processes to start, so they run beside the suites, of which each core gets one.
+const isFiltered = passedOn.some((argument) => argument.startsWith('--filter'))
+const exitCodes = await Promise.all(
+  isFiltered
+    ? [runSuites([], availableParallelism())]
+    : [
+        runSuites(['--filter=@tallystick/e2e'], 1),
+        runSuites(['--filter=!@tallystick/e2e'], availableParallelism()),
+      ],
 )
 
 const totals = folders.map(totalsOf).reduce((sum, one) => ({
@@ -71,4 +87,4 @@ const totals = folders.map(totalsOf).reduce((sum, one) => ({
 }))
 const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : ''
 console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped}`)
-process.exitCode = totals.failed > 0 ? 1 : (turbo.status ?? 1)
+process.exitCode = totals.failed > 0 ? 1 : Math.max(...exitCodes)

@@ -1,11 +1,10 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { z } from 'zod'
 import { careToken, writeRecord } from './care-writer.ts'
 import { eventually } from './eventually.ts'
-import { type SpawnedStack, spawnStack } from './spawned-stack.ts'
 
 const WAIT = { timeoutMs: 15_000 }
 const Verification = z.object({
@@ -20,15 +19,7 @@ const Written = z.object({
   notified: z.boolean(),
 })
 
-let stack: SpawnedStack
-
-beforeAll(async () => {
-  stack = await spawnStack()
-}, 90_000)
-
-afterAll(async () => {
-  await stack.interrupt()
-}, 60_000)
+const stack = inject('stack')
 
 async function write(body: Record<string, unknown>) {
   const answer = await writeRecord(stack.description.care, body)

@@ -1,18 +1,9 @@
 // What a challenge tells an agent that has never heard of the service: x402's discovery, on each paid call as it is served.
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { z } from 'zod'
-import { type SpawnedStack, spawnStack } from './spawned-stack.ts'
 
-let stack: SpawnedStack
-
-beforeAll(async () => {
-  stack = await spawnStack()
-}, 120_000)
-
-afterAll(async () => {
-  await stack.interrupt()
-}, 60_000)
+const stack = inject('stack')
 
 /** What common clients and proxies take for all headers together; Node takes twice that. */
 const HEADERS_BYTES_MAX = 8_192

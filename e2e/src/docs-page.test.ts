@@ -1,27 +1,24 @@
 // The browsable API reference of each service, in a browser: it shows every operation, without asking anybody else.
 import { chromiumMissing, launchChromium, watchPage } from '@tallystick/page-testing'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { z } from 'zod'
-import { type SpawnedStack, spawnStack } from './spawned-stack.ts'
 
 const SERVICES = ['access', 'care', 'grading'] as const
 const OpenApi = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
 
-let stack: SpawnedStack
+const stack = inject('stack')
 let browser: Browser
 
 describe.skipIf(chromiumMissing !== undefined)(
   `/docs in a browser ${chromiumMissing ?? ''}`,
   () => {
     beforeAll(async () => {
-      stack = await spawnStack()
       browser = await launchChromium()
     }, 120_000)
 
     afterAll(async () => {
       await browser.close()
-      await stack.interrupt()
     }, 60_000)
 
     it.each(SERVICES)('%s: every operation, no error and no other host', async (service) => {

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { mintToken } from '@tallystick/jwt-lite'
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isRunning } from '../../scripts/stack/stack-file.ts'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { isRunning, type StackDescription } from '../../scripts/stack/stack-file.ts'
 import { careToken, writeSignature } from './care-writer.ts'
 import { eventually } from './eventually.ts'
 import { faultOf } from './fuzz/fault-of.ts'
@@ -13,7 +13,6 @@ import { operationsOf } from './fuzz/operations.ts'
 import { FuzzedSender } from './fuzz/send-fuzzed.ts'
 import { leaksIn } from './soak/judge-vitals.ts'
 import { readVitals, type Vitals } from './soak/service-vitals.ts'
-import { type SpawnedStack, spawnStack } from './spawned-stack.ts'
 
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 /** In all, over the services. */
@@ -29,18 +28,13 @@ const FILES_SLACK = 8
 const SERVICES = ['access', 'care', 'grading'] as const
 type Service = (typeof SERVICES)[number]
 
-let stack: SpawnedStack
+const stack = inject('stack')
 
-beforeAll(async () => {
-  console.log(`This run again: FUZZ_SEED=${SEED} npx vitest run src/fuzz.test.ts`)
-  stack = await spawnStack()
-}, 90_000)
+beforeAll(() => {
+  console.log(`Repeat this run: FUZZ_SEED=${SEED} npx vitest run src/fuzz.test.ts`)
+})
 
-afterAll(async () => {
-  await stack.interrupt()
-}, 60_000)
-
-function uploadToken({ baseUrl, tokenSecret }: SpawnedStack['description']['grading']): string {
+function uploadToken({ baseUrl, tokenSecret }: StackDescription['grading']): string {
   return mintToken({
     sub: 'fuzzer',
     scope: 'grading.write',

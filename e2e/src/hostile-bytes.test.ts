@@ -2,11 +2,10 @@
 // nothing is left open. When half a request is cut off is tested in packages/service-kit/src/connection-limits.test.ts.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { isRunning } from '../../scripts/stack/stack-file.ts'
 import { eventually } from './eventually.ts'
 import { exchangeBytes, openSocket, type RawAnswer } from './raw-exchange.ts'
-import { type SpawnedStack, spawnStack } from './spawned-stack.ts'
 
 const SERVICES = ['access', 'care', 'grading'] as const
 type Service = (typeof SERVICES)[number]
@@ -26,17 +25,12 @@ const HELD = 50
 /** File handles that a process may have more than before: a database file or a connection to its ledger that it keeps. */
 const HANDLES_SLACK = 12
 
-let stack: SpawnedStack
+const stack = inject('stack')
 const handlesBefore = new Map<Service, number>()
 
 beforeAll(async () => {
-  stack = await spawnStack()
   for (const service of SERVICES) handlesBefore.set(service, await openHandles(service))
 }, 120_000)
-
-afterAll(async () => {
-  await stack.interrupt()
-}, 60_000)
 
 const urlOf = (service: Service): string => stack.description[service].baseUrl
 

@@ -3,12 +3,15 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { isRunning } from '../../scripts/stack/stack-file.ts'
 import { eventually } from './eventually.ts'
 import { type KillableStack, type LedgerAccount, startKillableStack } from './killable-stack.ts'
 import { accessUrl, PURCHASE_TINYBAR, paySigned } from './pay-signed.ts'
 
 const HBAR = 100_000_000n
 const FUNDS_TINYBAR = 20n * HBAR
+/** S6. */
+const STOP_MS_MAX = 10_000
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 const KILLS = isLong ? 50 : 8
 /** Later than a purchase takes on a busy machine, milliseconds after its payment was sent. */
@@ -53,6 +56,26 @@ async function boughtTinybar(agent: LedgerAccount): Promise<readonly bigint[]> {
   })
   return consumed.map(({ args }) => args.valueTinybar ?? 0n)
 }
+
+it('S6: SIGTERM while the network holds a payment: its request is answered, exit within 10 s, the next process opens it', async () => {
+  const agent = await stack.newAgent('stopped', FUNDS_TINYBAR)
+  await stack.ledger('devnet_holdConsensus', true)
+  const sent = Promise.withResolvers<void>()
+  const paying = paySigned(stack, agent, sent.resolve)
+  await Promise.race([sent.promise, paying])
+  const isHeld = async () => (await stack.ledger('devnet_heldTransfers')) === 1
+  await eventually(isHeld, { timeoutMs: 10_000 })
+  const pid = stack.description.process.children['access'] ?? 0
+  process.kill(pid, 'SIGTERM')
+  await eventually(() => !isRunning(pid), { timeoutMs: STOP_MS_MAX })
+  expect(await paying).toBe(502)
+  expect(stack.logs()).toContain('"stopped"')
+  expect(stack.logs()).not.toContain('stopping took too long')
+  await stack.ledger('devnet_holdConsensus', false)
+  await stack.restartAccess()
+  const isOpen = async () => (await fetch(accessUrl(stack, agent))).status === 200
+  await eventually(isOpen, { timeoutMs: 20_000 })
+}, 60_000)
 
 it(
   'A4: kill -9 at every stage of a purchase: nothing is charged twice, nothing paid is lost',

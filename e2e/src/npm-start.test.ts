@@ -1,18 +1,8 @@
 import { statSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findStack, isRunning } from '../../scripts/stack/stack-file.ts'
-import { ended, type SpawnedStack, spawnScript, spawnStack } from './spawned-stack.ts'
+import { describe, expect, inject, it } from 'vitest'
+import { ended, spawnScript } from './spawned-stack.ts'
 
-let stack: SpawnedStack
-
-beforeAll(async () => {
-  stack = await spawnStack()
-}, 90_000)
-
-afterAll(async () => {
-  stack.child.kill('SIGTERM')
-  await ended(stack.child)
-}, 60_000)
+const stack = inject('stack')
 
 async function statusOf(url: string): Promise<number> {
   const response = await fetch(url)
@@ -69,7 +59,7 @@ describe('npm start', () => {
   })
 
   it('prints base URLs and one request to copy, for a person and not as JSON', () => {
-    const output = stack.output()
+    const { output } = stack
     expect(output).toContain(stack.description.access.baseUrl)
     expect(output).toContain(`curl -i '${stack.description.access.baseUrl}/api/svc/access?agent=0x`)
     expect(output).not.toMatch(/^\s*[{[]/m)
@@ -81,12 +71,4 @@ describe('npm start', () => {
     expect(second.output()).toContain('running already')
     expect(second.output()).toContain(stack.description.access.baseUrl)
   })
-
-  it('leaves no process behind after Ctrl-C', async () => {
-    const { process: processes, access } = stack.description
-    expect(await stack.interrupt()).toBe(0)
-    for (const pid of Object.values(processes.children)) expect(isRunning(pid)).toBe(false)
-    await expect(fetch(`${access.baseUrl}/health`)).rejects.toThrow('fetch failed')
-    expect(findStack(stack.stackFile).kind).toBe('none')
-  }, 60_000)
 })

@@ -42,16 +42,16 @@ export const tinybar = (amount: number): Hbar => Hbar.fromTinybars(amount)
 /** Makes payments for one offer. */
 export class PaymentForge {
   readonly offer: Offer
-  /** Of the next transaction: two of one second would be the same payment. */
-  #nanoseconds = 0
+  /** Of the next transaction of any forge: two of one second would be the same payment. */
+  static #nanoseconds = 0
 
   constructor(offer: Offer) {
     this.offer = offer
   }
 
   newTransactionId(validFromSeconds = nowSeconds() - BACKDATED_SECONDS): TransactionId {
-    this.#nanoseconds += 1
-    const validFrom = new Timestamp(validFromSeconds, this.#nanoseconds)
+    PaymentForge.#nanoseconds += 1
+    const validFrom = new Timestamp(validFromSeconds, PaymentForge.#nanoseconds)
     return TransactionId.withValidStart(AccountId.fromString(this.offer.extra.feePayer), validFrom)
   }
 

@@ -2,23 +2,18 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { ended, root, type SpawnedStack, spawnStack } from './spawned-stack.ts'
+import { beforeAll, expect, inject, it } from 'vitest'
+import { ended, root } from './spawned-stack.ts'
 
-let stack: SpawnedStack
+const stack = inject('stack')
 let folder: string
 
-beforeAll(async () => {
-  stack = await spawnStack()
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'tallystick-readme-'))
   mkdirSync(join(folder, '.local'))
   writeFileSync(join(folder, '.local', 'stack.json'), JSON.stringify(stack.description))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-}, 90_000)
-
-afterAll(async () => {
-  await stack.interrupt()
-}, 60_000)
+})
 
 /** The fenced blocks of the README that are marked to be run, in order. */
 function runnableBlocks(language: 'js' | 'sh'): readonly string[] {

@@ -7,6 +7,9 @@ import { createPublicClient, http, parseEventLogs } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from './eventually.ts'
 import { type ReplicaStack, startReplicaStack } from './replica-stack.ts'
+import { doubleSpendTests } from './replicas/double-spends.ts'
+import { forgeryTests } from './replicas/forgeries.ts'
+import { oddRequestTests } from './replicas/odd-requests.ts'
 
 const HBAR = 100_000_000n
 const FUNDS_TINYBAR = 100n * HBAR
@@ -24,6 +27,10 @@ beforeAll(async () => {
   stack = await startReplicaStack({ periodSeconds: PERIOD_SECONDS, callsAllowed: CALLS_ALLOWED })
 }, 90_000)
 afterAll(() => stack.stop(), 40_000)
+
+forgeryTests(() => stack)
+oddRequestTests(() => stack)
+doubleSpendTests(() => stack)
 
 type Body = {
   readonly error?: string

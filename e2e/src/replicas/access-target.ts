@@ -1,15 +1,13 @@
-// The ground on which access is attacked: real processes of the service, and agents with a known purse. An attack has
-// failed when the ledger shows that no money moved and nobody was let in.
+// The access service under attack: its processes, and agents with a known balance. An attack has failed when the ledger
+// shows that no money moved and nobody was let in.
 import type { DevnetAccount } from '@tallystick/devnet'
-import { type Offer, PaymentForge } from './payment-forge.ts'
-import { type ReplicaStack, startReplicaStack } from './replica-stack.ts'
+import { type Offer, PaymentForge } from '../payment-forge.ts'
+import type { ReplicaStack } from '../replica-stack.ts'
 
 export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 /** Of each new agent: one purchase, and most of a second. */
 const FUNDS_TINYBAR = 2_000_000_000n
-/** Windows that stay open for the whole run, with calls enough for it. */
-const OFFER = { periodSeconds: 600, callsAllowed: 1_000 }
 
 type Body = {
   readonly error?: string
@@ -19,7 +17,7 @@ type Body = {
 }
 export type Answer = { readonly status: number; readonly body: Body; readonly headers: Headers }
 
-export type AccessGround = {
+export type AccessTarget = {
   readonly stack: ReplicaStack
   /** For what a challenge asks for. */
   readonly forge: PaymentForge
@@ -30,18 +28,14 @@ export type AccessGround = {
   call(agent: string, headers?: Readonly<Record<string, string>>, at?: number): Promise<Answer>
 }
 
-/** Starts so many processes of the service. */
-export async function startAccessGround(processes: number): Promise<AccessGround> {
-  const stack = await startReplicaStack(OFFER, processes)
-  const call: AccessGround['call'] = async (agent, headers = {}, at = 0) => {
+/** Aims at the processes of a stack. Throws where nothing is on sale. */
+export async function aimAt(stack: ReplicaStack): Promise<AccessTarget> {
+  const call: AccessTarget['call'] = async (agent, headers = {}, at = 0) => {
     const answer = await fetch(`${stack.baseUrls[at]}/api/svc/access?agent=${agent}`, { headers })
     return { status: answer.status, body: (await answer.json()) as Body, headers: answer.headers }
   }
   const [offer] = (await call(ZERO_ADDRESS)).body.accepts ?? []
-  if (offer === undefined) {
-    await stack.stop()
-    throw new Error('nothing is on sale')
-  }
+  if (offer === undefined) throw new Error('nothing is on sale')
   return {
     stack,
     forge: new PaymentForge(offer),

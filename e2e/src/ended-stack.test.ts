@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import { defaultPorts } from '../../scripts/stack/ports.ts'
-import { isRunning } from '../../scripts/stack/stack-file.ts'
+import { findStack, isRunning } from '../../scripts/stack/stack-file.ts'
 import { eventually } from './eventually.ts'
 import { ended, type SpawnedStack, spawnScript, spawnStack } from './spawned-stack.ts'
 
@@ -17,6 +17,15 @@ async function startAgain({ stackFile }: SpawnedStack) {
   const second = spawnScript('scripts/start.ts', ['--free-ports', '--stack-file', stackFile])
   return { code: await ended(second.child), output: second.output() }
 }
+
+it('npm start leaves no process behind after Ctrl-C', async () => {
+  const stack = await spawnStack()
+  const { process: processes, access } = stack.description
+  expect(await stack.interrupt()).toBe(0)
+  for (const pid of Object.values(processes.children)) expect(isRunning(pid)).toBe(false)
+  await expect(fetch(`${access.baseUrl}/health`)).rejects.toThrow('fetch failed')
+  expect(findStack(stack.stackFile).kind).toBe('none')
+}, 60_000)
 
 it('a stale stack is named clearly: what a killed one left running, by name and process', async () => {
   const stack = await spawnStack()
