@@ -13,7 +13,7 @@ afterAll(async () => {
   await devnet.stop()
 })
 
-describe('many at once', () => {
+describe('L16: many at once', () => {
   test('100 EVM transactions of ten senders: every one lands, every hash has its receipt', async () => {
     const receiver = '0x00000000000000000000000000000000000003ea'
     const senders = devnet.accounts.filter(({ name }) => name.startsWith('agent-'))

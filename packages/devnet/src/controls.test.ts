@@ -131,7 +131,7 @@ describe('read lag', () => {
   })
 })
 
-describe('faults', () => {
+describe('L15: faults', () => {
   test('a dropped transaction is answered with its hash and never lands', async () => {
     const address = client.account.address
     const before = await client.getTransactionCount({ address })
@@ -185,7 +185,7 @@ describe('faults', () => {
     devnet.controls.setGasPriceTinybar(109n)
   })
 
-  test('a new exchange rate is the same in the contract, the mirror node and the fees', async () => {
+  test('L7: a new exchange rate is the same in the contract, the mirror node and the fees', async () => {
     await devnet.controls.setExchangeRate({ hbar: 1, cents: 100 })
     const { data } = await client.call({
       to: '0x0000000000000000000000000000000000000168',

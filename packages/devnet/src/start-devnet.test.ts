@@ -32,7 +32,7 @@ describe('startDevnet', () => {
     })
   })
 
-  test('is chain 296, as viem has Hedera testnet', async () => {
+  test('L1: is chain 296, as viem has Hedera testnet', async () => {
     const client = createPublicClient({ chain: hederaTestnet, transport: http(devnet.rpcUrl) })
     expect(await client.getChainId()).toBe(hederaTestnet.id)
   })

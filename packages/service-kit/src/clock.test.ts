@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { pause, systemClock } from './clock.ts'
 import { manualClock } from './manual-clock.ts'
 
-describe('manualClock', () => {
+describe('S7: manualClock', () => {
   test('what falls due runs in order of time, then of arming, at its own time', () => {
     const delays = fc.array(fc.nat(100), { maxLength: 20 })
     fc.assert(

@@ -18,7 +18,7 @@ const { client, devnet, payee, payer, statusOf, tinybar, transfer, stop } =
   await startTransferStage()
 afterAll(stop)
 
-describe('a transfer by the SDK', () => {
+describe('L8: a transfer by the SDK', () => {
   test('moves HBAR, charges the fee payer, and has a receipt and a record', async () => {
     const before = await tinybar(payer.accountId)
     const response = await transfer({ hbar: 5 }).setTransactionMemo('x402:test').execute(client)
@@ -99,7 +99,7 @@ describe('a transfer by the SDK', () => {
     expect(query.hbars.toTinybars().toNumber()).toBe(100_000_000)
   })
 
-  test('to a contract changes its balance and runs none of its code', async () => {
+  test('L11: to a contract changes its balance and runs none of its code', async () => {
     const viem = viemClient(devnet, accountNamed(devnet, 'agent-5'))
     const gasPrice = await viem.getGasPrice()
     const hash = await viem.deployContract({ abi: [], bytecode: REVERTING_CONTRACT, gasPrice })

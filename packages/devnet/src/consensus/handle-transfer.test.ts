@@ -15,7 +15,7 @@ const { client, devnet, payee, payer, statusOf, tinybar, transfer, stop } =
   await startTransferStage()
 afterAll(stop)
 
-describe('consensus refuses, and the fee is charged', () => {
+describe('L8: consensus refuses, and the fee is charged', () => {
   test('INSUFFICIENT_ACCOUNT_BALANCE: nothing but the fee moves', async () => {
     const before = await tinybar(payer.accountId)
     const credited = await tinybar(payee.accountId)
@@ -49,7 +49,7 @@ describe('consensus refuses, and the fee is charged', () => {
     expect(await statusOf(transfer({ to: '0.0.999999' }))).toBe('INVALID_ACCOUNT_ID')
   })
 
-  test('DUPLICATE_TRANSACTION: through a second node, with a record of its own', async () => {
+  test('L10: DUPLICATE_TRANSACTION: through a second node, with a record of its own', async () => {
     const second = Client.forNetwork(
       { [devnet.consensus.address.replace('127.0.0.1', 'localhost')]: '0.0.4' },
       { scheduleNetworkUpdate: false },

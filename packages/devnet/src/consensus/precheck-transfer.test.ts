@@ -30,7 +30,7 @@ function generated(options: { secondsAgo: number }): TransactionId {
   )
 }
 
-describe('a node turns away, and nobody is charged', () => {
+describe('L8: a node turns away, and nobody is charged', () => {
   test('DUPLICATE_TRANSACTION: the same bytes again', async () => {
     const transaction = transfer().freezeWith(client)
     await transaction.sign(sdkKey(payer))
@@ -58,7 +58,7 @@ describe('a node turns away, and nobody is charged', () => {
     )
   })
 
-  test('TRANSACTION_EXPIRED comes even when the ledger has travelled, and never because it has', async () => {
+  test('L9: TRANSACTION_EXPIRED comes even when the ledger has travelled, and never because it has', async () => {
     await devnet.controls.advanceSeconds(86_400)
     expect(await statusOf(transfer())).toBe('SUCCESS')
   })

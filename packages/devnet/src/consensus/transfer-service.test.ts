@@ -20,7 +20,7 @@ afterEach(() => {
   wallMs = 0
 })
 
-describe('faults on request', () => {
+describe('L15: faults on request', () => {
   test('refuseNext: any status, at the node or at consensus, once', async () => {
     devnet.controls.refuseNext('PAYER_ACCOUNT_DELETED')
     expect(await statusOf(transfer())).toBe('PAYER_ACCOUNT_DELETED')

@@ -71,7 +71,7 @@ async function answer(to: Address, data: Hex): Promise<[number, bigint]> {
 }
 
 describe('scheduled calls', () => {
-  test('run at their second and never before it, from the contract that scheduled them, which pays', async () => {
+  test('L5: run at their second and never before it, from the contract that scheduled them, which pays', async () => {
     const contract = await deploy()
     const second = devnet.nowSeconds() + 3
     const count = devnet.executions().length
@@ -136,7 +136,7 @@ describe('scheduled calls', () => {
     )
   })
 
-  test('SCHEDULE_EXPIRY_IS_BUSY 370, any forced code, and a second that has passed 307', async () => {
+  test('L6: SCHEDULE_EXPIRY_IS_BUSY 370, any forced code, and a second that has passed 307', async () => {
     const contract = await deploy()
     const data = scheduleCall(contract, devnet.nowSeconds() + 60)
     expect((await answer(contract, data))[0]).toBe(22)
@@ -223,7 +223,7 @@ describe('scheduled calls', () => {
 })
 
 describe('time', () => {
-  test('travel moves nowSeconds, blocks and the clock that services are given', async () => {
+  test('L14: travel moves nowSeconds, blocks and the clock that services are given', async () => {
     let isFired = false
     devnet.clock.after(3_600_000, () => {
       isFired = true
@@ -241,7 +241,7 @@ describe('time', () => {
     )
   })
 
-  test('an idle ledger closes a block every two seconds, as the network does', async () => {
+  test('L4: an idle ledger closes a block every two seconds, as the network does', async () => {
     const number = await client.getBlockNumber()
     await expect
       .poll(() => client.getBlockNumber({ cacheTime: 0 }), { timeout: 5_000 })

@@ -66,7 +66,7 @@ describe('contracts’ own doings', () => {
   })
 })
 
-describe('/api/v1/contracts and /api/v1/blocks', () => {
+describe('L13: /api/v1/contracts and /api/v1/blocks', () => {
   let contract: Hex
   let hash: Hex
   beforeAll(async () => {

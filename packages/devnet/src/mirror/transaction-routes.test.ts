@@ -70,7 +70,7 @@ function payments(): string {
   return `/api/v1/transactions?account.id=${payTo.accountId}&type=credit&transactiontype=CRYPTOTRANSFER&result=success`
 }
 
-describe('/api/v1/transactions', () => {
+describe('L13: /api/v1/transactions', () => {
   test('credits of an account, with memo, lines, ids and timestamps in the mirror node’s forms', async () => {
     const found = await rows(`${payments()}&order=asc`)
     expect(found.rows).toHaveLength(PAYMENTS)

@@ -172,7 +172,7 @@ describe('viem works unmodified', () => {
     )
   })
 
-  test('block time trails consensus time by two seconds', async () => {
+  test('L4: block time trails consensus time by two seconds', async () => {
     await client.sendTransaction({ to: client.account.address, gasPrice })
     const { timestamp } = await client.getBlock()
     const lag = devnet.nowSeconds() - Number(timestamp)

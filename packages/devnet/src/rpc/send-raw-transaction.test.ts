@@ -36,7 +36,7 @@ async function refusal(changes: { [field: string]: unknown }): Promise<unknown> 
   return error
 }
 
-describe('eth_sendRawTransaction refuses, in the relay’s words', () => {
+describe('L2: eth_sendRawTransaction refuses, in the relay’s words', () => {
   test('WRONG_NONCE: a nonce that was used is too low', async () => {
     await rpc(devnet, 'eth_sendRawTransaction', [await signed()])
     const current = await client.getTransactionCount({ address: sender.evmAddress })
@@ -142,7 +142,7 @@ describe('eth_sendRawTransaction takes', () => {
     expect(receipt).toMatchObject({ status: 'success', transactionHash: result })
   })
 
-  test('types 0 and 2 alike; the network charges its own price, whatever was offered', async () => {
+  test('L3: types 0 and 2 alike; the network charges its own price, whatever was offered', async () => {
     const before = await client.getBalance({ address: sender.evmAddress })
     const hash = await client.sendTransaction({
       to: receiver.evmAddress,
@@ -216,7 +216,7 @@ describe('eth_sendRawTransaction takes', () => {
     },
   )
 
-  test('no account comes into being at a long-zero address', async () => {
+  test('L12: no account comes into being at a long-zero address', async () => {
     const { status } = await mirror(
       devnet,
       '/api/v1/accounts/0x00000000000000000000000000000000000f4240',

@@ -27,7 +27,7 @@ const client = () =>
 const agent = (): Address => chain.accounts.find(({ name }) => name === 'agent-1')?.address ?? '0x'
 const seconds = async (): Promise<number> => Number((await client().getBlock()).timestamp)
 
-describe('L1: the X Layer stand-in', () => {
+describe('L17: the X Layer stand-in', () => {
   test('is chain 196 for a client of the real one', async () => {
     expect(await client().getChainId()).toBe(xLayer.id)
   })

@@ -1,4 +1,4 @@
-// The X Layer stand-in: plain anvil with chain id 196 and a dollar token with signed transfers (L1). Everything that it
+// The X Layer stand-in: plain anvil with chain id 196 and a dollar token with signed transfers (L17). Everything that it
 // consists of is made here and ended by `stop`.
 
 import { stablecoinAbi, stablecoinBytecode } from '@tallystick/contracts'

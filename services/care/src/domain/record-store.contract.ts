@@ -18,7 +18,7 @@ export function describeRecordStore(
   name: string,
   start: (clock: ManualClock) => Promise<StoreUnderTest>,
 ): void {
-  describe(`record store: ${name}`, () => {
+  describe(`C17: record store: ${name}`, () => {
     const stage = useRecordStoreStage(start)
     const { tamper, write, verify, checkExport } = stage
 

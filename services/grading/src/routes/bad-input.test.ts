@@ -20,7 +20,7 @@ const without = (field: keyof typeof pick) => ({
   pick: Object.fromEntries(Object.entries(pick).filter(([name]) => name !== field)),
 })
 
-describe('400: a grade', () => {
+describe('G3: 400: a grade', () => {
   test.each([
     { row: 'not JSON', payload: '{"pick":', code: 'malformed_json' },
     { row: 'NaN, which is no JSON', payload: '{"pick":{"odds":NaN}}', code: 'malformed_json' },

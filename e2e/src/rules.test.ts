@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import {
+  numbersIn,
+  numbersInTitles,
+  RULES_FOLDER,
+  readRules,
+  unresolvedNumbers,
+} from '../../scripts/debt/rules.ts'
+import { readSources } from '../../scripts/debt/source-files.ts'
+import { root } from './spawned-stack.ts'
+
+const files = readSources(root, ['.ts', '.sol', '.js', '.mjs', '.css', '.html', '.md', '.tree'])
+const rules = files.filter(({ path }) => path.startsWith(RULES_FOLDER)).flatMap(readRules)
+const byPath = new Map(files.map((file) => [file.path, file]))
+
+it('every number that the repository names is a rule of docs/rules', () => {
+  expect(unresolvedNumbers(files, rules)).toEqual([])
+})
+
+it('every number is given once', () => {
+  const numbers = rules.map(({ number }) => number)
+  expect(numbers.length).toBeGreaterThan(80)
+  expect(numbers).toEqual([...new Set(numbers)])
+})
+
+it('every rule with behaviour has a test that names it in a title', () => {
+  const isShown = ({ number, tests }: (typeof rules)[number]): boolean =>
+    tests.length > 0 &&
+    tests.every((path) => numbersInTitles(byPath.get(path) ?? { path, text: '' }).includes(number))
+  const notShown = rules.filter((rule) => rule.hasBehaviour && !isShown(rule))
+  expect(notShown).toEqual([])
+})
+
+it('every link of a rule leads to a file', () => {
+  const targets = rules.flatMap(({ code, tests }) => [...code, ...tests])
+  expect(targets.filter((path) => !existsSync(join(root, path)))).toEqual([])
+})
+
+it('a number is told from a URI, a colour and a longer word', () => {
+  expect(numbersIn('X9, A4–A5 (C3) and invariant_I1_Holds')).toEqual(['X9', 'A4', 'A5', 'C3', 'I1'])
+  expect(numbersIn('%C3%96 #A4 0xC3 L10n S3-like X0 A100 v.G1')).toEqual([])
+})

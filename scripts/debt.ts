@@ -1,0 +1,51 @@
+/**
+ * What the repository carries: lines per room, which are told and never judged, and counts that may only fall. Part of
+ * `npm run check`; `--write` takes lower counts over, `--list` names everything that is counted.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { foldableFiles, readEntries, smallFiles, unusedExports } from './debt/imports.ts'
+import { repeatedCode } from './debt/repeats.ts'
+import { RULES_FOLDER, readRules, unresolvedNumbers } from './debt/rules.ts'
+import { isCode, linesByRoom, readSources } from './debt/source-files.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const baselineFile = join(root, 'scripts/debt.json')
+const MODULE = /\.(?:ts|js|mjs)$/
+
+function count(): Readonly<Record<string, readonly string[]>> {
+  const files = readSources(root, ['.ts', '.sol', '.js', '.mjs', '.css', '.html', '.md', '.tree'])
+  const documents = files.filter(({ path }) => path.endsWith('.md'))
+  const modules = files.filter(({ path }) => MODULE.test(path))
+  const entries = readEntries(readSources(root, ['package.json']), modules)
+  const rules = documents.filter(({ path }) => path.startsWith(RULES_FOLDER)).flatMap(readRules)
+  for (const { room, production, test } of linesByRoom(files)) {
+    console.log(
+      `${room.padEnd(24)} ${String(production).padStart(6)} lines ${String(test).padStart(6)} of tests`,
+    )
+  }
+  return {
+    'files under 15 lines': smallFiles(modules),
+    'files under 30 lines with one importer': foldableFiles(modules, entries),
+    'exports without a user': unusedExports(modules, { entries, documents }),
+    'rule numbers that do not resolve': unresolvedNumbers(files, rules),
+    'repeats of more than 10 lines': repeatedCode(files.filter(isCode)),
+  }
+}
+
+const counts = count()
+const baseline: Record<string, number> = JSON.parse(readFileSync(baselineFile, 'utf8'))
+for (const [what, found] of Object.entries(counts)) {
+  const allowed = baseline[what] ?? Number.POSITIVE_INFINITY
+  const isWorse = found.length > allowed
+  if (isWorse || process.argv.includes('--list')) console.log(found.join('\n'))
+  console.log(
+    `${what}: ${found.length}${isWorse ? `, more than the ${allowed} of scripts/debt.json` : ''}`,
+  )
+  if (isWorse) process.exitCode = 1
+  baseline[what] = Math.min(allowed, found.length)
+}
+if (process.argv.includes('--write')) {
+  writeFileSync(baselineFile, `${JSON.stringify(baseline, undefined, 2)}\n`)
+}

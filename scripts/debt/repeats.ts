@@ -1,0 +1,56 @@
+// Repeated code: runs of more than ten equal lines in two places. Imports, comments and blank lines do not count, and
+// indentation does not tell lines apart.
+import type { SourceFile } from './source-files.ts'
+
+/** A run must be longer than this many lines: shorter ones are idiom. */
+const REPEATED_LINES = 10
+
+type Line = { readonly at: number; readonly text: string }
+
+/** The lines that say something, with their numbers from 1. */
+function tellingLines(text: string): readonly Line[] {
+  let isImport = false
+  return text.split('\n').flatMap((raw, index) => {
+    const line = raw.trim()
+    const begins = /^(?:import\b|export (?:type )?\{)/.test(line)
+    const isPart = begins || isImport
+    isImport = isPart && !/['}];?$/.test(line)
+    if (isPart || line === '' || /^(?:\/\/|\/\*|\*)/.test(line)) return []
+    return { at: index + 1, text: line }
+  })
+}
+
+type Place = { readonly file: number; readonly index: number }
+
+/** Pairs of places with the same run, as `path:line and path:line, n lines`, each run reported once at its full length. */
+export function repeatedCode(files: readonly SourceFile[]): readonly string[] {
+  const lines = files.map(({ text }) => tellingLines(text))
+  const windows = new Map<string, Place[]>()
+  for (const [file, of] of lines.entries()) {
+    for (let index = 0; index + REPEATED_LINES < of.length; index += 1) {
+      const window = of.slice(index, index + REPEATED_LINES + 1)
+      const key = window.map(({ text }) => text).join('\n')
+      windows.set(key, [...(windows.get(key) ?? []), { file, index }])
+    }
+  }
+  const textAt = ({ file, index }: Place): string | undefined => lines[file]?.[index]?.text
+  const where = ({ file, index }: Place): string =>
+    `${files[file]?.path}:${lines[file]?.[index]?.at}`
+  const moved = ({ file, index }: Place, by: number): Place => ({ file, index: index + by })
+  const areEqual = (one: Place, other: Place): boolean =>
+    textAt(one) !== undefined && textAt(one) === textAt(other)
+
+  function lengthOf(one: Place, other: Place): number {
+    let length = 0
+    while (areEqual(moved(one, length), moved(other, length))) length += 1
+    return length
+  }
+
+  return [...windows.values()].flatMap((places) =>
+    places.slice(1).flatMap((other, at) => {
+      const one = places[at]
+      if (one === undefined || areEqual(moved(one, -1), moved(other, -1))) return []
+      return `${where(one)} and ${where(other)}, ${lengthOf(one, other)} lines`
+    }),
+  )
+}
