@@ -1,4 +1,4 @@
-// Sends a paid request again, byte for byte, while the service cannot say what became of the payment (decisions.md X9).
+// Sends a paid request again, byte for byte, while the service cannot say what became of the payment (X9).
 // The official `wrapFetchWithPayment` sends its payment once: at a 502 the caller would be left with money perhaps moved
 // and, at the next 402, would sign a second payment. So the function that it is given as `fetch` is this one.
 import type { Clock } from '@tallystick/x402'
