@@ -1,5 +1,5 @@
 // What no HTTP client sends, sent to each service as it runs: nothing is answered that nobody asked, nothing breaks, and
-// nothing is left open. When half a request is cut off is tested in packages/service-kit/src/connection-limits.test.ts.
+// nothing is left open. When half a request is cut off is tested in packages/service-kit/src/connections.test.ts.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, it } from 'vitest'

@@ -1,20 +1,19 @@
 /**
  * Builders for the fields of a service's configuration. A field reads one environment variable as text and knows its
- * description, its documented default and whether it is a secret; load-config.ts reads them, describe-config.ts
- * documents them. Fields that only one service has are built from `textField` and the like in that service.
+ * description, its documented default and whether it is a secret; config.ts reads and documents them. Fields that only one service has are built from `textField` and the like in that service.
  */
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { Secret } from './secret.ts'
 
 /** What the documentation says of a field beyond its zod description. */
-export type FieldMeta = {
+type FieldMeta = {
   /** Read from `<NAME>_FILE` as well; never printed. */
-  readonly isSecret?: boolean
+  readonly isSecret?: boolean | undefined
   /** What a good value looks like, e.g. `an integer from 0 to 65535`. */
-  readonly expected?: string
+  readonly expected?: string | undefined
   /** The default in words, where it depends on the surroundings. */
-  readonly defaultText?: string
+  readonly defaultText?: string | undefined
 }
 
 const fieldMetas = z.registry<FieldMeta>()
@@ -64,14 +63,6 @@ export function integerField(range: { readonly min: number; readonly max: number
 /** Any text that is not empty. */
 export function textField(expected = 'a text') {
   return withFieldMeta(z.string().min(1, expected), { expected })
-}
-
-/** `true` or `false`. */
-export function booleanField() {
-  const expected = 'true or false'
-  return withFieldMeta(z.stringbool({ truthy: ['true'], falsy: ['false'], error: expected }), {
-    expected,
-  })
 }
 
 /** A secret: at least `minBytes` UTF-8 bytes, also read from `<NAME>_FILE`. */

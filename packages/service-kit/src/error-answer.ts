@@ -1,6 +1,6 @@
 /**
- * How anything that goes wrong becomes the house's answer: JSON with a string `error`, a stable snake_case code (S5).
- * The text of an exception never leaves the process; what a caller may read is made here, from codes.
+ * How anything that goes wrong becomes an answer: JSON with a string `error`, a stable snake_case code (S5). The text of an
+ * exception never leaves the process; what a caller may read is made here, from codes.
  */
 import { z } from 'zod'
 
@@ -48,46 +48,40 @@ const PARTS: Readonly<Record<string, string>> = {
   headers: 'header',
 }
 
-type ValidationFailure = {
-  readonly validation: readonly { readonly instancePath?: string; readonly message?: string }[]
-  readonly validationContext?: string
+/** What the framework's errors carry; any other error has none of it. */
+type FrameworkError = {
+  readonly code?: unknown
+  readonly statusCode?: unknown
+  readonly validation?: unknown
+  readonly validationContext?: unknown
 }
+type SchemaFailure = { readonly instancePath?: string; readonly message?: string }
 
-const isValidationFailure = (error: unknown): error is ValidationFailure =>
-  typeof error === 'object' &&
-  error !== null &&
-  'validation' in error &&
-  Array.isArray(error.validation)
+const membersOf = (error: unknown): FrameworkError =>
+  typeof error === 'object' && error !== null ? error : {}
 
 /** What is wrong with a request that its schema refused; undefined for any other error. */
 export function requestIssues(error: unknown): readonly RequestIssue[] | undefined {
-  if (!isValidationFailure(error)) return undefined
-  const part = PARTS[error.validationContext ?? ''] ?? 'request'
-  return error.validation.map((failure) => ({
-    field: `${part}${pathText((failure.instancePath ?? '').split('/').filter(Boolean))}`,
-    expected: failure.message ?? 'another value',
+  const { validation, validationContext } = membersOf(error)
+  if (!Array.isArray(validation)) return undefined
+  const part = PARTS[String(validationContext)] ?? 'request'
+  return validation.map(({ instancePath = '', message }: SchemaFailure) => ({
+    field: `${part}${pathText(instancePath.split('/').filter(Boolean))}`,
+    expected: message ?? 'another value',
   }))
-}
-
-const codeOf = (error: unknown): string =>
-  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
-
-const clientStatusOf = (error: unknown): number | undefined => {
-  if (typeof error !== 'object' || error === null || !('statusCode' in error)) return undefined
-  const status = Number(error.statusCode)
-  return status >= 400 && status < 500 ? status : undefined
 }
 
 /** The answer to an error that the service itself has no word for: what the framework refused, or 500 `internal_error`. */
 export function frameworkAnswer(error: unknown): ErrorAnswer {
   const issues = requestIssues(error)
   if (issues !== undefined) return { status: 400, error: 'invalid_request', details: { issues } }
-  const known = BY_FASTIFY_CODE[codeOf(error)]
+  const { code, statusCode } = membersOf(error)
+  const known = BY_FASTIFY_CODE[String(code)]
   if (known !== undefined) return { status: known[0], error: known[1] }
-  const status = clientStatusOf(error)
-  return status === undefined
-    ? { status: 500, error: 'internal_error' }
-    : { status, error: 'bad_request' }
+  const status = Number(statusCode)
+  return status >= 400 && status < 500
+    ? { status, error: 'bad_request' }
+    : { status: 500, error: 'internal_error' }
 }
 
 /** The JSON of an answer. */
@@ -96,7 +90,7 @@ export function errorJson(answer: ErrorAnswer): string {
 }
 
 /** One code of a service's table of errors. */
-export type ErrorRow = {
+type ErrorRow = {
   readonly status: number
   /** One sentence for the documentation. */
   readonly meaning: string
@@ -105,7 +99,7 @@ export type ErrorRow = {
 }
 
 /** What one case adds to its row. */
-export type ErrorCase = {
+type ErrorCase = {
   readonly retryAfterSeconds?: number | undefined
   readonly details?: Readonly<Record<string, unknown>> | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined

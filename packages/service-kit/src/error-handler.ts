@@ -1,11 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   type ErrorAnswer,
+  errorJson,
   frameworkAnswer,
   type RequestIssue,
   requestIssues,
 } from './error-answer.ts'
-import { sendError } from './send-error.ts'
+
+/** Sends an error past the route's response schemas, which could only hide what went wrong. */
+export function sendError(reply: FastifyReply, answer: ErrorAnswer): FastifyReply {
+  return reply
+    .code(answer.status)
+    .headers({ ...answer.headers })
+    .type('application/json; charset=utf-8')
+    .send(errorJson(answer))
+}
 
 /** A service's own words for what goes wrong. */
 export type ServiceErrors = {

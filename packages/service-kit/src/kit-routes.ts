@@ -1,26 +1,12 @@
 import type { Registry } from 'prom-client'
 import { z } from 'zod'
-import { isBearer } from './bearer-token.ts'
-import type { Clock } from './clock.ts'
+import { isBearer } from './authorization.ts'
 import { errorBody } from './error-answer.ts'
-import { llmsText } from './llms-text.ts'
+import { sendError } from './error-handler.ts'
+import { llmsText } from './openapi.ts'
 import { type Page, sendPage } from './page.ts'
-import { type ReadinessCheck, readinessReporter } from './readiness.ts'
-import type { Secret } from './secret.ts'
-import { sendError } from './send-error.ts'
-import type { ServiceApp } from './service-app.ts'
-
-export type KitRoutes = {
-  readonly clock: Clock
-  readonly registry: Registry
-  readonly metricsToken: Secret | undefined
-  readonly readiness: Readonly<Record<string, ReadinessCheck>>
-  readonly home: () => Page | Promise<Page>
-  /** False where the service serves `/health` itself. */
-  readonly health: boolean
-  /** Ends `/llms.txt`. */
-  readonly llmsNotes: string
-}
+import { readinessReporter } from './readiness.ts'
+import type { ServiceApp, ServiceAppOptions } from './service-app.ts'
 
 const TAG = ['operations']
 const readinessBody = z.looseObject({
@@ -28,20 +14,34 @@ const readinessBody = z.looseObject({
   checks: z.record(z.string(), z.looseObject({ kind: z.enum(['ready', 'not-ready']) })),
 })
 
+/** Links that every service's page ends with. */
+export const kitLinks: NonNullable<Page['links']> = [
+  { label: 'API reference', href: '/docs' },
+  { label: 'OpenAPI 3.1', href: '/openapi.json' },
+  { label: 'Readiness', href: '/ready' },
+  { label: 'For language models', href: '/llms.txt' },
+]
+
 /** Serves what every service has besides its own routes (S4): `/`, `/health`, `/ready`, `/metrics`, `/openapi.json`, `/llms.txt`. */
-export function addKitRoutes(app: ServiceApp, options: KitRoutes): void {
+export function addKitRoutes(
+  app: ServiceApp,
+  options: ServiceAppOptions,
+  registry: Registry,
+): void {
+  const { name: title, description: lead, llmsNotes = '' } = options
+  const home = options.home ?? (() => ({ title, lead, links: kitLinks }))
   app.get('/', { exposeHeadRoute: true, schema: { hide: true } }, async (_request, reply) =>
-    sendPage(reply, await options.home()),
+    sendPage(reply, await home()),
   )
   app.get('/openapi.json', { exposeHeadRoute: true, schema: { hide: true } }, async () =>
     app.swagger(),
   )
   app.get('/llms.txt', { exposeHeadRoute: true, schema: { hide: true } }, async (_, reply) =>
-    reply.type('text/plain; charset=utf-8').send(llmsText(app.swagger(), options.llmsNotes)),
+    reply.type('text/plain; charset=utf-8').send(llmsText(app.swagger(), llmsNotes)),
   )
-  if (options.health) addHealth(app)
+  if (options.health !== false) addHealth(app)
   addReadiness(app, options)
-  addMetrics(app, options)
+  addMetrics(app, options, registry)
 }
 
 function addHealth(app: ServiceApp): void {
@@ -53,8 +53,8 @@ function addHealth(app: ServiceApp): void {
   app.get('/health', { exposeHeadRoute: true, schema }, async () => ({ status: 'ok' as const }))
 }
 
-function addReadiness(app: ServiceApp, options: KitRoutes): void {
-  const report = readinessReporter(options.readiness, options.clock)
+function addReadiness(app: ServiceApp, { clock, readiness }: ServiceAppOptions): void {
+  const report = readinessReporter(readiness ?? {}, clock)
   const schema = {
     tags: TAG,
     summary: 'Readiness: what the service depends on, by name.',
@@ -69,8 +69,11 @@ function addReadiness(app: ServiceApp, options: KitRoutes): void {
   })
 }
 
-function addMetrics(app: ServiceApp, options: KitRoutes): void {
-  const { metricsToken } = options
+function addMetrics(
+  app: ServiceApp,
+  { metricsToken }: ServiceAppOptions,
+  registry: Registry,
+): void {
   const schema = {
     tags: TAG,
     summary: 'Prometheus metrics; asks for a bearer token where METRICS_TOKEN is set.',
@@ -83,10 +86,9 @@ function addMetrics(app: ServiceApp, options: KitRoutes): void {
         error: 'unauthorized',
         headers: { 'www-authenticate': 'Bearer realm="metrics"' },
       })
-    const text = await options.registry.metrics()
     return reply
       .serializer((body) => String(body))
-      .type(options.registry.contentType)
-      .send(text)
+      .type(registry.contentType)
+      .send(await registry.metrics())
   })
 }

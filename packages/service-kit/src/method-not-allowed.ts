@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http'
-import { sendError } from './send-error.ts'
+import { sendError } from './error-handler.ts'
 import type { ServiceApp } from './service-app.ts'
 
 /** CONNECT never reaches a router: Node hands it over as an event of its own. */

@@ -1,17 +1,16 @@
 /**
- * From a built application to a running process and back: listening with a clear error, and an orderly end on SIGTERM,
- * SIGINT or a bug that nobody caught (S6). Only a service's main.ts calls this.
+ * From a configuration to a running process and back: building, listening with a clear error, and an orderly end on
+ * SIGTERM, SIGINT or an uncaught exception (S6).
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { collectDefaultMetrics, type Registry } from 'prom-client'
 import type { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
-import { loadConfig } from './load-config.ts'
+import { type Environment, loadConfig } from './config.ts'
 import { createLogger } from './logging.ts'
-import type { Environment } from './read-config.ts'
 import type { ServiceApp } from './service-app.ts'
 
-export type ServeOptions = {
+type ServeOptions = {
   readonly app: ServiceApp
   readonly host: string
   readonly port: number
@@ -25,7 +24,7 @@ export type ServeOptions = {
 }
 
 /** What listens: its URL and how to end it without ending the process. */
-export type RunningServer = { readonly url: string; stop(): Promise<void> }
+type RunningServer = { readonly url: string; stop(): Promise<void> }
 
 /** Open requests get this long; then their connections are cut. */
 const DRAIN_LIMIT_MS = 8_000
@@ -36,7 +35,7 @@ const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /** What to tell the person who started the process; undefined where it is no matter of address. */
-export function listenMessage(error: unknown, where: { host: string; port: number }): string {
+function listenMessage(error: unknown, where: { host: string; port: number }): string {
   const address = `${where.host}:${where.port}`
   switch (errorCode(error)) {
     case 'EADDRINUSE':
@@ -51,16 +50,20 @@ export function listenMessage(error: unknown, where: { host: string; port: numbe
   }
 }
 
-async function stopOrderly(options: ServeOptions): Promise<void> {
+/** Closes the application and what belongs to it; requests that are still open after 8 s are cut off. */
+export async function stopOrderly(
+  options: Pick<ServeOptions, 'app' | 'logger' | 'onStop' | 'onStopping'>,
+  clock: Pick<Clock, 'after'> = systemClock,
+): Promise<void> {
   await options.onStopping?.()
-  const drain = setTimeout(() => {
+  const cancelDrain = clock.after(DRAIN_LIMIT_MS, () => {
     options.logger.warn({ drainMs: DRAIN_LIMIT_MS }, 'requests still open were cut off')
     options.app.server.closeAllConnections()
-  }, DRAIN_LIMIT_MS)
+  })
   try {
     await options.app.close()
   } finally {
-    clearTimeout(drain)
+    cancelDrain()
   }
   await options.onStop?.()
 }
@@ -143,7 +146,7 @@ export type Service = {
 /** What listening needs of a configuration. */
 type ListenConfig = { readonly HOST: string; readonly PORT: number; readonly LOG_LEVEL: string }
 
-export type RunOptions<Schema extends z.ZodObject> = {
+type RunOptions<Schema extends z.ZodObject> = {
   /** On every log line. */
   readonly name: string
   readonly schema: Schema & z.ZodType<ListenConfig>

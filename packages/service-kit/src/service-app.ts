@@ -1,13 +1,10 @@
 /**
- * The application that every service is built on: Fastify with zod types, OpenAPI 3.1, the house's errors, CORS, metrics,
- * health, readiness, one log line per request. A service brings its routes; what listens and stops is in serve.ts.
+ * The application that every service is built on: Fastify with zod types, OpenAPI 3.1, errors, CORS, metrics, health,
+ * readiness, one log line per request. A service brings its routes; serve.ts listens and stops.
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import {
-  createJsonSchemaTransform,
   serializerCompiler,
   validatorCompiler,
   type ZodTypeProvider,
@@ -22,20 +19,22 @@ import fastify, {
 } from 'fastify'
 import { Gauge, Registry } from 'prom-client'
 import type { Clock } from './clock.ts'
-import { answerConnectionError } from './connection-error.ts'
-import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from './connection-limits.ts'
+import {
+  answerConnectionError,
+  type ConnectionLimits,
+  DEFAULT_CONNECTION_LIMITS,
+  guardConnections,
+  refuseWhileStopping,
+} from './connections.ts'
 import { type CorsPolicy, registerCors } from './cors-policy.ts'
-import { withKitRefusals } from './document-refusals.ts'
-import { errorHandler, type ServiceErrors } from './error-handler.ts'
-import { guardConnections } from './guard-connections.ts'
+import { errorHandler, type ServiceErrors, sendError } from './error-handler.ts'
 import { addKitRoutes } from './kit-routes.ts'
 import { watchMethods } from './method-not-allowed.ts'
+import { registerDocumentation } from './openapi.ts'
 import type { Page } from './page.ts'
 import type { ReadinessCheck } from './readiness.ts'
-import { addReferencedSchemas } from './referenced-schemas.ts'
 import { observeRequests } from './request-observer.ts'
 import type { Secret } from './secret.ts'
-import { sendError } from './send-error.ts'
 
 /** Fastify with zod schemas. */
 export type ServiceApp = FastifyInstance<
@@ -45,9 +44,6 @@ export type ServiceApp = FastifyInstance<
   FastifyBaseLogger,
   ZodTypeProvider
 >
-
-/** Answers, or calls `done`: then the router's refusal is the answer. */
-export type UnroutedHook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
 
 export type ServiceAppOptions = {
   /** Package or product name, e.g. `tallystick-access`. */
@@ -73,12 +69,12 @@ export type ServiceAppOptions = {
   readonly llmsNotes?: string | undefined
   /** Largest body in bytes; a route may set its own `bodyLimit`. */
   readonly bodyLimitBytes?: number | undefined
-  /** Proxies whose `X-Forwarded-*` are believed; none by default. */
-  readonly trustProxy?: boolean | string | string[] | undefined
   /** Makes request ids; what a client sends as `x-request-id` is ignored. */
   readonly newRequestId?: (() => string) | undefined
-  /** Runs for what the router itself refuses (a malformed URL), which passes no hook: CORS of a service's own. */
-  readonly unroutedHook?: UnroutedHook | undefined
+  /** Runs for what the router itself refuses (a malformed URL), which passes no hook. It answers, or calls `done` for the refusal. */
+  readonly unroutedHook?:
+    | ((request: FastifyRequest, reply: FastifyReply, done: () => void) => void)
+    | undefined
   /** How long a client may take to send; for tests. */
   readonly connectionLimits?: ConnectionLimits | undefined
   /** Adds the service's routes. HEAD is served only where a route sets `exposeHeadRoute: true`. */
@@ -109,12 +105,11 @@ function newFastify(options: ServiceAppOptions): ServiceApp {
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
       connectionsCheckingInterval: limits.checkEveryMs,
-      // Node would answer without a body: guard-connections.ts does.
+      // Node would answer without a body; connections.ts sends one.
       requireHostHeader: false,
     },
     keepAliveTimeout: KEEP_ALIVE_MS,
     pluginTimeout: PLUGIN_LIMIT_MS,
-    trustProxy: options.trustProxy ?? false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     // A paid GET must not be runnable by HEAD: a route says so when it wants it (S5).
@@ -152,59 +147,6 @@ function acceptEmptyJson(app: ServiceApp): void {
 }
 
 /**
- * While the process stops, what comes on connections that are still open is sent elsewhere, and a connection whose
- * answer is out is closed: kept alive, it would hold the process until its idle time ends.
- */
-function refuseWhileStopping(app: ServiceApp): void {
-  let isStopping = false
-  app.addHook('preClose', async () => {
-    isStopping = true
-  })
-  app.addHook('onRequest', (_request, reply, done) => {
-    if (isStopping)
-      void sendError(reply, {
-        status: 503,
-        error: 'shutting_down',
-        headers: { 'retry-after': '1' },
-      })
-    else done()
-  })
-  app.addHook('onSend', async (_request, reply) => {
-    if (isStopping) void reply.header('connection', 'close')
-  })
-  app.addHook('onResponse', (_request, _reply, done) => {
-    if (isStopping) setImmediate(() => app.server.closeIdleConnections())
-    done()
-  })
-}
-
-/** The page of the reference asks nobody else; it sets style attributes, and works on plain HTTP. */
-const DOCS_POLICY =
-  "default-src 'self'; base-uri 'self'; frame-ancestors 'self'; img-src 'self' data:; object-src 'none'; script-src 'self'; script-src-attr 'none'; style-src 'self'; style-src-attr 'unsafe-inline'"
-
-const toJsonSchema = createJsonSchemaTransform({ skipList: [] })
-
-async function registerDocumentation(app: ServiceApp, options: ServiceAppOptions): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: { title: options.name, version: options.version, description: options.description },
-    },
-    transform(documented) {
-      return toJsonSchema({ ...documented, schema: withKitRefusals(documented) })
-    },
-    transformObject: addReferencedSchemas,
-  })
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: DOCS_POLICY,
-    theme: { title: `${options.name} API` },
-    // Without the bar of another product, and without asking a validator elsewhere.
-    uiConfig: { layout: 'BaseLayout', validatorUrl: null, defaultModelsExpandDepth: 0 },
-  })
-}
-
-/**
  * Builds a service: its routes and those of the kit, wrong methods answered. It listens nowhere yet; `app.inject` and,
  * after `app.ready()`, `app.swagger()` work without a port.
  */
@@ -226,16 +168,9 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   })
   if (options.cors !== false) await registerCors(app, options.cors)
   const answerOtherMethods = watchMethods(app, { isOptionsAnswered: options.cors !== false })
-  await registerDocumentation(app, options)
-  addKitRoutes(app, {
-    clock: options.clock,
-    registry,
-    metricsToken: options.metricsToken,
-    readiness: options.readiness ?? {},
-    home: options.home ?? (() => defaultPage(options)),
-    health: options.health ?? true,
-    llmsNotes: options.llmsNotes ?? '',
-  })
+  const { name: title, version, description } = options
+  await registerDocumentation(app, { title, version, description })
+  addKitRoutes(app, options, registry)
   // A plugin of its own, so that routes which the service registers in plugins are there before the 405s are added.
   await app.register(async (scope) => {
     await options.routes(scope.withTypeProvider<ZodTypeProvider>())
@@ -243,17 +178,3 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   answerOtherMethods()
   return app
 }
-
-/** Links that every service's page ends with. */
-export const kitLinks: NonNullable<Page['links']> = [
-  { label: 'API reference', href: '/docs' },
-  { label: 'OpenAPI 3.1', href: '/openapi.json' },
-  { label: 'Readiness', href: '/ready' },
-  { label: 'For language models', href: '/llms.txt' },
-]
-
-const defaultPage = (options: ServiceAppOptions): Page => ({
-  title: options.name,
-  lead: options.description,
-  links: kitLinks,
-})

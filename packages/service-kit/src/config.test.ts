@@ -6,7 +6,13 @@ import * as fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
-  booleanField,
+  configMessage,
+  describeConfig,
+  environmentExample,
+  environmentTable,
+  readConfig,
+} from './config.ts'
+import {
   httpUrlField,
   integerField,
   secretField,
@@ -15,9 +21,6 @@ import {
   strictBase64,
   textField,
 } from './config-field.ts'
-import { describeConfig, environmentExample, environmentTable } from './describe-config.ts'
-import { configMessage } from './load-config.ts'
-import { readConfig } from './read-config.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -26,7 +29,7 @@ const schema = z.object({
   ...sharedConfigFields({ port: 3001, baseUrl: 'http://localhost:3001' }),
   SIGNING_SECRET: secretField({ minBytes: 8 }).describe('Signs things.'),
   POLL_MS: integerField({ min: 10, max: 60_000 }).prefault('1000').describe('Time between polls.'),
-  IS_PAUSED: booleanField().prefault('false').describe('Whether sales | offers pause.'),
+  MARKETS: textField().prefault('h2h').describe('Markets | offers.'),
   UPSTREAM_URL: httpUrlField().optional().describe('Where it comes from.'),
   NAME: textField().describe('A name.'),
 })
@@ -50,7 +53,7 @@ describe('S3: configuration', () => {
       BASE_URL: 'http://localhost:3001',
       LOG_LEVEL: 'info',
       POLL_MS: 1000,
-      IS_PAUSED: false,
+      MARKETS: 'h2h',
     })
     expect(config.UPSTREAM_URL).toBeUndefined()
     expect(config.METRICS_TOKEN).toBeUndefined()
@@ -64,7 +67,6 @@ describe('S3: configuration', () => {
       LOG_LEVEL: 'hunter2',
       SIGNING_SECRET: 'hunter2',
       POLL_MS: '9',
-      IS_PAUSED: 'hunter2',
     })
     const message = configMessage(found)
     expect(message).toBe(
@@ -75,7 +77,6 @@ describe('S3: configuration', () => {
         '  LOG_LEVEL: expected one of silent, error, warn, info, debug, trace',
         '  SIGNING_SECRET: expected a secret of at least 8 bytes',
         '  POLL_MS: expected an integer from 10 to 60000',
-        '  IS_PAUSED: expected true or false',
         '  NAME: expected a text (it is not set)',
       ].join('\n'),
     )
@@ -178,7 +179,7 @@ describe('the configuration documents itself', () => {
     expect(environmentTable(schema)).toContain(
       '| `HOST` | Address to listen on. | an IP address or host name | `127.0.0.1, in a container 0.0.0.0` |',
     )
-    expect(environmentTable(schema)).toContain('Whether sales \\| offers pause.')
+    expect(environmentTable(schema)).toContain('Markets \\| offers.')
     expect(environmentTable(schema)).toContain('`SIGNING_SECRET` (or `SIGNING_SECRET_FILE`)')
     const example = environmentExample(schema)
     expect(example).toContain('\nSIGNING_SECRET=\n')

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isBearer } from './bearer-token.ts'
-import { presentedToken } from './presented-token.ts'
+import { isBearer, presentedToken } from './authorization.ts'
 import { Secret } from './secret.ts'
 
 describe('an Authorization header', () => {

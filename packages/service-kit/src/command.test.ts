@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { secretField } from '../config-field.ts'
-import { manualClock } from '../manual-clock.ts'
-import { BadUsage, type CommandCall, type CommandVerb, EXIT } from './command-verb.ts'
-import { lifetimeOption } from './lifetime-option.ts'
-import { readVariables } from './read-variables.ts'
-import { runCommand } from './run-command.ts'
+import {
+  BadUsage,
+  type CommandCall,
+  type CommandVerb,
+  EXIT,
+  lifetimeOption,
+  readVariables,
+  runCommand,
+} from './command.ts'
+import { secretField } from './config-field.ts'
+import { manualClock } from './manual-clock.ts'
 
 class StoreDown extends Error {}
 

@@ -1,0 +1,185 @@
+/**
+ * A command beside a service: a table of verbs, from an argument list to an exit code. Nothing here knows a verb; each
+ * command has its own table.
+ */
+import { parseArgs } from 'node:util'
+import type { z } from 'zod'
+import { type Clock, systemClock } from './clock.ts'
+import { configMessage, type Environment, readConfig } from './config.ts'
+
+/** Where a command reads and writes; a test brings its own. */
+export type CommandTerminal = {
+  readonly arguments: readonly string[]
+  readonly environment: Environment
+  readonly clock: Clock
+  readonly stdin: AsyncIterable<Uint8Array>
+  readonly print: (line: string) => void
+  readonly printError: (line: string) => void
+  /** Rewrites one line of progress; undefined where nobody watches. */
+  readonly progress?: ((line: string) => void) | undefined
+}
+
+/** Exit codes of every command. */
+export const EXIT = {
+  /** Done; where something was checked: it holds. */
+  done: 0,
+  /** What was checked does not hold, or what the verb works on refused or could not be reached. */
+  failed: 1,
+  /** A bad argument, variable or input; nothing was tried. */
+  usage: 2,
+} as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** One call of a verb, its arguments read. */
+export type CommandCall = {
+  readonly terminal: CommandTerminal
+  /** Arguments that are no options, without the verb's name. */
+  readonly words: readonly string[]
+  /** The value of an option; undefined where it was not given. */
+  readonly text: (name: string) => string | undefined
+  /** All values of an option that may be given more than once. */
+  readonly texts: (name: string) => readonly string[]
+  /** Whether a flag was given. */
+  readonly has: (name: string) => boolean
+}
+
+export type CommandVerb = {
+  readonly name: string
+  /** What follows the name, e.g. `--sub NAME`. */
+  readonly usage: string
+  /** One line for the list of verbs. */
+  readonly summary: string
+  readonly options: Readonly<Record<string, 'text' | 'texts' | 'flag'>>
+  readonly wordsMax: number
+  run(call: CommandCall): Promise<ExitCode>
+}
+
+/** Bad arguments, variables or input: nothing was tried. The text never repeats a secret. */
+export class BadUsage extends Error {
+  override readonly name = 'BadUsage'
+}
+
+type Command = {
+  /** What a person types, e.g. `care`. */
+  readonly name: string
+  /** The first line of the help, after the name. */
+  readonly title: string
+  /** In the order of the help. */
+  readonly verbs: readonly CommandVerb[]
+  /** The help's last lines: variables and exit codes. */
+  readonly notes: readonly string[]
+  /** What to print of an error that a person can do something about; undefined for a bug. */
+  readonly refusalOf: (error: unknown) => string | undefined
+}
+
+function help({ name, title, verbs, notes }: Command): readonly string[] {
+  return [
+    `${name}: ${title}`,
+    '',
+    ...verbs.flatMap((verb) => [
+      `  ${name} ${verb.name} ${verb.usage}`.trimEnd(),
+      `      ${verb.summary}`,
+    ]),
+    '',
+    ...notes,
+  ]
+}
+
+/** Reads the arguments after the verb. Throws BadUsage; its text never repeats a value. */
+function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal): CommandCall {
+  const options = Object.fromEntries(
+    Object.entries(verb.options).map(([name, kind]) => [
+      name,
+      {
+        type: kind === 'flag' ? ('boolean' as const) : ('string' as const),
+        multiple: kind === 'texts',
+      },
+    ]),
+  )
+  try {
+    const { values, positionals } = parseArgs({
+      args: terminal.arguments.slice(1),
+      options,
+      allowPositionals: true,
+      strict: true,
+    })
+    if (positionals.length > verb.wordsMax) throw new Error('too many words')
+    const textsOf = (name: string): readonly string[] =>
+      [values[name]].flat().filter((value) => typeof value === 'string')
+    return {
+      terminal,
+      words: positionals,
+      text: (name) => textsOf(name)[0],
+      texts: textsOf,
+      has: (name) => values[name] === true,
+    }
+  } catch (cause) {
+    throw new BadUsage(`Usage: ${command.name} ${verb.name} ${verb.usage}`.trimEnd(), { cause })
+  }
+}
+
+/** Runs one command line and returns its exit code. Bugs throw. */
+export async function runCommand(command: Command, terminal: CommandTerminal): Promise<ExitCode> {
+  const [name] = terminal.arguments
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    for (const line of help(command)) terminal.print(line)
+    return name === undefined ? EXIT.usage : EXIT.done
+  }
+  const verb = command.verbs.find((candidate) => candidate.name === name)
+  if (verb === undefined) {
+    const names = command.verbs.map((one) => one.name).join(', ')
+    terminal.printError(`There is no such verb. The verbs are: ${names}.`)
+    return EXIT.usage
+  }
+  try {
+    return await verb.run(readCall(command, verb, terminal))
+  } catch (error) {
+    const isUsage = error instanceof BadUsage
+    const message = isUsage ? error.message : command.refusalOf(error)
+    if (message === undefined) throw error
+    terminal.printError(message)
+    return isUsage ? EXIT.usage : EXIT.failed
+  }
+}
+
+/** The terminal of this process; the command's entry file passes `process`. */
+export function processTerminal(owner: NodeJS.Process): CommandTerminal {
+  const { argv, env, stdin, stdout, stderr } = owner
+  // A reader that closes the pipe, such as `head`, ends the command; that is no error.
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') owner.exit(0)
+    throw error
+  })
+  return {
+    arguments: argv.slice(2),
+    environment: env,
+    clock: systemClock,
+    stdin,
+    print: (line) => stdout.write(`${line}\n`),
+    printError: (line) => stderr.write(`${line}\n`),
+    progress: stderr.isTTY ? (line) => void stderr.write(`\r\u001b[K${line}`) : undefined,
+  }
+}
+
+/** Reads the variables that a verb needs. Throws BadUsage, naming every bad one. */
+export function readVariables<Schema extends z.ZodObject>(
+  { environment }: CommandTerminal,
+  schema: Schema,
+): z.output<Schema> {
+  const reading = readConfig(schema, environment)
+  if (reading.kind === 'invalid') throw new BadUsage(configMessage(reading.problems))
+  return reading.config
+}
+
+/** A token that lasts longer is as good as a key, and keys change once a year. */
+const LIFETIME_SECONDS_MAX = 365 * 86_400
+
+/** The value of `--lifetime-seconds`, 1 to a year; `fallbackSeconds` without it. Throws BadUsage. */
+export function lifetimeOption(call: CommandCall, fallbackSeconds: number): number {
+  const text = call.text('lifetime-seconds')
+  const seconds = text === undefined ? fallbackSeconds : Number(text)
+  if (!Number.isSafeInteger(seconds) || seconds < 1 || seconds > LIFETIME_SECONDS_MAX)
+    throw new BadUsage('--lifetime-seconds takes a whole number, at most a year.')
+  return seconds
+}

@@ -1,0 +1,158 @@
+/** A service's environment: read by a schema of fields (config-field.ts), with every problem at once, and documented by it. */
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { fieldMetaOf, innerOf } from './config-field.ts'
+
+/** The process environment, or what a test puts in its place. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** One bad variable: what was expected, never what was found (S3). */
+export type ConfigProblem = { readonly variable: string; readonly expected: string }
+
+type ConfigReading<Config> =
+  | { readonly kind: 'valid'; readonly config: Config }
+  | { readonly kind: 'invalid'; readonly problems: readonly ConfigProblem[] }
+
+/** The text of a secret, from the variable or from the file that `<NAME>_FILE` names; what is wrong joins `problems`. */
+function readSecret(
+  variable: string,
+  environment: Environment,
+  problems: ConfigProblem[],
+): string | undefined {
+  const fileVariable = `${variable}_FILE`
+  const value = environment[variable] || undefined
+  const path = environment[fileVariable] || undefined
+  if (path === undefined) return value
+  if (value !== undefined) {
+    problems.push({ variable, expected: `either ${variable} or ${fileVariable}, not both` })
+    return undefined
+  }
+  try {
+    // Editors and `echo` end a file with a newline that is no part of the secret.
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '') || undefined
+  } catch {
+    problems.push({ variable: fileVariable, expected: 'the path of a readable file' })
+    return undefined
+  }
+}
+
+/**
+ * Parses the environment by a schema whose keys are variable names and finds every problem at once. An empty variable
+ * counts as unset; secrets are also read from `<NAME>_FILE`.
+ */
+export function readConfig<Schema extends z.ZodObject>(
+  schema: Schema,
+  environment: Environment,
+): ConfigReading<z.output<Schema>> {
+  const problems: ConfigProblem[] = []
+  const values: Record<string, string> = {}
+  for (const [variable, field] of Object.entries(schema.shape)) {
+    const value =
+      fieldMetaOf(field).isSecret === true
+        ? readSecret(variable, environment, problems)
+        : environment[variable] || undefined
+    if (value !== undefined) values[variable] = value
+  }
+  const parsed = schema.safeParse(values)
+  for (const issue of parsed.error?.issues ?? []) {
+    const variable = String(issue.path[0] ?? 'configuration')
+    if (problems.some((known) => known.variable.replace(/_FILE$/, '') === variable)) continue
+    const field = schema.shape[variable]
+    const expected =
+      (field === undefined ? undefined : fieldMetaOf(field).expected) ?? issue.message
+    problems.push({
+      variable,
+      expected: values[variable] === undefined ? `${expected} (it is not set)` : expected,
+    })
+  }
+  return parsed.success && problems.length === 0
+    ? { kind: 'valid', config: parsed.data }
+    : { kind: 'invalid', problems }
+}
+
+/** The one message that names every bad variable and what was expected of it, never a value. */
+export function configMessage(problems: readonly ConfigProblem[]): string {
+  const lines = problems.map(({ variable, expected }) => `  ${variable}: expected ${expected}`)
+  return ['The configuration is not usable:', ...lines].join('\n')
+}
+
+/** Reads the configuration; a bad one is printed to stderr, every variable at once, and ends the process with 1 (S3). */
+export function loadConfig<Schema extends z.ZodObject>(
+  schema: Schema,
+  environment: Environment,
+): z.output<Schema> {
+  const reading = readConfig(schema, environment)
+  if (reading.kind === 'valid') return reading.config
+  process.stderr.write(`${configMessage(reading.problems)}\n`)
+  return process.exit(1)
+}
+
+/** One environment variable as the documentation shows it. */
+type ConfigRow = {
+  readonly variable: string
+  readonly description: string
+  readonly expected: string
+  /** Empty where there is none; in words where it depends on the surroundings. */
+  readonly defaultText: string
+  /** Whether `defaultText` can be assigned as it stands. */
+  readonly isDefaultLiteral: boolean
+  readonly isRequired: boolean
+  /** Also read from `<variable>_FILE`. */
+  readonly isSecret: boolean
+}
+
+const defaultOf = (field: z.core.$ZodType): string => {
+  if (field instanceof z.ZodPrefault || field instanceof z.ZodDefault)
+    return String(field.def.defaultValue)
+  const inner = innerOf(field)
+  return inner === undefined ? '' : defaultOf(inner)
+}
+
+/** The variables of a configuration schema, in its order. */
+export function describeConfig(schema: z.ZodObject): readonly ConfigRow[] {
+  return Object.entries(schema.shape).map(([variable, field]) => {
+    const meta = fieldMetaOf(field)
+    return {
+      variable,
+      description: meta.description ?? '',
+      expected: meta.expected ?? 'a text',
+      defaultText: meta.defaultText ?? defaultOf(field),
+      isDefaultLiteral: meta.defaultText === undefined,
+      isRequired: !z.safeParse(field, undefined).success,
+      isSecret: meta.isSecret === true,
+    }
+  })
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+
+/** A markdown table of the variables, for a README. */
+export function environmentTable(schema: z.ZodObject): string {
+  const rows = describeConfig(schema).map((row) => {
+    const name = row.isSecret
+      ? `\`${row.variable}\` (or \`${row.variable}_FILE\`)`
+      : `\`${row.variable}\``
+    const fallback = row.isRequired
+      ? '**required**'
+      : row.defaultText === ''
+        ? '–'
+        : `\`${row.defaultText}\``
+    return `| ${name} | ${cell(row.description)} | ${cell(row.expected)} | ${cell(fallback)} |`
+  })
+  return ['| Variable | Meaning | Expected | Default |', '|---|---|---|---|', ...rows, ''].join(
+    '\n',
+  )
+}
+
+/** The variables as the text of an `.env.example`: required ones to fill in, the rest commented out at their defaults. */
+export function environmentExample(schema: z.ZodObject): string {
+  const blocks = describeConfig(schema).map((row) => {
+    const file = row.isSecret ? `; or the path of a file in ${row.variable}_FILE` : ''
+    const fallback = row.isDefaultLiteral ? '' : ` Default: ${row.defaultText}.`
+    const comment = `# ${row.description} Expected: ${row.expected}${file}.${fallback}`
+    const value = row.isDefaultLiteral ? row.defaultText : ''
+    const assignment = row.isRequired ? `${row.variable}=` : `#${row.variable}=${value}`
+    return `${comment}\n${assignment}\n`
+  })
+  return blocks.join('\n')
+}

@@ -1,0 +1,107 @@
+/**
+ * What a connection gets before any route: answers to bytes that are no request, time limits, refusals that Node would
+ * send without a body, and an orderly end while the process stops.
+ */
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type ErrorAnswer, errorJson } from './error-answer.ts'
+import { sendError } from './error-handler.ts'
+import type { ServiceApp } from './service-app.ts'
+
+/** How long a client may take to send; a slower one is answered 408 and its connection closed. */
+export type ConnectionLimits = {
+  /** For the head of a request: one packet from an honest client, so that who sends a line now and then is cut early. */
+  readonly headersMs: number
+  /** For a whole request. */
+  readonly requestMs: number
+  /** How often connections are checked, so that a limit may be overrun by this much. */
+  readonly checkEveryMs: number
+}
+
+export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
+  headersMs: 10_000,
+  requestMs: 30_000,
+  checkEveryMs: 5_000,
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+}
+
+/** The answer to bytes that Node could not parse as a request. */
+function connectionAnswer(code: string): ErrorAnswer {
+  if (code === 'HPE_HEADER_OVERFLOW') return { status: 431, error: 'request_headers_too_large' }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, error: 'request_timeout' }
+  return { status: 400, error: 'malformed_request' }
+}
+
+/** Answers a connection whose bytes are no HTTP request, in JSON like every error, and closes it. */
+export function answerConnectionError(error: { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const answer = connectionAnswer(error.code ?? '')
+  const body = errorJson(answer)
+  const head = [
+    `HTTP/1.1 ${answer.status} ${REASONS[answer.status] ?? 'Error'}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+/** Answers an expectation other than 100-continue (RFC 9110 §10.1.1). */
+function refuseExpectation(_request: unknown, response: ServerResponse): void {
+  const body = errorJson({ status: 417, error: 'expectation_failed' })
+  response.writeHead(417, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  })
+  response.end(body)
+}
+
+/** Refuses HTTP/1.1 without `Host` (RFC 9112 §3.2), which `requireHostHeader: false` lets through, and expectations. */
+export function guardConnections(app: ServiceApp): void {
+  app.server.on('checkExpectation', refuseExpectation)
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      void sendError(reply, {
+        status: 400,
+        error: 'host_required',
+        headers: { connection: 'close' },
+      })
+    else done()
+  })
+}
+
+/**
+ * While the process stops, requests on open connections are refused, and a connection is closed after its answer: kept
+ * alive, it would hold the process until its idle time ends.
+ */
+export function refuseWhileStopping(app: ServiceApp): void {
+  let isStopping = false
+  app.addHook('preClose', async () => {
+    isStopping = true
+  })
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (isStopping)
+      void sendError(reply, {
+        status: 503,
+        error: 'shutting_down',
+        headers: { 'retry-after': '1' },
+      })
+    else done()
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    if (isStopping) void reply.header('connection', 'close')
+  })
+  app.addHook('onResponse', (_request, _reply, done) => {
+    if (isStopping) setImmediate(() => app.server.closeIdleConnections())
+    done()
+  })
+}

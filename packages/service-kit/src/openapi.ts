@@ -1,0 +1,144 @@
+/**
+ * The API reference, made from the routes: OpenAPI 3.1 at `/openapi.json`, pages at `/docs`, and `/llms.txt`. What the kit
+ * itself answers on every operation is added here, so that a route names only its own answers. Nothing here changes an
+ * answer.
+ */
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import { createJsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-provider-zod'
+import type { FastifyContextConfig, FastifySchema } from 'fastify'
+import { z } from 'zod'
+import { errorBody } from './error-answer.ts'
+import type { ServiceApp } from './service-app.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route reads its bodies itself, so that the framework refuses none of them. */
+    readonly takesOverBody?: boolean
+  }
+}
+
+const described = (text: string) => errorBody.describe(text)
+
+/** On any operation. */
+const ANYWHERE = {
+  400: described('What came is no HTTP request, or not one for this operation.'),
+  408: described('The request did not come whole within its time.'),
+  417: described('An expectation other than 100-continue.'),
+  431: described('The headers are over 16 KiB.'),
+  503: described('The process stops; another one, or this one after a moment, answers.'),
+}
+
+/** Where the framework reads a body. */
+const WITH_BODY = {
+  413: described('The body is over its limit.'),
+  415: described('The body is declared as other than JSON.'),
+}
+
+/** Where the path has a parameter. */
+const WITH_PARAMETER = { 414: described('A parameter in the path is too long.') }
+
+const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+
+type Documented = {
+  /** Absent on a route that was registered without one, whatever the plugin's type says. */
+  readonly schema?: FastifySchema | undefined
+  readonly url: string
+  readonly route: {
+    readonly method: string | readonly string[]
+    readonly config?: FastifyContextConfig | undefined
+  }
+}
+
+/** A route's schema with the statuses that the kit may answer there; those that the route names itself stay as they are. */
+function withKitRefusals({ schema = {}, url, route }: Documented): FastifySchema {
+  if (schema.hide === true) return schema
+  const hasBody = [route.method].flat().some((method) => BODY_METHODS.has(method))
+  const response = {
+    ...ANYWHERE,
+    ...(hasBody && route.config?.takesOverBody !== true ? WITH_BODY : {}),
+    ...(url.includes(':') ? WITH_PARAMETER : {}),
+    ...(schema.response as object | undefined),
+  }
+  return { ...schema, response }
+}
+
+type ApiDocument = ReturnType<typeof jsonSchemaTransformObject>
+
+const REFERENCE = /"\$ref":"#\/components\/schemas\/([^"]+)"/g
+
+function namesIn(value: unknown): readonly string[] {
+  return [...JSON.stringify(value).matchAll(REFERENCE)].map(([, name = '']) => name)
+}
+
+/**
+ * Puts the schemas that have an `id` into an OpenAPI document's components: those that it refers to. zod keeps ids for
+ * the whole process, so that without this a process of several services would give each one the names of all.
+ */
+function addReferencedSchemas(
+  document: Parameters<typeof jsonSchemaTransformObject>[0],
+): ApiDocument {
+  const whole = jsonSchemaTransformObject(document)
+  if (!('openapi' in whole)) return whole
+  const all = whole.components?.schemas ?? {}
+  const names = new Set(namesIn(whole.paths))
+  for (const name of names) for (const inner of namesIn(all[name] ?? {})) names.add(inner)
+  const schemas = Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)))
+  return { ...whole, components: { ...whole.components, schemas } } as ApiDocument
+}
+
+/** The page of the reference loads nothing from elsewhere; it sets style attributes, and works on plain HTTP. */
+const DOCS_POLICY =
+  "default-src 'self'; base-uri 'self'; frame-ancestors 'self'; img-src 'self' data:; object-src 'none'; script-src 'self'; script-src-attr 'none'; style-src 'self'; style-src-attr 'unsafe-inline'"
+
+const toJsonSchema = createJsonSchemaTransform({ skipList: [] })
+
+/** Collects the routes that are added from now on, and serves the pages of the reference. */
+export async function registerDocumentation(
+  app: ServiceApp,
+  info: { readonly title: string; readonly version: string; readonly description: string },
+): Promise<void> {
+  await app.register(swagger, {
+    openapi: { openapi: '3.1.0', info },
+    transform(documented) {
+      return toJsonSchema({ ...documented, schema: withKitRefusals(documented) })
+    },
+    transformObject: addReferencedSchemas,
+  })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: DOCS_POLICY,
+    theme: { title: `${info.title} API` },
+    // Without the bar of another product and without a validator elsewhere.
+    uiConfig: { layout: 'BaseLayout', validatorUrl: null, defaultModelsExpandDepth: 0 },
+  })
+}
+
+const operation = z.object({ summary: z.string().optional(), description: z.string().optional() })
+const document = z.object({
+  info: z.object({ title: z.string(), version: z.string(), description: z.string().optional() }),
+  paths: z.record(z.string(), z.record(z.string(), operation)).optional(),
+})
+
+/** `/llms.txt`: the service in one page of markdown for language models, from its OpenAPI document and closing notes. */
+export function llmsText(openapi: unknown, notes: string): string {
+  const { info, paths } = document.parse(openapi)
+  const routes = Object.entries(paths ?? {}).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { summary, description }]) => {
+      const about = summary ?? description
+      return `- \`${method.toUpperCase()} ${path}\`${about === undefined ? '' : `: ${about}`}`
+    }),
+  )
+  return [
+    `# ${info.title} ${info.version}`,
+    '',
+    ...(info.description === undefined ? [] : [`> ${info.description}`, '']),
+    '## Routes',
+    '',
+    ...routes,
+    '',
+    'The whole interface, with every field: [OpenAPI 3.1](/openapi.json). For people: [/docs](/docs).',
+    ...(notes === '' ? [] : ['', notes.trim()]),
+    '',
+  ].join('\n')
+}
