@@ -8,13 +8,19 @@ import {
   secretField,
   withFieldMeta,
 } from '@tallystick/service-kit'
-import { X_LAYER_USDT0 } from '@tallystick/x402/evm'
+import { type EvmAsset, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { HEDERA_NETWORKS, isAccountId } from '@tallystick/x402/hedera'
 import { z } from 'zod'
-import { parseEvmAssets } from './evm/evm-assets.ts'
 import { parseEvmKey } from './evm/evm-wallet.ts'
-import { parseConsensusNodes } from './hedera/consensus-nodes.ts'
-import { parsePrivateKey } from './hedera/fee-payer-key.ts'
+import { parseConsensusNodes } from './hedera/consensus-client.ts'
+import { parsePrivateKey } from './hedera/hedera-facilitator.ts'
+
+/** Tokens of a chain from a list separated by commas; undefined where one cannot be read or there is none. */
+export function parseEvmAssets(text: string, chainId: number): readonly EvmAsset[] | undefined {
+  const network = `eip155:${chainId}`
+  const assets = text.split(',').map((part) => parseEvmAsset(part, network))
+  return assets.every((asset) => asset !== undefined) ? assets : undefined
+}
 
 const networkExpected = `one of ${HEDERA_NETWORKS.join(', ')}`
 const nodesExpected = 'host:port=account pairs, separated by commas, e.g. 127.0.0.1:50211=0.0.3'

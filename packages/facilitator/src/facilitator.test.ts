@@ -2,45 +2,45 @@
 import { TransactionId } from '@hiero-ledger/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  type HederaWorld,
+  type HederaFixture,
   NETWORK,
   NOTHING_MOVED,
-  openHederaWorld,
   PRICE,
-} from './testing/hedera-world.ts'
+  startHederaFixture,
+} from './testing/hedera.fixture.ts'
 
-let world: HederaWorld
+let fixture: HederaFixture
 
 beforeAll(async () => {
-  world = await openHederaWorld()
+  fixture = await startHederaFixture()
 }, 60_000)
 
 afterAll(async () => {
-  await world.stop()
+  await fixture.stop()
 })
 
 describe('settling', () => {
   test.each([
-    { title: 'a payment signed by the official SDK', make: () => world.payBySdk() },
-    { title: 'a payment signed by our own client', make: () => world.pay() },
+    { title: 'a payment signed by the official SDK', make: () => fixture.payBySdk() },
+    { title: 'a payment signed by our own client', make: () => fixture.pay() },
     {
       title: 'a payment addressed to seven nodes, of which we know one',
-      make: () => world.payBySdk({ nodes: [4, 5, 3, 6, 7, 8, 9] }),
+      make: () => fixture.payBySdk({ nodes: [4, 5, 3, 6, 7, 8, 9] }),
     },
   ])('$title moves the amount exactly once; the payer pays no fee', async ({ make }) => {
     const payload = await make()
-    expect(await world.client.verify(payload, payload.accepted)).toMatchObject({
+    expect(await fixture.client.verify(payload, payload.accepted)).toMatchObject({
       isValid: true,
-      payer: world.payer.accountId,
+      payer: fixture.payer.accountId,
     })
-    const change = await world.changeBy(async () => {
-      expect(await world.settle(payload)).toMatchObject({
+    const change = await fixture.changeBy(async () => {
+      expect(await fixture.settle(payload)).toMatchObject({
         success: true,
-        payer: world.payer.accountId,
+        payer: fixture.payer.accountId,
         network: NETWORK,
         amount: PRICE.toString(),
         transaction: expect.stringMatching(
-          new RegExp(`^${world.feePayer.accountId.replaceAll('.', '\\.')}@\\d+\\.\\d{9}$`),
+          new RegExp(`^${fixture.feePayer.accountId.replaceAll('.', '\\.')}@\\d+\\.\\d{9}$`),
         ),
       })
     })
@@ -48,9 +48,9 @@ describe('settling', () => {
   })
 
   test('X7: identical requests at once make one submission and get the same answer', async () => {
-    const payload = await world.pay()
-    const change = await world.changeBy(async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => world.settle(payload)))
+    const payload = await fixture.pay()
+    const change = await fixture.changeBy(async () => {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => fixture.settle(payload)))
       expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
       expect(answers[0]?.success).toBe(true)
     })
@@ -58,10 +58,10 @@ describe('settling', () => {
   })
 
   test('a payment that was settled is a duplicate, named with its transaction, and moves nothing', async () => {
-    const payload = await world.pay()
-    const first = await world.settle(payload)
-    const change = await world.changeBy(async () => {
-      expect(await world.settle(payload)).toMatchObject({
+    const payload = await fixture.pay()
+    const first = await fixture.settle(payload)
+    const change = await fixture.changeBy(async () => {
+      expect(await fixture.settle(payload)).toMatchObject({
         success: false,
         errorReason: 'DUPLICATE_TRANSACTION',
         transaction: first.transaction,
@@ -71,20 +71,20 @@ describe('settling', () => {
   })
 
   test('another payment under the transaction id of one that is under way is a duplicate', async () => {
-    const id = TransactionId.generate(world.feePayer.accountId)
+    const id = TransactionId.generate(fixture.feePayer.accountId)
     const [one, other] = await Promise.all([
-      world.payBySdk({ id }),
-      world.payBySdk({ id, edit: (transaction) => transaction.setTransactionMemo('other') }),
+      fixture.payBySdk({ id }),
+      fixture.payBySdk({ id, edit: (transaction) => transaction.setTransactionMemo('other') }),
     ])
-    const answers = await Promise.all([world.settle(one), world.settle(other)])
+    const answers = await Promise.all([fixture.settle(one), fixture.settle(other)])
     expect(answers.filter(({ success }) => success)).toHaveLength(1)
     expect(answers.find(({ success }) => !success)?.errorReason).toBe('DUPLICATE_TRANSACTION')
   })
 
   test('many payments at once are all settled', async () => {
-    const payloads = await Promise.all(Array.from({ length: 50 }, () => world.pay()))
-    const change = await world.changeBy(async () => {
-      const answers = await Promise.all(payloads.map(world.settle))
+    const payloads = await Promise.all(Array.from({ length: 50 }, () => fixture.pay()))
+    const change = await fixture.changeBy(async () => {
+      const answers = await Promise.all(payloads.map(fixture.settle))
       expect(answers.filter(({ success }) => success)).toHaveLength(50)
     })
     expect(change).toEqual({ payer: -PRICE * 50n, seller: PRICE * 50n })
@@ -93,29 +93,29 @@ describe('settling', () => {
 
 describe('the server', () => {
   test('/supported names scheme, network and fee payer', async () => {
-    expect(await world.client.getSupported()).toEqual({
+    expect(await fixture.client.getSupported()).toEqual({
       kinds: [
         {
           x402Version: 2,
           scheme: 'exact',
           network: NETWORK,
-          extra: { feePayer: world.feePayer.accountId },
+          extra: { feePayer: fixture.feePayer.accountId },
         },
       ],
       extensions: [],
-      signers: { 'hedera:*': [world.feePayer.accountId] },
+      signers: { 'hedera:*': [fixture.feePayer.accountId] },
     })
   })
 
   test('/ready is 200 with a funded fee payer and a reachable node', async () => {
-    const response = await fetch(`${world.facilitator.url}/ready`)
+    const response = await fetch(`${fixture.facilitator.url}/ready`)
     expect(response.status).toBe(200)
   })
 
   test.each(['/verify', '/settle'])(
     '%s: a malformed request is 400 invalid_payload',
     async (path) => {
-      const response = await fetch(`${world.facilitator.url}${path}`, {
+      const response = await fetch(`${fixture.facilitator.url}${path}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ x402Version: 2 }),
@@ -129,27 +129,27 @@ describe('the server', () => {
   )
 
   test('another version of x402 is refused by name', async () => {
-    const payload = await world.pay()
-    const answer = await world.client.settle({ ...payload, x402Version: 1 }, payload.accepted)
+    const payload = await fixture.pay()
+    const answer = await fixture.client.settle({ ...payload, x402Version: 1 }, payload.accepted)
     expect(answer).toMatchObject({ success: false, errorReason: 'invalid_x402_version' })
   })
 
   test('/metrics counts settlements by how they ended', async () => {
-    const text = await (await fetch(`${world.facilitator.url}/metrics`)).text()
+    const text = await (await fetch(`${fixture.facilitator.url}/metrics`)).text()
     expect(text).toMatch(/facilitator_settlements_total\{outcome="settled",reason=""\} \d+/)
     expect(text).toContain('facilitator_settlements_in_flight 0')
   })
 
   test('the page shows the fee payer and a first request to copy', async () => {
-    const text = await (await fetch(world.facilitator.url)).text()
-    expect(text).toContain(`<dd>${world.feePayer.accountId}</dd>`)
-    expect(text).toContain(`curl -s ${world.facilitator.url}/supported`)
+    const text = await (await fetch(fixture.facilitator.url)).text()
+    expect(text).toContain(`<dd>${fixture.feePayer.accountId}</dd>`)
+    expect(text).toContain(`curl -s ${fixture.facilitator.url}/supported`)
   })
 
   test('/docs, /openapi.json and /llms.txt describe both routes', async () => {
     const [openapi, llms] = await Promise.all(
       ['/openapi.json', '/llms.txt'].map(async (path) =>
-        (await fetch(world.facilitator.url + path)).text(),
+        (await fetch(fixture.facilitator.url + path)).text(),
       ),
     )
     expect(Object.keys(JSON.parse(openapi ?? '{}').paths)).toEqual(
@@ -159,11 +159,11 @@ describe('the server', () => {
   })
 
   test('no log line holds a signed transaction or a key', async () => {
-    const payload = await world.pay()
-    await world.settle(payload)
-    const log = world.lines.join('')
+    const payload = await fixture.pay()
+    await fixture.settle(payload)
+    const log = fixture.lines.join('')
     expect(log).toContain('"msg":"settlement ended"')
     expect(log).not.toContain(String(payload.payload['transaction']).slice(0, 40))
-    expect(log).not.toContain(world.feePayer.privateKey.slice(2))
+    expect(log).not.toContain(fixture.feePayer.privateKey.slice(2))
   })
 })

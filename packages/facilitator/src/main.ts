@@ -1,17 +1,16 @@
 #!/usr/bin/env node
 /** The facilitator's command: environment in, a listening server out. */
-import { createLogger, loadConfig, serve, systemClock } from '@tallystick/service-kit'
-import { type BuiltFacilitator, buildFacilitator } from './build-facilitator.ts'
-import { facilitatorConfig } from './config.ts'
-import { parseEvmAssets } from './evm/evm-assets.ts'
-import { WrongToken } from './evm-facilitator.ts'
+import { runService } from '@tallystick/service-kit'
+import { facilitatorConfig, parseEvmAssets } from './config.ts'
+import { WrongToken } from './evm/evm-facilitator.ts'
+import { createFacilitator } from './service.ts'
 
-const config = loadConfig(facilitatorConfig, process.env)
-const logger = createLogger({ name: 'facilitator', level: config.LOG_LEVEL })
-
-async function build(): Promise<BuiltFacilitator> {
-  try {
-    return await buildFacilitator({
+await runService({
+  name: 'facilitator',
+  schema: facilitatorConfig,
+  environment: process.env,
+  create: ({ clock, config, logger }) =>
+    createFacilitator({
       network: config.NETWORK,
       consensusNodes: config.CONSENSUS_NODES ?? [],
       mirrorUrl: config.MIRROR_URL,
@@ -26,23 +25,10 @@ async function build(): Promise<BuiltFacilitator> {
               privateKey: config.EVM_KEY.reveal(),
               assets: parseEvmAssets(config.EVM_ASSETS, config.EVM_CHAIN_ID) ?? [],
             },
-      clock: systemClock,
+      clock,
       logger,
       metricsToken: config.METRICS_TOKEN,
-    })
-  } catch (error) {
-    if (!(error instanceof WrongToken)) throw error
-    process.stderr.write(`Payments cannot be settled: ${error.message}\n`)
-    return process.exit(1)
-  }
-}
-
-const { app, hedera, registry } = await build()
-await serve({
-  app,
-  host: config.HOST,
-  port: config.PORT,
-  logger,
-  registry,
-  onStop: () => hedera.close(),
+    }),
+  startRefusal: (error) =>
+    error instanceof WrongToken ? `Payments cannot be settled: ${error.message}` : undefined,
 })

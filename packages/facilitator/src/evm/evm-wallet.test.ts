@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { keccak256, parseTransaction } from 'viem'
 import { afterEach, describe, expect, test } from 'vitest'
-import { ConsensusUnavailable } from '../consensus-unavailable.ts'
+import { ConsensusUnavailable } from '../settlement.ts'
 import { createEvmWallet, parseEvmKey } from './evm-wallet.ts'
 
 const KEY = 'd289f268a25dc94a9c65c87995dabdd5d7d1ba7f0255ea97264bf7c54dc8e733'

@@ -18,8 +18,10 @@ import {
   TimeoutError,
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { ConsensusUnavailable } from '../consensus-unavailable.ts'
-import type { ContractCall } from './transfer-call.ts'
+import { ConsensusUnavailable } from '../settlement.ts'
+
+/** A call of a contract. */
+export type ContractCall = { readonly to: Hex; readonly data: Hex }
 
 export type EvmWalletOptions = {
   readonly rpcUrl: string

@@ -12,47 +12,50 @@ import {
   type TransactionRecord,
   TransactionRecordQuery,
 } from '@hiero-ledger/sdk'
-import type { Clock } from '@tallystick/service-kit'
-import { pause } from '../pause.ts'
-import type { ConsensusNode } from './consensus-nodes.ts'
-import { holdChannels } from './hold-channels.ts'
-import type { NodeProbe } from './node-probe.ts'
+import { type Clock, pause } from '@tallystick/service-kit'
+import { createNodeProbe } from './node-probe.ts'
 import { type Submission, submitPayment } from './submit-payment.ts'
 
-/** What the ledger says of a transaction id. */
-export type Settled =
-  | {
-      readonly kind: 'recorded'
-      /** The network's word; `SUCCESS` or why it failed. */
-      readonly status: string
-      /** SHA-384 of the signed bytes that were executed under this id. */
-      readonly hash: Uint8Array
-      /** Net change by account, tinybar. */
-      readonly netTinybar: ReadonlyMap<string, bigint>
-    }
-  /** Not known in time; `cause` for the log. */
-  | { readonly kind: 'unknown'; readonly cause: unknown }
+/** One consensus node: `host:port` of its gRPC service and its account. */
+export type ConsensusNode = { readonly address: string; readonly accountId: string }
+
+/** What the ledger recorded under a transaction id. */
+export type Recorded = {
+  /** The network's word; `SUCCESS` or why it failed. */
+  readonly status: string
+  /** SHA-384 of the signed bytes that were executed under this id, hex. */
+  readonly hash: string
+  /** Net change by account, tinybar. */
+  readonly netTinybar: ReadonlyMap<string, bigint>
+}
+
+/** `cause` for the log, where the record is not known in time. */
+export type Outcome = Recorded | { readonly cause: unknown }
 
 export type ConsensusClient = {
   /** Throws ConsensusUnavailable, and only where nothing was submitted. */
   submit(transactionList: Uint8Array): Promise<Submission>
   /** Waits for the receipt and reads the record. Never throws. */
-  outcome(transactionId: string): Promise<Settled>
+  outcome(transactionId: string): Promise<Outcome>
   /** Whether any node can be reached. */
   isReachable(): Promise<boolean>
   close(): void
 }
 
-export type ConsensusClientOptions = {
-  /** The CAIP-2 network whose public nodes are used where `nodes` is empty. */
+/** The nodes that payments are submitted to, and who pays. */
+export type ConsensusNetwork = {
+  /** CAIP-2, e.g. `hedera:testnet`. */
   readonly network: string
-  readonly nodes: readonly ConsensusNode[]
+  /** Empty: the public nodes of the network. */
+  readonly consensusNodes: readonly ConsensusNode[]
   /** `0.0.x`. */
   readonly feePayer: string
+  readonly limits?: Partial<ConsensusLimits> | undefined
+}
+
+type ConsensusClientOptions = ConsensusNetwork & {
   readonly feePayerKey: PrivateKey
-  readonly probe: NodeProbe
   readonly clock: Clock
-  readonly limits?: Partial<ConsensusLimits>
 }
 
 /** How long the network is waited for. */
@@ -79,7 +82,7 @@ const NODE_BACKOFF_MS = 10
 const NODE_BACKOFF_MAX_MS = 20
 
 function newClient(options: ConsensusClientOptions, limits: ConsensusLimits): Client {
-  const { network, nodes } = options
+  const { consensusNodes: nodes, network } = options
   const client =
     nodes.length === 0
       ? Client.forName(network.replace(/^hedera:/, ''))
@@ -118,7 +121,7 @@ async function readRecord(
   id: TransactionId,
   client: Client,
   limits: { readonly receiptMs: number; readonly callMs: number },
-): Promise<Settled> {
+): Promise<Recorded> {
   await new TransactionReceiptQuery()
     .setTransactionId(id)
     .setValidateStatus(false)
@@ -131,9 +134,8 @@ async function readRecord(
     .setMaxAttempts(POLLS_MAX)
     .execute(client, limits.callMs)
   return {
-    kind: 'recorded',
     status: record.receipt.status.toString(),
-    hash: record.transactionHash,
+    hash: Buffer.from(record.transactionHash).toString('hex'),
     netTinybar: netByAccount(record),
   }
 }
@@ -143,7 +145,7 @@ async function outcome(
   transactionId: string,
   client: Client,
   { clock, limits }: { readonly clock: Clock; readonly limits: ConsensusLimits },
-): Promise<Settled> {
+): Promise<Outcome> {
   const id = TransactionId.fromString(transactionId)
   const endMs = clock.unixMs() + limits.outcomeMs
   for (;;) {
@@ -152,7 +154,7 @@ async function outcome(
       return await readRecord(id, client, { receiptMs, callMs: limits.callMs })
     } catch (cause) {
       // Unreachable nodes, no receipt in time, a record too dear: the transfer may have landed all the same.
-      if (clock.unixMs() + POLL_FIRST_MS >= endMs) return { kind: 'unknown', cause }
+      if (clock.unixMs() + POLL_FIRST_MS >= endMs) return { cause }
     }
     await pause(clock, POLL_FIRST_MS)
   }
@@ -163,16 +165,64 @@ export function createConsensusClient(options: ConsensusClientOptions): Consensu
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const client = newClient(options, limits)
   const letGo = holdChannels(Object.keys(client.network), () => client.close())
-  const { feePayerKey, probe } = options
+  const { clock, feePayerKey } = options
+  const probe = createNodeProbe(clock)
   return {
     submit: (transactionList) =>
       submitPayment(transactionList, { client, feePayerKey, probe, callMs: limits.callMs }),
-    outcome: (transactionId) => outcome(transactionId, client, { clock: options.clock, limits }),
+    outcome: (transactionId) => outcome(transactionId, client, { clock, limits }),
     isReachable: async () => {
       const addresses = Object.keys(client.network)
       const answers = await Promise.all(addresses.map((address) => probe.isReachable(address)))
       return answers.includes(true)
     },
     close: letGo,
+  }
+}
+
+const NODE = /^([a-zA-Z0-9.-]+):(\d{1,5})=(\d+\.\d+\.\d+)$/
+
+/**
+ * Reads a list such as `127.0.0.1:50211=0.0.3,10.0.0.2:50211=0.0.4`; undefined where an entry is malformed. IPv6
+ * addresses are refused: the ledger SDK splits an address at its first colon.
+ */
+export function parseConsensusNodes(text: string): readonly ConsensusNode[] | undefined {
+  const nodes: ConsensusNode[] = []
+  for (const entry of text.split(',').map((part) => part.trim())) {
+    const [, host, port, accountId] = NODE.exec(entry) ?? []
+    if (host === undefined || port === undefined || accountId === undefined) return undefined
+    if (Number(port) < 1 || Number(port) > 65_535) return undefined
+    nodes.push({ address: `${host}:${port}`, accountId })
+  }
+  return nodes
+}
+
+/** A client of the ledger SDK with the addresses of its nodes. */
+type Hold = { readonly addresses: ReadonlySet<string>; readonly close: () => void }
+
+/** Clients in use. */
+const open = new Set<Hold>()
+/** Clients that are let go of, but whose channels others may use. As many as a process starts and stops beside those. */
+const letGo = new Set<Hold>()
+
+const isShared = (hold: Hold): boolean =>
+  [...open].some(({ addresses }) => [...addresses].some((address) => hold.addresses.has(address)))
+
+/**
+ * Holds the channels of a client. The SDK shares one per address in the whole process, and a client that is closed closes
+ * those that it used: `close` is therefore called once none of its addresses belongs to a client in use. Returns how to
+ * let go; a second call does nothing.
+ */
+export function holdChannels(addresses: readonly string[], close: () => void): () => void {
+  const hold: Hold = { addresses: new Set(addresses), close }
+  open.add(hold)
+  return () => {
+    if (!open.delete(hold)) return
+    letGo.add(hold)
+    for (const one of letGo) {
+      if (isShared(one)) continue
+      letGo.delete(one)
+      one.close()
+    }
   }
 }

@@ -1,14 +1,13 @@
-/** The parts of the Hedera side that need no ledger: parsers, codes, the judgement of a record. */
+/** The parts of the Hedera side that need no ledger: parsers, codes, how a record is judged. */
 import { PrivateKey, Status } from '@hiero-ledger/sdk'
 import type { VerifiedPayment } from '@tallystick/x402'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { settleResponse } from '../settlement-end.ts'
-import { parseConsensusNodes } from './consensus-nodes.ts'
-import { parsePrivateKey } from './fee-payer-key.ts'
-import { judgeRecord } from './judge-record.ts'
-import { judgePrecheck } from './precheck-status.ts'
-import { MalformedTransactionList, splitTransactionList } from './split-transaction-list.ts'
+import { settleResponse } from '../settlement.ts'
+import { parseConsensusNodes } from './consensus-client.ts'
+import { judgeRecord } from './exact-hedera.ts'
+import { parsePrivateKey } from './hedera-facilitator.ts'
+import { judgePrecheck } from './submit-payment.ts'
 
 describe('parseConsensusNodes', () => {
   test('reads host:port=account pairs', () => {
@@ -58,34 +57,6 @@ describe('parsePrivateKey', () => {
   })
 })
 
-describe('splitTransactionList', () => {
-  const varint = (value: number): number[] =>
-    value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >> 7)]
-
-  test('cuts a list into its entries, whole', () => {
-    const entries = fc.array(fc.uint8Array({ maxLength: 400 }), { maxLength: 10 })
-    fc.assert(
-      fc.property(entries, (bodies) => {
-        const parts = bodies.map((body) => Uint8Array.from([0x0a, ...varint(body.length), ...body]))
-        const split = splitTransactionList(Buffer.concat(parts))
-        expect(split.map((part) => [...part])).toEqual(parts.map((part) => [...part]))
-      }),
-    )
-  })
-
-  test('throws one named error for any other bytes, and nothing else', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 1, maxLength: 60 }), (bytes) => {
-        try {
-          expect(Buffer.concat(splitTransactionList(bytes)).equals(bytes)).toBe(true)
-        } catch (error) {
-          if (!(error instanceof MalformedTransactionList)) throw error
-        }
-      }),
-    )
-  })
-})
-
 describe('judgePrecheck', () => {
   test('every code has a meaning, and only busy nodes are followed by another', () => {
     const names = Object.values(Status)
@@ -123,15 +94,14 @@ const payment: VerifiedPayment = {
 }
 
 describe('judgeRecord', () => {
-  const transactionHash = Uint8Array.of(1, 2, 3)
-  const record = (changes: { status?: string; hash?: Uint8Array; credit?: bigint } = {}) => ({
-    kind: 'recorded' as const,
+  const hash = '010203'
+  const record = (changes: { status?: string; hash?: string; credit?: bigint } = {}) => ({
     status: changes.status ?? 'SUCCESS',
-    hash: changes.hash ?? transactionHash,
+    hash: changes.hash ?? hash,
     netTinybar: new Map([['0.0.7', changes.credit ?? 100n]]),
   })
   const judge = (changes?: Parameters<typeof record>[0]) =>
-    judgeRecord(record(changes), { payment, transactionHash })
+    judgeRecord(record(changes), { payment, hash })
 
   test('our transaction with the whole amount is settled', () => {
     expect(settleResponse(payment, judge())).toEqual({
@@ -144,7 +114,7 @@ describe('judgeRecord', () => {
   })
 
   test('another transaction under the same id is a duplicate, whatever its receipt says', () => {
-    expect(judge({ hash: Uint8Array.of(9) })).toMatchObject({ reason: 'DUPLICATE_TRANSACTION' })
+    expect(judge({ hash: '09' })).toMatchObject({ reason: 'DUPLICATE_TRANSACTION' })
   })
 
   test.each([99n, 101n, 0n])('a net credit of %d instead of 100 is a mismatch', (credit) => {

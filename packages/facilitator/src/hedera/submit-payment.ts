@@ -9,19 +9,14 @@ import {
   Transaction,
   TransferTransaction,
 } from '@hiero-ledger/sdk'
-import { ConsensusUnavailable } from '../consensus-unavailable.ts'
+import { splitTransactionList } from '@tallystick/x402/hedera'
+import { type ConsensusProblem, ConsensusUnavailable, type SettlementEnd } from '../settlement.ts'
 import type { NodeProbe } from './node-probe.ts'
-import { BUSY_STATUSES, judgePrecheck } from './precheck-status.ts'
-import { splitTransactionList } from './split-transaction-list.ts'
 
-/** What became of handing a payment to the network. */
+/** What became of handing a payment to the network: submitted, refused before consensus, or an id that it knows already. */
 export type Submission =
-  /** A node took it or, where there is a `cause`, may have. `hash` is the SHA-384 of the signed bytes. */
-  | { readonly kind: 'submitted'; readonly hash: Uint8Array; readonly cause?: unknown }
-  /** The network knows this transaction id already. */
-  | { readonly kind: 'duplicate' }
-  /** Refused before consensus: no fee, no transfer. `status` is the network's word. */
-  | { readonly kind: 'refused'; readonly reason: string; readonly status: string }
+  /** A node took it or, where there is a `cause`, may have. `hash` is the SHA-384 of the signed bytes, hex. */
+  { readonly hash: string; readonly cause?: unknown } | SettlementEnd | 'duplicate'
 
 /** Where a payment is submitted, and by whom. */
 export type Network = {
@@ -49,10 +44,10 @@ function knownBodies(client: Client, transactionList: Uint8Array): readonly Body
   })
 }
 
-const refused = (reason: string, status: string): Submission => ({
-  kind: 'refused',
+const refused = (reason: string, message: string): SettlementEnd => ({
+  outcome: 'refused',
   reason,
-  status,
+  message,
 })
 
 /** Signs one body and hands it to its node; undefined where the node was too busy to take it. */
@@ -62,7 +57,7 @@ async function submitBody(body: Body, to: Network): Promise<Submission | undefin
   // A client may have put a false signature under our key, which signing leaves in place.
   if (!feePayerKey.publicKey.verifyTransaction(signed))
     return refused('invalid_exact_hedera_payload_signature_invalid', 'INVALID_SIGNATURE')
-  const hash = await signed.getTransactionHash()
+  const hash = Buffer.from(await signed.getTransactionHash()).toString('hex')
   const once = signed.setMaxAttempts(1)
   try {
     await once.execute(client, callMs)
@@ -70,7 +65,7 @@ async function submitBody(body: Body, to: Network): Promise<Submission | undefin
     const status = precheckStatus(error)
     if (status === undefined) {
       probe.doubted(body.address)
-      return { kind: 'submitted', hash, cause: error }
+      return { hash, cause: error }
     }
     probe.proven(body.address)
     const judged = judgePrecheck(status)
@@ -78,7 +73,7 @@ async function submitBody(body: Body, to: Network): Promise<Submission | undefin
       case 'busy':
         return undefined
       case 'duplicate':
-        return { kind: 'duplicate' }
+        return 'duplicate'
       case 'ours':
         throw new ConsensusUnavailable(judged.problem, { cause: error })
       case 'refused':
@@ -86,7 +81,7 @@ async function submitBody(body: Body, to: Network): Promise<Submission | undefin
     }
   }
   probe.proven(body.address)
-  return { kind: 'submitted', hash }
+  return { hash }
 }
 
 /** The node's precheck code, where it answered; undefined where it may have taken the transaction. */
@@ -113,4 +108,49 @@ export async function submitPayment(transactionList: Uint8Array, to: Network): P
     if (submission !== undefined) return submission
   }
   throw new ConsensusUnavailable('consensus_unavailable')
+}
+
+/** What a consensus node's precheck code means for a payment whose payer's signature was verified before. */
+type PrecheckMeaning =
+  /** This node did not take it; another may. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'duplicate' }
+  /** Not the payment's fault. */
+  | { readonly kind: 'ours'; readonly problem: ConsensusProblem }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** Codes of a node that did not take the transaction and says nothing about it. */
+const BUSY_STATUSES: ReadonlySet<string> = new Set([
+  'BUSY',
+  'PLATFORM_NOT_ACTIVE',
+  'PLATFORM_TRANSACTION_NOT_CREATED',
+  'INVALID_NODE_ACCOUNT',
+])
+
+/** At precheck only the fee payer's account, balance and signature are looked at. */
+const OURS: Readonly<Record<string, ConsensusProblem>> = {
+  INSUFFICIENT_PAYER_BALANCE: 'fee_payer_balance_too_low',
+  INVALID_SIGNATURE: 'fee_payer_unusable',
+  INVALID_PAYER_SIGNATURE: 'fee_payer_unusable',
+  PAYER_ACCOUNT_NOT_FOUND: 'fee_payer_unusable',
+  PAYER_ACCOUNT_DELETED: 'fee_payer_unusable',
+  PAYER_ACCOUNT_UNAUTHORIZED: 'fee_payer_unusable',
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  TRANSACTION_EXPIRED: 'transaction_expired',
+  INVALID_TRANSACTION_START: 'invalid_exact_hedera_payload_not_yet_valid',
+  INVALID_TRANSACTION_DURATION: 'invalid_exact_hedera_payload_validity',
+  KEY_PREFIX_MISMATCH: 'invalid_exact_hedera_payload_signature_invalid',
+  INSUFFICIENT_ACCOUNT_BALANCE: 'insufficient_funds',
+}
+
+/** Maps a precheck code. What has no name of its own is `preflight_failed`: the node refused it, nothing moved. */
+export function judgePrecheck(status: string): PrecheckMeaning {
+  if (BUSY_STATUSES.has(status)) return { kind: 'busy' }
+  if (status === 'DUPLICATE_TRANSACTION') return { kind: 'duplicate' }
+  const problem = OURS[status]
+  if (problem !== undefined) return { kind: 'ours', problem }
+  const reason = REASONS[status] ?? 'invalid_exact_hedera_payload_preflight_failed'
+  return { kind: 'refused', reason }
 }

@@ -68,6 +68,7 @@ export {
 } from './verify-hedera-payment.ts'
 export {
   type BodySignature,
+  splitTransactionList,
   type TransferDraft,
   writeTransactionList,
   writeTransferBody,

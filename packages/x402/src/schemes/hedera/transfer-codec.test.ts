@@ -3,9 +3,15 @@ import * as fc from 'fast-check'
 import Long from 'long'
 import { describe, expect, test } from 'vitest'
 import { readHederaKey } from './hedera-key.ts'
+import { MalformedProtobuf } from './protobuf-reader.ts'
 import { readTransfer } from './read-transfer.ts'
 import { canonicalTransactionId } from './transaction-id.ts'
-import { type TransferDraft, writeTransactionList, writeTransferBody } from './write-transfer.ts'
+import {
+  splitTransactionList,
+  type TransferDraft,
+  writeTransactionList,
+  writeTransferBody,
+} from './write-transfer.ts'
 
 const { proto: hedera } = proto
 
@@ -257,3 +263,31 @@ describe('keys, as @hiero-ledger/proto writes them', () => {
 function encodeKey(key: object): Uint8Array {
   return hedera.Key.encode(key).finish()
 }
+
+describe('splitTransactionList', () => {
+  const varint = (value: number): number[] =>
+    value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >> 7)]
+
+  test('cuts a list into its entries, whole', () => {
+    const entries = fc.array(fc.uint8Array({ maxLength: 400 }), { maxLength: 10 })
+    fc.assert(
+      fc.property(entries, (bodies) => {
+        const parts = bodies.map((body) => Uint8Array.from([0x0a, ...varint(body.length), ...body]))
+        const split = splitTransactionList(Buffer.concat(parts))
+        expect(split.map((part) => [...part])).toEqual(parts.map((part) => [...part]))
+      }),
+    )
+  })
+
+  test('throws one named error for any other bytes, and nothing else', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 60 }), (bytes) => {
+        try {
+          expect(Buffer.concat(splitTransactionList(bytes)).equals(bytes)).toBe(true)
+        } catch (error) {
+          if (!(error instanceof MalformedProtobuf)) throw error
+        }
+      }),
+    )
+  })
+})

@@ -1,4 +1,5 @@
 import { writeAccountId } from './account-id.ts'
+import { readMessage } from './protobuf-reader.ts'
 import { toZigzag, writeBytesField, writeVarintField } from './protobuf-writer.ts'
 import type { TransactionId } from './transaction-id.ts'
 
@@ -51,6 +52,12 @@ export function writeTransactionList(
       return writeBytesField(1, writeBytesField(5, signed))
     }),
   )
+}
+
+/** A TransactionList cut into one list per node, whole. Throws MalformedProtobuf for bytes that are no list. */
+export function splitTransactionList(bytes: Uint8Array): readonly Uint8Array[] {
+  const entries = readMessage(bytes, { 1: 'repeated' }).repeated(1)
+  return entries.map((entry) => writeBytesField(1, entry))
 }
 
 function writeTransactionId(id: TransactionId): Uint8Array {

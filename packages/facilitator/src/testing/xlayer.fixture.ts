@@ -19,20 +19,20 @@ import { createWalletClient, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { xLayer } from 'viem/chains'
 import { vi } from 'vitest'
-import { transferCall } from '../evm/transfer-call.ts'
-import { startFacilitator } from '../start-facilitator.ts'
-import { openShop, type ShopOptions } from './evm-shop.ts'
+import { transferCall } from '../evm/exact-evm.ts'
+import { startFacilitator } from '../service.ts'
+import { openShop, type ShopOptions } from './evm-shop.fixture.ts'
 
 const STRANGER_KEY = `0x${'99'.repeat(32)}` as const
 
-export type XLayerWorld = Awaited<ReturnType<typeof openXLayerWorld>>
+export type XLayerFixture = Awaited<ReturnType<typeof startXLayerFixture>>
 
 /** Sends a payment header to a shop. */
 export async function post(url: string, header: string): Promise<Response> {
   return await fetch(url, { method: 'POST', headers: { 'payment-signature': header } })
 }
 
-export async function openXLayerWorld() {
+export async function startXLayerFixture() {
   const [devnet, chain] = await Promise.all([startDevnet(), startXLayer()])
   const asset: EvmAsset = { network: X_LAYER_NETWORK, ...chain.stablecoin }
   const account = (name: string): XLayerAccount => accountOf(chain, name)

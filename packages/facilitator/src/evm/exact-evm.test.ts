@@ -4,81 +4,83 @@ import { LedgerUnavailable } from '@tallystick/x402'
 import { checkEvmDomain, createExactEvmScheme, createJsonRpcLedger } from '@tallystick/x402/evm'
 import { HTTPFacilitatorClient } from '@x402/core/http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createEvmFacilitator } from '../evm-facilitator.ts'
-import type { SubmissionDoubt } from '../settlement-end.ts'
-import { openXLayerWorld, type XLayerWorld } from '../testing/xlayer-world.ts'
+import type { SubmissionDoubt } from '../settlement.ts'
+import { startXLayerFixture, type XLayerFixture } from '../testing/xlayer.fixture.ts'
+import { createEvmFacilitator } from './evm-facilitator.ts'
 import { createEvmWallet } from './evm-wallet.ts'
-import { ExactEvmFacilitator } from './exact-evm-facilitator.ts'
-import { NONCE_USED } from './judge-receipt.ts'
 
-let world: XLayerWorld
+import { createExactEvm, NONCE_USED } from './exact-evm.ts'
+
+let fixture: XLayerFixture
 
 beforeAll(async () => {
-  world = await openXLayerWorld()
+  fixture = await startXLayerFixture()
 }, 60_000)
 
 afterAll(async () => {
-  await world.stop()
+  await fixture.stop()
 })
 
 const usedAnswer = { errorReason: NONCE_USED.reason, transaction: '' }
 
 describe('what the facilitator answers', () => {
   test('a used nonce is a duplicate, without a transaction of ours', async () => {
-    const [payload, requirement] = await world.order(world.account('agent-8'))
-    await world.submitAsStranger(payload.payload)
-    expect(await world.settle(payload, requirement)).toMatchObject({
+    const [payload, requirement] = await fixture.order(fixture.account('agent-8'))
+    await fixture.submitAsStranger(payload.payload)
+    expect(await fixture.settle(payload, requirement)).toMatchObject({
       success: false,
       ...usedAnswer,
     })
   })
 
   test('a token that does not revert on a used nonce must not pass', async () => {
-    await world.chain.controls.setToleratesReplay(true)
+    await fixture.chain.controls.setToleratesReplay(true)
     try {
-      const [payload, requirement] = await world.order(world.account('agent-8'))
-      expect(await world.settle(payload, requirement)).toMatchObject({ success: true })
-      expect(await world.settle(payload, requirement)).toMatchObject({
+      const [payload, requirement] = await fixture.order(fixture.account('agent-8'))
+      expect(await fixture.settle(payload, requirement)).toMatchObject({ success: true })
+      expect(await fixture.settle(payload, requirement)).toMatchObject({
         success: false,
         ...usedAnswer,
       })
       // Faster than our own transaction, behind the checks: both are mined in one block, without a revert.
-      const [raced] = await world.order(world.account('agent-8'))
-      await world.chain.controls.holdBlocks(true)
-      const stranger = await world.submitAsStranger(raced.payload, { isAwaited: false })
-      const settling = world.settle(raced, requirement)
-      await world.poolHolds(2)
-      await world.chain.controls.holdBlocks(false)
+      const [raced] = await fixture.order(fixture.account('agent-8'))
+      await fixture.chain.controls.holdBlocks(true)
+      const stranger = await fixture.submitAsStranger(raced.payload, { isAwaited: false })
+      const settling = fixture.settle(raced, requirement)
+      await fixture.poolHolds(2)
+      await fixture.chain.controls.holdBlocks(false)
       expect(await settling).toMatchObject({ success: false, ...usedAnswer })
-      expect((await world.viem().getTransactionReceipt({ hash: stranger })).status).toBe('success')
+      expect((await fixture.viem().getTransactionReceipt({ hash: stranger })).status).toBe(
+        'success',
+      )
     } finally {
-      await world.chain.controls.holdBlocks(false)
-      await world.chain.controls.setToleratesReplay(false)
+      await fixture.chain.controls.holdBlocks(false)
+      await fixture.chain.controls.setToleratesReplay(false)
     }
   })
 
   test('a payer without enough is refused before submission', async () => {
-    const poor = { ...world.account('agent-9'), privateKey: `0x${'77'.repeat(32)}` as const }
-    const [payload, requirement] = await world.order(poor)
-    const sentBefore = await world.sentCount()
-    expect(await world.settle(payload, requirement)).toMatchObject({
+    const poor = { ...fixture.account('agent-9'), privateKey: `0x${'77'.repeat(32)}` as const }
+    const [payload, requirement] = await fixture.order(poor)
+    const sentBefore = await fixture.sentCount()
+    expect(await fixture.settle(payload, requirement)).toMatchObject({
       success: false,
       transaction: '',
       errorReason: 'invalid_exact_evm_insufficient_balance',
     })
-    expect(await world.sentCount()).toBe(sentBefore)
+    expect(await fixture.sentCount()).toBe(sentBefore)
   })
 
   test('a submission that may not have arrived is told of with its cause, and its end is read all the same', async () => {
-    const [payload, requirement] = await world.order(world.account('agent-9'))
-    const { privateKey } = world.account('facilitator')
-    const { chainId, rpcUrl } = world.chain
+    const [payload, requirement] = await fixture.order(fixture.account('agent-9'))
+    const { privateKey } = fixture.account('facilitator')
+    const { chainId, rpcUrl } = fixture.chain
     const wallet = createEvmWallet({ rpcUrl, chainId, privateKey })
     const cause = new Error('no answer')
     const doubts: SubmissionDoubt[] = []
-    const facilitator = new ExactEvmFacilitator({
+    const facilitator = createExactEvm({
       network: requirement.network,
-      assets: [world.asset],
+      assets: [fixture.asset],
       ledger: createJsonRpcLedger({ url: rpcUrl, clock: systemClock }),
       clock: systemClock,
       wallet: {
@@ -93,34 +95,38 @@ describe('what the facilitator answers', () => {
   })
 
   test('while no block comes the settlement is pending with its hash; asked again, nothing is sent twice', async () => {
-    const [payload, requirement] = await world.order(world.account('agent-9'))
-    const client = new HTTPFacilitatorClient({ url: world.impatient.url })
-    await world.chain.controls.holdBlocks(true)
+    const [payload, requirement] = await fixture.order(fixture.account('agent-9'))
+    const client = new HTTPFacilitatorClient({ url: fixture.impatient.url })
+    await fixture.chain.controls.holdBlocks(true)
     try {
       const first = await client.settle(payload, requirement)
       expect(first).toMatchObject({ success: false, errorReason: 'settlement_pending' })
       expect(first.transaction).toMatch(/^0x[0-9a-f]{64}$/)
       const second = await client.settle(payload, requirement)
       expect(second).toMatchObject({ transaction: first.transaction })
-      await world.poolHolds(1)
-      await world.chain.controls.holdBlocks(false)
+      await fixture.poolHolds(1)
+      await fixture.chain.controls.holdBlocks(false)
       const third = await client.settle(payload, requirement)
       expect(third).toMatchObject({ success: true, transaction: first.transaction })
     } finally {
-      await world.chain.controls.holdBlocks(false)
+      await fixture.chain.controls.holdBlocks(false)
     }
   })
 
   test('a nonce that somebody else took from the submitting account wedges nothing', async () => {
-    const first = await world.order(world.account('agent-9'))
-    expect(await world.settle(...first)).toMatchObject({ success: true })
+    const first = await fixture.order(fixture.account('agent-9'))
+    expect(await fixture.settle(...first)).toMatchObject({ success: true })
     // The same key in another process, as a second replica would have it.
-    const { privateKey } = world.account('facilitator')
-    await world.viem(privateKey).sendTransaction({ to: world.operator(), value: 1n })
-    expect(await world.settle(...(await world.order(world.account('agent-9'))))).toMatchObject({
+    const { privateKey } = fixture.account('facilitator')
+    await fixture.viem(privateKey).sendTransaction({ to: fixture.operator(), value: 1n })
+    expect(
+      await fixture.settle(...(await fixture.order(fixture.account('agent-9')))),
+    ).toMatchObject({
       success: true,
     })
-    expect(await world.settle(...(await world.order(world.account('agent-9'))))).toMatchObject({
+    expect(
+      await fixture.settle(...(await fixture.order(fixture.account('agent-9')))),
+    ).toMatchObject({
       success: true,
     })
   })
@@ -128,75 +134,76 @@ describe('what the facilitator answers', () => {
   test('a wallet that is a contract pays by EIP-1271', async () => {
     // PUSH4 0x1626ba7e PUSH1 0xe0 SHL PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN: agrees to everything.
     const wallet = `0x${'c0'.repeat(20)}` as const
-    await world.chain.controls.setCode(wallet, '0x631626ba7e60e01b60005260206000f3')
-    await world.chain.controls.mint(wallet, 10_000n)
-    const [{ payload }, requirement] = await world.order(world.account('agent-9'))
+    await fixture.chain.controls.setCode(wallet, '0x631626ba7e60e01b60005260206000f3')
+    await fixture.chain.controls.mint(wallet, 10_000n)
+    const [{ payload }, requirement] = await fixture.order(fixture.account('agent-9'))
     const { authorization } = payload as { authorization: Record<string, string> }
     const signed = { authorization: { ...authorization, from: wallet }, signature: '0x1234' }
     const ordered = { x402Version: 2, accepted: requirement, payload: signed } as const
-    expect(await world.settle(ordered, requirement)).toMatchObject({ success: true, payer: wallet })
-    expect(await world.chain.controls.balanceOf(wallet)).toBe(0n)
+    expect(await fixture.settle(ordered, requirement)).toMatchObject({
+      success: true,
+      payer: wallet,
+    })
+    expect(await fixture.chain.controls.balanceOf(wallet)).toBe(0n)
   })
 
   test('an amount, a receiver or a network other than the seller’s is refused', async () => {
-    const [payload, requirement] = await world.order(world.account('agent-9'))
+    const [payload, requirement] = await fixture.order(fixture.account('agent-9'))
     const dearer = { ...requirement, amount: '10001' }
-    expect(await world.settle(payload, dearer)).toMatchObject({
+    expect(await fixture.settle(payload, dearer)).toMatchObject({
       errorReason: 'accepted_payment_requirements_mismatch',
     })
-    expect(await world.settle({ ...payload, accepted: dearer }, dearer)).toMatchObject({
+    expect(await fixture.settle({ ...payload, accepted: dearer }, dearer)).toMatchObject({
       errorReason: 'invalid_exact_evm_payload_authorization_value_mismatch',
       transaction: '',
     })
-    expect(await world.settle(payload, { ...requirement, network: 'eip155:1' })).toMatchObject({
+    expect(await fixture.settle(payload, { ...requirement, network: 'eip155:1' })).toMatchObject({
       errorReason: 'network_mismatch',
     })
   })
 
   test('it is ready, and says which chain it would not be ready for', async () => {
-    const report = (await (await fetch(`${world.facilitator.url}/ready`)).json()) as {
+    const report = (await (await fetch(`${fixture.facilitator.url}/ready`)).json()) as {
       checks: { evm: { kind: string; details?: { address: string } } }
     }
     expect(report.checks.evm).toMatchObject({
       kind: 'ready',
-      details: { address: world.account('facilitator').address },
+      details: { address: fixture.account('facilitator').address },
     })
-    const { privateKey } = world.account('facilitator')
-    const common = { rpcUrl: world.chain.rpcUrl, privateKey, clock: systemClock }
+    const { privateKey } = fixture.account('facilitator')
+    const common = { rpcUrl: fixture.chain.rpcUrl, privateKey }
+    const clock = systemClock
+    const renamed = [{ ...fixture.asset, name: 'USDT0' }]
     await expect(
-      createEvmFacilitator({
-        ...common,
-        chainId: 196,
-        assets: [{ ...world.asset, name: 'USDT0' }],
-      }),
+      createEvmFacilitator({ ...common, chainId: 196, assets: renamed }, { clock }),
     ).rejects.toThrow(/wrong_domain/)
-    const elsewhere = [{ ...world.asset, network: 'eip155:1' }]
+    const elsewhere = [{ ...fixture.asset, network: 'eip155:1' }]
     await expect(
-      createEvmFacilitator({ ...common, chainId: 1, assets: elsewhere }),
+      createEvmFacilitator({ ...common, chainId: 1, assets: elsewhere }, { clock }),
     ).rejects.toThrow(/wrong_chain/)
   })
 })
 
 describe('the ledger over JSON-RPC', () => {
   test('finds what landed, and reads the token', async () => {
-    const ledger = createJsonRpcLedger({ url: world.chain.rpcUrl, clock: systemClock })
-    expect(await checkEvmDomain(world.asset, ledger)).toEqual({ kind: 'right' })
-    const [payload, requirement] = await world.order(world.account('agent-10'))
-    const scheme = createExactEvmScheme({ assets: [world.asset], ledger, clock: systemClock })
+    const ledger = createJsonRpcLedger({ url: fixture.chain.rpcUrl, clock: systemClock })
+    expect(await checkEvmDomain(fixture.asset, ledger)).toEqual({ kind: 'right' })
+    const [payload, requirement] = await fixture.order(fixture.account('agent-10'))
+    const scheme = createExactEvmScheme({ assets: [fixture.asset], ledger, clock: systemClock })
     const verified = await scheme.verify(payload.payload, { ...requirement, scheme: 'exact' })
     if (verified.kind !== 'valid') throw new Error('not valid')
     expect(await scheme.find(verified.payment)).toEqual({ kind: 'unknown' })
-    const transaction = await world.submitAsStranger(payload.payload)
+    const transaction = await fixture.submitAsStranger(payload.payload)
     expect(await scheme.find(verified.payment)).toMatchObject({ kind: 'landed', transaction })
   })
 
   test('an address without a token, or without a node, is LedgerUnavailable', async () => {
     const key = {
-      asset: world.operator(),
-      payer: world.operator(),
+      asset: fixture.operator(),
+      payer: fixture.operator(),
       nonce: `0x${'00'.repeat(32)}`,
     } as const
-    for (const url of [world.chain.rpcUrl, 'http://127.0.0.1:1', world.facilitator.url]) {
+    for (const url of [fixture.chain.rpcUrl, 'http://127.0.0.1:1', fixture.facilitator.url]) {
       const ledger = createJsonRpcLedger({ url, clock: systemClock })
       await expect(ledger.isAuthorizationUsed(key)).rejects.toThrow(LedgerUnavailable)
     }

@@ -1,27 +1,29 @@
 import type { Clock, ReadinessCheck } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { checkEvmDomain, createJsonRpcLedger, type EvmAsset } from '@tallystick/x402/evm'
-import { createEvmWallet } from './evm/evm-wallet.ts'
-import { ExactEvmFacilitator } from './evm/exact-evm-facilitator.ts'
-import type { SettlementListener } from './settlement-end.ts'
+import type { ExactFacilitator, SettlementListener } from '../settlement.ts'
+import { createEvmWallet } from './evm-wallet.ts'
+import { createExactEvm } from './exact-evm.ts'
 
-export type EvmFacilitatorOptions = SettlementListener & {
+/** An EVM chain and who submits there. */
+export type EvmChain = {
   readonly rpcUrl: string
   readonly chainId: number
   /** Key of the account that submits and pays the gas: 32 bytes in hex. */
   readonly privateKey: string
   /** Tokens that are settled in, of that chain. */
   readonly assets: readonly EvmAsset[]
-  readonly clock: Clock
-  readonly outcomeMs?: number
+  readonly outcomeMs?: number | undefined
 }
 
 /** The facilitator side of `exact` on one EVM chain, with what it is ready for. */
 export type EvmFacilitator = {
   readonly network: string
-  readonly scheme: ExactEvmFacilitator
+  readonly scheme: ExactFacilitator
   readonly readiness: Readonly<Record<string, ReadinessCheck>>
-  /** Native balance of the submitting account, wei; undefined where the chain does not answer. */
+  /** Address that submits and pays the gas. */
+  readonly address: string
+  /** Its native balance, wei; undefined where the chain does not answer. */
   readonly gasBalance: () => Promise<bigint | undefined>
 }
 
@@ -38,14 +40,15 @@ const GAS_BALANCE_MIN_WEI = 5_000_000_000_000_000n
  * RangeError for a key or asset that cannot be used, WrongToken for a chain or token that is not the configured one.
  */
 export async function createEvmFacilitator(
-  options: EvmFacilitatorOptions,
+  chain: EvmChain,
+  { clock, ...listener }: SettlementListener & { readonly clock: Clock },
 ): Promise<EvmFacilitator> {
-  const { assets, chainId, clock, outcomeMs, onDoubt, onEnd, privateKey, rpcUrl } = options
-  const network = `eip155:${chainId}`
+  const { assets, outcomeMs, rpcUrl } = chain
+  const network = `eip155:${chain.chainId}`
   if (assets.length === 0 || assets.some((asset) => asset.network !== network)) {
     throw new RangeError(`EVM_ASSETS must name at least one token of ${network}`)
   }
-  const wallet = createEvmWallet({ rpcUrl, chainId, privateKey })
+  const wallet = createEvmWallet(chain)
   const ledger = createJsonRpcLedger({ url: rpcUrl, clock })
   const checkAll = () => Promise.all(assets.map((asset) => checkEvmDomain(asset, ledger)))
   for (const check of await checkAll()) {
@@ -53,16 +56,6 @@ export async function createEvmFacilitator(
       throw new WrongToken(`EVM_RPC_URL or EVM_ASSETS: ${JSON.stringify(check)}`)
     }
   }
-  const scheme = new ExactEvmFacilitator({
-    network,
-    assets,
-    wallet,
-    ledger,
-    clock,
-    ...(outcomeMs === undefined ? {} : { outcomeMs }),
-    onDoubt,
-    onEnd,
-  })
   const gasBalance = async (): Promise<bigint | undefined> => {
     try {
       return await wallet.gasBalance()
@@ -85,5 +78,11 @@ export async function createEvmFacilitator(
       ? { kind: 'not-ready', reason: 'evm_gas_balance_low', details }
       : { kind: 'ready', details }
   }
-  return { network, scheme, readiness: { evm: ready }, gasBalance }
+  return {
+    network,
+    scheme: createExactEvm({ network, assets, wallet, ledger, clock, outcomeMs, ...listener }),
+    readiness: { evm: ready },
+    address: wallet.address,
+    gasBalance,
+  }
 }

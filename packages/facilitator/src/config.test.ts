@@ -1,7 +1,6 @@
-import { readConfig } from '@tallystick/service-kit'
+import { environmentTable, readConfig } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
-import { facilitatorConfig } from '../config.ts'
-import { parseEvmAssets } from './evm-assets.ts'
+import { facilitatorConfig, parseEvmAssets } from './config.ts'
 
 const KEY = 'd289f268a25dc94a9c65c87995dabdd5d7d1ba7f0255ea97264bf7c54dc8e733'
 const hedera = { FEE_PAYER: '0.0.1001', FEE_PAYER_KEY: KEY }
@@ -53,4 +52,8 @@ describe('the EVM variables', () => {
     ])
     expect(parseEvmAssets('0x779Ded0c9e1022225f8E0630b35a9b54bE713736', 8453)).toBeUndefined()
   })
+})
+
+test('every variable has a meaning in the table', () => {
+  expect(environmentTable(facilitatorConfig)).not.toMatch(/\| {2}\|/)
 })

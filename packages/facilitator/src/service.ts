@@ -1,73 +1,46 @@
 import {
-  type Clock,
   Gauge,
   kitLinks,
   listeningUrl,
   type Page,
   Registry,
-  type Secret,
-  type ServiceApp,
+  type Service,
   type ServiceAppOptions,
+  systemClock,
 } from '@tallystick/service-kit'
+import { createFacilitatorApp } from './app.ts'
+import { createEvmFacilitator, type EvmChain, type EvmFacilitator } from './evm/evm-facilitator.ts'
 import {
-  createEvmFacilitator,
-  type EvmFacilitator,
-  type EvmFacilitatorOptions,
-} from './evm-facilitator.ts'
-import { createFacilitatorApp } from './facilitator-app.ts'
-import type { ConsensusLimits } from './hedera/consensus-client.ts'
-import type { ConsensusNode } from './hedera/consensus-nodes.ts'
-import { createHederaFacilitator, type HederaFacilitator } from './hedera-facilitator.ts'
-import type { SettlementListener } from './settlement-end.ts'
-import { observeSettlements, type SettlementObserver } from './settlement-observer.ts'
+  createHederaFacilitator,
+  type HederaFacilitator,
+  type HederaNetwork,
+} from './hedera/hedera-facilitator.ts'
+import { observeSettlements, type SettlementObserver } from './observe-settlements.ts'
 
-export type BuildFacilitatorOptions = {
-  /** CAIP-2, e.g. `hedera:testnet`. */
-  readonly network: string
-  /** Empty: the public nodes of the network. */
-  readonly consensusNodes: readonly ConsensusNode[]
-  readonly mirrorUrl: string
-  /** `0.0.x`. */
-  readonly feePayer: string
-  /** 32 bytes of an ECDSA key in hex, or DER of either kind. */
-  readonly feePayerKey: string
-  readonly clock: Clock
-  /** A second network, where payments are signed token transfers. */
-  readonly evm?: Omit<EvmFacilitatorOptions, 'clock' | keyof SettlementListener> | undefined
-  readonly limits?: Partial<ConsensusLimits>
-  readonly logger?: NonNullable<ServiceAppOptions['logger']>
-  readonly metricsToken?: Secret | undefined
-}
-
-/** A facilitator that listens nowhere yet. */
-export type BuiltFacilitator = {
-  readonly app: ServiceApp
-  readonly hedera: HederaFacilitator
-  readonly registry: Registry
-}
+/** The networks of a facilitator, and what its server takes. */
+export type FacilitatorOptions = HederaNetwork &
+  Pick<ServiceAppOptions, 'clock' | 'logger' | 'metricsToken'> & {
+    /** A second network, where payments are signed token transfers. */
+    readonly evm?: EvmChain | undefined
+  }
 
 /**
  * Wires the Hedera side and, where configured, the EVM side with metrics and log lines into a server. Throws RangeError for
  * a key that cannot be read, and WrongToken for a chain or token that is not the configured one.
  */
-export async function buildFacilitator(
-  options: BuildFacilitatorOptions,
-): Promise<BuiltFacilitator> {
+export async function createFacilitator(options: FacilitatorOptions): Promise<Service> {
   const { clock, logger, metricsToken, network } = options
   const registry = new Registry()
   const observer = observeSettlements(registry, logger)
   const { onDoubt, onEnd } = observer
-  const evm =
-    options.evm === undefined
-      ? undefined
-      : await createEvmFacilitator({ ...options.evm, clock, onDoubt, onEnd })
-  const hedera = createHederaFacilitator({ ...options, onDoubt, onEnd })
+  const evm = options.evm && (await createEvmFacilitator(options.evm, { clock, onDoubt, onEnd }))
+  const hedera = createHederaFacilitator(options, { clock, onDoubt, onEnd })
   new Gauge({
     name: 'facilitator_settlements_in_flight',
     help: 'Settlements under way.',
     registers: [registry],
     collect() {
-      this.set(hedera.scheme.flightCount + (evm?.scheme.flightCount ?? 0))
+      this.set(hedera.scheme.inFlightCount + (evm?.scheme.inFlightCount ?? 0))
     },
   }).set(0)
   const url = (): string => (app.server.listening ? listeningUrl(app) : 'http://127.0.0.1:4020')
@@ -78,13 +51,13 @@ export async function buildFacilitator(
     metricsToken,
     readiness: { ...hedera.readiness, ...evm?.readiness },
     home: () => homePage(options, { hedera, evm, observer, url: url() }),
-    ...(logger === undefined ? {} : { logger }),
+    logger,
   })
-  return { app, hedera, registry }
+  return { app, registry, close: async () => hedera.close() }
 }
 
 async function homePage(
-  { feePayer, network }: BuildFacilitatorOptions,
+  { feePayer, network }: FacilitatorOptions,
   live: {
     readonly hedera: HederaFacilitator
     readonly evm: EvmFacilitator | undefined
@@ -120,7 +93,36 @@ async function evmFigures(evm: EvmFacilitator | undefined): Promise<NonNullable<
   if (evm === undefined) return []
   const balance = await evm.gasBalance()
   return [
-    { label: `Pays gas on ${evm.network}`, value: evm.scheme.getSigners(evm.network).join(', ') },
+    { label: `Pays gas on ${evm.network}`, value: evm.address },
     { label: 'Its balance, wei', value: balance?.toString() ?? 'unknown' },
   ]
+}
+
+/** The system's clock by default, since transfers are judged by wall time; loopback and a free port by default. */
+export type StartOptions = Omit<FacilitatorOptions, 'clock'> &
+  Partial<Pick<FacilitatorOptions, 'clock'>> & { readonly host?: string; readonly port?: number }
+
+/** A facilitator that listens, inside the caller's process. */
+export type RunningFacilitator = { readonly url: string; stop(): Promise<void> }
+
+/**
+ * Starts a facilitator in this process, for tests, e2e and local stacks; it handles no signals. Rejects where the port is
+ * taken or the key cannot be read.
+ */
+export async function startFacilitator(options: StartOptions): Promise<RunningFacilitator> {
+  const { clock = systemClock, host = '127.0.0.1', port = 0 } = options
+  const service = await createFacilitator({ ...options, clock })
+  try {
+    await service.app.listen({ host, port })
+  } catch (error) {
+    await service.close()
+    throw error
+  }
+  return {
+    url: listeningUrl(service.app),
+    async stop() {
+      await service.app.close()
+      await service.close()
+    },
+  }
 }

@@ -3,15 +3,10 @@
  * clients call them, beside what every service serves. What fails here is a 503 with a code; a refused payment is a 200.
  */
 import {
-  type Clock,
   createServiceApp,
   type ErrorAnswer,
   errorBody,
-  type Page,
-  type ReadinessCheck,
-  type Registry,
   type RequestIssue,
-  type Secret,
   type ServiceApp,
   type ServiceAppOptions,
 } from '@tallystick/service-kit'
@@ -24,21 +19,17 @@ import type {
   SchemeNetworkFacilitator,
 } from '@x402/core/types'
 import { z } from 'zod'
-import { ConsensusUnavailable } from './consensus-unavailable.ts'
-import { refusedResponse } from './settlement-end.ts'
+import { ConsensusUnavailable, refusedResponse } from './settlement.ts'
 
-export type FacilitatorAppOptions = {
+export type FacilitatorAppOptions = Pick<
+  ServiceAppOptions,
+  'clock' | 'logger' | 'registry' | 'metricsToken' | 'readiness' | 'home'
+> & {
   /** Each network with the scheme that settles on it. */
   readonly schemes: readonly {
     readonly network: string
     readonly scheme: SchemeNetworkFacilitator
   }[]
-  readonly clock: Clock
-  readonly logger?: NonNullable<ServiceAppOptions['logger']>
-  readonly registry?: Registry
-  readonly metricsToken?: Secret | undefined
-  readonly readiness: Readonly<Record<string, ReadinessCheck>>
-  readonly home: () => Page | Promise<Page>
 }
 
 /** A payment of ten Hedera nodes is 8 KiB in base64; the rest is two requirements, a resource and what describes it. */
@@ -174,22 +165,18 @@ function addRoutes(app: ServiceApp, facilitator: x402Facilitator): void {
 }
 
 /** Builds the server around the given schemes. */
-export function createFacilitatorApp(options: FacilitatorAppOptions): Promise<ServiceApp> {
+export function createFacilitatorApp({
+  schemes,
+  ...options
+}: FacilitatorAppOptions): Promise<ServiceApp> {
   const facilitator = new x402Facilitator()
-  for (const { network, scheme } of options.schemes)
-    facilitator.register(network as Network, scheme)
-  const { clock, home, logger, metricsToken, readiness, registry } = options
+  for (const { network, scheme } of schemes) facilitator.register(network as Network, scheme)
   return createServiceApp({
+    ...options,
     name: 'tallystick-facilitator',
     version: '0.1.0',
     description:
       'An x402 facilitator: verifies signed payments and settles them on Hedera and EVM chains.',
-    clock,
-    home,
-    readiness,
-    metricsToken,
-    ...(logger === undefined ? {} : { logger }),
-    ...(registry === undefined ? {} : { registry }),
     cors: {
       methods: ['GET', 'POST', 'OPTIONS'],
       allowedHeaders: ['content-type'],

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
-import { mirrorBalances } from './mirror-balance.ts'
+import { mirrorBalances } from './hedera-facilitator.ts'
 
 const clock = manualClock(0)
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { holdChannels } from './hold-channels.ts'
+import { holdChannels } from './consensus-client.ts'
 
 /** Clients by name, with their addresses; the names of those that were closed, in order. */
 function clients<Name extends string>(addresses: Record<Name, readonly string[]>) {

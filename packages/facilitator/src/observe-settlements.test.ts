@@ -2,7 +2,7 @@ import { createLogger, Registry } from '@tallystick/service-kit'
 import type { VerifiedPayment } from '@tallystick/x402'
 import { HttpRequestError } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { observeSettlements } from './settlement-observer.ts'
+import { observeSettlements } from './observe-settlements.ts'
 
 const payment: VerifiedPayment = {
   id: 'eip155:196/0x01/0x02/0x03',

@@ -2,22 +2,22 @@
 import { AccountId, Hbar, PrivateKey, Timestamp, TransactionId } from '@hiero-ledger/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  type HederaWorld,
+  type HederaFixture,
   NOTHING_MOVED,
-  openHederaWorld,
   PRICE,
   post,
+  startHederaFixture,
   wrap,
-} from '../testing/hedera-world.ts'
+} from '../testing/hedera.fixture.ts'
 
-let world: HederaWorld
+let fixture: HederaFixture
 
 beforeAll(async () => {
-  world = await openHederaWorld()
+  fixture = await startHederaFixture()
 }, 60_000)
 
 afterAll(async () => {
-  await world.stop()
+  await fixture.stop()
 })
 
 const refusal = (reason: string) => ({
@@ -28,19 +28,19 @@ const refusal = (reason: string) => ({
 
 describe('X8: refusals that precede submission name no transaction', () => {
   test('a signature by another key', async () => {
-    const stranger = { accountId: world.payer.accountId, privateKey: world.seller.privateKey }
-    expect(await world.attempt(await world.pay(world.requirementOf(), stranger))).toMatchObject(
-      refusal('invalid_exact_hedera_payload_signature_invalid'),
-    )
+    const stranger = { accountId: fixture.payer.accountId, privateKey: fixture.seller.privateKey }
+    expect(
+      await fixture.attempt(await fixture.pay(fixture.requirementOf(), stranger)),
+    ).toMatchObject(refusal('invalid_exact_hedera_payload_signature_invalid'))
   })
 
   test('a false signature under the fee payer’s key', async () => {
     const falsely = PrivateKey.generateECDSA()
-    const key = PrivateKey.fromStringECDSA(world.feePayer.privateKey).publicKey
-    const payload = await world.payBySdk({
+    const key = PrivateKey.fromStringECDSA(fixture.feePayer.privateKey).publicKey
+    const payload = await fixture.payBySdk({
       sign: (transaction) => transaction.signWith(key, async (bytes) => falsely.sign(bytes)),
     })
-    expect(await world.settle(payload)).toMatchObject({
+    expect(await fixture.settle(payload)).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_hedera_payload_signature_invalid',
       transaction: '',
@@ -48,8 +48,8 @@ describe('X8: refusals that precede submission name no transaction', () => {
   })
 
   test('a payer who has less than the amount', async () => {
-    const poor = await world.devnet.createAccount({ name: 'poor', balanceTinybar: PRICE - 1n })
-    expect(await world.attempt(await world.pay(world.requirementOf(), poor))).toMatchObject(
+    const poor = await fixture.devnet.createAccount({ name: 'poor', balanceTinybar: PRICE - 1n })
+    expect(await fixture.attempt(await fixture.pay(fixture.requirementOf(), poor))).toMatchObject(
       refusal('insufficient_funds'),
     )
   })
@@ -57,10 +57,10 @@ describe('X8: refusals that precede submission name no transaction', () => {
   test('a validity that has ended', async () => {
     const startSeconds = Math.floor(Date.now() / 1_000) - 200
     const id = TransactionId.withValidStart(
-      AccountId.fromString(world.feePayer.accountId),
+      AccountId.fromString(fixture.feePayer.accountId),
       new Timestamp(startSeconds, 0),
     )
-    expect(await world.attempt(await world.payBySdk({ id }))).toMatchObject(
+    expect(await fixture.attempt(await fixture.payBySdk({ id }))).toMatchObject(
       refusal('transaction_expired'),
     )
   })
@@ -69,81 +69,83 @@ describe('X8: refusals that precede submission name no transaction', () => {
     {
       title: 'a fee payer who is to be debited',
       make: () =>
-        world.payBySdk({
+        fixture.payBySdk({
           edit: (transaction) =>
             transaction
-              .addHbarTransfer(world.feePayer.accountId, Hbar.fromTinybars(-1))
-              .addHbarTransfer(world.seller.accountId, Hbar.fromTinybars(1)),
+              .addHbarTransfer(fixture.feePayer.accountId, Hbar.fromTinybars(-1))
+              .addHbarTransfer(fixture.seller.accountId, Hbar.fromTinybars(1)),
         }),
       reason: 'invalid_exact_hedera_payload_fee_payer_transferring_hbar',
     },
     {
       title: 'another amount than the one that is asked',
       make: () =>
-        world.pay(world.requirementOf({ amount: '1' })).then((paid) => ({
+        fixture.pay(fixture.requirementOf({ amount: '1' })).then((paid) => ({
           ...paid,
-          accepted: world.requirementOf(),
+          accepted: fixture.requirementOf(),
         })),
       reason: 'invalid_exact_hedera_payload_amount_mismatch',
     },
     {
       title: 'a fee payer that is not ours',
       make: () =>
-        world.pay(
-          world.requirementOf({
-            extra: { feePayer: world.seller.accountId, paymentFlow: 'upfront' },
+        fixture.pay(
+          fixture.requirementOf({
+            extra: { feePayer: fixture.seller.accountId, paymentFlow: 'upfront' },
           }),
         ),
       reason: 'fee_payer_not_managed_by_facilitator',
     },
     {
       title: 'a seller who does not exist',
-      make: () => world.pay(world.requirementOf({ payTo: '0.0.999999' })),
+      make: () => fixture.pay(fixture.requirementOf({ payTo: '0.0.999999' })),
       reason: 'invalid_exact_hedera_payload_preflight_failed',
     },
     {
       title: 'another asset',
       make: () =>
-        world
+        fixture
           .pay()
-          .then((paid) => ({ ...paid, accepted: world.requirementOf({ asset: '0.0.456858' }) })),
+          .then((paid) => ({ ...paid, accepted: fixture.requirementOf({ asset: '0.0.456858' }) })),
       reason: 'invalid_asset',
     },
     {
       title: 'another network',
       make: () =>
-        world.pay().then((paid) => ({
+        fixture.pay().then((paid) => ({
           ...paid,
-          accepted: world.requirementOf({ network: 'hedera:mainnet' }),
+          accepted: fixture.requirementOf({ network: 'hedera:mainnet' }),
         })),
       reason: 'network_mismatch',
     },
     {
       title: 'another scheme',
       make: () =>
-        world.pay().then((paid) => ({ ...paid, accepted: { ...paid.accepted, scheme: 'upto' } })),
+        fixture.pay().then((paid) => ({ ...paid, accepted: { ...paid.accepted, scheme: 'upto' } })),
       reason: 'unsupported_scheme',
     },
     {
       title: 'bytes that are no transaction',
       make: () =>
-        Promise.resolve(wrap(world.requirementOf(), Buffer.from('nonsense').toString('base64'))),
+        Promise.resolve(wrap(fixture.requirementOf(), Buffer.from('nonsense').toString('base64'))),
       reason: 'invalid_exact_hedera_payload_transaction_could_not_be_decoded',
     },
   ])('$title', async ({ make, reason }) => {
-    expect(await world.attempt(await make())).toMatchObject(refusal(reason))
+    expect(await fixture.attempt(await make())).toMatchObject(refusal(reason))
   })
 
   test('terms that the payer did not accept', async () => {
-    const payload = await world.pay()
-    expect(await world.client.settle(payload, world.requirementOf({ amount: '1' }))).toMatchObject({
+    const payload = await fixture.pay()
+    expect(
+      await fixture.client.settle(payload, fixture.requirementOf({ amount: '1' })),
+    ).toMatchObject({
       success: false,
       errorReason: 'accepted_payment_requirements_mismatch',
     })
   })
 
   test('a payment addressed to nodes that nobody here knows', async () => {
-    expect(await world.settle(await world.payBySdk({ nodes: [4, 5] }))).toMatchObject({
+    expect(await fixture.settle(await fixture.payBySdk({ nodes: [4, 5] }))).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_hedera_payload_preflight_failed',
       transaction: '',
@@ -156,8 +158,8 @@ describe('X8: refusals that precede submission name no transaction', () => {
     { status: 'KEY_PREFIX_MISMATCH', reason: 'invalid_exact_hedera_payload_signature_invalid' },
     { status: 'INSUFFICIENT_TX_FEE', reason: 'invalid_exact_hedera_payload_preflight_failed' },
   ])('the node’s own $status', async ({ status, reason }) => {
-    world.devnet.controls.refuseNext(status)
-    expect(await world.settle(await world.pay())).toMatchObject({
+    fixture.devnet.controls.refuseNext(status)
+    expect(await fixture.settle(await fixture.pay())).toMatchObject({
       success: false,
       errorReason: reason,
       transaction: '',
@@ -169,9 +171,9 @@ describe('what the ledger decides', () => {
   test.each(['INSUFFICIENT_ACCOUNT_BALANCE', 'INVALID_SIGNATURE'])(
     'a failure at consensus (%s) names the transaction and moves nothing',
     async (status) => {
-      world.devnet.controls.refuseNext(status, 'consensus')
-      const change = await world.changeBy(async () => {
-        expect(await world.settle(await world.pay())).toMatchObject({
+      fixture.devnet.controls.refuseNext(status, 'consensus')
+      const change = await fixture.changeBy(async () => {
+        expect(await fixture.settle(await fixture.pay())).toMatchObject({
           success: false,
           errorReason: 'transaction_failed',
           errorMessage: status,
@@ -183,27 +185,27 @@ describe('what the ledger decides', () => {
   )
 
   test('while consensus is slow the answer is pending, with its transaction; asked again, the same submission is read', async () => {
-    const payload = await world.pay()
-    world.devnet.controls.holdConsensus(true)
-    const first = await world.impatientClient.settle(payload, payload.accepted)
+    const payload = await fixture.pay()
+    fixture.devnet.controls.holdConsensus(true)
+    const first = await fixture.impatientClient.settle(payload, payload.accepted)
     expect(first).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
       transaction: expect.stringContaining('@'),
     })
-    const change = await world.changeBy(async () => {
-      world.devnet.controls.holdConsensus(false)
+    const change = await fixture.changeBy(async () => {
+      fixture.devnet.controls.holdConsensus(false)
       await expect
-        .poll(() => world.impatientClient.settle(payload, payload.accepted), { timeout: 10_000 })
+        .poll(() => fixture.impatientClient.settle(payload, payload.accepted), { timeout: 10_000 })
         .toMatchObject({ success: true, transaction: first.transaction })
     })
     expect(change).toEqual({ payer: -PRICE, seller: PRICE })
   }, 60_000)
 
   test('a transfer that the network lost is pending, never refused', async () => {
-    world.devnet.controls.dropNextTransfers(1)
-    const payload = await world.pay()
-    expect(await world.impatientClient.settle(payload, payload.accepted)).toMatchObject({
+    fixture.devnet.controls.dropNextTransfers(1)
+    const payload = await fixture.pay()
+    expect(await fixture.impatientClient.settle(payload, payload.accepted)).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
     })
@@ -212,8 +214,8 @@ describe('what the ledger decides', () => {
 
 describe('503: nothing was submitted, the same payment may come again', () => {
   test('a consensus node that is down', async () => {
-    const lonely = await world.start({ nodes: '127.0.0.1:1=0.0.3' })
-    const payload = await world.pay()
+    const lonely = await fixture.start({ nodes: '127.0.0.1:1=0.0.3' })
+    const payload = await fixture.pay()
     const answer = await post(lonely.url, payload)
     expect(answer).toMatchObject({ status: 503, body: { error: 'consensus_unavailable' } })
     expect(answer.headers.get('retry-after')).toBe('3')
@@ -223,25 +225,25 @@ describe('503: nothing was submitted, the same payment may come again', () => {
       checks: { consensus: { kind: 'not-ready', reason: 'consensus_unreachable' } },
     })
     await lonely.stop()
-    expect(await world.settle(payload)).toMatchObject({ success: true })
+    expect(await fixture.settle(payload)).toMatchObject({ success: true })
   })
 
   test('a node that is busy', async () => {
-    world.devnet.controls.refuseNext('BUSY')
-    const payload = await world.pay()
-    expect(await post(world.facilitator.url, payload)).toMatchObject({
+    fixture.devnet.controls.refuseNext('BUSY')
+    const payload = await fixture.pay()
+    expect(await post(fixture.facilitator.url, payload)).toMatchObject({
       status: 503,
       body: { error: 'consensus_unavailable' },
     })
-    expect(await world.settle(payload)).toMatchObject({ success: true })
+    expect(await fixture.settle(payload)).toMatchObject({ success: true })
   })
 
   test('a node that cuts the call off may have taken it: pending, not 503', async () => {
-    world.devnet.controls.setUnavailable({ consensus: true })
-    const answer = await post(world.impatient.url, await world.pay())
-    world.devnet.controls.setUnavailable({ consensus: false })
+    fixture.devnet.controls.setUnavailable({ consensus: true })
+    const answer = await post(fixture.impatient.url, await fixture.pay())
+    fixture.devnet.controls.setUnavailable({ consensus: false })
     expect(answer).toMatchObject({ status: 200, body: { errorReason: 'settlement_pending' } })
-    const doubts = world.lines.filter((line) => line.includes('"msg":"submission in doubt"'))
+    const doubts = fixture.lines.filter((line) => line.includes('"msg":"submission in doubt"'))
     expect(doubts.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({
         level: 'warn',
@@ -251,24 +253,26 @@ describe('503: nothing was submitted, the same payment may come again', () => {
   }, 60_000)
 
   test('a mirror node that does not answer for an account that is not known yet', async () => {
-    const stranger = await world.devnet.createAccount({
+    const stranger = await fixture.devnet.createAccount({
       name: 'unread',
       balanceTinybar: PRICE * 2n,
     })
-    world.devnet.controls.setUnavailable({ mirror: true })
+    fixture.devnet.controls.setUnavailable({ mirror: true })
     const answer = await post(
-      world.facilitator.url,
-      await world.pay(world.requirementOf(), stranger),
+      fixture.facilitator.url,
+      await fixture.pay(fixture.requirementOf(), stranger),
     )
-    world.devnet.controls.setUnavailable({ mirror: false })
+    fixture.devnet.controls.setUnavailable({ mirror: false })
     expect(answer).toMatchObject({ status: 503, body: { error: 'ledger_unavailable' } })
   })
 
   test('a fee payer whose balance does not cover the fee; /ready names it', async () => {
-    const broke = await world.devnet.createAccount({ name: 'broke', balanceTinybar: 1n })
-    const other = await world.start({ feePayer: broke })
+    const broke = await fixture.devnet.createAccount({ name: 'broke', balanceTinybar: 1n })
+    const other = await fixture.start({ feePayer: broke })
     const extra = { feePayer: broke.accountId, paymentFlow: 'upfront' }
-    expect(await post(other.url, await world.pay(world.requirementOf({ extra })))).toMatchObject({
+    expect(
+      await post(other.url, await fixture.pay(fixture.requirementOf({ extra }))),
+    ).toMatchObject({
       status: 503,
       body: { error: 'fee_payer_balance_too_low' },
     })
@@ -283,9 +287,9 @@ describe('503: nothing was submitted, the same payment may come again', () => {
   })
 
   test('a fee payer’s key that is not the account’s; /ready names it', async () => {
-    const { privateKey } = world.seller
-    const other = await world.start({ feePayer: { ...world.feePayer, privateKey } })
-    expect(await post(other.url, await world.pay())).toMatchObject({
+    const { privateKey } = fixture.seller
+    const other = await fixture.start({ feePayer: { ...fixture.feePayer, privateKey } })
+    expect(await post(other.url, await fixture.pay())).toMatchObject({
       status: 503,
       body: { error: 'fee_payer_unusable' },
     })

@@ -9,18 +9,18 @@ import type { PaymentRequirement } from '@tallystick/x402'
 import { ExactHederaClient, hederaRequirement, hederaSigner } from '@tallystick/x402/hedera'
 import { HTTPFacilitatorClient } from '@x402/core/http'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
-import { parseConsensusNodes } from '../hedera/consensus-nodes.ts'
-import { startFacilitator } from '../start-facilitator.ts'
+import { parseConsensusNodes } from '../hedera/consensus-client.ts'
+import { startFacilitator } from '../service.ts'
 
 export const NETWORK = 'hedera:testnet'
 
-/** What every payment of the world is for, tinybar. */
+/** The price of every payment, tinybar. */
 export const PRICE = 300_000_000n
 
 /** What `changeBy` answers where nothing moved. */
 export const NOTHING_MOVED = { payer: 0n, seller: 0n }
 
-export type HederaWorld = Awaited<ReturnType<typeof openHederaWorld>>
+export type HederaFixture = Awaited<ReturnType<typeof startHederaFixture>>
 
 /** A payload as clients send it. */
 export const wrap = (requirements: PaymentRequirements, transaction: string): PaymentPayload => ({
@@ -48,11 +48,12 @@ type Parties = { readonly feePayer: Purse; readonly payer: Purse; readonly selle
 type Changes = {
   readonly feePayer?: Purse
   readonly nodes?: string
+  readonly callMs?: number
   readonly outcomeMs?: number
 }
 
 /** A ledger with a fee payer, a payer and a seller, and two facilitators, one of them with little patience. */
-export async function openHederaWorld() {
+export async function startHederaFixture() {
   const devnet = await startDevnet()
   const account = (name: string, hbar: bigint) =>
     devnet.createAccount({ name, balanceTinybar: hbar * 100_000_000n })
@@ -66,7 +67,7 @@ export async function openHederaWorld() {
     startOn(devnet, { feePayer: parties.feePayer, ...changes, lines })
   const facilitator = await start()
   /** Gives the network little time, for what never comes. */
-  const impatient = await start({ outcomeMs: 600 })
+  const impatient = await start({ callMs: 1_000, outcomeMs: 600 })
   const client = new HTTPFacilitatorClient({ url: facilitator.url })
   const settle = (payload: PaymentPayload) => client.settle(payload, payload.accepted)
   return {
@@ -103,14 +104,15 @@ function startOn(
   { consensus, mirrorUrl }: Devnet,
   changes: Changes & { readonly feePayer: Purse; readonly lines: string[] },
 ) {
-  const { feePayer, lines, nodes = `${consensus.address}=${consensus.nodeAccountId}` } = changes
+  const { callMs = 3_000, feePayer, lines, outcomeMs = 15_000 } = changes
+  const { nodes = `${consensus.address}=${consensus.nodeAccountId}` } = changes
   return startFacilitator({
     network: NETWORK,
     consensusNodes: parseConsensusNodes(nodes) ?? [],
     mirrorUrl,
     feePayer: feePayer.accountId,
     feePayerKey: feePayer.privateKey,
-    limits: { callMs: 3_000, outcomeMs: changes.outcomeMs ?? 15_000 },
+    limits: { callMs, outcomeMs },
     logger: createLogger({
       name: 'facilitator',
       level: 'debug',

@@ -1,0 +1,197 @@
+/**
+ * Scheme `exact` on an EVM chain, facilitator side (X12): verifies by the rules that the gate uses, submits a signed
+ * transfer (EIP-3009), and believes only the token's events and the nonce's state.
+ */
+import { type Clock, pause } from '@tallystick/service-kit'
+import { LedgerUnavailable, type VerifiedPayment } from '@tallystick/x402'
+import {
+  assetOf,
+  authorizationDigest,
+  authorizationKeyOf,
+  domainOf,
+  domainSeparator,
+  type EvmAsset,
+  type EvmLedger,
+  type EvmPayload,
+  type EvmReceipt,
+  type Hex,
+  isPaidBy,
+  readEcdsaSignature,
+  readEvmPayload,
+  recoverSigner,
+  verifyEvmPayment,
+} from '@tallystick/x402/evm'
+import { bytesToHex, encodeFunctionData, parseAbi } from 'viem'
+import {
+  createExactFacilitator,
+  type ExactFacilitator,
+  type Order,
+  type SettlementEnd,
+  type SettlementListener,
+} from '../settlement.ts'
+import type { ContractCall, EvmWallet } from './evm-wallet.ts'
+
+export type ExactEvmOptions = SettlementListener & {
+  /** CAIP-2, e.g. `eip155:196`. */
+  readonly network: string
+  /** Tokens that are settled in, all of that network. */
+  readonly assets: readonly EvmAsset[]
+  readonly wallet: EvmWallet
+  readonly ledger: EvmLedger
+  readonly clock: Clock
+  /** Longest wait for a receipt. */
+  readonly outcomeMs?: number | undefined
+}
+
+/** Blocks of X Layer come every second or oftener; a busy chain takes some of them. */
+const OUTCOME_MS = 20_000
+
+/** First and longest pause between two looks for a receipt. */
+const POLL_FIRST_MS = 10
+const POLL_MAX_MS = 1_000
+
+/** Another transaction used the nonce, ours or a stranger's: only the ledger's events say for what. */
+export const NONCE_USED: SettlementEnd = {
+  outcome: 'duplicate',
+  reason: 'invalid_exact_evm_nonce_already_used',
+}
+
+/** Builds the facilitator side of `exact` on one EVM chain. */
+export function createExactEvm(options: ExactEvmOptions): ExactFacilitator {
+  const { assets, clock, ledger, network, wallet } = options
+  return createExactFacilitator(
+    {
+      network,
+      caipFamily: 'eip155:*',
+      signer: wallet.address,
+      expired: 'invalid_exact_evm_payload_authorization_valid_before',
+      async verify(payload, requirement) {
+        const nowSeconds = Math.floor(clock.unixMs() / 1_000)
+        return await verifyEvmPayment(payload, requirement, { assets, ledger, nowSeconds })
+      },
+      order: (payment, payload) => orderOf(options, payment, payload),
+    },
+    options,
+  )
+}
+
+function orderOf(options: ExactEvmOptions, payment: VerifiedPayment, payload: unknown): Order {
+  const asset = assetOf(options.assets, payment)
+  const read = readEvmPayload(payload)
+  if (asset === undefined || read === undefined) throw new Error('the payload was not verified')
+  const call = transferCall(asset, read)
+  const { amount, payTo, validFromSeconds, validUntilSeconds } = payment
+  return {
+    // The signature is left out: one authorization has several spellings of it, and pays once.
+    terms: JSON.stringify([payTo, String(amount), validFromSeconds, validUntilSeconds]),
+    duplicate: NONCE_USED,
+    async preflight() {
+      const checked = await preflight(options, payment, call)
+      return 'gas' in checked ? undefined : checked
+    },
+    async submit() {
+      const checked = await preflight(options, payment, call)
+      if (!('gas' in checked)) return checked
+      const { cause, hash } = await options.wallet.send({ ...call, gas: checked.gas })
+      return { hash, transaction: hash, cause }
+    },
+    conclude: (hash) => conclude(options, payment, hash as Hex),
+  }
+}
+
+/** What would surely fail on the chain, where we would pay gas for nothing; the gas where nothing speaks against it. */
+async function preflight(
+  { ledger, wallet }: ExactEvmOptions,
+  payment: VerifiedPayment,
+  call: ContractCall,
+): Promise<SettlementEnd | { readonly gas: bigint }> {
+  const key = authorizationKeyOf(payment)
+  const [isUsed, balance, simulation] = await Promise.all([
+    ledger.isAuthorizationUsed(key),
+    ledger.balanceOf(key.asset, key.payer),
+    wallet.simulate(call),
+  ])
+  if (isUsed) return NONCE_USED
+  if (balance < payment.amount) {
+    return { outcome: 'refused', reason: 'invalid_exact_evm_insufficient_balance' }
+  }
+  if (simulation.kind === 'succeeds') return simulation
+  // Somebody may have been faster between the two answers.
+  if (await ledger.isAuthorizationUsed(key)) return NONCE_USED
+  const reason = 'invalid_exact_evm_transaction_simulation_failed'
+  return { outcome: 'refused', reason, message: simulation.reason }
+}
+
+/** Looks for the receipt until there is one or time is up; a node that fails is asked again. */
+async function conclude(
+  { clock, ledger, outcomeMs = OUTCOME_MS }: ExactEvmOptions,
+  payment: VerifiedPayment,
+  transaction: Hex,
+): Promise<SettlementEnd> {
+  const deadlineMs = clock.unixMs() + outcomeMs
+  let cause: unknown
+  for (let pauseMs = POLL_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, POLL_MAX_MS)) {
+    try {
+      const receipt = await ledger.receipt(transaction)
+      if (receipt !== undefined) return await judgeReceipt(ledger, payment, receipt)
+    } catch (error) {
+      if (!(error instanceof LedgerUnavailable)) throw error
+      cause = error
+    }
+    if (clock.unixMs() + pauseMs > deadlineMs) {
+      return { outcome: 'pending', reason: 'settlement_pending', transaction, cause }
+    }
+    await pause(clock, pauseMs)
+  }
+}
+
+/**
+ * Judges a mined transaction by the token's own events and by the nonce's state in its block: a token that does not revert
+ * on a used nonce mines a success that moved nothing.
+ */
+async function judgeReceipt(
+  ledger: EvmLedger,
+  payment: VerifiedPayment,
+  receipt: EvmReceipt,
+): Promise<SettlementEnd> {
+  const { amount, payTo } = payment
+  const { isSuccess, logs, transaction } = receipt
+  const key = authorizationKeyOf(payment)
+  if (await ledger.isAuthorizationUsed(key, receipt.blockNumber)) {
+    return isSuccess && isPaidBy(logs, { ...key, amount, payTo })
+      ? { outcome: 'settled', reason: '', transaction }
+      : NONCE_USED
+  }
+  return (await ledger.balanceOf(key.asset, key.payer)) >= amount
+    ? { outcome: 'failed', reason: 'transaction_failed', transaction }
+    : // The money went elsewhere in the meantime. Nothing of ours is on its way any more.
+      { outcome: 'refused', reason: 'invalid_exact_evm_insufficient_balance' }
+}
+
+const abi = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+])
+
+/**
+ * The call that submits a signed transfer. A payer's own signature goes in its three parts, with v 27 or 28 as tokens
+ * want it, which every token with signed transfers takes; that of a contract wallet goes whole.
+ */
+export function transferCall(
+  asset: EvmAsset,
+  { authorization, signature }: EvmPayload,
+): ContractCall {
+  const { from, nonce, to, validAfter, validBefore, value } = authorization
+  const head = [from, to, value, validAfter, validBefore, nonce] as const
+  const functionName = 'transferWithAuthorization'
+  const ecdsa = readEcdsaSignature(signature)
+  const digest = authorizationDigest(domainSeparator(domainOf(asset)), authorization)
+  if (ecdsa === undefined || recoverSigner(digest, ecdsa) !== from) {
+    const args = [...head, bytesToHex(signature)] as const
+    return { to: asset.address, data: encodeFunctionData({ abi, functionName, args }) }
+  }
+  const r = bytesToHex(ecdsa.rs.subarray(0, 32))
+  const s = bytesToHex(ecdsa.rs.subarray(32))
+  const args = [...head, 27 + ecdsa.recovery, r, s] as const
+  return { to: asset.address, data: encodeFunctionData({ abi, functionName, args }) }
+}

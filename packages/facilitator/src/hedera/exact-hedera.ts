@@ -1,0 +1,118 @@
+/**
+ * Scheme `exact` on Hedera, facilitator side (X12): verifies by the strict rules that the gate uses, submits as fee payer,
+ * and believes only the ledger's own record.
+ */
+import type { VerifiedPayment } from '@tallystick/x402'
+import { type AccountDirectory, verifyHederaPayment } from '@tallystick/x402/hedera'
+import {
+  createExactFacilitator,
+  type ExactFacilitator,
+  type Order,
+  type SettlementEnd,
+  type SettlementListener,
+} from '../settlement.ts'
+import type { ConsensusClient, Recorded } from './consensus-client.ts'
+
+/** Reads an account's balance, tinybar; undefined where it is not known. */
+export type BalanceReader = (accountId: string) => Promise<bigint | undefined>
+
+export type ExactHederaOptions = SettlementListener & {
+  /** CAIP-2, e.g. `hedera:testnet`. */
+  readonly network: string
+  /** `0.0.x`: pays the fees, never the amount. */
+  readonly feePayer: string
+  readonly consensus: ConsensusClient
+  readonly accounts: AccountDirectory
+  readonly balances: BalanceReader
+  readonly clock: { unixMs(): number }
+}
+
+/** Builds the facilitator side of `exact` on one Hedera network. */
+export function createExactHedera(options: ExactHederaOptions): ExactFacilitator {
+  const { accounts, clock, feePayer, network } = options
+  return createExactFacilitator(
+    {
+      network,
+      caipFamily: 'hedera:*',
+      signer: feePayer,
+      extra: { feePayer },
+      expired: 'transaction_expired',
+      async verify(payload, requirement) {
+        if (requirement.extra['feePayer'] !== feePayer) {
+          return { kind: 'refused', reason: 'fee_payer_not_managed_by_facilitator' }
+        }
+        const nowSeconds = Math.floor(clock.unixMs() / 1_000)
+        return await verifyHederaPayment(payload, requirement, { accounts, nowSeconds })
+      },
+      order: (payment, payload) => orderOf(options, payment, payload),
+    },
+    options,
+  )
+}
+
+function orderOf(options: ExactHederaOptions, payment: VerifiedPayment, payload: unknown): Order {
+  const { transaction } = payload as { transaction: string }
+  const transactionList = Buffer.from(transaction, 'base64')
+  const { nonce } = payment
+  return {
+    terms: transactionList,
+    duplicate: duplicateOf(payment),
+    preflight: () => preflight(options, payment),
+    async submit() {
+      const refusal = await preflight(options, payment)
+      if (refusal !== undefined) return refusal
+      const submission = await options.consensus.submit(transactionList)
+      if (submission === 'duplicate') return duplicateOf(payment)
+      return 'hash' in submission ? { ...submission, transaction: nonce } : submission
+    },
+    async conclude(hash) {
+      const outcome = await options.consensus.outcome(nonce)
+      if ('status' in outcome) return judgeRecord(outcome, { payment, hash })
+      const { cause } = outcome
+      return { outcome: 'pending', reason: 'settlement_pending', transaction: nonce, cause }
+    },
+  }
+}
+
+/** What would surely fail at consensus, where the fee payer would be charged for nothing. */
+async function preflight(
+  { accounts, balances }: ExactHederaOptions,
+  { amount, payer, payTo }: VerifiedPayment,
+): Promise<SettlementEnd | undefined> {
+  const [balance, receiver] = await Promise.all([balances(payer), accounts.account(payTo)])
+  if (receiver === undefined || receiver.isDeleted) {
+    const reason = 'invalid_exact_hedera_payload_preflight_failed'
+    return { outcome: 'refused', reason, message: 'INVALID_ACCOUNT_ID' }
+  }
+  // A balance that cannot be read is left to consensus to judge.
+  return balance !== undefined && balance < amount
+    ? { outcome: 'refused', reason: 'insufficient_funds' }
+    : undefined
+}
+
+/** Another transaction used this id, which the ledger takes once: only its record says for what. */
+const duplicateOf = ({ nonce }: VerifiedPayment): SettlementEnd => ({
+  outcome: 'duplicate',
+  reason: 'DUPLICATE_TRANSACTION',
+  transaction: nonce,
+})
+
+/**
+ * Judges what the ledger recorded under a payment's id. The hash tells whether it is the transaction that we submitted:
+ * the receipt alone would also report another one under the same id. The net credit is checked as the specification asks.
+ */
+export function judgeRecord(
+  record: Recorded,
+  expected: { readonly payment: VerifiedPayment; readonly hash: string },
+): SettlementEnd {
+  const { payment, hash } = expected
+  if (record.hash !== hash) return duplicateOf(payment)
+  const { amount, nonce: transaction, payTo } = payment
+  if (record.status !== 'SUCCESS') {
+    const message = record.status
+    return { outcome: 'failed', reason: 'transaction_failed', message, transaction }
+  }
+  return record.netTinybar.get(payTo) === amount
+    ? { outcome: 'settled', reason: '', transaction }
+    : { outcome: 'failed', reason: 'settlement_transfer_amount_mismatch', transaction }
+}

@@ -1,0 +1,138 @@
+import type { VerifiedPayment } from '@tallystick/x402'
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { describe, expect, test } from 'vitest'
+import {
+  ConsensusUnavailable,
+  createExactFacilitator,
+  type SettlementEnd,
+  type Submitted,
+} from './settlement.ts'
+
+const network = 'hedera:testnet'
+const wanted = {
+  scheme: 'exact',
+  network,
+  asset: '0.0.0',
+  amount: '100',
+  payTo: '0.0.7',
+  maxTimeoutSeconds: 180,
+  extra: {},
+} as unknown as PaymentRequirements
+
+const settled: SettlementEnd = { outcome: 'settled', reason: '', transaction: 'tx' }
+const pending: SettlementEnd = { outcome: 'pending', reason: 'settlement_pending' }
+const taken: Submitted = { hash: 'ab', transaction: 'tx' }
+
+/** A payment with an id and with what was signed under it. */
+const payload = (id: string, terms: string): PaymentPayload => ({
+  x402Version: 2,
+  accepted: wanted,
+  payload: { id, terms },
+})
+
+/** A ledger that verifies everything, and does what a test tells it to. */
+function scripted(script: {
+  readonly submit: (terms: string) => Promise<Submitted | SettlementEnd>
+  readonly ends?: SettlementEnd[]
+  readonly inFlightMax?: number
+}) {
+  const { ends = [], inFlightMax } = script
+  const concluded: string[] = []
+  const facilitator = createExactFacilitator(
+    {
+      network,
+      caipFamily: 'hedera:*',
+      signer: '0.0.5',
+      expired: 'transaction_expired',
+      async verify(read) {
+        const { id } = read as { id: string }
+        const payment = { id, network, payer: '0.0.9', amount: 100n } as VerifiedPayment
+        return { kind: 'valid', payment }
+      },
+      order(_payment, read) {
+        const { terms } = read as { terms: string }
+        return {
+          terms,
+          duplicate: { outcome: 'duplicate', reason: 'DUPLICATE_TRANSACTION' },
+          preflight: async () => undefined,
+          submit: () => script.submit(terms),
+          async conclude(hash) {
+            concluded.push(hash)
+            return ends.shift() ?? settled
+          },
+        }
+      },
+    },
+    inFlightMax === undefined ? {} : { inFlightMax },
+  )
+  const settle = (id: string, terms: string) => facilitator.settle(payload(id, terms), wanted)
+  return { concluded, facilitator, settle }
+}
+
+describe('settling once', () => {
+  test('X7: the same payment at once shares one submission and one answer; another one under its id is a duplicate; too many are a 503', async () => {
+    let submissions = 0
+    const landing = Promise.withResolvers<Submitted>()
+    const { facilitator, settle } = scripted({
+      inFlightMax: 1,
+      submit() {
+        submissions += 1
+        return landing.promise
+      },
+    })
+    const same = [settle('a', '1'), settle('a', '1')]
+    expect(await settle('a', '2')).toMatchObject({ errorReason: 'DUPLICATE_TRANSACTION' })
+    await expect(settle('b', '1')).rejects.toThrow(ConsensusUnavailable)
+    expect(facilitator.inFlightCount).toBe(1)
+    landing.resolve(taken)
+    const [first, second] = await Promise.all(same)
+    expect(first).toMatchObject({ success: true, transaction: 'tx' })
+    expect(second).toBe(first)
+    expect(submissions).toBe(1)
+    expect(facilitator.inFlightCount).toBe(0)
+  })
+
+  test('a submission that throws leaves no trace: the next one submits again', async () => {
+    const failures = [new ConsensusUnavailable('consensus_unavailable')]
+    const { facilitator, settle } = scripted({
+      async submit() {
+        const failure = failures.shift()
+        if (failure !== undefined) throw failure
+        return taken
+      },
+    })
+    await expect(settle('a', '1')).rejects.toThrow(ConsensusUnavailable)
+    expect(facilitator.inFlightCount).toBe(0)
+    expect(await settle('a', '1')).toMatchObject({ success: true })
+  })
+
+  test('a doubt belongs to the very bytes that were submitted: they are read again, others are submitted', async () => {
+    const submitted: string[] = []
+    const { concluded, settle } = scripted({
+      ends: [pending, pending],
+      async submit(terms) {
+        submitted.push(terms)
+        return { ...taken, hash: terms }
+      },
+    })
+    expect(await settle('a', '1')).toMatchObject({ errorReason: 'settlement_pending' })
+    expect(await settle('a', '1')).toMatchObject({ errorReason: 'settlement_pending' })
+    expect(submitted).toEqual(['1'])
+    expect(await settle('a', '2')).toMatchObject({ success: true })
+    expect(submitted).toEqual(['1', '2'])
+    expect(concluded).toEqual(['1', '1', '2'])
+  })
+
+  test('a payment whose end is known is in doubt no longer', async () => {
+    let submissions = 0
+    const { settle } = scripted({
+      async submit() {
+        submissions += 1
+        return taken
+      },
+    })
+    await settle('a', '1')
+    await settle('a', '1')
+    expect(submissions).toBe(2)
+  })
+})
