@@ -3,13 +3,13 @@
 import {
   type Clock,
   createServiceApp,
-  type Page,
   paidServiceCors,
   type ReadinessCheck,
   type Registry,
   type Secret,
   type ServiceApp,
 } from '@tallystick/service-kit'
+import type { Page } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
 import { type AccessRouteDeps, addAccessRoute, addStatusRoute } from './routes/access-routes.ts'

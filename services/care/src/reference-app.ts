@@ -64,7 +64,5 @@ export async function buildReferenceApp(): Promise<ServiceApp> {
     addMcpRoutes: (app) => mcp.addRoutes(app),
     sessions: notCalled,
     pages: [],
-    documents: [],
-    files: [],
   })
 }
