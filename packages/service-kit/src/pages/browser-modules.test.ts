@@ -29,6 +29,9 @@ function served(files: Readonly<Record<string, string>>, ...entries: readonly st
   return Object.fromEntries(modules.map(({ paths, body }) => [paths.join(), body]))
 }
 
+const etagOf = (text: string) =>
+  browserModules({ root: folderWith({ 'page/a.ts': text }), entries: ['a.ts'] })[0]?.etag
+
 describe('what is served', () => {
   test('types are blanks, specifiers are served paths', () => {
     expect(
@@ -98,8 +101,6 @@ describe('what is served', () => {
   })
 
   test('a validator is of the body: the same for the same text, another for another', () => {
-    const etagOf = (text: string) =>
-      browserModules({ root: folderWith({ 'page/a.ts': text }), entries: ['a.ts'] })[0]?.etag
     expect(etagOf('export const a = 1')).toMatch(/^"[\w-]{43}"$/)
     expect(etagOf('export const a = 1')).toBe(etagOf('export const a = 1'))
     expect(etagOf('export const a = 1')).not.toBe(etagOf('export const a = 2'))

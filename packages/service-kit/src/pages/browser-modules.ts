@@ -8,10 +8,13 @@ import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { PAGE_TYPES, type PageFile, pageFile } from './page-routes.ts'
 
-/** A static import or re-export at the beginning of a line; without the types, names are all that stands before `from`. */
-const IMPORT = /^((?:import|export)\b(?:\s*([\w$*{},\s]*?)\s*\bfrom)?\s*)(['"])([^'"]+)\3/gm
+/**
+ * The specifier of a static import or re-export at the beginning of a line; once the types are out, nothing but names
+ * stands before `from`.
+ */
+const SPECIFIER = /(?<=^(?:import|export)\b(?:[\w$*{},\s]*\bfrom)?\s*(['"]))[^'"\n]+(?=\1)/gm
 /** What is left of an import or re-export of nothing but types. */
-const NOTHING = /^\{[\s,]*\}$/
+const OF_NOTHING = /^(?:import|export)\s*\{[\s,]*\}\s*from\s*(['"])[^'"\n]+\1;?/gm
 
 type Module = {
   readonly file: string
@@ -53,14 +56,9 @@ function readModules(options: {
   for (const entry of options.entries) add(join(root, entry))
   // A map may grow while it is walked.
   return Array.from(found.values(), (module) => {
-    const body = scriptOf(module).replaceAll(
-      IMPORT,
-      (_, words: string, names: string | undefined, quote: string, specifier: string) => {
-        if (names !== undefined && NOTHING.test(names)) return ''
-        const imported = add(fileOf(specifier, module), module)
-        return `${words}${quote}${imported.path}${quote}`
-      },
-    )
+    const body = scriptOf(module)
+      .replaceAll(OF_NOTHING, '')
+      .replaceAll(SPECIFIER, (specifier) => add(fileOf(specifier, module), module).path)
     return pageFile([module.path], PAGE_TYPES.js, body)
   })
 }
@@ -82,13 +80,13 @@ function scriptOf(module: Module): string {
 
 /** Types become blanks, so that lines and columns stay. */
 function withoutTypes(text: string): string {
-  // Node says on stderr that this function is experimental; that is nothing to whoever runs a service.
-  const { emitWarning } = process
+  // Node says on stderr that this function is experimental, which is nothing to whoever runs a service.
+  const warn = process.emitWarning.bind(process)
   process.emitWarning = () => undefined
   try {
     return stripTypeScriptTypes(text, { mode: 'strip' })
   } finally {
-    process.emitWarning = emitWarning
+    process.emitWarning = warn
   }
 }
 

@@ -99,11 +99,15 @@ export function addLivePage(app: ServiceApp, url: string, page: () => Page | Pro
   )
 }
 
+function sharedFile(name: string, contentType: string): PageFile {
+  const body = readFileSync(new URL(name, import.meta.url), 'utf8')
+  return pageFile([`/pages/${name}`], contentType, body)
+}
+
 /** Serves the style sheet and the icon of all pages. */
 export function addSharedFiles(app: ServiceApp): void {
-  const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
   addPageRoutes(app, [
-    pageFile(['/pages/style.css'], PAGE_TYPES.css, read('style.css')),
-    pageFile(['/pages/icon.svg'], PAGE_TYPES.svg, read('icon.svg')),
+    sharedFile('style.css', PAGE_TYPES.css),
+    sharedFile('icon.svg', PAGE_TYPES.svg),
   ])
 }

@@ -43,19 +43,20 @@ export function put(id: string, text: string): void {
 export const pageFact = (name: string): string =>
   document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? ''
 
+function takeFragment(): URLSearchParams {
+  const carried = new URLSearchParams(location.hash.slice(1))
+  if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
+  return carried
+}
+
 /**
  * Calls back with what the page's link carried after `#`, as `#token=…&secret=…`: now, and when another link is pasted
  * into the same tab. It leaves the address bar and the history entry, and is held in memory only (C19).
  */
 export function onFragment(use: (carried: URLSearchParams) => void): void {
-  const take = (): URLSearchParams => {
-    const carried = new URLSearchParams(location.hash.slice(1))
-    if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
-    return carried
-  }
-  use(take())
+  use(takeFragment())
   addEventListener('hashchange', () => {
-    if (location.hash !== '') use(take())
+    if (location.hash !== '') use(takeFragment())
   })
 }
 
