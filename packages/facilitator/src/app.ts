@@ -10,7 +10,6 @@ import {
   type ServiceApp,
   type ServiceAppOptions,
 } from '@tallystick/service-kit'
-import type { Page } from '@tallystick/service-kit/pages'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { x402Facilitator } from '@x402/core/facilitator'
 import type {
