@@ -10,7 +10,7 @@ const points = page
   .slice(1)
   .map((text) => ({
     claim: text.split('\n', 1)[0] ?? '',
-    tests: [...text.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+\.(?:ts|t\.sol))\)/g)].map(
+    tests: [...text.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+\.(?:test\.ts|t\.sol))\)/g)].map(
       ([, title = '', file = '']) => ({ title, file }),
     ),
   }))

@@ -2,22 +2,19 @@
 // of schemas for a whole process, and two services may give theirs the same one.
 import { type ServiceApp, systemClock } from '@tallystick/service-kit'
 
-/** Stands in for what routes do: a reference is made from their schemas alone. */
-function notCalled(): never {
-  throw new Error('the API reference is made without calling any route')
-}
-
 const builders: Readonly<Record<string, () => Promise<ServiceApp>>> = {
   access: async () => {
-    const { buildAccessApp } = await import('../../services/access/src/app.ts')
-    return await buildAccessApp({
-      serviceName: 'svc',
-      callAccess: notCalled,
-      readStatus: notCalled,
-      gate: { challenge: notCalled },
-      encodeSettlement: notCalled,
-      clock: systemClock,
+    const { accessConfigSchema, createAccessService } = await import(
+      '../../services/access/src/service.ts'
+    )
+    const config = accessConfigSchema.parse({
+      PAY_TO: '0.0.1001',
+      PAY_TO_KEY: '11'.repeat(32),
+      RECORDER_KEY: '22'.repeat(32),
     })
+    const { app, close } = await createAccessService({ config, clock: systemClock })
+    app.addHook('onClose', close)
+    return app
   },
   care: async () => {
     const { buildReferenceApp } = await import('../../services/care/src/reference-app.ts')

@@ -8,11 +8,11 @@ import {
   type Secret,
   type ServiceApp,
 } from '@tallystick/service-kit'
-import { addPageRoutes } from '@tallystick/service-kit/pages'
+import { addPageRoutes, homeHook } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Grader } from './domain/grader.ts'
 import { dependencyAnswer } from './errors.ts'
-import { readPageFiles } from './pages/page-files.ts'
+import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
 import type { PagesOptions } from './pages/page-options.ts'
 import { addAuditRoute } from './routes/audit-route.ts'
 import { addFreeRoutes } from './routes/free-routes.ts'
@@ -41,7 +41,9 @@ export type GradingAppDeps = Omit<SaleRouteDeps, 'grader'> &
 /** Builds the application; it listens nowhere yet. */
 export async function buildGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
   const { clock, llmsNotes, logger, metricsToken, readiness, registry } = deps
-  return createServiceApp({
+  const pages =
+    deps.pages === undefined ? undefined : { files: readPageFiles(deps.pages), policy: PAGE_POLICY }
+  const app = await createServiceApp({
     name: 'tallystick-grading',
     version: GRADING_VERSION,
     description:
@@ -60,7 +62,9 @@ export async function buildGradingApp(deps: GradingAppDeps): Promise<ServiceApp>
       addAuditRoute(scope, deps)
       addFreeRoutes(scope, deps)
       await addUploadRoute(scope, deps)
-      if (deps.pages !== undefined) addPageRoutes(scope, readPageFiles(deps.pages))
+      if (pages !== undefined) addPageRoutes(scope, pages)
     },
   })
+  if (pages !== undefined) app.addHook('onRequest', homeHook(pages))
+  return app
 }

@@ -1,12 +1,12 @@
 /** An account of the Hedera stand-in with its key. */
-export type FundedAccount = {
+export type WorldAccount = {
   readonly accountId: string
   readonly evmAddress: `0x${string}`
   readonly privateKey: `0x${string}`
 }
 
-/** What the payment suites know of their network; see payment-network-server.ts. */
-export type PaymentNetworkFacts = {
+/** What the payment suites know of their world; see access-world.ts. */
+export type WorldFacts = {
   readonly facilitatorUrl: string
   /** JSON-RPC of the Hedera stand-in. */
   readonly ledgerUrl: string
@@ -19,16 +19,16 @@ export type PaymentNetworkFacts = {
     readonly version: string
   }
   readonly evmPayTo: `0x${string}`
-  readonly owner: FundedAccount
-  readonly payTo: FundedAccount
-  readonly recorder: FundedAccount
-  readonly hederaPayers: readonly FundedAccount[]
+  readonly owner: WorldAccount
+  readonly payTo: WorldAccount
+  readonly recorder: WorldAccount
+  readonly hederaPayers: readonly WorldAccount[]
   readonly evmPayerKeys: readonly `0x${string}`[]
 }
 
 /** What the servers with a plain paid route sell, and where; the first argument of their files, as JSON. */
 export type PaidServerPlan = Pick<
-  PaymentNetworkFacts,
+  WorldFacts,
   'facilitatorUrl' | 'evmUrl' | 'stablecoin' | 'evmPayTo'
 > & {
   /** Only for Express: the default settles after the handler has run, `upfront` before it. */
