@@ -1,10 +1,11 @@
 /**
- * The closed list of refusals that precede submission (X8). A facilitator's `success: false` with one of these reasons
- * and without a transaction moved no money; every other one is looked up on the ledger first.
+ * The closed list of refusals that precede submission (X8), ours and the reference facilitator's. A facilitator's
+ * `success: false` with one of these reasons and without a transaction moved no money; every other one is looked up on
+ * the ledger first. The schemes refuse with reasons of this list only.
  */
 
 /** Refusals that depend on the payload alone: no attempt with the same bytes can have succeeded. */
-const ABOUT_THE_PAYLOAD: ReadonlySet<string> = new Set([
+const ABOUT_THE_PAYLOAD = [
   'unsupported_scheme',
   'network_mismatch',
   'accepted_payment_requirements_mismatch',
@@ -44,13 +45,13 @@ const ABOUT_THE_PAYLOAD: ReadonlySet<string> = new Set([
   'invalid_exact_evm_token_version_mismatch',
   'invalid_exact_evm_payload_recipient_mismatch',
   'invalid_exact_evm_payload_authorization_value_mismatch',
-])
+] as const
 
 /**
  * Refusals that precede submission but judge the ledger as it is now: the balance may be too small because an earlier
  * attempt with the same bytes took it. One look at the ledger decides between honouring that and refusing.
  */
-const ABOUT_THE_LEDGER: ReadonlySet<string> = new Set([
+const ABOUT_THE_LEDGER = [
   'insufficient_funds',
   'invalid_exact_hedera_payload_signature_invalid',
   'invalid_exact_hedera_payload_preflight_failed',
@@ -59,17 +60,25 @@ const ABOUT_THE_LEDGER: ReadonlySet<string> = new Set([
   'invalid_exact_evm_payload_signature',
   'invalid_exact_evm_payload_authorization_valid_after',
   'invalid_exact_evm_payload_authorization_valid_before',
-])
+] as const
 
-export type RefusalClass = 'definite' | 'definite_unless_landed' | 'unclear'
+/** Why a payment is refused before submission. */
+export type RefusalReason = (typeof ABOUT_THE_PAYLOAD | typeof ABOUT_THE_LEDGER)[number]
+
+export type Refusal = { readonly kind: 'refused'; readonly reason: RefusalReason }
+
+export const refused = (reason: RefusalReason): Refusal => ({ kind: 'refused', reason })
+
+const aboutThePayload: ReadonlySet<string> = new Set(ABOUT_THE_PAYLOAD)
+const aboutTheLedger: ReadonlySet<string> = new Set(ABOUT_THE_LEDGER)
 
 /** What a facilitator's `success: false` is worth, by its reason and the transaction it names (X8). */
 export function classifyRefusal(refusal: {
   readonly errorReason?: string | undefined
   readonly transaction: string
-}): RefusalClass {
+}): 'definite' | 'definite_unless_landed' | 'unclear' {
   const { errorReason, transaction } = refusal
   if (transaction !== '' || errorReason === undefined) return 'unclear'
-  if (ABOUT_THE_PAYLOAD.has(errorReason)) return 'definite'
-  return ABOUT_THE_LEDGER.has(errorReason) ? 'definite_unless_landed' : 'unclear'
+  if (aboutThePayload.has(errorReason)) return 'definite'
+  return aboutTheLedger.has(errorReason) ? 'definite_unless_landed' : 'unclear'
 }

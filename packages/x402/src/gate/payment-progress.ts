@@ -1,19 +1,19 @@
 import type { Clock } from '../clock.ts'
 import type { GateLimits } from './gate-limits.ts'
 
-/** Thrown inside a flight when the gate closes while the flight waits; its payment is found again on the ledger. */
+/** Thrown inside a payment in flight that waits when the gate closes; it is found again on the ledger. */
 export class GateClosed extends Error {
   override readonly name = 'GateClosed'
 }
 
-/** What a flight tells the gate about itself, and how it waits. */
-export type FlightControl = {
-  /** Resolves once the store has said whether this flight holds the payment, or the flight has ended. */
-  readonly claimed: Promise<void>
+/** How far a payment in flight has come, and how it waits between attempts. */
+export type PaymentProgress = {
+  /** Resolves once the store has reserved the payment here, or has ended it. */
+  readonly reserved: Promise<void>
   /** Resolves at the first sign that the outcome will not come at once; requests then wait less long. */
   readonly inDoubt: Promise<void>
   isPossiblySettled(): boolean
-  claim(): void
+  markReserved(): void
   markPossiblySettled(): void
   /**
    * Runs `step` until it succeeds, with growing pauses; `step` says that it is not done yet by `undefined`. Once the
@@ -25,9 +25,8 @@ export type FlightControl = {
   close(): void
 }
 
-/** The control of one flight, over the injected clock. */
-export function createFlightControl(clock: Clock, limits: GateLimits): FlightControl {
-  const claimed = Promise.withResolvers<void>()
+export function createPaymentProgress(clock: Clock, limits: GateLimits): PaymentProgress {
+  const reserved = Promise.withResolvers<void>()
   const inDoubt = Promise.withResolvers<void>()
   let possiblySettled = false
   let isClosed = false
@@ -43,24 +42,22 @@ export function createFlightControl(clock: Clock, limits: GateLimits): FlightCon
       endPause = end
     })
   return {
-    claimed: claimed.promise,
+    reserved: reserved.promise,
     inDoubt: inDoubt.promise,
     isPossiblySettled: () => possiblySettled,
-    claim: () => claimed.resolve(),
+    markReserved: () => reserved.resolve(),
     markPossiblySettled() {
       possiblySettled = true
     },
     async persist(step) {
-      for (
-        let pauseMs = limits.retryFirstMs;
-        ;
-        pauseMs = Math.min(pauseMs * 2, limits.retryMaxMs)
-      ) {
+      let pauseMs = limits.retryFirstMs
+      for (;;) {
         const value = await step()
         if (value !== undefined) return value
         inDoubt.resolve()
         if (isClosed) throw new GateClosed('the gate is closed')
         await pause(pauseMs)
+        pauseMs = Math.min(pauseMs * 2, limits.retryMaxMs)
       }
     },
     wake: () => endPause?.(),

@@ -1,10 +1,10 @@
 /** What the gate does where its store fails, or where a job asks too much of it. */
 import { describe, expect, test } from 'vitest'
-import { KEPT_REQUEST_BYTES_MAX } from '../gate/gate-limits.ts'
 import { HederaStandIn } from '../testing/hedera-stand-in.fixture.ts'
-import { deliver, keptHouse, PENDING, plain } from '../testing/kept-answer.fixture.ts'
+import { deliver, keptAnswerFixture, PENDING, plain } from '../testing/kept-answer.fixture.ts'
 import { createMemoryReservationStore } from './memory-reservation-store.ts'
 import type { ReservationStore } from './reservation-store.ts'
+import { KEPT_REQUEST_BYTES_MAX } from './reservations.ts'
 
 /** A store whose answers cannot be written while `isFull`. */
 function fillingStore(ledger: HederaStandIn) {
@@ -30,7 +30,7 @@ describe('a store that fails after settlement', () => {
   test('owes the answer: it is kept before the payer’s next payment is looked at', async () => {
     const ledger = new HederaStandIn()
     const { disk, reservations } = fillingStore(ledger)
-    const { buy, events, send, terms } = keptHouse({ ledger, reservations })
+    const { buy, events, send, terms } = keptAnswerFixture({ ledger, reservations })
     const header = await ledger.pay(terms)
     disk.isFull = true
     const first = await send(header, { idempotencyKey: 'k' })
@@ -46,7 +46,7 @@ describe('a store that fails after settlement', () => {
   test('owes the release of a refused payment: its payer does not wait for the next start', async () => {
     const ledger = new HederaStandIn()
     const { disk, reservations } = fillingStore(ledger)
-    const { buy, send, terms } = keptHouse({ ledger, reservations })
+    const { buy, send, terms } = keptAnswerFixture({ ledger, reservations })
     const header = await ledger.pay(terms)
     disk.isFull = true
     ledger.fault = { refusal: 'insufficient_funds' }
@@ -60,7 +60,7 @@ describe('a store that fails after settlement', () => {
   test('is paid what it is owed once, however many payments ask for it at once', async () => {
     const ledger = new HederaStandIn()
     const { disk, reservations } = fillingStore(ledger)
-    const { job, gate, send, terms } = keptHouse({ ledger, reservations })
+    const { job, gate, send, terms } = keptAnswerFixture({ ledger, reservations })
     const header = await ledger.pay(terms)
     disk.isFull = true
     ledger.fault = { refusal: 'insufficient_funds' }
@@ -88,7 +88,7 @@ describe('a store that fails after settlement', () => {
       await store.release(paymentId)
       if (disk.isMute) throw new Error('done, but nobody could say so')
     }
-    const { buy, send, terms } = keptHouse({ ledger, reservations: { ...store, release } })
+    const { buy, send, terms } = keptAnswerFixture({ ledger, reservations: { ...store, release } })
     const header = await ledger.pay(terms)
     ledger.fault = { refusal: 'insufficient_funds' }
     expect((await send(header)).kind).toBe('challenged')
@@ -106,7 +106,7 @@ describe('a store that fails after settlement', () => {
 })
 
 test('a request that is too large to be kept is a mistake of the route: thrown, unsettled', async () => {
-  const { buy, ledger, reservations } = keptHouse()
+  const { buy, ledger, reservations } = keptAnswerFixture()
   const request = 'é'.repeat(KEPT_REQUEST_BYTES_MAX / 2 + 1)
   await expect(buy({ request })).rejects.toThrow(RangeError)
   expect(ledger.settlements).toBe(0)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { classifyRefusal } from './settlement-refusals.ts'
+import { classifyRefusal } from './refusals.ts'
 
 test.each([
   ['invalid_exact_hedera_payload_amount_mismatch', '', 'definite'],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { NETWORK, START_MS } from '../testing/hedera-stand-in.fixture.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { FacilitatorUnavailable } from './facilitator.ts'
-import { createFeePayerDirectory } from './fee-payer-directory.ts'
+import { createFeePayerDirectory } from './fee-payers.ts'
 
 function stand(
   options: { isDown?: boolean; configured?: ReadonlyMap<string, readonly string[]> } = {},
