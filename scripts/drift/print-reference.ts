@@ -21,8 +21,18 @@ const builders: Readonly<Record<string, () => Promise<ServiceApp>>> = {
     return await buildReferenceApp()
   },
   grading: async () => {
-    const { buildReferenceApp } = await import('../../services/grading/src/reference-app.ts')
-    return await buildReferenceApp()
+    const { gradingConfigSchema } = await import('../../services/grading/src/config.ts')
+    const { createGradingService } = await import('../../services/grading/src/service.ts')
+    const nowhere = 'http://127.0.0.1:9'
+    const config = gradingConfigSchema.parse({
+      DATABASE_PATH: ':memory:',
+      PAY_TO: `0x${'0'.repeat(40)}`,
+      LEDGER_RPC_URL: nowhere,
+      FACILITATOR_URL: nowhere,
+    })
+    const service = await createGradingService({ config, clock: systemClock })
+    service.app.addHook('onClose', () => service.close())
+    return service.app
   },
 }
 
