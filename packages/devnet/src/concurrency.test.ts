@@ -3,7 +3,8 @@ import { parseEther } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Devnet } from './devnet.ts'
 import { startDevnet } from './start-devnet.ts'
-import { accountNamed, mirror, rpc, sdkClient, viemClient } from './testing/test-clients.ts'
+import { accountNamed, mirror, rpc, viemClient } from './testing/test-clients.fixture.ts'
+import { sdkClient } from './testing/transfer.fixture.ts'
 
 let devnet: Devnet
 beforeAll(async () => {

@@ -1,17 +1,17 @@
 import { Hbar, Status, TransferTransaction } from '@hiero-ledger/sdk'
+import { manualClock } from '@tallystick/service-kit'
 import { parseEther } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Devnet } from './devnet.ts'
 import { startDevnet } from './start-devnet.ts'
-import { manualClock } from './testing/manual-clock.ts'
 import {
   accountNamed,
   mirror,
   rpc,
-  sdkClient,
   type TestClient,
   viemClient,
-} from './testing/test-clients.ts'
+} from './testing/test-clients.fixture.ts'
+import { sdkClient } from './testing/transfer.fixture.ts'
 
 // The ledger's clock stands still here, so that a lag ends when the test says so.
 const clock = manualClock(1_800_000_000_000)

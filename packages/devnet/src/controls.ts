@@ -1,15 +1,14 @@
 import { exchangeRateAbi } from '@tallystick/contracts'
 import { encodeFunctionData } from 'viem'
-import { isStatus } from './consensus/response-code.ts'
+import { isStatus } from './consensus/signed-transfer.ts'
 import type { TransferService } from './consensus/transfer-service.ts'
 import type { DevnetControls } from './devnet.ts'
 import type { Entity } from './ledger/account-registry.ts'
 import { entityNumber } from './ledger/entity-id.ts'
-import { EXCHANGE_RATE_ADDRESS } from './ledger/exchange-rate.ts'
+import { callAsNetwork } from './ledger/evm-transaction.ts'
 import type { Ledger } from './ledger/ledger.ts'
-import { FEE_COLLECTOR } from './ledger/network.ts'
-import type { Scheduler } from './ledger/scheduler.ts'
-import { travel } from './travel.ts'
+import { EXCHANGE_RATE_ADDRESS, type ExchangeRate } from './ledger/network.ts'
+import { type Scheduler, travel } from './ledger/scheduler.ts'
 
 /** The controls over a ledger. */
 export function createControls(parts: {
@@ -65,25 +64,10 @@ export function createControls(parts: {
   }
 }
 
-async function setExchangeRate(
-  ledger: Ledger,
-  rate: { hbar: number; cents: number },
-): Promise<void> {
-  await ledger.queue.run(() =>
-    ledger.evm.execute({
-      from: FEE_COLLECTOR.address,
-      to: EXCHANGE_RATE_ADDRESS,
-      data: encodeFunctionData({
-        abi: exchangeRateAbi,
-        functionName: 'setRate',
-        args: [rate.hbar, rate.cents],
-      }),
-      valueTinybar: 0n,
-      gas: 200_000n,
-      gasPriceTinybar: 0n,
-      consensusNs: ledger.clock.nextTimestamp(),
-    }),
-  )
+async function setExchangeRate(ledger: Ledger, rate: ExchangeRate): Promise<void> {
+  const args = [rate.hbar, rate.cents] as const
+  const data = encodeFunctionData({ abi: exchangeRateAbi, functionName: 'setRate', args })
+  await ledger.queue.run(() => callAsNetwork(ledger, EXCHANGE_RATE_ADDRESS, data))
   ledger.settings.exchangeRate = rate
 }
 

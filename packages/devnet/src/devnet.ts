@@ -1,7 +1,7 @@
 // The shape of a running devnet, as tests and start scripts hold it.
 
+import type { Clock } from '@tallystick/service-kit'
 import type { Address, Hex } from 'viem'
-import type { Clock } from './clock.ts'
 import type { AccountKey } from './ledger/account-key.ts'
 import type { ScheduleServiceSettings } from './ledger/schedule-service.ts'
 import type { ScheduledExecution } from './ledger/scheduler.ts'

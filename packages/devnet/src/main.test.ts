@@ -96,9 +96,12 @@ describe('tallystick-devnet', () => {
   })
 
   test('--help exits 0, an unknown option 2', async () => {
-    const help = await start(['--help']).ended
-    expect(help).toMatchObject({ code: 0, output: expect.stringContaining('--mirror-port') })
-    expect(await start(['--nonsense']).ended).toMatchObject({
+    const [help, nonsense] = [start(['--help']), start(['--nonsense'])]
+    expect(await help.ended).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('--mirror-port'),
+    })
+    expect(await nonsense.ended).toMatchObject({
       code: 2,
       output: expect.stringContaining('There is no option --nonsense.'),
     })
@@ -138,10 +141,13 @@ describe('tallystick-devnet', () => {
     await expect(fetch(rpcUrl, { method: 'POST', headers, body })).rejects.toThrow('fetch failed')
   })
 
-  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it with code 0', async (signal) => {
-    const { child, ended } = start(FREE_PORTS)
-    await new Promise((resolve) => child.stdout?.once('data', resolve))
-    child.kill(signal)
-    expect((await ended).code).toBe(0)
-  })
+  test.concurrent.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    '%s ends it with code 0',
+    async (signal) => {
+      const { child, ended } = start(FREE_PORTS)
+      await new Promise((resolve) => child.stdout?.once('data', resolve))
+      child.kill(signal)
+      expect((await ended).code).toBe(0)
+    },
+  )
 })

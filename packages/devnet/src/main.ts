@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { HELP, readArguments } from './command/read-arguments.ts'
-import { welcome } from './command/welcome.ts'
-import { welcomeToXLayer } from './command/welcome-to-xlayer.ts'
+import { welcome, welcomeToXLayer } from './command/welcome.ts'
 import type { Devnet } from './devnet.ts'
 import { startDevnet } from './start-devnet.ts'
 import { startXLayer } from './xlayer/start-xlayer.ts'
@@ -35,7 +34,7 @@ async function main(): Promise<number> {
 
 /** Starts the second chain; the first one does not outlive its failure. */
 async function startXLayerIfWanted(
-  { host, xLayerPort: port }: { host: string; xLayerPort?: number },
+  { host, xLayerPort: port }: { host: string; xLayerPort: number | undefined },
   devnet: Devnet,
 ): Promise<XLayer | undefined> {
   if (port === undefined) return undefined

@@ -4,9 +4,9 @@ import { createPublicClient, http } from 'viem'
 import { hederaTestnet } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Devnet } from './devnet.ts'
-import { PortTaken } from './port-taken.ts'
+import { PortTaken } from './listen.ts'
 import { startDevnet } from './start-devnet.ts'
-import { mirror, rpc } from './testing/test-clients.ts'
+import { mirror, rpc } from './testing/test-clients.fixture.ts'
 
 let devnet: Devnet
 beforeAll(async () => {

@@ -1,22 +1,20 @@
 // Puts the ledger and its three edges together. Everything that a devnet consists of is made here and ended by `stop`.
 
+import { systemClock } from '@tallystick/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { createAnvilClient } from './anvil/anvil-client.ts'
 import { startAnvil } from './anvil/anvil-process.ts'
-import { systemClock } from './clock.ts'
 import { startConsensusServer } from './consensus/consensus-server.ts'
 import { createTransferService, type TransferService } from './consensus/transfer-service.ts'
 import { createControls } from './controls.ts'
 import type { Devnet, DevnetAccount, DevnetControls, DevnetOptions } from './devnet.ts'
 import { createConsensusClock } from './ledger/consensus-clock.ts'
-import { createAccount } from './ledger/create-account.ts'
-import { createGenesis } from './ledger/genesis.ts'
+import { createAccount, createGenesis } from './ledger/genesis.ts'
 import { createLedger, type Ledger } from './ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from './ledger/network.ts'
 import { createScheduler, type Scheduler } from './ledger/scheduler.ts'
-import { hostAndPort, reachableHost } from './listen-address.ts'
+import { hostAndPort, reachableHost, requireFreePort } from './listen.ts'
 import { createMirrorServer } from './mirror/mirror-server.ts'
-import { requireFreePort } from './port-taken.ts'
 import { controlMethods } from './rpc/control-methods.ts'
 import { createRpcServer } from './rpc/rpc-server.ts'
 
@@ -112,8 +110,7 @@ async function openEdges(parts: {
   })
   const rpc = createRpcServer(ledger, controlMethods(parts))
   closers.push(() => rpc.close())
-  const mirror = createMirrorServer({
-    ledger,
+  const mirror = createMirrorServer(ledger, {
     scheduler,
     consensus: { host: reachableHost(host), port: consensus.port },
   })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
+import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
 import {
   type AnvilClient,
   AnvilRefused,

@@ -3,8 +3,7 @@
 // of one batch at the edge, share a message as well: most of what a read costs here is the message.
 
 import { Agent, request } from 'node:http'
-import { type Clock, systemClock } from '../clock.ts'
-import { gatherCalls } from './gather-calls.ts'
+import { type Clock, systemClock } from '@tallystick/service-kit'
 
 /** anvil refused a call. `code` and `data` are its own. */
 export class AnvilRefused extends Error {
@@ -31,15 +30,8 @@ export class AnvilUnavailable extends Error {
 /** One call: method and parameters. */
 export type AnvilCall = readonly [method: string, parameters?: readonly unknown[]]
 
-/** Calls to the anvil behind the edges. */
-export type AnvilClient = {
-  /** One call, after those of the same moment; the result as anvil gives it. @throws AnvilRefused, AnvilUnavailable */
-  call(method: string, parameters?: readonly unknown[]): Promise<unknown>
-  /** Several calls in one message, results in the same order. @throws the first refusal */
-  batch(calls: readonly AnvilCall[]): Promise<unknown[]>
-  /** Closes the connections. */
-  close(): void
-}
+/** Calls to the anvil behind the edges. They throw AnvilRefused and AnvilUnavailable. */
+export type AnvilClient = ReturnType<typeof createAnvilClient>
 
 type Answer = { id: number; result?: unknown; error?: { code: number; message: string } }
 
@@ -57,10 +49,7 @@ const ANSWER_MS_MAX = 20_000
 export type AnvilAddress = { readonly host: string; readonly port: number }
 
 /** Messages to the anvil at an address. `post` resolves with the parsed answer. @throws AnvilUnavailable */
-function connectToAnvil(
-  { host, port }: AnvilAddress,
-  clock: Pick<Clock, 'after'>,
-): { post(body: unknown): Promise<unknown>; close(): void } {
+function connectToAnvil({ host, port }: AnvilAddress, clock: Pick<Clock, 'after'>) {
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
   function post(body: unknown): Promise<unknown> {
     const text = JSON.stringify(body)
@@ -98,19 +87,14 @@ function connectToAnvil(
     })
   }
 
-  return {
-    post,
-    close() {
-      agent.destroy()
-    },
-  }
+  return { post, close: () => agent.destroy() }
 }
 
 /** A client of the anvil at an address. */
 export function createAnvilClient(
   address: AnvilAddress,
   clock: Pick<Clock, 'after'> = systemClock,
-): AnvilClient {
+) {
   const connection = connectToAnvil(address, clock)
   let lastId = 0
 
@@ -135,19 +119,53 @@ export function createAnvilClient(
 
   const gathered = gatherCalls(postAll)
   return {
-    async call(method, parameters) {
-      return unwrap(await gathered([method, parameters ?? []]))
+    /** One call, after those of the same moment; the result as anvil gives it. */
+    async call(method: string, parameters: readonly unknown[] = []): Promise<unknown> {
+      return unwrap(await gathered([method, parameters]))
     },
-    async batch(calls) {
+    /** Several calls in one message, results in the same order. Throws the first refusal. */
+    async batch(calls: readonly AnvilCall[]): Promise<unknown[]> {
       return (await postAll(calls)).map(unwrap)
     },
-    close() {
-      connection.close()
-    },
+    close: connection.close,
   }
 }
 
 function unwrap(answer: Answer): unknown {
   if (answer.error !== undefined) throw new AnvilRefused(answer.error)
   return answer.result
+}
+
+/** Calls that share a message: as many as the relay takes in a batch; an answer is read whole. */
+const GATHERED_CALLS_MAX = 100
+
+/**
+ * Gathers the calls of one moment, such as the reads of one batch at the edge, and hands them to `send` together, which
+ * gives one answer for each, in the same order: most of what a read costs is its message. Nobody waits longer for it
+ * than until the code that runs now has ended.
+ */
+function gatherCalls(
+  send: (calls: readonly AnvilCall[]) => Promise<readonly Answer[]>,
+): (call: AnvilCall) => Promise<Answer> {
+  let waiting: { call: AnvilCall; settle: PromiseWithResolvers<Answer> }[] = []
+
+  async function leave(): Promise<void> {
+    const sent = waiting
+    waiting = []
+    if (sent.length === 0) return
+    try {
+      const answers = await send(sent.map(({ call }) => call))
+      for (const [index, answer] of answers.entries()) sent[index]?.settle.resolve(answer)
+    } catch (cause) {
+      for (const { settle } of sent) settle.reject(cause)
+    }
+  }
+
+  return (call) => {
+    const settle = Promise.withResolvers<Answer>()
+    waiting.push({ call, settle })
+    if (waiting.length === 1) queueMicrotask(() => void leave())
+    if (waiting.length >= GATHERED_CALLS_MAX) void leave()
+    return settle.promise
+  }
 }

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createAnvilClient } from './anvil-client.ts'
-import { startAnvil } from './anvil-process.ts'
-import { AnvilMissing, findAnvil } from './find-anvil.ts'
+import { AnvilMissing, findAnvil, startAnvil } from './anvil-process.ts'
 
 const OPTIONS = { chainId: 296, genesisSecond: 1_700_000_000, gasLimit: 15_000_000 }
 

@@ -3,10 +3,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { reachableHost } from '../listen-address.ts'
-import { findAnvil } from './find-anvil.ts'
+import { findProgram } from '@tallystick/service-kit'
+import { reachableHost } from '../listen.ts'
 
 /** anvil ended, or did not start. The message carries what it printed last. */
 export class AnvilFailed extends Error {
@@ -125,4 +126,35 @@ function listeningPort(child: ChildProcess): Promise<number> {
       reject(new AnvilFailed(`anvil ended before it listened. ${output}`))
     })
   })
+}
+
+/** There is no `anvil` to run: neither the npm package for this platform nor one on PATH. */
+export class AnvilMissing extends Error {
+  override name = 'AnvilMissing'
+}
+
+/**
+ * The path of the real anvil program: the one of the npm package, else the first on `pathVariable`.
+ * Never the npm launcher, which would leave its child behind when killed.
+ * @throws AnvilMissing with what to install
+ */
+export function findAnvil(pathVariable = process.env['PATH'] ?? ''): string {
+  return fromPackage() ?? findProgram('anvil', pathVariable) ?? fail()
+}
+
+function fromPackage(): string | undefined {
+  const cpu = process.arch === 'x64' ? 'amd64' : process.arch
+  try {
+    const outer = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
+    return createRequire(outer).resolve(`@foundry-rs/anvil-${process.platform}-${cpu}/bin/anvil`)
+  } catch {
+    return undefined
+  }
+}
+
+function fail(): never {
+  throw new AnvilMissing(
+    `No anvil for ${process.platform}-${process.arch}: npm carries none for this platform and there is none on PATH. ` +
+      'Install Foundry (https://getfoundry.sh) and run again.',
+  )
 }

@@ -34,7 +34,7 @@ describe('the command line', () => {
 
   test.each([
     ['--port', /no option --port/],
-    ['--rpc-port', /needs a value/],
+    ['--rpc-port', /argument missing/],
     ['--rpc-port=x', /needs a port/],
     ['--rpc-port=65536', /needs a port/],
   ])('refuses %s', (word, message) => {

@@ -1,3 +1,5 @@
+import { parseArgs } from 'node:util'
+
 /** What `tallystick-devnet` was told to do. */
 export type Arguments =
   | {
@@ -7,16 +9,24 @@ export type Arguments =
       mirrorPort: number
       consensusPort: number
       /** Port of the X Layer stand-in, where one is wanted. */
-      xLayerPort?: number
+      xLayerPort: number | undefined
     }
   | { kind: 'help' }
   | { kind: 'invalid'; message: string }
 
-/** The ports that the SDKs and the public tools expect of a local Hedera. */
-const PORTS = { '--rpc-port': 7546, '--mirror-port': 5551, '--consensus-port': 50211 }
-
 /** Where the X Layer stand-in listens unless told otherwise. */
 const X_LAYER_PORT = 8546
+
+/** The default ports are those that the SDKs and the public tools expect of a local Hedera. */
+const OPTIONS = {
+  'rpc-port': { type: 'string', default: '7546' },
+  'mirror-port': { type: 'string', default: '5551' },
+  'consensus-port': { type: 'string', default: '50211' },
+  xlayer: { type: 'boolean' },
+  'xlayer-port': { type: 'string' },
+  host: { type: 'string', default: '127.0.0.1' },
+  help: { type: 'boolean', short: 'h' },
+} as const
 
 /** What `--help` prints. */
 export const HELP = `A local Hedera in one process: JSON-RPC relay, mirror node REST, consensus node gRPC, schedule service.
@@ -36,35 +46,32 @@ Ctrl-C ends it and leaves nothing behind.
 
 /** Reads the command line (without the program's name). */
 export function readArguments(words: readonly string[]): Arguments {
-  const ports: { [option: string]: number } = { ...PORTS, '--xlayer-port': X_LAYER_PORT }
-  let host = '127.0.0.1'
-  let isXLayerWanted = false
-  for (let index = 0; index < words.length; index += 1) {
-    const [option = '', inline] = (words[index] ?? '').split('=', 2)
-    if (option === '--help' || option === '-h') return { kind: 'help' }
-    if (option === '--xlayer' && inline === undefined) {
-      isXLayerWanted = true
-      continue
+  try {
+    const { values } = parseArgs({ args: [...words], options: OPTIONS })
+    if (values.help === true) return { kind: 'help' }
+    return {
+      kind: 'start',
+      host: values.host,
+      rpcPort: portOf(values, 'rpc-port'),
+      mirrorPort: portOf(values, 'mirror-port'),
+      consensusPort: portOf(values, 'consensus-port'),
+      xLayerPort:
+        values.xlayer === true || values['xlayer-port'] !== undefined
+          ? portOf({ 'xlayer-port': String(X_LAYER_PORT), ...values }, 'xlayer-port')
+          : undefined,
     }
-    const isPort = Object.hasOwn(ports, option)
-    if (!isPort && option !== '--host') return invalid(`There is no option ${option}.`)
-    const value = inline ?? words[(index += 1)]
-    if (value === undefined || value === '') return invalid(`${option} needs a value.`)
-    if (option === '--xlayer-port') isXLayerWanted = true
-    if (!isPort) host = value
-    else if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) ports[option] = Number(value)
-    else return invalid(`${option} needs a port, 0 to 65535, and got ${value}.`)
-  }
-  return {
-    kind: 'start',
-    host,
-    rpcPort: ports['--rpc-port'] ?? 0,
-    mirrorPort: ports['--mirror-port'] ?? 0,
-    consensusPort: ports['--consensus-port'] ?? 0,
-    ...(isXLayerWanted ? { xLayerPort: ports['--xlayer-port'] ?? 0 } : {}),
+  } catch (cause) {
+    const text = cause instanceof Error ? cause.message : String(cause)
+    const unknown = /^Unknown option '(.+?)'/.exec(text)?.[1]
+    return {
+      kind: 'invalid',
+      message: unknown === undefined ? text : `There is no option ${unknown}.`,
+    }
   }
 }
 
-function invalid(message: string): Arguments {
-  return { kind: 'invalid', message }
+function portOf<Name extends string>(values: Readonly<Record<Name, string>>, name: Name): number {
+  const text = values[name]
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new Error(`--${name} needs a port, 0 to 65535, and got ${text}.`)
 }

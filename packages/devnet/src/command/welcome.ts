@@ -1,12 +1,22 @@
+import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import type { Devnet } from '../devnet.ts'
-import { CURRENCY_NOTE, toHbarText } from './hbar-text.ts'
+import type { XLayer } from '../xlayer/xlayer.ts'
+
+/** Reminds of the two units, which are easily mixed up. */
+const CURRENCY_NOTE =
+  '  1 HBAR = 10^8 tinybar (consensus, mirror, inside contracts) = 10^18 weibar (JSON-RPC).'
 
 /** What a person sees when the ledger is up: where it listens, who has money, and two scripts to begin with. */
-export async function welcome(devnet: Devnet, balanceTinybar: BalanceReader): Promise<string> {
+export async function welcome(
+  devnet: Devnet,
+  balanceTinybar: (accountId: string) => Promise<bigint>,
+): Promise<string> {
   const head = { id: 'id', name: 'name', balance: 'HBAR', kind: 'key' }
   const lines = [row({ ...head, evmAddress: 'EVM address', privateKey: 'private key' })]
   for (const account of devnet.accounts) {
-    const balance = toHbarText(await balanceTinybar(account.accountId))
+    // Whole HBAR: nobody has paid a fee yet.
+    const hbar = (await balanceTinybar(account.accountId)) / TINYBAR_PER_HBAR
+    const balance = hbar.toLocaleString('en-US')
     const kind = account.keyType === 'ED25519' ? 'ED25519' : 'ECDSA'
     lines.push(row({ ...account, id: account.accountId, balance, kind }))
   }
@@ -29,21 +39,12 @@ ${indent(sdkScript(devnet))}
 `
 }
 
-function row(cells: {
-  id: string
-  name: string
-  balance: string
-  kind: string
-  evmAddress: string
-  privateKey: string
-}): string {
-  const { id, name, balance, kind, evmAddress, privateKey } = cells
+type Cells = Record<'id' | 'name' | 'balance' | 'kind' | 'evmAddress' | 'privateKey', string>
+
+function row({ id, name, balance, kind, evmAddress, privateKey }: Cells): string {
   const left = `  ${id.padEnd(9)} ${name.padEnd(11)} ${balance.padStart(10)}  ${kind.padEnd(8)}`
   return `${left} ${evmAddress.padEnd(42)}  ${privateKey}`
 }
-
-/** Reads an account's balance in tinybar. */
-export type BalanceReader = (accountId: string) => Promise<bigint>
 
 function viemScript({ rpcUrl, accounts }: Devnet): string {
   const [from, to] = pair(accounts)
@@ -82,4 +83,26 @@ function indent(text: string): string {
     .split('\n')
     .map((line) => (line === '' ? '' : `  ${line}`))
     .join('\n')
+}
+
+/** What a person sees of the X Layer stand-in: where it is, its token, and what a facilitator needs to settle there. */
+export function welcomeToXLayer({ accounts, chainId, rpcUrl, stablecoin }: XLayer): string {
+  const { address, decimals, name, version } = stablecoin
+  const facilitator = accounts.find((account) => account.name === 'facilitator')
+  const rows = accounts.map(
+    (account) => `  ${account.name.padEnd(11)} ${account.address}  ${account.privateKey}`,
+  )
+  return `
+Local X Layer is up.
+
+  JSON-RPC        ${rpcUrl}  (chain id ${chainId})
+  Token           ${address}  (${name}, version ${version}, ${decimals} decimals, EIP-3009)
+
+Accounts, with the keys of the local Hedera. Agents hold ${name} 10,000 and no gas; the facilitator holds gas.
+${rows.join('\n')}
+
+For a facilitator of both networks:
+  EVM_RPC_URL=${rpcUrl} EVM_KEY=${facilitator?.privateKey ?? ''} \\
+  EVM_ASSETS='${address}/${name}/${version}/${decimals}'
+`
 }

@@ -7,15 +7,14 @@ import { toProtoKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { secondsToNs } from '../ledger/timestamp.ts'
 import {
   formatTransactionId,
+  secondsToNs,
   type TransactionId,
   type TransactionRecord,
-} from '../ledger/transaction-record.ts'
+} from '../ledger/records.ts'
 import { resolveAccount } from './resolve-account.ts'
-import { type Status, statusNumber } from './response-code.ts'
-import { readAccount } from './signed-transfer.ts'
+import { readAccount, type Status, statusNumber } from './signed-transfer.ts'
 import type { Knowledge, TransferService } from './transfer-service.ts'
 
 /** How long the rate in a receipt holds: the network sets it hourly, seconds. */

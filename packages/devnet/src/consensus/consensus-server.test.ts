@@ -10,12 +10,12 @@ import {
   TransferTransaction,
 } from '@hiero-ledger/sdk'
 import { afterAll, describe, expect, test } from 'vitest'
-import { accountNamed, mirror, sdkClient, sdkKey, viemClient } from '../testing/test-clients.ts'
-import { REVERTING_CONTRACT } from '../testing/tiny-contracts.ts'
-import { startTransferStage } from '../testing/transfer-stage.ts'
+import { accountNamed, mirror, viemClient } from '../testing/test-clients.fixture.ts'
+import { REVERTING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
+import { sdkClient, sdkKey, startTransferFixture } from '../testing/transfer.fixture.ts'
 
 const { client, devnet, payee, payer, statusOf, tinybar, transfer, stop } =
-  await startTransferStage()
+  await startTransferFixture()
 afterAll(stop)
 
 describe('L8: a transfer by the SDK', () => {

@@ -7,7 +7,7 @@ import {
 } from '@grpc/grpc-js'
 import { proto } from '@hiero-ledger/proto'
 import type { Ledger } from '../ledger/ledger.ts'
-import { hostAndPort } from '../listen-address.ts'
+import { hostAndPort } from '../listen.ts'
 import {
   answerBalance,
   answerInfo,
@@ -15,7 +15,7 @@ import {
   answerRecord,
   type QueryContext,
 } from './answer-query.ts'
-import { statusNumber } from './response-code.ts'
+import { statusNumber } from './signed-transfer.ts'
 import type { TransferService } from './transfer-service.ts'
 
 /** The consensus edge, listening. */

@@ -8,11 +8,11 @@ import {
   TransferTransaction,
 } from '@hiero-ledger/sdk'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { accountNamed, mirror, sdkKey } from '../testing/test-clients.ts'
-import { startTransferStage, toMirrorId } from '../testing/transfer-stage.ts'
+import { accountNamed, mirror } from '../testing/test-clients.fixture.ts'
+import { sdkKey, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
 const { client, devnet, payee, payer, statusOf, tinybar, transfer, stop } =
-  await startTransferStage()
+  await startTransferFixture()
 afterAll(stop)
 
 describe('L8: consensus refuses, and the fee is charged', () => {

@@ -7,11 +7,10 @@ import type { Entity } from '../ledger/account-registry.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { FEE_COLLECTOR } from '../ledger/network.ts'
-import type { TransactionRecord, Transfer } from '../ledger/transaction-record.ts'
+import type { TransactionRecord, Transfer } from '../ledger/records.ts'
 import { hasSigned, transferFeeTinybar } from './precheck-transfer.ts'
 import { resolveAccount } from './resolve-account.ts'
-import type { Status } from './response-code.ts'
-import type { SignedTransfer } from './signed-transfer.ts'
+import type { SignedTransfer, Status } from './signed-transfer.ts'
 
 /** Takes a transfer through consensus and returns its record. The caller holds the queue. */
 export async function handleTransfer(

@@ -15,11 +15,11 @@ import {
   TransferTransaction,
 } from '@hiero-ledger/sdk'
 import { afterAll, describe, expect, test } from 'vitest'
-import { accountNamed, sdkClient, sdkKey } from '../testing/test-clients.ts'
-import { startTransferStage } from '../testing/transfer-stage.ts'
+import { accountNamed } from '../testing/test-clients.fixture.ts'
+import { sdkClient, sdkKey, startTransferFixture } from '../testing/transfer.fixture.ts'
 
 const { client, devnet, payee, payer, statusOf, tinybar, transfer, stop } =
-  await startTransferStage()
+  await startTransferFixture()
 afterAll(stop)
 
 function generated(options: { secondsAgo: number }): TransactionId {

@@ -3,12 +3,10 @@
 
 import { completingKey, isSignedBy } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
-import { tinycentsToTinybar } from '../ledger/exchange-rate.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { NODE_ACCOUNT_NUMBERS } from '../ledger/network.ts'
-import { secondsToNs } from '../ledger/timestamp.ts'
-import type { Status } from './response-code.ts'
-import type { SignedTransfer } from './signed-transfer.ts'
+import { NODE_ACCOUNT_NUMBERS, tinycentsToTinybar } from '../ledger/network.ts'
+import { secondsToNs } from '../ledger/records.ts'
+import type { SignedTransfer, Status } from './signed-transfer.ts'
 
 /** Longest memo, UTF-8 bytes. */
 const MEMO_BYTES_MAX = 100

@@ -1,6 +1,7 @@
 import { proto } from '@hiero-ledger/proto'
+import { evmAddressOf } from '@tallystick/x402/hedera'
 import type { Address } from 'viem'
-import { type AccountKey, evmAddressOf, fromProtoKey } from '../ledger/account-key.ts'
+import { type AccountKey, fromProtoKey } from '../ledger/account-key.ts'
 import type { AccountRegistry, Entity } from '../ledger/account-registry.ts'
 import { toHexString } from '../ledger/entity-id.ts'
 import type { AccountReference } from './signed-transfer.ts'
@@ -40,6 +41,7 @@ function byKey(accounts: AccountRegistry, alias: Buffer): ResolvedAccount {
   if (key === undefined || key.kind === 'KEY_LIST') return { kind: 'unknown' }
   if (key.kind === 'ECDSA_SECP256K1') {
     const address = evmAddressOf(Buffer.from(key.publicKey, 'hex'))
+    if (address === undefined) return { kind: 'unknown' }
     const entity = accounts.byAddress(address)
     return entity === undefined ? { kind: 'new-alias', address, key } : { kind: 'entity', entity }
   }

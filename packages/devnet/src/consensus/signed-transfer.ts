@@ -5,8 +5,7 @@ import { createHash } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
 import type Long from 'long'
 import { readSignatures, type SignedBytes } from '../ledger/account-key.ts'
-import { secondsToNs } from '../ledger/timestamp.ts'
-import type { Status } from './response-code.ts'
+import { secondsToNs } from '../ledger/records.ts'
 
 /** An account as a transaction names it. */
 export type AccountReference = { kind: 'number'; number: number } | { kind: 'alias'; alias: Buffer }
@@ -134,4 +133,17 @@ export function readAccount(
 
 function toBigInt(value: Long | number | null | undefined): bigint {
   return value == null ? 0n : BigInt(value.toString())
+}
+
+/** Name of a Hedera response code, e.g. `INVALID_SIGNATURE`. */
+export type Status = keyof typeof proto.ResponseCodeEnum
+
+/** Number of a response code. */
+export function statusNumber(status: Status): number {
+  return proto.ResponseCodeEnum[status]
+}
+
+/** Whether a text is the name of a response code. */
+export function isStatus(text: string): text is Status {
+  return Object.hasOwn(proto.ResponseCodeEnum, text) && Number.isNaN(Number(text))
 }

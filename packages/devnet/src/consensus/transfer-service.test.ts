@@ -7,12 +7,12 @@ import {
   TransferTransaction,
 } from '@hiero-ledger/sdk'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { mirror, sdkKey } from '../testing/test-clients.ts'
-import { startTransferStage, toMirrorId } from '../testing/transfer-stage.ts'
+import { mirror } from '../testing/test-clients.fixture.ts'
+import { sdkKey, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
 let wallMs = 0
 
-const { client, devnet, payer, statusOf, stop, transfer } = await startTransferStage({
+const { client, devnet, payer, statusOf, stop, transfer } = await startTransferFixture({
   wallClock: { unixMs: () => Date.now() + wallMs },
 })
 afterAll(stop)

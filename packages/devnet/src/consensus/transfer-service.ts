@@ -1,15 +1,18 @@
 // The life of a transfer between the node's first look and its record: duplicates, transactions that are held back or
 // lost on purpose, and what a client that asks for a receipt is told meanwhile.
 
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@tallystick/service-kit'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatTransactionId, type TransactionRecord } from '../ledger/transaction-record.ts'
+import { formatTransactionId, type TransactionRecord } from '../ledger/records.ts'
 import { handleTransfer } from './handle-transfer.ts'
 import { judgeTime, precheckTransfer } from './precheck-transfer.ts'
-import { isStatus, type Status } from './response-code.ts'
-import { decodeSignedTransfer, type SignedTransfer } from './signed-transfer.ts'
-import { createTransactionMemory } from './transaction-memory.ts'
+import {
+  decodeSignedTransfer,
+  isStatus,
+  type SignedTransfer,
+  type Status,
+} from './signed-transfer.ts'
 
 /** What a client learns of a transaction id. */
 export type Knowledge =
@@ -18,22 +21,10 @@ export type Knowledge =
   | { kind: 'handled'; record: TransactionRecord }
 
 /** The transfers of the consensus edge. */
-export type TransferService = {
-  /** The node's answer to a transaction: `OK` or why not. */
-  submit(request: Buffer): Promise<Status>
-  /** What is known of a transaction id in its mirror form, once what is being handled has been. */
-  lookup(mirrorId: string): Promise<Knowledge>
-  /** How many transfers are held back. */
-  heldCount(): number
-  /** Handles what was held back. */
-  release(): void
-}
+export type TransferService = ReturnType<typeof createTransferService>
 
 /** `wall` judges validity and remembers ids: the SDK stamps wall time, wherever the ledger has travelled to. */
-export function createTransferService(
-  ledger: Ledger,
-  wall: Pick<Clock, 'unixMs'>,
-): TransferService {
+export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'>) {
   const memory = createTransactionMemory(wall)
   let held: SignedTransfer[] = []
   const wallNs = (): bigint => BigInt(Math.floor(wall.unixMs())) * 1_000_000n
@@ -66,7 +57,8 @@ export function createTransferService(
   }
 
   return {
-    async submit(request) {
+    /** The node's answer to a transaction: `OK` or why not. */
+    async submit(request: Buffer): Promise<Status> {
       const decoded = decodeSignedTransfer(request)
       if (decoded.kind === 'refused') return decoded.status
       const forced = takeForced(ledger, 'precheck')
@@ -81,7 +73,8 @@ export function createTransferService(
       else if (!isKnown) memory.remove(id, node)
       return status
     },
-    async lookup(mirrorId) {
+    /** What is known of a transaction id in its mirror form, once what is being handled has been. */
+    async lookup(mirrorId: string): Promise<Knowledge> {
       const remembered = memory.find(mirrorId)
       // Clients that find nothing wait a quarter of a second before they ask again; this takes milliseconds.
       await remembered?.handling
@@ -90,8 +83,10 @@ export function createTransferService(
         ? { kind: 'pending' }
         : { kind: 'handled', record: remembered.record }
     },
+    /** How many transfers are held back. */
     heldCount: () => held.length,
-    release() {
+    /** Handles what was held back. */
+    release(): void {
       const released = held
       held = []
       for (const transfer of released) toConsensus(transfer)
@@ -112,4 +107,52 @@ function idOf(transfer: SignedTransfer): string {
     scheduled: false,
     nonce: 0,
   })
+}
+
+/** How long a transaction id is remembered for duplicates and receipts, milliseconds of wall time. */
+const REMEMBERED_MS = 180_000
+
+/** What the network remembers of a transaction id. */
+type RememberedTransaction = {
+  seenAtMs: number
+  /** Nodes that took it. */
+  nodes: Set<number>
+  /** Ends when consensus has handled it; undefined while it is held back, or lost. */
+  handling: Promise<void> | undefined
+  /** What consensus made of it first; undefined while it is on its way. */
+  record: TransactionRecord | undefined
+}
+
+/** Transaction ids of the last three minutes by `wall`. */
+function createTransactionMemory(wall: Pick<Clock, 'unixMs'>) {
+  const entries = new Map<string, RememberedTransaction>()
+
+  function find(id: string): RememberedTransaction | undefined {
+    // Insertion order is order of time, so the old ones are in front.
+    for (const [old, { seenAtMs }] of entries) {
+      if (wall.unixMs() - seenAtMs <= REMEMBERED_MS) break
+      entries.delete(old)
+    }
+    return entries.get(id)
+  }
+
+  return {
+    find,
+    /** Remembers that `node` was given it. True when the node had it before. */
+    add(id: string, node: number): boolean {
+      const seenAtMs = wall.unixMs()
+      const fresh = { seenAtMs, nodes: new Set<number>(), handling: undefined, record: undefined }
+      const entry = find(id) ?? fresh
+      const isKnown = entry.nodes.has(node)
+      entry.nodes.add(node)
+      entries.set(id, entry)
+      return isKnown
+    },
+    /** Undoes `add` for a transaction that the node turned away. */
+    remove(id: string, node: number): void {
+      const entry = entries.get(id)
+      entry?.nodes.delete(node)
+      if (entry?.nodes.size === 0) entries.delete(id)
+    },
+  }
 }

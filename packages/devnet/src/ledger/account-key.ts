@@ -1,12 +1,11 @@
 // Keys of accounts and the checking of signatures against them: ED25519, ECDSA on secp256k1 over Keccak-256, and lists
 // of keys with or without a threshold, nested as deep as on the network.
 
-import { createPublicKey, verify } from 'node:crypto'
+import { createPublicKey, hash, verify } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
+import { evmAddressOf } from '@tallystick/x402/hedera'
 import secp256k1 from 'secp256k1'
 import type { Address } from 'viem'
-import { toHexString } from './entity-id.ts'
-import { keccakBytes } from './keccak.ts'
 
 /** A key that controls an account. Public keys are hex without `0x`: 33 bytes compressed ECDSA, 32 bytes ED25519. */
 export type AccountKey =
@@ -85,13 +84,11 @@ function verifies(check: {
     return verify(null, check.bytes, key, check.signature)
   }
   if (!secp256k1.publicKeyVerify(check.publicKey)) return false
-  return secp256k1.ecdsaVerify(check.signature, keccakBytes(check.bytes), check.publicKey)
-}
-
-/** Lower-case EVM address of a compressed ECDSA public key. @throws on bytes that are no such key */
-export function evmAddressOf(publicKey: Uint8Array): Address {
-  const point = secp256k1.publicKeyConvert(publicKey, false)
-  return toHexString(keccakBytes(point.subarray(1)).subarray(12))
+  return secp256k1.ecdsaVerify(
+    check.signature,
+    hash('keccak-256', check.bytes, 'buffer'),
+    check.publicKey,
+  )
 }
 
 /** The protobuf form of a key. */

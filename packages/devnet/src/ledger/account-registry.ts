@@ -21,32 +21,21 @@ export type Entity = {
 }
 
 /** What `create` takes; without `number` the next free one. */
-export type NewEntity = {
-  number?: number
-  address?: Address
-  kind?: Entity['kind']
+type NewEntity = {
+  number?: number | undefined
+  address?: Address | undefined
   key?: AccountKey | null
-  memo?: string
   createdNs: bigint
 }
 
 /** The entities of the ledger. */
-export type AccountRegistry = {
-  /** Adds an entity and returns it. @throws when its number or address is taken, or a long-zero address is another's */
-  create(entity: NewEntity): Entity
-  byNumber(number: number): Entity | undefined
-  /** By any of its addresses, in any letter case. */
-  byAddress(address: string): Entity | undefined
-  /** The address under which anvil keeps what `address` names: long-zero forms of aliased entities are translated. */
-  canonicalAddress(address: string): Address
-  all(): readonly Entity[]
-}
+export type AccountRegistry = ReturnType<typeof createAccountRegistry>
 
 /** Number of the first account that is not the network's own: below 1001 they are reserved on the network. */
 const FIRST_NUMBER = 1001
 
 /** An empty registry. */
-export function createAccountRegistry(): AccountRegistry {
+export function createAccountRegistry() {
   const numbers = new Map<number, Entity>()
   const addresses = new Map<Address, Entity>()
   let nextNumber = FIRST_NUMBER
@@ -58,7 +47,8 @@ export function createAccountRegistry(): AccountRegistry {
   }
 
   return {
-    create(options) {
+    /** Adds an entity. @throws when its number or address is taken, or a long-zero address is another's */
+    create(options: NewEntity): Entity {
       const named = options.address === undefined ? undefined : longZeroNumber(options.address)
       const number = options.number ?? nextNumber
       const address = lowerAddress(options.address ?? longZeroAddress(number))
@@ -72,9 +62,9 @@ export function createAccountRegistry(): AccountRegistry {
         number,
         id: entityId(number),
         address,
-        kind: options.kind ?? 'account',
+        kind: 'account',
         key: options.key ?? null,
-        memo: options.memo ?? '',
+        memo: '',
         createdNs: options.createdNs,
       }
       numbers.set(number, entity)
@@ -82,9 +72,12 @@ export function createAccountRegistry(): AccountRegistry {
       nextNumber = Math.max(nextNumber, number + 1)
       return entity
     },
-    byNumber: (number) => numbers.get(number),
+    byNumber: (number: number) => numbers.get(number),
+    /** By any of its addresses, in any letter case. */
     byAddress,
-    canonicalAddress: (address) => byAddress(address)?.address ?? lowerAddress(address),
-    all: () => [...numbers.values()],
+    /** The address under which anvil keeps what `address` names: long-zero forms of aliased entities are translated. */
+    canonicalAddress: (address: string): Address =>
+      byAddress(address)?.address ?? lowerAddress(address),
+    all: (): readonly Entity[] => [...numbers.values()],
   }
 }

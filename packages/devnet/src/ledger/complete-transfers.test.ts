@@ -1,10 +1,10 @@
+import { manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
-import { manualClock } from '../testing/manual-clock.ts'
 import { completeTransfers } from './complete-transfers.ts'
 import { createConsensusClock } from './consensus-clock.ts'
 import { createLedger } from './ledger.ts'
-import type { TransactionRecord } from './transaction-record.ts'
+import type { TransactionRecord } from './records.ts'
 
 const PAYER = `0x${'a1'.repeat(20)}`
 

@@ -5,7 +5,7 @@ import type { Address, Hex } from 'viem'
 import { entityId, longZeroNumber } from './entity-id.ts'
 import type { Ledger } from './ledger.ts'
 import { FEE_COLLECTOR } from './network.ts'
-import type { TransactionRecord, Transfer } from './transaction-record.ts'
+import type { TransactionRecord, Transfer } from './records.ts'
 
 type Frame = {
   type: string

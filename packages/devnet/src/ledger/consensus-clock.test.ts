@@ -1,5 +1,5 @@
+import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../testing/manual-clock.ts'
 import { createConsensusClock } from './consensus-clock.ts'
 
 const START_MS = 1_700_000_000_000

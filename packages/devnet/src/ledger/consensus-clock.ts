@@ -1,7 +1,7 @@
 // The ledger's own time: the injected clock plus every second travelled so far. It hands out the unique
 // consensus timestamps, and its timers fire when their moment comes, whether by waiting or by travelling.
 
-import type { Clock } from '../clock.ts'
+import type { Clock } from '@tallystick/service-kit'
 
 /** Longest delay that Node's timers take, in milliseconds; longer ones are waited for in pieces. */
 const TIMER_MS_MAX = 2_147_483_647

@@ -1,5 +1,10 @@
-import type { Address, Hex } from 'viem'
+import { type Address, type Hex, hexToBytes, stringToHex } from 'viem'
+import type { AnvilClient } from '../anvil/anvil-client.ts'
+import { longZeroNumber } from './entity-id.ts'
 import type { InnerReceipt } from './evm.ts'
+import type { Ledger } from './ledger.ts'
+import { FEE_COLLECTOR, RELAY_ACCOUNT, SYSTEM_ACCOUNT_NUMBER_MAX } from './network.ts'
+import type { Transfer } from './records.ts'
 
 /** Weibar per tinybar: JSON-RPC speaks weibar (18 decimals), the EVM tinybar (8). */
 export const WEIBAR_PER_TINYBAR = 10_000_000_000n
@@ -41,4 +46,152 @@ export type EvmTransaction = {
   result: string
   /** What the execution reverted with, for a failed one. */
   revertReason: Hex | undefined
+}
+
+/** An address with code that halts at once and uses up the gas, as an execution does that the network halts. */
+const HALTING_ADDRESS: Address = '0x68616c74696e672061742074686973206c656467'
+
+/** Places that code. */
+export async function installHaltingCode(anvil: AnvilClient): Promise<void> {
+  await anvil.call('anvil_setCode', [HALTING_ADDRESS, '0xfe'])
+}
+
+/**
+ * Why the network halts a transaction before its first instruction: value for one of its own accounts, or for the
+ * long-zero address of an account that nobody has, which no transfer can make.
+ */
+function haltOf(ledger: Ledger, { to, valueWeibar }: Envelope): string | undefined {
+  const number = to === null || valueWeibar === 0n ? undefined : longZeroNumber(to)
+  if (number === undefined) return undefined
+  if (number <= SYSTEM_ACCOUNT_NUMBER_MAX) return 'INVALID_CONTRACT_ID'
+  return ledger.accounts.byNumber(number) === undefined ? 'INVALID_ALIAS_KEY' : undefined
+}
+
+/** What to run. */
+type EvmTransactionRequest = {
+  /** Undefined for scheduled calls, whose hash the network chooses. */
+  hash: Hex | undefined
+  from: Address
+  envelope: Envelope
+  /** Consensus second of a scheduled call. */
+  asOfSecond?: number
+}
+
+/**
+ * Runs a transaction in a block of its own and records it. The caller holds the queue and has checked the nonce.
+ * @throws AnvilRefused when the payer cannot hold value and gas
+ */
+export async function runEvmTransaction(
+  ledger: Ledger,
+  request: EvmTransactionRequest,
+): Promise<EvmTransaction> {
+  const { envelope, from } = request
+  const isScheduled = request.hash === undefined
+  const gasPriceTinybar = ledger.settings.gasPriceTinybar
+  const consensusNs = ledger.clock.nextTimestamp()
+  const to = envelope.to === null ? null : ledger.accounts.canonicalAddress(envelope.to)
+  const halt = haltOf(ledger, envelope)
+  const executed = await ledger.evm.execute({
+    from,
+    to: halt === undefined ? to : HALTING_ADDRESS,
+    data: envelope.data,
+    valueTinybar: envelope.valueWeibar / WEIBAR_PER_TINYBAR,
+    gas: envelope.gas,
+    gasPriceTinybar,
+    nonce: isScheduled ? undefined : envelope.nonce,
+    consensusNs,
+    asOfSecond: request.asOfSecond,
+  })
+  const receipt = halt === undefined ? executed : { ...executed, to }
+  const isSuccess = BigInt(receipt.status) === 1n
+  const transaction: EvmTransaction = {
+    hash: request.hash ?? receipt.transactionHash,
+    from,
+    envelope,
+    receipt,
+    blockNumber: Number(receipt.blockNumber),
+    consensusNs,
+    recordedAtMs: ledger.clock.unixMs(),
+    gasPriceTinybar,
+    isScheduled,
+    result: isSuccess ? 'SUCCESS' : (halt ?? 'CONTRACT_REVERT_EXECUTED'),
+    revertReason: halt === undefined ? await revertReason(ledger, receipt) : stringToHex(halt),
+  }
+  ledger.transactions.add(transaction)
+  recordTransaction(ledger, transaction)
+  ledger.onExecuted(transaction)
+  return transaction
+}
+
+async function revertReason(ledger: Ledger, receipt: InnerReceipt): Promise<Hex | undefined> {
+  if (BigInt(receipt.status) === 1n) return undefined
+  const trace = await ledger.anvil.call('debug_traceTransaction', [
+    receipt.transactionHash,
+    { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } },
+  ])
+  return (trace as { output?: Hex }).output ?? '0x'
+}
+
+function recordTransaction(ledger: Ledger, transaction: EvmTransaction): void {
+  const { receipt, consensusNs, envelope } = transaction
+  const isSuccess = BigInt(receipt.status) === 1n
+  if (isSuccess && receipt.contractAddress !== null) {
+    // Value may have been sent to the address before its contract was there.
+    ledger.entityAt(receipt.contractAddress, consensusNs).kind = 'contract'
+  }
+  const target = receipt.to ?? receipt.contractAddress
+  if (isSuccess && receipt.to !== null && envelope.valueWeibar > 0n) {
+    ledger.entityAt(receipt.to, consensusNs)
+  }
+  const feeTinybar = BigInt(receipt.gasUsed) * transaction.gasPriceTinybar
+  const payer = ledger.entityAt(transaction.from, consensusNs)
+  ledger.records.add({
+    consensusNs,
+    recordedAtMs: transaction.recordedAtMs,
+    name: transaction.isScheduled ? 'CONTRACTCALL' : 'ETHEREUMTRANSACTION',
+    id: {
+      account: transaction.isScheduled ? payer.id : RELAY_ACCOUNT.id,
+      validStartNs: consensusNs,
+      scheduled: transaction.isScheduled,
+      nonce: 0,
+    },
+    result: transaction.result,
+    chargedFeeTinybar: feeTinybar,
+    maxFeeTinybar: envelope.gas * transaction.gasPriceTinybar,
+    memo: new Uint8Array(),
+    node: transaction.isScheduled ? null : '0.0.3',
+    hash: hexToBytes(transaction.hash),
+    validDurationSeconds: transaction.isScheduled ? null : 120,
+    entityId: target === null ? null : (ledger.accounts.byAddress(target)?.id ?? null),
+    transfers: isSuccess ? undefined : feeTransfers(payer.id, feeTinybar),
+    evm: {
+      hash: transaction.hash,
+      innerHash: receipt.transactionHash,
+      blockNumber: transaction.blockNumber,
+    },
+  })
+}
+
+/** The two lines by which a payer pays the network. */
+function feeTransfers(payer: string, feeTinybar: bigint): Transfer[] {
+  return [
+    { account: FEE_COLLECTOR.id, amountTinybar: feeTinybar, isApproval: false },
+    { account: payer, amountTinybar: -feeTinybar, isApproval: false },
+  ]
+}
+
+/** Gas of the network's own calls to its contracts: plenty, since nobody pays for it. */
+const NETWORK_GAS = 5_000_000n
+
+/** Calls a contract as the network itself: free, and without a record. The caller holds the queue. */
+export async function callAsNetwork(ledger: Ledger, to: Address, data: Hex): Promise<void> {
+  await ledger.evm.execute({
+    from: FEE_COLLECTOR.address,
+    to,
+    data,
+    valueTinybar: 0n,
+    gas: NETWORK_GAS,
+    gasPriceTinybar: 0n,
+    consensusNs: ledger.clock.nextTimestamp(),
+  })
 }

@@ -1,10 +1,10 @@
 // The ledger's state machine: anvil, whose wei are tinybar. Every change of state is a block of its own, stamped with
 // the consensus second less the lag by which a record block begins before what it holds. Callers hold the serial queue.
 
-import type { Address, Hex } from 'viem'
-import { numberToHex } from 'viem'
+import type { Clock } from '@tallystick/service-kit'
+import { type Address, type Hex, numberToHex } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
-import { nsToSeconds } from './timestamp.ts'
+import { nsToSeconds } from './records.ts'
 
 /** A receipt as anvil gives it: amounts in tinybar, hashes of the inside. */
 export type InnerReceipt = {
@@ -37,38 +37,18 @@ export type InnerLog = {
 }
 
 /** A transaction to execute; amounts in tinybar. */
-export type InnerTransaction = {
+type InnerTransaction = {
   from: Address
   to: Address | null
   data: Hex
   valueTinybar: bigint
   gas: bigint
   gasPriceTinybar: bigint
-  nonce?: number
+  nonce?: number | undefined
   /** Moment of consensus, nanoseconds. */
   consensusNs: bigint
   /** Stamps the block with this consensus second instead, if later than every block before: for late executions. */
-  asOfSecond?: number
-}
-
-/** What is known of a block besides what anvil keeps. */
-export type BlockTimes = { consensusNs: bigint; recordedAtMs: number }
-
-/** anvil as a ledger. */
-export type Evm = {
-  /** Executes one transaction in one block. @throws AnvilRefused when it never reaches the EVM */
-  execute(transaction: InnerTransaction): Promise<InnerReceipt>
-  /** Sets balances in tinybar and closes a block over them. Returns its number. */
-  setBalances(balances: ReadonlyMap<Address, bigint>, consensusNs: bigint): Promise<number>
-  /** Closes an empty block. Returns its number. */
-  mine(consensusNs: bigint): Promise<number>
-  /** Present balances in tinybar, in the order of `addresses`. */
-  balances(addresses: readonly Address[]): Promise<bigint[]>
-  /** Number of the newest block. */
-  latestBlock(): number
-  /** The newest block that was there at `unixMs` of ledger time; 0 before the first. */
-  blockAt(unixMs: number): number
-  blockTimes(number: number): BlockTimes | undefined
+  asOfSecond?: number | undefined
 }
 
 /** Seconds by which `block.timestamp` trails consensus time unless set otherwise (1 to 2 were measured). */
@@ -77,11 +57,12 @@ export const TIMESTAMP_LAG_SECONDS_DEFAULT = 2
 /** The state machine over a fresh anvil, whose block 0 counts as there from now on. */
 export function createEvm(options: {
   anvil: AnvilClient
-  unixMs: () => number
+  clock: Pick<Clock, 'unixMs'>
   lagSeconds: () => number
-}): Evm {
-  const { anvil, unixMs } = options
-  const blocks: BlockTimes[] = [{ consensusNs: 0n, recordedAtMs: unixMs() }]
+}) {
+  const { anvil, clock } = options
+  /** What is known of a block besides what anvil keeps. */
+  const blocks = [{ consensusNs: 0n, recordedAtMs: clock.unixMs() }]
   let lastStamp = 0
 
   function stamp(consensusSecond: number): readonly [string, readonly unknown[]] {
@@ -90,18 +71,17 @@ export function createEvm(options: {
   }
 
   function remember(number: number, consensusNs: bigint): void {
-    blocks[number] = { consensusNs, recordedAtMs: unixMs() }
+    blocks[number] = { consensusNs, recordedAtMs: clock.unixMs() }
   }
 
-  async function mine(consensusNs: bigint): Promise<number> {
+  async function mine(consensusNs: bigint): Promise<void> {
     await anvil.batch([stamp(nsToSeconds(consensusNs)), ['evm_mine']])
-    const number = blocks.length
-    remember(number, consensusNs)
-    return number
+    remember(blocks.length, consensusNs)
   }
 
   return {
-    async execute(transaction) {
+    /** Executes one transaction in one block. @throws AnvilRefused when it never reaches the EVM */
+    async execute(transaction: InnerTransaction): Promise<InnerReceipt> {
       const second = transaction.asOfSecond ?? nsToSeconds(transaction.consensusNs)
       const [, receipt] = await anvil.batch([
         stamp(second),
@@ -111,24 +91,29 @@ export function createEvm(options: {
       remember(Number(done.blockNumber), transaction.consensusNs)
       return done
     },
-    async setBalances(balances, consensusNs) {
+    /** Sets balances in tinybar and closes a block over them. */
+    async setBalances(balances: ReadonlyMap<Address, bigint>, consensusNs: bigint): Promise<void> {
       await anvil.batch(
         [...balances].map(([address, tinybar]) => [
           'anvil_setBalance',
           [address, numberToHex(tinybar)],
         ]),
       )
-      return mine(consensusNs)
+      await mine(consensusNs)
     },
+    /** Closes an empty block. */
     mine,
-    async balances(addresses) {
+    /** Present balances in tinybar, in the order of `addresses`. */
+    async balances(addresses: readonly Address[]): Promise<bigint[]> {
       const answers = await anvil.batch(
         addresses.map((address) => ['eth_getBalance', [address, 'latest']]),
       )
       return answers.map((answer) => BigInt(answer as Hex))
     },
+    /** Number of the newest block. */
     latestBlock: () => blocks.length - 1,
-    blockAt(atMs) {
+    /** The newest block that was there at `atMs` of ledger time; 0 before the first. */
+    blockAt(atMs: number): number {
       let low = 0
       let high = blocks.length - 1
       while (low < high) {
@@ -138,18 +123,18 @@ export function createEvm(options: {
       }
       return low
     },
-    blockTimes: (number) => blocks[number],
+    blockTimes: (number: number) => blocks[number],
   }
 }
 
 function toAnvilTransaction(transaction: InnerTransaction): Record<string, unknown> {
   return {
     from: transaction.from,
-    ...(transaction.to === null ? {} : { to: transaction.to }),
+    to: transaction.to ?? undefined,
     data: transaction.data,
     value: numberToHex(transaction.valueTinybar),
     gas: numberToHex(transaction.gas),
     gasPrice: numberToHex(transaction.gasPriceTinybar),
-    ...(transaction.nonce === undefined ? {} : { nonce: numberToHex(transaction.nonce) }),
+    nonce: transaction.nonce === undefined ? undefined : numberToHex(transaction.nonce),
   }
 }

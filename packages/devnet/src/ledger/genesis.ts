@@ -1,11 +1,67 @@
-import type { DevnetAccount } from '../devnet.ts'
-import { createAccount } from './create-account.ts'
-import { installExchangeRate } from './exchange-rate.ts'
+import { hederaSigner, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
+import { type Hex, keccak256, stringToBytes } from 'viem'
+import type { DevnetAccount, NewAccount } from '../devnet.ts'
+import type { Entity } from './account-registry.ts'
+import { longZeroAddress } from './entity-id.ts'
+import { installHaltingCode } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
-import { FEE_COLLECTOR, NODE_ACCOUNT_NUMBERS, RELAY_ACCOUNT, TREASURY } from './network.ts'
-import { installHaltingCode } from './run-evm-transaction.ts'
+import {
+  FEE_COLLECTOR,
+  installExchangeRate,
+  NODE_ACCOUNT_NUMBERS,
+  RELAY_ACCOUNT,
+  TREASURY,
+} from './network.ts'
 
-const TINYBAR_PER_HBAR = 100_000_000n
+/** The private key of the account with that name, the same on every machine. */
+export function privateKeyOf(name: string): Hex {
+  return keccak256(stringToBytes(`tallystick devnet ${name}`))
+}
+
+/**
+ * Makes an account, funded from the network's treasury, and returns it with its key. The caller holds the queue.
+ * @throws when the treasury holds less, or the key has an account already: keys are derived from names unless given
+ */
+export async function createAccount(ledger: Ledger, options: NewAccount): Promise<DevnetAccount> {
+  const { keyType = 'ECDSA_SECP256K1', name, balanceTinybar } = options
+  const privateKey = options.privateKey ?? privateKeyOf(name)
+  const keyKind = keyType === 'ED25519' ? 'ed25519' : 'ecdsa'
+  const signer = hederaSigner({ accountId: '', privateKey, keyKind })
+  const treasury = longZeroAddress(TREASURY.number)
+  const [left = 0n] = await ledger.evm.balances([treasury])
+  if (left < balanceTinybar) throw new Error(`the treasury holds ${left} tinybar only`)
+  const createdNs = ledger.clock.nextTimestamp()
+  const key = { kind: keyType, publicKey: Buffer.from(signer.publicKey).toString('hex') } as const
+  const entity = ledger.accounts.create({ address: signer.evmAddress, key, createdNs })
+  const balances = new Map([
+    [treasury, left - balanceTinybar],
+    [entity.address, balanceTinybar],
+  ])
+  await ledger.evm.setBalances(balances, createdNs)
+  recordCreation(ledger, entity, balanceTinybar)
+  return { name, accountId: entity.id, evmAddress: entity.address, privateKey, keyType }
+}
+
+function recordCreation(ledger: Ledger, entity: Entity, balanceTinybar: bigint): void {
+  ledger.records.add({
+    consensusNs: entity.createdNs,
+    recordedAtMs: ledger.clock.unixMs(),
+    name: 'CRYPTOCREATEACCOUNT',
+    id: { account: TREASURY.id, validStartNs: entity.createdNs, scheduled: false, nonce: 0 },
+    result: 'SUCCESS',
+    chargedFeeTinybar: 0n,
+    maxFeeTinybar: 0n,
+    memo: new Uint8Array(),
+    node: '0.0.3',
+    hash: Buffer.from(keccak256(stringToBytes(`create ${entity.id}`), 'bytes')),
+    validDurationSeconds: 120,
+    entityId: entity.id,
+    transfers: [
+      { account: TREASURY.id, amountTinybar: -balanceTinybar, isApproval: false },
+      { account: entity.id, amountTinybar: balanceTinybar, isApproval: false },
+    ],
+  })
+}
 
 /** What the roles start with: enough for deployments and reserves of any test. */
 const ROLE_BALANCE_TINYBAR = 1_000_000n * TINYBAR_PER_HBAR
@@ -19,7 +75,8 @@ const TREASURY_BALANCE_TINYBAR = 50_000_000_000n * TINYBAR_PER_HBAR
 /** Who is there from the start, in order of their numbers from 0.0.1001 on. */
 const ROLES = ['treasury', 'operator', 'recorder', 'facilitator', 'owner']
 
-const AGENTS = 10
+/** Who pays and is paid in tests. */
+export const AGENTS = Array.from({ length: 10 }, (_, index) => `agent-${index + 1}`)
 
 /** Fills a fresh ledger: system contracts, the network's own accounts, roles and agents. */
 export async function createGenesis(ledger: Ledger): Promise<DevnetAccount[]> {
@@ -35,26 +92,20 @@ export async function createGenesis(ledger: Ledger): Promise<DevnetAccount[]> {
   ]) {
     ledger.accounts.create({ number, createdNs })
   }
-  const treasury = ledger.accounts.byNumber(TREASURY.number)
-  if (treasury !== undefined) {
-    await ledger.evm.setBalances(new Map([[treasury.address, TREASURY_BALANCE_TINYBAR]]), createdNs)
-  }
+  const treasury = longZeroAddress(TREASURY.number)
+  await ledger.evm.setBalances(new Map([[treasury, TREASURY_BALANCE_TINYBAR]]), createdNs)
   const accounts: DevnetAccount[] = []
-  let number = 1001
-  for (const name of ROLES) {
-    accounts.push(
-      await createAccount(ledger, { name, number, balanceTinybar: ROLE_BALANCE_TINYBAR }),
-    )
-    number += 1
+  for (const [name, balanceTinybar] of [
+    ...ROLES.map((role) => [role, ROLE_BALANCE_TINYBAR] as const),
+    ...AGENTS.map((agent) => [agent, AGENT_BALANCE_TINYBAR] as const),
+  ]) {
+    accounts.push(await createAccount(ledger, { name, balanceTinybar }))
   }
-  for (let index = 1; index <= AGENTS; index += 1) {
-    const name = `agent-${index}`
-    accounts.push(
-      await createAccount(ledger, { name, number, balanceTinybar: AGENT_BALANCE_TINYBAR }),
-    )
-    number += 1
-  }
-  const ed25519 = { name: 'ed25519', keyType: 'ED25519' as const, number }
-  accounts.push(await createAccount(ledger, { ...ed25519, balanceTinybar: AGENT_BALANCE_TINYBAR }))
+  const ed25519 = {
+    name: 'ed25519',
+    keyType: 'ED25519',
+    balanceTinybar: AGENT_BALANCE_TINYBAR,
+  } as const
+  accounts.push(await createAccount(ledger, ed25519))
   return accounts
 }

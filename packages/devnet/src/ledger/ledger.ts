@@ -3,17 +3,13 @@
 
 import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
-import { type AccountRegistry, createAccountRegistry, type Entity } from './account-registry.ts'
+import { createAccountRegistry, type Entity } from './account-registry.ts'
 import type { ConsensusClock } from './consensus-clock.ts'
 import { longZeroNumber } from './entity-id.ts'
-import { createEvm, type Evm, TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
+import { createEvm, TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
 import type { EvmTransaction } from './evm-transaction.ts'
-import { EXCHANGE_RATE_DEFAULT, type ExchangeRate } from './exchange-rate.ts'
-import { type Faults, noFaults } from './faults.ts'
-import { GAS_PRICE_TINYBAR_DEFAULT } from './network.ts'
-import { createRecordStore, type RecordStore } from './record-store.ts'
-import { createSerialQueue, type SerialQueue } from './serial-queue.ts'
-import { createTransactionIndex, type TransactionIndex } from './transaction-index.ts'
+import { EXCHANGE_RATE_DEFAULT, type ExchangeRate, GAS_PRICE_TINYBAR_DEFAULT } from './network.ts'
+import { createRecordStore } from './records.ts'
 
 /** Settings of the network that tests and `devnet_*` calls change. */
 export type NetworkSettings = {
@@ -23,27 +19,10 @@ export type NetworkSettings = {
 }
 
 /** The shared state behind the edges. */
-export type Ledger = {
-  clock: ConsensusClock
-  anvil: AnvilClient
-  evm: Evm
-  accounts: AccountRegistry
-  records: RecordStore
-  transactions: TransactionIndex
-  queue: SerialQueue
-  faults: Faults
-  settings: NetworkSettings
-  /** Called after every EVM transaction; the scheduler listens. */
-  onExecuted: (transaction: EvmTransaction) => void
-  /**
-   * The entity at an EVM address; a hollow account is made for an address that has none (HIP-583). A long-zero address is
-   * a number: what is made there, a system contract of this ledger, has that one.
-   */
-  entityAt(address: Address, createdNs: bigint): Entity
-}
+export type Ledger = ReturnType<typeof createLedger>
 
 /** A ledger without accounts over a fresh anvil. */
-export function createLedger(options: { clock: ConsensusClock; anvil: AnvilClient }): Ledger {
+export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: AnvilClient }) {
   const accounts = createAccountRegistry()
   const settings: NetworkSettings = {
     gasPriceTinybar: GAS_PRICE_TINYBAR_DEFAULT,
@@ -51,24 +30,98 @@ export function createLedger(options: { clock: ConsensusClock; anvil: AnvilClien
     exchangeRate: EXCHANGE_RATE_DEFAULT,
   }
   return {
-    clock: options.clock,
-    anvil: options.anvil,
-    evm: createEvm({
-      anvil: options.anvil,
-      unixMs: () => options.clock.unixMs(),
-      lagSeconds: () => settings.timestampLagSeconds,
-    }),
+    clock,
+    anvil,
+    evm: createEvm({ anvil, clock, lagSeconds: () => settings.timestampLagSeconds }),
     accounts,
     records: createRecordStore(),
     transactions: createTransactionIndex(),
     queue: createSerialQueue(),
     faults: noFaults(),
     settings,
-    onExecuted: () => undefined,
-    entityAt(address, createdNs) {
+    /** Called after every EVM transaction; the scheduler listens. */
+    onExecuted: (_transaction: EvmTransaction): void => undefined,
+    /**
+     * The entity at an EVM address; a hollow account is made for an address that has none (HIP-583). A long-zero address is
+     * a number: what is made there, a system contract of this ledger, has that one.
+     */
+    entityAt(address: Address, createdNs: bigint): Entity {
       const number = longZeroNumber(address)
-      const own = number === undefined ? {} : { number }
-      return accounts.byAddress(address) ?? accounts.create({ address, createdNs, ...own })
+      return accounts.byAddress(address) ?? accounts.create({ address, createdNs, number })
     },
+  }
+}
+
+/** What is wrong with the network at present; tests and `devnet_*` calls write it, the edges read it. */
+export type Faults = {
+  /** JSON-RPC answers, receipts included, show the ledger as it was so long ago, milliseconds. */
+  readLagMs: number
+  /** The same for the mirror node. */
+  mirrorLagMs: number
+  /** `eth_getTransactionCount` shows the nonce of so long ago, milliseconds. */
+  nonceLagMs: number
+  /** So many of the next EVM transactions are answered with their hash and lost. */
+  transactionsToDrop: number
+  /** So many of the next native transfers pass the node's checks and are lost. */
+  transfersToDrop: number
+  /** Native transfers that pass the node's checks wait as long as this is true. */
+  isConsensusHeld: boolean
+  /** Response codes for the next native transfers, in order, and where they strike. */
+  refusals: { status: string; at: 'precheck' | 'consensus' }[]
+  /** Edges that answer nothing: connections are cut, gRPC calls end as UNAVAILABLE. */
+  unavailable: { rpc: boolean; mirror: boolean; consensus: boolean }
+}
+
+/** A network in good health. */
+export function noFaults(): Faults {
+  return {
+    readLagMs: 0,
+    mirrorLagMs: 0,
+    nonceLagMs: 0,
+    transactionsToDrop: 0,
+    transfersToDrop: 0,
+    isConsensusHeld: false,
+    refusals: [],
+    unavailable: { rpc: false, mirror: false, consensus: false },
+  }
+}
+
+/** Runs jobs one after another, in the order in which they came: the ledger's consensus order. */
+function createSerialQueue() {
+  let tail: Promise<unknown> = Promise.resolve()
+  return {
+    /** Runs `job` when every earlier one has ended; a failed job does not stop the next. */
+    run<T>(job: () => Promise<T>): Promise<T> {
+      const result = tail.then(job)
+      tail = result.catch(() => undefined)
+      return result
+    },
+    /** Resolves when everything queued so far has ended. */
+    async idle(): Promise<void> {
+      await tail
+    },
+  }
+}
+
+/** EVM transactions by every name that they go by. Blocks hold at most one. */
+function createTransactionIndex() {
+  const byHash = new Map<string, EvmTransaction>()
+  const byInnerHash = new Map<string, EvmTransaction>()
+  const byBlock = new Map<number, EvmTransaction>()
+  const byBlockHash = new Map<string, EvmTransaction>()
+  return {
+    add(transaction: EvmTransaction): void {
+      byHash.set(transaction.hash, transaction)
+      byInnerHash.set(transaction.receipt.transactionHash, transaction)
+      byBlock.set(transaction.blockNumber, transaction)
+      byBlockHash.set(transaction.receipt.blockHash, transaction)
+    },
+    /** By the hash that the sender computed. */
+    byHash: (hash: string) => byHash.get(hash.toLowerCase()),
+    /** By the hash inside anvil. */
+    byInnerHash: (hash: string) => byInnerHash.get(hash.toLowerCase()),
+    inBlock: (blockNumber: number) => byBlock.get(blockNumber),
+    /** The block with that hash, if it holds a transaction. */
+    blockWithHash: (blockHash: string) => byBlockHash.get(blockHash.toLowerCase()),
   }
 }

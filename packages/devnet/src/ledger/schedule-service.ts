@@ -1,11 +1,18 @@
 // The schedule system contract as the network sees it: what is due, what became of it, and how it is to behave.
 
 import { scheduleServiceAbi, scheduleServiceRuntimeCode } from '@tallystick/contracts'
-import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, zeroAddress } from 'viem'
+import {
+  type Address,
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  parseEventLogs,
+  zeroAddress,
+} from 'viem'
 import { lowerAddress } from './entity-id.ts'
 import { TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
+import { callAsNetwork, type EvmTransaction } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
-import { FEE_COLLECTOR } from './network.ts'
 
 /** Address of the schedule system contract (HIP-755, HIP-1215). */
 export const SCHEDULE_SERVICE_ADDRESS: Address = '0x000000000000000000000000000000000000016b'
@@ -37,44 +44,21 @@ export type Schedule = {
 }
 
 /** The network's calls to the contract. Those that change something need the queue. */
-export type ScheduleService = {
-  /** Puts the contract in its place. */
-  install(): Promise<void>
-  configure(settings: ScheduleServiceSettings): Promise<void>
-  markExecuted(schedule: Address, status: number): Promise<void>
-  /** The earliest pending schedule whose second is at most `upToSecond`. */
-  nextDue(upToSecond: bigint): Promise<{ address: Address; schedule: Schedule } | undefined>
-  scheduleAt(address: Address): Promise<Schedule | undefined>
-}
+export function createScheduleService(ledger: Ledger) {
+  const abi = scheduleServiceAbi
 
-/** Gas of the network's own calls to its contracts: plenty, since nobody pays for it. */
-const NETWORK_GAS = 5_000_000n
-
-/** The contract at its address. */
-export function createScheduleService(ledger: Ledger): ScheduleService {
   async function read(data: Hex): Promise<Hex> {
     const call = { to: SCHEDULE_SERVICE_ADDRESS, data }
     return (await ledger.anvil.call('eth_call', [call, 'latest'])) as Hex
   }
 
-  async function networkCall(data: Hex): Promise<void> {
-    await ledger.evm.execute({
-      from: FEE_COLLECTOR.address,
-      to: SCHEDULE_SERVICE_ADDRESS,
-      data,
-      valueTinybar: 0n,
-      gas: NETWORK_GAS,
-      gasPriceTinybar: 0n,
-      consensusNs: ledger.clock.nextTimestamp(),
-    })
-  }
-
   return {
-    async install() {
+    /** Puts the contract in its place. */
+    async install(): Promise<void> {
       const code = [SCHEDULE_SERVICE_ADDRESS, scheduleServiceRuntimeCode]
       await ledger.anvil.call('anvil_setCode', code)
     },
-    async configure(settings) {
+    async configure(settings: ScheduleServiceSettings): Promise<void> {
       const lagSeconds = settings.timestampLagSeconds ?? TIMESTAMP_LAG_SECONDS_DEFAULT
       ledger.settings.timestampLagSeconds = lagSeconds
       const args = [
@@ -83,33 +67,63 @@ export function createScheduleService(ledger: Ledger): ScheduleService {
         settings.createGas ?? 0n,
         BigInt(settings.forcedCode ?? 0),
       ] as const
-      await networkCall(
-        encodeFunctionData({ abi: scheduleServiceAbi, functionName: 'configure', args }),
-      )
+      const data = encodeFunctionData({ abi, functionName: 'configure', args })
+      await callAsNetwork(ledger, SCHEDULE_SERVICE_ADDRESS, data)
     },
-    markExecuted: (schedule, status) =>
-      networkCall(
-        encodeFunctionData({
-          abi: scheduleServiceAbi,
-          functionName: 'markExecuted',
-          args: [schedule, status],
-        }),
-      ),
-    async nextDue(upToSecond) {
-      const abi = scheduleServiceAbi
-      const data = await read(
-        encodeFunctionData({ abi, functionName: 'nextDue', args: [upToSecond] }),
-      )
-      const [address, schedule] = decodeFunctionResult({ abi, functionName: 'nextDue', data })
+    async markExecuted(schedule: Address, status: number): Promise<void> {
+      const args = [schedule, status] as const
+      const data = encodeFunctionData({ abi, functionName: 'markExecuted', args })
+      await callAsNetwork(ledger, SCHEDULE_SERVICE_ADDRESS, data)
+    },
+    /** The earliest pending schedule whose second is at most `upToSecond`. */
+    async nextDue(upToSecond: bigint) {
+      const functionName = 'nextDue'
+      const data = await read(encodeFunctionData({ abi, functionName, args: [upToSecond] }))
+      const [address, schedule] = decodeFunctionResult({ abi, functionName, data })
       return address === zeroAddress ? undefined : { address: lowerAddress(address), schedule }
     },
-    async scheduleAt(address) {
-      const abi = scheduleServiceAbi
-      const data = await read(
-        encodeFunctionData({ abi, functionName: 'scheduleAt', args: [address] }),
-      )
-      const schedule = decodeFunctionResult({ abi, functionName: 'scheduleAt', data })
+    async scheduleAt(address: Address): Promise<Schedule | undefined> {
+      const functionName = 'scheduleAt'
+      const data = await read(encodeFunctionData({ abi, functionName, args: [address] }))
+      const schedule = decodeFunctionResult({ abi, functionName, data })
       return schedule.state === 0 ? undefined : schedule
     },
+  }
+}
+
+/** When a schedule came and went, consensus nanoseconds. */
+export type ScheduleLife = {
+  createdNs: bigint
+  /** Who sent the transaction that created it; the contract itself for one that a scheduled call created. */
+  creator: Address
+  deletedNs: bigint | undefined
+}
+
+/** The lives of all schedules, read from the schedule service's own events. */
+export function createScheduleLives() {
+  const lives = new Map<Address, ScheduleLife>()
+  return {
+    /** Takes in a transaction; true when it created or deleted a schedule. */
+    read(transaction: EvmTransaction): boolean {
+      const own = transaction.receipt.logs.filter(
+        ({ address }) => address.toLowerCase() === SCHEDULE_SERVICE_ADDRESS,
+      )
+      if (own.length === 0) return false
+      for (const event of parseEventLogs({ abi: scheduleServiceAbi, logs: own as never })) {
+        if (event.eventName === 'ScheduleCreated') {
+          lives.set(lowerAddress(event.args.schedule), {
+            createdNs: transaction.consensusNs,
+            creator: transaction.from,
+            deletedNs: undefined,
+          })
+        }
+        if (event.eventName === 'ScheduleDeleted') {
+          const life = lives.get(lowerAddress(event.args.schedule))
+          if (life !== undefined) life.deletedNs = transaction.consensusNs
+        }
+      }
+      return true
+    },
+    of: (schedule: Address) => lives.get(schedule),
   }
 }

@@ -3,8 +3,14 @@ import { type Address, encodeFunctionData, type Hex, parseEther } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Devnet } from '../devnet.ts'
 import { startDevnet } from '../start-devnet.ts'
-import { accountNamed, mirror, rpc, type TestClient, viemClient } from '../testing/test-clients.ts'
-import { REVERTING_CONTRACT, SCHEDULING_CONTRACT } from '../testing/tiny-contracts.ts'
+import {
+  accountNamed,
+  mirror,
+  rpc,
+  type TestClient,
+  viemClient,
+} from '../testing/test-clients.fixture.ts'
+import { REVERTING_CONTRACT, SCHEDULING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 
 const SCHEDULE_SERVICE = '0x000000000000000000000000000000000000016b'
 /** Enough for `scheduleCall` and the call around it. */

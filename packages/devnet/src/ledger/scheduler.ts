@@ -4,13 +4,13 @@
 import type { Address, Hex } from 'viem'
 import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
 import { lowerAddress } from './entity-id.ts'
-import { type EvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
+import { type EvmTransaction, runEvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
-import { runEvmTransaction } from './run-evm-transaction.ts'
-import { createScheduleLives, type ScheduleLife } from './schedule-lives.ts'
 import {
+  createScheduleLives,
   createScheduleService,
   type Schedule,
+  type ScheduleLife,
   type ScheduleServiceSettings,
 } from './schedule-service.ts'
 
@@ -161,4 +161,25 @@ async function attempt(ledger: Ledger, schedule: Schedule): Promise<Outcome> {
 
 function report(cause: unknown): void {
   process.stderr.write(`devnet: scheduler: ${String(cause)}\n`)
+}
+
+/**
+ * Moves ledger time forward by `seconds`, stopping at the second of every schedule on the way to run it, so that what an
+ * execution schedules anew runs as well. Timers that fall due fire at each stop. Ends with a block at the new time.
+ */
+export async function travel(
+  ledger: Ledger,
+  options: { scheduler: Scheduler; seconds: number },
+): Promise<void> {
+  const { scheduler } = options
+  const targetMs = ledger.clock.unixMs() + options.seconds * 1000
+  for (;;) {
+    const next = await scheduler.nextSecond()
+    if (next === undefined || next * 1000 > targetMs) break
+    ledger.clock.travelTo(next * 1000)
+    await scheduler.runDue()
+  }
+  ledger.clock.travelTo(targetMs)
+  await scheduler.runDue()
+  await ledger.queue.run(() => ledger.evm.mine(ledger.clock.nextTimestamp()))
 }

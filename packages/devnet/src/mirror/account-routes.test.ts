@@ -1,10 +1,10 @@
+import { manualClock } from '@tallystick/service-kit'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 import { createConsensusClock } from '../ledger/consensus-clock.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { startDevnet } from '../start-devnet.ts'
-import { manualClock } from '../testing/manual-clock.ts'
-import { accountNamed, mirror, viemClient } from '../testing/test-clients.ts'
+import { accountNamed, mirror, viemClient } from '../testing/test-clients.fixture.ts'
 import { findEntity } from './account-routes.ts'
 
 const devnet = await startDevnet()

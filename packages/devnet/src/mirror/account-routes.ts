@@ -1,47 +1,45 @@
 import type { FastifyInstance } from 'fastify'
 import type { Hex } from 'viem'
+import { toMirrorKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import { entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { formatTimestamp } from '../ledger/records.ts'
 import {
   invalidParameter,
+  isVisible,
   type MirrorQuery,
-  nextLink,
+  type MirrorRequest,
   notFound,
-  readLimit,
-  readOrder,
+  pageOf,
   readRange,
+  visibleNs,
 } from './mirror-query.ts'
-import { isVisible, toMirrorAccount, visibleNs } from './mirror-view.ts'
 
 /** `/api/v1/accounts`, `/api/v1/accounts/{id}` and `/api/v1/balances`. */
 export function addAccountRoutes(app: FastifyInstance, ledger: Ledger): void {
-  app.get<{ Params: { id: string } }>('/api/v1/accounts/:id', async ({ params }) => {
+  app.get<MirrorRequest>('/api/v1/accounts/:id', async ({ params }) => {
     const entity = await findEntity(ledger, params.id)
     const [shown] = await show(ledger, [entity])
     return { ...shown, transactions: [], links: { next: null } }
   })
 
-  app.get<{ Querystring: MirrorQuery }>('/api/v1/accounts', async ({ query }) => {
-    const { page, next } = pageOfEntities(ledger, { query, path: '/api/v1/accounts', order: 'asc' })
-    return { accounts: await show(ledger, page), links: { next } }
+  app.get<MirrorRequest>('/api/v1/accounts', async (request) => {
+    const { page, links } = pageOfEntities(ledger, request, 'asc')
+    return { accounts: await show(ledger, page), links }
   })
 
-  app.get<{ Querystring: MirrorQuery }>('/api/v1/balances', async ({ query }) => {
-    const { page, next } = pageOfEntities(ledger, {
-      query,
-      path: '/api/v1/balances',
-      order: 'desc',
-    })
+  app.get<MirrorRequest>('/api/v1/balances', async (request) => {
+    const { page, links } = pageOfEntities(ledger, request, 'desc')
     const shown = await show(ledger, page)
     return {
-      timestamp: (shown[0]?.['balance'] as { timestamp: string } | undefined)?.timestamp ?? null,
+      timestamp: shown[0]?.balance.timestamp ?? null,
       balances: shown.map(({ account, balance }) => ({
         account,
-        balance: (balance as { balance: number }).balance,
+        balance: balance.balance,
         tokens: [],
       })),
-      links: { next },
+      links,
     }
   })
 }
@@ -78,21 +76,17 @@ async function discover(ledger: Ledger, address: Hex): Promise<Entity | undefine
 
 function pageOfEntities(
   ledger: Ledger,
-  options: { query: MirrorQuery; path: string; order: 'asc' | 'desc' },
-): { page: Entity[]; next: string | null } {
-  const { query, path } = options
-  const limit = readLimit(query)
-  const order = readOrder(query, options.order)
-  const range = readRange({ query, name: 'account.id', parse: parseNumber })
-  const sign = order === 'asc' ? 1 : -1
-  const page = ledger.accounts
+  request: { url: string; query: MirrorQuery },
+  order: 'asc' | 'desc',
+) {
+  const name = 'account.id'
+  const range = readRange({ query: request.query, name, parse: parseNumber })
+  const rows = ledger.accounts
     .all()
     .filter(({ createdNs }) => isVisible(ledger, Number(createdNs / 1_000_000n)))
     .filter(({ number }) => BigInt(number) >= range.from && BigInt(number) <= range.to)
-    .toSorted((a, b) => sign * (a.number - b.number))
-    .slice(0, limit)
-  const last = page.length < limit ? undefined : page.at(-1)?.id
-  return { page, next: nextLink({ path, query, name: 'account.id', order, last }) }
+    .toSorted((a, b) => a.number - b.number)
+  return pageOf(request, rows, { name, order, keyOf: ({ id }) => id })
 }
 
 function parseNumber(text: string): bigint | undefined {
@@ -100,10 +94,7 @@ function parseNumber(text: string): bigint | undefined {
   return number === undefined ? undefined : BigInt(number)
 }
 
-async function show(
-  ledger: Ledger,
-  entities: readonly Entity[],
-): Promise<{ [name: string]: unknown }[]> {
+async function show(ledger: Ledger, entities: readonly Entity[]) {
   if (entities.length === 0) return []
   const atMs = ledger.clock.unixMs() - ledger.faults.mirrorLagMs
   const block = `0x${ledger.evm.blockAt(atMs).toString(16)}`
@@ -121,4 +112,52 @@ async function show(
       nowNs: visibleNs(ledger),
     }),
   )
+}
+
+/** An entity as `/api/v1/accounts` shows it. */
+function toMirrorAccount(options: {
+  entity: Entity
+  balanceTinybar: bigint
+  nonce: number
+  nowNs: bigint
+}) {
+  const { entity } = options
+  return {
+    account: entity.id,
+    alias: aliasOf(entity),
+    auto_renew_period: entity.kind === 'account' ? 7_776_000 : null,
+    balance: {
+      balance: Number(options.balanceTinybar),
+      timestamp: formatTimestamp(options.nowNs),
+      tokens: [],
+    },
+    created_timestamp: formatTimestamp(entity.createdNs),
+    decline_reward: false,
+    deleted: false,
+    ethereum_nonce: options.nonce,
+    evm_address: entity.address,
+    expiry_timestamp: null,
+    key: toMirrorKey(entity.key),
+    max_automatic_token_associations: entity.key === null ? -1 : 0,
+    memo: entity.memo,
+    pending_reward: 0,
+    receiver_sig_required: false,
+    staked_account_id: null,
+    staked_node_id: null,
+    stake_period_start: null,
+  }
+}
+
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+/** Base32 of the alias, which for accounts with an EVM address is that address; null for those without. */
+function aliasOf(entity: Entity): string | null {
+  if (entity.kind === 'contract' || entity.address.startsWith(`0x${'0'.repeat(24)}`)) return null
+  let bits = ''
+  for (const byte of Buffer.from(entity.address.slice(2), 'hex')) {
+    bits += byte.toString(2).padStart(8, '0')
+  }
+  return (bits.match(/.{1,5}/g) ?? [])
+    .map((group) => BASE32[Number.parseInt(group.padEnd(5, '0'), 2)])
+    .join('')
 }

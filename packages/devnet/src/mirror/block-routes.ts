@@ -1,14 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { type Hex, keccak256, numberToHex } from 'viem'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatTimestamp, parseTimestamp, secondsToNs } from '../ledger/timestamp.ts'
+import { formatTimestamp, parseTimestamp, secondsToNs } from '../ledger/records.ts'
 import {
   invalidParameter,
   type MirrorQuery,
-  nextLink,
+  type MirrorRequest,
   notFound,
-  readLimit,
-  readOrder,
+  pageOf,
   readRange,
 } from './mirror-query.ts'
 
@@ -25,24 +24,19 @@ type InnerBlock = {
 
 /** `/api/v1/blocks` and `/api/v1/blocks/{hash or number}`. */
 export function addBlockRoutes(app: FastifyInstance, ledger: Ledger): void {
-  app.get<{ Querystring: MirrorQuery }>('/api/v1/blocks', async ({ query }) => {
-    const limit = readLimit(query)
-    const order = readOrder(query, 'desc')
-    const page = blocksIn(ledger, query)
-    if (order === 'desc') page.reverse()
-    const numbers = page.slice(0, limit)
+  app.get<MirrorRequest>('/api/v1/blocks', async (request) => {
+    const { page, links } = pageOf(request, blocksIn(ledger, request.query), {
+      name: 'block.number',
+      order: 'desc',
+      keyOf: String,
+    })
     const blocks = (await ledger.anvil.batch(
-      numbers.map((number) => ['eth_getBlockByNumber', [numberToHex(number), false]]),
+      page.map((number) => ['eth_getBlockByNumber', [numberToHex(number), false]]),
     )) as InnerBlock[]
-    const last = numbers.length < limit ? undefined : numbers.at(-1)?.toString()
-    const path = '/api/v1/blocks'
-    return {
-      blocks: blocks.map((block) => toMirrorBlock(ledger, block)),
-      links: { next: nextLink({ path, query, name: 'block.number', order, last }) },
-    }
+    return { blocks: blocks.map((block) => toMirrorBlock(ledger, block)), links }
   })
 
-  app.get<{ Params: { id: string } }>('/api/v1/blocks/:id', async ({ params }) => {
+  app.get<MirrorRequest>('/api/v1/blocks/:id', async ({ params }) => {
     const block = await findBlock(ledger, params.id)
     if (block === null || Number(block.number) > newestBlock(ledger)) throw notFound()
     return toMirrorBlock(ledger, block)
@@ -82,15 +76,13 @@ function parseNumber(text: string): bigint | undefined {
 
 async function findBlock(ledger: Ledger, id: string): Promise<InnerBlock | null> {
   const hash = /^(?:0x)?([0-9a-f]{64})(?:[0-9a-f]{32})?$/i.exec(id)?.[1]
-  if (hash !== undefined) {
-    return (await ledger.anvil.call('eth_getBlockByHash', [
-      `0x${hash}`,
-      false,
-    ])) as InnerBlock | null
-  }
-  if (!/^\d{1,15}$/.test(id)) throw invalidParameter('hashOrNumber')
-  const number = numberToHex(Number(id))
-  return (await ledger.anvil.call('eth_getBlockByNumber', [number, false])) as InnerBlock | null
+  const isNumber = /^\d{1,15}$/.test(id)
+  if (hash === undefined && !isNumber) throw invalidParameter('hashOrNumber')
+  const found =
+    hash === undefined
+      ? ledger.anvil.call('eth_getBlockByNumber', [numberToHex(Number(id)), false])
+      : ledger.anvil.call('eth_getBlockByHash', [`0x${hash}`, false])
+  return (await found) as InnerBlock | null
 }
 
 function toMirrorBlock(ledger: Ledger, block: InnerBlock): { [name: string]: unknown } {
@@ -98,7 +90,7 @@ function toMirrorBlock(ledger: Ledger, block: InnerBlock): { [name: string]: unk
   const fromNs = secondsToNs(BigInt(block.timestamp))
   const toNs = ledger.evm.blockTimes(number)?.consensusNs ?? fromNs
   return {
-    count: ledger.records.between({ fromNs: toNs, toNs }).length,
+    count: ledger.records.between({ from: toNs, to: toNs }).length,
     gas_used: Number(block.gasUsed),
     hapi_version: '0.76.0',
     hash: toMirrorBlockHash(block.hash),

@@ -1,13 +1,13 @@
 import { type Address, getContractAddress, type Hex, parseEther } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDevnet } from '../start-devnet.ts'
-import { accountNamed, mirror, viemClient } from '../testing/test-clients.ts'
+import { accountNamed, mirror, viemClient } from '../testing/test-clients.fixture.ts'
 import {
   CREATING_CONTRACT,
   FORWARDING_CONTRACT,
   LOGGING_CONTRACT,
   TWICE_LOGGING_CONTRACT,
-} from '../testing/tiny-contracts.ts'
+} from '../testing/tiny-contracts.fixture.ts'
 
 const devnet = await startDevnet()
 afterAll(() => devnet.stop())

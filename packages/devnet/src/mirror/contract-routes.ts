@@ -1,32 +1,36 @@
 import type { FastifyInstance } from 'fastify'
-import type { EvmTransaction } from '../ledger/evm-transaction.ts'
+import { type Hex, numberToHex } from 'viem'
+import type { InnerLog } from '../ledger/evm.ts'
+import { type EvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatTimestamp, parseTimestamp } from '../ledger/timestamp.ts'
+import { CHAIN_ID } from '../ledger/network.ts'
+import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
+import { isNetworkLog } from '../rpc/outer-view.ts'
 import { findEntity } from './account-routes.ts'
-import { toContractResult, toContractResultDetails } from './contract-result.ts'
+import { toMirrorBlockHash } from './block-routes.ts'
 import {
   invalidParameter,
+  isVisible,
   type MirrorQuery,
-  nextLink,
+  type MirrorRequest,
   notFound,
-  readLimit,
-  readOrder,
+  pageOf,
+  type Range,
   readRange,
   valueOf,
 } from './mirror-query.ts'
-import { isVisible } from './mirror-view.ts'
-import { readTransactionId } from './read-transaction-id.ts'
+import { readTransactionId } from './transaction-routes.ts'
 
 /** `/api/v1/contracts/{id}`, `…/{id}/results`, `/api/v1/contracts/results` and `…/results/{hash or transaction id}`. */
 export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
-  app.get<{ Params: { id: string } }>('/api/v1/contracts/:id', async ({ params }) => {
+  app.get<MirrorRequest>('/api/v1/contracts/:id', async ({ params }) => {
     const entity = await findEntity(ledger, params.id)
     const runtime = await ledger.anvil.call('eth_getCode', [entity.address, 'latest'])
     // What a contract made and somebody paid was taken for an account until its code is seen.
     if (runtime !== '0x') entity.kind = 'contract'
     if (entity.kind !== 'contract') throw notFound()
     const created = ledger.records
-      .between({ fromNs: entity.createdNs, toNs: entity.createdNs })
+      .between({ from: entity.createdNs, to: entity.createdNs })
       .map(({ evm }) => (evm === undefined ? undefined : ledger.transactions.byHash(evm.hash)))
       .find((transaction) => transaction?.receipt.contractAddress === entity.address)
     return {
@@ -51,34 +55,30 @@ export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
     }
   })
 
-  app.get<{ Params: { id: string }; Querystring: MirrorQuery }>(
-    '/api/v1/contracts/:id/results',
-    async ({ params, query }) => {
-      const { address } = await findEntity(ledger, params.id)
-      const path = `/api/v1/contracts/${params.id}/results`
-      return resultPage(ledger, {
-        query,
-        path,
-        isWanted: ({ receipt }) => (receipt.contractAddress ?? receipt.to) === address,
-      })
-    },
-  )
-
-  app.get<{ Querystring: MirrorQuery }>('/api/v1/contracts/results', async ({ query }) => {
-    const from = valueOf(query, 'from')
-    const sender = from === undefined ? undefined : await findEntity(ledger, from)
-    const block = valueOf(query, 'block.number')
-    if (block !== undefined && !/^\d{1,15}$/.test(block)) throw invalidParameter('block.number')
-    return resultPage(ledger, {
-      query,
-      path: '/api/v1/contracts/results',
-      isWanted: (transaction) =>
-        (sender === undefined || transaction.from === sender.address) &&
-        (block === undefined || transaction.blockNumber === Number(block)),
-    })
+  app.get<MirrorRequest>('/api/v1/contracts/:id/results', async (request) => {
+    const { address } = await findEntity(ledger, request.params.id)
+    return resultPage(
+      ledger,
+      request,
+      ({ receipt }) => (receipt.contractAddress ?? receipt.to) === address,
+    )
   })
 
-  app.get<{ Params: { id: string } }>('/api/v1/contracts/results/:id', async ({ params }) => {
+  app.get<MirrorRequest>('/api/v1/contracts/results', async (request) => {
+    const from = valueOf(request.query, 'from')
+    const sender = from === undefined ? undefined : await findEntity(ledger, from)
+    const block = valueOf(request.query, 'block.number')
+    if (block !== undefined && !/^\d{1,15}$/.test(block)) throw invalidParameter('block.number')
+    return resultPage(
+      ledger,
+      request,
+      (transaction) =>
+        (sender === undefined || transaction.from === sender.address) &&
+        (block === undefined || transaction.blockNumber === Number(block)),
+    )
+  })
+
+  app.get<MirrorRequest>('/api/v1/contracts/results/:id', async ({ params }) => {
     const transaction = findResult(ledger, params.id)
     if (transaction === undefined || !isVisible(ledger, transaction.recordedAtMs)) throw notFound()
     return toContractResultDetails(ledger, transaction)
@@ -94,30 +94,100 @@ function findResult(ledger: Ledger, id: string): EvmTransaction | undefined {
   return evm === undefined ? undefined : ledger.transactions.byHash(evm.hash)
 }
 
-function resultPage(
-  ledger: Ledger,
-  options: {
-    query: MirrorQuery
-    path: string
-    isWanted: (transaction: EvmTransaction) => boolean
-  },
-): { [name: string]: unknown } {
-  const { query, path } = options
-  const limit = readLimit(query)
-  const order = readOrder(query, 'desc')
-  const range = readRange({ query, name: 'timestamp', parse: parseTimestamp })
-  const found = ledger.records
-    .between({ fromNs: range.from, toNs: range.to })
+/** The EVM transactions of a range that the mirror node has taken in, ascending. */
+export function visibleTransactions(ledger: Ledger, range: Range): EvmTransaction[] {
+  return ledger.records
+    .between(range)
     .flatMap(({ evm }) => (evm === undefined ? [] : [ledger.transactions.byHash(evm.hash)]))
     .filter((transaction) => transaction !== undefined)
     .filter(({ recordedAtMs }) => isVisible(ledger, recordedAtMs))
-    .filter(options.isWanted)
-  if (order === 'desc') found.reverse()
-  const page = found.slice(0, limit)
-  const end = page.length < limit ? undefined : page.at(-1)
-  const last = end === undefined ? undefined : formatTimestamp(end.consensusNs)
+}
+
+function resultPage(
+  ledger: Ledger,
+  request: { url: string; query: MirrorQuery },
+  isWanted: (transaction: EvmTransaction) => boolean,
+): { [name: string]: unknown } {
+  const name = 'timestamp'
+  const range = readRange({ query: request.query, name, parse: parseTimestamp })
+  const { page, links } = pageOf(request, visibleTransactions(ledger, range).filter(isWanted), {
+    name,
+    order: 'desc',
+    keyOf: ({ consensusNs }) => formatTimestamp(consensusNs),
+  })
+  return { results: page.map((transaction) => toContractResult(ledger, transaction)), links }
+}
+
+/** An EVM transaction as `/api/v1/contracts/results` lists it. Amounts are tinybar. */
+function toContractResult(
+  ledger: Ledger,
+  transaction: EvmTransaction,
+): { [name: string]: unknown } {
+  const { receipt, envelope } = transaction
+  const isSuccess = BigInt(receipt.status) === 1n
+  const target = receipt.contractAddress ?? receipt.to
+  const created = receipt.contractAddress
   return {
-    results: page.map((transaction) => toContractResult(ledger, transaction)),
-    links: { next: nextLink({ path, query, name: 'timestamp', order, last }) },
+    access_list: envelope.type === 0 ? null : '0x',
+    address: target,
+    amount: Number(envelope.valueWeibar / WEIBAR_PER_TINYBAR),
+    block_gas_used: Number(receipt.cumulativeGasUsed),
+    block_hash: toMirrorBlockHash(receipt.blockHash),
+    block_number: transaction.blockNumber,
+    bloom: receipt.logsBloom,
+    call_result: null,
+    chain_id: numberToHex(CHAIN_ID),
+    contract_id: target === null ? null : (ledger.accounts.byAddress(target)?.id ?? null),
+    created_contract_ids:
+      created === null ? [] : [ledger.accounts.byAddress(created)?.id].filter(Boolean),
+    error_message: isSuccess ? null : (transaction.revertReason ?? '0x'),
+    failed_initcode: !isSuccess && envelope.to === null ? envelope.data : null,
+    from: transaction.from,
+    function_parameters: envelope.data,
+    gas_consumed: Number(receipt.gasUsed),
+    gas_limit: Number(envelope.gas),
+    gas_price: toHexOrNull(envelope.gasPriceWeibar),
+    gas_used: Number(receipt.gasUsed),
+    hash: transaction.hash,
+    max_fee_per_gas: toHexOrNull(envelope.maxFeePerGasWeibar),
+    max_priority_fee_per_gas: toHexOrNull(envelope.maxPriorityFeePerGasWeibar),
+    nonce: transaction.isScheduled ? null : envelope.nonce,
+    r: transaction.isScheduled ? null : envelope.r,
+    result: transaction.result,
+    s: transaction.isScheduled ? null : envelope.s,
+    status: isSuccess ? '0x1' : '0x0',
+    timestamp: formatTimestamp(transaction.consensusNs),
+    to: envelope.to,
+    transaction_index: Number(receipt.transactionIndex),
+    type: transaction.isScheduled ? null : envelope.type,
+    v: transaction.isScheduled ? null : Number(envelope.v),
   }
+}
+
+/** The same with its logs, as `/api/v1/contracts/results/{hash}` shows one. */
+function toContractResultDetails(
+  ledger: Ledger,
+  transaction: EvmTransaction,
+): { [name: string]: unknown } {
+  return {
+    ...toContractResult(ledger, transaction),
+    logs: networkLogs(transaction).map((log, index) => ({
+      address: log.address,
+      bloom: '0x',
+      contract_id: ledger.accounts.byAddress(log.address)?.id ?? null,
+      data: log.data,
+      index,
+      topics: log.topics,
+    })),
+    state_changes: [],
+  }
+}
+
+/** The logs of a transaction that exist on the network. */
+export function networkLogs(transaction: EvmTransaction): InnerLog[] {
+  return transaction.receipt.logs.filter(isNetworkLog)
+}
+
+function toHexOrNull(weibar: bigint | undefined): Hex | null {
+  return weibar === undefined ? null : numberToHex(weibar)
 }

@@ -1,53 +1,42 @@
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatTimestamp, parseTimestamp } from '../ledger/timestamp.ts'
+import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
 import { findEntity } from './account-routes.ts'
 import { toMirrorBlockHash } from './block-routes.ts'
-import { networkLogs } from './contract-result.ts'
+import { networkLogs, visibleTransactions } from './contract-routes.ts'
 import {
   invalidParameter,
   type MirrorQuery,
-  nextLink,
-  readLimit,
-  readOrder,
+  type MirrorRequest,
+  pageOf,
   readRange,
   valuesOf,
 } from './mirror-query.ts'
-import { isVisible } from './mirror-view.ts'
 
 const TOPICS = ['topic0', 'topic1', 'topic2', 'topic3'] as const
 
 /** `/api/v1/contracts/{id}/results/logs` and `/api/v1/contracts/results/logs`. */
 export function addLogRoutes(app: FastifyInstance, ledger: Ledger): void {
-  app.get<{ Querystring: MirrorQuery }>('/api/v1/contracts/results/logs', async ({ query }) =>
-    logPage(ledger, { query, path: '/api/v1/contracts/results/logs', address: undefined }),
+  app.get<MirrorRequest>('/api/v1/contracts/results/logs', async (request) =>
+    logPage(ledger, request, undefined),
   )
-  app.get<{ Params: { id: string }; Querystring: MirrorQuery }>(
-    '/api/v1/contracts/:id/results/logs',
-    async ({ params, query }) => {
-      const { address } = await findEntity(ledger, params.id)
-      const path = `/api/v1/contracts/${params.id}/results/logs`
-      return logPage(ledger, { query, path, address })
-    },
-  )
+  app.get<MirrorRequest>('/api/v1/contracts/:id/results/logs', async (request) => {
+    const { address } = await findEntity(ledger, request.params.id)
+    return logPage(ledger, request, address)
+  })
 }
 
 function logPage(
   ledger: Ledger,
-  options: { query: MirrorQuery; path: string; address: Address | undefined },
+  request: { url: string; query: MirrorQuery },
+  address: Address | undefined,
 ): { [name: string]: unknown } {
-  const { query, path, address } = options
-  const limit = readLimit(query)
-  const order = readOrder(query, 'desc')
+  const { query } = request
   const range = readRange({ query, name: 'timestamp', parse: parseTimestamp })
   const indexes = readRange({ query, name: 'index', parse: parseIndex })
   const topics = TOPICS.map((name) => readTopics(query, name))
-  const found = ledger.records
-    .between({ fromNs: range.from, toNs: range.to })
-    .filter(({ recordedAtMs }) => isVisible(ledger, recordedAtMs))
-    .flatMap(({ evm }) => (evm === undefined ? [] : [ledger.transactions.byHash(evm.hash)]))
-    .filter((transaction) => transaction !== undefined)
+  const found = visibleTransactions(ledger, range)
     .flatMap((transaction) =>
       networkLogs(transaction).map((log, index) => ({ transaction, log, index })),
     )
@@ -61,10 +50,12 @@ function logPage(
     .filter(({ log }) =>
       topics.every((wanted, at) => wanted.length === 0 || wanted.includes(log.topics[at] ?? '')),
     )
-  if (order === 'desc') found.reverse()
-  const page = found.slice(0, limit)
-  const end = page.length < limit ? undefined : page.at(-1)
-  const last = end === undefined ? undefined : formatTimestamp(end.transaction.consensusNs)
+  const { page, links } = pageOf(request, found, {
+    name: 'timestamp',
+    order: 'desc',
+    keyOf: ({ transaction }) => formatTimestamp(transaction.consensusNs),
+    indexOf: ({ index }) => index,
+  })
   return {
     logs: page.map(({ transaction, log, index }) => ({
       address: log.address,
@@ -81,9 +72,7 @@ function logPage(
       transaction_hash: transaction.hash,
       transaction_index: Number(transaction.receipt.transactionIndex),
     })),
-    links: {
-      next: nextLink({ path, query, name: 'timestamp', order, last, lastIndex: end?.index }),
-    },
+    links,
   }
 }
 

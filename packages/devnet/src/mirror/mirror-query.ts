@@ -1,5 +1,7 @@
-// The query parameters that the mirror node's lists share: repeated comparisons, page size, order, and the link to the
-// next page.
+// What the mirror node's routes share: what is visible yet, refusals, and the query parameters of lists: repeated
+// comparisons, page size, order, and the link to the next page.
+
+import type { Ledger } from '../ledger/ledger.ts'
 
 /** A request that the mirror node refuses with 400; the messages are its own form. */
 export class MirrorRefusal extends Error {
@@ -30,10 +32,12 @@ const LIMIT_MAX = 100
 /** Query parameters as Fastify parses them: repeated ones are arrays. */
 export type MirrorQuery = { [name: string]: string | string[] | undefined }
 
+/** A request for a list, or for what `:id` names. */
+export type MirrorRequest = { Params: { id: string }; Querystring: MirrorQuery }
+
 /** All values of a parameter. */
 export function valuesOf(query: MirrorQuery, name: string): string[] {
-  const value = query[name]
-  return value === undefined ? [] : Array.isArray(value) ? value : [value]
+  return [query[name] ?? []].flat()
 }
 
 /** The last value of a parameter. */
@@ -41,27 +45,56 @@ export function valueOf(query: MirrorQuery, name: string): string | undefined {
   return valuesOf(query, name).at(-1)
 }
 
+/** The value of a parameter that is one of few words, in any letter case. @throws MirrorRefusal */
+export function wordOf<Word extends string>(
+  query: MirrorQuery,
+  name: string,
+  words: readonly Word[],
+): Word | undefined {
+  const text = valueOf(query, name)?.toLowerCase()
+  const word = words.find((one) => one === text)
+  if (text !== undefined && word === undefined) throw invalidParameter(name)
+  return word
+}
+
 /** Page size, 1 to 100. @throws MirrorRefusal */
-export function readLimit(query: MirrorQuery): number {
+function readLimit(query: MirrorQuery): number {
   const text = valueOf(query, 'limit')
   if (text === undefined) return LIMIT_DEFAULT
   if (!/^[1-9]\d{0,8}$/.test(text)) throw invalidParameter('limit')
   return Math.min(Number(text), LIMIT_MAX)
 }
 
-/** `asc` or `desc`. @throws MirrorRefusal */
-export function readOrder(query: MirrorQuery, fallback: 'asc' | 'desc'): 'asc' | 'desc' {
-  const text = valueOf(query, 'order')?.toLowerCase()
-  if (text === undefined) return fallback
-  if (text !== 'asc' && text !== 'desc') throw invalidParameter('order')
-  return text
+/**
+ * The asked-for page of `rows`, which ascend, and the link to the next one. A row's key is its value of the parameter
+ * `name`; where rows share a key, `indexOf` tells them apart. @throws MirrorRefusal
+ */
+export function pageOf<Row>(
+  { url, query }: { url: string; query: MirrorQuery },
+  rows: readonly Row[],
+  list: {
+    name: string
+    order: 'asc' | 'desc'
+    keyOf: (row: Row) => string
+    indexOf?: (row: Row) => number
+  },
+): { page: Row[]; links: { next: string | null } } {
+  const { name, keyOf, indexOf } = list
+  const limit = readLimit(query)
+  const order = wordOf(query, 'order', ['asc', 'desc']) ?? list.order
+  const page = (order === 'desc' ? rows.toReversed() : rows).slice(0, limit)
+  const end = page.at(-1)
+  if (page.length < limit || end === undefined) return { page, links: { next: null } }
+  const last = keyOf(end)
+  const lastIndex = indexOf?.(end)
+  return { page, links: { next: nextLink({ url, query, name, order, last, lastIndex }) } }
 }
 
 /** An inclusive range. */
 export type Range = { from: bigint; to: bigint }
 
 /** Larger than every timestamp and number that the mirror node has. */
-export const RANGE_END = 2n ** 63n - 1n
+const RANGE_END = 2n ** 63n - 1n
 
 /** The range that repeated `gt:`, `gte:`, `lt:`, `lte:`, `eq:` or bare values of a parameter leave. @throws MirrorRefusal */
 export function readRange(options: {
@@ -93,31 +126,42 @@ function narrow(range: Range, operator: string, value: bigint): void {
 }
 
 /**
- * `links.next` of a full page: the same query with `name` narrowed to what lies beyond `last`, null for a page that is
- * not full. With `lastIndex`, where several rows share a `last`, to its later rows and what lies beyond.
+ * `links.next` of a full page: the same query with `name` narrowed to what lies beyond `last`; with `lastIndex` to the
+ * later rows of `last` and what lies beyond.
  */
 export function nextLink(options: {
-  path: string
+  /** Path of this page; a query in it is ignored. */
+  url: string
   query: MirrorQuery
   name: string
   order: 'asc' | 'desc'
-  last: string | undefined
+  last: string
   lastIndex?: number | undefined
-}): string | null {
-  const { lastIndex } = options
-  if (options.last === undefined) return null
+}): string {
+  const { lastIndex, last, query } = options
   const beyond = options.order === 'desc' ? 'lt' : 'gt'
   const isMoved = (name: string): boolean =>
     name === options.name || (name === 'index' && lastIndex !== undefined)
   const bounds =
     lastIndex === undefined
-      ? [`${options.name}=${beyond}:${options.last}`]
-      : [`${options.name}=${beyond}e:${options.last}`, `index=${beyond}:${lastIndex}`]
-  const kept = Object.keys(options.query).flatMap((name) =>
-    valuesOf(options.query, name)
+      ? [`${options.name}=${beyond}:${last}`]
+      : [`${options.name}=${beyond}e:${last}`, `index=${beyond}:${lastIndex}`]
+  const kept = Object.keys(query).flatMap((name) =>
+    valuesOf(query, name)
       // A bound on the side that the page moves along is replaced by the page's end.
       .filter((value) => !isMoved(name) || !value.startsWith(beyond))
       .map((value) => `${name}=${value}`),
   )
-  return `${options.path}?${[...kept, ...bounds].join('&')}`
+  return `${options.url.split('?')[0]}?${[...kept, ...bounds].join('&')}`
+}
+
+/** Everything that the mirror node has taken in by now: consensus nanoseconds up to which readers see. */
+export function visibleNs(ledger: Ledger): bigint {
+  return BigInt(Math.floor(ledger.clock.unixMs() - ledger.faults.mirrorLagMs)) * 1_000_000n
+}
+
+/** Whether the mirror node has taken a record in. */
+export function isVisible(ledger: Ledger, recordedAtMs: number): boolean {
+  const { mirrorLagMs } = ledger.faults
+  return mirrorLagMs === 0 || recordedAtMs <= ledger.clock.unixMs() - mirrorLagMs
 }

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { startDevnet } from '../start-devnet.ts'
-import { mirror } from '../testing/test-clients.ts'
+import { mirror } from '../testing/test-clients.fixture.ts'
 
 const devnet = await startDevnet()
 afterAll(() => devnet.stop())

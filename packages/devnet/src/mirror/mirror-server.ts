@@ -1,18 +1,22 @@
 import { parse as parseQuery } from 'node:querystring'
-import fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import fastify from 'fastify'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Scheduler } from '../ledger/scheduler.ts'
 import { addAccountRoutes } from './account-routes.ts'
 import { addBlockRoutes } from './block-routes.ts'
 import { addContractRoutes } from './contract-routes.ts'
 import { addLogRoutes } from './log-routes.ts'
-import type { MirrorParts } from './mirror-parts.ts'
 import { MirrorRefusal } from './mirror-query.ts'
 import { addNetworkRoutes } from './network-routes.ts'
 import { addScheduleRoutes } from './schedule-routes.ts'
 import { addTransactionRoutes } from './transaction-routes.ts'
 
-/** The mirror edge, not yet listening. */
-export function createMirrorServer(parts: MirrorParts): FastifyInstance {
-  const { ledger } = parts
+/** The mirror edge, not yet listening. `consensus` is where the gRPC edge listens. */
+export function createMirrorServer(
+  ledger: Ledger,
+  parts: { scheduler: Scheduler; consensus: { host: string; port: number } },
+): FastifyInstance {
   const app = fastify({
     forceCloseConnections: true,
     routerOptions: { querystringParser: (text) => parseQuery(text) },
@@ -36,8 +40,8 @@ export function createMirrorServer(parts: MirrorParts): FastifyInstance {
   addBlockRoutes(app, ledger)
   addContractRoutes(app, ledger)
   addLogRoutes(app, ledger)
-  addScheduleRoutes(app, parts)
-  addNetworkRoutes(app, parts)
+  addScheduleRoutes(app, ledger, parts.scheduler)
+  addNetworkRoutes(app, ledger, parts.consensus)
   return app
 }
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { entityId } from '../ledger/entity-id.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import { NODE_ACCOUNT_NUMBERS } from '../ledger/network.ts'
-import { formatTimestamp } from '../ledger/timestamp.ts'
-import type { MirrorParts } from './mirror-parts.ts'
-import { visibleNs } from './mirror-view.ts'
+import { formatTimestamp } from '../ledger/records.ts'
+import { visibleNs } from './mirror-query.ts'
 
 /** The network sets its rate once an hour, on the hour, seconds. */
 const RATE_SECONDS = 3_600
@@ -15,8 +15,11 @@ const GAS_KINDS = ['ContractCall', 'ContractCreate', 'EthereumTransaction']
 const TOTAL_SUPPLY_TINYBAR = '5000000000000000000'
 
 /** `/api/v1/network/exchangerate`, `…/fees`, `…/nodes` and `…/supply`. */
-export function addNetworkRoutes(app: FastifyInstance, parts: MirrorParts): void {
-  const { ledger } = parts
+export function addNetworkRoutes(
+  app: FastifyInstance,
+  ledger: Ledger,
+  consensus: { host: string; port: number },
+): void {
   const timestamp = (): string => formatTimestamp(visibleNs(ledger))
 
   app.get('/api/v1/network/exchangerate', async () => {
@@ -45,7 +48,7 @@ export function addNetworkRoutes(app: FastifyInstance, parts: MirrorParts): void
   }))
 
   app.get('/api/v1/network/nodes', async () => {
-    const { host, port } = parts.consensus
+    const { host, port } = consensus
     const endpoint = { domain_name: '', ip_address_v4: host, port }
     const from = formatTimestamp(ledger.accounts.byNumber(3)?.createdNs ?? 0n)
     return {

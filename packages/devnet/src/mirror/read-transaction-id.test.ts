@@ -1,8 +1,8 @@
+import { manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import { startDevnet } from '../start-devnet.ts'
-import { manualClock } from '../testing/manual-clock.ts'
-import { accountNamed, mirror, viemClient } from '../testing/test-clients.ts'
-import { readTransactionId } from './read-transaction-id.ts'
+import { accountNamed, mirror, viemClient } from '../testing/test-clients.fixture.ts'
+import { readTransactionId } from './transaction-routes.ts'
 
 test.each([
   ['0.0.2-1700000000-1', '0.0.2-1700000000-000000001'],

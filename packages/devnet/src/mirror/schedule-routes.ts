@@ -4,15 +4,16 @@ import Long from 'long'
 import { hexToBytes } from 'viem'
 import { entityId, entityNumber, longZeroAddress } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { KnownSchedule } from '../ledger/scheduler.ts'
-import { formatTimestamp, secondsToNs } from '../ledger/timestamp.ts'
-import type { MirrorParts } from './mirror-parts.ts'
-import { invalidParameter, notFound } from './mirror-query.ts'
-import { visibleNs } from './mirror-view.ts'
+import { formatTimestamp, secondsToNs } from '../ledger/records.ts'
+import type { KnownSchedule, Scheduler } from '../ledger/scheduler.ts'
+import { invalidParameter, notFound, visibleNs } from './mirror-query.ts'
 
 /** `/api/v1/schedules/{id}`. As on the network, nothing says that a schedule expired unexecuted. */
-export function addScheduleRoutes(app: FastifyInstance, parts: MirrorParts): void {
-  const { ledger, scheduler } = parts
+export function addScheduleRoutes(
+  app: FastifyInstance,
+  ledger: Ledger,
+  scheduler: Pick<Scheduler, 'find'>,
+): void {
   app.get<{ Params: { id: string } }>('/api/v1/schedules/:id', async ({ params }) => {
     const number = entityNumber(params.id)
     if (number === undefined) throw invalidParameter('scheduleId')

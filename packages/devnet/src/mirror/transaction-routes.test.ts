@@ -6,11 +6,11 @@ import { startDevnet } from '../start-devnet.ts'
 import {
   accountNamed,
   mirror,
-  sdkClient,
   type TestClient,
   viemClient,
-} from '../testing/test-clients.ts'
-import { FORWARDING_CONTRACT } from '../testing/tiny-contracts.ts'
+} from '../testing/test-clients.fixture.ts'
+import { FORWARDING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
+import { sdkClient } from '../testing/transfer.fixture.ts'
 
 type Line = { account: string; amount: number; is_approval: boolean }
 type Row = {

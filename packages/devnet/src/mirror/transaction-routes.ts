@@ -1,126 +1,134 @@
 import type { FastifyInstance } from 'fastify'
 import { completeTransfers } from '../ledger/complete-transfers.ts'
-import { entityNumber } from '../ledger/entity-id.ts'
+import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatTimestamp, parseTimestamp } from '../ledger/timestamp.ts'
-import type { TransactionRecord } from '../ledger/transaction-record.ts'
+import {
+  formatTimestamp,
+  formatTransactionId,
+  parseTimestamp,
+  type TransactionRecord,
+} from '../ledger/records.ts'
 import {
   invalidParameter,
+  isVisible,
   type MirrorQuery,
-  nextLink,
+  type MirrorRequest,
   notFound,
-  readLimit,
-  readOrder,
+  pageOf,
+  type Range,
   readRange,
   valueOf,
+  wordOf,
 } from './mirror-query.ts'
-import { isVisible, toMirrorTransaction } from './mirror-view.ts'
-import { readTransactionId } from './read-transaction-id.ts'
-
-type Filter = {
-  account: string | undefined
-  direction: 'credit' | 'debit' | undefined
-  name: string | undefined
-  result: 'success' | 'fail' | undefined
-}
 
 /** `/api/v1/transactions` and `/api/v1/transactions/{id}`. */
 export function addTransactionRoutes(app: FastifyInstance, ledger: Ledger): void {
-  app.get<{ Querystring: MirrorQuery }>('/api/v1/transactions', async ({ query }) => {
-    const limit = readLimit(query)
-    const order = readOrder(query, 'desc')
-    const filter = readFilter(query)
-    const range = readRange({ query, name: 'timestamp', parse: parseTimestamp })
-    const found = await select(ledger, { filter, order, limit, range })
-    const last = found.length < limit ? undefined : found.at(-1)
-    return {
-      transactions: found.map(toMirrorTransaction),
-      links: {
-        next: nextLink({
-          path: '/api/v1/transactions',
-          query,
-          name: 'timestamp',
-          order,
-          last: last === undefined ? undefined : formatTimestamp(last.consensusNs),
-        }),
-      },
-    }
+  app.get<MirrorRequest>('/api/v1/transactions', async (request) => {
+    const name = 'timestamp'
+    const filter = readFilter(request.query)
+    const range = readRange({ query: request.query, name, parse: parseTimestamp })
+    const { page, links } = pageOf(request, await select(ledger, filter, range), {
+      name,
+      order: 'desc',
+      keyOf: ({ consensusNs }) => formatTimestamp(consensusNs),
+    })
+    await completeTransfers(ledger, page)
+    return { transactions: page.map(toMirrorTransaction), links }
   })
 
-  app.get<{ Params: { id: string }; Querystring: MirrorQuery }>(
-    '/api/v1/transactions/:id',
-    async ({ params, query }) => {
-      const id = readTransactionId(params.id, 'transactionId')
-      const nonce = valueOf(query, 'nonce')
-      const scheduled = valueOf(query, 'scheduled')
-      const asked = ledger.records
-        .byTransactionId(id)
-        .filter(
-          (record) =>
-            isVisible(ledger, record.recordedAtMs) &&
-            (nonce === undefined || record.id.nonce === Number(nonce)) &&
-            (scheduled === undefined || String(record.id.scheduled) === scheduled),
-        )
-      if (asked.length === 0) throw notFound()
-      await completeTransfers(ledger, asked)
-      return { transactions: asked.map(toMirrorTransaction) }
-    },
-  )
+  app.get<MirrorRequest>('/api/v1/transactions/:id', async ({ params, query }) => {
+    const id = readTransactionId(params.id, 'transactionId')
+    const nonce = valueOf(query, 'nonce')
+    const scheduled = valueOf(query, 'scheduled')
+    const asked = ledger.records
+      .byTransactionId(id)
+      .filter(
+        (record) =>
+          isVisible(ledger, record.recordedAtMs) &&
+          (nonce === undefined || record.id.nonce === Number(nonce)) &&
+          (scheduled === undefined || String(record.id.scheduled) === scheduled),
+      )
+    if (asked.length === 0) throw notFound()
+    await completeTransfers(ledger, asked)
+    return { transactions: asked.map(toMirrorTransaction) }
+  })
 }
 
-function readFilter(query: MirrorQuery): Filter {
+type Filter = ReturnType<typeof readFilter>
+
+function readFilter(query: MirrorQuery) {
   const account = valueOf(query, 'account.id')
   const number = account === undefined ? undefined : entityNumber(account.replace(/^eq:/, ''))
   if (account !== undefined && number === undefined) throw invalidParameter('account.id')
-  const direction = valueOf(query, 'type')?.toLowerCase()
-  if (direction !== undefined && direction !== 'credit' && direction !== 'debit') {
-    throw invalidParameter('type')
-  }
-  const result = valueOf(query, 'result')?.toLowerCase()
-  if (result !== undefined && result !== 'success' && result !== 'fail') {
-    throw invalidParameter('result')
-  }
   const name = valueOf(query, 'transactiontype')?.toUpperCase()
   if (name !== undefined && !/^[A-Z]+$/.test(name)) throw invalidParameter('transactiontype')
-  return { account: number === undefined ? undefined : `0.0.${number}`, direction, name, result }
+  return {
+    account: number === undefined ? undefined : entityId(number),
+    direction: wordOf(query, 'type', ['credit', 'debit']),
+    result: wordOf(query, 'result', ['success', 'fail']),
+    name,
+  }
 }
 
-async function select(
-  ledger: Ledger,
-  options: {
-    filter: Filter
-    order: 'asc' | 'desc'
-    limit: number
-    range: { from: bigint; to: bigint }
-  },
-): Promise<TransactionRecord[]> {
-  const { filter, order, limit, range } = options
+/** The visible records of a range that the filter lets through, ascending. */
+async function select(ledger: Ledger, filter: Filter, range: Range): Promise<TransactionRecord[]> {
+  const { account, direction, name, result } = filter
   const candidates = ledger.records
-    .between({ fromNs: range.from, toNs: range.to })
-    .filter((record) => isVisible(ledger, record.recordedAtMs) && matchesHead(filter, record))
-  if (order === 'desc') candidates.reverse()
-  if (filter.account === undefined) {
-    const page = candidates.slice(0, limit)
-    await completeTransfers(ledger, page)
-    return page
-  }
+    .between(range)
+    .filter(({ recordedAtMs }) => isVisible(ledger, recordedAtMs))
+    .filter((record) => name === undefined || record.name === name)
+    .filter((one) => result === undefined || (result === 'success') === (one.result === 'SUCCESS'))
+  if (account === undefined) return candidates
   // Whom a contract paid is known only after its trace is read, so an account's list may have to read them all.
   await completeTransfers(ledger, candidates)
-  return candidates.filter((record) => matchesAccount(filter, record)).slice(0, limit)
-}
-
-function matchesHead({ name, result }: Filter, record: TransactionRecord): boolean {
-  const isSuccess = record.result === 'SUCCESS'
-  return (
-    (name === undefined || record.name === name) &&
-    (result === undefined || (result === 'success') === isSuccess)
+  return candidates.filter(({ transfers = [] }) =>
+    transfers.some(
+      (transfer) =>
+        transfer.account === account &&
+        (direction === undefined || (direction === 'credit') === transfer.amountTinybar > 0n),
+    ),
   )
 }
 
-function matchesAccount({ account, direction }: Filter, record: TransactionRecord): boolean {
-  return (record.transfers ?? []).some(
-    (transfer) =>
-      transfer.account === account &&
-      (direction === undefined || (direction === 'credit') === transfer.amountTinybar > 0n),
-  )
+/** A record as `/api/v1/transactions` shows it. */
+function toMirrorTransaction(record: TransactionRecord): { [name: string]: unknown } {
+  return {
+    batch_key: null,
+    bytes: null,
+    charged_tx_fee: Number(record.chargedFeeTinybar),
+    consensus_timestamp: formatTimestamp(record.consensusNs),
+    entity_id: record.entityId,
+    max_custom_fees: [],
+    max_fee: record.maxFeeTinybar.toString(),
+    memo_base64: Buffer.from(record.memo).toString('base64'),
+    name: record.name,
+    nft_transfers: [],
+    node: record.node,
+    nonce: record.id.nonce,
+    parent_consensus_timestamp: null,
+    result: record.result,
+    scheduled: record.id.scheduled,
+    staking_reward_transfers: [],
+    token_transfers: [],
+    transaction_hash: Buffer.from(record.hash).toString('base64'),
+    transaction_id: formatTransactionId(record.id),
+    transfers: (record.transfers ?? []).map(({ account, amountTinybar, isApproval }) => ({
+      account,
+      amount: Number(amountTinybar),
+      is_approval: isApproval,
+    })),
+    valid_duration_seconds:
+      record.validDurationSeconds === null ? null : String(record.validDurationSeconds),
+    valid_start_timestamp: formatTimestamp(record.id.validStartNs),
+  }
+}
+
+/**
+ * The transaction id that a path names, as records have it: `0.0.2-1700000000-000000001`. Leading zeros of the nanoseconds
+ * may be left out. @throws MirrorRefusal that names `parameter`
+ */
+export function readTransactionId(text: string, parameter: string): string {
+  const match = /^(0\.0\.\d{1,15}-\d{1,19})-(\d{1,9})$/.exec(text)
+  if (match?.[2] === undefined) throw invalidParameter(parameter)
+  return `${match[1]}-${match[2].padStart(9, '0')}`
 }

@@ -1,10 +1,10 @@
+import { manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import { AnvilRefused, AnvilUnavailable } from '../anvil/anvil-client.ts'
 import type { DevnetControls } from '../devnet.ts'
 import { createConsensusClock } from '../ledger/consensus-clock.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import type { Scheduler } from '../ledger/scheduler.ts'
-import { manualClock } from '../testing/manual-clock.ts'
 import { controlMethods } from './control-methods.ts'
 
 /** `devnet_advanceSeconds` of controls that fail as told. */

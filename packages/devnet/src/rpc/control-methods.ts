@@ -4,11 +4,10 @@ import { z } from 'zod'
 import { AnvilRefused, AnvilUnavailable } from '../anvil/anvil-client.ts'
 import type { DevnetAccount, DevnetControls } from '../devnet.ts'
 import type { AccountKey } from '../ledger/account-key.ts'
-import { createAccount } from '../ledger/create-account.ts'
+import { createAccount } from '../ledger/genesis.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Scheduler } from '../ledger/scheduler.ts'
-import { RpcError, refusals } from './rpc-error.ts'
-import type { RpcMethods } from './rpc-method.ts'
+import { RpcError, type RpcMethods, refusals } from './rpc-method.ts'
 
 const count = z.number().int().min(0)
 const amount = z.union([z.string().regex(/^\d{1,19}$/), count]).transform((value) => BigInt(value))

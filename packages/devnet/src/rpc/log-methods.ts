@@ -3,11 +3,15 @@
 import { type Address, type Hex, numberToHex } from 'viem'
 import type { InnerLog } from '../ledger/evm.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { numberOfHash } from './block-methods.ts'
-import { blockNumberOf, visibleBlock } from './block-tag.ts'
+import { blockNumberOf, numberOfHash, visibleBlock } from './block-methods.ts'
 import { isNetworkLog, type JsonObject, toOuterLog } from './outer-view.ts'
-import { refusals } from './rpc-error.ts'
-import { addressParameter, hashParameter, type RpcMethods, required } from './rpc-method.ts'
+import {
+  addressParameter,
+  hashParameter,
+  type RpcMethods,
+  refusals,
+  required,
+} from './rpc-method.ts'
 
 /** Blocks that one eth_getLogs may span (ETH_GET_LOGS_BLOCK_RANGE_LIMIT of the relay). */
 const LOGS_BLOCKS_MAX = 1_000

@@ -3,10 +3,9 @@
 import { type Hex, keccak256, numberToHex } from 'viem'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID } from '../ledger/network.ts'
-import { blockNumberOf } from './block-tag.ts'
+import { blockNumberOf } from './block-methods.ts'
 import { type JsonObject, toWeibar } from './outer-view.ts'
-import { refusals } from './rpc-error.ts'
-import { type RpcMethods, required } from './rpc-method.ts'
+import { type RpcMethods, refusals, required } from './rpc-method.ts'
 
 /** Blocks that eth_feeHistory answers for at most (the relay's FEE_HISTORY_MAX_RESULTS). */
 const FEE_HISTORY_BLOCKS_MAX = 10

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { keccak256, numberToHex, type TransactionSerializable } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import { parseRawTransaction } from './parse-raw-transaction.ts'
+import { parseRawTransaction } from './send-raw-transaction.ts'
 
 const privateKey = fc
   .bigInt({ min: 1n, max: 2n ** 255n })

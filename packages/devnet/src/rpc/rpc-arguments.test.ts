@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Devnet } from '../devnet.ts'
 import { startDevnet } from '../start-devnet.ts'
-import { accountNamed, rpc, viemClient } from '../testing/test-clients.ts'
-import { LOGGING_CONTRACT } from '../testing/tiny-contracts.ts'
+import { accountNamed, rpc, viemClient } from '../testing/test-clients.fixture.ts'
+import { LOGGING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 
 const EXCHANGE_RATE = '0x0000000000000000000000000000000000000168'
 const TOPIC = `0x${'2a'.padStart(64, '0')}` as const

@@ -1,5 +1,72 @@
-import { type Address, isAddress } from 'viem'
-import { refusals } from './rpc-error.ts'
+import type { Address } from 'viem'
+
+// The relay's refusals with its own codes and words (packages/relay/src/lib/errors in hiero-json-rpc-relay), so that
+// what a client learns to handle here is what it meets on the public relay.
+
+/** An error that a JSON-RPC caller is to see. */
+export class RpcError extends Error {
+  override name = 'RpcError'
+  readonly code: number
+  readonly data: string | undefined
+  constructor(error: { code: number; message: string; data?: string | undefined }) {
+    super(error.message)
+    this.code = error.code
+    this.data = error.data
+  }
+}
+
+function refusal(code: number, message: string, data?: string): RpcError {
+  return new RpcError({ code, message, data })
+}
+
+/** Refusals by the relay's names. */
+export const refusals = {
+  parseError: () => refusal(-32700, 'Unable to parse JSON'),
+  invalidRequest: () => refusal(-32600, 'Invalid request'),
+  methodNotFound: (method: string) => refusal(-32601, `Method ${method} not found`),
+  unsupportedMethod: () => refusal(-32601, 'Unsupported JSON-RPC method'),
+  notYetImplemented: () => refusal(-32601, 'Not yet implemented'),
+  missingParameter: (index: number) =>
+    refusal(-32602, `Missing value for required parameter ${index}`),
+  invalidParameter: (index: number | string, message: string) =>
+    refusal(-32602, `Invalid parameter ${index}: ${message}`),
+  invalidArguments: (message: string) => refusal(-32000, `Invalid arguments: ${message}`),
+  internalError: () => refusal(-32603, 'Unknown error invoking RPC'),
+  batchTooLarge: (amount: number, max: number) =>
+    refusal(-32203, `Batch request amount ${amount} exceeds max ${max}`),
+  unsupportedTransactionType: () => refusal(-32611, 'Unsupported transaction type'),
+  gasLimitTooHigh: (gas: bigint, max: number) =>
+    refusal(-32005, `Transaction gas limit '${gas}' exceeds max gas per sec limit '${max}'`),
+  gasLimitTooLow: (gas: bigint, needed: number) =>
+    refusal(
+      -32003,
+      `Transaction gas limit provided '${gas}' is insufficient of intrinsic gas required '${needed}'`,
+    ),
+  gasPriceTooLow: (offered: bigint, needed: bigint) =>
+    refusal(-32009, `Gas price '${offered}' is below configured minimum gas price '${needed}'`),
+  wrongChain: (requested: string, current: string) =>
+    refusal(-32000, `ChainId (${requested}) not supported. The correct chainId is ${current}`),
+  valueTooLow: () =>
+    refusal(-32602, "Value can't be non-zero and less than 10_000_000_000 wei which is 1 tinybar"),
+  // The two nonce codes are positive in the relay as well.
+  nonceTooLow: ({ provided, current }: { provided: number; current: number }) =>
+    refusal(32001, `Nonce too low. Provided nonce: ${provided}, current nonce: ${current}`),
+  nonceTooHigh: ({ provided, current }: { provided: number; current: number }) =>
+    refusal(32002, `Nonce too high. Provided nonce: ${provided}, current nonce: ${current}`),
+  insufficientBalance: () => refusal(-32000, 'Insufficient funds for transfer'),
+  resourceNotFound: (what: string) => refusal(-32001, `Requested resource not found. ${what}`),
+  rejected: (status: string) => refusal(-32003, `Transaction rejected: ${status}`),
+  oversized: ({ what, actual, max }: { what: string; actual: number; max: number }) =>
+    refusal(-32201, `Oversized data: ${what} size ${actual}, ${what} limit ${max}`),
+  rangeTooLarge: (max: number) => refusal(-32000, `Exceeded maximum block range: ${max}`),
+  missingFromBlock: () =>
+    refusal(-32011, 'Provided toBlock parameter without specifying fromBlock'),
+  invalidBlockRange: () => refusal(-39013, 'Invalid block range'),
+  unknownBlock: () => refusal(-39012, 'Unknown block'),
+  filterNotFound: () => refusal(-32001, 'Filter not found'),
+  reverted: (reason: string | undefined, data: string) =>
+    refusal(3, `execution reverted${reason === undefined ? '' : `: ${reason}`}`, data),
+}
 
 /** One JSON-RPC method: parameters in, result out; refusals are thrown as RpcError. */
 export type RpcMethod = (parameters: readonly unknown[]) => unknown
@@ -7,45 +74,48 @@ export type RpcMethod = (parameters: readonly unknown[]) => unknown
 /** Methods by name. */
 export type RpcMethods = { [method: string]: RpcMethod }
 
-/** The address at `index` of the parameters. @throws RpcError */
-export function addressParameter(parameters: readonly unknown[], index: number): Address {
-  const value = required(parameters, index)
-  if (typeof value !== 'string' || !isAddress(value, { strict: false })) {
-    throw refusals.invalidParameter(
-      index,
-      `Expected 0x prefixed string representing the address (20 bytes), value: ${String(value)}`,
-    )
-  }
-  return value
-}
-
-/** The 32-byte hash at `index` of the parameters, lower case. @throws RpcError */
-export function hashParameter(parameters: readonly unknown[], index: number): string {
-  const value = required(parameters, index)
-  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{64}$/.test(value)) {
-    throw refusals.invalidParameter(
-      index,
-      `Expected 0x prefixed string representing the hash (32 bytes), value: ${String(value)}`,
-    )
-  }
-  return value.toLowerCase()
-}
-
-/** The storage slot at `index` of the parameters: 1 to 32 bytes of hex. @throws RpcError */
-export function slotParameter(parameters: readonly unknown[], index: number): string {
-  const value = required(parameters, index)
-  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) {
-    throw refusals.invalidParameter(
-      index,
-      `Expected 0x prefixed hexadecimal value, value: ${String(value)}`,
-    )
-  }
-  return value
-}
-
 /** The parameter at `index`. @throws RpcError when it is missing */
 export function required(parameters: readonly unknown[], index: number): unknown {
   const value = parameters[index]
   if (value === undefined || value === null) throw refusals.missingParameter(index)
   return value
+}
+
+/** The text at `index` of the parameters. @throws RpcError, which says what is `expected`, where it is not of the pattern */
+function textParameter(
+  parameters: readonly unknown[],
+  index: number,
+  { pattern, expected }: { pattern: RegExp; expected: string },
+): string {
+  const value = required(parameters, index)
+  if (typeof value === 'string' && pattern.test(value)) return value
+  throw refusals.invalidParameter(
+    index,
+    `Expected 0x prefixed ${expected}, value: ${String(value)}`,
+  )
+}
+
+const ADDRESS = {
+  pattern: /^0x[0-9a-fA-F]{40}$/,
+  expected: 'string representing the address (20 bytes)',
+}
+const HASH = {
+  pattern: /^0x[0-9a-fA-F]{64}$/,
+  expected: 'string representing the hash (32 bytes)',
+}
+const SLOT = { pattern: /^0x[0-9a-fA-F]{1,64}$/, expected: 'hexadecimal value' }
+
+/** The address at `index` of the parameters. @throws RpcError */
+export function addressParameter(parameters: readonly unknown[], index: number): Address {
+  return textParameter(parameters, index, ADDRESS) as Address
+}
+
+/** The 32-byte hash at `index` of the parameters, lower case. @throws RpcError */
+export function hashParameter(parameters: readonly unknown[], index: number): string {
+  return textParameter(parameters, index, HASH).toLowerCase()
+}
+
+/** The storage slot at `index` of the parameters: 1 to 32 bytes of hex. @throws RpcError */
+export function slotParameter(parameters: readonly unknown[], index: number): string {
+  return textParameter(parameters, index, SLOT)
 }

@@ -14,12 +14,12 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Devnet } from '../devnet.ts'
 import { startDevnet } from '../start-devnet.ts'
-import { accountNamed, rpc, type TestClient, viemClient } from '../testing/test-clients.ts'
+import { accountNamed, rpc, type TestClient, viemClient } from '../testing/test-clients.fixture.ts'
 import {
   FORWARDING_CONTRACT,
   LOGGING_CONTRACT,
   REVERTING_CONTRACT,
-} from '../testing/tiny-contracts.ts'
+} from '../testing/tiny-contracts.fixture.ts'
 
 const EXCHANGE_RATE = '0x0000000000000000000000000000000000000168'
 const TOPIC = `0x${'2a'.padStart(64, '0')}` as const

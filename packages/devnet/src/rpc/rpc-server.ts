@@ -1,14 +1,14 @@
 // The JSON-RPC edge: weibar outside, tinybar inside. One POST route takes single calls and batches; everything else is
 // in the method files beside this one.
 
-import fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import fastify from 'fastify'
 import type { Ledger } from '../ledger/ledger.ts'
 import { blockMethods } from './block-methods.ts'
 import { logMethods } from './log-methods.ts'
 import { networkMethods } from './network-methods.ts'
 import type { JsonObject } from './outer-view.ts'
-import { RpcError, refusals } from './rpc-error.ts'
-import { type RpcMethods, required } from './rpc-method.ts'
+import { RpcError, type RpcMethods, refusals, required } from './rpc-method.ts'
 import { sendRawTransaction } from './send-raw-transaction.ts'
 import { stateMethods } from './state-methods.ts'
 

@@ -3,7 +3,13 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Devnet, DevnetAccount } from '../devnet.ts'
 import { startDevnet } from '../start-devnet.ts'
-import { accountNamed, mirror, rpc, type TestClient, viemClient } from '../testing/test-clients.ts'
+import {
+  accountNamed,
+  mirror,
+  rpc,
+  type TestClient,
+  viemClient,
+} from '../testing/test-clients.fixture.ts'
 
 let devnet: Devnet
 let sender: DevnetAccount

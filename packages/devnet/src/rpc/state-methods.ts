@@ -5,10 +5,16 @@ import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
 import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { TRANSACTION_GAS_MAX } from '../ledger/network.ts'
-import { blockNumberOf, innerTag } from './block-tag.ts'
+import { blockNumberOf, innerTag } from './block-methods.ts'
 import { toWeibar } from './outer-view.ts'
-import { type RpcError, refusals } from './rpc-error.ts'
-import { addressParameter, type RpcMethods, required, slotParameter } from './rpc-method.ts'
+import {
+  addressParameter,
+  type RpcError,
+  type RpcMethods,
+  refusals,
+  required,
+  slotParameter,
+} from './rpc-method.ts'
 
 /** JSON-RPC's code for parameters that are not understood, which anvil answers as well. */
 const INVALID_PARAMETERS = -32602

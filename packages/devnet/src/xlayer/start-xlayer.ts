@@ -2,15 +2,16 @@
 // consists of is made here and ended by `stop`.
 
 import { stablecoinAbi, stablecoinBytecode } from '@tallystick/contracts'
+import { pause, systemClock } from '@tallystick/service-kit'
+import { hederaSigner } from '@tallystick/x402/hedera'
 import { type Address, encodeFunctionData, getContractAddress, type Hex, parseEther } from 'viem'
 import { type AnvilClient, createAnvilClient } from '../anvil/anvil-client.ts'
 import { AnvilFailed, startAnvil } from '../anvil/anvil-process.ts'
-import { systemClock } from '../clock.ts'
 import { createConsensusClock } from '../ledger/consensus-clock.ts'
-import { hostAndPort } from '../listen-address.ts'
-import { requireFreePort } from '../port-taken.ts'
+import { lowerAddress } from '../ledger/entity-id.ts'
+import { AGENTS, privateKeyOf } from '../ledger/genesis.ts'
+import { hostAndPort, requireFreePort } from '../listen.ts'
 import type { XLayer, XLayerAccount, XLayerControls, XLayerOptions } from './xlayer.ts'
-import { xLayerAccounts } from './xlayer-accounts.ts'
 
 const CHAIN_ID = 196
 
@@ -61,7 +62,7 @@ export async function startXLayer(options: XLayerOptions = {}): Promise<XLayer> 
     return {
       rpcUrl: `http://${hostAndPort(anvilProcess.host, anvilProcess.port)}`,
       chainId: CHAIN_ID,
-      stablecoin: { address: lower(token), name: 'USD₮0', version: '1', decimals: 6 },
+      stablecoin: { address: lowerAddress(token), name: 'USD₮0', version: '1', decimals: 6 },
       accounts,
       controls,
       clock,
@@ -95,17 +96,14 @@ function createControls(chain: {
   token: Address
 }): XLayerControls {
   const { anvil, clock, owner, token } = chain
+  const abi = stablecoinAbi
   return {
     async advanceSeconds(seconds) {
       await anvil.batch([['evm_increaseTime', [seconds]], ['evm_mine']])
       clock.travelTo(clock.unixMs() + seconds * 1_000)
     },
     async mint(to, value) {
-      const data = encodeFunctionData({
-        abi: stablecoinAbi,
-        functionName: 'mint',
-        args: [to, value],
-      })
+      const data = encodeFunctionData({ abi, functionName: 'mint', args: [to, value] })
       await send(anvil, { from: owner, to: token, data })
     },
     async holdBlocks(isHeld) {
@@ -114,7 +112,7 @@ function createControls(chain: {
     },
     async setToleratesReplay(isTolerated) {
       const functionName = 'setToleratesReplay'
-      const data = encodeFunctionData({ abi: stablecoinAbi, functionName, args: [isTolerated] })
+      const data = encodeFunctionData({ abi, functionName, args: [isTolerated] })
       await send(anvil, { from: owner, to: token, data })
     },
     async setGasBalance(address, wei) {
@@ -124,11 +122,7 @@ function createControls(chain: {
       await anvil.call('anvil_setCode', [address, code])
     },
     async balanceOf(address) {
-      const data = encodeFunctionData({
-        abi: stablecoinAbi,
-        functionName: 'balanceOf',
-        args: [address],
-      })
+      const data = encodeFunctionData({ abi, functionName: 'balanceOf', args: [address] })
       return BigInt(String(await anvil.call('eth_call', [{ to: token, data }, 'latest'])))
     },
   }
@@ -146,7 +140,7 @@ async function send(
       if (receipt.status === '0x1') return
       throw new AnvilFailed('the token refused a transaction of its owner')
     }
-    await new Promise<void>((resolve) => systemClock.after(RECEIPT_PAUSE_MS, resolve))
+    await pause(systemClock, RECEIPT_PAUSE_MS)
   }
   throw new AnvilFailed('anvil mined no transaction of the token’s owner; are its blocks held?')
 }
@@ -161,6 +155,11 @@ function addressOf(accounts: readonly XLayerAccount[], name: string): Address {
   return account.address
 }
 
-function lower(address: Address): Address {
-  return address.toLowerCase() as Address
+/** The accounts, with the keys of the local Hedera: who holds gas or is paid, and the agents, who hold tokens. */
+function xLayerAccounts(): XLayerAccount[] {
+  return ['owner', 'facilitator', 'operator', ...AGENTS].map((name) => {
+    const privateKey = privateKeyOf(name)
+    const { evmAddress = '0x' } = hederaSigner({ accountId: '', privateKey })
+    return { name, address: evmAddress, privateKey }
+  })
 }

@@ -1,7 +1,7 @@
 // The shape of a running X Layer stand-in, as tests and start scripts hold it.
 
+import type { Clock } from '@tallystick/service-kit'
 import type { Address, Hex } from 'viem'
-import type { Clock } from '../clock.ts'
 
 /** What `startXLayer` takes. */
 export type XLayerOptions = {

@@ -22,9 +22,9 @@ export const verify = (
 
 export const refusal = async (
   payload: unknown,
-  options?: Parameters<typeof verify>[1],
+  world?: Parameters<typeof verify>[1],
 ): Promise<string> => {
-  const verification = await verify(payload, options)
+  const verification = await verify(payload, world)
   return verification.kind === 'refused' ? verification.reason : verification.kind
 }
 

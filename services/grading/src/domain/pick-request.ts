@@ -1,10 +1,10 @@
 import type { MarginMethod, Odds } from '@tallystick/odds'
-import type { MarketKey } from './markets.ts'
+import type { MarketKey } from './market-key.ts'
 
 /** How a grade is asked for. */
 export type GradeOptions = {
   /** A book whose close to grade against; else the first of the reference order that has one. */
-  readonly reference?: string | undefined
+  readonly reference?: string
   readonly method: MarginMethod
   readonly basis: 'auto' | 'fair' | 'price'
 }
@@ -18,11 +18,11 @@ export type PickRequest = {
   readonly key: MarketKey
   readonly selection: string
   readonly odds: Odds
-  readonly placedAtSeconds?: number | undefined
+  readonly placedAtSeconds?: number
   /** Runners in the field when the bet was placed; another number at the close is `field_changed`. */
-  readonly fieldSize?: number | undefined
+  readonly fieldSize?: number
   /** The payer's own mark, echoed on the card. */
-  readonly ref?: string | undefined
+  readonly ref?: string
   readonly options: GradeOptions
 }
 
@@ -33,7 +33,7 @@ export type AmbiguousPick = {
   readonly market: string
   readonly selection: string
   readonly candidates: readonly string[]
-  readonly ref?: string | undefined
+  readonly ref?: string
 }
 
 /** A pick that may be charged for: whatever else is wrong with it, the ledger will say UNGRADED. */

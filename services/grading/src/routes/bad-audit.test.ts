@@ -1,16 +1,17 @@
 /** G3, row by row: what a malformed audit gets, as in bad-input.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createHttpFixture, type HttpFixture, httpCalls } from '../testing/http.fixture.ts'
+import { httpCalls } from '../testing/http-calls.ts'
+import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
 import { gradeExample } from '../wire/examples.ts'
 
-let fixture: HttpFixture
-const { newPayment, refused, send } = httpCalls(() => fixture)
+let world: HttpWorld
+const { newPayment, refused, send } = httpCalls(() => world)
 
 beforeAll(async () => {
-  fixture = await createHttpFixture()
-  fixture.clock.advanceMs(2 * 86_400_000)
+  world = await createHttpWorld()
+  world.clock.advanceMs(2 * 86_400_000)
 })
-afterAll(() => fixture.app.close())
+afterAll(() => world.app.close())
 
 const { pick } = gradeExample
 

@@ -1,13 +1,11 @@
 /** The free routes: coverage, the truth table, the ledger, kept picks and the methods. What each answers is in wire/. */
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
-import { calibrationAnswer } from '../domain/calibration.ts'
-import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
-import type { Grader } from '../domain/grader.ts'
+import type { CoverageQuery, Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { isoSeconds } from '../domain/iso-time.ts'
-import { formatMarketKey, marketShape, marketTypesNamed } from '../domain/markets.ts'
-import { methodsAnswer } from '../domain/methods.ts'
+import { formatMarketKey } from '../domain/market-key.ts'
+import { marketShape, marketTypesNamed } from '../domain/market-types.ts'
 import { parseMarket } from '../domain/parse-market.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { calibrationAnswerSchema, calibrationRequestSchema } from '../wire/calibration.ts'
@@ -20,13 +18,14 @@ import {
 } from '../wire/coverage.ts'
 import { issuesBody } from '../wire/errors.ts'
 import { publicEntrySchema } from '../wire/ledger.ts'
-import { methodsSchema } from '../wire/methods.ts'
+import { type MethodsAnswer, methodsSchema } from '../wire/methods.ts'
 import { freeErrorRows, notFoundRow, storeErrorRow } from './error-rows.ts'
 import { freeBody, neverStored } from './read-body.ts'
 
 export type FreeRouteDeps = {
   readonly grader: Grader
   readonly store: GradingStore
+  readonly methods: MethodsAnswer
 }
 
 /** A key, a few words or three filters. */
@@ -60,7 +59,7 @@ function readQuery(
   return { kind: 'search', sport, daySeconds, text: text ?? '' }
 }
 
-function addEvidenceRoutes(app: ServiceApp, { store }: FreeRouteDeps): void {
+function addEvidenceRoutes(app: ServiceApp, { grader }: FreeRouteDeps): void {
   app.post(
     '/api/calibration',
     {
@@ -73,7 +72,7 @@ function addEvidenceRoutes(app: ServiceApp, { store }: FreeRouteDeps): void {
       },
       ...freeBody(calibrationRequestSchema, {}),
     },
-    async (request) => calibrationAnswer(store, request.body.filters ?? {}),
+    async (request) => grader.calibration(request.body.filters ?? {}),
   )
   app.post(
     '/api/coverage',
@@ -90,7 +89,7 @@ function addEvidenceRoutes(app: ServiceApp, { store }: FreeRouteDeps): void {
     async (request, reply) => {
       const query = readQuery(request.body)
       if ('field' in query) return sendError(reply, invalidRequest([query]))
-      return reply.send(await coverageAnswer(store, query))
+      return reply.send(await grader.coverage(query))
     },
   )
 }
@@ -161,7 +160,6 @@ function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): voi
 }
 
 export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
-  const methods = methodsAnswer()
   addEvidenceRoutes(app, deps)
   addLedgerRoutes(app, deps)
   app.get(
@@ -173,6 +171,6 @@ export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
         response: { 200: methodsSchema },
       },
     },
-    async () => methods,
+    async () => deps.methods,
   )
 }

@@ -1,23 +1,18 @@
 /** G3, G2: what asks for the price, and what is well formed: it is graded or UNGRADED, and pays. */
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  createHttpFixture,
-  type HttpFixture,
-  httpCalls,
-  type Sent,
-  withPick,
-} from '../testing/http.fixture.ts'
+import { httpCalls, type Sent, withPick } from '../testing/http-calls.ts'
+import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
 import { auditExample, uploadExample } from '../wire/examples.ts'
 
-let fixture: HttpFixture
-const { newPayment, send } = httpCalls(() => fixture)
+let world: HttpWorld
+const { newPayment, send } = httpCalls(() => world)
 
 beforeAll(async () => {
-  fixture = await createHttpFixture()
-  fixture.clock.advanceMs(2 * 86_400_000)
+  world = await createHttpWorld()
+  world.clock.advanceMs(2 * 86_400_000)
 })
-afterAll(() => fixture.app.close())
+afterAll(() => world.app.close())
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -70,7 +65,7 @@ describe('402: a probe', () => {
 
 /** Payments that the gate refused: what never reached it is not among them. */
 async function refusedTotal(): Promise<number> {
-  const text = await fixture.registry.metrics()
+  const text = await world.registry.metrics()
   return [...text.matchAll(/^grading_refusals_total\{.*\} (\d+)$/gm)].reduce(
     (sum, [, count]) => sum + Number(count),
     0,
@@ -100,13 +95,13 @@ describe('200: well formed and not gradable is UNGRADED, and pays', () => {
       code: 'placed_after_start',
     },
   ])('$row: $code', async ({ change, code }) => {
-    await fixture.app.inject({
+    await world.app.inject({
       method: 'POST',
       url: '/api/ingest',
-      headers: { authorization: `Bearer ${fixture.token()}` },
+      headers: { authorization: `Bearer ${world.token()}` },
       payload: uploadExample,
     })
-    const before = fixture.settlements
+    const before = world.settlements
     const answer = await send('grade', { payload: withPick(change), headers: newPayment('grade') })
     expect([answer.statusCode, answer.json()]).toMatchObject([
       200,
@@ -115,7 +110,7 @@ describe('200: well formed and not gradable is UNGRADED, and pays', () => {
     for (const member of ['clv', 'close', 'basis', 'calibration'])
       expect(answer.json()).not.toHaveProperty(member)
     expect(answer.headers['payment-response']).toBeDefined()
-    expect(fixture.settlements).toBe(before + 1)
+    expect(world.settlements).toBe(before + 1)
   })
 
   test('whatever JSON comes, the answer is 400 or 402, never another', async () => {

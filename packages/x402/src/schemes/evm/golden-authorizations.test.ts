@@ -21,13 +21,12 @@ import { describe, expect, test } from 'vitest'
 import {
   authorizationDigest,
   domainSeparator,
-  readEcdsaSignature,
-  recoverSigner,
   type SigningDomain,
   type TransferAuthorization,
-} from './authorization.ts'
+} from './authorization-digest.ts'
+import { evmSigner, TRANSFER_TYPES } from './evm-signer.ts'
 import { bytesOfHex, type Hex, hexOfBytes } from './evm-words.ts'
-import { evmSigner, TRANSFER_TYPES } from './exact-evm-client.ts'
+import { readEcdsaSignature, recoverSigner } from './recover-signer.ts'
 
 type Vector = {
   readonly title: string

@@ -1,10 +1,5 @@
-import {
-  MalformedProtobuf,
-  readMessage,
-  toSigned,
-  writeBytesField,
-  writeVarintField,
-} from './protobuf.ts'
+import { MalformedProtobuf, readMessage, toSigned } from './protobuf-reader.ts'
+import { writeBytesField, writeVarintField } from './protobuf-writer.ts'
 
 /** An account as a transaction names it: by number, or by alias bytes that the ledger resolves. */
 export type AccountName =

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { VerifiedPayment } from '../../payment.ts'
 import {
   FEE_PAYER,
   HederaStandIn,
@@ -8,7 +7,8 @@ import {
   PAYER,
   START_MS,
 } from '../../testing/hedera-stand-in.fixture.ts'
-import { findHederaPayment } from './exact-hedera-scheme.ts'
+import type { VerifiedPayment } from '../payment-scheme.ts'
+import { findHederaPayment } from './find-hedera-payment.ts'
 
 const START_SECONDS = START_MS / 1_000
 const nonce = `${FEE_PAYER}@${START_SECONDS}.000000001`

@@ -1,0 +1,102 @@
+import type { Hex } from 'viem'
+
+const NANOSECONDS_PER_SECOND = 1_000_000_000n
+
+/** `seconds.nanoseconds` with nine digits, as the mirror node writes timestamps. */
+export function formatTimestamp(nanoseconds: bigint): string {
+  const fraction = nanoseconds % NANOSECONDS_PER_SECOND
+  return `${nanoseconds / NANOSECONDS_PER_SECOND}.${fraction.toString().padStart(9, '0')}`
+}
+
+/** Nanoseconds of `seconds` or `seconds.nanoseconds` (one to nine digits), undefined for anything else. */
+export function parseTimestamp(text: string): bigint | undefined {
+  const match = /^(\d{1,10})(?:\.(\d{1,9}))?$/.exec(text)
+  if (match?.[1] === undefined) return undefined
+  return BigInt(match[1]) * NANOSECONDS_PER_SECOND + BigInt((match[2] ?? '').padEnd(9, '0'))
+}
+
+/** Nanoseconds of a second, Unix seconds. */
+export function secondsToNs(seconds: number | bigint): bigint {
+  return BigInt(seconds) * NANOSECONDS_PER_SECOND
+}
+
+/** Whole seconds of a timestamp in nanoseconds. */
+export function nsToSeconds(nanoseconds: bigint): number {
+  return Number(nanoseconds / NANOSECONDS_PER_SECOND)
+}
+
+/** What happened to whom: one line of a record's transfer list. */
+export type Transfer = { account: string; amountTinybar: bigint; isApproval: boolean }
+
+/** Identity of a transaction: who pays and from when it is valid. */
+export type TransactionId = {
+  /** Payer, `0.0.x`. */
+  account: string
+  /** Start of validity, nanoseconds since 1970. */
+  validStartNs: bigint
+  scheduled: boolean
+  nonce: number
+}
+
+/** One transaction that reached consensus, whatever its result. */
+export type TransactionRecord = {
+  consensusNs: bigint
+  /** When it became knowable, milliseconds of ledger time: lags count from here. */
+  recordedAtMs: number
+  name: 'CRYPTOTRANSFER' | 'ETHEREUMTRANSACTION' | 'CONTRACTCALL' | 'CRYPTOCREATEACCOUNT'
+  id: TransactionId
+  /** Name of the response code, e.g. `SUCCESS`. */
+  result: string
+  chargedFeeTinybar: bigint
+  maxFeeTinybar: bigint
+  memo: Uint8Array
+  /** Node that submitted it, `0.0.x`; null for what the network started itself. */
+  node: string | null
+  /** SHA-384 of the signed transaction, or what stands for it. */
+  hash: Uint8Array
+  validDurationSeconds: number | null
+  entityId: string | null
+  /** Undefined until it was asked for: what contracts paid each other is read from the execution's trace. */
+  transfers: readonly Transfer[] | undefined
+  /** EVM transactions only: hash outside, and hash and number of the block inside. */
+  evm?: { hash: Hex; innerHash: Hex; blockNumber: number }
+}
+
+/** `0.0.x-sss-nnnnnnnnn`, the mirror node's form of a transaction id. */
+export function formatTransactionId(id: TransactionId): string {
+  const nanoseconds = (id.validStartNs % 1_000_000_000n).toString().padStart(9, '0')
+  return `${id.account}-${id.validStartNs / 1_000_000_000n}-${nanoseconds}`
+}
+
+/** Every record of the ledger in consensus order. Nothing is forgotten: a local ledger lives for hours, not years. */
+export function createRecordStore() {
+  const records: TransactionRecord[] = []
+  const byId = new Map<string, TransactionRecord[]>()
+
+  function firstIndexAtOrAfter(nanoseconds: bigint): number {
+    let low = 0
+    let high = records.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((records[middle]?.consensusNs ?? 0n) < nanoseconds) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  return {
+    /** Appends a record. Its consensus timestamp is later than that of every one before. */
+    add(record: TransactionRecord): void {
+      records.push(record)
+      const key = formatTransactionId(record.id)
+      const twins = byId.get(key)
+      if (twins === undefined) byId.set(key, [record])
+      else twins.push(record)
+    },
+    /** Records of a transaction id in its mirror form: several when duplicates reached consensus. */
+    byTransactionId: (mirrorId: string): readonly TransactionRecord[] => byId.get(mirrorId) ?? [],
+    /** Records with `from <= consensusNs <= to`, ascending. */
+    between: ({ from, to }: { from: bigint; to: bigint }): TransactionRecord[] =>
+      records.slice(firstIndexAtOrAfter(from), firstIndexAtOrAfter(to + 1n)),
+  }
+}

@@ -1,0 +1,86 @@
+import {
+  Client,
+  Hbar,
+  PrivateKey,
+  type StatusError,
+  type Transaction,
+  type TransactionId,
+  TransferTransaction,
+} from '@hiero-ledger/sdk'
+import type { Devnet, DevnetAccount, DevnetOptions } from '../devnet.ts'
+import { startDevnet } from '../start-devnet.ts'
+import { accountNamed, mirror } from './test-clients.fixture.ts'
+
+/** A ledger with somebody who pays by the SDK and somebody who is paid. */
+export type TransferFixture = {
+  devnet: Devnet
+  payer: DevnetAccount
+  payee: DevnetAccount
+  /** Its operator is `payer`. */
+  client: Client
+  /** A transfer of 1 HBAR from `payer` to `payee` unless stated otherwise. */
+  transfer: (options?: { from?: DevnetAccount; to?: string; hbar?: number }) => TransferTransaction
+  /** Balance of an account, tinybar. */
+  tinybar: (account: string) => Promise<number>
+  /** Sends a transaction by `client` and returns the name of the response code with which it ends. */
+  statusOf: (transaction: Transaction) => Promise<string>
+  stop: () => Promise<void>
+}
+
+/** Starts the ledger with its two parties. */
+export async function startTransferFixture(options: DevnetOptions = {}): Promise<TransferFixture> {
+  const devnet = await startDevnet(options)
+  const payer = accountNamed(devnet, 'agent-1')
+  const payee = accountNamed(devnet, 'operator')
+  const client = sdkClient(devnet, payer)
+  return {
+    devnet,
+    payer,
+    payee,
+    client,
+    transfer({ from = payer, to = payee.accountId, hbar = 1 } = {}) {
+      return new TransferTransaction()
+        .addHbarTransfer(from.accountId, new Hbar(-hbar))
+        .addHbarTransfer(to, new Hbar(hbar))
+    },
+    async tinybar(account) {
+      const { body } = await mirror(devnet, `/api/v1/accounts/${account}`)
+      return (body['balance'] as { balance: number }).balance
+    },
+    async statusOf(transaction) {
+      try {
+        const response = await transaction.execute(client)
+        return (await response.getReceipt(client)).status.toString()
+      } catch (cause) {
+        return (cause as StatusError).status.toString()
+      }
+    },
+    async stop() {
+      client.close()
+      await devnet.stop()
+    },
+  }
+}
+
+/** The mirror node's form of an SDK transaction id. */
+export function toMirrorId(id: TransactionId): string {
+  const { accountId, validStart } = id
+  return `${String(accountId)}-${String(validStart?.seconds)}-${String(validStart?.nanos).padStart(9, '0')}`
+}
+
+/** An SDK client whose operator is `account`, with limits short enough for tests. */
+export function sdkClient(devnet: Devnet, account: DevnetAccount): Client {
+  const { address, nodeAccountId } = devnet.consensus
+  return Client.forNetwork({ [address]: nodeAccountId }, { scheduleNetworkUpdate: false })
+    .setOperator(account.accountId, sdkKey(account))
+    .setGrpcDeadline(2_000)
+    .setRequestTimeout(8_000)
+    .setMaxAttempts(3)
+}
+
+/** The account's private key as the SDK takes it. */
+export function sdkKey({ keyType, privateKey }: DevnetAccount): PrivateKey {
+  return keyType === 'ED25519'
+    ? PrivateKey.fromStringED25519(privateKey.slice(2))
+    : PrivateKey.fromStringECDSA(privateKey.slice(2))
+}

@@ -1,0 +1,17 @@
+/** Why an EVM payment is refused; names of the reference implementation where it has one. */
+export type EvmRefusal =
+  | 'unsupported_scheme'
+  | 'network_mismatch'
+  | 'invalid_asset'
+  | 'invalid_amount'
+  | 'self_send_not_allowed'
+  | 'invalid_exact_evm_payload'
+  | 'invalid_exact_evm_unsupported_asset_transfer_method'
+  | 'invalid_exact_evm_missing_eip712_domain'
+  | 'invalid_exact_evm_token_name_mismatch'
+  | 'invalid_exact_evm_token_version_mismatch'
+  | 'invalid_exact_evm_payload_recipient_mismatch'
+  | 'invalid_exact_evm_payload_authorization_value_mismatch'
+  | 'invalid_exact_evm_payload_authorization_valid_after'
+  | 'invalid_exact_evm_payload_authorization_valid_before'
+  | 'invalid_exact_evm_payload_signature'

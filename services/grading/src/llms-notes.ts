@@ -1,0 +1,17 @@
+import { dollarText } from './pages/page-files.ts'
+import type { PagesOptions } from './pages/page-options.ts'
+
+/** Ends `/llms.txt`: how a program asks first, pays, and reads the evidence. */
+export function llmsNotes({ baseUrl, payment }: PagesOptions): string {
+  const { auditAmount, decimals, gradeAmount, name, network } = payment
+  const [grade, audit] = [gradeAmount, auditAmount].map((amount) => dollarText(amount, decimals))
+  return `## How to use it
+
+1. \`POST ${baseUrl}/api/coverage\` \`{"sport":"soccer","date":"2026-06-01","text":"Arsenal Chelsea"}\` is free: it names market keys and says \`final\`, \`pending\` or \`none\`. Only \`final\` can be graded; anything else is the paid outcome UNGRADED.
+2. \`POST ${baseUrl}/api/grade\` \`{"pick":{"market":"<key>","selection":"home","odds":"2.10"}}\` costs ${grade}, \`POST ${baseUrl}/api/audit\` \`{"picks":[…]}\` with up to 1,000 picks ${audit}. Malformed input is a 400 with each field and costs nothing.
+3. Without a payment the answer is 402. The challenge (x402 version 2, scheme \`exact\`, ${name} on ${network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer (EIP-3009) of \`accepts[0].amount\` to \`payTo\` and repeat the call, body unchanged, with the payload in PAYMENT-SIGNATURE. You pay no gas.
+4. On 502 \`payment_pending\` repeat the same call and do not sign another payment. An \`Idempotency-Key\` of your own makes that safe also across signatures.
+5. \`POST ${baseUrl}/api/calibration\` says what each grade has returned so far, \`GET ${baseUrl}/api/ledger/{seq}\` shows the close behind a card, \`GET ${baseUrl}/api/picks/{receipt}\` reads a card again. All free.
+
+A whole client is on the page at \`/\`. Grades judge prices; they are no advice to bet.`
+}
