@@ -10,9 +10,11 @@ const points = page
   .slice(1)
   .map((text) => ({
     claim: text.split('\n', 1)[0] ?? '',
-    tests: [...text.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+\.(?:test\.ts|t\.sol))\)/g)].map(
-      ([, title = '', file = '']) => ({ title, file }),
-    ),
+    tests: [
+      ...text.matchAll(
+        /\[([^\]]+)\]\(\.\.\/([^)]+\.(?:test\.ts|suite\.ts|contract\.ts|t\.sol))\)/g,
+      ),
+    ].map(([, title = '', file = '']) => ({ title, file })),
   }))
 
 /** Whether a file has a test of that title: a function of Solidity, or a text in quotes. */

@@ -7,9 +7,9 @@ import { createPublicClient, http, parseEventLogs } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from './eventually.ts'
 import { type ReplicaStack, startReplicaStack } from './replica-stack.ts'
-import { doubleSpendTests } from './replicas/double-spends.ts'
-import { forgeryTests } from './replicas/forgeries.ts'
-import { oddRequestTests } from './replicas/odd-requests.ts'
+import { doubleSpendTests } from './replicas/double-spends.suite.ts'
+import { forgeryTests } from './replicas/forgeries.suite.ts'
+import { oddRequestTests } from './replicas/odd-requests.suite.ts'
 
 const HBAR = 100_000_000n
 const FUNDS_TINYBAR = 100n * HBAR

@@ -2,30 +2,37 @@
 // of schemas for a whole process, and two services may give theirs the same one.
 import { type ServiceApp, systemClock } from '@tallystick/service-kit'
 
-/** Stands in for what routes do: a reference is made from their schemas alone. */
-function notCalled(): never {
-  throw new Error('the API reference is made without calling any route')
-}
-
 const builders: Readonly<Record<string, () => Promise<ServiceApp>>> = {
   access: async () => {
-    const { buildAccessApp } = await import('../../services/access/src/app.ts')
-    return await buildAccessApp({
-      serviceName: 'svc',
-      callAccess: notCalled,
-      readStatus: notCalled,
-      gate: { challenge: notCalled },
-      encodeSettlement: notCalled,
-      clock: systemClock,
+    const { accessConfigSchema, createAccessService } = await import(
+      '../../services/access/src/service.ts'
+    )
+    const config = accessConfigSchema.parse({
+      PAY_TO: '0.0.1001',
+      PAY_TO_KEY: '11'.repeat(32),
+      RECORDER_KEY: '22'.repeat(32),
     })
+    const { app, close } = await createAccessService({ config, clock: systemClock })
+    app.addHook('onClose', close)
+    return app
   },
   care: async () => {
     const { buildReferenceApp } = await import('../../services/care/src/reference-app.ts')
     return await buildReferenceApp()
   },
   grading: async () => {
-    const { buildReferenceApp } = await import('../../services/grading/src/reference-app.ts')
-    return await buildReferenceApp()
+    const { gradingConfigSchema } = await import('../../services/grading/src/config.ts')
+    const { createGradingService } = await import('../../services/grading/src/service.ts')
+    const nowhere = 'http://127.0.0.1:9'
+    const config = gradingConfigSchema.parse({
+      DATABASE_PATH: ':memory:',
+      PAY_TO: `0x${'0'.repeat(40)}`,
+      LEDGER_RPC_URL: nowhere,
+      FACILITATOR_URL: nowhere,
+    })
+    const service = await createGradingService({ config, clock: systemClock })
+    service.app.addHook('onClose', () => service.close())
+    return service.app
   },
 }
 

@@ -13,7 +13,7 @@ import {
   PAID_ANSWER,
   PAID_TIMEOUT_SECONDS,
   type PaidServerPlan,
-} from './payment-network-facts.ts'
+} from './world-facts.ts'
 
 const { evmPayTo, facilitatorUrl, flow, stablecoin } = JSON.parse(
   process.argv[2] ?? '',

@@ -1,10 +1,12 @@
 // What a grade costs from JSON text to JSON text, an audit of a thousand picks, a read of the truth table with a million
 // settled picks, and an import: over a ledger of made-up matches on disk. Relative imports: these are parts of a service,
 // which offers none of them to others.
+
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
+import { calibrationAnswer } from '../../../services/grading/src/domain/calibration.ts'
 import { answerText } from '../../../services/grading/src/domain/card-text.ts'
-import { createGrader } from '../../../services/grading/src/domain/create-grader.ts'
+import { createGrader } from '../../../services/grading/src/domain/grader.ts'
 import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
 import type { PickRequest } from '../../../services/grading/src/domain/pick-request.ts'
 import { readFootballData } from '../../../services/grading/src/ingest/football-data.ts'
@@ -182,13 +184,12 @@ async function auditFigures(
 const READS = 100
 
 async function calibrationFigure(store: GradingStore): Promise<Figure> {
-  const grader = createGrader({ store, nowSeconds: () => NOW_SECONDS, random: () => '' })
-  const answer = await grader.calibration({})
+  const answer = await calibrationAnswer(store, {})
   const settled = answer.columns[0]?.total.n ?? 0
   if (settled < SETTLED_PICKS_MIN) throw new Error(`only ${settled} picks are settled`)
   const { ours, base } = await compare({
     ours: async () => {
-      for (let read = 0; read < READS; read += 1) await grader.calibration({})
+      for (let read = 0; read < READS; read += 1) await calibrationAnswer(store, {})
     },
     base: () => {
       for (let read = 0; read < READS; read += 1) JSON.stringify(answer)

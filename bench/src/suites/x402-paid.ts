@@ -5,11 +5,11 @@ import { type Aim, type Figure, judgeFigure } from '../figure.ts'
 import {
   accessPath,
   deployAccess,
-  inPaymentNetwork,
-  type PaymentNetwork,
+  inPaymentWorld,
+  type PaymentWorld,
   startAccess,
   startPaidServer,
-} from '../payment-network.ts'
+} from '../payment-world.ts'
 import { median } from '../quantile.ts'
 import { getRequest, runLanes } from '../raw-load.ts'
 import type { ServerProcess } from '../server-process.ts'
@@ -32,7 +32,7 @@ type Cost = {
 type Sign = (server: ServerProcess, count: number) => Promise<readonly Buffer[]>
 
 const dollarsOf =
-  ({ facts }: PaymentNetwork): Sign =>
+  ({ facts }: PaymentWorld): Sign =>
   async (server, count) => {
     const url = new URL('/paid', server.url)
     const offer = await readOffer(url)
@@ -48,7 +48,7 @@ const dollarsOf =
 
 /** A purchase for an agent that was never seen before, each. */
 const purchasesOf =
-  ({ facts }: PaymentNetwork): Sign =>
+  ({ facts }: PaymentWorld): Sign =>
   async (server, count) =>
     await Promise.all(
       Array.from({ length: count }, async (_, index) => {
@@ -56,7 +56,7 @@ const purchasesOf =
         const path = accessPath(agent)
         const url = new URL(path, server.url)
         const payer = facts.hederaPayers[index % facts.hederaPayers.length]
-        if (payer === undefined) throw new Error('the network has no payers')
+        if (payer === undefined) throw new Error('the world has no payers')
         const header = await signHbar(await readOffer(url), { agent, payer })
         return getRequest(url, path, { 'payment-signature': header })
       }),
@@ -125,25 +125,25 @@ function compare({ aim, name, ours }: Compared, baseName: string, base: Cost): r
 
 /** A paid call of a plain route, and of `/access`, against @x402/express. */
 export function measureX402Paid(): Promise<readonly Figure[]> {
-  return inPaymentNetwork(LANES, async (network) => {
-    const { contract } = await deployAccess(network, {
+  return inPaymentWorld(LANES, async (world) => {
+    const { contract } = await deployAccess(world, {
       offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
-      recorders: [network.facts.recorder.evmAddress],
+      recorders: [world.facts.recorder.evmAddress],
     })
     const servers = [
-      await startPaidServer(network, 'ours'),
-      await startPaidServer(network, 'express'),
-      await startPaidServer(network, 'express-upfront'),
-      await startAccess(network, contract),
+      await startPaidServer(world, 'ours'),
+      await startPaidServer(world, 'express'),
+      await startPaidServer(world, 'express-upfront'),
+      await startAccess(world, contract),
     ] as const
     const [ours, express, upfront, access] = servers
-    const dollars = dollarsOf(network)
+    const dollars = dollarsOf(world)
     try {
       const costs = await measureTurnAbout({
         ours: { server: ours, sign: dollars },
         express: { server: express, sign: dollars },
         upfront: { server: upfront, sign: dollars },
-        access: { server: access, sign: purchasesOf(network) },
+        access: { server: access, sign: purchasesOf(world) },
       })
       const plain = { name: 'paid call of a plain route', ours: costs.ours }
       const none = { kind: 'none' } as const

@@ -1,27 +1,26 @@
 // The payer's side of a pay-once access service: call the resource (paying where no window is open), read the status,
 // watch the window, cancel, top up. What can be expected is an outcome; a service or ledger that is down throws its error.
-import { type Clock, LedgerUnavailable } from '@tallystick/x402'
+import type { Clock } from '@tallystick/x402'
 import { agentMemo } from '@tallystick/x402/hedera'
 import type { SchemeNetworkClient } from '@x402/fetch'
 import type { Address, LocalAccount } from 'viem'
-import {
-  type AccessContract,
-  type CancelOutcome,
-  cancelAndClaim,
-  createAccessContract,
-  type TopUpOutcome,
-  topUp,
-} from './access-contract.ts'
+import { type AccessContract, createAccessContract } from './access-contract.ts'
 import {
   type AccessOutcome,
   AccessServiceUnavailable,
+  type CancelOutcome,
+  type StatusOutcome,
+  type TopUpOutcome,
+} from './access-outcome.ts'
+import { cancelAndClaim, topUp } from './change-subscription.ts'
+import { LedgerUnavailable } from './contract-call.ts'
+import { requestPaid } from './paid-request.ts'
+import {
   answeredOutcome,
   RETRY_AFTER_SECONDS,
-  type StatusOutcome,
   statusOutcome,
   unsignedOutcome,
-} from './access-outcome.ts'
-import { requestPaid } from './paid-request.ts'
+} from './read-answers.ts'
 import { type WindowChange, watchWindow } from './window-watch.ts'
 
 /** A purchase answers within 15 s of its receipt; twice that and the ledger's own seconds fit in here. */
@@ -45,12 +44,12 @@ export type AccessAgentOptions = {
   /** The service's own name in its paths, `/api/<name>/access`. */
   readonly serviceName: string
   /** Left out, the agent only reads: nothing is ever signed, and `agent` must be stated. */
-  readonly signer?: AgentSigner | undefined
+  readonly signer?: AgentSigner
   readonly clock: Clock
   /** Whose window: the signer's own unless stated. A payment for another is a gift. */
-  readonly agent?: Address | undefined
+  readonly agent?: Address
   /** The most that one call may pay, tinybar. Left out, nothing is ever signed. */
-  readonly maxPaymentTinybar?: bigint | undefined
+  readonly maxPaymentTinybar?: bigint
   /** CAIP-2 network that is paid on; `hedera:testnet` unless stated. */
   readonly network?: `${string}:${string}`
   /** JSON-RPC of the ledger, for `cancel` and `topUp`. */

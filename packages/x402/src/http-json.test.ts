@@ -1,7 +1,8 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { sendRequest } from './send-request.ts'
+import { fetchJson } from './http-json.ts'
+import { type ManualClock, manualClock } from './testing/manual-clock.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => {
@@ -23,16 +24,14 @@ async function serve(answer: (response: ServerResponse) => void): Promise<string
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-const post = (url: string) =>
-  sendRequest({ url, method: 'POST', headers: {}, body: '{}', bytesMax: 100 })
+const TIMEOUT_MS = 1_000
+const post = (url: string, clock: ManualClock = manualClock(0)) =>
+  fetchJson({ url, clock, timeoutMs: TIMEOUT_MS, bytesMax: 100, body: '{}' })
 
 test('an answer is read whole, also on a kept connection', async () => {
-  const url = await serve((response) => response.end('₮ok'))
-  for (const _ of [1, 2]) {
-    const end = await post(url).end
-    expect(end).toMatchObject({ kind: 'answered', status: 200 })
-    expect(end.kind === 'answered' && end.body.toString()).toBe('₮ok')
-  }
+  const url = await serve((response) => response.end('"₮ok"'))
+  for (const _ of [1, 2])
+    expect(await post(url)).toEqual({ kind: 'answered', status: 200, json: '₮ok' })
 })
 
 test('an answer that breaks off failed, and may have been acted on', async () => {
@@ -40,28 +39,34 @@ test('an answer that breaks off failed, and may have been acted on', async () =>
     response.writeHead(200, { 'content-length': '50' })
     response.write('{', () => response.destroy())
   })
-  expect(await post(url).end).toMatchObject({ kind: 'failed', hasConnected: true })
+  expect(await post(url)).toMatchObject({ kind: 'unreachable', nothingSent: false })
 })
 
 test('an answer over the limit is cut off', async () => {
   const url = await serve((response) => response.end('x'.repeat(101)))
-  expect(await post(url).end).toEqual({ kind: 'too_large', status: 200 })
+  expect(await post(url)).toMatchObject({ kind: 'nonsense', status: 200 })
 })
 
 test('a request given up after it was sent may have been acted on', async () => {
+  const clock = manualClock(0)
   const heard = Promise.withResolvers<void>()
-  const url = await serve(() => heard.resolve())
-  const underWay = post(url)
+  const answer = post(await serve(() => heard.resolve()), clock)
   await heard.promise
-  const cause = new Error('too slow')
-  underWay.stop(cause)
-  expect(await underWay.end).toEqual({ kind: 'failed', hasConnected: true, cause })
+  await clock.advanceMs(TIMEOUT_MS)
+  const cause = new Error('no answer within 1000 ms')
+  expect(await answer).toEqual({ kind: 'unreachable', nothingSent: false, cause })
+  expect(clock.timers()).toBe(0)
 })
 
 test('a request given up before there was a connection has sent nothing', async () => {
-  const underWay = post(await serve((response) => response.end()))
-  underWay.stop(new Error('too slow'))
-  expect(await underWay.end).toMatchObject({ kind: 'failed', hasConnected: false })
+  const url = await serve((response) => response.end())
+  // A clock on which the time is up as soon as it is set.
+  const clock = {
+    unixMs: () => 0,
+    after: (_ms: number, run: () => void) => (run(), () => undefined),
+  }
+  const call = { url, clock, timeoutMs: TIMEOUT_MS, bytesMax: 100 }
+  expect(await fetchJson(call)).toMatchObject({ kind: 'unreachable', nothingSent: true })
 })
 
 test('nobody listens, or the address is none: nothing was sent', async () => {
@@ -71,7 +76,6 @@ test('nobody listens, or the address is none: nothing was sent', async () => {
   })
   const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
-  const url = `http://127.0.0.1:${port}/`
-  expect(await post(url).end).toMatchObject({ kind: 'failed', hasConnected: false })
-  expect(await post('no address').end).toMatchObject({ kind: 'failed', hasConnected: false })
+  for (const url of [`http://127.0.0.1:${port}/`, 'no address'])
+    expect(await post(url)).toMatchObject({ kind: 'unreachable', nothingSent: true })
 })

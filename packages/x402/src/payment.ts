@@ -1,4 +1,6 @@
-/** What one `accepts` entry asks for: x402 v2's PaymentRequirements, amounts in base units as decimal strings. */
+/** What is asked for, what a payer sends, what a check of it finds and what settling it answers. Wire shapes are x402 v2's. */
+
+/** One `accepts` entry of a challenge: x402's PaymentRequirements, amounts in base units as decimal strings. */
 export type PaymentRequirement = {
   readonly scheme: 'exact'
   /** CAIP-2 network, e.g. `hedera:testnet` or `eip155:196`. */
@@ -18,4 +20,46 @@ export type PaidResource = {
   readonly url: string
   readonly description: string
   readonly mimeType: string
+}
+
+/** x402's payment payload as a facilitator gets it. */
+export type PaymentPayload = {
+  readonly x402Version: 2
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly accepted: PaymentRequirement
+  readonly resource?: Partial<PaidResource> & Pick<PaidResource, 'url'>
+  /** What the challenge declared, where the payer sent it back: a facilitator may keep a catalogue of it. */
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** x402's settlement response, which `PAYMENT-RESPONSE` carries. */
+export type Settlement = {
+  readonly success: boolean
+  /** Transaction id or hash; empty where nothing was submitted. */
+  readonly transaction: string
+  readonly network: string
+  readonly payer?: string | undefined
+  readonly amount?: string | undefined
+  readonly errorReason?: string | undefined
+}
+
+/** A payment whose signatures and amounts were checked locally. */
+export type VerifiedPayment = {
+  /** Reservation key: what makes two payments the same one. On Hedera `<network>/<transaction id>`, never the bytes. */
+  readonly id: string
+  readonly network: string
+  readonly asset: string
+  /** Base units. */
+  readonly amount: bigint
+  readonly payTo: string
+  /** The one debited account: `0.0.x` on Hedera, an address on EVM. */
+  readonly payer: string
+  /** The payer's EVM address in lower case. */
+  readonly payerEvmAddress: string
+  /** Hedera: the transaction id `0.0.x@seconds.nanos`; EVM: the authorization's nonce. */
+  readonly nonce: string
+  /** Text that the payer signed along, empty where there is none. */
+  readonly memo: string
+  readonly validFromSeconds: number
+  readonly validUntilSeconds: number
 }

@@ -1,78 +1,47 @@
 /** What the service serves besides its two routes (S4, S5, S9), and that the documentation says what it does. */
 import { readFileSync } from 'node:fs'
-import { Registry, Secret } from '@tallystick/service-kit'
+import type { ServiceApp } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { buildAccessApp } from './app.ts'
-import { zeroUsageTotals } from './domain/usage-events.ts'
+import { credit, creditFor } from './domain/pay-to-credit.fixture.ts'
 import { accessErrors } from './errors.ts'
-import { registerMeasuredFigures } from './measured-figures.ts'
-import { homePage, llmsNotes } from './pages/home-page.ts'
-import { createTelemetry } from './telemetry.ts'
-import { createFakeWorld, type FakeWorld, startFakeService } from './testing/fake-world.ts'
+import { openWindow } from './testing/fake-contract.ts'
+import {
+  AGENT,
+  createFakeWorld,
+  type FakeWorld,
+  START_SECONDS,
+  startFakeService,
+} from './testing/fake-world.ts'
 
 /** What the kit documents on every operation, and these routes do not name themselves. */
 const KIT_STATUSES = new Set(['408', '417', '431'])
 
+const accessUrl = `/api/svc/access?agent=${AGENT}`
+
 let world: FakeWorld
 let service: Awaited<ReturnType<typeof startFakeService>>
-let app: Awaited<ReturnType<typeof buildAccessApp>>
-let telemetry: ReturnType<typeof createTelemetry>
-
-const places = {
-  network: 'hedera:testnet',
-  payTo: '0.0.7001',
-  periodsPerPurchase: 4,
-  accessUrl: 'https://access.example/api/svc/access',
-  statusUrl: 'https://access.example/api/svc/status',
-}
+let app: ServiceApp
 
 beforeEach(async () => {
   world = createFakeWorld()
-  service = await startFakeService(world)
-  const registry = new Registry()
-  telemetry = createTelemetry(registry)
-  registerMeasuredFigures(registry, {
-    usage: () => ({
-      openBatchCalls: 0,
-      waitingCalls: 0,
-      sealedBatches: 0,
-      sentBatches: 0,
-      unreceiptedCalls: 3,
-      windows: 1,
-      ...zeroUsageTotals(),
-    }),
-    unresolvedCredits: () => 2,
-    sweepAgeSeconds: () => undefined,
-    renewalsReserveCanArm: () => world.contract.renewalsReserveCanArm(),
+  service = await startFakeService(world, {
+    environment: { METRICS_TOKEN: 'a token of 24 characters' },
   })
-  app = await buildAccessApp({
-    serviceName: 'svc',
-    callAccess: service.core.callAccess,
-    readStatus: () => Promise.reject(new Error('not asked')),
-    gate: service.core.gate,
-    encodeSettlement: () => '',
-    clock: world.clock,
-    registry,
-    metricsToken: new Secret('a token of 24 characters'),
-    home: () => homePage({ ...places, contract: world.contract, counts: telemetry.counts }),
-    llmsNotes: llmsNotes(places),
-  })
+  app = service.app
 })
-afterEach(async () => {
-  await app.close()
-  await service.close()
-})
+afterEach(() => service.close())
 
 describe('S4', () => {
   test('GET / shows what this is, live figures and a whole client with its setSpendControls line (X13)', async () => {
-    telemetry.report({ kind: 'granted', isPaid: false })
+    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
+    expect((await app.inject(accessUrl)).statusCode).toBe(200)
     const page = (await app.inject('/')).body
     expect(page).toContain('12 HBAR')
     expect(page).toContain('4 periods of 20 s')
     expect(page).toContain('<dt>Calls served since start</dt><dd>1</dd>')
     expect(page).toContain('setSpendControls')
     expect(page).toContain('maxAmountPerPayment: &#39;1200000000&#39;')
-    expect(page).toContain(places.accessUrl)
+    expect(page).toContain('https://access.example/api/svc/access')
   })
 
   test('GET / goes on while the ledger is down', async () => {
@@ -84,20 +53,17 @@ describe('S4', () => {
 
   test('/metrics asks for its token, and names no agent', async () => {
     expect((await app.inject('/metrics')).statusCode).toBe(401)
-    telemetry.report({
-      kind: 'opened',
-      by: 'sweep',
-      agent: '0x00000000000000000000000000000000000000aa',
-      paymentReference: '0x01',
-      transactionHash: '0x02',
-      isTopUp: false,
-    })
     const headers = { authorization: 'Bearer a token of 24 characters' }
-    const { body } = await app.inject({ url: '/metrics', headers })
+    const metrics = async () => (await app.inject({ url: '/metrics', headers })).body
+    expect(await metrics()).toMatch(/access_sweep_age_seconds nan/i)
+    world.log.credits.push(creditFor(AGENT, 3), credit({ ageSeconds: 2 }))
+    await service.sweep.sweep()
+    world.figures = { ...world.figures, unreceiptedCalls: 3 }
+    const body = await metrics()
     expect(body).toContain('access_windows_opened_total{by="sweep",kind="opened"} 1')
     expect(body).toContain('access_usage_unreceipted_calls 3')
-    expect(body).toContain('access_sweep_unresolved 2')
-    expect(body).toMatch(/access_sweep_age_seconds nan/i)
+    expect(body).toContain('access_sweep_unresolved 1')
+    expect(body).toContain('access_sweep_age_seconds -1')
     expect(body).toContain('access_renewals_reserve_can_arm 7')
     expect(body).not.toContain('00aa')
   })

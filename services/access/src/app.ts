@@ -1,39 +1,35 @@
 /** The table of contents: what the service serves, and from what. Nothing here reads the environment or opens a connection. */
-
 import {
-  type Clock,
   createServiceApp,
-  type Page,
   paidServiceCors,
   type ReadinessCheck,
-  type Registry,
-  type Secret,
+  type ReadinessFinding,
   type ServiceApp,
+  type ServiceAppOptions,
 } from '@tallystick/service-kit'
-import type { FastifyBaseLogger } from 'fastify'
+import type { FeePayerDirectory } from '@tallystick/x402'
+import type { CreditSweep } from './domain/credit-sweep.ts'
+import type { AccessContract, ContractSender, PaymentLog } from './domain/ports.ts'
+import { purchaseTinybar } from './domain/sales-terms.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
 import { type AccessRouteDeps, addAccessRoute, addStatusRoute } from './routes/access-routes.ts'
 
-export const ACCESS_VERSION = '0.1.0'
-
-export type AccessAppDeps = AccessRouteDeps & {
-  /** The segment in `/api/<name>/…`. */
-  readonly serviceName: string
-  readonly clock: Clock
-  readonly logger?: FastifyBaseLogger
-  readonly registry?: Registry
-  readonly metricsToken?: Secret | undefined
-  readonly readiness?: Readonly<Record<string, ReadinessCheck>>
-  readonly home?: () => Promise<Page>
-  readonly llmsNotes?: string
-}
+export type AccessAppDeps = AccessRouteDeps &
+  ReadinessDeps &
+  Pick<
+    ServiceAppOptions,
+    'clock' | 'logger' | 'registry' | 'metricsToken' | 'home' | 'llmsNotes'
+  > & {
+    /** The segment in `/api/<name>/…`. */
+    readonly serviceName: string
+  }
 
 /** Builds the application; it listens nowhere yet. */
 export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
-  const { serviceName, clock, logger, registry, metricsToken, readiness, home, llmsNotes } = deps
+  const { serviceName, clock, logger, registry, metricsToken, home, llmsNotes } = deps
   return createServiceApp({
     name: 'tallystick-access',
-    version: ACCESS_VERSION,
+    version: '0.1.0',
     description:
       'A metered data feed that is paid for once: the payment opens a window on the ledger, and the network itself renews it.',
     clock,
@@ -43,15 +39,92 @@ export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
       // The query is the only thing that these routes take.
       invalidRequest: () => errorAnswer('invalid_agent'),
     },
-    ...(logger === undefined ? {} : { logger }),
-    ...(registry === undefined ? {} : { registry }),
-    ...(readiness === undefined ? {} : { readiness }),
-    ...(home === undefined ? {} : { home }),
-    ...(llmsNotes === undefined ? {} : { llmsNotes }),
+    logger,
+    registry,
+    readiness: accessReadiness(deps),
+    home,
+    llmsNotes,
     metricsToken,
     routes(app) {
       addAccessRoute(app, `/api/${serviceName}/access`, deps)
       addStatusRoute(app, `/api/${serviceName}/status`, deps)
     },
   })
+}
+
+type ReadinessDeps = {
+  readonly contract: AccessContract
+  readonly sender: ContractSender
+  readonly sweep: CreditSweep
+  readonly feePayers: Pick<FeePayerDirectory, 'feePayer' | 'state'>
+  readonly network: string
+  readonly periodsPerPurchase: number
+  /** `0.0.x`. */
+  readonly payTo: string
+  readonly log: PaymentLog
+  /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
+  recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
+}
+
+/** The sweep reads every 10 s and the mirror lags by up to 10 s: three times that is a mirror node that stands still. */
+const MIRROR_BEHIND_SECONDS = 60
+
+const ready: ReadinessFinding = { kind: 'ready' }
+const notReady = (reason: string, details?: Readonly<Record<string, unknown>>) =>
+  ({ kind: 'not-ready', reason, details }) as const
+
+const heldIsEnough = (
+  { held, needed }: { readonly held: bigint; readonly needed: bigint },
+  reason: string,
+): ReadinessFinding =>
+  held >= needed
+    ? ready
+    : notReady(reason, { heldTinybar: String(held), neededTinybar: String(needed) })
+
+/** Names a ledger that is down, rather than the check that met it. */
+const onLedger =
+  (check: ReadinessCheck): ReadinessCheck =>
+  async () => {
+    try {
+      return await check()
+    } catch (error) {
+      return notReady(dependencyAnswer(error)?.error ?? 'chain_unavailable')
+    }
+  }
+
+/** What the service cannot sell or serve without, by name. */
+function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, ReadinessCheck>> {
+  const { contract, sender, sweep, feePayers } = deps
+  return {
+    contract: onLedger(async () => {
+      await contract.ensureDeployed()
+      return ready
+    }),
+    async facilitator() {
+      if (feePayers.feePayer(deps.network) === undefined) return notReady('no_fee_payer')
+      return feePayers.state().failure === undefined ? ready : notReady('facilitator_down')
+    },
+    async mirror() {
+      const ageSeconds = sweep.ageSeconds()
+      if (!sweep.hasReadPastStart()) return notReady('payments_unread')
+      if (ageSeconds === undefined || ageSeconds > MIRROR_BEHIND_SECONDS)
+        return notReady('mirror_behind', { ageSeconds })
+      return ready
+    },
+    float: onLedger(async () => {
+      // A mirror node that is down is named by its own check.
+      const payTo = await deps.log.evmAddressOf(deps.payTo).catch(() => sender.address)
+      if (payTo !== sender.address) return notReady('payto_key_mismatch')
+      const [offers, held, gas] = await Promise.all([
+        contract.offers(),
+        sender.floatTinybar(),
+        sender.forwardGasTinybar(),
+      ])
+      const current = offers.at(-1)
+      const purchase =
+        current === undefined ? 0n : purchaseTinybar(current, deps.periodsPerPurchase)
+      return heldIsEnough({ held, needed: purchase + gas }, 'payto_float_low')
+    }),
+    recorder: onLedger(async () => heldIsEnough(await deps.recorderGas(), 'recorder_gas_low')),
+  }
 }

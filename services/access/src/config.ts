@@ -1,12 +1,9 @@
 import {
-  baseUrlField,
-  hostField,
   httpUrlField,
   integerField,
-  logLevelField,
-  metricsTokenField,
-  portField,
   Secret,
+  serviceNameField,
+  sharedConfigFields,
   withFieldMeta,
 } from '@tallystick/service-kit'
 import { privateKeyToAddress } from 'viem/accounts'
@@ -67,18 +64,11 @@ const address = () =>
   )
 
 const networkText = 'hedera:testnet or hedera:mainnet'
-const serviceNameText = 'lower-case letters, digits and dashes'
 
 /** The whole environment of the service (S3). */
 export const accessConfigSchema = z.object({
-  PORT: portField(3001),
-  HOST: hostField(),
-  BASE_URL: baseUrlField('http://localhost:3001'),
-  SERVICE_NAME: withFieldMeta(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, serviceNameText), {
-    expected: serviceNameText,
-  })
-    .prefault('svc')
-    .describe('Path segment of the routes: /api/<name>/access.'),
+  ...sharedConfigFields({ port: 3001, baseUrl: 'http://localhost:3001' }),
+  SERVICE_NAME: serviceNameField('svc').describe('Path segment of the routes: /api/<name>/access.'),
   NETWORK: withFieldMeta(z.enum(['hedera:testnet', 'hedera:mainnet']), { expected: networkText })
     .prefault('hedera:testnet')
     .describe('CAIP-2 network of payments.'),
@@ -119,8 +109,6 @@ export const accessConfigSchema = z.object({
   RESOURCE_TIMEOUT_MS: integerField({ min: 100, max: 20_000 })
     .prefault('5000')
     .describe('How long the resource’s source may take, milliseconds.'),
-  METRICS_TOKEN: metricsTokenField(),
-  LOG_LEVEL: logLevelField(),
 })
 
 export type AccessConfig = z.output<typeof accessConfigSchema>

@@ -2,7 +2,7 @@
  * Every literal `error` of this service, with its status and what it means. Failing dependencies are mapped to answers
  * here and nowhere else; codes of a refused payment come from packages/x402.
  */
-import type { ErrorAnswer } from '@tallystick/service-kit'
+import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
 import { ChainUnavailable, ContractAbsent, ResourceUnavailable } from './domain/ports.ts'
 
 /** A batch is sealed within 0.1 s unless the ledger is behind. */
@@ -15,13 +15,6 @@ const DEPENDENCY_RETRY_SECONDS = 5
 const FEE_PAYER_RETRY_SECONDS = 10
 /** The seller has to act. */
 const SELLER_RETRY_SECONDS = 30
-
-type ErrorRow = {
-  readonly status: number
-  readonly meaning: string
-  /** What `Retry-After` says where the case itself does not. */
-  readonly retryAfterSeconds?: number
-}
 
 export const accessErrors = {
   invalid_agent: {
@@ -105,23 +98,11 @@ export const accessErrors = {
     meaning: 'The access contract is not deployed on the target network.',
   },
   sales_paused: { status: 503, meaning: 'New sales are paused; nothing was settled.' },
-} as const satisfies Readonly<Record<string, ErrorRow>>
+} as const satisfies Parameters<typeof errorAnswers>[0]
 
 export type AccessError = keyof typeof accessErrors
 
-/** The answer for one code; `retryAfterSeconds` becomes `Retry-After`, the code's own where none is given. */
-export function errorAnswer(error: AccessError, retryAfterSeconds?: number): ErrorAnswer {
-  const row: ErrorRow = accessErrors[error]
-  const retrySeconds = retryAfterSeconds ?? row.retryAfterSeconds
-  return {
-    status: row.status,
-    error,
-    headers: {
-      'cache-control': 'no-store',
-      ...(retrySeconds === undefined ? {} : { 'retry-after': String(retrySeconds) }),
-    },
-  }
-}
+export const errorAnswer = errorAnswers<AccessError>(accessErrors)
 
 /** The answer to a dependency that failed; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {

@@ -1,19 +1,17 @@
 /** S6: one id leads from a payment's request line through its settlement to its window on the ledger, and back. */
-import { createLogger, Registry } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createTelemetry } from './telemetry.ts'
 import { transactionIdOf } from './testing/fake-payments.ts'
 import {
   AGENT,
   createFakeWorld,
+  type FakeWorld,
+  type LogLine,
   paymentHeader,
   START_SECONDS,
   startFakeService,
 } from './testing/fake-world.ts'
 
-type Line = Readonly<Record<string, unknown>>
-
-const lines: Line[] = []
+let world: FakeWorld
 let service: Awaited<ReturnType<typeof startFakeService>>
 
 afterEach(() => service.close())
@@ -22,26 +20,17 @@ const url = `/api/svc/access?agent=${AGENT}`
 
 /** A service that logs, with a challenge that has been taken. */
 async function startLogged() {
-  lines.length = 0
-  const logger = createLogger({
-    name: 'access',
-    level: 'info',
-    destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
-  })
-  const world = createFakeWorld()
-  service = await startFakeService(world, {
-    telemetry: createTelemetry(new Registry(), logger),
-    logger,
-  })
-  service.core.start()
+  world = createFakeWorld()
+  service = await startFakeService(world)
+  service.start()
   await expect.poll(async () => (await service.app.inject(url)).statusCode).toBe(402)
   const challenge = (await service.app.inject(url)).json()
-  lines.length = 0
+  world.lines.length = 0
   const payment = { nanos: 1, validFromSeconds: START_SECONDS, memo: `x402:${AGENT}` }
-  return { world, headers: paymentHeader(challenge, payment) }
+  return { headers: paymentHeader(challenge, payment) }
 }
 
-const linesOf = (id: unknown): readonly Line[] => lines.filter(({ reqId }) => reqId === id)
+const linesOf = (id: unknown): readonly LogLine[] => world.lines.filter(({ reqId }) => reqId === id)
 
 describe('S6: a payment is followed by the id of its request', () => {
   test('one search finds the request, the settlement, the window and the end of the work', async () => {
@@ -62,7 +51,7 @@ describe('S6: a payment is followed by the id of its request', () => {
   })
 
   test('what the contract would refuse is one line with its reason and the request’s id', async () => {
-    const { world, headers } = await startLogged()
+    const { headers } = await startLogged()
     world.sender.refusal = 'AccessWindow_NotForwarder'
     const answer = await service.app.inject({ url, headers })
     expect(answer.json()).toEqual({ error: 'forward_refused' })
@@ -77,10 +66,10 @@ describe('S6: a payment is followed by the id of its request', () => {
   })
 
   test('what is completed in the background has the id of the request that began it', async () => {
-    const { world, headers } = await startLogged()
+    const { headers } = await startLogged()
     world.facilitator.mode = 'silent'
     const paying = service.app.inject({ url, headers })
-    await expect.poll(() => lines.some(({ msg }) => msg === 'in_doubt')).toBe(true)
+    await expect.poll(() => world.lines.some(({ msg }) => msg === 'in_doubt')).toBe(true)
     world.clock.advanceMs(12_000)
     const first = await paying
     expect(first.statusCode).toBe(502)
@@ -90,7 +79,7 @@ describe('S6: a payment is followed by the id of its request', () => {
     await expect
       .poll(() => {
         world.clock.advanceMs(10_000)
-        return lines.some(({ msg }) => msg === 'fulfilled')
+        return world.lines.some(({ msg }) => msg === 'fulfilled')
       })
       .toBe(true)
     const id = first.headers['x-request-id']

@@ -1,101 +1,283 @@
-/** Builds the service for one configuration: world, parts, application. Nothing here reads the environment. */
-import { type Clock, Registry, type ServiceApp } from '@tallystick/service-kit'
-import { encodePaymentResponse, timedScheme } from '@tallystick/x402'
-import { paymentReference } from '@tallystick/x402/hedera'
+/**
+ * The one composition: adapters, domain and application for one configuration. Nothing here reads the environment, and
+ * nothing connects before it is used; the service starts while its ledger, mirror node or facilitator is down.
+ */
+import { type Clock, Registry, type Service } from '@tallystick/service-kit'
+import {
+  createFeePayerDirectory,
+  createHttpFacilitator,
+  createMemoryReservationStore,
+  createPaymentGate,
+  type Facilitator,
+  type FeePayerDirectory,
+  type PaymentScheme,
+  timedScheme,
+} from '@tallystick/x402'
+import {
+  createExactHederaScheme,
+  createMirrorAccountDirectory,
+  createMirrorNode,
+  paymentReference,
+} from '@tallystick/x402/hedera'
 import type { FastifyBaseLogger } from 'fastify'
-import { createAccessCore } from './access-core.ts'
+import { privateKeyToAddress } from 'viem/accounts'
+import {
+  createReadingClient,
+  createSendingClient,
+  WEIBAR_PER_TINYBAR,
+} from './adapters/ledger-client.ts'
+import { createMirrorPaymentLog } from './adapters/mirror-payment-log.ts'
+import { createLedgerConditions, createUpstreamResource } from './adapters/paid-resource.ts'
+import { createViemAccessContract } from './adapters/viem-access-contract.ts'
+import { createViemContractSender } from './adapters/viem-contract-sender.ts'
+import { createViemUsageLedger, usageGasLimit } from './adapters/viem-usage-ledger.ts'
 import { buildAccessApp } from './app.ts'
-import type { AccessConfig } from './config.ts'
-import { connectWorld } from './connect-world.ts'
+import { type AccessConfig, keyHex } from './config.ts'
 import { readStatus } from './domain/access-answers.ts'
-import { registerMeasuredFigures } from './measured-figures.ts'
+import { ZERO_ADDRESS } from './domain/access-window.ts'
+import { type CallAccess, createCallAccess } from './domain/call-access.ts'
+import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
+import type { UsageEventListener } from './domain/events.ts'
+import type {
+  AccessContract,
+  ContractSender,
+  PaidResourceReader,
+  PaymentLog,
+} from './domain/ports.ts'
+import { createReaper } from './domain/reaper.ts'
+import { createSalesTerms } from './domain/sales-terms.ts'
+import { createSubscriptions } from './domain/subscriptions.ts'
+import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from './domain/usage-limits.ts'
+import { createUsageRecorder, type UsageRecorder } from './domain/usage-recorder.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'
-import { accessReadiness } from './readiness.ts'
-import { createTelemetry } from './telemetry.ts'
+import { createTelemetry, type Telemetry } from './telemetry.ts'
 
 export { type AccessConfig, accessConfigSchema } from './config.ts'
 
 export type AccessServiceOptions = {
   readonly config: AccessConfig
   readonly clock: Clock
-  /** By which the validity of payments is judged, where that is not `clock`: on a local ledger that travels, wall time. */
-  readonly paymentClock?: Clock
-  readonly logger?: FastifyBaseLogger
+  /** Judges the validity of payments where that is not `clock`: on a local ledger that travels, wall time. */
+  readonly paymentClock?: Clock | undefined
+  readonly logger?: FastifyBaseLogger | undefined
+  /** Builds what is reached over a network; tests put fakes in its place. */
+  readonly connect?: ((options: ConnectOptions) => AccessPorts) | undefined
 }
 
-export type AccessService = {
-  readonly app: ServiceApp
-  readonly registry: Registry
-  /** Starts the sweep; the application is served by whoever listens. */
-  start(): void
-  /** One sweep of payTo's credits, beside those that the clock makes. */
-  sweep(): Promise<void>
-  /** Told at the signal to stop: payments under way are finished or answered as pending within seconds. */
-  stopSelling(): Promise<void>
-  /** Stops background work and flushes the metering; the application is closed by whoever listens. */
-  close(): Promise<void>
+export type AccessService = Required<Service> & { readonly sweep: CreditSweep }
+
+/** What the service reaches over a network. */
+export type AccessPorts = {
+  readonly contract: AccessContract
+  readonly sender: ContractSender
+  readonly log: PaymentLog
+  readonly usage: UsageRecorder
+  readonly resource: PaidResourceReader
+  readonly scheme: PaymentScheme
+  readonly facilitator: Facilitator
+  readonly feePayers: Omit<FeePayerDirectory, 'firstAttempt'>
+  /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
+  recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
 }
 
-/** Connects the service to its ledger, mirror node and facilitator; it starts while any of them is down. */
+export type ConnectOptions = {
+  readonly config: AccessConfig
+  readonly clock: Clock
+  readonly paymentClock: Clock
+  readonly onUsageEvent: UsageEventListener
+}
+
+/** How often the facilitator is asked who pays fees, which is also how soon `/ready` says that it is down, milliseconds. */
+const FEE_PAYERS_MS = 30_000
+
+/** At the signal to stop, payments in flight get this long; then their requests are answered as pending. */
+const STOP_SELLING_MS = 4_000
+
+/** What runs after the last request gets this long: both end inside the 10 s of S6, and the next process finds the rest. */
+const CLOSE_MS = 5_400
+
 export async function createAccessService(options: AccessServiceOptions): Promise<AccessService> {
-  const { config, clock, logger, paymentClock = clock } = options
+  const { config, clock, logger, paymentClock = clock, connect = connectPorts } = options
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
-  const world = connectWorld({ config, clock, paymentClock, onUsageEvent: telemetry.onUsageEvent })
-  const { contract, usage, feePayers } = world
-  const urlOf = (route: string) => `${config.BASE_URL}/api/${config.SERVICE_NAME}/${route}`
-  const settings = {
-    network: config.NETWORK,
-    payTo: config.PAY_TO,
-    periodsPerPurchase: config.PERIODS_PER_PURCHASE,
-    resourceUrl: urlOf('access'),
-    paymentReference: (transactionId: string) => paymentReference(transactionId).hash,
-  }
-  const core = createAccessCore(
-    {
-      ...world,
-      scheme: timedScheme(world.scheme, {
-        nowMs: () => performance.now(),
-        hear: telemetry.verified,
-      }),
-      clock,
-      feePayers: async () => feePayers.feePayers(config.NETWORK),
-      report: telemetry.report,
-      observeGate: telemetry.observeGate,
-    },
-    settings,
-  )
-  const { sweep } = core
-  registerMeasuredFigures(registry, {
+  const { onUsageEvent } = telemetry
+  const ports = connect({ config, clock, paymentClock, onUsageEvent })
+  const { contract, feePayers, sender, usage } = ports
+  const { callAccess, gate, reaper, sweep } = composeDomain(ports, { config, clock, telemetry })
+  telemetry.measure({
     usage: usage.figures,
     unresolvedCredits: () => sweep.unresolvedCount(),
     sweepAgeSeconds: () => sweep.ageSeconds(),
     renewalsReserveCanArm: () => contract.renewalsReserveCanArm(),
   })
-  const places = { ...settings, contract, accessUrl: urlOf('access'), statusUrl: urlOf('status') }
+  const places = {
+    contract,
+    network: config.NETWORK,
+    payTo: config.PAY_TO,
+    periodsPerPurchase: config.PERIODS_PER_PURCHASE,
+    accessUrl: urlOf(config, 'access'),
+    statusUrl: urlOf(config, 'status'),
+  }
   const app = await buildAccessApp({
+    ...ports,
+    ...places,
     serviceName: config.SERVICE_NAME,
-    callAccess: core.callAccess,
-    readStatus: (agent) => readStatus({ contract, clock }, agent),
-    gate: core.gate,
-    encodeSettlement: encodePaymentResponse,
-    clock,
-    ...(logger === undefined ? {} : { logger }),
-    registry,
     metricsToken: config.METRICS_TOKEN,
-    readiness: accessReadiness({ ...world, ...settings, sweep }),
+    callAccess,
+    readStatus: (agent) => readStatus({ contract, clock }, agent),
+    gate,
+    sweep,
+    clock,
+    logger,
+    registry,
     home: () => homePage({ ...places, counts: telemetry.counts }),
     llmsNotes: llmsNotes(places),
   })
   return {
     app,
     registry,
+    sweep,
     start: () => sweep.start(),
-    sweep: () => sweep.sweep(),
-    stopSelling: () => core.stopSelling(),
+    stopping: () => gate.close(),
     async close() {
       feePayers.close()
-      await core.close()
+      const closing = Promise.all([sweep.close(), gate.close(), reaper.close(), usage.close()])
+      await atMost(
+        clock,
+        closing.then(() => sender.close()),
+      )
     },
+  }
+}
+
+const urlOf = (config: AccessConfig, route: string): string =>
+  `${config.BASE_URL}/api/${config.SERVICE_NAME}/${route}`
+
+function atMost(clock: Clock, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(CLOSE_MS, resolve)
+    work.then(resolve, reject).finally(cancel)
+  })
+}
+
+type DomainOptions = Pick<AccessServiceOptions, 'config' | 'clock'> & {
+  readonly telemetry: Telemetry
+}
+
+function composeDomain(ports: AccessPorts, { config, clock, telemetry }: DomainOptions) {
+  const { contract, feePayers, sender } = ports
+  const { NETWORK: network, PAY_TO: payTo, PERIODS_PER_PURCHASE: periodsPerPurchase } = config
+  const { report, observeGate, verified } = telemetry
+  const scheme = timedScheme(ports.scheme, { nowMs: () => performance.now(), hear: verified })
+  const subscriptions = createSubscriptions({ contract, clock })
+  const reservations = createMemoryReservationStore({ clock })
+  const gate = createPaymentGate({
+    schemes: [scheme],
+    facilitator: ports.facilitator,
+    reservations,
+    clock,
+    limits: { closeWaitMs: STOP_SELLING_MS },
+    observe: observeGate,
+  })
+  const sweep = createCreditSweep({
+    ...ports,
+    clock,
+    report,
+    subscriptions,
+    periodsPerPurchase,
+    isHeld: async (transactionId) => {
+      const reservation = await reservations.get(`${network}/${transactionId}`)
+      return reservation !== undefined && reservation.state !== 'answered'
+    },
+  })
+  const reaper = createReaper({ sender, clock, report })
+  const terms = createSalesTerms({
+    contract,
+    clock,
+    feePayers: () => feePayers.feePayers(network),
+    network,
+    payTo,
+    periodsPerPurchase,
+    resourceUrl: urlOf(config, 'access'),
+  })
+  const callAccess: CallAccess = createCallAccess({
+    ...ports,
+    clock,
+    report,
+    scheme,
+    subscriptions,
+    gate,
+    sweep,
+    reaper,
+    terms,
+    periodsPerPurchase,
+    paymentReference: (transactionId) => paymentReference(transactionId).hash,
+  })
+  return { callAccess, gate, reaper, sweep }
+}
+
+/** Every adapter of the service. */
+function connectPorts(options: ConnectOptions): AccessPorts {
+  const { config, clock, onUsageEvent: onEvent } = options
+  const { NETWORK: network, LEDGER_CHAIN_ID: chainId, LEDGER_RPC_URL: rpcUrl } = config
+  const client = createReadingClient(rpcUrl)
+  const contract = createViemAccessContract({ client, chainId, address: config.ACCESS_CONTRACT })
+  const recorderKey = keyHex(config.RECORDER_KEY)
+  const recorder = privateKeyToAddress(recorderKey)
+  const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
+  const accounts = createMirrorAccountDirectory({ mirror, clock })
+  const facilitator = createHttpFacilitator({ url: config.FACILITATOR_URL, clock })
+  return {
+    contract,
+    facilitator,
+    feePayers: createFeePayerDirectory({
+      facilitator,
+      clock,
+      refreshMs: FEE_PAYERS_MS,
+      ...(config.FEE_PAYERS === undefined
+        ? {}
+        : { configured: new Map([[network, config.FEE_PAYERS]]) }),
+    }),
+    log: createMirrorPaymentLog({ mirror, accounts, payTo: config.PAY_TO }),
+    scheme: createExactHederaScheme({
+      networks: [network],
+      accounts,
+      mirror,
+      clock: options.paymentClock,
+    }),
+    sender: createViemContractSender({
+      client: createSendingClient(rpcUrl),
+      chainId,
+      contract,
+      privateKey: keyHex(config.PAY_TO_KEY),
+      clock,
+    }),
+    usage: createUsageRecorder({
+      ledger: createViemUsageLedger({
+        rpcUrl,
+        chainId,
+        // Without a contract no call gets as far as being recorded.
+        contract: config.ACCESS_CONTRACT ?? ZERO_ADDRESS,
+        privateKey: recorderKey,
+      }),
+      clock,
+      recorderCount: config.RECORDER_COUNT,
+      onEvent,
+    }),
+    async recorderGas() {
+      const [held, gasPrice] = await Promise.all([
+        client.getBalance({ address: recorder }),
+        client.getGasPrice(),
+      ])
+      const needed = usageGasLimit(SEAL_AT_AGENTS) * GAS_PRICE_FACTOR * gasPrice
+      return { held: held / WEIBAR_PER_TINYBAR, needed: needed / WEIBAR_PER_TINYBAR }
+    },
+    resource:
+      config.RESOURCE_URL === undefined
+        ? createLedgerConditions({ client, network, clock })
+        : createUpstreamResource({
+            url: config.RESOURCE_URL,
+            timeoutMs: config.RESOURCE_TIMEOUT_MS,
+          }),
   }
 }

@@ -1,7 +1,6 @@
 import { Registry } from '@tallystick/service-kit'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { AccessEvent } from './domain/access-event.ts'
-import type { UsageEvent } from './domain/usage-events.ts'
+import type { AccessEvent, UsageEvent } from './domain/events.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 
 let registry: Registry

@@ -35,7 +35,7 @@ export async function buildReferenceApp(): Promise<ServiceApp> {
     sealing: notCalled,
     close: notCalled,
   }
-  const tokens = { verify: notCalled }
+  const tokens = { verify: notCalled, cachedTokens: 0 }
   const mcp = await createMcpEndpoint({
     store,
     tokens,

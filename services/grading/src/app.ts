@@ -1,6 +1,5 @@
 /** The table of contents: what the service serves, and from what. Nothing here reads the environment or opens a store. */
 import {
-  type Clock,
   createServiceApp,
   paidServiceCors,
   type ReadinessCheck,
@@ -10,39 +9,45 @@ import {
 } from '@tallystick/service-kit'
 import { addPageRoutes, homeHook } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Grader } from './domain/grader.ts'
 import { dependencyAnswer } from './errors.ts'
-import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
+import { dollarText, PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
 import type { PagesOptions } from './pages/page-options.ts'
-import { addAuditRoute } from './routes/audit-route.ts'
-import { addFreeRoutes } from './routes/free-routes.ts'
-import { addGradeRoute } from './routes/grade-route.ts'
+import { addFreeRoutes, type FreeRouteDeps } from './routes/free-routes.ts'
 import { acceptProbes } from './routes/read-body.ts'
-import type { SaleRouteDeps } from './routes/sale-route.ts'
+import { addSaleRoutes, type SaleRouteDeps } from './routes/sale-route.ts'
 import { addUploadRoute, type UploadRouteDeps } from './routes/upload-route.ts'
-import type { MethodsAnswer } from './wire/methods.ts'
 
-export const GRADING_VERSION = '0.1.0'
+const GRADING_VERSION = '0.1.0'
 
-export type GradingAppDeps = Omit<SaleRouteDeps, 'grader'> &
+export type GradingAppDeps = FreeRouteDeps &
+  SaleRouteDeps &
   UploadRouteDeps & {
-    readonly grader: Grader
-    readonly methods: MethodsAnswer
-    readonly clock: Clock
-    readonly logger?: FastifyBaseLogger
-    readonly registry?: Registry
-    readonly metricsToken?: Secret | undefined
-    readonly readiness?: Readonly<Record<string, ReadinessCheck>>
-    /** What the pages are told; without it `/` is the kit's own. */
-    readonly pages?: PagesOptions
-    readonly llmsNotes?: string
+    readonly logger?: FastifyBaseLogger | undefined
+    readonly registry: Registry
+    readonly metricsToken: Secret | undefined
+    readonly readiness: Readonly<Record<string, ReadinessCheck>>
+    readonly pages: PagesOptions
   }
 
+/** The end of `/llms.txt`: how a program asks first, pays, and reads the evidence. */
+function llmsNotes({ baseUrl, payment }: PagesOptions): string {
+  const { auditAmount, decimals, gradeAmount, name, network } = payment
+  const [grade, audit] = [gradeAmount, auditAmount].map((amount) => dollarText(amount, decimals))
+  return `## How to use it
+
+1. \`POST ${baseUrl}/api/coverage\` \`{"sport":"soccer","date":"2026-06-01","text":"Arsenal Chelsea"}\` is free: it names market keys and says \`final\`, \`pending\` or \`none\`. Only \`final\` can be graded; anything else is the paid outcome UNGRADED.
+2. \`POST ${baseUrl}/api/grade\` \`{"pick":{"market":"<key>","selection":"home","odds":"2.10"}}\` costs ${grade}, \`POST ${baseUrl}/api/audit\` \`{"picks":[…]}\` with up to 1,000 picks ${audit}. Malformed input is a 400 with each field and costs nothing.
+3. Without a payment the answer is 402. The challenge (x402 version 2, scheme \`exact\`, ${name} on ${network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer (EIP-3009) of \`accepts[0].amount\` to \`payTo\` and repeat the call, body unchanged, with the payload in PAYMENT-SIGNATURE. You pay no gas.
+4. On 502 \`payment_pending\` repeat the same call and do not sign another payment. An \`Idempotency-Key\` of your own makes that safe also across signatures.
+5. \`POST ${baseUrl}/api/calibration\` says what each grade has returned so far, \`GET ${baseUrl}/api/ledger/{seq}\` shows the close behind a card, \`GET ${baseUrl}/api/picks/{receipt}\` reads a card again. All free.
+
+A whole client is on the page at \`/\`. Grades judge prices; they are no advice to bet.`
+}
+
 /** Builds the application; it listens nowhere yet. */
-export async function buildGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
-  const { clock, llmsNotes, logger, metricsToken, readiness, registry } = deps
-  const pages =
-    deps.pages === undefined ? undefined : { files: readPageFiles(deps.pages), policy: PAGE_POLICY }
+export async function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
+  const { clock, logger, metricsToken, readiness, registry } = deps
+  const pages = { files: readPageFiles(deps.pages), policy: PAGE_POLICY }
   const app = await createServiceApp({
     name: 'tallystick-grading',
     version: GRADING_VERSION,
@@ -51,20 +56,19 @@ export async function buildGradingApp(deps: GradingAppDeps): Promise<ServiceApp>
     clock,
     cors: paidServiceCors,
     errors: { answer: dependencyAnswer },
-    ...(logger === undefined ? {} : { logger }),
-    ...(registry === undefined ? {} : { registry }),
-    ...(readiness === undefined ? {} : { readiness }),
-    ...(llmsNotes === undefined ? {} : { llmsNotes }),
+    logger,
+    registry,
+    readiness,
+    llmsNotes: llmsNotes(deps.pages),
     metricsToken,
     async routes(scope) {
       acceptProbes(scope)
-      addGradeRoute(scope, deps)
-      addAuditRoute(scope, deps)
+      addSaleRoutes(scope, deps)
       addFreeRoutes(scope, deps)
       await addUploadRoute(scope, deps)
-      if (pages !== undefined) addPageRoutes(scope, pages)
+      addPageRoutes(scope, pages)
     },
   })
-  if (pages !== undefined) app.addHook('onRequest', homeHook(pages))
+  app.addHook('onRequest', homeHook(pages))
   return app
 }

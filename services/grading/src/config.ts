@@ -1,19 +1,15 @@
 import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
 import {
-  baseUrlField,
-  hostField,
   httpUrlField,
   integerField,
-  logLevelField,
-  metricsTokenField,
-  portField,
   secretField,
+  sharedConfigFields,
   textField,
   withFieldMeta,
 } from '@tallystick/service-kit'
 import { type EvmAsset, evmChainId, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { z } from 'zod'
-import { CLOSE_AGE_SECONDS_MAX } from './ingest/refuse-time.ts'
+import { CLOSE_AGE_SECONDS_MAX } from './ingest/accept-price.ts'
 
 const networkText = 'an EVM network such as eip155:196'
 const network = () =>
@@ -78,9 +74,7 @@ const okxText = 'a secret, all three of OKX or none, and not beside FACILITATOR_
 const okxSecret = () => withFieldMeta(secretField(), { expected: okxText, isSecret: true })
 
 const fields = z.object({
-  PORT: portField(3003),
-  HOST: hostField(),
-  BASE_URL: baseUrlField('http://localhost:3003'),
+  ...sharedConfigFields({ port: 3003, baseUrl: 'http://localhost:3003' }),
   DATABASE_PATH: textField('a path')
     .prefault('grading.db')
     .describe('File of the ledger; payments and the checkpoint’s key lie beside it.'),
@@ -118,8 +112,6 @@ const fields = z.object({
     .describe(
       'Pause between two rounds, seconds; a round costs sports times regions times markets of the key’s quota. A price older at the start than the longest pause is no close.',
     ),
-  METRICS_TOKEN: metricsTokenField(),
-  LOG_LEVEL: logLevelField(),
 })
 
 const OKX = ['OKX_API_KEY', 'OKX_SECRET_KEY', 'OKX_PASSPHRASE'] as const
@@ -153,8 +145,8 @@ export const gradingConfigSchema = fields.superRefine(
 export type GradingConfig = z.output<typeof gradingConfigSchema>
 
 /** The token of payments on the configured network. */
-export function paymentAsset(config: Pick<GradingConfig, 'ASSET' | 'NETWORK'>): EvmAsset {
-  const parsed = parseEvmAsset(config.ASSET, config.NETWORK)
+export function paymentAsset({ ASSET, NETWORK }: GradingConfig): EvmAsset {
+  const parsed = parseEvmAsset(ASSET, NETWORK)
   if (parsed === undefined) throw new RangeError('ASSET names no token of NETWORK')
   return parsed
 }

@@ -2,11 +2,8 @@
  * Every literal `error` of this service, with its status and what it means. Failing dependencies are mapped to answers
  * here and nowhere else; codes of a refused payment come from packages/x402.
  */
-import type { ErrorAnswer, RequestIssue } from '@tallystick/service-kit'
+import { type ErrorAnswer, errorAnswers, type RequestIssue } from '@tallystick/service-kit'
 import { GradingStoreUnavailable } from './domain/grading-store.ts'
-
-/** Seconds after which a call that failed on the store is worth repeating. */
-const RETRY_SECONDS = 5
 
 export const gradingErrors = {
   invalid_request: {
@@ -52,32 +49,11 @@ export const gradingErrors = {
   store_unavailable: {
     status: 503,
     meaning: 'The ledger cannot be read or written; nothing was charged.',
+    retryAfterSeconds: 5,
   },
-} as const satisfies Readonly<Record<string, { readonly status: number; readonly meaning: string }>>
+} as const
 
-export type GradingError = keyof typeof gradingErrors
-
-/** The answer for one code. */
-export function errorAnswer(
-  error: GradingError,
-  more: {
-    readonly retryAfterSeconds?: number
-    readonly details?: Readonly<Record<string, unknown>>
-    readonly headers?: Readonly<Record<string, string>>
-  } = {},
-): ErrorAnswer {
-  const { details, headers, retryAfterSeconds } = more
-  return {
-    status: gradingErrors[error].status,
-    error,
-    headers: {
-      'cache-control': 'no-store',
-      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
-      ...headers,
-    },
-    ...(details === undefined ? {} : { details }),
-  }
-}
+export const errorAnswer = errorAnswers(gradingErrors)
 
 /** Issues named in one answer; a slate of a thousand bad picks needs no thousand lines. */
 const ISSUES_MAX = 20
@@ -92,7 +68,5 @@ export function invalidRequest(issues: readonly RequestIssue[]): ErrorAnswer {
 
 /** The answer to a dependency that failed; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
-  return error instanceof GradingStoreUnavailable
-    ? errorAnswer('store_unavailable', { retryAfterSeconds: RETRY_SECONDS })
-    : undefined
+  return error instanceof GradingStoreUnavailable ? errorAnswer('store_unavailable') : undefined
 }

@@ -2,25 +2,33 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startServiceProcess } from './testing/service-process.ts'
-import { startSlowFacilitator } from './testing/slow-facilitator.ts'
-import { grade, send, xlayerCalls } from './testing/xlayer-calls.ts'
-import { startXLayerWorld, until, type XLayerWorld } from './testing/xlayer-world.ts'
+import { startSlowFacilitator } from './testing/facilitators.fixture.ts'
+import { startServiceProcess } from './testing/service-process.fixture.ts'
+import {
+  grade,
+  send,
+  startXLayerFixture,
+  until,
+  type XLayerFixture,
+  xlayerCalls,
+} from './testing/xlayer.fixture.ts'
 
-let world: XLayerWorld
-const { balanceOf, sign, startFilled } = xlayerCalls(() => world)
+let fixture: XLayerFixture
+const { balanceOf, sign, startFilled } = xlayerCalls(() => fixture)
 
 beforeAll(async () => {
-  world = await startXLayerWorld()
+  fixture = await startXLayerFixture()
 })
-afterAll(() => world.stop())
+afterAll(() => fixture.stop())
 
 describe('kill -9 between the settlement and its answer', () => {
   test('G4, X9: the next start completes it; the payer’s same call gets the card, charged once', async () => {
     const filled = await startFilled('killed.db')
     await filled.stop()
-    const slow = await startSlowFacilitator(world.facilitator.url)
-    const first = startServiceProcess(world.environment('killed.db', { FACILITATOR_URL: slow.url }))
+    const slow = await startSlowFacilitator(fixture.facilitator.url)
+    const first = startServiceProcess(
+      fixture.environment('killed.db', { FACILITATOR_URL: slow.url }),
+    )
     const at = { baseUrl: await first.url() }
     const before = await balanceOf('agent-6')
     const headers = await sign('agent-6', at)
@@ -32,7 +40,7 @@ describe('kill -9 between the settlement and its answer', () => {
     expect(await lost).toBeInstanceOf(Error)
     await slow.stop()
 
-    const second = startServiceProcess(world.environment('killed.db'))
+    const second = startServiceProcess(fixture.environment('killed.db'))
     const url = await second.url()
     await until(async () => /"outcome":"paid","msg":"resumed"/.test(second.output()))
     // Nobody has the answer yet, so that a client which signs anew gets it too, unsettled.
@@ -63,7 +71,7 @@ describe('G8: The Odds API', () => {
     await once(api, 'listening')
     const address = api.address()
     const polling = startServiceProcess(
-      world.environment('polling.db', {
+      fixture.environment('polling.db', {
         ODDS_API_KEY: 'hunter2',
         ODDS_API_SPORTS: 'soccer_epl, baseball_mlb',
         ODDS_API_URL: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
@@ -89,9 +97,9 @@ describe('SIGTERM while a payment is under way', () => {
   test('S6: it is answered 502 payment_pending, the process ends 0 within 10 s, and the next start completes it', async () => {
     const filled = await startFilled('stopped.db')
     await filled.stop()
-    const slow = await startSlowFacilitator(world.facilitator.url)
+    const slow = await startSlowFacilitator(fixture.facilitator.url)
     const first = startServiceProcess(
-      world.environment('stopped.db', { FACILITATOR_URL: slow.url }),
+      fixture.environment('stopped.db', { FACILITATOR_URL: slow.url }),
     )
     const at = { baseUrl: await first.url() }
     const headers = await sign('agent-8', at)
@@ -104,7 +112,7 @@ describe('SIGTERM while a payment is under way', () => {
     expect([answer.status, answer.card.error]).toEqual([502, 'payment_pending'])
     expect(await first.ended).toMatchObject({ code: 0, signal: null })
     await slow.stop()
-    const second = startServiceProcess(world.environment('stopped.db'))
+    const second = startServiceProcess(fixture.environment('stopped.db'))
     const url = await second.url()
     const done = await send(`${url}/api/grade`, headers)
     expect([done.status, done.card.grade]).toEqual([200, 'F'])

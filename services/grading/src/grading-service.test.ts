@@ -6,23 +6,28 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { systemClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OKX_CREDENTIALS, startOkxStandIn } from './testing/okx-stand-in.ts'
-import { startServiceProcess } from './testing/service-process.ts'
-import { startSlowFacilitator } from './testing/slow-facilitator.ts'
-import { grade, send, xlayerCalls } from './testing/xlayer-calls.ts'
 import {
+  OKX_CREDENTIALS,
+  startOkxStandIn,
+  startSlowFacilitator,
+} from './testing/facilitators.fixture.ts'
+import { startServiceProcess } from './testing/service-process.fixture.ts'
+import {
+  grade,
   payingFetch,
   posted,
   type RunningService,
-  startXLayerWorld,
-  type XLayerWorld,
-} from './testing/xlayer-world.ts'
+  send,
+  startXLayerFixture,
+  type XLayerFixture,
+  xlayerCalls,
+} from './testing/xlayer.fixture.ts'
 import { auditExample, gradeExample } from './wire/examples.ts'
 
-let world: XLayerWorld
+let fixture: XLayerFixture
 let service: RunningService
 
-const { balanceOf, sign, startFilled } = xlayerCalls(() => world)
+const { balanceOf, sign, startFilled } = xlayerCalls(() => fixture)
 
 /** An address where nobody listens any more. */
 async function nowhere(): Promise<string> {
@@ -34,16 +39,16 @@ async function nowhere(): Promise<string> {
 }
 
 beforeAll(async () => {
-  world = await startXLayerWorld()
+  fixture = await startXLayerFixture()
   service = await startFilled('main.db')
 }, 120_000)
-afterAll(() => world.stop(), 60_000)
+afterAll(() => fixture.stop(), 60_000)
 
 describe('the official, unmodified @x402/fetch client', () => {
   test('pays a cent for a grade: won, price worse than the close, a poor grade, on one card', async () => {
-    const payer = world.account('agent-1')
+    const payer = fixture.account('agent-1')
     const [before, earned] = [await balanceOf('agent-1'), await balanceOf('operator')]
-    const answer = await payingFetch(world, payer)(grade(service), posted(gradeExample))
+    const answer = await payingFetch(fixture, payer)(grade(service), posted(gradeExample))
     expect([answer.status, await answer.json()]).toMatchObject([
       200,
       {
@@ -61,7 +66,7 @@ describe('the official, unmodified @x402/fetch client', () => {
 
   test('pays twenty cents for an audit: raw ROI beside a Sharp Score', async () => {
     const before = await balanceOf('agent-1')
-    const answer = await payingFetch(world, world.account('agent-1'))(
+    const answer = await payingFetch(fixture, fixture.account('agent-1'))(
       `${service.baseUrl}/api/audit`,
       posted(auditExample),
     )
@@ -79,7 +84,10 @@ describe('the official, unmodified @x402/fetch client', () => {
   test('G2: UNGRADED pays: the attempt was paid for', async () => {
     const before = await balanceOf('agent-1')
     const body = { pick: { ...gradeExample.pick, market: 'soccer/nowhere/1x2/ft' } }
-    const answer = await payingFetch(world, world.account('agent-1'))(grade(service), posted(body))
+    const answer = await payingFetch(fixture, fixture.account('agent-1'))(
+      grade(service),
+      posted(body),
+    )
     expect(await answer.json()).toMatchObject({ outcome: 'UNGRADED' })
     expect(await balanceOf('agent-1')).toBe(before - 10_000n)
   })
@@ -87,7 +95,10 @@ describe('the official, unmodified @x402/fetch client', () => {
   test('malformed input is never asked for money', async () => {
     const before = await balanceOf('agent-1')
     const body = { pick: { ...gradeExample.pick, odds: 1 } }
-    const answer = await payingFetch(world, world.account('agent-1'))(grade(service), posted(body))
+    const answer = await payingFetch(fixture, fixture.account('agent-1'))(
+      grade(service),
+      posted(body),
+    )
     expect(answer.status).toBe(400)
     expect(await balanceOf('agent-1')).toBe(before)
   })
@@ -112,7 +123,7 @@ describe('one payment, one effect', () => {
     expect(paid.status).toBe(200)
     const before = await balanceOf('agent-3')
     await first.stop()
-    const second = await world.startService('restart.db')
+    const second = await fixture.startService('restart.db')
     const again = await send(grade(second), headers)
     expect([again.status, again.text]).toEqual([200, paid.text])
     const other = { pick: { ...gradeExample.pick, odds: '1.91' } }
@@ -135,7 +146,7 @@ describe('one payment, one effect', () => {
     expect((await send(grade(first), headers)).status).toBe(200)
     await first.stop()
     const later = { ...systemClock, unixMs: () => systemClock.unixMs() + 26 * 3_600_000 }
-    const second = await world.startService('later.db', {}, later)
+    const second = await fixture.startService('later.db', {}, later)
     const refused = await send(grade(second), headers)
     expect([refused.status, refused.card.error]).toEqual([402, 'payment_already_used'])
     expect((await second.store.counts()).picks).toBe(1)
@@ -143,7 +154,7 @@ describe('one payment, one effect', () => {
   })
 
   test('X9: while a payer’s payment is unresolved, another one for the same is 502 payment_pending, unsettled', async () => {
-    const slow = await startSlowFacilitator(world.facilitator.url)
+    const slow = await startSlowFacilitator(fixture.facilitator.url)
     const waiting = await startFilled('pending.db', { FACILITATOR_URL: slow.url })
     const before = await balanceOf('agent-4')
     const [one, two] = [await sign('agent-4', waiting), await sign('agent-4', waiting)]
@@ -196,9 +207,9 @@ describe('what is down', () => {
   })
 
   test('G9: a token that signs under another name ends the start with a message', async () => {
-    const { address } = world.chain.stablecoin
+    const { address } = fixture.chain.stablecoin
     const ended = await startServiceProcess(
-      world.environment('wrong.db', { ASSET: `${address}/USDT0/1/6` }),
+      fixture.environment('wrong.db', { ASSET: `${address}/USDT0/1/6` }),
     ).ended
     expect(ended.code).toBe(1)
     expect(ended.errors).toMatch(/^Grades cannot be served: NETWORK, ASSET or LEDGER_RPC_URL/)
@@ -229,12 +240,12 @@ describe('what is down', () => {
 
 describe('OKX’s facilitator', () => {
   test('the service configured for it signs what OKX checks, and its payments settle', async () => {
-    const okx = await startOkxStandIn(world.facilitator.url)
+    const okx = await startOkxStandIn(fixture.facilitator.url)
     const change = { FACILITATOR_URL: undefined, ...OKX_CREDENTIALS, OKX_URL: okx.url }
     const configured = await startFilled('okx.db', change)
     expect((await fetch(`${configured.baseUrl}/ready`)).status).toBe(200)
     const before = await balanceOf('agent-7')
-    const answer = await payingFetch(world, world.account('agent-7'))(
+    const answer = await payingFetch(fixture, fixture.account('agent-7'))(
       grade(configured),
       posted(gradeExample),
     )

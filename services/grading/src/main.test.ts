@@ -5,8 +5,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { makeLedgerFolder } from './testing/ledger-folder.ts'
-import { startServiceProcess } from './testing/service-process.ts'
+import { makeLedgerFolder } from './testing/ledger-folder.fixture.ts'
+import { startServiceProcess } from './testing/service-process.fixture.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'grading-main-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,46 +1,69 @@
-/** Builds the service for one configuration: stores, gate, domain, application. Nothing here reads the environment. */
+/** The composition: builds stores, payments, domain and application for one configuration. Reads no environment. */
 import { randomBytes } from 'node:crypto'
 import { createTokenVerifier } from '@tallystick/jwt-lite'
-import { type Clock, Registry, type ServiceApp } from '@tallystick/service-kit'
+import {
+  type Clock,
+  type ReadinessCheck,
+  type ReadinessFinding,
+  Registry,
+  type Service,
+} from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
+import { ledgerOrigin, loadCheckpointSeed } from './adapters/checkpoint-file.ts'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
-import { buildGradingApp } from './app.ts'
+import { openSqliteGradingStore } from './adapters/sqlite-grading-store.ts'
+import { openSqliteReservationStore } from './adapters/sqlite-reservation-store.ts'
+import { createGradingApp } from './app.ts'
 import type { GradingConfig } from './config.ts'
-import { connectPayments, pagePayment } from './connect-payments.ts'
-import { createGrader } from './domain/create-grader.ts'
-import type { GradingStore } from './domain/grading-store.ts'
-import { llmsNotes } from './llms-notes.ts'
-import { methodsAnswer } from './methods-answer.ts'
-import { openStores, type Stores } from './open-stores.ts'
-import { createPollRounds, type PollRounds } from './poll-rounds.ts'
-import { gradingReadiness } from './readiness.ts'
-import { resumeSales } from './resume-sales.ts'
+import { createGrader } from './domain/grader.ts'
+import { type GradingStore, GradingStoreUnavailable } from './domain/grading-store.ts'
+import { createPollRounds } from './ingest/odds-poller.ts'
+import { connectPayments, pagePayment } from './payments.ts'
+import { resumeSales } from './routes/sale-job.ts'
 import { createTelemetry, registerLedgerFigures, type Telemetry } from './telemetry.ts'
-
-export { type GradingConfig, gradingConfigSchema } from './config.ts'
 
 export type GradingServiceOptions = {
   readonly config: GradingConfig
   readonly clock: Clock
-  readonly logger?: FastifyBaseLogger
+  readonly logger?: FastifyBaseLogger | undefined
 }
 
-export type GradingService = {
-  readonly app: ServiceApp
-  readonly registry: Registry
-  /** The ledger, for whoever fills it in the same process. */
-  readonly store: GradingStore
-  /** Takes up what an earlier process left open, and starts the poller; the application is served by whoever listens. */
-  start(): void
-  /** Told at the signal to stop: payments under way are finished or answered as pending within seconds. */
-  stopSelling(): Promise<void>
-  /** Stops background work and closes the stores; the application is closed by whoever listens, before. */
-  close(): Promise<void>
-}
+/** With the ledger, for whoever fills it in the same process. */
+export type GradingService = Service & { readonly store: GradingStore; start(): void }
 
 /** The configured token is not the one on the network: every payment would fail. The message is for the operator. */
-export class WrongToken extends Error {
+class WrongToken extends Error {
   override readonly name = 'WrongToken'
+}
+
+/** Why the service does not start, for the operator; undefined for a bug. */
+export const startRefusal = (error: unknown): string | undefined =>
+  error instanceof GradingStoreUnavailable || error instanceof WrongToken
+    ? `Grades cannot be served: ${error.message}`
+    : undefined
+
+/** Opens the ledger and the reservations, or neither. Throws GradingStoreUnavailable. */
+async function openStores({ config, clock }: GradingServiceOptions) {
+  const { BASE_URL, DATABASE_PATH: databasePath } = config
+  const store = openSqliteGradingStore({
+    databasePath,
+    clock,
+    checkpointSeed: loadCheckpointSeed(databasePath),
+    origin: ledgerOrigin(BASE_URL),
+  })
+  try {
+    return { store, reservations: openSqliteReservationStore({ databasePath, clock }) }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+type Stores = Awaited<ReturnType<typeof openStores>>
+
+async function closeStores({ store, reservations }: Stores): Promise<void> {
+  reservations.close()
+  await store.close()
 }
 
 function tokenVerifier({ BASE_URL, TOKEN_SECRET }: GradingConfig, clock: Clock) {
@@ -53,7 +76,7 @@ function pollRounds(
   { config, clock }: GradingServiceOptions,
   store: GradingStore,
   telemetry: Telemetry,
-): PollRounds | undefined {
+) {
   const { ODDS_API_KEY, ODDS_API_MARKETS, ODDS_API_REGIONS, ODDS_API_SPORTS, ODDS_API_URL } = config
   if (ODDS_API_KEY === undefined) return undefined
   const source = {
@@ -73,18 +96,47 @@ function pollRounds(
   })
 }
 
-async function assemble(options: GradingServiceOptions, stores: Stores): Promise<GradingService> {
+const notReady = (reason: string): ReadinessFinding => ({ kind: 'not-ready', reason })
+
+/** What the service cannot grade or sell without, by name. */
+function readinessChecks(
+  store: GradingStore,
+  { isFacilitatorUp, token }: ReturnType<typeof connectPayments>,
+): Readonly<Record<string, ReadinessCheck>> {
+  return {
+    async ledger() {
+      const { entries, events } = await store.counts()
+      return { kind: 'ready', details: { entries, events } }
+    },
+    async token() {
+      const found = await token.check()
+      switch (found.kind) {
+        case 'right':
+          return { kind: 'ready' }
+        case 'unreachable':
+          return notReady('chain_unavailable')
+        case 'wrong_chain':
+        case 'wrong_domain':
+          return notReady(found.kind)
+        default:
+          return found satisfies never
+      }
+    },
+    async facilitator() {
+      return (await isFacilitatorUp()) ? { kind: 'ready' } : notReady('facilitator_down')
+    },
+  }
+}
+
+async function build(options: GradingServiceOptions, stores: Stores): Promise<GradingService> {
   const { config, clock, logger } = options
   const { store } = stores
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   registerLedgerFigures(registry, () => store.counts())
-  const { gate, isFacilitatorUp, terms, token } = connectPayments({
-    config,
-    clock,
-    stores,
-    telemetry,
-  })
+  const { reservations } = stores
+  const payments = connectPayments({ config, clock, reservations, telemetry })
+  const { gate, terms, token } = payments
   const found = await token.start()
   if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain') {
     await gate.close()
@@ -95,23 +147,20 @@ async function assemble(options: GradingServiceOptions, stores: Stores): Promise
     nowSeconds: () => clock.unixMs() / 1_000,
     random: (bytes) => randomBytes(bytes).toString('hex'),
   })
-  const pages = { baseUrl: config.BASE_URL, payment: pagePayment(config) }
-  const sales = { grader, report: telemetry.sold }
-  const app = await buildGradingApp({
-    ...sales,
+  const app = await createGradingApp({
+    grader,
     gate,
     store,
-    methods: methodsAnswer(),
+    report: telemetry.sold,
     verifyToken: tokenVerifier(config, clock),
     reportUpload: telemetry.uploaded,
-    pages,
-    llmsNotes: llmsNotes(pages),
+    pages: { baseUrl: config.BASE_URL, payment: pagePayment(config) },
     termsOf: (kind) => (token.maySell() ? terms[kind] : undefined),
     clock,
-    ...(logger === undefined ? {} : { logger }),
+    logger,
     registry,
     metricsToken: config.METRICS_TOKEN,
-    readiness: gradingReadiness({ store, token, facilitator: isFacilitatorUp }),
+    readiness: readinessChecks(store, payments),
   })
   const rounds = pollRounds(options, store, telemetry)
   return {
@@ -120,31 +169,32 @@ async function assemble(options: GradingServiceOptions, stores: Stores): Promise
     store,
     start() {
       rounds?.start()
-      resumeSales({ ...sales, gate }, telemetry.resumed).catch((error: unknown) =>
-        logger?.error({ err: error }, 'what is open was not resumed'),
+      resumeSales({ grader, report: telemetry.sold, gate }, telemetry.resumed).catch(
+        (error: unknown) => logger?.error({ err: error }, 'open reservations were not resumed'),
       )
     },
-    stopSelling: () => gate.close(),
+    // Payments in flight are finished, or answered as pending within seconds.
+    stopping: () => gate.close(),
     async close() {
       token.close()
       await Promise.all([rounds?.close(), gate.close()])
-      await stores.close()
+      await closeStores(stores)
     },
   }
 }
 
 /**
- * Opens the stores and connects the service to its network and facilitator; it starts while either is down. Rejects with
- * GradingStoreUnavailable where a store cannot be opened, and with WrongToken where the network has another token.
+ * Opens the stores and connects the service to its network and facilitator; it starts while either is down. Rejects where a
+ * store cannot be opened or the network has another token: `startRefusal` says it to the operator.
  */
 export async function createGradingService(
   options: GradingServiceOptions,
 ): Promise<GradingService> {
   const stores = await openStores(options)
   try {
-    return await assemble(options, stores)
+    return await build(options, stores)
   } catch (error) {
-    await stores.close()
+    await closeStores(stores)
     throw error
   }
 }

@@ -2,7 +2,7 @@ import { manualClock } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { domainSeparatorHex, X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { describe, expect, test } from 'vitest'
-import { createTokenCheck } from './token-check.ts'
+import { createTokenCheck } from './payments.ts'
 
 const RIGHT = domainSeparatorHex(X_LAYER_USDT0)
 

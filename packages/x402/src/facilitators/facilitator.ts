@@ -1,29 +1,4 @@
-import type { PaymentRequirement } from '../payment.ts'
-
-/** x402 v2's payment payload as a facilitator gets it. */
-export type PaymentPayload = {
-  readonly x402Version: 2
-  readonly payload: Readonly<Record<string, unknown>>
-  readonly accepted: PaymentRequirement
-  readonly resource?: {
-    readonly url: string
-    readonly description?: string
-    readonly mimeType?: string
-  }
-  /** What the challenge declared, where the payer sent it back: a facilitator may keep a catalogue of it. */
-  readonly extensions?: Readonly<Record<string, unknown>>
-}
-
-/** x402 v2's settlement response, which `PAYMENT-RESPONSE` carries. */
-export type Settlement = {
-  readonly success: boolean
-  /** Transaction id or hash; empty where nothing was submitted. */
-  readonly transaction: string
-  readonly network: string
-  readonly payer?: string
-  readonly amount?: string
-  readonly errorReason?: string
-}
+import type { PaymentPayload, PaymentRequirement, Settlement } from '../payment.ts'
 
 /** Who submits payments to the ledger. */
 export type Facilitator = {

@@ -1,9 +1,10 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { PaymentPayload } from '../payment.ts'
 import { NETWORK, START_MS, standInTerms } from '../testing/hedera-stand-in.fixture.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { type ScriptedServer, scriptedServer } from '../testing/scripted-server.fixture.ts'
-import type { Facilitator, PaymentPayload } from './facilitator.ts'
+import type { Facilitator } from './facilitator.ts'
 import { createHttpFacilitator } from './http-facilitator.ts'
 
 const [requirement] = standInTerms().requirements

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { fetchJson, type JsonAnswer } from '../http-json.ts'
-import { type Facilitator, FacilitatorUnavailable, type Settlement } from './facilitator.ts'
+import type { Settlement } from '../payment.ts'
+import { type Facilitator, FacilitatorUnavailable } from './facilitator.ts'
 
 export type HttpFacilitatorOptions = {
   /** Base address; `/settle` and `/supported` are below it. */
   readonly url: string
   readonly clock: Clock
-  readonly fetch?: typeof fetch
   /** Longest wait for a settlement; a facilitator answers after consensus. */
   readonly settleTimeoutMs?: number
   readonly supportedTimeoutMs?: number
@@ -54,7 +54,7 @@ const supportedSchema = z.object({
 export function createHttpFacilitator(options: HttpFacilitatorOptions): Facilitator {
   const { clock, headers = {}, settleTimeoutMs = SETTLE_TIMEOUT_MS } = options
   const base = options.url.replace(/\/+$/, '')
-  const common = { fetch: options.fetch, clock, headers, bytesMax: ANSWER_BYTES_MAX }
+  const common = { clock, headers, bytesMax: ANSWER_BYTES_MAX }
   return {
     async settle(paymentPayload, paymentRequirements) {
       const answer = await fetchJson({
@@ -109,9 +109,9 @@ function toSettlement(data: z.infer<typeof settlementSchema>, network: string): 
     success: data.success,
     transaction: data.transaction ?? data.transactionId ?? '',
     network: data.network ?? network,
-    ...(typeof data.payer === 'string' ? { payer: data.payer } : {}),
-    ...(typeof data.amount === 'string' ? { amount: data.amount } : {}),
-    ...(typeof data.errorReason === 'string' ? { errorReason: data.errorReason } : {}),
+    payer: data.payer ?? undefined,
+    amount: data.amount ?? undefined,
+    errorReason: data.errorReason ?? undefined,
   }
 }
 

@@ -2,10 +2,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import fastify, { type FastifyRequest } from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Clock } from '../clock.ts'
+import type { PaymentPayload } from '../payment.ts'
 import { centRequirement, payCent } from '../testing/evm-stand-in.fixture.ts'
 import { type ManualClock, manualClock, settled } from '../testing/manual-clock.ts'
 import { listen } from '../testing/scripted-server.fixture.ts'
-import { FacilitatorUnavailable, type PaymentPayload } from './facilitator.ts'
+import { FacilitatorUnavailable } from './facilitator.ts'
 import { createOkxFacilitator, type OkxFacilitatorOptions } from './okx-facilitator.ts'
 
 const START_MS = 1_795_226_000_123
@@ -18,6 +20,9 @@ const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
+
+/** Between two questions after a pending settlement. */
+const PAUSE_MS = 1_000
 
 /** Answers of the stand-in, one after another; the last one stays. */
 type Answer = { readonly status?: number; readonly body: unknown }
@@ -42,19 +47,21 @@ async function okx(answers: readonly Answer[]) {
   })
   const { close, url } = await listen(app)
   closing.push(close)
-  const calls = { underWay: 0 }
-  const counted: typeof fetch = async (...request) => {
-    calls.underWay += 1
-    try {
-      const response = await fetch(...request)
-      return new Response(await response.arrayBuffer(), response)
-    } finally {
-      calls.underWay -= 1
-    }
+  const pauses = { open: 0 }
+  const pausing: Clock = {
+    ...clock,
+    after(ms, run) {
+      if (ms !== PAUSE_MS) return clock.after(ms, run)
+      pauses.open += 1
+      return clock.after(ms, () => {
+        pauses.open -= 1
+        run()
+      })
+    },
   }
   const client = (changes: Partial<OkxFacilitatorOptions> = {}) =>
-    createOkxFacilitator({ ...CREDENTIALS, url, clock, fetch: counted, ...changes })
-  return { calls, client, clock, seen }
+    createOkxFacilitator({ ...CREDENTIALS, url, clock: pausing, ...changes })
+  return { pauses, client, clock, seen }
 }
 
 /** A code of OKX's where the headers do not sign this very request. */
@@ -145,7 +152,7 @@ describe('pending and timeout are polled, not settled', () => {
   const pending = { success: true, status: 'pending', transaction: HASH, network: 'eip155:196' }
 
   test.each(['pending', 'timeout'])('%s until it succeeds', async (status) => {
-    const { calls, client, clock, seen } = await okx([
+    const { client, clock, pauses, seen } = await okx([
       wrap({ ...pending, status }),
       wrap({ ...pending, status }),
       { status: 503, body: { code: '50001', msg: 'busy', data: null } },
@@ -153,7 +160,7 @@ describe('pending and timeout are polled, not settled', () => {
       wrap(success),
     ])
     const settling = client().settle(...(await order()))
-    await advanceUntil({ calls, clock }, settling)
+    await advanceUntil({ clock, pauses }, settling)
     expect(await settling).toMatchObject({ success: true, transaction: HASH })
     expect(seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'POST /api/v6/pay/x402/settle',
@@ -162,9 +169,9 @@ describe('pending and timeout are polled, not settled', () => {
   })
 
   test('until the deadline: then it is pending, with its transaction, for the ledger to decide', async () => {
-    const { calls, client, clock, seen } = await okx([wrap(pending)])
+    const { client, clock, pauses, seen } = await okx([wrap(pending)])
     const settling = client({ settleDeadlineMs: 5_000, pollMs: 1_000 }).settle(...(await order()))
-    await advanceUntil({ calls, clock }, settling)
+    await advanceUntil({ clock, pauses }, settling)
     expect(await settling).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
@@ -227,9 +234,9 @@ describe('what is no settlement is FacilitatorUnavailable', () => {
   })
 })
 
-/** Ends every pause at once while no call is under way, until the promise is settled. */
+/** Ends every pause between two questions at once, until the promise is settled. */
 async function advanceUntil(
-  world: { readonly clock: ManualClock; readonly calls: { underWay: number } },
+  { clock, pauses }: { readonly clock: ManualClock; readonly pauses: { readonly open: number } },
   promise: Promise<unknown>,
 ): Promise<void> {
   const state = { isOver: false }
@@ -239,6 +246,6 @@ async function advanceUntil(
   void promise.then(end, end)
   while (!state.isOver) {
     await settled()
-    if (world.calls.underWay === 0 && world.clock.timers() > 0) await world.clock.advanceMs(1_000)
+    if (pauses.open > 0) await clock.advanceMs(PAUSE_MS)
   }
 }

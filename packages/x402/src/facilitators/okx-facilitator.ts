@@ -7,7 +7,8 @@ import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { fetchJson } from '../http-json.ts'
-import { type Facilitator, FacilitatorUnavailable, type Settlement } from './facilitator.ts'
+import type { Settlement } from '../payment.ts'
+import { type Facilitator, FacilitatorUnavailable } from './facilitator.ts'
 
 export type OkxFacilitatorOptions = {
   /** Origin of the interface. */
@@ -19,7 +20,6 @@ export type OkxFacilitatorOptions = {
   /** Signs; never sent. */
   readonly secretKey: string
   readonly clock: Clock
-  readonly fetch?: typeof fetch
   /** Longest wait for the answer to one call. */
   readonly callTimeoutMs?: number
   /** Longest wait, from the call to settle on, for a settlement that is pending. */
@@ -116,11 +116,10 @@ function createAsk(options: OkxFacilitatorOptions): Ask {
     const signed = `${timestamp}${method}${root}${path}${body ?? ''}`
     const answer = await fetchJson({
       url: `${base}${root}${path}`,
-      fetch: options.fetch,
       clock,
       timeoutMs: callTimeoutMs,
       bytesMax: ANSWER_BYTES_MAX,
-      ...(body === undefined ? {} : { body }),
+      body,
       headers: {
         'OK-ACCESS-KEY': apiKey,
         'OK-ACCESS-PASSPHRASE': passphrase,
@@ -175,18 +174,18 @@ function toSettlement(
   answer: OkxSettlement,
   known: { readonly network: string; readonly transaction: string },
 ): Settlement {
-  const { amount, errorReason, payer } = answer
-  const { network, transaction } = known
-  const about = {
-    network,
-    transaction,
-    ...(typeof payer === 'string' ? { payer } : {}),
-    ...(typeof amount === 'string' ? { amount } : {}),
+  const isSettled = answer.success && !isUnfinished(answer)
+  if (isSettled && known.transaction === '') throw nonsense('settle', 'a success without a hash')
+  const errorReason = isUnfinished(answer)
+    ? 'settlement_pending'
+    : (answer.errorReason ?? undefined)
+  return {
+    success: isSettled,
+    ...known,
+    payer: answer.payer ?? undefined,
+    amount: answer.amount ?? undefined,
+    errorReason: isSettled ? undefined : errorReason,
   }
-  if (isUnfinished(answer)) return { success: false, ...about, errorReason: 'settlement_pending' }
-  if (answer.success && transaction === '') throw nonsense('settle', 'a success without a hash')
-  if (answer.success) return { success: true, ...about }
-  return { success: false, ...about, ...(typeof errorReason === 'string' ? { errorReason } : {}) }
 }
 
 function nonsense(path: string, cause: unknown): FacilitatorUnavailable {

@@ -2,8 +2,8 @@
 import { connect } from 'node:net'
 import fastify from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { KeptJob } from '../gate/payment-gate.ts'
-import { type Grant, gateHouse } from '../testing/gate.fixture.ts'
+import type { KeptJob } from '../gate/paid-job.ts'
+import { type Grant, gateFixture } from '../testing/gate.fixture.ts'
 import { listen } from '../testing/scripted-server.fixture.ts'
 import { type PaidRouteOptions, paidRoute } from './paid-route.ts'
 
@@ -16,12 +16,12 @@ afterEach(async () => {
 
 /** A server with a paid route whose job waits for `release` and grants `size` characters and a number. */
 async function serve({ size = 0, ...changes }: Options & { readonly size?: number } = {}) {
-  const house = gateHouse()
-  const { gate, ledger, runs, terms } = house
+  const fixture = gateFixture()
+  const { gate, ledger, runs, terms } = fixture
   const work = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   const job = (key: string | undefined, body: unknown): KeptJob<string, Grant, string> => ({
-    ...house.job(),
+    ...fixture.job(),
     keepsAnswer: true,
     idempotencyKey: key,
     fingerprint: `POST /api/grade ${JSON.stringify(body)}`,
@@ -74,7 +74,7 @@ async function serve({ size = 0, ...changes }: Options & { readonly size?: numbe
     return socket
   }
   const release = (): void => work.resolve()
-  return { ...house, begun: begun.promise, buy, buyRaw, ends, release }
+  return { ...fixture, begun: begun.promise, buy, buyRaw, ends, release }
 }
 
 describe('X9: delivery', () => {
@@ -117,10 +117,10 @@ describe('X9: delivery', () => {
 
   test('an answer that could not be sent is not delivered by the error that was', async () => {
     let failures = 1
-    const house = await serve()
-    const { gate, ledger, terms } = house
+    const fixture = await serve()
+    const { gate, ledger, terms } = fixture
     const app = fastify()
-    const job: KeptJob<string, Grant, string> = { ...house.job(), keepsAnswer: true }
+    const job: KeptJob<string, Grant, string> = { ...fixture.job(), keepsAnswer: true }
     app.route({
       method: 'POST',
       url: '/api/grade',
@@ -180,14 +180,14 @@ describe('G4: Idempotency-Key', () => {
     expect(ledger.settlements).toBe(1)
   })
 
-  test('409 in the house’s form', async () => {
+  test('409 in the service’s form', async () => {
     const { buy, release } = await serve({
-      sendKeyConflict: (reply, error) => reply.code(409).send({ error, house: 'ours' }),
+      sendKeyConflict: (reply, error) => reply.code(409).send({ error, service: 'ours' }),
     })
     release()
     await buy({ key: 'k' })
     const response = await buy({ key: 'k', body: { pick: 2 } })
-    expect(await response.json()).toEqual({ error: 'idempotency_key_reused', house: 'ours' })
+    expect(await response.json()).toEqual({ error: 'idempotency_key_reused', service: 'ours' })
   })
 
   test('two different payments with one key at once: one settlement, the other is 502 payment_pending', async () => {

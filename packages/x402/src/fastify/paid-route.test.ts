@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import fastify from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Grant, gateHouse, type Job } from '../testing/gate.fixture.ts'
+import { type Grant, gateFixture, type Job } from '../testing/gate.fixture.ts'
 import { listen } from '../testing/scripted-server.fixture.ts'
 import { type PaidRouteOptions, paidRoute } from './paid-route.ts'
 
@@ -14,8 +14,8 @@ afterEach(async () => {
 
 /** A server with a paid GET and a paid POST route, over a real socket. */
 async function serve(changes: Options & { job?: never; jobChanges?: Partial<Job> } = {}) {
-  const house = gateHouse()
-  const { gate, job, terms } = house
+  const fixture = gateFixture()
+  const { gate, job, terms } = fixture
   let handled = 0
   const options: PaidRouteOptions<string, Grant, string> = {
     gate,
@@ -32,7 +32,7 @@ async function serve(changes: Options & { job?: never; jobChanges?: Partial<Job>
   app.route({ method: 'POST', url: '/api/grade', ...paidRoute(options) })
   const { port, url, close } = await listen(app)
   closing.push(close)
-  return { ...house, handled: () => handled, port, url }
+  return { ...fixture, handled: () => handled, port, url }
 }
 
 /** One request as raw bytes; the status line and all that follows. */
@@ -169,12 +169,12 @@ describe('X1: no way to a paid handler unpaid', () => {
   })
 
   test('HEAD on a route that declares it is 405 with Allow', async () => {
-    const house = gateHouse()
+    const fixture = gateFixture()
     const app = fastify()
     const route = paidRoute({
-      gate: house.gate,
-      terms: () => house.terms,
-      job: () => house.job(),
+      gate: fixture.gate,
+      terms: () => fixture.terms,
+      job: () => fixture.job(),
       decline: (reply) => reply.send(),
     })
     app.route({ method: ['GET', 'HEAD'], url: '/paid', ...route })
@@ -183,7 +183,7 @@ describe('X1: no way to a paid handler unpaid', () => {
     const answer = await raw(port, 'HEAD /paid HTTP/1.1')
     expect(statusOf(answer)).toBe(405)
     expect(answer.toLowerCase()).toContain('allow: get\r\n')
-    expect(house.runs.prepared).toBe(0)
+    expect(fixture.runs.prepared).toBe(0)
   })
 
   test.each([

@@ -3,15 +3,11 @@
  * to match and none to slip past. What is sold, and what a refusal says, stays with the caller.
  */
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type {
-  AnyPaidJob,
-  PaymentGate,
-  PaymentHeaders,
-  PaymentOutcome,
-  PaymentTerms,
-} from '../gate/payment-gate.ts'
-import { paymentHeadersOf } from './payment-headers-of.ts'
-import { sendChallenge, setPaymentResponse } from './send-challenge.ts'
+import type { Challenge, PaymentTerms } from '../gate/challenge.ts'
+import type { AnyPaidJob, PaymentOutcome } from '../gate/paid-job.ts'
+import type { PaymentGate } from '../gate/payment-gate.ts'
+import { encodePaymentResponse, type PaymentHeaders } from '../gate/payment-headers.ts'
+import type { Settlement } from '../payment.ts'
 
 /** A 502 of a paid route. */
 export type PaymentProblem = {
@@ -31,9 +27,9 @@ export type PaidRouteOptions<Prepared, Answer, Declined> = {
   readonly job: (request: FastifyRequest) => AnyPaidJob<Prepared, Answer, Declined>
   /** Answers a request whose work was declined before settlement. */
   readonly decline: (reply: FastifyReply, declined: Declined) => FastifyReply
-  /** Answers a 502 in the house's form; `{ error }` by default. */
+  /** Answers a 502 in the service's form; `{ error }` by default. */
   readonly sendProblem?: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
-  /** Answers 409 to a key that named something else before, in the house's form; `{ error }` by default. */
+  /** Answers 409 to a key that named something else before, in the service's form; `{ error }` by default. */
   readonly sendKeyConflict?: (reply: FastifyReply, error: 'idempotency_key_reused') => FastifyReply
 }
 
@@ -47,6 +43,12 @@ export type PaidRoute = {
 /** When to come back while nothing can be sold; a facilitator's directory is read again after 5 s. */
 const UNAVAILABLE_RETRY_SECONDS = 5
 
+type PaidCall<Prepared, Answer, Declined> = {
+  readonly options: PaidRouteOptions<Prepared, Answer, Declined>
+  readonly reply: FastifyReply
+  readonly terms: PaymentTerms
+}
+
 /**
  * Options for a paid GET or POST route: `app.route({ method: 'POST', url: '/api/grade', ...paidRoute(options) })`.
  * HEAD is never served, since it would run the handler: no HEAD route is derived, and one declared is 405.
@@ -54,7 +56,7 @@ const UNAVAILABLE_RETRY_SECONDS = 5
 export function paidRoute<Prepared, Answer, Declined>(
   options: PaidRouteOptions<Prepared, Answer, Declined>,
 ): PaidRoute {
-  const sendProblem = options.sendProblem ?? sendPlainProblem
+  const { gate, job, sendProblem = sendPlainProblem } = options
   return {
     exposeHeadRoute: false,
     async onRequest(request, reply) {
@@ -71,50 +73,47 @@ export function paidRoute<Prepared, Answer, Declined>(
         sendProblem(reply, { error: problem, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
       } else if (headers.paymentSignature === undefined && headers.xPayment === undefined) {
         // Most requests of strangers: answered at once, without a promise, and not returned, since a reply is a promise too.
-        sendChallenge(reply, options.gate.challenge(terms, 'payment_required'))
+        sendChallenge(reply, gate.challenge(terms, 'payment_required'))
       } else {
-        return pay({ headers, reply, request }, { options, sendProblem, terms })
+        return gate
+          .pay(headers, terms, job(request))
+          .then((outcome) => sendOutcome({ options, reply, terms }, outcome))
       }
       return undefined
     },
   }
 }
 
-type PaidContext<Prepared, Answer, Declined> = {
-  readonly options: PaidRouteOptions<Prepared, Answer, Declined>
-  readonly sendProblem: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
-  readonly terms: PaymentTerms
+/** The payment headers of a request. Node joins a header sent twice with a comma, which is then undecodable. */
+function paymentHeadersOf({ headers }: FastifyRequest): PaymentHeaders {
+  return {
+    paymentSignature: single(headers['payment-signature']),
+    xPayment: single(headers['x-payment']),
+  }
 }
 
-async function pay<Prepared, Answer, Declined>(
-  call: {
-    readonly headers: PaymentHeaders
-    readonly request: FastifyRequest
-    readonly reply: FastifyReply
-  },
-  context: PaidContext<Prepared, Answer, Declined>,
-): Promise<FastifyReply> {
-  const { options, terms } = context
-  const outcome = await options.gate.pay(call.headers, terms, options.job(call.request))
-  return sendOutcome(call.reply, outcome, context)
-}
+const single = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value.join(', ') : value
 
 function sendOutcome<Prepared, Answer, Declined>(
-  reply: FastifyReply,
+  { options, reply, terms }: PaidCall<Prepared, Answer, Declined>,
   outcome: PaymentOutcome<Answer, Declined>,
-  context: PaidContext<Prepared, Answer, Declined>,
 ): FastifyReply {
-  const { options, sendProblem, terms } = context
+  const {
+    decline,
+    gate,
+    sendKeyConflict = sendPlainConflict,
+    sendProblem = sendPlainProblem,
+  } = options
   switch (outcome.kind) {
     case 'paid':
       markDelivery(reply, outcome.delivered)
       return setPaymentResponse(reply, outcome.settlement).send(outcome.answer)
-    case 'challenged': {
-      const challenge = options.gate.challenge(terms, outcome.error)
-      return sendChallenge(reply, challenge, outcome.settlement)
-    }
+    case 'challenged':
+      if (outcome.settlement !== undefined) void setPaymentResponse(reply, outcome.settlement)
+      return sendChallenge(reply, gate.challenge(terms, outcome.error))
     case 'declined':
-      return options.decline(reply, outcome.declined)
+      return decline(reply, outcome.declined)
     case 'pending': {
       const { retryAfterSeconds } = outcome
       return sendProblem(reply, { error: 'payment_pending', retryAfterSeconds })
@@ -124,10 +123,23 @@ function sendOutcome<Prepared, Answer, Declined>(
       return sendProblem(reply, { error, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
     }
     case 'key_conflict':
-      return (options.sendKeyConflict ?? sendPlainConflict)(reply, 'idempotency_key_reused')
+      return sendKeyConflict(reply, 'idempotency_key_reused')
     default:
       return outcome satisfies never
   }
+}
+
+/** Sends a 402 (X2, X5): the challenge's own bytes as body and header. */
+function sendChallenge(reply: FastifyReply, challenge: Challenge): FastifyReply {
+  // A string goes out as it is: no serialiser may touch the bytes that the header repeats.
+  return reply.code(402).headers(challenge.headers).serializer(String).send(challenge.body)
+}
+
+/** Puts a settlement into `PAYMENT-RESPONSE`, of an answer that nobody may store (X5, X6). */
+function setPaymentResponse(reply: FastifyReply, settlement: Settlement): FastifyReply {
+  return reply
+    .header('PAYMENT-RESPONSE', encodePaymentResponse(settlement))
+    .header('cache-control', 'no-store')
 }
 
 /**

@@ -1,5 +1,30 @@
-import type { PaymentRequirement } from '../payment.ts'
-import type { Challenge, ChallengeError, PaymentTerms } from './payment-gate.ts'
+import type { PaidResource, PaymentRequirement } from '../payment.ts'
+import type { ResourceDiscovery } from './resource-discovery.ts'
+
+/** Why a 402 was answered; the `error` of its body. A scheme's refusal reasons come through as they are. */
+export type ChallengeError =
+  | 'payment_required'
+  | 'payment_header_too_large'
+  | 'payment_header_undecodable'
+  | 'payment_headers_conflict'
+  | 'payment_requirements_mismatch'
+  | 'payment_resource_mismatch'
+  | 'payment_already_used'
+  | (string & {})
+
+/** A 402, ready to send: the same JSON in the body and, base64, in `PAYMENT-REQUIRED`. */
+export type Challenge = {
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** What is on sale at this moment. */
+export type PaymentTerms = {
+  readonly requirements: readonly PaymentRequirement[]
+  readonly resource: PaidResource
+  /** How it is called and what it answers, for agents and catalogues. */
+  readonly discovery?: ResourceDiscovery | undefined
+}
 
 /** Distinct errors kept per terms: more than our own codes, while a facilitator's reasons cannot fill memory. */
 const CACHED_ERRORS_MAX = 64
@@ -18,15 +43,13 @@ export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Chal
   }
   const cached = byError.get(error)
   if (cached !== undefined) return cached
-  const body = inAscii(
-    JSON.stringify({
-      x402Version: 2,
-      error,
-      resource: terms.resource,
-      accepts: terms.requirements.map(toOffer),
-      ...(terms.discovery === undefined ? {} : { extensions: { bazaar: terms.discovery } }),
-    }),
-  )
+  const { discovery, requirements, resource } = terms
+  const accepts = requirements.map((requirement) => {
+    const { amount, asset } = requirement
+    return { ...requirement, price: { asset, amount } }
+  })
+  const extensions = discovery && { bazaar: discovery }
+  const body = inAscii(JSON.stringify({ x402Version: 2, error, resource, accepts, extensions }))
   const challenge: Challenge = {
     body,
     headers: {
@@ -40,16 +63,12 @@ export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Chal
 }
 
 /**
- * The same JSON with escapes for whatever is beyond ASCII, such as the ₮ of USD₮0. Node sends head and body in one piece
- * then, without encoding each answer anew, and a client that mistakes base64 for Latin-1 reads it right as well.
+ * The same JSON with escapes for everything beyond ASCII, such as the ₮ of USD₮0. Node then sends head and body in one
+ * piece, without encoding each answer anew, and a client that mistakes base64 for Latin-1 reads it right as well.
  */
 function inAscii(json: string): string {
   return json.replace(
     /[\u0080-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-}
-
-function toOffer(requirement: PaymentRequirement): object {
-  return { ...requirement, price: { asset: requirement.asset, amount: requirement.amount } }
 }

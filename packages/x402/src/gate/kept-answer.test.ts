@@ -1,12 +1,12 @@
 /** Answers that are kept for their payer (X9, G4), through the gate. */
 import { describe, expect, test } from 'vitest'
-import { AGENT, gateHouse } from '../testing/gate.fixture.ts'
+import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
 import { type HederaStandIn, OTHER_PAYER } from '../testing/hedera-stand-in.fixture.ts'
 import {
   deliver,
   elsewhere,
   type Kept,
-  keptHouse,
+  keptAnswerFixture,
   PENDING,
   plain,
 } from '../testing/kept-answer.fixture.ts'
@@ -15,8 +15,8 @@ const HOUR_MS = 3_600_000
 
 /** A gate with a payment that may have been settled; its ledger cannot be read. */
 async function inDoubt(changes: Partial<Kept> = {}) {
-  const house = keptHouse()
-  const { ledger, send, terms } = house
+  const fixture = keptAnswerFixture()
+  const { ledger, send, terms } = fixture
   ledger.fault = 'answer_lost'
   ledger.isMirrorDown = true
   const header = await ledger.pay(terms)
@@ -24,7 +24,7 @@ async function inDoubt(changes: Partial<Kept> = {}) {
   await ledger.clock.advanceMs(13_000)
   expect(await first).toEqual(PENDING)
   ledger.fault = undefined
-  return { ...house, header }
+  return { ...fixture, header }
 }
 
 const isSettled = async (ledger: HederaStandIn, run: () => Promise<unknown>): Promise<boolean> => {
@@ -35,7 +35,7 @@ const isSettled = async (ledger: HederaStandIn, run: () => Promise<unknown>): Pr
 
 describe('G4: Idempotency-Key is scoped to the payer', () => {
   test('same key and body, same card, one charge, also after delivery; the settlement is the first payment’s', async () => {
-    const { buy, ledger, runs } = keptHouse()
+    const { buy, ledger, runs } = keptAnswerFixture()
     const first = await buy({ idempotencyKey: 'k' })
     for (const _ of [1, 2, 3]) {
       const again = await buy({ idempotencyKey: 'k' })
@@ -47,7 +47,7 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
   })
 
   test('same key and another body, 409 before settlement', async () => {
-    const { buy, ledger } = keptHouse()
+    const { buy, ledger } = keptAnswerFixture()
     await deliver(await buy({ idempotencyKey: 'k' }))
     const other = await buy({ idempotencyKey: 'k', fingerprint: 'POST /api/grade b' })
     expect(other).toEqual({ kind: 'key_conflict' })
@@ -55,7 +55,7 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
   })
 
   test('another payer’s same key is another key', async () => {
-    const { buy, ledger } = keptHouse()
+    const { buy, ledger } = keptAnswerFixture()
     await buy({ idempotencyKey: 'k' })
     const other = await buy({ idempotencyKey: 'k', payer: OTHER_PAYER })
     expect(other).toMatchObject({ kind: 'paid', answer: { payer: OTHER_PAYER } })
@@ -63,7 +63,7 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
   })
 
   test('two different payments with one key at once: one settlement', async () => {
-    const { buy, ledger, runs } = keptHouse()
+    const { buy, ledger, runs } = keptAnswerFixture()
     const outcomes = await Promise.all([1, 2].map(() => buy({ idempotencyKey: 'k' })))
     expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['paid', 'pending'])
     expect((await buy({ idempotencyKey: 'k' })).kind).toBe('paid')
@@ -71,7 +71,7 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
   })
 
   test('a hundred payments with one key at once, each for something else: one settlement', async () => {
-    const { buy, ledger } = keptHouse()
+    const { buy, ledger } = keptAnswerFixture()
     const outcomes = await Promise.all(
       Array.from({ length: 100 }, (_, index) => {
         const fingerprint = `POST /api/grade ${index}`
@@ -84,7 +84,7 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
   })
 
   test('a key whose payment was refused is free again', async () => {
-    const { buy, ledger } = keptHouse()
+    const { buy, ledger } = keptAnswerFixture()
     ledger.fault = { refusal: 'insufficient_funds' }
     expect((await buy({ idempotencyKey: 'k' })).kind).toBe('challenged')
     ledger.fault = undefined
@@ -93,7 +93,7 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
   })
 
   test('a key is kept as long as its answer: a day, and not for ever', async () => {
-    const { buy, ledger } = keptHouse()
+    const { buy, ledger } = keptAnswerFixture()
     const first = await buy({ idempotencyKey: 'k' })
     await deliver(first)
     await ledger.clock.advanceMs(24 * HOUR_MS)
@@ -148,7 +148,7 @@ describe('X9: while a payer’s payment is unresolved', () => {
 
 describe('X9: an answer that was never delivered', () => {
   test('goes to each next payment until it is delivered; then an identical one buys anew', async () => {
-    const { buy, ledger } = keptHouse()
+    const { buy, ledger } = keptAnswerFixture()
     const first = await buy()
     const second = await buy()
     expect(plain(second)).toEqual(plain(first))
@@ -160,11 +160,11 @@ describe('X9: an answer that was never delivered', () => {
   })
 
   test('a crash between send and mark errs in the payer’s favour: the same answer once more, unsettled', async () => {
-    const first = keptHouse()
+    const first = keptAnswerFixture()
     const { ledger, reservations } = first
     const sent = await first.buy()
     await first.gate.close()
-    const second = keptHouse({ ledger, reservations })
+    const second = keptAnswerFixture({ ledger, reservations })
     const again = await second.buy()
     expect(plain(again)).toEqual(plain(sent))
     await deliver(again)
@@ -173,7 +173,7 @@ describe('X9: an answer that was never delivered', () => {
   })
 
   test('a payment that was given an answer is never settled: sent again it gets the same, also after delivery', async () => {
-    const { buy, ledger, send, terms } = keptHouse()
+    const { buy, ledger, send, terms } = keptAnswerFixture()
     const first = await buy()
     const header = await ledger.pay(terms)
     await deliver(await send(header))
@@ -186,7 +186,7 @@ describe('X9: an answer that was never delivered', () => {
   })
 
   test('the very same payment sent again keeps giving its stored answer, delivered or not', async () => {
-    const { ledger, send, terms } = keptHouse()
+    const { ledger, send, terms } = keptAnswerFixture()
     const header = await ledger.pay(terms)
     const first = await send(header)
     await deliver(first)
@@ -195,7 +195,7 @@ describe('X9: an answer that was never delivered', () => {
   })
 
   test('a payment whose validity ended proves nothing about who sends it: it gets no answer, and uses none up', async () => {
-    const { buy, ledger, send, terms } = keptHouse()
+    const { buy, ledger, send, terms } = keptAnswerFixture()
     const old = await ledger.pay(terms)
     await ledger.clock.advanceMs(240_000)
     const first = await buy()
@@ -204,7 +204,7 @@ describe('X9: an answer that was never delivered', () => {
   })
 
   test('a job that does not keep its answer sells each payment anew, and asks for no delivery', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     for (const settlements of [1, 2]) {
       const header = await ledger.pay(terms)
       const outcome = await gate.pay({ paymentSignature: header }, terms, job())
@@ -216,7 +216,7 @@ describe('X9: an answer that was never delivered', () => {
 })
 
 test('X9: a kept job’s subject waits as any other’s', async () => {
-  const { gate, ledger, send, terms } = keptHouse()
+  const { gate, ledger, send, terms } = keptAnswerFixture()
   ledger.fault = 'answer_lost'
   ledger.isMirrorDown = true
   const paying = send(await ledger.pay(terms), { subject: AGENT })

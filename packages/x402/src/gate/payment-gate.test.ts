@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { agentMemo } from '../schemes/hedera/payment-memo.ts'
-import { AGENT, gateHouse } from '../testing/gate.fixture.ts'
+import { agentMemo } from '../schemes/hedera/transaction-id.ts'
+import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
 import {
   FEE_PAYER,
   HederaStandIn,
@@ -17,7 +17,7 @@ import {
 
 describe('paid', () => {
   test('X6: a valid payment is settled once, after prepare, and answered', async () => {
-    const { gate, job, ledger, runs, terms } = gateHouse()
+    const { gate, job, ledger, runs, terms } = gateFixture()
     const order: string[] = []
     const outcome = await gate.pay(
       { paymentSignature: await ledger.pay(terms) },
@@ -44,7 +44,7 @@ describe('paid', () => {
   })
 
   test('X7: 100 identical requests at once make one settlement and one handler run and get the same answer', async () => {
-    const { gate, job, ledger, runs, terms } = gateHouse()
+    const { gate, job, ledger, runs, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const outcomes = await Promise.all(
       Array.from({ length: 100 }, () => gate.pay({ paymentSignature: header }, terms, job())),
@@ -56,7 +56,7 @@ describe('paid', () => {
   })
 
   test('X7: an identical request later, until its validity ended, gets the same answer, unsettled', async () => {
-    const { gate, job, ledger, runs, terms } = gateHouse()
+    const { gate, job, ledger, runs, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const first = await gate.pay({ paymentSignature: header }, terms, job())
     for (const seconds of [1, 60, 100]) {
@@ -68,14 +68,14 @@ describe('paid', () => {
   })
 
   test('X4: a v2 payload under X-PAYMENT is accepted as well', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const outcome = await gate.pay({ xPayment: await ledger.pay(terms) }, terms, job())
     expect(outcome.kind).toBe('paid')
   })
 
   test('X3: the facilitator gets our own requirement, without price, in both places', async () => {
     const ledger = new HederaStandIn()
-    const { gate, job, terms } = gateHouse({ ledger })
+    const { gate, job, terms } = gateFixture({ ledger })
     const envelope = decodeHeader(await ledger.pay(terms))
     const accepted = { ...envelope.accepted, price: { asset: '0.0.0', amount: '1' }, color: 'red' }
     const header = encodeHeader({ ...envelope, accepted })
@@ -91,7 +91,7 @@ describe('paid', () => {
 
 describe('challenged', () => {
   test('no payment header: payment_required', async () => {
-    const { gate, job, terms } = gateHouse()
+    const { gate, job, terms } = gateFixture()
     expect(await gate.pay({}, terms, job())).toEqual({
       kind: 'challenged',
       error: 'payment_required',
@@ -99,7 +99,7 @@ describe('challenged', () => {
   })
 
   test('X7: the same payment with another fingerprint is payment_already_used, unsettled', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const used = { kind: 'challenged', error: 'payment_already_used' }
     const [first, second] = await Promise.all([
@@ -115,7 +115,7 @@ describe('challenged', () => {
   })
 
   test('X7: a stranger who signs under a known transaction id does not get its answer', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { randomNanos: seven })
     const copy = await ledger.pay(terms, { payer: OTHER_PAYER, randomNanos: seven })
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
@@ -127,7 +127,7 @@ describe('challenged', () => {
   })
 
   test('X8, X9: a refusal that precedes submission is 402 with the settlement, and frees the payment', async () => {
-    const { gate, job, ledger, reservations, terms } = gateHouse()
+    const { gate, job, ledger, reservations, terms } = gateFixture()
     const header = await ledger.pay(terms)
     ledger.fault = { refusal: 'insufficient_funds' }
     expect(await gate.pay({ paymentSignature: header }, terms, job())).toEqual({
@@ -147,7 +147,7 @@ describe('challenged', () => {
   })
 
   test('X8: a record with another result than SUCCESS is a refusal: transaction_failed', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const payment = await paymentOf(ledger, { header, terms })
     const transaction = payment.nonce
@@ -162,7 +162,7 @@ describe('challenged', () => {
   })
 
   test('X8: a balance that is too small because this payment took it is honoured, not refused', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo: agentMemo(AGENT) })
     ledger.land(await paymentOf(ledger, { header, terms }))
     ledger.fault = { refusal: 'insufficient_funds' }
@@ -170,7 +170,7 @@ describe('challenged', () => {
   })
 
   test('a facilitator’s free text reaches nobody, neither as our error nor in PAYMENT-RESPONSE', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
     ledger.land(await paymentOf(ledger, { header, terms }), 'INSUFFICIENT_ACCOUNT_BALANCE')
     ledger.fault = { refusal: 'Cannot read properties of undefined (reading "x")' }
@@ -189,7 +189,7 @@ describe('challenged', () => {
 
 describe('declined', () => {
   test('a job that declines is not settled, and the payment is free again', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const declining = job({ prepare: async () => ({ kind: 'declined', declined: 'window-open' }) })
     expect(await gate.pay({ paymentSignature: header }, terms, declining)).toEqual({
@@ -201,7 +201,7 @@ describe('declined', () => {
   })
 
   test('G4: a prepare that throws charges nothing, and every waiting request gets the error', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const failing = job({
       async prepare() {
@@ -217,7 +217,7 @@ describe('declined', () => {
 
 describe('unavailable', () => {
   test('X9: a facilitator that was not reached settled nothing: the payment is free again', async () => {
-    const { gate, job, ledger, reservations, terms } = gateHouse()
+    const { gate, job, ledger, reservations, terms } = gateFixture()
     ledger.fault = 'not_reached'
     const header = await ledger.pay(terms)
     expect(await gate.pay({ paymentSignature: header }, terms, job())).toEqual({
@@ -230,7 +230,7 @@ describe('unavailable', () => {
   })
 
   test('a payer’s key that cannot be read is ledger, unsettled', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
     ledger.areAccountsDown = true
     expect(await gate.pay({ paymentSignature: header }, terms, job())).toEqual({
@@ -242,7 +242,7 @@ describe('unavailable', () => {
 })
 
 test('X11: the requirement of a network that no scheme serves is a mistake of ours, not a challenge', async () => {
-  const { gate, job, ledger, terms } = gateHouse()
+  const { gate, job, ledger, terms } = gateFixture()
   const requirement = requirementOf(terms)
   const elsewhere = { ...terms, requirements: [{ ...requirement, network: 'hedera:mainnet' }] }
   const header = encodeHeader({

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { gateHouse } from '../testing/gate.fixture.ts'
+import { gateFixture } from '../testing/gate.fixture.ts'
 
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 
@@ -104,7 +104,7 @@ function meaningOf(header: string): string | undefined {
 test(`${MUTATIONS} mutations of a payment header: never a throw, never a settlement`, {
   timeout: 120_000,
 }, async () => {
-  const { gate, job, ledger, terms } = gateHouse()
+  const { gate, job, ledger, terms } = gateFixture()
   const header = await ledger.pay(terms, { randomNanos: () => 7 })
   const dice = createDice('payment headers')
   const seen = new Map<string, number>()

@@ -1,5 +1,14 @@
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readPaymentHeaders } from './payment-headers.ts'
+import { gateFixture } from '../testing/gate.fixture.ts'
+import { standInTerms } from '../testing/hedera-stand-in.fixture.ts'
+import { requirementOf } from '../testing/payment-header.fixture.ts'
+import {
+  acceptsRequirement,
+  decodeStrictBase64,
+  isForResource,
+  readPaymentHeaders,
+} from './payment-headers.ts'
 
 const envelope = {
   x402Version: 2,
@@ -71,5 +80,79 @@ describe('refused', () => {
 
   test.each([1, 3])('x402Version %i: payment_version_unsupported', (x402Version) => {
     expect(errorOf(encode({ ...envelope, x402Version }))).toBe('payment_version_unsupported')
+  })
+})
+
+test('standard padded base64 comes back', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      const buffer = Buffer.from(bytes)
+      expect(decodeStrictBase64(buffer.toString('base64'))).toEqual(buffer)
+    }),
+  )
+})
+
+test.each(['-_-_', 'QUI', 'QUI==', ' QUI=', 'QUI=\n', 'QU I=', 'Q', '====', 'QUJ=', '{}', 'é==='])(
+  'X2: %j is not standard, padded base64',
+  (text) => {
+    expect(decodeStrictBase64(text)).toBeUndefined()
+  },
+)
+
+const { resource } = standInTerms()
+const requirement = requirementOf(standInTerms())
+const accepted = { ...requirement, extra: { ...requirement.extra } }
+const matches = (changes: object): boolean =>
+  acceptsRequirement({ ...accepted, ...changes }, requirement)
+
+describe('X3: what matches', () => {
+  test.each<[string, object]>([
+    ['an exact echo', {}],
+    ['an echo with price', { price: { asset: '0.0.0', amount: '300000000' } }],
+    ['further keys in extra', { extra: { ...accepted.extra, color: 'red' } }],
+    ['extra in another order', { extra: { paymentFlow: 'upfront', feePayer: '0.0.5001' } }],
+  ])('%s', (_name, changes) => {
+    expect(matches(changes)).toBe(true)
+  })
+
+  test('the second of two offers', async () => {
+    const { gate, job, ledger, terms } = gateFixture()
+    const both = { ...terms, requirements: [{ ...requirement, amount: '1' }, requirement] }
+    const header = await ledger.pay(terms)
+    expect((await gate.pay({ paymentSignature: header }, both, job())).kind).toBe('paid')
+  })
+})
+
+describe('X3: what does not', () => {
+  test.each<[string, object]>([
+    ['scheme', { scheme: 'upto' }],
+    ['network', { network: 'hedera:mainnet' }],
+    ['amount', { amount: '299999999' }],
+    ['amount in another spelling', { amount: '0300000000' }],
+    ['asset', { asset: '0.0.1' }],
+    ['payTo', { payTo: '0.0.66' }],
+    ['maxTimeoutSeconds', { maxTimeoutSeconds: 300 }],
+    ['a missing extra', { extra: undefined }],
+    ['another fee payer', { extra: { ...accepted.extra, feePayer: '0.0.66' } }],
+    ['a missing payment flow', { extra: { feePayer: '0.0.5001' } }],
+    ['extra from a prototype', { extra: Object.create(accepted.extra) as object }],
+  ])('%s', (_name, changes) => {
+    expect(matches(changes)).toBe(false)
+  })
+})
+
+describe('the resource that a payload names', () => {
+  test.each([
+    [undefined, true],
+    [null, true],
+    [{ url: resource.url }, true],
+    [{ url: 'http://other.example/api/svc/access?agent=0x1' }, true],
+    [{ url: 'https://access.example/api/svc/status' }, false],
+    [{ url: 'https://access.example/api/svc/access/' }, false],
+    [{ url: 'https://access.example/api/svc/%61ccess' }, false],
+    [{ url: '/api/svc/access' }, false],
+    [{ url: '' }, false],
+  ])('%j: %s', (named, isOurs) => {
+    expect(isForResource(named, resource)).toBe(isOurs)
   })
 })

@@ -1,7 +1,21 @@
+/** The payment headers of x402 v2: reading what a client sent, matching it with what is on sale, and encoding the answer. */
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { PAYMENT_HEADER_BYTES_MAX } from './gate-limits.ts'
-import type { ChallengeError, PaymentHeaders } from './payment-gate.ts'
-import { decodeStrictBase64 } from './strict-base64.ts'
+import type { PaidResource, PaymentRequirement, Settlement } from '../payment.ts'
+import type { ChallengeError } from './challenge.ts'
+
+/**
+ * Largest payment header, in bytes, looked at before decoding. The largest honest one fits: ten Hedera nodes take 4.5 KB,
+ * and the description of a call that official clients send back (`describeCall`) at most 2.7 KB.
+ */
+export const PAYMENT_HEADER_BYTES_MAX = 8_192
+
+export type PaymentHeaders = {
+  /** Value of `PAYMENT-SIGNATURE`. */
+  readonly paymentSignature?: string | undefined
+  /** Value of `X-PAYMENT`, where a v2 payload is accepted as well. */
+  readonly xPayment?: string | undefined
+}
 
 const record = z.record(z.string(), z.unknown())
 
@@ -23,7 +37,7 @@ const envelopeSchema = z.object({
 })
 
 /** An x402 v2 payment payload as a client sent it: well formed, nothing in it believed yet. */
-export type PaymentEnvelope = z.infer<typeof envelopeSchema>
+type PaymentEnvelope = z.infer<typeof envelopeSchema>
 
 export type PaymentHeaderReading =
   | { readonly kind: 'absent' }
@@ -61,4 +75,51 @@ export function readPaymentHeaders(headers: PaymentHeaders): PaymentHeaderReadin
   return version.success && version.data.x402Version !== 2
     ? { kind: 'refused', error: 'payment_version_unsupported' }
     : undecodable
+}
+
+const STANDARD_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/**
+ * The bytes of standard, padded base64 (RFC 4648 §4), or undefined for anything else: base64url, missing padding,
+ * white space and non-zero trailing bits are all refused, so that one value has one spelling.
+ */
+export function decodeStrictBase64(text: string): Buffer | undefined {
+  if (!STANDARD_BASE64.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64') === text ? bytes : undefined
+}
+
+const CORE_FIELDS = ['scheme', 'network', 'amount', 'asset', 'payTo', 'maxTimeoutSeconds'] as const
+
+/**
+ * Whether what a payer accepted is this requirement (X3). The six core fields must be equal and our `extra` keys carried
+ * back unchanged; every other key is ignored, so that clients which strip or echo `price` both pay.
+ */
+export function acceptsRequirement(
+  accepted: PaymentEnvelope['accepted'],
+  requirement: PaymentRequirement,
+): boolean {
+  return (
+    CORE_FIELDS.every((field) => accepted[field] === requirement[field]) &&
+    Object.entries(requirement.extra).every(
+      ([key, value]) =>
+        Object.hasOwn(accepted.extra ?? {}, key) && isDeepStrictEqual(accepted.extra?.[key], value),
+    )
+  )
+}
+
+/** Whether the resource that a client's payload names, where it names one, is the one on sale: the paths are equal. */
+export function isForResource(named: PaymentEnvelope['resource'], resource: PaidResource): boolean {
+  if (named === undefined || named === null) return true
+  const path = pathOf(named.url)
+  return path !== undefined && path === pathOf(resource.url)
+}
+
+/** The value of `PAYMENT-RESPONSE`: base64 of the settlement's UTF-8 JSON. */
+export function encodePaymentResponse(settlement: Settlement): string {
+  return Buffer.from(JSON.stringify(settlement), 'utf8').toString('base64')
+}
+
+function pathOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).pathname : undefined
 }

@@ -1,17 +1,17 @@
 /** What happens to one payment between reservation and answer (X6 to X10), through the gate. */
 import { describe, expect, test } from 'vitest'
 import type { ReservationStore } from '../reservations/reservation-store.ts'
-import { agentMemo } from '../schemes/hedera/payment-memo.ts'
-import { AGENT, gateHouse } from '../testing/gate.fixture.ts'
+import { agentMemo } from '../schemes/hedera/transaction-id.ts'
+import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
 import { HederaStandIn, OTHER_PAYER, PAY_TO, PAYER } from '../testing/hedera-stand-in.fixture.ts'
 import { paymentOf } from '../testing/payment-header.fixture.ts'
-import { createPaymentGate } from './create-payment-gate.ts'
+import { createPaymentGate } from './payment-gate.ts'
 
 const memo = agentMemo(AGENT)
 
 describe('pending', () => {
   test('X9: a settlement whose answer got lost is found on the ledger and honoured', async () => {
-    const { gate, job, ledger, runs, terms } = gateHouse()
+    const { gate, job, ledger, runs, terms } = gateFixture()
     ledger.fault = 'answer_lost'
     const header = await ledger.pay(terms)
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
@@ -19,7 +19,7 @@ describe('pending', () => {
   })
 
   test('X9: a success that names another transaction is nonsense: what the ledger does not know buys nothing', async () => {
-    const { gate, job, ledger, runs, terms } = gateHouse()
+    const { gate, job, ledger, runs, terms } = gateFixture()
     ledger.fault = 'invented_success'
     const paying = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
     await ledger.clock.advanceMs(13_000)
@@ -30,7 +30,7 @@ describe('pending', () => {
   })
 
   test('X9: a success that names another transaction, of a payment that landed, is honoured', async () => {
-    const { gate, job, ledger, runs, terms } = gateHouse()
+    const { gate, job, ledger, runs, terms } = gateFixture()
     ledger.fault = 'success_of_another'
     const header = await ledger.pay(terms)
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
@@ -38,7 +38,7 @@ describe('pending', () => {
   })
 
   test('X9: while the mirror lags the answer is 502 pending, and the job is completed in the background', async () => {
-    const { gate, job, ledger, runs, terms } = gateHouse()
+    const { gate, job, ledger, runs, terms } = gateFixture()
     ledger.fault = 'answer_lost'
     ledger.mirrorLagSeconds = 20
     const header = await ledger.pay(terms)
@@ -55,7 +55,7 @@ describe('pending', () => {
   })
 
   test('X9: the same header sent again completes the job at once', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     ledger.fault = 'answer_lost'
     ledger.isMirrorDown = true
     const header = await ledger.pay(terms)
@@ -67,7 +67,7 @@ describe('pending', () => {
   })
 
   test('X8: a payment that never came is refused once the ledger is 30 s past its validity', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     ledger.fault = 'silent'
     const header = await ledger.pay(terms)
     const first = gate.pay({ paymentSignature: header }, terms, job())
@@ -85,7 +85,7 @@ describe('pending', () => {
   })
 
   test('X9: an expired payment that nobody here has sent keeps its payer waiting, and nobody whom a stranger names', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
     await ledger.clock.advanceMs(180_000)
     const stranger = gate.pay({ paymentSignature: header }, terms, job())
@@ -105,7 +105,7 @@ describe('pending', () => {
   })
 
   test('X9: another payment of the same payer for the same thing waits, unsettled', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     ledger.fault = 'answer_lost'
     ledger.isMirrorDown = true
     const first = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
@@ -120,7 +120,7 @@ describe('pending', () => {
   })
 
   test('a settled payment is never lost: fulfil is repeated until it succeeds', async () => {
-    const { events, gate, job, ledger, runs, terms } = gateHouse()
+    const { events, gate, job, ledger, runs, terms } = gateFixture()
     let failures = 4
     const header = await ledger.pay(terms)
     const flaky = job({
@@ -144,7 +144,7 @@ describe('pending', () => {
 
 describe('found on the ledger', () => {
   test('X10: found, not settled here: honoured for the agent of its signed memo', async () => {
-    const { gate, job, ledger, runs, terms } = gateHouse()
+    const { gate, job, ledger, runs, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
     const payment = await paymentOf(ledger, { header, terms })
     ledger.land(payment)
@@ -156,7 +156,7 @@ describe('found on the ledger', () => {
   })
 
   test('X10: found, not settled here: not honoured for somebody else’s agent', async () => {
-    const { gate, job, ledger, runs, terms } = gateHouse()
+    const { gate, job, ledger, runs, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const payment = await paymentOf(ledger, { header, terms })
     ledger.land(payment)
@@ -168,7 +168,7 @@ describe('found on the ledger', () => {
   })
 
   test('X9: the same header completes the job on another replica, also after its validity ended', async () => {
-    const first = gateHouse()
+    const first = gateFixture()
     const { job, ledger, terms } = first
     const header = await ledger.pay(terms, { memo })
     const stuck = job({
@@ -181,7 +181,7 @@ describe('found on the ledger', () => {
     await first.gate.close()
     await paying
     await ledger.clock.advanceMs(600_000)
-    const second = gateHouse({ ledger })
+    const second = gateFixture({ ledger })
     const outcome = await second.gate.pay({ paymentSignature: header }, terms, second.job())
     expect(outcome.kind).toBe('paid')
     expect(ledger.settlements).toBe(1)
@@ -189,7 +189,7 @@ describe('found on the ledger', () => {
   })
 
   test('a payment reserved by a process that is gone is looked up, not settled again', async () => {
-    const { clock, gate, job, ledger, reservations, terms } = gateHouse()
+    const { clock, gate, job, ledger, reservations, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
     const payment = await paymentOf(ledger, { header, terms })
     await reservations.reserve({
@@ -206,7 +206,7 @@ describe('found on the ledger', () => {
   })
 
   test('X9: a reservation left open by an earlier process is resumed at start, without its header', async () => {
-    const { gate, job, ledger, reservations, terms } = gateHouse()
+    const { gate, job, ledger, reservations, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
     const payment = await paymentOf(ledger, { header, terms })
     await reservations.reserve({
@@ -218,16 +218,19 @@ describe('found on the ledger', () => {
       expiresAtSeconds: payment.validUntilSeconds,
     })
     ledger.land(payment)
-    const [left] = await reservations.open()
-    if (left === undefined) throw new Error('nothing left open')
-    expect((await gate.resume(left, job())).kind).toBe('paid')
+    const ends: string[] = []
+    await gate.resumeOpen(
+      () => job(),
+      ({ end }) => ends.push(end),
+    )
+    expect(ends).toEqual(['paid'])
     expect(ledger.settlements).toBe(0)
     expect(await reservations.open()).toEqual([])
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
   })
 
   test('somebody else’s transaction under the same id is no payment of ours', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
     const { nonce } = await paymentOf(ledger, { header, terms })
     ledger.land({ nonce, payer: OTHER_PAYER, payTo: PAY_TO, amount: 1n, memo: '' })
@@ -249,14 +252,14 @@ test('after settlement nothing blocks: a store that fails is reported, and the a
     get: async () => undefined,
     open: async () => [],
   }
-  const { events, gate, job, terms } = gateHouse({ ledger, reservations })
+  const { events, gate, job, terms } = gateFixture({ ledger, reservations })
   const header = await ledger.pay(terms)
   expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
   expect(events.filter(({ kind }) => kind === 'store_failed')).toHaveLength(2)
 })
 
 test('after settlement nothing blocks: an answer that no store can hold is reported, and given', async () => {
-  const { events, gate, job, ledger, terms } = gateHouse()
+  const { events, gate, job, ledger, terms } = gateFixture()
   const unstorable = { granted: 'resource', payer: PAYER, amountTinybar: 1n }
   const header = await ledger.pay(terms)
   const careless = job({ fulfil: async () => unstorable })
@@ -269,7 +272,7 @@ test('after settlement nothing blocks: an answer that no store can hold is repor
 
 test('after settlement nothing blocks: an observer that throws changes nothing', async () => {
   const ledger = new HederaStandIn()
-  const { job, reservations, terms } = gateHouse({ ledger })
+  const { job, reservations, terms } = gateFixture({ ledger })
   const gate = createPaymentGate({
     schemes: [ledger.scheme],
     facilitator: ledger.facilitator,

@@ -1,256 +1,262 @@
 /**
- * One payment on its way from reservation to answer, however many requests carry it. Everything that decides between
- * charging, honouring, refusing and "not known yet" (X6 to X10) is here; who may join a flight is the gate's matter.
+ * One payment in flight, from reservation to answer, however many requests carry it. Everything that decides between
+ * charging, honouring, refusing and "not known yet" (X6 to X10) is here; which payments are in flight, and who may join
+ * one, is in payments-in-flight.ts.
  */
-import type { Facilitator, PaymentPayload, Settlement } from '../facilitators/facilitator.ts'
-import { submitPayment } from '../facilitators/submit-payment.ts'
-import type { PaymentRequirement } from '../payment.ts'
+import type { Clock } from '../clock.ts'
+import { type Facilitator, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
+import { classifyRefusal } from '../facilitators/refusals.ts'
+import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { Reservation } from '../reservations/reservation-store.ts'
-import type { ReservationDesk } from '../reservations/reserve-payment.ts'
-import type { LedgerFinding, PaymentScheme, VerifiedPayment } from '../schemes/payment-scheme.ts'
-import type { FlightControl } from './flight-control.ts'
-import type { GateHappening } from './gate-event.ts'
-import type { AnyPaidJob, PaymentOutcome, SettledPayment } from './payment-gate.ts'
+import type { Reservations } from '../reservations/reservations.ts'
+import type { LedgerFinding } from '../schemes/payment-scheme.ts'
+import type { GateEvent } from './gate-event.ts'
+import type {
+  AnyOutcome,
+  PaymentForJob,
+  Preparation,
+  SettledPayment,
+  SettlementOrder,
+} from './paid-job.ts'
+import type { PaymentProgress } from './payment-progress.ts'
 
 /** Our clock and the ledger's may differ by this much when a record is compared with the moment we began to settle. */
 const CLOCK_SKEW_SECONDS = 10
 
-/** What every flight of a gate uses. */
-export type FlightWorld = {
+/** What every payment of a gate uses. */
+export type GateParts = {
+  readonly clock: Clock
   readonly facilitator: Facilitator
-  readonly desk: ReservationDesk
-  readonly unixMs: () => number
-  readonly observe: (event: GateHappening) => void
+  readonly observe: (event: GateEvent) => void
+  readonly reservations: Reservations
 }
 
-/** What a facilitator is asked to settle. */
-export type SettlementOrder = {
-  readonly payload: PaymentPayload
-  readonly requirement: PaymentRequirement
-}
+export type PaymentInFlight = PaymentForJob & { readonly progress: PaymentProgress }
 
-/** What one flight carries. */
-export type FlightPlan<Prepared, Answer, Declined> = {
-  readonly payment: VerifiedPayment
-  readonly scheme: PaymentScheme
-  /** What the facilitator gets; absent for a payment that can only be found, e.g. since its validity ended. */
-  readonly order: SettlementOrder | undefined
-  readonly job: AnyPaidJob<Prepared, Answer, Declined>
-  readonly control: FlightControl
-}
-
-/** A flight whose payment is reserved. */
-type ReservedPlan<Prepared, Answer, Declined> = FlightPlan<Prepared, Answer, Declined> & {
-  readonly reservation: Reservation
-}
+type ReservedPayment = PaymentInFlight & { readonly reservation: Reservation }
+type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>
 
 /** Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw, with the payment released. */
-export async function flyPayment<Prepared, Answer, Declined>(
-  world: FlightWorld,
-  plan: FlightPlan<Prepared, Answer, Declined>,
-): Promise<PaymentOutcome<Answer, Declined>> {
-  const { control, order } = plan
-  const claimed = await world.desk.claim({ ...plan, canSettle: order !== undefined })
-  if (claimed.kind === 'ended') return claimed.outcome
-  control.claim()
-  const reserved = { ...plan, reservation: claimed.reservation }
-  if (claimed.kind === 'fresh' && order !== undefined) {
-    if (claimed.canPay) return await settle(world, reserved, order)
-    const { payment } = plan
-    return await refuse(world, payment, {
+export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
+  const { order, payment, progress } = paid
+  const claim = await gate.reservations.reserve(paid)
+  if (claim.kind === 'ended') return claim.outcome
+  progress.markReserved()
+  const reserved = { ...paid, reservation: claim.reservation }
+  if (claim.kind === 'reserved' && order !== undefined) {
+    if (claim.canPay) return await settle(gate, reserved, order)
+    // This process has not sent it, so that there is no transaction to name.
+    return await refuse(gate, payment, {
       ...refusalOf(payment, 'insufficient_funds'),
-      // Nobody here has sent it.
       transaction: '',
     })
   }
-  // What nobody here has sent keeps only its own payer waiting: anybody can sign an old payment for somebody else.
-  if (claimed.kind === 'resumed' || isFor(plan)) control.markPossiblySettled()
-  const finding = await lookUp(world, plan)
-  if (finding.kind === 'landed') control.markPossiblySettled()
-  if (finding.kind === 'landed' && claimed.kind === 'resumed') {
-    const ended = await endedMeanwhile(world, plan)
-    if (ended !== undefined) return ended
+  // What this process has not sent keeps only its own payer waiting: anybody can sign an old payment for somebody else.
+  if (claim.kind === 'resumed' || isSubjectPayer(paid)) progress.markPossiblySettled()
+  const finding = await lookUp(gate, paid)
+  if (finding.kind === 'landed') progress.markPossiblySettled()
+  if (finding.kind === 'landed' && claim.kind === 'resumed') {
+    // Meanwhile another process over the same store may have answered or released it, and sold something else for it.
+    const now = await retried(gate, paid, () => gate.reservations.recall(paid))
+    if (now.kind === 'ended') return now.outcome
   }
-  return await honourFinding(world, reserved, { finding })
-}
-
-/**
- * How a payment that this flight only resumed was ended while the ledger was asked: another process over the same store
- * may have answered it, or have released it and sold something else for it. Undefined where it is still open.
- */
-async function endedMeanwhile<Prepared, Answer, Declined>(
-  world: FlightWorld,
-  plan: FlightPlan<Prepared, Answer, Declined>,
-): Promise<PaymentOutcome<Answer, Declined> | undefined> {
-  const { control, order, payment } = plan
-  const recalled = await control.persist(async () => {
-    try {
-      return await world.desk.recall({ ...plan, canSettle: order !== undefined })
-    } catch (cause) {
-      world.observe({ kind: 'retrying', payment, cause })
-      return undefined
-    }
-  })
-  return recalled.kind === 'ended' ? recalled.outcome : undefined
+  return await honour(gate, reserved, { finding })
 }
 
 /** Prepares and settles a payment that nobody has sent before. */
-async function settle<Prepared, Answer, Declined>(
-  world: FlightWorld,
-  plan: ReservedPlan<Prepared, Answer, Declined>,
+async function settle(
+  gate: GateParts,
+  paid: ReservedPayment,
   order: SettlementOrder,
-): Promise<PaymentOutcome<Answer, Declined>> {
-  const { control, payment } = plan
-  const preparation = await prepareOrRelease(world, plan)
+): Promise<AnyOutcome> {
+  const { payment, progress } = paid
+  const preparation = await prepareOrRelease(gate, paid)
   if (preparation.kind === 'declined') return preparation
-  const settleStartedSeconds = Math.floor(world.unixMs() / 1_000)
-  control.markPossiblySettled()
-  const submission = await submitPayment(world, plan, order)
   const { prepared } = preparation
-  if (submission.kind === 'settled') return await complete(world, plan, { ...submission, prepared })
-  if (submission.kind === 'refused') return await refuse(world, payment, submission.settlement)
-  if (submission.kind === 'unsent') {
-    await world.desk.released(payment)
-    return { kind: 'unavailable', dependency: 'facilitator' }
+  const startedSeconds = Math.floor(gate.clock.unixMs() / 1_000)
+  progress.markPossiblySettled()
+  const submission = await submit(gate, paid, order)
+  switch (submission.kind) {
+    case 'settled':
+      return await complete(gate, paid, { settlement: submission.settlement, prepared })
+    case 'refused':
+      return await refuse(gate, payment, submission.settlement)
+    case 'unsent':
+      await gate.reservations.released(payment)
+      return { kind: 'unavailable', dependency: 'facilitator' }
+    case 'unclear': {
+      const { refusal } = submission
+      const finding = await lookUp(gate, paid)
+      const isOurs =
+        refusal === undefined &&
+        finding.kind === 'landed' &&
+        finding.consensusSeconds >= startedSeconds - CLOCK_SKEW_SECONDS
+      return isOurs
+        ? await complete(gate, paid, { prepared, ...landingOf(payment, finding) })
+        : await honour(gate, paid, { finding, refusal, preparation })
+    }
+    default:
+      return submission satisfies never
   }
-  const finding = await lookUp(world, plan)
-  const { refusal } = submission
-  const isOurs =
-    refusal === undefined &&
-    finding.kind === 'landed' &&
-    finding.consensusSeconds >= settleStartedSeconds - CLOCK_SKEW_SECONDS
-  if (!isOurs)
-    return await honourFinding(world, plan, { finding, refusal, prepared: { value: prepared } })
-  return await complete(world, plan, { prepared, ...landingOf(payment, finding) })
 }
 
-/** Whether the payer of a payment is the one who waits for it. */
-function isFor(plan: {
-  readonly job: { readonly subject: string }
-  readonly payment: VerifiedPayment
-}): boolean {
-  const { payer, payerEvmAddress } = plan.payment
-  return plan.job.subject === payer || plan.job.subject === payerEvmAddress
+/** What came of one call to the facilitator; `unclear` is for the ledger to decide. */
+type Submission =
+  | { readonly kind: 'settled' | 'refused'; readonly settlement: Settlement }
+  | { readonly kind: 'unsent' }
+  | { readonly kind: 'unclear'; readonly refusal?: Settlement }
+
+/** Asks the facilitator to settle, and judges what it answered (X8). Never throws for the facilitator. */
+async function submit(
+  gate: GateParts,
+  { payment, scheme }: PaymentInFlight,
+  order: SettlementOrder,
+): Promise<Submission> {
+  const inDoubt = (cause: unknown): void => gate.observe({ kind: 'in_doubt', payment, cause })
+  let settlement: Settlement
+  try {
+    settlement = await gate.facilitator.settle(order.payload, order.requirement)
+  } catch (error) {
+    if (error instanceof FacilitatorUnavailable && error.nothingSent) return { kind: 'unsent' }
+    inDoubt(error)
+    return { kind: 'unclear' }
+  }
+  if (settlement.success) {
+    if (scheme.isOwnTransaction?.(payment, settlement.transaction) === false) {
+      inDoubt('a success of another transaction')
+      return { kind: 'unclear' }
+    }
+    gate.observe({ kind: 'settled', payment, settlement })
+    return { kind: 'settled', settlement }
+  }
+  const verdict = classifyRefusal(settlement)
+  if (verdict === 'definite') return { kind: 'refused', settlement }
+  if (verdict === 'definite_unless_landed') {
+    const finding = await scheme.find(payment).catch(() => undefined)
+    if (finding !== undefined && finding.kind !== 'landed') return { kind: 'refused', settlement }
+  }
+  inDoubt(settlement.errorReason)
+  return { kind: 'unclear', refusal: settlement }
 }
 
-async function prepareOrRelease<Prepared, Answer, Declined>(
-  world: FlightWorld,
-  { job, payment, reservation }: ReservedPlan<Prepared, Answer, Declined>,
-): ReturnType<AnyPaidJob<Prepared, Answer, Declined>['prepare']> {
+/** Asks the ledger until it knows; the last word on every payment that no facilitator answered for. */
+async function lookUp(
+  gate: GateParts,
+  { payment, progress, scheme }: PaymentInFlight,
+): Promise<Resolved> {
+  const finding = await progress.persist(async () => {
+    const found = await scheme.find(payment).catch((cause: unknown) => {
+      gate.observe({ kind: 'in_doubt', payment, cause })
+      return { kind: 'unknown' } as const
+    })
+    return found.kind === 'unknown' ? undefined : found
+  })
+  gate.observe({ kind: 'found', payment, finding })
+  return finding
+}
+
+/** Honours a payment found on the ledger where the job may, and refuses one that failed or never came (X8, X10). */
+async function honour(
+  gate: GateParts,
+  paid: ReservedPayment,
+  found: {
+    readonly finding: Resolved
+    readonly refusal?: Settlement | undefined
+    readonly preparation?: Preparation<unknown, unknown>
+  },
+): Promise<AnyOutcome> {
+  const { job, payment } = paid
+  const { finding, refusal } = found
+  if (finding.kind !== 'landed') {
+    const errorReason = finding.kind === 'failed' ? 'transaction_failed' : 'transaction_expired'
+    return await refuse(gate, payment, refusal ?? refusalOf(payment, errorReason))
+  }
+  const { mayHonour } = await retried(gate, paid, async () => ({
+    mayHonour: await job.mayHonour(payment),
+  }))
+  if (!mayHonour) {
+    await gate.reservations.released(payment)
+    return { kind: 'challenged', error: 'payment_already_used' }
+  }
+  const preparation = found.preparation ?? (await prepareFound(gate, paid))
+  if (preparation.kind === 'declined') return preparation
+  const { prepared } = preparation
+  return await complete(gate, paid, { prepared, ...landingOf(payment, finding) })
+}
+
+async function prepareOrRelease(
+  gate: GateParts,
+  { job, payment, reservation }: ReservedPayment,
+): Promise<Preparation<unknown, unknown>> {
   try {
     const preparation = await job.prepare(payment, reservation.request)
-    if (preparation.kind === 'declined') await world.desk.released(payment)
+    if (preparation.kind === 'declined') await gate.reservations.released(payment)
     return preparation
   } catch (error) {
-    await world.desk.released(payment)
+    await gate.reservations.released(payment)
     throw error
   }
 }
 
 /** Prepares what was paid already. Where the answer is owed to the payer a throw is tried again, and releases nothing. */
-async function prepareFound<Prepared, Answer, Declined>(
-  world: FlightWorld,
-  plan: ReservedPlan<Prepared, Answer, Declined>,
-): ReturnType<AnyPaidJob<Prepared, Answer, Declined>['prepare']> {
-  const { control, job, payment, reservation } = plan
-  if (reservation.keepsAnswer === undefined) return await prepareOrRelease(world, plan)
-  const preparation = await control.persist(async () => {
-    try {
-      return await job.prepare(payment, reservation.request)
-    } catch (cause) {
-      world.observe({ kind: 'retrying', payment, cause })
-      return undefined
-    }
-  })
-  if (preparation.kind === 'declined') await world.desk.released(payment)
+async function prepareFound(
+  gate: GateParts,
+  paid: ReservedPayment,
+): Promise<Preparation<unknown, unknown>> {
+  const { job, payment, reservation } = paid
+  if (reservation.keepsAnswer === undefined) return await prepareOrRelease(gate, paid)
+  const preparation = await retried(gate, paid, () => job.prepare(payment, reservation.request))
+  if (preparation.kind === 'declined') await gate.reservations.released(payment)
   return preparation
 }
 
-/** Asks the ledger until it knows; the last word on every payment that no facilitator answered for. */
-async function lookUp<Prepared, Answer, Declined>(
-  world: FlightWorld,
-  plan: FlightPlan<Prepared, Answer, Declined>,
-): Promise<Exclude<LedgerFinding, { kind: 'unknown' }>> {
-  const finding = await plan.control.persist(async () => {
-    const found = await plan.scheme.find(plan.payment).catch((cause: unknown) => {
-      world.observe({ kind: 'in_doubt', payment: plan.payment, cause })
-      return { kind: 'unknown' } as const
-    })
-    return found.kind === 'unknown' ? undefined : found
-  })
-  world.observe({ kind: 'found', payment: plan.payment, finding })
-  return finding
-}
-
-/** Honours a payment found on the ledger where the job may, and refuses one that failed or never came (X8, X10). */
-async function honourFinding<Prepared, Answer, Declined>(
-  world: FlightWorld,
-  plan: ReservedPlan<Prepared, Answer, Declined>,
-  found: {
-    readonly finding: Exclude<LedgerFinding, { kind: 'unknown' }>
-    readonly refusal?: Settlement | undefined
-    readonly prepared?: { readonly value: Prepared }
-  },
-): Promise<PaymentOutcome<Answer, Declined>> {
-  const { control, job, payment } = plan
-  const { finding, refusal } = found
-  if (finding.kind !== 'landed') {
-    const errorReason = finding.kind === 'failed' ? 'transaction_failed' : 'transaction_expired'
-    return await refuse(world, payment, refusal ?? refusalOf(payment, errorReason))
-  }
-  const honour = await control.persist(async () => {
-    try {
-      return { isAllowed: await job.mayHonour(payment) }
-    } catch (cause) {
-      world.observe({ kind: 'retrying', payment, cause })
-      return undefined
-    }
-  })
-  if (!honour.isAllowed) {
-    await world.desk.released(payment)
-    return { kind: 'challenged', error: 'payment_already_used' }
-  }
-  let prepared = found.prepared
-  if (prepared === undefined) {
-    const preparation = await prepareFound(world, plan)
-    if (preparation.kind === 'declined') return preparation
-    prepared = { value: preparation.prepared }
-  }
-  return await complete(world, plan, { prepared: prepared.value, ...landingOf(payment, finding) })
-}
-
 /** Does the paid work; from here on nothing may block (X6), so that failures are retried and never refused. */
-async function complete<Prepared, Answer, Declined>(
-  world: FlightWorld,
-  plan: ReservedPlan<Prepared, Answer, Declined>,
-  paid: Omit<SettledPayment, 'payment'> & { readonly prepared: Prepared },
-): Promise<PaymentOutcome<Answer, Declined>> {
-  const { control, job, payment, reservation } = plan
-  const { prepared, ...settled } = paid
+async function complete(
+  gate: GateParts,
+  paid: ReservedPayment,
+  { prepared, ...settled }: Omit<SettledPayment, 'payment'> & { readonly prepared: unknown },
+): Promise<AnyOutcome> {
+  const { job, payment, reservation } = paid
   const { settlement } = settled
-  await world.desk.settled(payment)
-  const { answer } = await control.persist(async () => {
-    try {
-      return { answer: await job.fulfil(prepared, { payment, ...settled }) }
-    } catch (cause) {
-      world.observe({ kind: 'retrying', payment, cause })
-      return undefined
-    }
-  })
-  await world.desk.answered(reservation, { answer, settlement })
-  world.observe({ kind: 'fulfilled', payment })
+  await gate.reservations.settled(payment)
+  const { answer } = await retried(gate, paid, async () => ({
+    answer: await job.fulfil(prepared, { payment, ...settled }),
+  }))
+  await gate.reservations.answered(reservation, { answer, settlement })
+  gate.observe({ kind: 'fulfilled', payment })
   return { kind: 'paid', answer, settlement }
 }
 
 async function refuse(
-  world: FlightWorld,
+  gate: GateParts,
   payment: VerifiedPayment,
   settlement: Settlement,
-): Promise<{ kind: 'challenged'; error: string; settlement: Settlement }> {
-  await world.desk.released(payment)
+): Promise<AnyOutcome> {
+  await gate.reservations.released(payment)
   const errorReason = readableReason(settlement.errorReason)
-  world.observe({ kind: 'refused', payment, reason: errorReason })
+  gate.observe({ kind: 'refused', payment, reason: errorReason })
   return { kind: 'challenged', error: errorReason, settlement: { ...settlement, errorReason } }
+}
+
+/** Runs a step until it does not throw, with growing pauses; each failure is told. */
+function retried<Value extends object>(
+  gate: GateParts,
+  { payment, progress }: PaymentInFlight,
+  step: () => Promise<Value>,
+): Promise<Value> {
+  return progress.persist(async () => {
+    try {
+      return await step()
+    } catch (cause) {
+      gate.observe({ kind: 'retrying', payment, cause })
+      return undefined
+    }
+  })
+}
+
+/** Whether the payer of a payment is the one who waits for it. */
+function isSubjectPayer({ job, payment }: PaymentInFlight): boolean {
+  return job.subject === payment.payer || job.subject === payment.payerEvmAddress
 }
 
 function landingOf(
@@ -261,8 +267,7 @@ function landingOf(
   return { settlement, landedAtSeconds: consensusSeconds }
 }
 
-function refusalOf(payment: VerifiedPayment, errorReason: string): Settlement {
-  const { network, payer, nonce } = payment
+function refusalOf({ network, nonce, payer }: VerifiedPayment, errorReason: string): Settlement {
   return { success: false, transaction: nonce, network, payer, errorReason }
 }
 

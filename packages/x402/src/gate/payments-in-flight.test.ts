@@ -1,12 +1,12 @@
-/** How long requests wait for a payment under way, how many there may be, and what becomes of them at the end. */
+/** How long requests wait for a payment in flight, how many there may be, and what becomes of them at the end. */
 import { describe, expect, test } from 'vitest'
-import { gateHouse } from '../testing/gate.fixture.ts'
+import { gateFixture } from '../testing/gate.fixture.ts'
 import { OTHER_PAYER } from '../testing/hedera-stand-in.fixture.ts'
 import { settled } from '../testing/manual-clock.ts'
 
 describe('waiting', () => {
   test('a request never waits longer than its limit, while the work goes on', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const slow = Promise.withResolvers<void>()
     const header = await ledger.pay(terms)
     const paying = gate.pay(
@@ -27,7 +27,7 @@ describe('waiting', () => {
   })
 
   test('nor where the outcome comes into doubt shortly before that limit', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const slow = Promise.withResolvers<never>()
     const fulfil = (): Promise<never> => slow.promise
     const state = { isOver: false }
@@ -47,8 +47,8 @@ describe('waiting', () => {
     expect(ledger.clock.timers()).toBe(0)
   })
 
-  test('more payments under way than the limit are refused, unsettled', async () => {
-    const { gate, job, ledger, terms } = gateHouse({ limits: { flightsMax: 1 } })
+  test('more payments in flight than the limit are refused, unsettled', async () => {
+    const { gate, job, ledger, terms } = gateFixture({ limits: { inFlightMax: 1 } })
     const hold = Promise.withResolvers<{ kind: 'ready'; prepared: string }>()
     const first = gate.pay(
       { paymentSignature: await ledger.pay(terms) },
@@ -66,7 +66,7 @@ describe('waiting', () => {
 
 describe('closing', () => {
   test('S6: close stops the background work and leaves no timer', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     ledger.fault = 'answer_lost'
     ledger.isMirrorDown = true
     const paying = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
@@ -79,7 +79,7 @@ describe('closing', () => {
   })
 
   test('S6: what runs when the gate closes is finished: a settlement under way is still fulfilled', async () => {
-    const { gate, job, ledger, runs, terms } = gateHouse()
+    const { gate, job, ledger, runs, terms } = gateFixture()
     const hold = Promise.withResolvers<{ kind: 'ready'; prepared: string }>()
     const paying = gate.pay(
       { paymentSignature: await ledger.pay(terms) },
@@ -96,7 +96,7 @@ describe('closing', () => {
   })
 
   test('S6: a request that still waits when the gate has closed is pending, and a second close waits for the first', async () => {
-    const { gate, job, ledger, terms } = gateHouse({ limits: { closeWaitMs: 4_000 } })
+    const { gate, job, ledger, terms } = gateFixture({ limits: { closeWaitMs: 4_000 } })
     const contract = Promise.withResolvers<never>()
     const never = job({ fulfil: () => contract.promise })
     const paying = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, never)

@@ -1,6 +1,6 @@
 import { parsePaymentRequired } from '@x402/core/schemas'
 import { describe, expect, test } from 'vitest'
-import { gateHouse } from '../testing/gate.fixture.ts'
+import { gateFixture } from '../testing/gate.fixture.ts'
 import { standInTerms } from '../testing/hedera-stand-in.fixture.ts'
 import { decodeHeader, encodeHeader } from '../testing/payment-header.fixture.ts'
 import { buildChallenge } from './challenge.ts'
@@ -50,7 +50,7 @@ describe('x402 discovery', () => {
     ['left out by the payer', () => undefined, false],
     ['no extensions at all', () => 5, false],
   ])('%s: a facilitator gets what was declared, or nothing', async (_name, echo, isSent) => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const call = { method: 'GET', queryParams: { city: 'Oslo' }, schema } as const
     const discovery = describeCall({ input: call, output })
     const envelope = decodeHeader(await ledger.pay(terms))
@@ -63,7 +63,7 @@ describe('x402 discovery', () => {
   })
 
   test('what was never declared is not passed on', async () => {
-    const { gate, job, ledger, terms } = gateHouse()
+    const { gate, job, ledger, terms } = gateFixture()
     const envelope = decodeHeader(await ledger.pay(terms))
     const paymentSignature = encodeHeader({ ...envelope, extensions: { bazaar: { info: {} } } })
     expect((await gate.pay({ paymentSignature }, terms, job())).kind).toBe('paid')

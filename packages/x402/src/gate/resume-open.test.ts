@@ -2,26 +2,26 @@
 import { describe, expect, test } from 'vitest'
 import { PAYER } from '../testing/hedera-stand-in.fixture.ts'
 import {
-  crashedHouse,
+  crashedFixture,
   deliver,
   elsewhere,
-  keptHouse,
+  keptAnswerFixture,
   onlyOpen,
   PENDING,
   plain,
 } from '../testing/kept-answer.fixture.ts'
-import type { Resumed } from './resume-open.ts'
+import type { Resumed } from './payment-gate.ts'
 
 /** A second process that waits for the ledger with a payment which the first one has reserved. */
 async function waitingReplica() {
-  const first = keptHouse()
+  const first = keptAnswerFixture()
   const { ledger, reservations, terms } = first
   ledger.isMirrorDown = true
   ledger.fault = 'answer_lost'
   const header = await ledger.pay(terms)
   void first.send(header)
   await ledger.clock.advanceMs(1_000)
-  const second = keptHouse({ ledger, reservations })
+  const second = keptAnswerFixture({ ledger, reservations })
   const waiting = second.send(header)
   await ledger.clock.advanceMs(1_000)
   return { first, header, second, waiting }
@@ -64,14 +64,14 @@ describe('X7: two processes over one store', () => {
 
 describe('X9: reservations left open are resumed at start', () => {
   test('what is open blocks from the moment of start, by fingerprint and by key, before anything is resumed', async () => {
-    const { second } = await crashedHouse({ idempotencyKey: 'k' })
+    const { second } = await crashedFixture({ idempotencyKey: 'k' })
     expect(await second.buy()).toEqual(PENDING)
     expect(await second.buy({ idempotencyKey: 'k', ...elsewhere })).toEqual(PENDING)
     expect(second.ledger.settlements).toBe(1)
   })
 
   test('resumed, the answer goes to the payer’s next payment, itself left unsettled', async () => {
-    const { header, second } = await crashedHouse({ request: '{"pick":1}' })
+    const { header, second } = await crashedFixture({ request: '{"pick":1}' })
     const { gate, job, ledger, runs } = second
     const ends: Resumed['end'][] = []
     await gate.resumeOpen(
@@ -88,7 +88,7 @@ describe('X9: reservations left open are resumed at start', () => {
   })
 
   test('reserved and never sent: refused once its validity ended, and until then its payer waits', async () => {
-    const first = keptHouse()
+    const first = keptAnswerFixture()
     const { ledger, reservations } = first
     ledger.fault = 'silent'
     const killed = first.buy()
@@ -96,7 +96,7 @@ describe('X9: reservations left open are resumed at start', () => {
     await first.gate.close()
     await killed
     ledger.fault = undefined
-    const second = keptHouse({ ledger, reservations })
+    const second = keptAnswerFixture({ ledger, reservations })
     const resuming = second.gate.resumeOpen(() => second.job())
     await ledger.clock.advanceMs(20_000)
     await resuming
@@ -106,7 +106,7 @@ describe('X9: reservations left open are resumed at start', () => {
   })
 
   test('its work is done with the request of the payment’s first call, also where the payment is sent again', async () => {
-    const { header, second } = await crashedHouse({ request: 'received at 1' })
+    const { header, second } = await crashedFixture({ request: 'received at 1' })
     const requests: (string | undefined)[] = []
     await second.send(header, {
       request: 'received at 2',
@@ -119,7 +119,7 @@ describe('X9: reservations left open are resumed at start', () => {
   })
 
   test('one that no job can be made for stays open and keeps its payer waiting; the others are resumed', async () => {
-    const { second, first } = await crashedHouse({ request: 'unreadable' })
+    const { second, first } = await crashedFixture({ request: 'unreadable' })
     await second.reservations.reserve({
       ...(await onlyOpen(first.reservations)),
       paymentId: 'hedera:testnet/other',
@@ -138,7 +138,7 @@ describe('X9: reservations left open are resumed at start', () => {
   })
 
   test('what was paid is never given up because its work fails: it is tried again, and nothing is released', async () => {
-    const { second } = await crashedHouse()
+    const { second } = await crashedFixture()
     const { events, gate, job, ledger, reservations, runs } = second
     let failures = 3
     const flaky = job({
@@ -158,7 +158,7 @@ describe('X9: reservations left open are resumed at start', () => {
   })
 
   test('two open ones of one payer for one thing do not stop each other', async () => {
-    const { first, second } = await crashedHouse()
+    const { first, second } = await crashedFixture()
     const { reservations } = second
     const one = await onlyOpen(first.reservations)
     const { keepsAnswer: _, ...plainOne } = one

@@ -3,10 +3,12 @@
  * this store reserved the payment. And whether its payer has the money at all.
  */
 import { describe, expect, test } from 'vitest'
-import { FacilitatorUnavailable, type Settlement } from '../facilitators/facilitator.ts'
-import { createPaymentGate } from '../gate/create-payment-gate.ts'
+import { FacilitatorUnavailable } from '../facilitators/facilitator.ts'
+import type { PaymentTerms } from '../gate/challenge.ts'
 import type { GateEvent } from '../gate/gate-event.ts'
-import type { KeptJob, PaidJob, PaymentTerms } from '../gate/payment-gate.ts'
+import type { KeptJob, PaidJob } from '../gate/paid-job.ts'
+import { createPaymentGate } from '../gate/payment-gate.ts'
+import type { Settlement } from '../payment.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
 import {
@@ -18,15 +20,17 @@ import {
   settlementEvents,
 } from '../testing/evm-stand-in.fixture.ts'
 import { manualClock } from '../testing/manual-clock.ts'
-import { GUESSES_MAX } from './guess-limit.ts'
 import { createMemoryReservationStore } from './memory-reservation-store.ts'
+import { GUESSES_MAX } from './same-purchase.ts'
 
 const terms: PaymentTerms = {
   requirements: [centRequirement()],
   resource: { url: 'https://grading.example/api/grade', description: 'x', mimeType: 'text/plain' },
 }
 
-function house(options: { readonly settle: 'front_run' | 'lost' | 'never_asked' | 'no_hash' }) {
+function evmGateFixture(options: {
+  readonly settle: 'front_run' | 'lost' | 'never_asked' | 'no_hash'
+}) {
   const chain = new EvmStandIn()
   const clock = manualClock(EVM_NOW_SECONDS * 1_000)
   const reservations = createMemoryReservationStore({ clock })
@@ -87,7 +91,7 @@ const kept = (job: PaidJob<string, string, never>): KeptJob<string, string, neve
 
 describe('X10: a payment found on an EVM chain', () => {
   test('paid but denied: submitted by somebody else while we settled, it is honoured, once', async () => {
-    const { counts, gate, job } = house({ settle: 'front_run' })
+    const { counts, gate, job } = evmGateFixture({ settle: 'front_run' })
     const { paymentSignature } = await header()
     const paid = { kind: 'paid', answer: 'A' }
     expect(await gate.pay({ paymentSignature }, terms, job())).toMatchObject(paid)
@@ -100,14 +104,14 @@ describe('X10: a payment found on an EVM chain', () => {
   })
 
   test('the facilitator’s answer got lost: the payment is found and honoured', async () => {
-    const { gate, job } = house({ settle: 'lost' })
+    const { gate, job } = evmGateFixture({ settle: 'lost' })
     const { paymentSignature } = await header()
     const outcome = await gate.pay({ paymentSignature }, terms, job())
     expect(outcome).toMatchObject({ kind: 'paid', answer: 'A', settlement: { success: true } })
   })
 
   test('a success that names no transaction is nonsense: what the chain does not know buys nothing', async () => {
-    const { clock, counts, gate, job } = house({ settle: 'no_hash' })
+    const { clock, counts, gate, job } = evmGateFixture({ settle: 'no_hash' })
     const paying = gate.pay(await header(), terms, job())
     await clock.advanceMs(15_000)
     expect((await paying).kind).toBe('pending')
@@ -116,7 +120,9 @@ describe('X10: a payment found on an EVM chain', () => {
   })
 
   test('used at first sight, e.g. read from the chain by a stranger: payment_already_used, unsettled', async () => {
-    const { chain, counts, gate, job, reservations, scheme } = house({ settle: 'never_asked' })
+    const { chain, counts, gate, job, reservations, scheme } = evmGateFixture({
+      settle: 'never_asked',
+    })
     const { payload, paymentSignature } = await header()
     const verified = await scheme.verify(payload, centRequirement())
     if (verified.kind !== 'valid') throw new Error('not valid')
@@ -128,7 +134,9 @@ describe('X10: a payment found on an EVM chain', () => {
   })
 
   test('reserved while unused by an earlier process, the same payment is honoured after a restart', async () => {
-    const { chain, counts, job, openGate, reservations, scheme } = house({ settle: 'never_asked' })
+    const { chain, counts, job, openGate, reservations, scheme } = evmGateFixture({
+      settle: 'never_asked',
+    })
     const { payload, paymentSignature } = await header()
     const verified = await scheme.verify(payload, centRequirement())
     if (verified.kind !== 'valid') throw new Error('not valid')
@@ -151,7 +159,7 @@ describe('X10: a payment found on an EVM chain', () => {
   })
 
   test('a payment copied from the chain gets no answer that is kept for its payer, and uses none up', async () => {
-    const { chain, counts, gate, job, scheme } = house({ settle: 'front_run' })
+    const { chain, counts, gate, job, scheme } = evmGateFixture({ settle: 'front_run' })
     const copied = await header()
     const verified = await scheme.verify(copied.payload, centRequirement())
     if (verified.kind !== 'valid') throw new Error('not valid')
@@ -170,7 +178,7 @@ describe('X10: a payment found on an EVM chain', () => {
   })
 
   test('one that this store does not hold and whose validity is over is refused at once, and never waited for', async () => {
-    const { clock, counts, gate, job, reservations } = house({ settle: 'never_asked' })
+    const { clock, counts, gate, job, reservations } = evmGateFixture({ settle: 'never_asked' })
     const { paymentSignature } = await header()
     await clock.advanceMs(600_000)
     const outcome = await gate.pay({ paymentSignature }, terms, job())
@@ -180,13 +188,13 @@ describe('X10: a payment found on an EVM chain', () => {
   })
 
   test('what was found there is fulfilled with the time that the ledger took it', async () => {
-    const { chain, gate, job, landings } = house({ settle: 'lost' })
+    const { chain, gate, job, landings } = evmGateFixture({ settle: 'lost' })
     expect((await gate.pay(await header(), terms, job())).kind).toBe('paid')
     expect(landings).toEqual([(await chain.ledger.latestBlock()).timestampSeconds])
   })
 
   test('a payment read from the chain is not tried on one request after another until its answer comes', async () => {
-    const { gate, job } = house({ settle: 'front_run' })
+    const { gate, job } = evmGateFixture({ settle: 'front_run' })
     const bought = await header()
     expect((await gate.pay(bought, terms, kept(job('what was bought')))).kind).toBe('paid')
     const used = { kind: 'challenged', error: 'payment_already_used' }
@@ -201,7 +209,7 @@ describe('X10: a payment found on an EVM chain', () => {
   })
 
   test('while the chain cannot be read nothing is reserved and nothing settled', async () => {
-    const { chain, counts, gate, job, reservations } = house({ settle: 'never_asked' })
+    const { chain, counts, gate, job, reservations } = evmGateFixture({ settle: 'never_asked' })
     chain.isDown = true
     const { paymentSignature } = await header()
     const outcome = await gate.pay({ paymentSignature }, terms, job())
@@ -215,7 +223,9 @@ describe('a payer who does not hold what his payment takes', () => {
   const short = { kind: 'challenged', error: 'insufficient_funds' }
 
   test('is refused before any work: nothing prepared, nothing sent, nothing left reserved', async () => {
-    const { chain, counts, events, gate, job, reservations } = house({ settle: 'never_asked' })
+    const { chain, counts, events, gate, job, reservations } = evmGateFixture({
+      settle: 'never_asked',
+    })
     chain.balance = 9_999n
     expect(await gate.pay(await header(), terms, job())).toEqual({
       ...short,
@@ -233,7 +243,7 @@ describe('a payer who does not hold what his payment takes', () => {
   })
 
   test('can send the same payment again once he has it', async () => {
-    const { chain, gate, job } = house({ settle: 'front_run' })
+    const { chain, gate, job } = evmGateFixture({ settle: 'front_run' })
     const payment = await header()
     chain.balance = 0n
     expect(await gate.pay(payment, terms, job())).toMatchObject(short)
@@ -242,7 +252,7 @@ describe('a payer who does not hold what his payment takes', () => {
   })
 
   test('still gets what he paid for, by the same payment and by a new one', async () => {
-    const { chain, counts, gate, job } = house({ settle: 'front_run' })
+    const { chain, counts, gate, job } = evmGateFixture({ settle: 'front_run' })
     const payment = await header()
     const paid = { kind: 'paid', answer: 'A' }
     expect(await gate.pay(payment, terms, kept(job()))).toMatchObject(paid)
@@ -256,7 +266,9 @@ describe('a payer who does not hold what his payment takes', () => {
   })
 
   test('waits while his earlier payment is unresolved, and is not told to pay again', async () => {
-    const { chain, gate, job, openGate, reservations, scheme } = house({ settle: 'never_asked' })
+    const { chain, gate, job, openGate, reservations, scheme } = evmGateFixture({
+      settle: 'never_asked',
+    })
     const verified = await scheme.verify((await header()).payload, centRequirement())
     if (verified.kind !== 'valid') throw new Error('not valid')
     const { payment } = verified
@@ -275,7 +287,7 @@ describe('a payer who does not hold what his payment takes', () => {
   })
 
   test('a balance that cannot be read is left to the facilitator to judge', async () => {
-    const { chain, gate, job } = house({ settle: 'front_run' })
+    const { chain, gate, job } = evmGateFixture({ settle: 'front_run' })
     chain.balance = undefined
     expect(await gate.pay(await header(), terms, job())).toMatchObject({ kind: 'paid' })
   })

@@ -9,14 +9,14 @@ test('what comes to be owed while an older write is under way is not forgotten w
     await older.promise
     written.push('older')
   })
-  const paying = late.pay('payment-1')
+  const writing = late.write('payment-1')
   late.forget('payment-1')
   late.owe('payment-1', async () => {
     written.push('newer')
   })
   older.resolve()
-  expect(await paying).toBe(true)
-  expect(await late.pay('payment-1')).toBe(true)
-  expect(await late.pay('payment-1')).toBe(false)
+  expect(await writing).toBe(true)
+  expect(await late.write('payment-1')).toBe(true)
+  expect(await late.write('payment-1')).toBe(false)
   expect(written).toEqual(['older', 'newer'])
 })

@@ -1,7 +1,10 @@
 import type { Clock } from '../clock.ts'
-import type { Reservation, ReservationStore } from './reservation-store.ts'
-import { createSiblingIndex } from './sibling-index.ts'
-import { weighSiblings } from './weigh-siblings.ts'
+import {
+  payerKeyOf,
+  type Reservation,
+  type ReservationStore,
+  weighSiblings,
+} from './reservation-store.ts'
 
 export type MemoryReservationStoreOptions = {
   readonly clock: Clock
@@ -14,7 +17,7 @@ export type MemoryReservationStoreOptions = {
 /** A busy hour of purchases; beyond it the oldest answer goes. */
 const ANSWERED_MAX = 10_000
 
-/** More than a gate lets fly at once, so that the gate's own limit is met first. */
+/** More than a gate has in flight at once, so that the gate's own limit is met first. */
 const OPEN_MAX = 20_000
 
 /**
@@ -27,8 +30,8 @@ export function createMemoryReservationStore(
 ): ReservationStore {
   const { openMax = OPEN_MAX } = options
   const open = new Map<string, Reservation>()
-  const siblings = createSiblingIndex()
-  const answers = createAnswerShelf(options, (gone) => siblings.remove(gone))
+  const siblings = createSiblings()
+  const answers = createAnswers(options, (gone) => siblings.remove(gone))
   const find = (paymentId: string | undefined): Reservation | undefined =>
     paymentId === undefined ? undefined : (open.get(paymentId) ?? answers.find(paymentId))
 
@@ -45,10 +48,10 @@ export function createMemoryReservationStore(
     async reserve(reservation) {
       const held = find(reservation.paymentId)
       if (held !== undefined) return { kind: 'held', reservation: held }
-      const { sameFingerprint, sameKey } = siblings.of(reservation)
+      const { key, print } = namesOf(reservation)
       const verdict = weighSiblings(reservation, {
-        sameFingerprint: find(sameFingerprint),
-        sameKey: find(sameKey),
+        sameKey: find(siblings.latest(key)),
+        sameFingerprint: find(siblings.latest(print)),
       })
       if (verdict.kind === 'kept')
         return { kind: 'kept', answer: answerWith(verdict.sibling, reservation) }
@@ -84,7 +87,7 @@ export function createMemoryReservationStore(
 }
 
 /** Answers in order of use, as many as there may be; `hear` is told of each that is forgotten. */
-function createAnswerShelf(
+function createAnswers(
   { answeredMax = ANSWERED_MAX, clock }: MemoryReservationStoreOptions,
   hear: (gone: Reservation) => void,
 ) {
@@ -98,7 +101,7 @@ function createAnswerShelf(
   }
 
   return {
-    /** Expired ones go from the old end, the rest when their turn comes. */
+    /** Expired ones go from the old end at once, the rest only when there are too many. */
     put(reservation: Reservation): void {
       const { request: _, ...kept } = reservation
       answered.set(kept.paymentId, kept)
@@ -122,5 +125,44 @@ function createAnswerShelf(
       const origin = answered.get(answered.get(paymentId)?.answeredBy ?? paymentId)
       if (origin !== undefined) answered.set(origin.paymentId, { ...origin, isDelivered: true })
     },
+  }
+}
+
+/** Payment ids of each payer by key and by fingerprint, oldest first. */
+function createSiblings() {
+  const idsByName = new Map<string, string[]>()
+  return {
+    latest: (name: string | undefined): string | undefined =>
+      name === undefined ? undefined : idsByName.get(name)?.at(-1),
+    add(reservation: Reservation): void {
+      for (const name of namesIn(reservation)) {
+        const ids = idsByName.get(name)
+        if (ids === undefined) idsByName.set(name, [reservation.paymentId])
+        else ids.push(reservation.paymentId)
+      }
+    },
+    remove(reservation: Reservation): void {
+      for (const name of namesIn(reservation)) {
+        const ids = idsByName.get(name) ?? []
+        const index = ids.indexOf(reservation.paymentId)
+        if (index >= 0) ids.splice(index, 1)
+        if (ids.length === 0) idsByName.delete(name)
+      }
+    },
+  }
+}
+
+function namesIn(reservation: Reservation): string[] {
+  return Object.values(namesOf(reservation)).filter((name) => name !== undefined)
+}
+
+/** What a payment whose answer is kept is found by; one that was given another's answer stands for nothing of its own. */
+function namesOf(reservation: Reservation) {
+  const { answeredBy, fingerprint, idempotencyKey, keepsAnswer } = reservation
+  if (keepsAnswer === undefined) return { key: undefined, print: undefined }
+  const payer = payerKeyOf(reservation)
+  return {
+    key: idempotencyKey === undefined ? undefined : JSON.stringify(['key', payer, idempotencyKey]),
+    print: answeredBy === undefined ? JSON.stringify(['print', payer, fingerprint]) : undefined,
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { VerifiedPayment } from '../schemes/payment-scheme.ts'
+import type { VerifiedPayment } from '../payment.ts'
 import type { Reservation, ReservationStore } from './reservation-store.ts'
 
 /** A store under test; `nowSeconds` is the time of its clock, Unix seconds. */

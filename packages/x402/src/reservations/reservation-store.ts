@@ -1,6 +1,7 @@
-import type { VerifiedPayment } from '../schemes/payment-scheme.ts'
+/** The port of reservation stores, and how each weighs a payer's earlier payments against a new one. */
+import type { VerifiedPayment } from '../payment.ts'
 
-/** A payment under way or done, and what it bought. */
+/** A payment in flight or done, and what it bought. */
 export type Reservation = {
   readonly paymentId: string
   /** The payment itself, so that the next process can look it up on the ledger. */
@@ -11,19 +12,19 @@ export type Reservation = {
   readonly subject: string
   readonly state: 'reserved' | 'settled' | 'answered'
   /** The answer as JSON, once there is one. */
-  readonly answer?: string
+  readonly answer?: string | undefined
   /** When it may be forgotten, Unix seconds; what is open is never forgotten. */
   readonly expiresAtSeconds: number
   /** Its answer is kept for its payer: other payments of that payer are weighed against it (`weighSiblings`). */
-  readonly keepsAnswer?: true
+  readonly keepsAnswer?: true | undefined
   /** The payer's own name for what it asks, from `Idempotency-Key`. */
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
   /** What the next process needs to do the work again; opaque to the gate, and gone once there is an answer. */
-  readonly request?: string
+  readonly request?: string | undefined
   /** The answer has left for the payer at least once. */
   readonly isDelivered?: true
   /** The payment that was settled for this answer; this one was given it, and is never settled itself. */
-  readonly answeredBy?: string
+  readonly answeredBy?: string | undefined
 }
 
 export type ReserveOutcome =
@@ -42,14 +43,6 @@ export type ReserveOutcome =
    */
   | { readonly kind: 'kept'; readonly answer: string }
 
-/** An answer to keep. */
-export type KeptAnswer = {
-  /** JSON. */
-  readonly answer: string
-  /** When it may be forgotten, Unix seconds. */
-  readonly expiresAtSeconds: number
-}
-
 /**
  * Where payments are reserved before work begins. Access keeps them in memory, grading on disk, fsynced. Each method is
  * one transaction; moving on what is not there, or is answered already, does nothing. What one caller asks takes place,
@@ -59,8 +52,11 @@ export type ReservationStore = {
   /** Holds a payment, unless somebody does or an earlier one of its payer stands in its place (`weighSiblings`). */
   reserve(reservation: Reservation): Promise<ReserveOutcome>
   markSettled(paymentId: string): Promise<void>
-  /** Ends an open reservation with its answer, which is kept until its time; its `request` goes. */
-  keepAnswer(paymentId: string, kept: KeptAnswer): Promise<void>
+  /** Ends an open reservation with its answer (JSON), which is kept until its time (Unix seconds); its `request` goes. */
+  keepAnswer(
+    paymentId: string,
+    kept: { readonly answer: string; readonly expiresAtSeconds: number },
+  ): Promise<void>
   /** Remembers that the answer which this payment got has left for its payer. */
   markDelivered(paymentId: string): Promise<void>
   /** Forgets an open reservation after a definite refusal. */
@@ -68,4 +64,45 @@ export type ReservationStore = {
   get(paymentId: string): Promise<Reservation | undefined>
   /** Reservations without an answer, for resuming at start. */
   open(): Promise<readonly Reservation[]>
+}
+
+/** What an earlier payment of the same payer means for a new one. */
+export type SiblingVerdict =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unresolved'; readonly paymentId: string }
+  | { readonly kind: 'key_conflict' }
+  | { readonly kind: 'kept'; readonly sibling: Reservation }
+
+/** Whom a payment's answers are kept for: a payer means one account on one network. */
+export const payerKeyOf = ({ payment }: Pick<Reservation, 'payment'>): string =>
+  `${payment.network}/${payment.payer}`
+
+/**
+ * Weighs a new payment against the latest of its payer with the same key and the latest settled for the same
+ * fingerprint, both among those whose answers are kept (X9, G4). Every store asks this inside `reserve`. An answered
+ * sibling counts only while it outlives the new payment, so that what is remembered with it never loses its answer.
+ */
+export function weighSiblings(
+  asked: Reservation,
+  siblings: {
+    readonly sameKey: Reservation | undefined
+    readonly sameFingerprint: Reservation | undefined
+  },
+): SiblingVerdict {
+  const counts = (sibling: Reservation | undefined): sibling is Reservation =>
+    sibling !== undefined &&
+    (sibling.state !== 'answered' || sibling.expiresAtSeconds >= asked.expiresAtSeconds)
+  const { sameFingerprint, sameKey } = siblings
+  if (counts(sameKey)) {
+    if (sameKey.state !== 'answered') return { kind: 'unresolved', paymentId: sameKey.paymentId }
+    return sameKey.fingerprint === asked.fingerprint
+      ? { kind: 'kept', sibling: sameKey }
+      : { kind: 'key_conflict' }
+  }
+  if (!counts(sameFingerprint)) return { kind: 'none' }
+  if (sameFingerprint.state !== 'answered')
+    return { kind: 'unresolved', paymentId: sameFingerprint.paymentId }
+  return sameFingerprint.isDelivered === true
+    ? { kind: 'none' }
+    : { kind: 'kept', sibling: sameFingerprint }
 }

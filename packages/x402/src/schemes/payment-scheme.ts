@@ -1,25 +1,4 @@
-import type { PaymentRequirement } from '../payment.ts'
-
-/** A payment whose signatures and amounts were checked locally. */
-export type VerifiedPayment = {
-  /** Reservation key: what makes two payments the same one. On Hedera `<network>/<transaction id>`, never the bytes. */
-  readonly id: string
-  readonly network: string
-  readonly asset: string
-  /** Base units. */
-  readonly amount: bigint
-  readonly payTo: string
-  /** The one debited account: `0.0.x` on Hedera, an address on EVM. */
-  readonly payer: string
-  /** The payer's EVM address in lower case. */
-  readonly payerEvmAddress: string
-  /** Hedera: the transaction id `0.0.x@seconds.nanos`; EVM: the authorization's nonce. */
-  readonly nonce: string
-  /** Text that the payer signed along, empty where there is none. */
-  readonly memo: string
-  readonly validFromSeconds: number
-  readonly validUntilSeconds: number
-}
+import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
 
 export type Verification =
   | { readonly kind: 'valid'; readonly payment: VerifiedPayment }
@@ -71,4 +50,22 @@ export type PaymentScheme = {
 /** The ledger, or the node that reads it, did not answer or answered nonsense. */
 export class LedgerUnavailable extends Error {
   override readonly name = 'LedgerUnavailable'
+}
+
+/** The same scheme; the time that each verification takes, its failure too, is heard in seconds. */
+export function timedScheme(
+  scheme: PaymentScheme,
+  watch: { readonly nowMs: () => number; readonly hear: (seconds: number) => void },
+): PaymentScheme {
+  return {
+    ...scheme,
+    async verify(payload, requirement) {
+      const startedMs = watch.nowMs()
+      try {
+        return await scheme.verify(payload, requirement)
+      } finally {
+        watch.hear((watch.nowMs() - startedMs) / 1_000)
+      }
+    },
+  }
 }

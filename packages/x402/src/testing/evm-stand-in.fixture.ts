@@ -2,22 +2,21 @@
  * An EVM chain in memory for the tests of the scheme: nonces, events and contract wallets that the test sets, behind the
  * ledger port. The real chain is in the facilitator's tests.
  */
-import type { PaymentRequirement } from '../payment.ts'
-import { domainSeparatorHex } from '../schemes/evm/authorization-digest.ts'
+import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
+import { domainSeparatorHex } from '../schemes/evm/authorization.ts'
+import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
+import type { AuthorizationKey, EvmLedger, EvmLog, EvmReceipt } from '../schemes/evm/evm-ledger.ts'
+import { type Hex, hexOfBytes, uintWord } from '../schemes/evm/evm-words.ts'
+import { ExactEvmClient, evmSigner } from '../schemes/evm/exact-evm-client.ts'
+import { evmRequirement } from '../schemes/evm/exact-evm-scheme.ts'
 import {
   AUTHORIZATION_CANCELED_TOPIC,
   AUTHORIZATION_USED_TOPIC,
   addressTopic,
+  authorizationKeyOf,
   TRANSFER_TOPIC,
-} from '../schemes/evm/authorization-events.ts'
-import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
-import type { AuthorizationKey, EvmLedger, EvmLog, EvmReceipt } from '../schemes/evm/evm-ledger.ts'
-import { evmRequirement } from '../schemes/evm/evm-requirement.ts'
-import { evmSigner } from '../schemes/evm/evm-signer.ts'
-import { type Hex, hexOfBytes, uintWord } from '../schemes/evm/evm-words.ts'
-import { ExactEvmClient } from '../schemes/evm/exact-evm-client.ts'
-import { authorizationKeyOf } from '../schemes/evm/find-evm-payment.ts'
-import { LedgerUnavailable, type VerifiedPayment } from '../schemes/payment-scheme.ts'
+} from '../schemes/evm/find-evm-payment.ts'
+import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
 
 export const EVM_NOW_SECONDS = 1_795_226_000
 export const EVM_PAY_TO = '0x1111111111111111111111111111111111111111'

@@ -22,9 +22,9 @@ export const verify = (
 
 export const refusal = async (
   payload: unknown,
-  world?: Parameters<typeof verify>[1],
+  options?: Parameters<typeof verify>[1],
 ): Promise<string> => {
-  const verification = await verify(payload, world)
+  const verification = await verify(payload, options)
   return verification.kind === 'refused' ? verification.reason : verification.kind
 }
 

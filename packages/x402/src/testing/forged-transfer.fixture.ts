@@ -4,7 +4,7 @@
  */
 import proto from '@hiero-ledger/proto'
 import Long from 'long'
-import type { HederaSigner } from '../schemes/hedera/hedera-signer.ts'
+import type { HederaSigner } from '../schemes/hedera/exact-hedera-client.ts'
 import { FEE_PAYER, PAY_TO, PAYER, START_MS } from './hedera-stand-in.fixture.ts'
 
 const { proto: hedera } = proto

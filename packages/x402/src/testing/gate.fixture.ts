@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts'
-import { createPaymentGate } from '../gate/create-payment-gate.ts'
 import type { GateEvent } from '../gate/gate-event.ts'
 import type { GateLimits } from '../gate/gate-limits.ts'
-import type { PaidJob } from '../gate/payment-gate.ts'
+import type { PaidJob } from '../gate/paid-job.ts'
+import { createPaymentGate } from '../gate/payment-gate.ts'
 import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import type { ReservationStore } from '../reservations/reservation-store.ts'
-import { agentOfMemo } from '../schemes/hedera/payment-memo.ts'
+import { agentOfMemo } from '../schemes/hedera/transaction-id.ts'
 import { HederaStandIn, standInTerms } from './hedera-stand-in.fixture.ts'
 
 export type Grant = { readonly granted: string; readonly payer: string }
@@ -14,7 +14,7 @@ export type Job = PaidJob<string, Grant, string>
 /** Whom the tests' payments are for, unless they say otherwise. */
 export const AGENT = `0x${'ab'.repeat(20)}`
 
-export type GateHouseOptions = {
+export type GateFixtureOptions = {
   readonly ledger?: HederaStandIn
   readonly clock?: Clock
   readonly limits?: Partial<GateLimits>
@@ -22,7 +22,7 @@ export type GateHouseOptions = {
 }
 
 /** A gate over the ledger stand-in, with a job that counts how often each of its steps ran. */
-export function gateHouse(options: GateHouseOptions = {}) {
+export function gateFixture(options: GateFixtureOptions = {}) {
   const { ledger = new HederaStandIn(), limits = {} } = options
   const { clock } = ledger
   const events: GateEvent[] = []

@@ -2,28 +2,25 @@
  * A ledger in memory for the tests of the gate and the scheme: accounts with real keys, a facilitator that verifies
  * what it gets and keeps records, and the mirror node's view of them. Faults are switched on by the test.
  */
-import {
-  type Facilitator,
-  FacilitatorUnavailable,
-  type PaymentPayload,
-  type Settlement,
-} from '../facilitators/facilitator.ts'
-import type { PaymentTerms } from '../gate/payment-gate.ts'
-import type { PaymentRequirement } from '../payment.ts'
+import { type Facilitator, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
+import type { PaymentTerms } from '../gate/challenge.ts'
+import type { PaymentPayload, PaymentRequirement, Settlement, VerifiedPayment } from '../payment.ts'
 import type { AccountDirectory, LedgerAccount } from '../schemes/hedera/account-directory.ts'
 import { longZeroAddress } from '../schemes/hedera/account-id.ts'
-import { ExactHederaClient, type PaymentMemo } from '../schemes/hedera/exact-hedera-client.ts'
-import { createExactHederaScheme } from '../schemes/hedera/exact-hedera-scheme.ts'
-import { hederaRequirement } from '../schemes/hedera/hedera-requirement.ts'
-import { type HederaSigner, hederaSigner } from '../schemes/hedera/hedera-signer.ts'
+import {
+  ExactHederaClient,
+  type HederaSigner,
+  hederaSigner,
+  type PaymentMemo,
+} from '../schemes/hedera/exact-hedera-client.ts'
+import {
+  createExactHederaScheme,
+  hederaRequirement,
+} from '../schemes/hedera/exact-hedera-scheme.ts'
 import type { LedgerRecord } from '../schemes/hedera/ledger-record.ts'
 import type { MirrorNode } from '../schemes/hedera/mirror-node.ts'
 import { verifyHederaPayment } from '../schemes/hedera/verify-hedera-payment.ts'
-import {
-  LedgerUnavailable,
-  type PaymentScheme,
-  type VerifiedPayment,
-} from '../schemes/payment-scheme.ts'
+import { LedgerUnavailable, type PaymentScheme } from '../schemes/payment-scheme.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 
 export const NETWORK = 'hedera:testnet'

@@ -1,7 +1,7 @@
 /** Gates whose jobs keep their answers for their payer (X9, G4); a crash is a second gate over the same store. */
-import type { KeptJob, PaymentOutcome } from '../gate/payment-gate.ts'
+import type { KeptJob, PaymentOutcome } from '../gate/paid-job.ts'
 import type { Reservation, ReservationStore } from '../reservations/reservation-store.ts'
-import { type GateHouseOptions, type Grant, gateHouse } from './gate.fixture.ts'
+import { type GateFixtureOptions, type Grant, gateFixture } from './gate.fixture.ts'
 import { PAYER } from './hedera-stand-in.fixture.ts'
 
 export type Kept = KeptJob<string, Grant, string>
@@ -10,15 +10,15 @@ export type Outcome = PaymentOutcome<Grant, string>
 /** What a payment gets that has to wait. */
 export const PENDING = { kind: 'pending', retryAfterSeconds: 3 }
 
-/** A job for something else than the house's own. */
+/** A job for something else than the fixture's own. */
 export const elsewhere = { fingerprint: 'POST /api/grade b', subject: 'POST /api/grade b' }
 
 /** A gate whose jobs keep their answers; each fulfilment grants something else. */
-export function keptHouse(options: GateHouseOptions = {}) {
-  const house = gateHouse(options)
-  const { gate, ledger, runs, terms } = house
+export function keptAnswerFixture(options: GateFixtureOptions = {}) {
+  const fixture = gateFixture(options)
+  const { gate, ledger, runs, terms } = fixture
   const job = (changes: Partial<Kept> = {}): Kept => ({
-    ...house.job(),
+    ...fixture.job(),
     fingerprint: 'POST /api/grade a',
     subject: 'POST /api/grade a',
     mayHonour: async () => true,
@@ -36,12 +36,12 @@ export function keptHouse(options: GateHouseOptions = {}) {
     const { payer = PAYER, ...rest } = changes
     return await send(await ledger.pay(terms, { payer }), rest)
   }
-  return { ...house, job, send, buy }
+  return { ...fixture, job, send, buy }
 }
 
 /** What an earlier process leaves: a payment that was settled, and a kill before its answer was kept. */
-export async function crashedHouse(changes: Partial<Kept> = {}) {
-  const first = keptHouse()
+export async function crashedFixture(changes: Partial<Kept> = {}) {
+  const first = keptAnswerFixture()
   const header = await first.ledger.pay(first.terms)
   const killed = first.send(header, {
     ...changes,
@@ -53,7 +53,7 @@ export async function crashedHouse(changes: Partial<Kept> = {}) {
   await first.gate.close()
   await killed
   const { ledger, reservations } = first
-  return { header, first, second: keptHouse({ ledger, reservations }) }
+  return { header, first, second: keptAnswerFixture({ ledger, reservations }) }
 }
 
 /** Says that the answer has left for its payer. */

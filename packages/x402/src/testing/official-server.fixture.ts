@@ -7,7 +7,7 @@ import {
   x402ResourceServer,
 } from '@x402/core/server'
 import type { SchemeNetworkFacilitator, SettleResponse } from '@x402/core/types'
-import { ExactHederaServer } from '../schemes/hedera/exact-hedera-server.ts'
+import { ExactHederaServer } from '../schemes/hedera/exact-hedera-scheme.ts'
 import { verifyHederaPayment } from '../schemes/hedera/verify-hedera-payment.ts'
 import { FEE_PAYER, HederaStandIn, NETWORK, PAY_TO } from './hedera-stand-in.fixture.ts'
 
@@ -46,7 +46,7 @@ class StandInFacilitator implements SchemeNetworkFacilitator {
       { x402Version: 2, payload: payload.payload, accepted: wanted },
       wanted,
     )
-    return { ...settlement, network: NETWORK }
+    return { ...settlement, network: NETWORK } as SettleResponse
   }
 }
 

@@ -1,6 +1,5 @@
-import type { PaymentTerms } from '../gate/payment-gate.ts'
-import type { PaymentRequirement } from '../payment.ts'
-import type { VerifiedPayment } from '../schemes/payment-scheme.ts'
+import type { PaymentTerms } from '../gate/challenge.ts'
+import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
 import type { HederaStandIn } from './hedera-stand-in.fixture.ts'
 
 /** A payment header's JSON. */

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { UsageEvent } from '../domain/usage-events.ts'
+import type { UsageEvent } from '../domain/events.ts'
 import {
   createUsageRecorder,
   type UsageOutcome,

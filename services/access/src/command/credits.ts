@@ -1,3 +1,5 @@
+// What the `payments` verbs work with: payTo's credits, what became of each, and how to find one again. The adapters are the
+// service's own, so that the command sees what the service sees.
 import type { Clock } from '@tallystick/service-kit'
 import { BadUsage } from '@tallystick/service-kit/command'
 import {
@@ -12,7 +14,7 @@ import { createViemAccessContract } from '../adapters/viem-access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
 import type { AccessContract, PaymentLog, PayToCredit } from '../domain/ports.ts'
 import { type CreditPurchase, judgeCredit, type NoPurchase } from '../domain/unresolved-credits.ts'
-import { contractOf, type OperatorConfig, OperatorRefusal, payToOf } from './operator-verb.ts'
+import { needed, type OperatorConfig, OperatorRefusal } from './operator-verb.ts'
 
 /** What became of a credit to payTo (A15). */
 export type CreditOutcome =
@@ -25,7 +27,7 @@ export type CreditOutcome =
   /** payTo paid it back: it is never opened, and never paid back again. */
   | { readonly kind: 'refunded' }
 
-export type CreditFacts = {
+type CreditFacts = {
   readonly contract: AccessContract
   readonly log: PaymentLog
   readonly periodsPerPurchase: number
@@ -76,15 +78,12 @@ export async function refundedSince(
   return ids
 }
 
-// What the `payments` verbs work with: payTo's log, the contract, and how to find one credit again. The adapters are the
-// service's own, so that the command sees what the service sees.
-
 /** A transaction reaches consensus before its validity of at most 180 s ends; the rest is for clocks. */
 const CONSENSUS_SECONDS_MAX = 200
 /** A fee payer's clock may be ahead of the network's. */
 const CONSENSUS_SECONDS_EARLY = 20
 
-export type PaymentsDesk = {
+export type PaymentsView = {
   readonly config: OperatorConfig
   readonly mirror: MirrorNode
   readonly log: PaymentLog
@@ -96,7 +95,7 @@ export type PaymentsDesk = {
 export type JudgedCredit = { readonly credit: PayToCredit; readonly outcome: CreditOutcome }
 
 /** Opens mirror node and contract. Nothing is read yet. */
-export function openPaymentsDesk(config: OperatorConfig, clock: Clock): PaymentsDesk {
+export function openPayments(config: OperatorConfig, clock: Clock): PaymentsView {
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
   const accounts = createMirrorAccountDirectory({ mirror, clock })
   const client = createReadingClient(config.LEDGER_RPC_URL)
@@ -104,27 +103,27 @@ export function openPaymentsDesk(config: OperatorConfig, clock: Clock): Payments
     config,
     clock,
     mirror,
-    log: createMirrorPaymentLog({ mirror, accounts, payTo: payToOf(config) }),
+    log: createMirrorPaymentLog({ mirror, accounts, payTo: needed(config, 'PAY_TO') }),
     contract: createViemAccessContract({
       client,
       chainId: config.LEDGER_CHAIN_ID,
-      address: contractOf(config),
+      address: needed(config, 'ACCESS_CONTRACT'),
     }),
   }
 }
 
 /** What became of a credit, read anew. */
-export async function judge(desk: PaymentsDesk, credit: PayToCredit): Promise<JudgedCredit> {
-  const refunded = await refundedSince(desk.log, credit.consensusTimestamp)
-  const { contract, log } = desk
-  const periodsPerPurchase = desk.config.PERIODS_PER_PURCHASE
+export async function judge(view: PaymentsView, credit: PayToCredit): Promise<JudgedCredit> {
+  const refunded = await refundedSince(view.log, credit.consensusTimestamp)
+  const { contract, log } = view
+  const periodsPerPurchase = view.config.PERIODS_PER_PURCHASE
   const facts = { contract, log, periodsPerPurchase, refunded }
   return { credit, outcome: await creditOutcome(facts, credit) }
 }
 
 /** The credit with that transaction id, in either spelling. Throws BadUsage for no id, OperatorRefusal where payTo has none. */
 export async function findCredit(
-  desk: PaymentsDesk,
+  view: PaymentsView,
   text: string | undefined,
 ): Promise<PayToCredit> {
   const id = text === undefined ? undefined : parseTransactionId(text)
@@ -133,7 +132,7 @@ export async function findCredit(
   }
   const start = Number(id.validStartSeconds)
   const after = `${Math.max(0, start - CONSENSUS_SECONDS_EARLY)}.000000000`
-  for await (const credit of desk.log.creditsAfter(after)) {
+  for await (const credit of view.log.creditsAfter(after)) {
     const found = parseTransactionId(credit.transactionId)
     if (
       found?.accountId === id.accountId &&
@@ -144,5 +143,7 @@ export async function findCredit(
     }
     if (credit.consensusSeconds > start + CONSENSUS_SECONDS_MAX) break
   }
-  throw new OperatorRefusal(`${payToOf(desk.config)} was not credited by that transaction.`)
+  throw new OperatorRefusal(
+    `${needed(view.config, 'PAY_TO')} was not credited by that transaction.`,
+  )
 }

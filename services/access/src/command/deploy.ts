@@ -4,19 +4,19 @@ import { accessWindowAbi, accessWindowBytecode } from '@tallystick/contracts'
 import { BadUsage } from '@tallystick/service-kit/command'
 import { createMirrorNode, formatHbar, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import { type Address, encodeDeployData, type Hex } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
-import { offeredGasPrice } from '../adapters/ledger-client.ts'
+import { privateKeyToAddress } from 'viem/accounts'
+import { createReadingClient, offeredGasPrice } from '../adapters/ledger-client.ts'
 import { forwardGas } from '../adapters/viem-contract-sender.ts'
-import { type OperatorLedger, openOperatorLedger } from './operator-contract.ts'
+import { keyHex } from '../config.ts'
+import { gasCostTinybar, openOperatorLedger } from './operator-contract.ts'
 import {
   addressFrom,
   countOption,
   hbarOption,
-  keyOf,
+  needed,
   type OperatorCall,
   OperatorRefusal,
   type OperatorVerb,
-  payToOf,
 } from './operator-verb.ts'
 
 /** Defaults (A1). A local period is short, so that a person sees it renew. */
@@ -45,21 +45,20 @@ function recordersFrom(call: OperatorCall): readonly Address[] {
   const given = call.text('recorders')
   if (given !== undefined) return given.split(',').map((text) => addressFrom(text, 'A recorder'))
   const { RECORDER_KEY: key } = call.config
-  if (key === undefined) {
+  if (key === undefined)
     throw new BadUsage('Say who counts calls: RECORDER_KEY, or --recorders 0x…,0x….')
-  }
-  return [privateKeyToAccount(keyOf(call.config, 'RECORDER_KEY')).address]
+  return [privateKeyToAddress(keyHex(key))]
 }
 
 /** The EVM address from which payTo forwards, as the network knows it. */
 async function forwarderOf(call: OperatorCall): Promise<Address> {
-  const payTo = payToOf(call.config)
+  const payTo = needed(call.config, 'PAY_TO')
   const mirror = createMirrorNode({ url: call.config.MIRROR_URL, clock: call.clock })
   const account = await mirror.account(payTo)
   if (account === undefined) throw new OperatorRefusal(`The network has no account ${payTo}.`)
   const { PAY_TO_KEY: key } = call.config
   if (key !== undefined) {
-    const ofKey = privateKeyToAccount(keyOf(call.config, 'PAY_TO_KEY')).address.toLowerCase()
+    const ofKey = privateKeyToAddress(keyHex(key)).toLowerCase()
     if (ofKey !== account.evmAddress) {
       throw new OperatorRefusal(
         `PAY_TO_KEY is not the key of ${payTo}: it signs for ${ofKey}, and that account is ${account.evmAddress}.`,
@@ -86,16 +85,16 @@ function reportLines(call: OperatorCall, report: Report): readonly string[] {
   return [
     `The access contract is at ${deployment.contract}, since block ${deployment.blockNumber}.`,
     `Offer:     ${formatHbar(offer.priceTinybar)} for ${offer.periodSeconds} s and ${offer.callsAllowed} calls; one payment buys ${periods} periods, ${formatHbar(purchase)}.`,
-    `Forwarder: ${report.forwarder} (${payToOf(call.config)})`,
+    `Forwarder: ${report.forwarder} (${needed(call.config, 'PAY_TO')})`,
     ...report.recorders.map((recorder) => `Recorder:  ${recorder}`),
     '',
     `Cost:      ${formatHbar(deployment.costTinybar)} (${deployment.gasUsed} gas)`,
     `Reserve:   ${formatHbar(report.reserveTinybar)} for arming renewals; add with \`fund\``,
-    `Float:     keep at least ${formatHbar(purchase + forwardTinybar)} on ${payToOf(call.config)}: one purchase and the gas of its forward`,
+    `Float:     keep at least ${formatHbar(purchase + forwardTinybar)} on ${needed(call.config, 'PAY_TO')}: one purchase and the gas of its forward`,
     '',
     'Set for the service:',
     `  ACCESS_CONTRACT=${deployment.contract.toLowerCase()}`,
-    `  PAY_TO=${payToOf(call.config)}`,
+    `  PAY_TO=${needed(call.config, 'PAY_TO')}`,
     `  PERIODS_PER_PURCHASE=${periods}`,
     `  NETWORK=${call.config.NETWORK}`,
     `  LEDGER_RPC_URL=${call.config.LEDGER_RPC_URL}`,
@@ -106,7 +105,6 @@ function reportLines(call: OperatorCall, report: Report): readonly string[] {
   ]
 }
 
-/** Deploys the contract and prints the variables to set, the float and the costs. */
 export const deploy: OperatorVerb = {
   name: 'deploy',
   usage: '[--price-hbar N] [--period-seconds N] [--calls N] [--reserve-hbar N] [--recorders 0x…,…]',
@@ -126,14 +124,18 @@ export const deploy: OperatorVerb = {
     const recorders = recordersFrom(call)
     const reserveTinybar = hbarOption(call, 'reserve-hbar') ?? RESERVE_TINYBAR
     const forwarder = await forwarderOf(call)
-    const ledger = await openOperatorLedger({
-      rpcUrl: config.LEDGER_RPC_URL,
+    const rpcUrl = config.LEDGER_RPC_URL
+    const deployment = await deployAccessWindow({
+      rpcUrl,
       chainId: config.LEDGER_CHAIN_ID,
-      key: keyOf(config, 'OWNER_KEY'),
+      ownerKey: keyHex(needed(config, 'OWNER_KEY')),
+      forwarder,
+      recorders,
+      offer,
+      reserveTinybar,
     })
-    const setup = { forwarder, recorders, offer, reserveTinybar }
-    const deployment = await deployThrough(ledger, setup)
-    const forwardTinybar = forwardGas(offeredGasPrice(await ledger.reader.getGasPrice()))
+    const gasPrice = await createReadingClient(rpcUrl).getGasPrice()
+    const forwardTinybar = forwardGas(offeredGasPrice(gasPrice))
     const report = { deployment, forwarder, recorders, reserveTinybar, forwardTinybar }
     for (const line of reportLines(call, report)) call.print(line)
   },
@@ -143,13 +145,13 @@ export const deploy: OperatorVerb = {
 const DEPLOY_GAS = 7_000_000n
 
 /** Terms of a purchase: price of one period in tinybar, its seconds, its metered calls. */
-export type OfferTerms = {
+type OfferTerms = {
   readonly priceTinybar: bigint
   readonly periodSeconds: number
   readonly callsAllowed: number
 }
 
-export type DeployOptions = {
+type DeployOptions = {
   /** JSON-RPC endpoint of the ledger. */
   readonly rpcUrl: string
   readonly chainId: number
@@ -174,12 +176,10 @@ export type Deployment = {
   readonly offer: OfferTerms
 }
 
-/** What a contract starts with, apart from where and by whom. */
-export type Setup = Omit<DeployOptions, 'rpcUrl' | 'chainId' | 'ownerKey'>
-
-/** Deploys through an open ledger; see `deployAccessWindow`. */
-export async function deployThrough(ledger: OperatorLedger, options: Setup): Promise<Deployment> {
-  const { forwarder, recorders, offer } = options
+/** Deploys the access contract in one transaction of the owner. Throws OperatorRefusal. */
+export async function deployAccessWindow(options: DeployOptions): Promise<Deployment> {
+  const { rpcUrl, chainId, ownerKey: key, forwarder, recorders, offer } = options
+  const ledger = await openOperatorLedger({ rpcUrl, chainId, key })
   const receipt = await ledger.send({
     data: encodeDeployData({
       abi: accessWindowAbi,
@@ -189,20 +189,7 @@ export async function deployThrough(ledger: OperatorLedger, options: Setup): Pro
     valueTinybar: options.reserveTinybar,
     gas: DEPLOY_GAS,
   })
-  const { contract, blockNumber, gasUsed, costTinybar } = receipt
-  if (contract === undefined) throw new Error(`the receipt of ${receipt.hash} names no contract`)
-  return { contract, blockNumber, gasUsed, costTinybar, offer }
-}
-
-/**
- * Deploys the access contract with its offer, forwarder, recorders and gas reserve, in one transaction of the owner.
- * Throws LedgerUnavailable or TransactionReverted.
- */
-export async function deployAccessWindow(options: DeployOptions): Promise<Deployment> {
-  const ledger = await openOperatorLedger({
-    rpcUrl: options.rpcUrl,
-    chainId: options.chainId,
-    key: options.ownerKey,
-  })
-  return await deployThrough(ledger, options)
+  const { blockNumber, contractAddress: contract, gasUsed } = receipt
+  if (!contract) throw new Error(`the receipt of ${receipt.transactionHash} names no contract`)
+  return { contract, blockNumber, gasUsed, costTinybar: gasCostTinybar(receipt), offer }
 }

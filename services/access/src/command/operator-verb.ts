@@ -7,9 +7,9 @@ import {
 } from '@tallystick/service-kit'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { parseHbar } from '@tallystick/x402/hedera'
-import { type Address, type Hex, isAddress } from 'viem'
+import { isAddress } from 'viem'
 import { z } from 'zod'
-import { accessConfigSchema, ecdsaKey, keyHex, keyText } from '../config.ts'
+import { accessConfigSchema, ecdsaKey, keyText } from '../config.ts'
 
 /** What a verb is called with. */
 export type OperatorCall = Pick<CommandCall, 'words' | 'text' | 'has'> & {
@@ -34,15 +34,15 @@ export function operatorVerb(verb: OperatorVerb): CommandVerb {
   return {
     ...verb,
     async run({ terminal, words, text, has }) {
-      const needed = typeof verb.needs === 'function' ? verb.needs(words) : verb.needs
-      const config = readOperatorConfig(terminal.environment, needed)
+      const needs = typeof verb.needs === 'function' ? verb.needs(words) : verb.needs
+      const config = readOperatorConfig(terminal.environment, needs)
       await verb.run({ config, words, text, has, clock: terminal.clock, print: terminal.print })
       return EXIT.done
     },
   }
 }
 
-/** A state in which the verb makes no sense, or a refusal of the contract: the operator has to act first. */
+/** Why a verb was not done, in words for the operator, who has to act first: a refusal, or a ledger that does not answer. */
 export class OperatorRefusal extends Error {
   override readonly name = 'OperatorRefusal'
 }
@@ -50,7 +50,7 @@ export class OperatorRefusal extends Error {
 const { shape } = accessConfigSchema
 
 /** The environment of `access-operator`: the service's own variables, and the owner's key. */
-export const OperatorEnvironment = z.object({
+const OperatorEnvironment = z.object({
   LEDGER_RPC_URL: shape.LEDGER_RPC_URL,
   LEDGER_CHAIN_ID: shape.LEDGER_CHAIN_ID,
   MIRROR_URL: shape.MIRROR_URL,
@@ -71,14 +71,13 @@ const NEEDED = {
   PAY_TO_KEY: `the key of PAY_TO: ${keyText}`,
 } as const
 
-/** Parsed environment of the command. */
 export type OperatorConfig = z.output<typeof OperatorEnvironment>
 
 /** Variables that a verb may ask for. */
-export type NeededVariable = keyof typeof NEEDED
+type NeededVariable = keyof typeof NEEDED
 
 /** Reads the environment for one verb. Throws BadUsage, naming every bad or missing variable, never a value (S3). */
-export function readOperatorConfig(
+function readOperatorConfig(
   environment: Environment,
   needs: readonly NeededVariable[],
 ): OperatorConfig {
@@ -93,26 +92,14 @@ export function readOperatorConfig(
   return reading.config
 }
 
-/** A key as the ledger's libraries take it. Throws if the verb did not ask for the variable. */
-export function keyOf(
+/** A variable that the verb named among its needs. */
+export function needed<Name extends keyof OperatorConfig>(
   config: OperatorConfig,
-  variable: 'OWNER_KEY' | 'PAY_TO_KEY' | 'RECORDER_KEY',
-): Hex {
-  const secret = config[variable]
-  if (secret === undefined) throw new Error(`${variable} was not asked for`)
-  return keyHex(secret)
-}
-
-/** The contract's address. Throws if the verb did not ask for the variable. */
-export function contractOf(config: OperatorConfig): Address {
-  if (config.ACCESS_CONTRACT === undefined) throw new Error('ACCESS_CONTRACT was not asked for')
-  return config.ACCESS_CONTRACT
-}
-
-/** The account that is paid. Throws if the verb did not ask for the variable. */
-export function payToOf(config: OperatorConfig): string {
-  if (config.PAY_TO === undefined) throw new Error('PAY_TO was not asked for')
-  return config.PAY_TO
+  name: Name,
+): NonNullable<OperatorConfig[Name]> {
+  const value = config[name]
+  if (value === undefined) throw new Error(`${name} is not among the verb's needs`)
+  return value
 }
 
 /** An amount in HBAR as tinybar, or `undefined` where the option is left out. Throws BadUsage. */

@@ -2,24 +2,24 @@ import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
 import { createSendingClient } from '../adapters/ledger-client.ts'
 import { createViemContractSender } from '../adapters/viem-contract-sender.ts'
+import { keyHex } from '../config.ts'
 import {
   type CreditOutcome,
   creditOutcome,
   findCredit,
   judge,
-  openPaymentsDesk,
+  openPayments,
   refundedSince,
 } from './credits.ts'
 import {
   countOption,
-  keyOf,
+  needed,
   type OperatorCall,
   OperatorRefusal,
   type OperatorVerb,
 } from './operator-verb.ts'
 import { refundPayment } from './refund.ts'
 
-/** Lists payTo's credits, opens one, or pays one back. */
 export const payments: OperatorVerb = {
   name: 'payments',
   usage: '[list [--days N]|open ID|refund ID [--although-pending]]',
@@ -56,13 +56,13 @@ function timeText(consensusSeconds: number): string {
 }
 
 /** Prints payTo's credits with what became of each, oldest first, and a line that counts them. */
-export async function listPayments(call: OperatorCall): Promise<void> {
+async function listPayments(call: OperatorCall): Promise<void> {
   const days = countOption(call, 'days') ?? DAYS
-  const desk = openPaymentsDesk(call.config, call.clock)
-  await desk.contract.ensureDeployed()
+  const view = openPayments(call.config, call.clock)
+  await view.contract.ensureDeployed()
   const sinceSeconds = Math.floor(call.clock.unixMs() / 1_000) - days * DAY_SECONDS
   const since = `${Math.max(0, sinceSeconds)}.000000000`
-  const { contract, log } = desk
+  const { contract, log } = view
   const refunded = await refundedSince(log, since)
   const periodsPerPurchase = call.config.PERIODS_PER_PURCHASE
   const counts = { opened: 0, pending: 0, refused: 0, refunded: 0 }
@@ -82,9 +82,9 @@ export async function listPayments(call: OperatorCall): Promise<void> {
 }
 
 /** Opens one pending payment now, from payTo's key, as the service's sweep would. */
-export async function openPayment(call: OperatorCall): Promise<void> {
-  const desk = openPaymentsDesk(call.config, call.clock)
-  const { outcome } = await judge(desk, await findCredit(desk, call.words[1]))
+async function openPayment(call: OperatorCall): Promise<void> {
+  const view = openPayments(call.config, call.clock)
+  const { outcome } = await judge(view, await findCredit(view, call.words[1]))
   if (outcome.kind === 'opened') {
     throw new OperatorRefusal(`It was opened before, for ${outcome.agent}.`)
   }
@@ -95,8 +95,8 @@ export async function openPayment(call: OperatorCall): Promise<void> {
   const sender = createViemContractSender({
     client: createSendingClient(call.config.LEDGER_RPC_URL),
     chainId: call.config.LEDGER_CHAIN_ID,
-    contract: desk.contract,
-    privateKey: keyOf(call.config, 'PAY_TO_KEY'),
+    contract: view.contract,
+    privateKey: keyHex(needed(call.config, 'PAY_TO_KEY')),
     clock: call.clock,
   })
   try {

@@ -3,12 +3,8 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { BadUsage } from '@tallystick/service-kit/command'
 import { type Address, getAbiItem } from 'viem'
-import {
-  type ContractView,
-  lookAtContract,
-  openContract,
-  receiptLine,
-} from './operator-contract.ts'
+import { actAsOwner } from './contract-verbs.ts'
+import { type ContractView, lookAtContract } from './operator-contract.ts'
 import {
   addressFrom,
   type OperatorCall,
@@ -45,7 +41,6 @@ async function namedRecorders(
   return found
 }
 
-/** Those of the named that may still count calls. */
 async function currentRecorders(
   view: ContractView,
   fromBlock: bigint,
@@ -74,17 +69,12 @@ async function list(call: OperatorCall): Promise<void> {
 
 async function set(call: OperatorCall, isAllowed: boolean): Promise<void> {
   const recorder = addressFrom(call.words[1], 'A recorder')
-  const contract = await openContract(call.config, 'OWNER_KEY')
-  const receipt = await contract.write({
-    functionName: 'setRecorder',
-    args: [recorder, isAllowed],
-    gas: SET_RECORDER_GAS,
-  })
-  call.print(isAllowed ? `${recorder} counts calls now.` : `${recorder} counts calls no more.`)
-  call.print(receiptLine(receipt))
+  await actAsOwner(call, () => ({
+    write: { functionName: 'setRecorder', args: [recorder, isAllowed], gas: SET_RECORDER_GAS },
+    said: [`${recorder} counts calls ${isAllowed ? 'now' : 'no more'}.`],
+  }))
 }
 
-/** Adds, removes or lists the accounts that may count calls. */
 export const recorders: OperatorVerb = {
   name: 'recorders',
   usage: 'add 0x…|remove 0x…|list [--from-block N]',

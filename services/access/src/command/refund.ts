@@ -2,8 +2,9 @@
 //
 // The service must not depend on the ledger's SDK, and an EVM transfer carries no memo. So the refund is what an x402
 // payment is: a native transfer, written and signed with packages/x402 by payTo's key, and submitted by the facilitator,
-// which pays the fee. No further dependency, and the same way on every network. refund-slot.ts says why it is never
-// paid twice.
+// which pays the fee. No further dependency, and the same way on every network. The slots below are why it is
+// never paid twice.
+import { pause } from '@tallystick/service-kit'
 import { createHttpFacilitator, type Facilitator, FacilitatorUnavailable } from '@tallystick/x402'
 import {
   canonicalTransactionId,
@@ -18,32 +19,22 @@ import {
   writeTransactionList,
   writeTransferBody,
 } from '@tallystick/x402/hedera'
+import { keyHex } from '../config.ts'
 import type { PayToCredit } from '../domain/ports.ts'
-import {
-  findCredit,
-  type JudgedCredit,
-  judge,
-  openPaymentsDesk,
-  type PaymentsDesk,
-} from './credits.ts'
-import { LedgerUnavailable } from './operator-contract.ts'
-import { keyOf, type OperatorCall, OperatorRefusal, payToOf } from './operator-verb.ts'
+import { findCredit, type JudgedCredit, judge, openPayments, type PaymentsView } from './credits.ts'
+import { needed, type OperatorCall, OperatorRefusal } from './operator-verb.ts'
 
 /** A mirror node shows a transaction within 10 s; this is a slow one. */
 const MIRROR_MS_MAX = 20_000
 const MIRROR_POLL_MS = 500
 
-function pause(desk: PaymentsDesk, ms: number): Promise<void> {
-  return new Promise((resolve) => void desk.clock.after(ms, resolve))
-}
-
 /** Polls until `isThere` or the limit; returns whether it came. */
-async function waitFor(desk: PaymentsDesk, isThere: () => Promise<boolean>): Promise<boolean> {
-  const endsAtMs = desk.clock.unixMs() + MIRROR_MS_MAX
+async function waitFor(view: PaymentsView, isThere: () => Promise<boolean>): Promise<boolean> {
+  const endsAtMs = view.clock.unixMs() + MIRROR_MS_MAX
   for (;;) {
     if (await isThere()) return true
-    if (desk.clock.unixMs() >= endsAtMs) return false
-    await pause(desk, MIRROR_POLL_MS)
+    if (view.clock.unixMs() >= endsAtMs) return false
+    await pause(view.clock, MIRROR_POLL_MS)
   }
 }
 
@@ -128,59 +119,55 @@ async function submit(
 }
 
 /** Waits for the slot and for the mirror node to have passed every earlier one. */
-async function takeSlot(call: OperatorCall, desk: PaymentsDesk) {
+async function takeSlot(call: OperatorCall, view: PaymentsView) {
   const { slot, waitMs } = refundSlotAt(call.clock.unixMs())
   if (waitMs > 0) {
     call.print(
       `Waiting ${Math.ceil(waitMs / 1_000)} s, so that a refund made a moment ago would be seen.`,
     )
-    await pause(desk, waitMs)
+    await pause(view.clock, waitMs)
   }
   const isPast = await waitFor(
-    desk,
-    async () => (await desk.log.latestConsensusSeconds()) >= slot.mirrorSecondsNeeded,
+    view,
+    async () => (await view.log.latestConsensusSeconds()) >= slot.mirrorSecondsNeeded,
   )
   if (!isPast) {
-    throw new LedgerUnavailable('The mirror node is behind: nothing was sent. Try again later.')
+    throw new OperatorRefusal('The mirror node is behind: nothing was sent. Try again later.')
   }
   return slot
 }
 
-/** Pays one credit back to who paid it. */
 export async function refundPayment(call: OperatorCall): Promise<void> {
-  const desk = openPaymentsDesk(call.config, call.clock)
+  const view = openPayments(call.config, call.clock)
   const facilitator = createHttpFacilitator({ url: call.config.FACILITATOR_URL, clock: call.clock })
   const signer = hederaSigner({
-    accountId: payToOf(call.config),
-    privateKey: keyOf(call.config, 'PAY_TO_KEY'),
+    accountId: needed(call.config, 'PAY_TO'),
+    privateKey: keyHex(needed(call.config, 'PAY_TO_KEY')),
   })
-  const credit = await findCredit(desk, call.words[1])
-  refundee(call, await judge(desk, credit))
+  const credit = await findCredit(view, call.words[1])
+  refundee(call, await judge(view, credit))
   const feePayer = await feePayerOf(call, facilitator)
-  const slot = await takeSlot(call, desk)
-  const payer = refundee(call, await judge(desk, credit)) // anew, now that every earlier attempt shows
+  const slot = await takeSlot(call, view)
+  const payer = refundee(call, await judge(view, credit)) // anew, now that every earlier attempt shows
   const reference = credit.paymentReference
   const transactionId = refundTransactionId({ feePayer, slot, reference })
   const refusal = await submit(call, facilitator, { signer, payer, credit, transactionId })
   const id = canonicalTransactionId(transactionId)
-  const hasLanded = await waitFor(desk, async () => {
-    const records = await desk.mirror.transaction(id)
+  const hasLanded = await waitFor(view, async () => {
+    const records = await view.mirror.transaction(id)
     if (records.some(({ result }) => result === 'SUCCESS')) return true
     return refusal !== undefined && records.length > 0
   })
-  const { outcome } = await judge(desk, credit)
+  const { outcome } = await judge(view, credit)
   if (hasLanded && outcome.kind === 'refunded') {
     call.print(`${formatHbar(credit.amountTinybar)} went back to ${payer}: ${id}`)
     return
   }
-  throw new LedgerUnavailable(
+  throw new OperatorRefusal(
     `The refund is not on the ledger (${refusal ?? 'not shown yet'}). Try again: it is never paid twice.`,
   )
 }
 
-// When and under which transaction id a refund may be submitted so that it can never be paid twice, by whatever number
-// of operators, restarts and lost answers. Pure.
-//
 // Time is cut into slots of 180 s. In one slot a credit has exactly one possible refund transaction: its id is made from
 // the credit's reference and the slot's start, so that the network itself refuses a second one as a duplicate. A
 // transaction of an earlier slot is dead before the next slot begins; and a refund is only submitted once the mirror

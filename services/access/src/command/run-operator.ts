@@ -12,10 +12,9 @@ import {
   LedgerUnavailable as MirrorNodeUnavailable,
 } from '@tallystick/x402'
 import { ChainUnavailable, ContractAbsent, MirrorUnavailable } from '../domain/ports.ts'
+import { fund, pause, reap, resume, setOffer, status, withdraw } from './contract-verbs.ts'
 import { deploy } from './deploy.ts'
-import { fund, reap, withdraw } from './money.ts'
-import { pause, resume, setOffer, status } from './offer.ts'
-import { LedgerUnavailable, reasonOf, TransactionReverted } from './operator-contract.ts'
+import { reasonOf } from './operator-contract.ts'
 import { OperatorRefusal, operatorVerb } from './operator-verb.ts'
 import { payments } from './payments.ts'
 import { recorders } from './recorders.ts'
@@ -35,9 +34,8 @@ const NOTES = [
   'Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable.',
 ]
 
-/** Failures whose message is whole; those of the service's adapters leave the reason to their cause. */
-const WHOLE = [OperatorRefusal, LedgerUnavailable, TransactionReverted]
-const WITH_CAUSE = [
+/** Failures of the service's adapters, which leave the reason to their cause. */
+const UNAVAILABLE = [
   FacilitatorUnavailable,
   MirrorUnavailable,
   MirrorNodeUnavailable,
@@ -47,9 +45,9 @@ const WITH_CAUSE = [
 
 /** What a person can do something about; undefined for a bug. */
 function refusalOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
-  if (WHOLE.some((kind) => error instanceof kind)) return error.message
-  if (!WITH_CAUSE.some((kind) => error instanceof kind)) return undefined
+  if (error instanceof OperatorRefusal) return error.message
+  if (!(error instanceof Error) || !UNAVAILABLE.some((kind) => error instanceof kind))
+    return undefined
   return error.cause === undefined ? error.message : `${error.message} (${reasonOf(error.cause)})`
 }
 

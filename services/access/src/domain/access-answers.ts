@@ -1,6 +1,6 @@
 /** Builds the bodies of both routes from a window. */
 import type { Clock } from '@tallystick/service-kit'
-import type { Status, Subscription, Usage } from '../wire/access-answers.ts'
+import type { AccessGranted, Status, Subscription, Usage } from '../wire/access-answers.ts'
 import {
   type AccessWindow,
   type Hex,
@@ -10,7 +10,7 @@ import {
 } from './access-window.ts'
 import { type AccessContract, ContractAbsent } from './ports.ts'
 
-export function subscriptionBody(window: AccessWindow, nowSeconds: number): Subscription {
+function subscriptionBody(window: AccessWindow, nowSeconds: number): Subscription {
   return {
     expiresAt: window.expiresAtSeconds,
     secondsRemaining: secondsRemaining(window, nowSeconds),
@@ -20,6 +20,19 @@ export function subscriptionBody(window: AccessWindow, nowSeconds: number): Subs
     active: window.isOpen && !window.isCancelled,
     nextRenewalSchedule: pendingSchedule(window, nowSeconds),
   }
+}
+
+export function grantedBody({
+  window,
+  nowSeconds,
+  ...told
+}: Omit<AccessGranted, 'access' | 'subscription'> & {
+  readonly window: AccessWindow
+  readonly nowSeconds: number
+}): AccessGranted {
+  const { paidThisRequest, why, metering, resource } = told
+  const subscription = subscriptionBody(window, nowSeconds)
+  return { access: 'granted', paidThisRequest, subscription, why, metering, resource }
 }
 
 /** Usage of the open window; a closed one has no calls left. */

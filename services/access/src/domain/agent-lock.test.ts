@@ -1,17 +1,17 @@
 import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
-import { createPaymentTurns } from './agent-lock.ts'
+import { createAgentLock } from './agent-lock.ts'
 
 const agent = '0x00000000000000000000000000000000000000aa'
 const other = '0x00000000000000000000000000000000000000bb'
 
-function house() {
+function startLock() {
   const clock = manualClock(0)
-  const takeTurn = createPaymentTurns(clock)
+  const lockAgent = createAgentLock(clock)
   const started: string[] = []
   const ends: (() => void)[] = []
   const pay = (payment: string, payer: typeof agent | typeof other = agent) =>
-    takeTurn({ agent: payer, payment }, async (hasWaited) => {
+    lockAgent({ agent: payer, payment }, async (hasWaited) => {
       started.push(hasWaited ? `${payment} after waiting` : payment)
       const { promise, resolve } = Promise.withResolvers<void>()
       ends.push(resolve)
@@ -20,9 +20,9 @@ function house() {
   return { clock, started, pay, ends }
 }
 
-describe('a turn to pay', () => {
+describe('the lock of an agent', () => {
   test('different payments for one agent go one after the other, equal ones and other agents’ at once', async () => {
-    const { clock, started, pay, ends } = house()
+    const { clock, started, pay, ends } = startLock()
     const paying = [pay('first'), pay('second'), pay('first'), pay('elsewhere', other)]
     await clock.advanceMsSettled(1_000)
     expect(started).toEqual(['first', 'first', 'elsewhere'])
@@ -34,7 +34,7 @@ describe('a turn to pay', () => {
   })
 
   test('the next one starts when the last equal one has left', async () => {
-    const { clock, started, pay, ends } = house()
+    const { clock, started, pay, ends } = startLock()
     const paying = [pay('first'), pay('first'), pay('second')]
     await clock.advanceMsSettled(1)
     ends.shift()?.()
@@ -48,7 +48,7 @@ describe('a turn to pay', () => {
   })
 
   test('nobody waits longer than 15 s, however many went before and however slow they are', async () => {
-    const { clock, started, pay, ends } = house()
+    const { clock, started, pay, ends } = startLock()
     const paying = ['slow', 'slower', 'own'].map((payment) => pay(payment))
     await clock.advanceMsSettled(14_999)
     expect(started).toEqual(['slow'])

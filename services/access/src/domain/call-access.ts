@@ -2,15 +2,9 @@
  * The decision behind `/access`, in the order of the specification: chain and contract, open window, otherwise payment.
  * Dependencies that fail throw their named errors, which errors.ts maps; everything expected is an outcome.
  */
-import type {
-  ChallengeError,
-  PaymentGate,
-  PaymentHeaders,
-  PaymentTerms,
-  Settlement,
-} from '@tallystick/x402'
+import type { ChallengeError, PaymentHeaders, PaymentTerms, Settlement } from '@tallystick/x402'
 import type { AccessGranted } from '../wire/access-answers.ts'
-import { subscriptionBody } from './access-answers.ts'
+import { grantedBody } from './access-answers.ts'
 import {
   type AccessWindow,
   type Hex,
@@ -18,8 +12,7 @@ import {
   secondsPastSchedule,
   secondsRemaining,
 } from './access-window.ts'
-import { createPaymentTurns } from './agent-lock.ts'
-import type { CreditSweep } from './credit-sweep.ts'
+import { createAgentLock } from './agent-lock.ts'
 import {
   type PreparedPurchase,
   type PurchaseAnswer,
@@ -32,7 +25,11 @@ import type { SalesTerms } from './sales-terms.ts'
 import type { UsageRecorder } from './usage-recorder.ts'
 
 export type AccessOutcome =
-  | { readonly kind: 'granted'; readonly body: AccessGranted; readonly settlement?: Settlement }
+  | {
+      readonly kind: 'granted'
+      readonly body: AccessGranted
+      readonly settlement?: Settlement | undefined
+    }
   | { readonly kind: 'quota-spent'; readonly retryAfterSeconds: number }
   /** The usage of this call could not be recorded, so it is not served. */
   | { readonly kind: 'usage-unavailable' }
@@ -40,7 +37,7 @@ export type AccessOutcome =
       readonly kind: 'challenged'
       readonly error: ChallengeError
       readonly terms: PaymentTerms
-      readonly settlement?: Settlement
+      readonly settlement?: Settlement | undefined
     }
   | { readonly kind: 'payment-pending'; readonly retryAfterSeconds: number }
   /** Payments made before this process started are not read yet, so that no payment is asked for. */
@@ -53,8 +50,6 @@ export type AccessOutcome =
   | { readonly kind: 'forward-refused' }
 
 export type CallAccessDeps = PurchaseDeps & {
-  readonly gate: PaymentGate
-  readonly sweep: CreditSweep
   readonly reaper: Reaper
   readonly usage: UsageRecorder
   readonly terms: SalesTerms
@@ -74,7 +69,7 @@ const PENDING_RETRY_SECONDS = 5
 export type CallAccess = (call: AccessCall) => Promise<AccessOutcome>
 
 export function createCallAccess(deps: CallAccessDeps): CallAccess {
-  const takeTurn = createPaymentTurns(deps.clock)
+  const lockAgent = createAgentLock(deps.clock)
   const readWindow = async (agent: Hex): Promise<AccessWindow> => {
     const window = await deps.subscriptions.read(agent)
     deps.reaper.consider(agent, window)
@@ -90,13 +85,13 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
     const terms = await deps.terms.accepted()
     if (terms.requirements.length === 0) return { kind: 'no-fee-payer' }
-    // What is no payment takes no turn: whoever sends it would keep the agent's own payment waiting.
+    // Before the lock, so that whoever sends what is no payment cannot keep the agent's own payment waiting.
     const error = await deps.gate.refusalOf(headers, terms)
     if (error !== undefined) {
       deps.report({ kind: 'payment-refused', reason: error })
       return challenge(deps, agent, { error })
     }
-    return takeTurn({ agent, payment }, async (hasWaited) => {
+    return lockAgent({ agent, payment }, async (hasWaited) => {
       const current = hasWaited ? await readWindow(agent) : window
       if (current.isOpen) return serveFromWindow(deps, agent, current)
       return sell(deps, { agent, headers, requestId }, terms)
@@ -132,10 +127,10 @@ async function serveFromWindow(
       deps.report({ kind: 'granted', isPaid: false })
       return {
         kind: 'granted',
-        body: {
-          access: 'granted',
+        body: grantedBody({
           paidThisRequest: false,
-          subscription: subscriptionBody(window, nowSeconds),
+          window,
+          nowSeconds,
           why: 'Your window is open: nothing was charged for this call.',
           metering: {
             callsRemainingThisPeriod: recorded.callsRemaining,
@@ -143,7 +138,7 @@ async function serveFromWindow(
             why: 'That transaction counts this call on the contract; a renewal refills the quota.',
           },
           resource,
-        },
+        }),
       }
     default:
       return recorded satisfies never
@@ -163,7 +158,7 @@ async function challenge(
   if (!deps.sweep.hasReadPastStart()) return { kind: 'payments-unread' }
   const terms = await deps.terms.challenged()
   if (terms.requirements.length === 0) return { kind: 'no-fee-payer' }
-  return { kind: 'challenged', error, terms, ...(settlement === undefined ? {} : { settlement }) }
+  return { kind: 'challenged', error, terms, settlement }
 }
 
 /** A payment that is not taken, unless a window is open by now: another replica may have taken this very payment (X9). */

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CONTRACT, openWindow } from '../testing/fake-contract.ts'
-import { PAYER_ADDRESS } from '../testing/fake-payments.ts'
-import { PAY_TO_ADDRESS } from '../testing/fake-sender.ts'
+import { PAY_TO_ADDRESS, PAYER_ADDRESS } from '../testing/fake-payments.ts'
 import {
   AGENT,
   createFakeWorld,
@@ -28,21 +27,21 @@ const call = (agent: string = AGENT) => service.app.inject(`/api/svc/access?agen
 describe('A4: what a credit buys', () => {
   test('one with a memo x402:<agent> is opened at once, without counting a call', async () => {
     world.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${OTHER_AGENT}` }))
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect(world.sender.opened).toMatchObject([
       { agent: OTHER_AGENT, calls: 0, valueTinybar: WHOLE },
     ])
-    expect(service.core.sweep.unresolvedCount()).toBe(0)
+    expect(service.sweep.unresolvedCount()).toBe(0)
   })
 
   test('one without is opened for the payer’s own address when it is older than 200 s; until then its agent waits', async () => {
     world.log.credits.push(credit({ ageSeconds: 100 }))
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect(world.sender.opened).toEqual([])
     expect((await call(PAYER_ADDRESS)).json()).toEqual({ error: 'payment_pending' })
     expect((await call(OTHER_AGENT)).statusCode).toBe(402)
     world.clock.advanceMs(100_000)
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect(world.sender.opened).toMatchObject([{ agent: PAYER_ADDRESS }])
     expect((await call(PAYER_ADDRESS)).statusCode).toBe(200)
   })
@@ -50,10 +49,10 @@ describe('A4: what a credit buys', () => {
   test('one without a memo that was opened after it was read is pending no longer, however young', async () => {
     const opened = credit({ ageSeconds: 3 })
     world.log.credits.push(opened)
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect((await call()).json()).toEqual({ error: 'payment_pending' })
     world.contract.payments.set(opened.paymentReference, AGENT)
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect((await call()).statusCode).toBe(402)
     expect(world.sender.opened).toEqual([])
   })
@@ -66,7 +65,7 @@ describe('A4: what a credit buys', () => {
     'a memo may name %s: it is opened like any other, as the gate sells to it',
     async (_who, agent) => {
       world.log.credits.push(creditFor(agent, 1))
-      await service.core.sweep.sweep()
+      await service.sweep.sweep()
       expect(world.sender.opened).toMatchObject([{ agent }])
       expect((await call(agent)).statusCode).toBe(200)
     },
@@ -75,9 +74,9 @@ describe('A4: what a credit buys', () => {
   test('what the contract itself paid out buys for nobody', async () => {
     world.log.evmAddressOf = async () => CONTRACT
     world.log.credits.push(credit({ ageSeconds: 1_000 }))
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect(world.sender.opened).toEqual([])
-    expect(service.core.sweep.unresolvedCount()).toBe(0)
+    expect(service.sweep.unresolvedCount()).toBe(0)
   })
 
   test.each([
@@ -86,16 +85,16 @@ describe('A4: what a credit buys', () => {
     ['a memo that begins like ours and names nobody', { memo: 'x402:somebody' }],
   ])('%s is only listed', async (_what, change) => {
     world.log.credits.push(credit({ ageSeconds: 1_000, ...change }))
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect(world.sender.opened).toEqual([])
-    expect(service.core.sweep.unresolvedCount()).toBe(0)
+    expect(service.sweep.unresolvedCount()).toBe(0)
   })
 
   test('a reference that the contract knows is nothing new', async () => {
     const known = credit({ ageSeconds: 1_000 })
     world.contract.payments.set(known.paymentReference, AGENT)
     world.log.credits.push(known)
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect(world.sender.opened).toEqual([])
   })
 
@@ -114,7 +113,7 @@ describe('A4: what a credit buys', () => {
       credit({ ageSeconds: 4_399 }),
       credit({ ageSeconds: 1_000, amountTinybar: 28n }),
     )
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect(
       world.sender.opened.map(({ offerId, paidAtSeconds }) => [
         offerId,
@@ -134,14 +133,14 @@ describe('A4: what a credit buys', () => {
       consensusTimestamp: `${START_SECONDS - 10}.000000000`,
       refundOf: refunded.transactionId,
     })
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect(world.sender.opened).toEqual([])
-    expect(service.core.sweep.unresolvedCount()).toBe(0)
+    expect(service.sweep.unresolvedCount()).toBe(0)
   })
 
   test('a credit older than 30 days is left to the operator', async () => {
     world.log.credits.push(credit({ ageSeconds: 31 * 86_400 }), credit({ ageSeconds: 29 * 86_400 }))
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect(world.sender.opened).toHaveLength(1)
   })
 })
@@ -150,7 +149,7 @@ describe('A4: when the world fails', () => {
   test('no challenge is issued until a mirror read reaches past the start', async () => {
     // The second in which the process started has a part that the read does not reach.
     world.log.reachedSeconds = START_SECONDS
-    service.core.start()
+    service.start()
     await world.clock.advanceMsSettled(500)
     expect((await call()).json()).toEqual({ error: 'payments_unread' })
     world.log.reachedSeconds = START_SECONDS + 1
@@ -161,17 +160,17 @@ describe('A4: when the world fails', () => {
   test('a mirror that is down keeps challenges back and is reported; an open window is served', async () => {
     world.log.isDown = true
     world.contract.windows.set(OTHER_AGENT, openWindow(START_SECONDS + 15))
-    service.core.start()
+    service.start()
     await world.clock.advanceMsSettled(500)
     expect((await call()).statusCode).toBe(502)
     expect((await call(OTHER_AGENT)).statusCode).toBe(200)
-    expect(world.events.map((event) => event.kind)).toContain('sweep-failed')
+    expect(world.lines.map(({ msg }) => msg)).toContain('sweep-failed')
   })
 
   test('a contract that cannot be reached keeps the credit for the next sweep, every 10 s', async () => {
     world.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${AGENT}` }))
     world.sender.isDown = true
-    service.core.start()
+    service.start()
     await world.clock.advanceMsSettled(500)
     expect((await call()).json()).toEqual({ error: 'payment_pending' })
     world.sender.isDown = false
@@ -183,13 +182,16 @@ describe('A4: when the world fails', () => {
   test('a credit that the contract refuses stays pending and is told: its agent is not asked to pay again', async () => {
     world.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${AGENT}` }))
     world.sender.refusal = 'AccessWindow_NotForwarder'
-    await service.core.sweep.sweep()
-    expect(world.events).toMatchObject([
-      { kind: 'open-refused', reason: 'AccessWindow_NotForwarder' },
+    await service.sweep.sweep()
+    expect(world.lines).toMatchObject([
+      {
+        msg: 'a settled payment was refused by the contract',
+        reason: 'AccessWindow_NotForwarder',
+      },
     ])
     expect((await call()).json()).toEqual({ error: 'payment_pending' })
     world.sender.refusal = undefined
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
     expect((await call()).statusCode).toBe(200)
   })
 
@@ -212,17 +214,13 @@ describe('A4: when the world fails', () => {
       const bad = threeForAgent()
       world.log.credits.push(...bad, creditFor(OTHER_AGENT, 1))
       const attempts = failFor(0)
-      await service.core.sweep.sweep()
+      await service.sweep.sweep()
       expect(world.sender.opened).toMatchObject([{ agent: OTHER_AGENT }])
       expect(attempts()).toBe(3)
-      expect(world.events.filter(({ kind }) => kind === 'sweep-failed')).toEqual(
-        bad.map(({ paymentReference: reference }) => ({
-          kind: 'sweep-failed',
-          error: poison,
-          paymentReference: reference,
-        })),
+      expect(world.lines.filter(({ msg }) => msg === 'sweep-failed')).toMatchObject(
+        bad.map(({ paymentReference }) => ({ err: { message: 'poison' }, paymentReference })),
       )
-      expect(service.core.sweep.unresolvedCount()).toBe(3)
+      expect(service.sweep.unresolvedCount()).toBe(3)
     })
 
     test('a ledger that does not answer ends the sweep at the first', async () => {
@@ -233,24 +231,24 @@ describe('A4: when the world fails', () => {
         world.contract.isDown = true
         return openPaid(order)
       }
-      await service.core.sweep.sweep()
+      await service.sweep.sweep()
       expect(attempts()).toBe(1)
       expect(world.sender.opened).toEqual([])
       world.contract.isDown = false
       world.sender.openPaid = openPaid
-      await service.core.sweep.sweep()
+      await service.sweep.sweep()
       expect(world.sender.opened).toHaveLength(1)
     })
 
     test('failures that take long end the sweep, which reads on and then begins with the others', async () => {
       world.log.credits.push(...threeForAgent(), creditFor(OTHER_AGENT, 1))
       const attempts = failFor(10_000)
-      await service.core.sweep.sweep()
+      await service.sweep.sweep()
       expect({ attempts: attempts(), opened: world.sender.opened }).toEqual({
         attempts: 1,
         opened: [],
       })
-      for (let sweeps = 0; sweeps < 3; sweeps += 1) await service.core.sweep.sweep()
+      for (let sweeps = 0; sweeps < 3; sweeps += 1) await service.sweep.sweep()
       expect(world.sender.opened).toHaveLength(1)
     })
   })
@@ -260,18 +258,18 @@ describe('A4: when the world fails', () => {
     world.log.credits.push(settled)
     await service.close()
     service = await startFakeService(world)
-    await service.core.sweep.sweep()
-    await service.core.sweep.sweep()
+    await service.sweep.sweep()
+    await service.sweep.sweep()
     const third = await startFakeService(world)
-    await third.core.sweep.sweep()
+    await third.sweep.sweep()
     await third.close()
     expect(world.sender.opened).toHaveLength(1)
   })
 })
 
 test('nothing is left running after close', async () => {
-  service.core.start()
+  service.start()
   await world.clock.advanceMsSettled(500)
-  await service.core.close()
+  await service.close()
   expect(world.clock.pendingCount()).toBe(0)
 })

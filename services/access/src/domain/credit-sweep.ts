@@ -4,8 +4,8 @@
  * holds unresolved credits only; everything else is behind the cursor.
  */
 import type { Clock } from '@tallystick/service-kit'
-import type { ReportAccessEvent } from './access-event.ts'
 import { type Hex, ledgerSeconds } from './access-window.ts'
+import type { ReportAccessEvent } from './events.ts'
 import type { AccessContract, ContractSender, PaymentLog } from './ports.ts'
 import type { Subscriptions } from './subscriptions.ts'
 import { type CreditPurchase, createUnresolvedCredits } from './unresolved-credits.ts'

@@ -2,13 +2,13 @@
  * What the payment gate runs for one paid request: everything that can fail comes before money moves, and what follows
  * it may be repeated until it succeeds (A3, A5).
  */
-import type { Clock } from '@tallystick/service-kit'
-import type { PaidJob, VerifiedPayment } from '@tallystick/x402'
+import { type Clock, pause } from '@tallystick/service-kit'
+import type { PaidJob, PaymentGate, PaymentScheme, VerifiedPayment } from '@tallystick/x402'
 import type { AccessGranted } from '../wire/access-answers.ts'
-import { subscriptionBody, usageBody } from './access-answers.ts'
-import type { ReportAccessEvent } from './access-event.ts'
+import { grantedBody, usageBody } from './access-answers.ts'
 import { type AccessWindow, type Hex, isShownBy, ledgerSeconds } from './access-window.ts'
 import type { CreditSweep } from './credit-sweep.ts'
+import type { ReportAccessEvent } from './events.ts'
 import { memoAllows, readPaymentMemo } from './payment-memo.ts'
 import type {
   AccessContract,
@@ -48,19 +48,17 @@ export type PurchaseDeps = {
   readonly contract: AccessContract
   readonly sender: ContractSender
   readonly subscriptions: Subscriptions
-  readonly sweep: Pick<CreditSweep, 'isPending' | 'lookAgain'>
+  readonly sweep: CreditSweep
   readonly resource: PaidResourceReader
   readonly clock: Clock
   readonly report: ReportAccessEvent
   readonly periodsPerPurchase: number
   readonly paymentReference: (transactionId: string) => Hex
-  /** Whether the gate has another payment for this agent whose fate is open. */
-  readonly isPaymentPending: (agent: Hex) => boolean
-  /** Whether the ledger has this payment already. Throws where the ledger cannot be asked. */
-  readonly hasLanded: (payment: VerifiedPayment) => Promise<boolean>
+  readonly gate: PaymentGate
+  readonly scheme: PaymentScheme
 }
 
-export type PurchaseJob = PaidJob<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>
+type PurchaseJob = PaidJob<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>
 
 /** The job of one request for `agent`. `fingerprint` says what the payment buys: method, route and agent (X7). */
 export function purchaseJob(
@@ -92,7 +90,7 @@ async function prepare(
   if (!memoAllows(payment.memo, agent)) return decline({ kind: 'memo-names-another-agent' })
   await deps.sweep.lookAgain()
   const isOtherPending =
-    deps.sweep.isPending(agent, payment.nonce) || (!isSettled && deps.isPaymentPending(agent))
+    deps.sweep.isPending(agent, payment.nonce) || (!isSettled && deps.gate.isPending(agent))
   if (isOtherPending) return decline({ kind: 'payment-pending' })
   const [window, isPaused, offers] = await Promise.all([
     deps.subscriptions.read(agent),
@@ -132,9 +130,9 @@ async function isOwnAndLanded(
   agent: Hex,
   payment: VerifiedPayment,
 ): Promise<boolean> {
-  // A ledger that cannot be asked leaves it to the sweep, which no pause stops.
-  const hasLanded = await deps.hasLanded(payment).catch(() => false)
-  return hasLanded && (await mayHonour(deps, agent, payment))
+  // Where the ledger does not answer, the sweep opens it later: no pause stops the sweep.
+  const finding = await deps.scheme.find(payment).catch(() => undefined)
+  return finding?.kind === 'landed' && (await mayHonour(deps, agent, payment))
 }
 
 /** A payment found on the ledger buys for whom its payer signed: the memo's agent, or the payer itself (X10). */
@@ -156,20 +154,35 @@ async function fulfil(
   requestId: string | undefined,
 ): Promise<PurchaseAnswer> {
   const { order, resource } = prepared
+  const granted = (window: AccessWindow, told: Pick<AccessGranted, 'why' | 'metering'>) => {
+    const nowSeconds = ledgerSeconds(deps.clock)
+    const body = grantedBody({ paidThisRequest: true, window, nowSeconds, resource, ...told })
+    return { kind: 'granted', body } as const
+  }
   const outcome = await deps.sender.openPaid(order)
   reportOpening(deps.report, { order, requestId }, outcome)
   switch (outcome.kind) {
     case 'opened': {
       deps.subscriptions.hold(order.agent, outcome.window)
       const seen = await untilVisible(deps, order.agent, outcome.window)
-      const body = openedBody(deps.clock, { ...outcome, window: seen ?? outcome.window }, resource)
-      return { kind: 'granted', body }
+      const window = seen ?? outcome.window
+      return granted(window, {
+        why: outcome.isTopUp
+          ? 'Your payment settled and topped up the subscription that was already open; this call is its first use of that money.'
+          : 'Your payment settled and opened a window that renews itself while the balance lasts; this call is its first.',
+        metering: {
+          callsRemainingThisPeriod: usageBody(window).callsRemaining,
+          recordedOnChain: outcome.transactionHash,
+          why: 'The transaction that opened the window counted this call too.',
+        },
+      })
     }
     case 'already-used': {
       if (outcome.agent !== order.agent) return { kind: 'used-for-another' }
       const seen = await untilVisible(deps, order.agent)
-      const window = seen ?? (await deps.subscriptions.read(order.agent))
-      return { kind: 'granted', body: foundOpenBody(deps.clock, window, resource) }
+      return granted(seen ?? (await deps.subscriptions.read(order.agent)), {
+        why: 'Your payment had settled before and its window is open already; nothing was charged again.',
+      })
     }
     case 'refused':
       // Kept by the gate and repeated: the value stays with payTo until somebody has looked.
@@ -208,38 +221,6 @@ async function untilVisible(
       window?.isOpen === true && (receipted === undefined || isShownBy(window, receipted))
     if (isShown) return window
     if (deps.clock.unixMs() >= untilMs) return undefined
-    await new Promise<void>((resolve) => {
-      deps.clock.after(VISIBLE_POLL_MS, resolve)
-    })
-  }
-}
-
-type Opened = Extract<OpenOutcome, { kind: 'opened' }>
-
-/** What the payer is answered: `opened.window` as it was last seen. */
-function openedBody(clock: Clock, opened: Opened, resource: unknown): AccessGranted {
-  return {
-    access: 'granted',
-    paidThisRequest: true,
-    subscription: subscriptionBody(opened.window, ledgerSeconds(clock)),
-    why: opened.isTopUp
-      ? 'Your payment settled and topped up the subscription that was already open; this call is its first use of that money.'
-      : 'Your payment settled and opened a window that renews itself while the balance lasts; this call is its first.',
-    metering: {
-      callsRemainingThisPeriod: usageBody(opened.window).callsRemaining,
-      recordedOnChain: opened.transactionHash,
-      why: 'The transaction that opened the window counted this call too.',
-    },
-    resource,
-  }
-}
-
-function foundOpenBody(clock: Clock, window: AccessWindow, resource: unknown): AccessGranted {
-  return {
-    access: 'granted',
-    paidThisRequest: true,
-    subscription: subscriptionBody(window, ledgerSeconds(clock)),
-    why: 'Your payment had settled before and its window is open already; nothing was charged again.',
-    resource,
+    await pause(deps.clock, VISIBLE_POLL_MS)
   }
 }

@@ -1,6 +1,6 @@
-import type { Clock } from '@tallystick/service-kit'
-import type { ReportAccessEvent } from './access-event.ts'
+import { BoundedMap, type Clock } from '@tallystick/service-kit'
 import { type AccessWindow, type Hex, isScheduleOverdue, ledgerSeconds } from './access-window.ts'
+import type { ReportAccessEvent } from './events.ts'
 import type { ContractSender } from './ports.ts'
 
 /** One attempt per agent in this time: a reap is visible to reads after at most 10 s, and another costs gas. */
@@ -12,7 +12,7 @@ const TRIED_MAX = 1_000
 /** Arms anew, in the background, the renewal of a served agent whose schedule the network never made (A7). */
 export type Reaper = {
   consider(agent: Hex, window: AccessWindow): void
-  /** Returns when nothing is under way. */
+  /** Returns when no attempt runs any more. */
   close(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export function createReaper(deps: {
   readonly report: ReportAccessEvent
 }): Reaper {
   const { sender, clock, report } = deps
-  const triedAtMs = new Map<Hex, number>()
+  const triedAtMs = new BoundedMap<Hex, number>(TRIED_MAX)
   const running = new Set<Promise<void>>()
   let isClosed = false
 
@@ -41,10 +41,7 @@ export function createReaper(deps: {
       if (isClosed || !isScheduleOverdue(window, ledgerSeconds(clock))) return
       const nowMs = clock.unixMs()
       if (nowMs - (triedAtMs.get(agent) ?? Number.NEGATIVE_INFINITY) < REAP_AGAIN_MS) return
-      triedAtMs.delete(agent)
       triedAtMs.set(agent, nowMs)
-      const oldest = triedAtMs.keys().next()
-      if (triedAtMs.size > TRIED_MAX && !oldest.done) triedAtMs.delete(oldest.value)
       const attempt = reap(agent).finally(() => running.delete(attempt))
       running.add(attempt)
     },

@@ -1,7 +1,7 @@
 // Recorders over one fake chain, and histories of what may befall them: for properties of the recorder.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
-import type { UsageEvent } from './usage-events.ts'
+import type { UsageEvent } from './events.ts'
 import { FakeUsageChain, FakeUsageLedger, type SendFault } from './usage-ledger-fake.fixture.ts'
 import {
   createUsageRecorder,

@@ -19,7 +19,7 @@ export type SalesTermsDeps = {
   readonly contract: AccessContract
   readonly clock: Clock
   /** Fee payers of this network, the preferred one first. */
-  readonly feePayers: () => Promise<readonly string[]>
+  readonly feePayers: () => readonly string[]
   readonly network: string
   /** `0.0.x`. */
   readonly payTo: string
@@ -87,9 +87,8 @@ export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
 
   return {
     async challenged() {
-      const [offers, feePayers] = await Promise.all([deps.contract.offers(), deps.feePayers()])
-      const current = offers.at(-1)
-      const [feePayer] = feePayers
+      const current = (await deps.contract.offers()).at(-1)
+      const [feePayer] = deps.feePayers()
       const requirements =
         current === undefined || feePayer === undefined ? [] : [requirement(current, feePayer)]
       const key = JSON.stringify(requirements)
@@ -98,9 +97,9 @@ export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
       return lastChallenged.terms
     },
     async accepted() {
-      const [offers, feePayers] = await Promise.all([deps.contract.offers(), deps.feePayers()])
+      const offers = await deps.contract.offers()
       const requirements = payableOffers(offers, ledgerSeconds(deps.clock)).flatMap((offer) =>
-        feePayers.map((feePayer) => requirement(offer, feePayer)),
+        deps.feePayers().map((feePayer) => requirement(offer, feePayer)),
       )
       return { requirements, resource }
     },

@@ -2,7 +2,7 @@
  * Reads of an agent's window. What this process opened counts from its receipt on, although reads may lag behind it for
  * seconds (A5): such a window is held until a read shows it, or until reads cannot lag any more.
  */
-import type { Clock } from '@tallystick/service-kit'
+import { BoundedMap, type Clock } from '@tallystick/service-kit'
 import {
   type AccessWindow,
   type Hex,
@@ -34,7 +34,7 @@ export function createSubscriptions(deps: {
   readonly clock: Clock
 }): Subscriptions {
   const { contract, clock } = deps
-  const held = new Map<Hex, HeldWindow>()
+  const held = new BoundedMap<Hex, HeldWindow>(HELD_MAX)
 
   const readChain = (agent: Hex): Promise<AccessWindow> =>
     contract.windowOf(agent, ledgerSeconds(clock))
@@ -52,10 +52,7 @@ export function createSubscriptions(deps: {
       return projectWindow(own.window, ledgerSeconds(clock))
     },
     hold(agent, window) {
-      held.delete(agent)
       held.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
-      const oldest = held.keys().next()
-      if (held.size > HELD_MAX && !oldest.done) held.delete(oldest.value)
     },
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '@tallystick/service-kit'
-import type { UsageEventListener } from './usage-events.ts'
+import type { UsageEventListener } from './events.ts'
 import type { UsageLedger } from './usage-ledger.ts'
 import {
   CATCH_UP_MS,

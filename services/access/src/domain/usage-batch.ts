@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '@tallystick/service-kit'
-import type { UsageEventListener } from './usage-events.ts'
+import type { UsageEventListener } from './events.ts'
 import type { SignedUsage, UsageEntry } from './usage-ledger.ts'
 import {
   OPEN_AGENTS_MAX,

@@ -1,6 +1,6 @@
 import type { Clock } from '@tallystick/service-kit'
+import type { ResigningReason, UsageEventListener, UsageTotals } from './events.ts'
 import { SealedBatch } from './usage-batch.ts'
-import type { ResigningReason, UsageEventListener, UsageTotals } from './usage-events.ts'
 import type { SignedUsage, UsageEntry, UsageLedger } from './usage-ledger.ts'
 import { GAP_FILL_MAX, GAP_PATIENCE_MS, GAS_PRICE_FACTOR, GAS_QUOTE_MS } from './usage-limits.ts'
 

@@ -5,8 +5,8 @@
  * transaction of the same key has its receipt and this one, looked up once more after that, still has none.
  */
 import type { Clock } from '@tallystick/service-kit'
+import type { UsageEventListener, UsageTotals } from './events.ts'
 import type { SealedBatch, SealedEntry } from './usage-batch.ts'
-import type { UsageEventListener, UsageTotals } from './usage-events.ts'
 import type { UsageCount, UsageLedger, UsageReceipt } from './usage-ledger.ts'
 import {
   PROBE_AGAIN_MS,

@@ -1,6 +1,6 @@
 // A recorder over the fake ledger, with time that a test moves: for the tests of its parts, which are seen through it.
 import { manualClock } from '@tallystick/service-kit'
-import type { UsageEvent } from './usage-events.ts'
+import type { UsageEvent } from './events.ts'
 import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.fixture.ts'
 import { createUsageRecorder, type UsageCall, type UsageOutcome } from './usage-recorder.ts'
 

@@ -23,14 +23,14 @@
  */
 
 import type { Clock } from '@tallystick/service-kit'
-import { UsageAdmission } from './usage-admission.ts'
-import { type SealedBatch, UsageBatcher } from './usage-batch.ts'
 import {
   type UsageEventListener,
   type UsageFigures,
   type UsageTotals,
   zeroUsageTotals,
-} from './usage-events.ts'
+} from './events.ts'
+import { UsageAdmission } from './usage-admission.ts'
+import { type SealedBatch, UsageBatcher } from './usage-batch.ts'
 import type { UsageLedger } from './usage-ledger.ts'
 import {
   CLOSE_MS,
@@ -55,7 +55,7 @@ import {
   UsageWindows,
 } from './usage-window.ts'
 
-export type { UsageEvent, UsageEventListener, UsageFigures } from './usage-events.ts'
+export type { UsageEvent, UsageEventListener, UsageFigures } from './events.ts'
 export type { UsageCall, UsageOutcome } from './usage-window.ts'
 
 /** Records metered calls on the ledger, for one process with one key. */

@@ -6,8 +6,8 @@
  */
 
 import type { Clock } from '@tallystick/service-kit'
+import type { UsageEventListener, UsageTotals } from './events.ts'
 import { SealedBatch, type SealedEntry } from './usage-batch.ts'
-import type { UsageEventListener, UsageTotals } from './usage-events.ts'
 import type { SignedUsage, UsageLedger, UsageSendResult } from './usage-ledger.ts'
 import { RETRY_MS, RETRY_MS_MAX, SENT_BATCHES_MAX } from './usage-limits.ts'
 import { UsageQueue, UsageRepair, type UsageSigner } from './usage-queue.ts'

@@ -37,7 +37,7 @@ export type AccessRoute = {
 export async function startAccessRoute(): Promise<AccessRoute> {
   const world = createFakeWorld()
   const service = await startFakeService(world)
-  await service.core.sweep.sweep()
+  await service.sweep.sweep()
   world.contract.reads.length = 0
   const call: AccessRoute['call'] = async (headers = {}, agent = AGENT) =>
     await service.app.inject({ url: accessUrl(agent), headers })

@@ -1,5 +1,5 @@
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
-import type { PaymentGate, Settlement } from '@tallystick/x402'
+import { encodePaymentResponse, type PaymentGate, type Settlement } from '@tallystick/x402'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Hex } from '../domain/access-window.ts'
 import type { AccessOutcome, CallAccess } from '../domain/call-access.ts'
@@ -7,17 +7,16 @@ import { type AccessError, errorAnswer } from '../errors.ts'
 import {
   accessErrorSchema,
   accessGrantedSchema,
+  paymentRequiredSchema,
   type Status,
   statusSchema,
 } from '../wire/access-answers.ts'
-import { agentQuery, paymentHeaders, paymentRequiredSchema } from '../wire/access-requests.ts'
+import { agentQuery, paymentHeaders } from '../wire/access-requests.ts'
 
 export type AccessRouteDeps = {
   readonly callAccess: CallAccess
   readonly readStatus: (agent: Hex) => Promise<Status>
   readonly gate: Pick<PaymentGate, 'challenge'>
-  /** Value of `PAYMENT-RESPONSE`: base64 of the settlement's JSON. */
-  readonly encodeSettlement: (settlement: Settlement) => string
 }
 
 const described = (description: string) => accessErrorSchema.describe(description)
@@ -63,21 +62,21 @@ export function addAccessRoute(app: ServiceApp, path: string, deps: AccessRouteD
 }
 
 function sendOutcome(deps: AccessRouteDeps, reply: FastifyReply, outcome: AccessOutcome) {
-  const fail = (error: AccessError, retryAfterSeconds?: number) =>
-    sendError(reply, errorAnswer(error, retryAfterSeconds))
+  const fail = (error: AccessError, more?: Parameters<typeof errorAnswer>[1]) =>
+    sendError(reply, errorAnswer(error, more))
   switch (outcome.kind) {
     case 'granted':
-      return withSettlement(deps, reply, outcome.settlement).send(outcome.body)
+      return withSettlement(reply, outcome.settlement).send(outcome.body)
     case 'challenged': {
       const { body, headers } = deps.gate.challenge(outcome.terms, outcome.error)
-      return withSettlement(deps, reply, outcome.settlement).code(402).headers(headers).send(body)
+      return withSettlement(reply, outcome.settlement).code(402).headers(headers).send(body)
     }
     case 'quota-spent':
-      return fail('quota_exhausted', outcome.retryAfterSeconds)
+      return fail('quota_exhausted', outcome)
     case 'usage-unavailable':
       return fail('usage_unavailable')
     case 'payment-pending':
-      return fail('payment_pending', outcome.retryAfterSeconds)
+      return fail('payment_pending', outcome)
     case 'payments-unread':
       return fail('payments_unread')
     case 'no-fee-payer':
@@ -97,14 +96,10 @@ function sendOutcome(deps: AccessRouteDeps, reply: FastifyReply, outcome: Access
   }
 }
 
-function withSettlement(
-  deps: AccessRouteDeps,
-  reply: FastifyReply,
-  settlement: Settlement | undefined,
-): FastifyReply {
+function withSettlement(reply: FastifyReply, settlement: Settlement | undefined): FastifyReply {
   return settlement === undefined
     ? reply
-    : reply.header('PAYMENT-RESPONSE', deps.encodeSettlement(settlement))
+    : reply.header('PAYMENT-RESPONSE', encodePaymentResponse(settlement))
 }
 
 /** Serves `GET <path>`, e.g. `/api/svc/status`: free, without side effects, safe to poll, never 402. */

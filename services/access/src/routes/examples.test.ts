@@ -7,8 +7,8 @@ import {
   START_SECONDS,
   startFakeService,
 } from '../testing/fake-world.ts'
-import { accessGrantedSchema, statusSchema } from '../wire/access-answers.ts'
-import { agentExample, paymentRequiredSchema } from '../wire/access-requests.ts'
+import { accessGrantedSchema, paymentRequiredSchema, statusSchema } from '../wire/access-answers.ts'
+import { agentExample } from '../wire/access-requests.ts'
 
 let service: Awaited<ReturnType<typeof startFakeService>>
 let payment: Record<string, string>
@@ -17,7 +17,7 @@ const accessUrl = `/api/svc/access?agent=${agentExample}`
 
 beforeAll(async () => {
   service = await startFakeService(createFakeWorld())
-  service.core.start()
+  service.start()
   await vi.waitUntil(async () => (await service.app.inject(accessUrl)).statusCode === 402)
   const challenge = (await service.app.inject(accessUrl)).json()
   payment = paymentHeader(challenge, { nanos: 1, validFromSeconds: START_SECONDS })

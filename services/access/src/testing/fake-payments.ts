@@ -14,6 +14,8 @@ import {
 
 export const FEE_PAYER = '0.0.9001'
 export const PAYER = '0.0.5001'
+export const PAY_TO = '0.0.7001'
+export const PAY_TO_ADDRESS: Hex = '0x0000000000000000000000000000000000007001'
 export const PAYER_ADDRESS: Hex = '0x00000000000000000000000000000000000000aa'
 
 export type FakePayment = {
@@ -118,7 +120,7 @@ export function createFakePaymentLog(reachedSeconds: number): FakePaymentLog {
       if (fake.isDown) throw new MirrorUnavailable('down')
       return fake.reachedSeconds
     },
-    evmAddressOf: async () => PAYER_ADDRESS,
+    evmAddressOf: async (accountId) => (accountId === PAY_TO ? PAY_TO_ADDRESS : PAYER_ADDRESS),
   }
   return fake
 }

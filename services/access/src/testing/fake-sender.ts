@@ -1,9 +1,8 @@
 import type { Clock } from '@tallystick/service-kit'
-import { type AccessWindow, type Hex, ledgerSeconds } from '../domain/access-window.ts'
+import { type AccessWindow, ledgerSeconds } from '../domain/access-window.ts'
 import { ChainUnavailable, type ContractSender, type PurchaseOrder } from '../domain/ports.ts'
 import { type FakeContract, openWindow } from './fake-contract.ts'
-
-export const PAY_TO_ADDRESS: Hex = '0x0000000000000000000000000000000000007001'
+import { PAY_TO_ADDRESS } from './fake-payments.ts'
 
 export type FakeSender = ContractSender & {
   /** Orders that opened a window, in order. */

@@ -1,15 +1,16 @@
-import { type ManualClock, manualClock, type ServiceApp } from '@tallystick/service-kit'
-import { encodePaymentResponse } from '@tallystick/x402'
-import { paymentReference } from '@tallystick/x402/hedera'
-import type { FastifyBaseLogger } from 'fastify'
-import { type AccessCore, createAccessCore } from '../access-core.ts'
-import { buildAccessApp } from '../app.ts'
-import { readStatus } from '../domain/access-answers.ts'
-import type { AccessEvent } from '../domain/access-event.ts'
+import {
+  createLogger,
+  type Environment,
+  type ManualClock,
+  manualClock,
+  readConfig,
+} from '@tallystick/service-kit'
+import { accessConfigSchema } from '../config.ts'
 import type { Hex } from '../domain/access-window.ts'
+import { USAGE_FIGURES, type UsageFigures } from '../domain/events.ts'
 import { ResourceUnavailable } from '../domain/ports.ts'
 import type { UsageCall, UsageOutcome, UsageRecorder } from '../domain/usage-recorder.ts'
-import type { Telemetry } from '../telemetry.ts'
+import { type AccessService, createAccessService } from '../service.ts'
 import { createFakeContract, type FakeContract } from './fake-contract.ts'
 import {
   createFakeFacilitator,
@@ -18,6 +19,7 @@ import {
   type FakeFacilitator,
   type FakePayment,
   type FakePaymentLog,
+  PAY_TO,
 } from './fake-payments.ts'
 import { createFakeSender, type FakeSender } from './fake-sender.ts'
 
@@ -25,6 +27,8 @@ export const START_SECONDS = 1_800_000_000
 export const AGENT: Hex = '0x00000000000000000000000000000000000000aa'
 export const OTHER_AGENT: Hex = '0x00000000000000000000000000000000000000bb'
 export const USAGE_HASH = `0x${'ab'.repeat(32)}`
+
+export type LogLine = Readonly<Record<string, unknown>>
 
 /** Everything outside the process, as fakes that tests set: for what a real ledger does rarely. */
 export type FakeWorld = {
@@ -35,9 +39,11 @@ export type FakeWorld = {
   readonly facilitator: FakeFacilitator
   readonly scheme: ReturnType<typeof createFakeScheme>
   readonly recorded: UsageCall[]
-  readonly events: AccessEvent[]
+  /** What its processes logged. */
+  readonly lines: LogLine[]
   feePayers: readonly string[]
   usage: UsageOutcome | undefined
+  figures: UsageFigures
   isResourceDown: boolean
 }
 
@@ -52,9 +58,12 @@ export function createFakeWorld(): FakeWorld {
     facilitator: createFakeFacilitator(),
     scheme: createFakeScheme(),
     recorded: [],
-    events: [],
+    lines: [],
     feePayers: ['0.0.9001'],
     usage: undefined,
+    figures: Object.fromEntries(
+      Object.keys(USAGE_FIGURES).map((name) => [name, 0]),
+    ) as unknown as UsageFigures,
     isResourceDown: false,
   }
 }
@@ -70,64 +79,60 @@ function fakeUsage(world: FakeWorld): UsageRecorder {
       world.recorded.push(call)
       return { kind: 'recorded', transactionHash: USAGE_HASH, callsRemaining: remaining(call) - 1 }
     },
-    figures: () => {
-      throw new Error('nobody reads figures of the fake')
-    },
+    figures: () => world.figures,
     close: async () => undefined,
   }
 }
 
-/** Who is told what happens, besides the world's own list of events. */
-export type Watch = {
-  readonly telemetry?: Telemetry
-  readonly logger?: FastifyBaseLogger
+export type FakeServiceOptions = {
+  readonly environment?: Environment
 }
 
-/** One process of the service in a fake world. */
+/** One process of the service over fakes; `close` closes its application, too. */
 export async function startFakeService(
   world: FakeWorld,
-  watch: Watch = {},
-): Promise<{ readonly app: ServiceApp; readonly core: AccessCore; close(): Promise<void> }> {
-  const core = createAccessCore(
-    {
+  { environment = {} }: FakeServiceOptions = {},
+): Promise<AccessService> {
+  const reading = readConfig(accessConfigSchema, {
+    BASE_URL: 'https://access.example',
+    PAY_TO,
+    PAY_TO_KEY: '11'.repeat(32),
+    RECORDER_KEY: '22'.repeat(32),
+    ...environment,
+  })
+  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
+  const service = await createAccessService({
+    config: reading.config,
+    clock: world.clock,
+    logger: createLogger({
+      name: 'access',
+      level: 'info',
+      destination: { write: (line: string) => void world.lines.push(JSON.parse(line)) },
+    }),
+    connect: () => ({
       ...world,
+      scheme: { ...world.scheme, find: (payment) => world.scheme.find(payment) },
       usage: fakeUsage(world),
-      feePayers: async () => world.feePayers,
-      report(event) {
-        world.events.push(event)
-        watch.telemetry?.report(event)
+      feePayers: {
+        feePayer: () => world.feePayers[0],
+        feePayers: () => world.feePayers,
+        state: () => ({ readAtMs: undefined, failure: undefined }),
+        close: () => undefined,
       },
-      observeGate: (event) => watch.telemetry?.observeGate(event),
+      recorderGas: async () => ({ held: 1n, needed: 1n }),
       resource: {
         async read() {
           if (world.isResourceDown) throw new ResourceUnavailable('down')
           return { temperature: 21 }
         },
       },
-    },
-    {
-      network: 'hedera:testnet',
-      payTo: '0.0.7001',
-      periodsPerPurchase: 4,
-      resourceUrl: 'https://access.example/api/svc/access',
-      paymentReference: (transactionId) => paymentReference(transactionId).hash,
-    },
-  )
-  const app = await buildAccessApp({
-    serviceName: 'svc',
-    callAccess: core.callAccess,
-    readStatus: (agent) => readStatus(world, agent),
-    gate: core.gate,
-    encodeSettlement: encodePaymentResponse,
-    clock: world.clock,
-    ...(watch.logger === undefined ? {} : { logger: watch.logger }),
+    }),
   })
   return {
-    app,
-    core,
+    ...service,
     async close() {
-      await app.close()
-      await core.close()
+      await service.app.close()
+      await service.close()
     },
   }
 }

@@ -132,7 +132,7 @@ async function problemsOf(round: Round): Promise<readonly string[]> {
   let view = await agent.ledger()
   for (let sweeps = 0; sweeps < SWEEPS_MAX && view.taken.size < view.landed.length; sweeps += 1) {
     await world.devnet.controls.advanceSeconds(10)
-    await Promise.all(world.replicas.map(({ service }) => service.sweep()))
+    await Promise.all(world.replicas.map(({ service }) => service.sweep.sweep()))
     view = await agent.ledger()
   }
   const { landed, spentTinybar, taken } = view

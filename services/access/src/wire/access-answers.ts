@@ -1,6 +1,6 @@
 /**
- * The bodies that `/access` and `/status` answer with: the one declaration of them, which OpenAPI, the domain and the
- * agent's package derive theirs from. Amounts are tinybar in strings, times Unix seconds.
+ * The bodies that `/access` and `/status` answer with. OpenAPI, the domain and the agent's package derive theirs from
+ * these. Amounts are tinybar in strings, times Unix seconds.
  */
 import { z } from 'zod'
 
@@ -71,6 +71,36 @@ export const statusSchema = z
     now: unixSeconds.describe('Server time.'),
   })
   .meta({ id: 'Status', description: 'The subscription as it stands now.' })
+
+export const paymentRequiredSchema = z
+  .object({
+    x402Version: z.int(),
+    error: z.string(),
+    resource: z.object({ url: z.string(), description: z.string(), mimeType: z.string() }),
+    accepts: z.array(
+      z.object({
+        scheme: z.literal('exact'),
+        network: z.string(),
+        amount: z.string(),
+        asset: z.string(),
+        payTo: z.string(),
+        maxTimeoutSeconds: z.int(),
+        extra: z.record(z.string(), z.unknown()),
+        price: z.object({
+          asset: z.string().describe('0.0.0 is HBAR.'),
+          amount: z.string().describe('Tinybar for the whole purchase.'),
+        }),
+      }),
+    ),
+    extensions: z
+      .object({ bazaar: z.looseObject({ info: z.unknown(), schema: z.unknown() }) })
+      .describe('How the resource is called, by example and by schema: x402’s discovery.'),
+  })
+  .meta({
+    id: 'PaymentRequired',
+    description:
+      'No open subscription and no valid payment: the challenge, also base64 in PAYMENT-REQUIRED.',
+  })
 
 export const accessErrorSchema = z.looseObject({
   error: z.string().describe('Stable snake_case code.'),

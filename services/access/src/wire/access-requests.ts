@@ -1,4 +1,4 @@
-/** What callers send, and the challenge that a call without an open window is answered. */
+/** What callers send. */
 import { z } from 'zod'
 
 /** What the reference shows for `agent`: nobody's address. */
@@ -25,33 +25,3 @@ export const paymentHeaders = z.looseObject({
     .describe('x402 version 2 payment payload, base64 JSON, on the retry after a 402.'),
   'x-payment': z.string().optional().describe('The same, for clients that use this name.'),
 })
-
-export const paymentRequiredSchema = z
-  .object({
-    x402Version: z.int(),
-    error: z.string(),
-    resource: z.object({ url: z.string(), description: z.string(), mimeType: z.string() }),
-    accepts: z.array(
-      z.object({
-        scheme: z.literal('exact'),
-        network: z.string(),
-        amount: z.string(),
-        asset: z.string(),
-        payTo: z.string(),
-        maxTimeoutSeconds: z.int(),
-        extra: z.record(z.string(), z.unknown()),
-        price: z.object({
-          asset: z.string().describe('0.0.0 is HBAR.'),
-          amount: z.string().describe('Tinybar for the whole purchase.'),
-        }),
-      }),
-    ),
-    extensions: z
-      .object({ bazaar: z.looseObject({ info: z.unknown(), schema: z.unknown() }) })
-      .describe('How the resource is called, by example and by schema: x402’s discovery.'),
-  })
-  .meta({
-    id: 'PaymentRequired',
-    description:
-      'No open subscription and no valid payment: the challenge, also base64 in PAYMENT-REQUIRED.',
-  })

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { addEntry, type LedgerFolder, makeLedgerFolder } from '../testing/ledger-folder.ts'
+import { addEntry, type LedgerFolder, makeLedgerFolder } from '../testing/ledger-folder.fixture.ts'
 
 let ledger: LedgerFolder
 beforeEach(() => {

@@ -1,9 +1,20 @@
 /**
  * The last signed checkpoint, in a file beside the ledger: it tells a ledger that lost its tail, such as an older copy in its
  * place, from one that has it. It is written when a process closes the ledger, and only where the ledger goes on from the
- * one that is there; accept-backup.ts alone writes it otherwise.
+ * one that is there; backup.ts alone writes it otherwise.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import {
   type Checkpoint,
   createNoteSigner,
@@ -13,14 +24,18 @@ import {
   type ParsedCheckpoint,
   parseCheckpoint,
 } from '@tallystick/hashchain'
+import { strictBase64 } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerHead } from '../domain/grading-store.ts'
+import { isOnDisk } from './sqlite-database.ts'
 import type { LedgerTree } from './sqlite-ledger-tree.ts'
 
 /** Where a ledger's last checkpoint lies. */
-export const checkpointPathOf = (databasePath: string): string => `${databasePath}.checkpoint`
+const checkpointPathOf = (databasePath: string): string => `${databasePath}.checkpoint`
 
 /** Replaces the file at once: whoever reads it finds the old note or the new one, whole. Throws GradingStoreUnavailable. */
-export function writeCheckpointFile(path: string, note: string): void {
+export function writeCheckpointFile(databasePath: string, note: string): void {
+  if (!isOnDisk(databasePath)) return
+  const path = checkpointPathOf(databasePath)
   // By process: two may close one ledger at one moment.
   const next = `${path}.${process.pid}.next`
   try {
@@ -37,11 +52,16 @@ export function writeCheckpointFile(path: string, note: string): void {
   }
 }
 
-function readNote(path: string): string | undefined {
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
+
+function readNote(databasePath: string): string | undefined {
+  if (!isOnDisk(databasePath)) return undefined
+  const path = checkpointPathOf(databasePath)
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw new GradingStoreUnavailable(`${path} cannot be read`, { cause: error })
   }
 }
@@ -70,8 +90,8 @@ export type CheckpointReading =
  * What the file says: `absent` where there is none, `refused` where it is not signed by the key of this seed. Throws
  * GradingStoreUnavailable where it is there and cannot be read.
  */
-export function readCheckpointFile(path: string, seed: Uint8Array): CheckpointReading {
-  const note = readNote(path)
+export function readCheckpointFile(databasePath: string, seed: Uint8Array): CheckpointReading {
+  const note = readNote(databasePath)
   if (note === undefined) return { kind: 'absent' }
   const opened = openNote({ note, verifierKey: verifierKeyOf(note, seed) })
   if (opened.kind !== 'opened') return { kind: 'refused' }
@@ -117,13 +137,68 @@ export function requireContinued(last: CheckpointReading, tree: LedgerTree): voi
  * lost. Throws GradingStoreUnavailable.
  */
 export function keepCheckpoint(
-  path: string,
+  databasePath: string,
   ledger: { readonly tree: LedgerTree; readonly seed: Uint8Array; readonly note: () => string },
 ): void {
   const { note, seed, tree } = ledger
   if (tree.size === 0) return
-  const last = readCheckpointFile(path, seed)
+  const last = readCheckpointFile(databasePath, seed)
   const isReplaced =
     last.kind === 'absent' || (last.kind === 'checkpoint' && hasAllOf(tree, last.checkpoint))
-  if (isReplaced) writeCheckpointFile(path, note())
+  if (isReplaced) writeCheckpointFile(databasePath, note())
+}
+
+/** An Ed25519 seed, bytes. */
+const SEED_BYTES = 32
+
+function readSeed(path: string): Uint8Array | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+  const seed = strictBase64(text)
+  if (seed?.length !== SEED_BYTES) throw new Error(`expected ${SEED_BYTES} bytes in base64`)
+  return seed
+}
+
+/** Makes the file whole or not at all; where another process was first, its seed is the one. */
+function makeSeed(path: string): Uint8Array {
+  const draft = `${path}.${randomBytes(8).toString('hex')}`
+  const file = openSync(draft, 'wx', 0o600)
+  try {
+    writeSync(file, `${randomBytes(SEED_BYTES).toString('base64')}\n`)
+    fsyncSync(file)
+    linkSync(draft, path)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  } finally {
+    closeSync(file)
+    unlinkSync(draft)
+  }
+  const seed = readSeed(path)
+  if (seed === undefined) throw new Error('it is gone as soon as it is made')
+  return seed
+}
+
+/**
+ * The seed that signs this ledger's checkpoints, kept beside the database (base64, mode 0600) and made at the first
+ * start. Throws GradingStoreUnavailable where that file cannot be read, written or understood.
+ */
+export function loadCheckpointSeed(databasePath: string): Uint8Array {
+  if (!isOnDisk(databasePath)) return randomBytes(SEED_BYTES)
+  const path = `${databasePath}.checkpoint-key`
+  try {
+    return readSeed(path) ?? makeSeed(path)
+  } catch (error) {
+    throw new GradingStoreUnavailable(`${path} is not usable as a checkpoint key`, { cause: error })
+  }
+}
+
+/** What checkpoints call this service's ledger: its address without a scheme, as C2SP recommends, and `ledger`. */
+export function ledgerOrigin(baseUrl: string): string {
+  const { host, pathname } = new URL(baseUrl)
+  return `${host}${pathname.replace(/\/+$/, '')}/ledger`
 }

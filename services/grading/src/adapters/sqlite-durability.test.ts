@@ -21,8 +21,8 @@ import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { readFootballData } from '../ingest/football-data.ts'
 import { ingestPayload } from '../ingest/ingest-payload.ts'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
-import { loadCheckpointSeed } from './checkpoint-seed.ts'
-import { openGradingDatabase } from './sqlite-grading-database.ts'
+import { loadCheckpointSeed } from './checkpoint-file.ts'
+import { openGradingDatabase } from './sqlite-database.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))

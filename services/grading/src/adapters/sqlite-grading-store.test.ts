@@ -8,16 +8,16 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { describeGradingStore } from '../domain/grading-store.contract.ts'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { calibrationColumn } from '../domain/truth-rows.ts'
-import { createGraderWorld } from '../testing/grader-world.ts'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   sampleBatch,
   sampleEvent,
   sampleObservation,
+  samplePick,
   samplePrices,
   scored,
-} from '../testing/sample-events.ts'
-import { samplePick } from '../testing/sample-picks.ts'
-import { backupGrading } from './sqlite-backup.ts'
+} from '../testing/samples.fixture.ts'
+import { backupGrading } from './backup.ts'
 import { openSqliteGradingStore, type SqliteGradingStoreOptions } from './sqlite-grading-store.ts'
 
 const endings: (() => void | Promise<void>)[] = []
@@ -100,7 +100,7 @@ describe('what the disk keeps', () => {
     const path = newPath()
     const first = opened(path)
     await first.ingest(sampleBatch(Array.from({ length: 300 }, (_, index) => settled(index))))
-    const { pay } = createGraderWorld(first)
+    const { pay } = createGraderFixture(first)
     const card = await pay(samplePick({ market: 'soccer/new.match/1x2/ft' }))
     const [head, truth] = [await first.head(), await first.truth()]
     const column = { population: 'mechanical', basis: 'fair', scope: 'all' } as const

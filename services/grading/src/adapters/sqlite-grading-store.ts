@@ -7,8 +7,6 @@ import type { DatabaseSync } from 'node:sqlite'
 import { createNoteSigner, preimageHash } from '@tallystick/hashchain'
 import type { Clock } from '@tallystick/service-kit'
 import { addIngested, advanceEvent, NOTHING_INGESTED, recount } from '../domain/advance-event.ts'
-import { commitmentOf } from '../domain/commitment.ts'
-import { eventPathOf } from '../domain/event-path-of.ts'
 import type {
   GradingStore,
   IngestBatch,
@@ -16,30 +14,26 @@ import type {
   KeepPickOutcome,
   StoredPick,
 } from '../domain/grading-store.ts'
-import { writeEntry } from '../domain/ledger-entry.ts'
+import { commitmentOf, saltEntry, writeEntry } from '../domain/ledger-entry.ts'
+import { eventPathOf } from '../domain/markets.ts'
 import type { Observation } from '../domain/observation.ts'
-import { saltEntry } from '../domain/salt-entry.ts'
 import {
-  checkpointPathOf,
   keepCheckpoint,
   readCheckpointFile,
   requireContinued,
   signHead,
 } from './checkpoint-file.ts'
-import { nextTurn } from './next-turn.ts'
-import { openEntryReader } from './sqlite-entry-reader.ts'
-import { openEventReader } from './sqlite-event-reader.ts'
-import { openGradingDatabase, prepareQuery, reading } from './sqlite-grading-database.ts'
-import { openLedgerTree } from './sqlite-ledger-tree.ts'
-import { openPickShelf } from './sqlite-picks.ts'
-import { openTruthShelf } from './sqlite-truth.ts'
+import { nextIteration, openGradingDatabase, prepareQuery, reading } from './sqlite-database.ts'
+import { openEventReader } from './sqlite-events.ts'
+import { openEntryReader, openLedgerTree } from './sqlite-ledger-tree.ts'
+import { openPickTable, openTruthTable } from './sqlite-tables.ts'
 import { verifyLedger } from './sqlite-verify.ts'
 import { openWriteQueue } from './sqlite-write-queue.ts'
 
 /** Observations in one write: some 50 ms, so that requests get their turn during an import. */
 const OBSERVATIONS_PER_WRITE = 500
-/** Searches in one turn of the event loop, some 10 ms where their words are common: an audit may ask for a thousand names. */
-const SEARCHES_PER_TURN = 5
+/** Searches in one iteration of the event loop, some 10 ms where their words are common: an audit may ask for a thousand names. */
+const SEARCHES_PER_ITERATION = 5
 
 /** What the store is opened with. */
 export type SqliteGradingStoreOptions = {
@@ -70,8 +64,8 @@ function ledgerSecret(database: DatabaseSync): string {
 function partsOf(database: DatabaseSync, { clock }: Pick<SqliteGradingStoreOptions, 'clock'>) {
   const tree = openLedgerTree(database)
   const events = openEventReader(database)
-  const picks = openPickShelf(database)
-  const table = openTruthShelf(database, () => tree.size)
+  const picks = openPickTable(database)
+  const table = openTruthTable(database, () => tree.size)
   const dirty = new Set<string>()
   const version = prepareQuery<readonly [number]>(database, 'PRAGMA data_version')
   let [seenVersion, seenMs] = [version.get()?.[0], 0]
@@ -125,7 +119,7 @@ function openParts(options: SqliteGradingStoreOptions): Parts {
   const database = openGradingDatabase(databasePath, options.busyTimeoutMs)
   try {
     // Before the tree is read: see requireContinued.
-    const last = readCheckpointFile(checkpointPathOf(databasePath), checkpointSeed)
+    const last = readCheckpointFile(databasePath, checkpointSeed)
     const parts = reading(() => partsOf(database, options))
     if (checkpoint === 'checked') reading(() => requireContinued(last, parts.tree))
     return parts
@@ -215,7 +209,7 @@ function openReads({ database, tree, picks }: Parts) {
 export function openSqliteGradingStore(options: SqliteGradingStoreOptions): GradingStore {
   const parts = openParts(options)
   const { database, tree, events, picks, table, queue, secret, freshen } = parts
-  const { checkpointSeed } = options
+  const { checkpointSeed, databasePath } = options
   const signer = createNoteSigner({ keyName: options.origin, seed: checkpointSeed })
   const markPayload = database.prepare(
     'INSERT OR IGNORE INTO payloads (raw_sha256, feed, received_at) VALUES (?, ?, ?)',
@@ -227,14 +221,13 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     return reading(run)
   }
   const note = (): string => signHead(signer, { size: tree.size, rootHash: tree.rootHash() })
-  const checkpointPath = checkpointPathOf(options.databasePath)
   let searches = 0
 
   return {
     events: (paths) => read(() => paths.map((path) => events.read(path))),
     searchEvents: async (search) => {
       searches += 1
-      if (searches % SEARCHES_PER_TURN === 0) await nextTurn()
+      if (searches % SEARCHES_PER_ITERATION === 0) await nextIteration()
       return read(() => events.search(search))
     },
     ingest: async ({ observations, ...batch }) => {
@@ -267,13 +260,13 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     counts: () => read(reads.counts),
     verify: async () => {
       freshen()
-      return verifyLedger(database, readCheckpointFile(checkpointPath, checkpointSeed))
+      return verifyLedger(database, readCheckpointFile(databasePath, checkpointSeed))
     },
     close: async () => {
       try {
         queue.close()
         reading(parts.catchUp)
-        reading(() => keepCheckpoint(checkpointPath, { tree, seed: checkpointSeed, note }))
+        reading(() => keepCheckpoint(databasePath, { tree, seed: checkpointSeed, note }))
       } finally {
         database.close()
       }

@@ -11,30 +11,14 @@ import {
   nodeHash,
   rootOf,
 } from '@tallystick/hashchain'
-import { prepareQuery } from './sqlite-grading-database.ts'
+import type { StoredEntry } from '../domain/grading-store.ts'
+import type { LedgerEntry } from '../domain/ledger-entry.ts'
+import { prepareQuery, reading } from './sqlite-database.ts'
 
 /** Leaves under one stored node. */
 export const LEAVES_PER_NODE = 256
 
 type TreeState = { readonly size: number; readonly peaks: readonly string[] }
-
-/** The tree of one connection. */
-export type LedgerTree = {
-  readonly size: number
-  rootHash(): Uint8Array
-  /** Appends a text as the next entry, about an event or none, within the caller's transaction. */
-  append(entry: { readonly text: string; readonly event: number | null }): {
-    readonly seq: number
-    readonly hash: string
-  }
-  /** Stores the state, within the caller's transaction. */
-  save(): void
-  /** Goes back to what is stored: after a rollback, or another process's write. */
-  reload(): void
-  /** Root of the first `size` leaves, 32 bytes. */
-  rootAt(size: number): Uint8Array
-  inclusionProof(seq: number, size: number): readonly Uint8Array[]
-}
 
 /** The largest power of two below `size`, at least 2: where RFC 9162 divides a tree. */
 function splitPoint(size: number): number {
@@ -82,8 +66,10 @@ function openRanges(database: DatabaseSync) {
   return { leavesOf, rangeRoot }
 }
 
-/** Opens the tree of a connection. */
-export function openLedgerTree(database: DatabaseSync): LedgerTree {
+export type LedgerTree = ReturnType<typeof openLedgerTree>
+
+/** The tree of one connection. */
+export function openLedgerTree(database: DatabaseSync) {
   const insert = database.prepare(
     'INSERT INTO entries (seq, event, text, hash) VALUES (?, ?, ?, ?)',
   )
@@ -95,11 +81,12 @@ export function openLedgerTree(database: DatabaseSync): LedgerTree {
   let range = readState(database)
 
   return {
-    get size() {
+    get size(): number {
       return range.size
     },
-    rootHash: () => range.rootHash(),
-    append: ({ text, event }) => {
+    rootHash: (): Uint8Array => range.rootHash(),
+    /** Appends a text as the next entry, about an event or none, within the caller's transaction. */
+    append: ({ text, event }: { readonly text: string; readonly event: number | null }) => {
       const seq = range.size
       const hash = leafHash(Buffer.from(text))
       insert.run(seq, event, text, hash)
@@ -111,17 +98,20 @@ export function openLedgerTree(database: DatabaseSync): LedgerTree {
       }
       return { seq, hash: Buffer.from(hash).toString('hex') }
     },
-    save: () => {
+    /** Stores the state, within the caller's transaction. */
+    save: (): void => {
       const { size, peaks } = range.state()
       save.run(
         JSON.stringify({ size, peaks: peaks.map((peak) => Buffer.from(peak).toString('hex')) }),
       )
     },
-    reload: () => {
+    /** Goes back to what is stored: after a rollback, or another process's write. */
+    reload: (): void => {
       range = readState(database)
     },
-    rootAt: (size) => rangeRoot(0, size),
-    inclusionProof: (seq, size) => {
+    /** Root of the first `size` leaves, 32 bytes. */
+    rootAt: (size: number): Uint8Array => rangeRoot(0, size),
+    inclusionProof: (seq: number, size: number): readonly Uint8Array[] => {
       if (!Number.isSafeInteger(seq) || seq < 0 || seq >= size || size > range.size)
         throw new RangeError('an inclusion proof needs an entry below the size')
       const path: Uint8Array[] = []
@@ -137,6 +127,44 @@ export function openLedgerTree(database: DatabaseSync): LedgerTree {
         }
       }
       return path.toReversed()
+    },
+  }
+}
+
+/** Entries read at once. */
+const ENTRIES_PER_READ = 1_000
+
+/** [seq, text, hash] */
+type EntryRow = readonly [number, string, Uint8Array]
+
+const entryOf = ([seq, text, hash]: EntryRow): StoredEntry => ({
+  seq,
+  text,
+  hash: Buffer.from(hash).toString('hex'),
+  entry: JSON.parse(text) as LedgerEntry,
+})
+
+/** The entries of one connection. */
+export function openEntryReader(database: DatabaseSync) {
+  const columns = 'SELECT seq, text, hash FROM entries'
+  const one = prepareQuery<EntryRow>(database, `${columns} WHERE seq = ?`)
+  const range = prepareQuery<EntryRow>(
+    database,
+    `${columns} WHERE seq >= ? AND seq < ? ORDER BY seq`,
+  )
+  return {
+    one: (seq: number): StoredEntry | undefined => {
+      const row = one.get(seq)
+      return row === undefined ? undefined : entryOf(row)
+    },
+    /** From (inclusive) to (exclusive), in order. Throws GradingStoreUnavailable. */
+    async *range({ from, to }: { readonly from: number; readonly to: number }) {
+      for (let first = from; first < to; first += ENTRIES_PER_READ) {
+        const end = Math.min(first + ENTRIES_PER_READ, to)
+        const rows = reading(() => range.all(first, end))
+        if (rows.length === 0) return
+        yield* rows.map(entryOf)
+      }
     },
   }
 }

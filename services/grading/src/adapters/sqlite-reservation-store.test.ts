@@ -6,7 +6,7 @@ import { manualClock } from '@tallystick/service-kit'
 import { describeReservationStore, reservationOf } from '@tallystick/x402/testing'
 import { afterEach, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { openReservationDatabase } from './sqlite-reservation-database.ts'
+import { openReservationDatabase } from './sqlite-database.ts'
 import { openSqliteReservationStore, RESERVATION_LOOKUPS } from './sqlite-reservation-store.ts'
 
 const START_MS = 1_795_226_000_000

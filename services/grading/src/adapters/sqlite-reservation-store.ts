@@ -14,8 +14,7 @@ import {
   weighSiblings,
 } from '@tallystick/x402'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { prepareQuery, reading } from './sqlite-grading-database.ts'
-import { openReservationDatabase } from './sqlite-reservation-database.ts'
+import { openReservationDatabase, prepareQuery, reading } from './sqlite-database.ts'
 
 /** More than a gate lets fly at once, so that the gate's own limit is met first. */
 const OPEN_MAX = 20_000

@@ -5,18 +5,15 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { createCompactRange, leafHash, rootOf } from '@tallystick/hashchain'
-import { applyEntry } from '../domain/apply-entry.ts'
-import { commitmentOf } from '../domain/commitment.ts'
 import { eventContribution } from '../domain/event-contribution.ts'
-import type { EventState } from '../domain/event-state.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
-import type { EventLedgerEntry, LedgerEntry } from '../domain/ledger-entry.ts'
+import { commitmentOf, type LedgerEntry } from '../domain/ledger-entry.ts'
 import { applyEvent, emptyTruth, readCell, sameTruth } from '../domain/truth-table.ts'
 import type { CheckpointReading } from './checkpoint-file.ts'
-import { nextTurn } from './next-turn.ts'
-import { prepareQuery, readingInTurns } from './sqlite-grading-database.ts'
+import { nextIteration, prepareQuery, readingAsync } from './sqlite-database.ts'
+import { foldEvent, openEventEntries } from './sqlite-events.ts'
 import { LEAVES_PER_NODE, openLedgerTree } from './sqlite-ledger-tree.ts'
-import { openPickShelf } from './sqlite-picks.ts'
+import { openPickTable } from './sqlite-tables.ts'
 
 /** Entries or events in a slice: some 10 ms. */
 const PER_SLICE = 500
@@ -90,7 +87,7 @@ async function checkEntries(
       }
     }
     if (slice.length < PER_SLICE) break
-    await nextTurn()
+    await nextIteration()
   }
   if (checkpoint.kind === 'checkpoint' && checkpoint.checkpoint.size > range.size)
     return broken(
@@ -106,20 +103,13 @@ async function checkTruth(database: DatabaseSync): Promise<Broken | undefined> {
     database,
     `SELECT id FROM events WHERE id > ? ORDER BY id LIMIT ${PER_SLICE}`,
   )
-  const entries = prepareQuery<readonly [number, string, Uint8Array]>(
-    database,
-    'SELECT seq, text, hash FROM entries WHERE event = ? ORDER BY seq',
-  )
-  const picks = openPickShelf(database)
+  const entries = openEventEntries(database)
+  const picks = openPickTable(database)
   const counted = emptyTruth()
   for (let last = 0; ; ) {
     const slice = events.all(last)
     for (const [id] of slice) {
-      let state: EventState | undefined
-      for (const [seq, text, hash] of entries.all(id)) {
-        const record = { seq, hash: Buffer.from(hash).toString('hex') }
-        state = applyEntry(state, JSON.parse(text) as EventLedgerEntry, record)
-      }
+      const state = foldEvent(entries.all(id))
       if (state === undefined) continue
       const rows = eventContribution(state, picks.committedOn(state.info.path))
       if (rows.length > 0) applyEvent(counted, rows, 1)
@@ -127,7 +117,7 @@ async function checkTruth(database: DatabaseSync): Promise<Broken | undefined> {
     }
     if (slice.length < PER_SLICE) break
     last = slice.at(-1)?.[0] ?? last
-    await nextTurn()
+    await nextIteration()
   }
   const stored = emptyTruth()
   const cells = prepareQuery<readonly [string, string]>(database, 'SELECT key, cell FROM truth')
@@ -138,7 +128,7 @@ async function checkTruth(database: DatabaseSync): Promise<Broken | undefined> {
 }
 
 async function checkPicks(database: DatabaseSync): Promise<Broken | undefined> {
-  const picks = openPickShelf(database)
+  const picks = openPickTable(database)
   const entry = prepareQuery<readonly [string]>(database, 'SELECT text FROM entries WHERE seq = ?')
   for (let last = -1; ; ) {
     const slice = picks.committedAfter(last, PER_SLICE)
@@ -150,7 +140,7 @@ async function checkPicks(database: DatabaseSync): Promise<Broken | undefined> {
       last = seq
     }
     if (slice.length < PER_SLICE) return undefined
-    await nextTurn()
+    await nextIteration()
   }
 }
 
@@ -176,4 +166,4 @@ async function verifyAll(
 export const verifyLedger = (
   database: DatabaseSync,
   checkpoint: CheckpointReading,
-): Promise<LedgerVerdict> => readingInTurns(() => verifyAll(database, checkpoint))
+): Promise<LedgerVerdict> => readingAsync(() => verifyAll(database, checkpoint))

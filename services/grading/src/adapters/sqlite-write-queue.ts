@@ -1,5 +1,5 @@
 /**
- * Group commit: writes that come in one turn of the event loop share a transaction and its fsync, and resolve when it is on
+ * Group commit: writes that come in one iteration of the event loop share a transaction and its fsync, and resolve when it is on
  * the disk. A failing transaction leaves nothing behind, in the file or in memory.
  */
 import type { DatabaseSync } from 'node:sqlite'
@@ -16,15 +16,7 @@ type Write = {
   readonly reject: (error: unknown) => void
 }
 
-/** Writes on one connection. */
-export type WriteQueue = {
-  /** Runs a write within a transaction; resolves with its result when it is durable. */
-  write<Result>(run: () => Result): Promise<Result>
-  /** Commits what waits and takes nothing more. */
-  close(): void
-}
-
-/** What a queue stands on: `before` brings memory up to date inside the transaction; `commit` stores what memory has; `undo` goes back. */
+/** `before` brings memory up to date inside the transaction; `commit` stores what memory has; `undo` goes back. */
 type WriteQueueOptions = {
   readonly database: DatabaseSync
   readonly before: () => void
@@ -91,8 +83,8 @@ function openWriter({
   }
 }
 
-/** Opens the queue of a connection. */
-export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
+/** The writes of one connection. */
+export function openWriteQueue(options: WriteQueueOptions) {
   const writeTogether = openWriter(options)
   const waiting: Write[] = []
   let [isDue, isClosed] = [false, false]
@@ -113,7 +105,8 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
   }
 
   return {
-    write: <Result>(run: () => Result) =>
+    /** Runs a write within a transaction; resolves with its result when it is durable. */
+    write: <Result>(run: () => Result): Promise<Result> =>
       new Promise<Result>((resolve, reject) => {
         if (isClosed || waiting.length >= WAITING_WRITES_MAX) {
           const reason = isClosed ? 'the ledger is closed' : 'too many writes are waiting'
@@ -133,7 +126,8 @@ export function openWriteQueue(options: WriteQueueOptions): WriteQueue {
         })
         flushSoon()
       }),
-    close: () => {
+    /** Commits what waits and takes nothing more. */
+    close: (): void => {
       isClosed = true
       while (waiting.length > 0) flush()
     },

@@ -1,3 +1,4 @@
+/** The verbs that fill the ledger. */
 import { readFileSync, statSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import {
@@ -8,8 +9,8 @@ import {
   type ExitCode,
 } from '@tallystick/service-kit/command'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
-import { readPayload } from '../ingest/read-payload.ts'
+import { ingestPayload, type PayloadAccount, readPayload } from '../ingest/ingest-payload.ts'
+import { seedLedger } from '../seed/synthetic-fixtures.ts'
 import { withStore } from './command-store.ts'
 
 /** A file is read whole, so that its hash is known before its first row: twelve seasons of 38 leagues are 29 MB. What gzip blows up to more is no table of odds. */
@@ -131,4 +132,23 @@ export const importVerb: CommandVerb = {
       throw new BadUsage('--stage takes final or provisional.')
     return withStore(call.terminal, (store) => importFiles(call, store))
   },
+}
+
+/** `grading seed`: fills an empty ledger with synthetic fixtures. */
+export const seedVerb: CommandVerb = {
+  name: 'seed',
+  usage: '',
+  summary: 'fills an empty ledger with synthetic fixtures, for trying the service out',
+  options: {},
+  wordsMax: 0,
+  run: ({ terminal }) =>
+    withStore(terminal, async (store) => {
+      const outcome = await seedLedger({ store, nowSeconds: terminal.clock.unixMs() / 1_000 })
+      terminal.print(
+        outcome.kind === 'seeded'
+          ? `${outcome.account.events} synthetic events imported: made up, and marked so on every card.`
+          : 'The ledger has entries already; nothing was written.',
+      )
+      return EXIT.done
+    }),
 }

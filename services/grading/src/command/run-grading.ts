@@ -1,6 +1,26 @@
-import { type CommandTerminal, type ExitCode, runCommand } from '@tallystick/service-kit/command'
+import {
+  type CommandTerminal,
+  type CommandVerb,
+  type ExitCode,
+  runCommand,
+} from '@tallystick/service-kit/command'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { verbs } from './verbs.ts'
+import { importVerb, seedVerb } from './import-verb.ts'
+import { acceptBackupVerb, backupVerb, exportVerb, verifyVerb } from './ledger-verbs.ts'
+import { tableVerb } from './table-verb.ts'
+import { tokenVerb } from './token-verb.ts'
+
+/** Every verb of `grading`, in the order of its help. */
+export const verbs: readonly CommandVerb[] = [
+  importVerb,
+  seedVerb,
+  tableVerb,
+  verifyVerb,
+  exportVerb,
+  tokenVerb,
+  backupVerb,
+  acceptBackupVerb,
+]
 
 const NOTES = [
   'Reads the service’s environment: DATABASE_PATH, BASE_URL, TOKEN_SECRET (or TOKEN_SECRET_FILE).',

@@ -1,6 +1,6 @@
 import { DEVIATIONS_95 } from '@tallystick/odds'
 import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
-import { createGrader } from '../domain/create-grader.ts'
+import { calibrationAnswer } from '../domain/calibration.ts'
 import type { CalibrationColumn, CalibrationRow } from '../wire/calibration.ts'
 import { withLedger } from './command-store.ts'
 
@@ -46,15 +46,10 @@ export const tableVerb: CommandVerb = {
   wordsMax: 100,
   run: ({ terminal, words }) =>
     withLedger(terminal, async (store) => {
-      const { calibration } = createGrader({
-        store,
-        nowSeconds: () => terminal.clock.unixMs() / 1_000,
-        random: () => '',
-      })
       const answers =
         words.length === 0
-          ? [await calibration({})]
-          : await Promise.all(words.map((scope) => calibration({ scope })))
+          ? [await calibrationAnswer(store, {})]
+          : await Promise.all(words.map((scope) => calibrationAnswer(store, { scope })))
       for (const { columns } of answers)
         for (const column of columns)
           if (column.total.n > 0) terminal.print(columnLines(column).join('\n'))

@@ -15,7 +15,7 @@ import {
   readVariables,
 } from '@tallystick/service-kit/command'
 import { z } from 'zod'
-import { GRADING_TOKEN_TYPE, GRADING_WRITE_SCOPE } from '../upload-token.ts'
+import { GRADING_TOKEN_TYPE, GRADING_WRITE_SCOPE } from '../routes/upload-route.ts'
 import { readStoreConfig } from './command-store.ts'
 
 function tokenKeys(terminal: CommandTerminal): TokenKeys {

@@ -17,8 +17,7 @@ import type {
   OutcomeEntry,
   SnapshotEntry,
 } from './ledger-entry.ts'
-import { marketFamily } from './market-key.ts'
-import { marketShape } from './market-types.ts'
+import { marketFamily, marketShape } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
 
 /** A day's precision never replaces a start that is known to the second, and a feed's id stays where another has none. */

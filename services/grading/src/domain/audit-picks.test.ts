@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { edgeAndLuck, sharpScore } from '@tallystick/odds'
 import { expect, test } from 'vitest'
-import { createGraderWorld } from '../testing/grader-world.ts'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   sampleBatch,
   sampleEvent,
   sampleObservation,
+  samplePick,
   samplePrices,
   scored,
-} from '../testing/sample-events.ts'
-import { samplePick } from '../testing/sample-picks.ts'
+} from '../testing/samples.fixture.ts'
 import type { Card } from '../wire/cards.ts'
 
 type Golden = {
@@ -30,7 +30,7 @@ const golden = JSON.parse(
 
 /** A slate whose price CLVs are the vector's: each pick on a match of its own, of which only the selection’s close is recorded. */
 async function slateOf(vector: Golden['sharp'][number]) {
-  const { store, grader } = createGraderWorld()
+  const { store, grader } = createGraderFixture()
   const picks = []
   for (const [index, odds] of vector.odds.entries()) {
     const event = sampleEvent({ path: `soccer/match-${index}` })
@@ -70,7 +70,7 @@ test('G5: raw ROI with flat stakes beside the Sharp Score: +12 % on the scoreboa
 })
 
 test('G5: every number can be recomputed from the cards, those of ungraded picks among them', async () => {
-  const { store, grader } = createGraderWorld()
+  const { store, grader } = createGraderFixture()
   const matches = [
     { closes: [samplePrices()], outcomes: scored(1, 0), odds: '2.20' },
     { closes: [samplePrices()], outcomes: scored(0, 1), odds: '1.90' },
@@ -112,7 +112,7 @@ test('G5: every number can be recomputed from the cards, those of ungraded picks
 })
 
 test('G5: without a graded pick the score is null, and the results still count', async () => {
-  const { store, grader } = createGraderWorld()
+  const { store, grader } = createGraderFixture()
   await store.ingest(sampleBatch([sampleObservation({ outcomes: scored(1, 0) })]))
   const audit = await grader.audit({
     picks: [
@@ -134,7 +134,7 @@ test('G5: without a graded pick the score is null, and the results still count',
 })
 
 test('void picks count as no stake', async () => {
-  const { store, grader } = createGraderWorld()
+  const { store, grader } = createGraderFixture()
   const outcomes = [{ period: 'ft', status: 'void' as const }]
   await store.ingest(sampleBatch([sampleObservation({ closes: [samplePrices()], outcomes })]))
   const audit = await grader.audit({ picks: [samplePick()] })

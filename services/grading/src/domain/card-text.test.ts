@@ -1,20 +1,20 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createGraderWorld } from '../testing/grader-world.ts'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   sampleBatch,
   sampleEvent,
   sampleObservation,
+  samplePick,
   samplePrices,
   scored,
-} from '../testing/sample-events.ts'
-import { samplePick } from '../testing/sample-picks.ts'
+} from '../testing/samples.fixture.ts'
 import { answerText, cardText } from './card-text.ts'
 
 test('a card’s text says what JSON.stringify says, whatever names and marks are in it', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string(), fc.string(), fc.boolean(), async (home, ref, isSettled) => {
-      const { store, grader } = createGraderWorld()
+      const { store, grader } = createGraderFixture()
       const event = sampleEvent({ home: home.isWellFormed() ? home : 'x' })
       const outcomes = isSettled ? scored(1, 0) : []
       await store.ingest(
@@ -37,7 +37,7 @@ test('a card’s text says what JSON.stringify says, whatever names and marks ar
 })
 
 test('an answer that another version kept leaves with every member that it has', async () => {
-  const { store, pay } = createGraderWorld()
+  const { store, pay } = createGraderFixture()
   await store.ingest(sampleBatch([sampleObservation({ closes: [samplePrices()] })]))
   const card = await pay(samplePick())
   expect(card.outcome).toBe('GRADED')

@@ -1,16 +1,18 @@
 import { canonicalJson, leafHash } from '@tallystick/hashchain'
 import { describe, expect, test } from 'vitest'
-import { createGraderWorld } from '../testing/grader-world.ts'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   START_SECONDS,
   sampleBatch,
   sampleEvent,
   sampleObservation,
+  samplePick,
   samplePrices,
   scored,
-} from '../testing/sample-events.ts'
-import { samplePick } from '../testing/sample-picks.ts'
-import { commitmentOf, type PickOpening } from './commitment.ts'
+} from '../testing/samples.fixture.ts'
+import { calibrationAnswer } from './calibration.ts'
+import { coverageAnswer } from './coverage.ts'
+import { commitmentOf, type PickOpening } from './ledger-entry.ts'
 import { writeCell } from './truth-table.ts'
 
 const early = samplePrices({
@@ -19,27 +21,30 @@ const early = samplePrices({
 })
 
 async function worldBeforeStart() {
-  const world = createGraderWorld()
-  await world.store.ingest(
+  const fixture = createGraderFixture()
+  await fixture.store.ingest(
     sampleBatch([sampleObservation({ snapshots: [early] })], {
       receivedAtSeconds: START_SECONDS - 100_000,
     }),
   )
   const finish = () =>
-    world.store.ingest(
+    fixture.store.ingest(
       sampleBatch([sampleObservation({ closes: [samplePrices()], outcomes: scored(2, 0) })]),
     )
   const tables = async () => {
-    const { bands, lines } = await world.store.truth()
+    const { bands, lines } = await fixture.store.truth()
     return JSON.stringify(
       [...bands, ...lines].map(([key, cell]) => `${key} ${writeCell(cell)}`).toSorted(),
     )
   }
   const committed = async () => {
-    const { columns } = await world.grader.calibration({ population: 'committed', basis: 'fair' })
+    const { columns } = await calibrationAnswer(fixture.store, {
+      population: 'committed',
+      basis: 'fair',
+    })
     return columns[0]?.total.n
   }
-  return { ...world, finish, tables, committed }
+  return { ...fixture, finish, tables, committed }
 }
 
 describe('G6: what is committed and counted', () => {
@@ -124,7 +129,7 @@ describe('G6: what is committed and counted', () => {
   })
 
   test('a price that the ledger receives after the pick, however early it was seen, is not recorded at receipt', async () => {
-    const { store, grader, clock } = createGraderWorld()
+    const { store, grader, clock } = createGraderFixture()
     const receivedAtSeconds = clock.unixMs() / 1_000
     const pick = samplePick({ odds: '2.2' })
     const card = await grader.grade(pick)
@@ -144,7 +149,7 @@ describe('G6: what is committed and counted', () => {
   })
 
   test('a selection without a recorded price is committed and does not count', async () => {
-    const { pay } = createGraderWorld()
+    const { pay } = createGraderFixture()
     const { counted } = await pay(samplePick({ market: 'soccer/unknown.match/1x2/ft' }))
     expect(counted).toEqual({ population: null, why: 'no_recorded_price', seq: 0 })
   })
@@ -196,7 +201,7 @@ describe('G7: what anybody may see', () => {
   })
 
   test('prices of a source that may not be redistributed are not shown; keys, times, source and hashes are', async () => {
-    const { store, grader } = createGraderWorld()
+    const { store, grader } = createGraderFixture()
     const feed = { feed: 'football-data', isRedistributable: false, isSynthetic: false }
     await store.ingest(
       sampleBatch([sampleObservation({ snapshots: [early], closes: [samplePrices()] })], { feed }),
@@ -214,7 +219,7 @@ describe('G7: what anybody may see', () => {
   })
 
   test('a price that is not shown cannot be found by trying prices on what is', async () => {
-    const { store, grader } = createGraderWorld()
+    const { store, grader } = createGraderFixture()
     const feed = { feed: 'the-odds-api', isRedistributable: false, isSynthetic: false }
     const book = samplePrices({ market: 'total/ft/2.5', odds: { over: '1.9', under: '2' } })
     const batch = sampleBatch([sampleObservation({ closes: [book] })], { feed })
@@ -235,12 +240,12 @@ describe('G7: what anybody may see', () => {
   })
 
   test('coverage says final, pending or none, never a price', async () => {
-    const { store, grader } = createGraderWorld()
+    const { store } = createGraderFixture()
     await store.ingest(sampleBatch([sampleObservation({ snapshots: [early] })]))
     const key = 'soccer/epl.20260601.ars-che/1x2/ft'
-    expect((await grader.coverage({ kind: 'key', market: key })).close).toBe('pending')
+    expect((await coverageAnswer(store, { kind: 'key', market: key })).close).toBe('pending')
     await store.ingest(sampleBatch([sampleObservation({ closes: [samplePrices()] })]))
-    const answer = await grader.coverage({
+    const answer = await coverageAnswer(store, {
       kind: 'search',
       text: 'Arsenal v Chelsea',
       sport: 'soccer',
@@ -251,7 +256,7 @@ describe('G7: what anybody may see', () => {
       candidates: [{ markets: [{ market: key, close: 'final' }] }],
     })
     expect(JSON.stringify(answer)).not.toMatch(/2\.05|3\.55|2\.2\b/)
-    expect((await grader.coverage({ kind: 'key', market: 'soccer/none/1x2/ft' })).close).toBe(
+    expect((await coverageAnswer(store, { kind: 'key', market: 'soccer/none/1x2/ft' })).close).toBe(
       'none',
     )
   })

@@ -5,15 +5,13 @@
 import { gradePrice, parseOdds } from '@tallystick/odds'
 import type { GradeBasis, NotCountedReason, Population } from '../wire/cards.ts'
 import type { SelectionResult } from '../wire/upload.ts'
-import type { PickOpening } from './commitment.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
-import type { MarketKey } from './market-key.ts'
-import { toMicro } from './micro.ts'
-import { ownValue } from './own-value.ts'
+import type { PickOpening } from './ledger-entry.ts'
+import { type MarketKey, ownValue } from './markets.ts'
 import { parseMarket, readMarketPath } from './parse-market.ts'
 import { chooseClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 import { returnOf, settleSelection } from './settle-selection.ts'
-import { SCOPE_ALL, SCOPE_SYNTHETIC, type SettledRow } from './truth-table.ts'
+import { SCOPE_ALL, SCOPE_SYNTHETIC, type SettledRow, toMicro } from './truth-table.ts'
 
 /** A pick may be this much above the best price that the ledger had of its selection. */
 const ABOVE_RECORDED_MAX = 0.01

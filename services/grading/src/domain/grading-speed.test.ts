@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import { readFootballData } from '../ingest/football-data.ts'
 import { ingestPayload } from '../ingest/ingest-payload.ts'
 import { SYNTHETIC_FEED, syntheticFixtures } from '../seed/synthetic-fixtures.ts'
-import { createGraderWorld } from '../testing/grader-world.ts'
-import { START_SECONDS } from '../testing/sample-events.ts'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
+import { START_SECONDS } from '../testing/samples.fixture.ts'
+import { calibrationAnswer } from './calibration.ts'
 import { cardText } from './card-text.ts'
 import { gradePick } from './grade-pick.ts'
 import { parseMarket } from './parse-market.ts'
@@ -22,17 +23,17 @@ function readPick(body: string): PickRequest {
 }
 
 async function filledWorld() {
-  const world = createGraderWorld()
+  const fixture = createGraderFixture()
   const raw = Buffer.from(
     syntheticFixtures({ nowSeconds: START_SECONDS, pastMatches: 1_000, comingMatches: 0 }),
   )
   await ingestPayload({
-    store: world.store,
+    store: fixture.store,
     raw,
     receivedAtSeconds: START_SECONDS,
     read: () => readFootballData(raw, SYNTHETIC_FEED),
   })
-  const infos = await world.store.searchEvents({ words: [], limit: 500 })
+  const infos = await fixture.store.searchEvents({ words: [], limit: 500 })
   const bodies = Array.from({ length: 2_000 }, (_, index) =>
     JSON.stringify({
       market: `${infos[index % infos.length]?.path}/1x2/ft`,
@@ -40,14 +41,14 @@ async function filledWorld() {
       odds: (1.5 + (index % 50) / 20).toFixed(2),
     }),
   )
-  return { ...world, bodies }
+  return { ...fixture, bodies }
 }
 
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 
 test('grades in process, JSON in and JSON out; an audit of 1,000; a calibration read (printed)', async () => {
   const { store, grader, bodies } = await filledWorld()
-  const figures = await grader.calibration({})
+  const figures = await calibrationAnswer(store, {})
   const paths = bodies.map((body) => readPick(body).key)
   const states = new Map(
     (await store.events(paths.map(({ sport, event }) => `${sport}/${event}`))).map((state) => [
@@ -88,7 +89,7 @@ test('grades in process, JSON in and JSON out; an audit of 1,000; a calibration 
     audit = Math.min(audit, performance.now() - began)
   }
   const began = performance.now()
-  await grader.calibration({})
+  await calibrationAnswer(store, {})
   const read = performance.now() - began
   process.stdout.write(
     `grade ${best.toFixed(2)} µs (${Math.round(1e6 / best)} a second on one core), audit of 1,000 ${audit.toFixed(2)} ms, calibration read ${read.toFixed(3)} ms (${figures.columns[0]?.total.n} picks)\n`,

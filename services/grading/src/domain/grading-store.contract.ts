@@ -7,9 +7,9 @@ import {
   sampleObservation,
   samplePrices,
   scored,
-} from '../testing/sample-events.ts'
-import { commitmentOf, type PickOpening } from './commitment.ts'
+} from '../testing/samples.fixture.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
+import { commitmentOf, type PickOpening } from './ledger-entry.ts'
 
 /** An opening for tests. */
 const opening: PickOpening = {

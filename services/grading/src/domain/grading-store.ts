@@ -3,9 +3,9 @@
  * decide-entries.ts, events folded by apply-entry.ts and truth counted by truth-table.ts, in every store alike.
  */
 
-import type { PickOpening } from './commitment.ts'
+import type { CommittedPick } from './event-contribution.ts'
 import type { EventInfo, EventState, FeedInfo } from './event-state.ts'
-import type { LedgerEntry } from './ledger-entry.ts'
+import type { LedgerEntry, PickOpening } from './ledger-entry.ts'
 import type { Observation } from './observation.ts'
 import type { TruthTable } from './truth-table.ts'
 
@@ -72,10 +72,10 @@ export type LedgerVerdict =
 
 /** What to look for; text is matched word by word against teams and league. */
 export type EventSearch = {
-  readonly sport?: string
+  readonly sport?: string | undefined
   /** Start on this day, UTC: from (inclusive) to (exclusive), Unix seconds. */
-  readonly from?: number
-  readonly to?: number
+  readonly from?: number | undefined
+  readonly to?: number | undefined
   readonly words: readonly string[]
   /** Whether the event must have these very words; else a word of three letters or more may be the beginning of one. */
   readonly isWholeWords?: boolean
@@ -112,7 +112,7 @@ export type GradingStore = {
   pickByPayment(paymentId: string): Promise<StoredPick | undefined>
   pickBySeq(seq: number): Promise<StoredPick | undefined>
   /** Picks committed on an event, in the order of the ledger. */
-  picksOf(eventPath: string): Promise<readonly StoredPick[]>
+  picksOf(eventPath: string): Promise<readonly CommittedPick[]>
   entry(seq: number): Promise<StoredEntry | undefined>
   /** Entries from (inclusive) to (exclusive), in order. */
   entries(range: { readonly from: number; readonly to: number }): AsyncIterable<StoredEntry>

@@ -2,9 +2,11 @@
  * The entries of the ledger, as they are hashed: RFC 8785 JSON, one RFC 9162 leaf each, at their place in the order. An
  * entry is never changed; a later one supersedes it.
  */
-import { canonicalJson } from '@tallystick/hashchain'
+import { canonicalJson, preimageHash } from '@tallystick/hashchain'
+import type { PublicEntry } from '../wire/ledger.ts'
 import type { SelectionResult } from '../wire/upload.ts'
-import type { CloseRule, EventInfo } from './event-state.ts'
+import { type CloseRule, type EventInfo, hasStarted } from './event-state.ts'
+import type { StoredEntry, StoredPick } from './grading-store.ts'
 
 /** What every entry about an event begins with. */
 type EventEntry = {
@@ -75,3 +77,86 @@ export type LedgerEntry = EventLedgerEntry | PickEntry
 
 /** The text of an entry that is hashed and stored. */
 export const writeEntry = (entry: LedgerEntry): string => canonicalJson(entry)
+
+/**
+ * The entry as a ledger takes it. One whose prices may not be shown gets a salt: everything else of it is public, its hash
+ * too, and a price has so few digits that whoever hashes every likely one would find it. A function of the ledger's secret
+ * and the entry's place, so that no two entries share one.
+ */
+export function saltEntry(
+  entry: LedgerEntry,
+  { secret, seq }: { readonly secret: string; readonly seq: number },
+): LedgerEntry {
+  if (entry.type === 'pick' || entry.type === 'outcome' || entry.isRedistributable) return entry
+  return { ...entry, salt: preimageHash(`${secret} entry ${seq}`) }
+}
+
+/** What a committed pick says, shown once its event has started. */
+export type PickOpening = {
+  /** The whole market key, as text. */
+  readonly market: string
+  readonly selection: string
+  /** Decimal odds taken, canonical text. */
+  readonly odds: string
+  /** When the service received it, Unix seconds. */
+  readonly receivedAtSeconds: number
+  /** When the payer says that the bet was placed, Unix seconds. */
+  readonly placedAtSeconds?: number
+  /** Best price of the selection that the ledger had when it was received, canonical text; left out where it had none. */
+  readonly bestRecorded?: string
+  /** One tag per payer and store, so that repeats can be counted and nobody is named. */
+  readonly payerTag: string
+  /** 32 random bytes, hex: without them the commitment of a likely pick could be guessed. */
+  readonly salt: string
+}
+
+/** The commitment to a pick: SHA-256 of the opening's RFC 8785 JSON, hex. */
+export const commitmentOf = (opening: PickOpening): string => preimageHash(canonicalJson(opening))
+
+type Members = Readonly<Record<string, unknown>>
+
+/** A market's prices without the prices. */
+function withoutOdds({ odds, ...rest }: EntryPrices): Members {
+  return { ...rest, selections: Object.keys(odds).toSorted() }
+}
+
+function redacted(entry: LedgerEntry): Members | undefined {
+  if (entry.type === 'pick' || entry.type === 'outcome') return undefined
+  if (entry.isRedistributable) return undefined
+  // Neither the salt, which hides the prices from whoever tries them on the hash, nor the hash of the bytes that held them.
+  const { prices, rawSha256: _raw, salt: _salt, ...rest } = entry
+  return { ...rest, prices: prices.map(withoutOdds) }
+}
+
+function openingOf(
+  pick: StoredPick | undefined,
+  info: EventInfo | undefined,
+  nowSeconds: number,
+): PickOpening | undefined {
+  if (pick === undefined || info === undefined) return undefined
+  return hasStarted(info, nowSeconds) ? pick.opening : undefined
+}
+
+/** The public view of an entry, without its proof. */
+export function publicView(
+  { seq, hash, entry }: StoredEntry,
+  context: {
+    /** The pick whose commitment it is, and what is known of its event. */
+    readonly pick: StoredPick | undefined
+    readonly info: EventInfo | undefined
+    readonly nowSeconds: number
+  },
+): Omit<PublicEntry, 'inclusion'> {
+  const hidden = redacted(entry)
+  const opened = openingOf(context.pick, context.info, context.nowSeconds)
+  return {
+    seq,
+    hash,
+    ...(hidden === undefined ? { entry: { ...entry } } : { redacted: hidden }),
+    ...(opened === undefined ? {} : { opened: { ...opened } }),
+  }
+}
+
+/** Bytes in lower-case hex. */
+export const hexOf = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatMarketKey, marketPath } from './market-key.ts'
+import { formatMarketKey, marketPath } from './markets.ts'
 import { parseMarket, readMarketPath } from './parse-market.ts'
 
 const EVENT = 'soccer/epl.20240423.ars-che'

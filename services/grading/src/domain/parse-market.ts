@@ -2,9 +2,16 @@
  * Reads what people write for a market into a key. Three outcomes: the key; `ambiguous`, which is answered UNGRADED with
  * the candidates; `malformed`, which is a 400 with the member's path. Whether the ledger knows the event is not asked here.
  */
-import { formatMarketKey, MARKET_TYPES, type MarketKey, type MarketType } from './market-key.ts'
-import { marketShape, marketTypesNamed, selectionNamed } from './market-types.ts'
-import { ownValue } from './own-value.ts'
+import {
+  formatMarketKey,
+  MARKET_TYPES,
+  type MarketKey,
+  type MarketType,
+  marketShape,
+  marketTypesNamed,
+  ownValue,
+  selectionNamed,
+} from './markets.ts'
 
 /** A market as it comes: a key as text, or its parts. */
 export type MarketInput =

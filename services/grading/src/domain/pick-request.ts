@@ -1,10 +1,10 @@
 import type { MarginMethod, Odds } from '@tallystick/odds'
-import type { MarketKey } from './market-key.ts'
+import type { MarketKey } from './markets.ts'
 
 /** How a grade is asked for. */
 export type GradeOptions = {
   /** A book whose close to grade against; else the first of the reference order that has one. */
-  readonly reference?: string
+  readonly reference?: string | undefined
   readonly method: MarginMethod
   readonly basis: 'auto' | 'fair' | 'price'
 }
@@ -18,11 +18,11 @@ export type PickRequest = {
   readonly key: MarketKey
   readonly selection: string
   readonly odds: Odds
-  readonly placedAtSeconds?: number
+  readonly placedAtSeconds?: number | undefined
   /** Runners in the field when the bet was placed; another number at the close is `field_changed`. */
-  readonly fieldSize?: number
+  readonly fieldSize?: number | undefined
   /** The payer's own mark, echoed on the card. */
-  readonly ref?: string
+  readonly ref?: string | undefined
   readonly options: GradeOptions
 }
 
@@ -33,7 +33,7 @@ export type AmbiguousPick = {
   readonly market: string
   readonly selection: string
   readonly candidates: readonly string[]
-  readonly ref?: string
+  readonly ref?: string | undefined
 }
 
 /** A pick that may be charged for: whatever else is wrong with it, the ledger will say UNGRADED. */

@@ -4,9 +4,7 @@
  */
 import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick/odds'
 import type { CloseRecord, EventState } from './event-state.ts'
-import { lineText, type MarketKey, marketFamily } from './market-key.ts'
-import { marketShape } from './market-types.ts'
-import { ownValue } from './own-value.ts'
+import { lineText, type MarketKey, marketFamily, marketShape, ownValue } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
 
 /** Sharper books first: log-loss against results orders them so; any other book comes after these. */
@@ -95,7 +93,7 @@ export type FairClose = Extract<MarginRemoval, { kind: 'fair' | 'improper' }> & 
   readonly selections: readonly string[]
 }
 
-const known = new WeakMap<CloseRecord, Map<MarginMethod, FairClose | undefined>>()
+const fairCloses = new WeakMap<CloseRecord, Map<MarginMethod, FairClose | undefined>>()
 
 /** The order of a close's selections, that of its market type. */
 export const selectionsOf = (close: CloseRecord): readonly string[] =>
@@ -103,10 +101,10 @@ export const selectionsOf = (close: CloseRecord): readonly string[] =>
 
 /** Removes a close's margin, once per close and method; undefined where a price is missing or the book is no book. */
 export function fairClose(close: CloseRecord, method: MarginMethod): FairClose | undefined {
-  let byMethod = known.get(close)
+  let byMethod = fairCloses.get(close)
   if (byMethod === undefined) {
     byMethod = new Map()
-    known.set(close, byMethod)
+    fairCloses.set(close, byMethod)
   }
   if (byMethod.has(method)) return byMethod.get(method)
   const fair = close.isComplete ? removed(close, method) : undefined
@@ -130,4 +128,35 @@ export function fairProbabilityOf(
 ): number | undefined {
   if (fair?.kind !== 'fair') return undefined
   return fair.probabilities[fair.selections.indexOf(selection)]
+}
+
+type Standing = { readonly atSeconds: number; readonly odds: number | undefined }
+
+/**
+ * The highest price of a selection that stood in the ledger at a time: of every book its last price by then. A price that
+ * the book has changed since is nobody's any more. Undefined where the ledger had none of this very market.
+ */
+export function bestRecorded(
+  state: EventState | undefined,
+  pick: {
+    readonly market: string
+    readonly selection: string
+    readonly atSeconds: number
+  },
+): number | undefined {
+  if (state === undefined) return undefined
+  const standing = new Map<string, Standing>()
+  for (const price of [...state.snapshots, ...state.closes]) {
+    if (price.market !== pick.market || price.recordedAtSeconds > pick.atSeconds) continue
+    const atSeconds = price.capturedAtSeconds ?? price.recordedAtSeconds
+    if (atSeconds > pick.atSeconds) continue
+    const source = `${price.feed} ${price.book}`
+    const known = standing.get(source)
+    if (known !== undefined && known.atSeconds > atSeconds) continue
+    standing.set(source, { atSeconds, odds: ownValue(price.odds, pick.selection) })
+  }
+  let best: number | undefined
+  for (const { odds } of standing.values())
+    if (odds !== undefined && (best === undefined || odds > best)) best = odds
+  return best
 }

@@ -2,8 +2,7 @@
 import { type LineResult, settledReturn, settleLine } from '@tallystick/odds'
 import type { SelectionResult } from '../wire/upload.ts'
 import type { EventState, OutcomeRecord } from './event-state.ts'
-import { type MarketKey, marketPath } from './market-key.ts'
-import { ownValue } from './own-value.ts'
+import { type MarketKey, marketPath, ownValue } from './markets.ts'
 
 type Score = { readonly home: number; readonly away: number }
 type Market = Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>

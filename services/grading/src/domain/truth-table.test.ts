@@ -1,22 +1,23 @@
 import { clusterRegression } from '@tallystick/odds'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createGraderWorld } from '../testing/grader-world.ts'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   START_SECONDS,
   sampleBatch,
   sampleEvent,
   sampleObservation,
+  samplePick,
   samplePrices,
   scored,
-} from '../testing/sample-events.ts'
-import { samplePick } from '../testing/sample-picks.ts'
-import { MICRO } from './micro.ts'
+} from '../testing/samples.fixture.ts'
+import { calibrationAnswer } from './calibration.ts'
 import type { Observation } from './observation.ts'
 import { calibrationColumn } from './truth-rows.ts'
 import {
   applyEvent,
   emptyTruth,
+  MICRO,
   readCell,
   type SettledRow,
   sameTruth,
@@ -77,7 +78,7 @@ const step = fc.oneof(
 
 /** The table of a ledger that got these, one after another. */
 const tableOf = async (arriving: readonly Observation[]) => {
-  const { store } = createGraderWorld()
+  const { store } = createGraderFixture()
   for (const one of arriving) await store.ingest(sampleBatch([one]))
   expect(await store.verify()).toMatchObject({ kind: 'intact' })
   return store.truth()
@@ -87,7 +88,7 @@ describe('truth table', () => {
   test('results re-settled, voided, corrected: tables equal a full recomputation, always', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-        const { store, pay } = createGraderWorld()
+        const { store, pay } = createGraderFixture()
         for (const one of steps) {
           if (one.kind === 'observe') await store.ingest(sampleBatch([one.value]))
           else {
@@ -218,7 +219,7 @@ describe('truth table', () => {
   })
 
   test('n of all bands is n of the column, and every band says so when it has few', async () => {
-    const { store, grader } = createGraderWorld()
+    const { store } = createGraderFixture()
     const early = samplePrices({
       odds: { home: '2.4', draw: '3.3', away: '3.5' },
       capturedAtSeconds: START_SECONDS - 9_000,
@@ -228,7 +229,7 @@ describe('truth table', () => {
         sampleObservation({ snapshots: [early], closes: [samplePrices()], outcomes: scored(1, 0) }),
       ]),
     )
-    const { columns } = await grader.calibration({ population: 'mechanical', basis: 'fair' })
+    const { columns } = await calibrationAnswer(store, { population: 'mechanical', basis: 'fair' })
     const [column] = columns
     expect(column?.bands.reduce((sum, { n }) => sum + n, 0)).toBe(3)
     expect(column?.total.n).toBe(3)

@@ -5,7 +5,6 @@
  */
 import type { GradeBand, LineResult } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../wire/cards.ts'
-import { addMoments, type MomentSums, noMoments } from './moment-sums.ts'
 
 /** Every pick against a recorded close. */
 export const SCOPE_ALL = 'all'
@@ -194,3 +193,55 @@ const sameCells = (
 /** Whether two tables count the very same, to the last digit. */
 export const sameTruth = (one: TruthTable, other: TruthTable): boolean =>
   sameCells(one.bands, other.bands) && sameCells(one.lines, other.lines)
+
+/** Sums over clusters (events) of some quantities, and of their products in pairs; whole numbers of any size. */
+export type MomentSums = {
+  clusters: number
+  /** Sum of each quantity. */
+  readonly first: bigint[]
+  /** Sum of the product of quantities i ≤ j, row by row: (0,0), (0,1), …, (1,1), … */
+  readonly second: bigint[]
+}
+
+/** Sums of no cluster, over this many quantities. */
+export function noMoments(quantities: number): MomentSums {
+  return {
+    clusters: 0,
+    first: Array.from({ length: quantities }, () => 0n),
+    second: Array.from({ length: (quantities * (quantities + 1)) / 2 }, () => 0n),
+  }
+}
+
+/** Adds (sign 1) or takes back (sign -1) one cluster's quantities, in place. Taking back what was added is exact. */
+export function addMoments(sums: MomentSums, values: readonly bigint[], sign: 1 | -1): void {
+  const factor = BigInt(sign)
+  sums.clusters += sign
+  let place = 0
+  for (let i = 0; i < values.length; i++) {
+    const value = factor * (values[i] ?? 0n)
+    sums.first[i] = (sums.first[i] ?? 0n) + value
+    for (let j = i; j < values.length; j++) {
+      sums.second[place] = (sums.second[place] ?? 0n) + value * (values[j] ?? 0n)
+      place += 1
+    }
+  }
+}
+
+/** The sum of the product of quantities `i` and `j`, as a number. */
+export function secondMoment(
+  sums: MomentSums,
+  { i, j }: { readonly i: number; readonly j: number },
+): number {
+  const quantities = sums.first.length
+  const [low, high] = i <= j ? [i, j] : [j, i]
+  return Number(sums.second[low * quantities - (low * (low - 1)) / 2 + (high - low)] ?? 0n)
+}
+
+/** Sums of returns and values are kept in whole millionths, so that taking one back leaves exactly what was there before. */
+export const MICRO = 1_000_000
+
+/** A fraction in whole millionths, halves away from zero, never -0. */
+export function toMicro(value: number): number {
+  const rounded = Math.round(Math.abs(value) * MICRO)
+  return value < 0 && rounded !== 0 ? -rounded : rounded
+}

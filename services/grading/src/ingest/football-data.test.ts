@@ -5,8 +5,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isoText } from '../domain/iso-time.ts'
 import { parseMarket } from '../domain/parse-market.ts'
-import { createMemoryGradingStore } from '../testing/memory-grading-store.ts'
-import { csvSlices } from './csv-slices.ts'
+import { openMemoryStore } from '../testing/grader.fixture.ts'
+import { csvSlices } from './csv-rows.ts'
 import { isFootballData, normaliseFootballData } from './football-data.ts'
 import { ingestPayload } from './ingest-payload.ts'
 
@@ -194,7 +194,7 @@ const payload = (text: string) => {
 
 describe('taking a payload in', () => {
   test('G8: idempotent on the raw bytes; a longer file adds only what is new', async () => {
-    const store = createMemoryGradingStore()
+    const store = openMemoryStore()
     const file = [HEADER, ROW].join('\n')
     const first = await ingestPayload({ store, ...payload(file) })
     expect(first).toMatchObject({
@@ -218,7 +218,7 @@ describe('taking a payload in', () => {
   })
 
   test('a payload of which nothing was taken may come again', async () => {
-    const store = createMemoryGradingStore()
+    const store = openMemoryStore()
     await ingestPayload({ store, ...payload('a,b\n') })
     expect(await ingestPayload({ store, ...payload('a,b\n') })).toMatchObject({
       isRepeated: false,

@@ -3,19 +3,18 @@
  * results. Reads the site's own files (main leagues and extra leagues) and the tidy form in which its seasons are passed
  * around as one table. Pure: bytes in, observations out.
  */
-import { CsvError, parse } from 'csv-parse/sync'
-import type { FeedInfo } from '../domain/event-state.ts'
+import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
+import { civilDay, dayStartSeconds } from '../domain/iso-time.ts'
 import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
-import { csvSlices } from './csv-slices.ts'
+import { readPrice, refuseBook } from './accept-price.ts'
+import { type CsvRow, csvRows, csvSlices } from './csv-rows.ts'
+import { eventSlug } from './event-ids.ts'
 import {
   type FootballColumns,
   type FoundColumns,
   findColumns,
   SYNTHETIC_BOOKS,
 } from './football-columns.ts'
-import { footballEvent } from './football-event.ts'
-import { readPrice } from './read-price.ts'
-import { refuseBook } from './refuse-book.ts'
 
 /** Where the site's rows come from; its prices may be downloaded by anybody and redistributed by nobody. */
 export const FOOTBALL_DATA_FEED: FeedInfo = {
@@ -23,9 +22,6 @@ export const FOOTBALL_DATA_FEED: FeedInfo = {
   isRedistributable: false,
   isSynthetic: false,
 }
-
-/** What a row is read with. */
-type Row = readonly string[]
 
 type Taken = { prices: ObservedPrices[]; missing: number; refusals: Refusal[] }
 
@@ -42,7 +38,7 @@ const lineOf = (text: string | undefined): number | undefined => {
 function takeMarket(
   taken: Taken,
   options: {
-    readonly row: Row
+    readonly row: CsvRow
     readonly columns: Readonly<Record<string, number>>
     readonly market: string
     readonly book: string
@@ -68,7 +64,7 @@ function takeMarket(
 }
 
 function takeStage(
-  row: Row,
+  row: CsvRow,
   { stage, place }: { readonly stage: FootballColumns['early']; readonly place: string },
 ): Taken {
   const taken: Taken = { prices: [], missing: 0, refusals: [] }
@@ -86,7 +82,7 @@ function takeStage(
 const GOALS = /^\d{1,2}$/
 
 function scoreOf(
-  row: Row,
+  row: CsvRow,
   columns: { readonly home: number; readonly away: number },
 ): { readonly home: number; readonly away: number } | undefined {
   const [home, away] = [row[columns.home]?.trim() ?? '', row[columns.away]?.trim() ?? '']
@@ -95,7 +91,7 @@ function scoreOf(
     : undefined
 }
 
-function outcomesOf(row: Row, columns: FootballColumns): Observation['outcomes'] {
+function outcomesOf(row: CsvRow, columns: FootballColumns): Observation['outcomes'] {
   const full = scoreOf(row, columns.fullTime)
   const half = columns.halfTime === undefined ? undefined : scoreOf(row, columns.halfTime)
   return [
@@ -109,7 +105,7 @@ type Reading = { observations: Observation[]; refusals: Refusal[]; missingPrices
 
 function readRow(
   reading: Reading,
-  row: Row | undefined,
+  row: CsvRow | undefined,
   options: { columns: FootballColumns; place: string },
 ) {
   const { columns, place } = options
@@ -154,49 +150,6 @@ export function isFootballData(raw: Uint8Array): boolean {
 
 /** A header is a few hundred bytes; what has no line in so many is another kind of file. */
 const HEADER_BYTES_MAX = 65_536
-/** A row is a few hundred bytes: a longer one is no row, and must not be held as one. */
-const ROW_BYTES_MAX = 65_536
-const NEWLINE = 0x0a
-
-const CSV = {
-  encoding: 'utf8',
-  relax_column_count: true,
-  skip_empty_lines: true,
-  relax_quotes: true,
-  max_record_size: ROW_BYTES_MAX,
-} as const
-
-/** Lines as bytes, without empty ones: a text of a whole slice could be longer than a text can be. */
-function linesOf(slice: Buffer): readonly Buffer[] {
-  const lines: Buffer[] = []
-  for (let from = 0; from < slice.length; ) {
-    const end = slice.indexOf(NEWLINE, from)
-    const to = end === -1 ? slice.length : end
-    const line = slice.subarray(from, to)
-    if (line.length > 1) lines.push(line)
-    from = to + 1
-  }
-  return lines
-}
-
-/** The rows of a slice; where its quotes cannot be read, those of every line that can, and `undefined` for each other line. */
-function rowsOf(slice: Buffer): readonly (Row | undefined)[] {
-  try {
-    return parse(slice, CSV)
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error
-  }
-  return linesOf(slice).map((line) => {
-    if (line.length > ROW_BYTES_MAX) return undefined
-    try {
-      return parse(line, CSV)[0]
-    } catch (error) {
-      if (error instanceof CsvError) return undefined
-      throw error
-    }
-  })
-}
-
 /**
  * Reads a file's bytes slice by slice, so that a table of a hundred thousand matches needs little memory and an import can
  * tell how far it is. Rows that cannot be read are refused one by one; a file whose header is none of ours as a whole.
@@ -209,7 +162,7 @@ export function* readFootballData(
   let line = 1
   for (const slice of csvSlices(withoutMark(raw))) {
     const reading: Reading = { observations: [], refusals: [], missingPrices: 0 }
-    const all = rowsOf(slice)
+    const all = csvRows(slice)
     const header = columns === undefined ? all[0] : undefined
     const rows = columns === undefined ? all.slice(1) : all
     columns ??= findColumns(header ?? [], feed.isSynthetic ? SYNTHETIC_BOOKS : {})
@@ -239,4 +192,87 @@ export function normaliseFootballData(
     whole.missingPrices += slice.missingPrices
   }
   return { feed, ...whole }
+}
+
+const ISO_DAY = /^(\d{4})-(\d{2})-(\d{2})$/
+const BRITISH_DAY = /^(\d{2})\/(\d{2})\/(\d{2}|\d{4})$/
+const CLOCK_TIME = /^(\d{2}):(\d{2})$/
+
+/** Two-digit years below this are of this century. */
+const CENTURY_TURNS = 70
+
+function daySeconds(text: string): number | undefined {
+  const iso = ISO_DAY.exec(text)
+  if (iso !== null)
+    return dayStartSeconds({ year: Number(iso[1]), month: Number(iso[2]), day: Number(iso[3]) })
+  const british = BRITISH_DAY.exec(text)
+  if (british === null) return undefined
+  const short = Number(british[3])
+  const year = short > 99 ? short : short + (short < CENTURY_TURNS ? 2000 : 1900)
+  return dayStartSeconds({ year, month: Number(british[2]), day: Number(british[1]) })
+}
+
+/** Days of March and of October, in both of which London's clock changes on the last Sunday. */
+const DAYS_IN_MONTH = 31
+
+/** By London's clock: forward at one in March, and back at two in October, of which the hour before comes twice. */
+const FORWARD_AT_SECONDS = 3_600
+const BACK_AT_SECONDS = 7_200
+
+/** The site gives the time of London's clock, an hour ahead of UTC from the last Sunday of March to that of October. */
+function londonOffsetSeconds(day: {
+  readonly month: number
+  readonly date: number
+  /** 0 is Sunday. */
+  readonly weekday: number
+  /** Since midnight, by that clock; in the hour that comes twice the first is meant. */
+  readonly seconds: number
+}): number {
+  const { month, date, weekday, seconds } = day
+  const lastSunday = DAYS_IN_MONTH - ((weekday + DAYS_IN_MONTH - date) % 7)
+  const isSummer =
+    (month > 3 && month < 10) ||
+    (month === 3 &&
+      (date > lastSunday || (date === lastSunday && seconds >= FORWARD_AT_SECONDS))) ||
+    (month === 10 && (date < lastSunday || (date === lastSunday && seconds < BACK_AT_SECONDS)))
+  return isSummer ? 3_600 : 0
+}
+
+const SECONDS_PER_DAY = 86_400
+/** 1970-01-01 was a Thursday. */
+const FIRST_WEEKDAY = 4
+
+function startOf(day: number, time: string): Pick<EventInfo, 'startAtSeconds' | 'startPrecision'> {
+  const clock = CLOCK_TIME.exec(time)
+  if (clock === null) return { startAtSeconds: day, startPrecision: 'day' }
+  const { month, day: date } = civilDay(day)
+  const weekday = (Math.floor(day / SECONDS_PER_DAY) + FIRST_WEEKDAY) % 7
+  const seconds = Number(clock[1]) * 3_600 + Number(clock[2]) * 60
+  return {
+    startAtSeconds: day + seconds - londonOffsetSeconds({ month, date, weekday, seconds }),
+    startPrecision: 'second',
+  }
+}
+
+/** The event of a row; undefined without a date or a team. Only the day is known where the file has no times. */
+export function footballEvent(
+  row: readonly string[],
+  columns: FootballColumns,
+): EventInfo | undefined {
+  const cell = (column: number): string => row[column]?.trim() ?? ''
+  const [date, home, away] = [cell(columns.date), cell(columns.home), cell(columns.away)]
+  const day = daySeconds(date)
+  if (day === undefined || home === '' || away === '') return undefined
+  const league = [cell(columns.league), cell(columns.division)]
+    .filter((part) => part !== '')
+    .join(' ')
+  const id = eventSlug({ league, daySeconds: day, home, away })
+  return {
+    path: `soccer/${id}`,
+    sport: 'soccer',
+    league,
+    home,
+    away,
+    ...startOf(day, cell(columns.time)),
+  }
 }

@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { createGraderWorld } from '../testing/grader-world.ts'
-import { createMemoryGradingStore } from '../testing/memory-grading-store.ts'
-import { START_SECONDS } from '../testing/sample-events.ts'
-import { samplePick } from '../testing/sample-picks.ts'
+import { createGraderFixture, openMemoryStore } from '../testing/grader.fixture.ts'
+import { START_SECONDS, samplePick } from '../testing/samples.fixture.ts'
 import { uploadSchema } from '../wire/upload.ts'
+import { CLOCK_SKEW_SECONDS_MAX } from './accept-price.ts'
+import { readPayload } from './ingest-payload.ts'
 import { normaliseManualUpload } from './manual-upload.ts'
-import { readPayload } from './read-payload.ts'
-import { CLOCK_SKEW_SECONDS_MAX } from './refuse-time.ts'
 
 const event = {
   event: 'soccer/epl.20260601.ars-che',
@@ -164,7 +162,7 @@ describe('manual upload', () => {
 
   test('an outright is de-vigged only where the whole field is listed; a dead heat settles by its share', async () => {
     for (const isWhole of [true, false]) {
-      const { grader, store } = createGraderWorld(createMemoryGradingStore())
+      const { grader, store } = createGraderFixture(openMemoryStore())
       const { feed, observations } = outright(isWhole)
       await store.ingest({ feed, observations, receivedAtSeconds: 1, rawSha256: '00' })
       const card = await grader.grade(
@@ -216,7 +214,7 @@ describe('manual upload', () => {
   })
 
   test('an upload that supersedes another’s says which entry it replaces, and both stay in the ledger', async () => {
-    const store = createMemoryGradingStore()
+    const store = openMemoryStore()
     const take = async (odds: object, score: object) => {
       const { feed, observations } = normalise({
         closes: [{ ...prices, odds }],
@@ -235,7 +233,7 @@ describe('manual upload', () => {
   })
 
   test('the same results with their members in another order are no correction', async () => {
-    const store = createMemoryGradingStore()
+    const store = openMemoryStore()
     for (const names of [
       ['ada', 'bob'],
       ['bob', 'ada'],

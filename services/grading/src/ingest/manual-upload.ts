@@ -1,14 +1,11 @@
 /** The upload of an operator into observations. Pure. */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import { isoSeconds } from '../domain/iso-time.ts'
-import { marketPath } from '../domain/market-key.ts'
-import { marketShape, marketTypesNamed, selectionNamed } from '../domain/market-types.ts'
+import { marketPath, marketShape, marketTypesNamed, selectionNamed } from '../domain/markets.ts'
 import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
 import { parseMarket, readMarketPath } from '../domain/parse-market.ts'
 import type { Upload } from '../wire/upload.ts'
-import { readPrice } from './read-price.ts'
-import { refuseBook } from './refuse-book.ts'
-import { refuseTime } from './refuse-time.ts'
+import { readPrice, refuseBook, refuseTime } from './accept-price.ts'
 
 type UploadEvent = Upload['events'][number]
 type UploadPrices = UploadEvent['closes'][number]

@@ -1,14 +1,14 @@
 import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
-import { createMemoryGradingStore } from '../testing/memory-grading-store.ts'
-import { bytes, eventOf, FEED_PATH, type MadeEvent } from '../testing/odds-api-events.ts'
+import { openMemoryStore } from '../testing/grader.fixture.ts'
+import { bytes, eventOf, FEED_PATH, type MadeEvent } from '../testing/odds-api.fixture.ts'
 import {
   START_SECONDS,
   sampleBatch,
   sampleEvent,
   sampleObservation,
   samplePrices,
-} from '../testing/sample-events.ts'
+} from '../testing/samples.fixture.ts'
 import { pollOdds } from './odds-poller.ts'
 
 /** Of nobody who ends the poller. */
@@ -16,7 +16,7 @@ const { signal } = new AbortController()
 
 /** Polls at times before the start; each answer is what the feed says then. */
 async function polled(rounds: readonly (MadeEvent & { readonly before: number })[]) {
-  const store = createMemoryGradingStore()
+  const store = openMemoryStore()
   const clock = manualClock((START_SECONDS - 100_000) * 1_000)
   let last
   for (const round of rounds) {
@@ -116,7 +116,7 @@ describe('poller', () => {
     { name: 'in one payload', rounds: [[0, 1]] },
     { name: 'in payloads of their own, whichever comes first', rounds: [[1], [0], [1, 0]] },
   ])('two matches of one pair on one day are two events: $name', async ({ rounds }) => {
-    const store = createMemoryGradingStore()
+    const store = openMemoryStore()
     const clock = manualClock((START_SECONDS - 3_600) * 1_000)
     for (const round of rounds) {
       clock.advanceMs(60_000)
@@ -140,7 +140,7 @@ describe('poller', () => {
       [1, 1],
       [5, 2],
     ] as const) {
-      const store = createMemoryGradingStore()
+      const store = openMemoryStore()
       const startAtSeconds = START_SECONDS + hours * 3_600
       await store.ingest(
         sampleBatch([

@@ -7,8 +7,8 @@ import type { Clock } from '@tallystick/service-kit'
 import type { CloseRecord, EventState } from '../domain/event-state.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
+import { CLOSE_AGE_SECONDS_MAX } from './accept-price.ts'
 import { ingestPayload, type PayloadAccount } from './ingest-payload.ts'
-import { CLOSE_AGE_SECONDS_MAX } from './refuse-time.ts'
 import { normaliseOddsApi } from './the-odds-api.ts'
 
 /** A feed that answers raw bytes; an adapter fetches them, and gives up at the signal. */
@@ -122,4 +122,50 @@ export async function pollOdds(options: {
     read: () => [normaliseOddsApi(raw, { receivedAtSeconds, stage: 'provisional' })],
   })
   return { account, ...(await finaliseStarted(store, receivedAtSeconds)) }
+}
+
+export type PollRoundsOptions = {
+  readonly store: GradingStore
+  readonly feeds: readonly OddsFeed[]
+  readonly clock: Clock
+  readonly pauseMs: number
+  readonly onPolled: (outcome: PollOutcome) => void
+  readonly onFailed: (error: unknown) => void
+}
+
+export type PollRounds = {
+  /** Begins the first round at once. */
+  start(): void
+  /** Ends the rounds; a feed that is just being asked is waited for no longer. */
+  close(): Promise<void>
+}
+
+export function createPollRounds(options: PollRoundsOptions): PollRounds {
+  const { clock, feeds, onFailed, onPolled, pauseMs, store } = options
+  const closing = new AbortController()
+  const { signal } = closing
+  let cancel: (() => void) | undefined
+  let running: Promise<void> = Promise.resolve()
+  const round = async (): Promise<void> => {
+    for (const feed of feeds) {
+      if (signal.aborted) return
+      try {
+        onPolled(await pollOdds({ store, feed, clock, signal }))
+      } catch (error) {
+        if (!signal.aborted) onFailed(error)
+      }
+    }
+    if (!signal.aborted) cancel = clock.after(pauseMs, begin)
+  }
+  const begin = (): void => {
+    running = round()
+  }
+  return {
+    start: begin,
+    async close() {
+      closing.abort()
+      cancel?.()
+      await running
+    },
+  }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { at, bytes, eventOf, FEED_PATH } from '../testing/odds-api-events.ts'
-import { START_SECONDS } from '../testing/sample-events.ts'
-import { CLOCK_SKEW_SECONDS_MAX, CLOSE_AGE_SECONDS_MAX } from './refuse-time.ts'
+import { at, bytes, eventOf, FEED_PATH } from '../testing/odds-api.fixture.ts'
+import { START_SECONDS } from '../testing/samples.fixture.ts'
+import { CLOCK_SKEW_SECONDS_MAX, CLOSE_AGE_SECONDS_MAX } from './accept-price.ts'
 import { normaliseOddsApi } from './the-odds-api.ts'
 
 const live = (receivedBefore: number) =>

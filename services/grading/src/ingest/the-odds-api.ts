@@ -6,13 +6,10 @@
 import { z } from 'zod'
 import type { EventInfo } from '../domain/event-state.ts'
 import { isoSeconds } from '../domain/iso-time.ts'
-import { marketTypesNamed } from '../domain/market-types.ts'
+import { marketTypesNamed, ownValue } from '../domain/markets.ts'
 import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
-import { ownValue } from '../domain/own-value.ts'
-import { eventSlug, nameSlug } from './event-slug.ts'
-import { readPrice } from './read-price.ts'
-import { refuseBook } from './refuse-book.ts'
-import { refuseTime } from './refuse-time.ts'
+import { readPrice, refuseBook, refuseTime } from './accept-price.ts'
+import { eventSlug, nameSlug } from './event-ids.ts'
 
 /** The API's terms forbid passing its odds on. */
 const FEED = { feed: 'the-odds-api', isRedistributable: false, isSynthetic: false } as const

@@ -1,7 +1,7 @@
 /** The page about the method. Every number on it comes from `workedCase`, worked out when the service starts. */
 import { SHARP_SCORE_MODEL } from '@tallystick/odds'
 import { type Html, html } from '@tallystick/service-kit'
-import { gradedSummary } from '../domain/card-summary.ts'
+import { gradedSummary } from '../domain/grade-pick.ts'
 import { CASE_CLOSE, workedCase } from './worked-case.ts'
 
 type Case = ReturnType<typeof workedCase>

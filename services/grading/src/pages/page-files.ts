@@ -9,8 +9,7 @@ import {
   pageFile,
   pagePolicy,
 } from '@tallystick/service-kit/pages'
-import { MARKET_TYPES } from '../domain/market-key.ts'
-import { marketShape } from '../domain/market-types.ts'
+import { MARKET_TYPES, marketShape } from '../domain/markets.ts'
 import { firstRequestCode } from './first-request.ts'
 import { readLibraryModules, withServedSpecifiers } from './library-modules.ts'
 import { methodBody } from './method-page.ts'

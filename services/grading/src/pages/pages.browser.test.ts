@@ -7,7 +7,7 @@ import {
   sampleObservation,
   samplePrices,
   scored,
-} from '../testing/sample-events.ts'
+} from '../testing/samples.fixture.ts'
 import type { CalibrationAnswer } from '../wire/calibration.ts'
 import { cannotRunReason } from './testing/page-browser.ts'
 import {

@@ -1,17 +1,16 @@
 /** G3, row by row: what a malformed audit gets, as in bad-input.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { httpCalls } from '../testing/http-calls.ts'
-import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
+import { createHttpFixture, type HttpFixture, httpCalls } from '../testing/http.fixture.ts'
 import { gradeExample } from '../wire/examples.ts'
 
-let world: HttpWorld
-const { newPayment, refused, send } = httpCalls(() => world)
+let fixture: HttpFixture
+const { newPayment, refused, send } = httpCalls(() => fixture)
 
 beforeAll(async () => {
-  world = await createHttpWorld()
-  world.clock.advanceMs(2 * 86_400_000)
+  fixture = await createHttpFixture()
+  fixture.clock.advanceMs(2 * 86_400_000)
 })
-afterAll(() => world.app.close())
+afterAll(() => fixture.app.close())
 
 const { pick } = gradeExample
 

@@ -1,18 +1,22 @@
 /** G3, row by row: what malformed input gets, before any challenge, with and without a payment. Nothing of it is charged. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { httpCalls, withPick } from '../testing/http-calls.ts'
-import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
+import {
+  createHttpFixture,
+  type HttpFixture,
+  httpCalls,
+  withPick,
+} from '../testing/http.fixture.ts'
 import { gradeExample } from '../wire/examples.ts'
 
-let world: HttpWorld
-const { refused } = httpCalls(() => world)
+let fixture: HttpFixture
+const { refused } = httpCalls(() => fixture)
 
 beforeAll(async () => {
-  world = await createHttpWorld()
-  world.clock.advanceMs(2 * 86_400_000)
+  fixture = await createHttpFixture()
+  fixture.clock.advanceMs(2 * 86_400_000)
 })
-afterAll(() => world.app.close())
+afterAll(() => fixture.app.close())
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const pick = gradeExample.pick
@@ -193,8 +197,8 @@ describe('413 and 415', () => {
   })
 
   test('a body without a content type is read as JSON', async () => {
-    await world.app.listen({ host: '127.0.0.1', port: 0 })
-    const address = world.app.server.address()
+    await fixture.app.listen({ host: '127.0.0.1', port: 0 })
+    const address = fixture.app.server.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
     const status = async (body: string): Promise<string> =>
       await new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 /** Every operation of the reference has an example, and every example is answered as the reference says. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { z } from 'zod'
-import { createHttpWorld, type HttpWorld, METRICS_TOKEN } from '../testing/http-world.ts'
+import { createHttpFixture, type HttpFixture, METRICS_TOKEN } from '../testing/http.fixture.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
 import { calibrationAnswerSchema } from '../wire/calibration.ts'
 import { cardSchema } from '../wire/cards.ts'
@@ -17,15 +17,15 @@ import { publicEntrySchema } from '../wire/ledger.ts'
 import { methodsSchema } from '../wire/methods.ts'
 import { uploadAnswerSchema } from '../wire/upload.ts'
 
-let world: HttpWorld
+let fixture: HttpFixture
 let receipt: string
 
 beforeAll(async () => {
-  world = await createHttpWorld()
+  fixture = await createHttpFixture()
   // After the match, so that the close is there to be uploaded.
-  world.clock.advanceMs(2 * 86_400_000)
+  fixture.clock.advanceMs(2 * 86_400_000)
 })
-afterAll(() => world.app.close())
+afterAll(() => fixture.app.close())
 
 type Example = {
   readonly operation: string
@@ -40,21 +40,21 @@ const EXAMPLES: readonly Example[] = [
   {
     operation: 'post /api/ingest',
     body: uploadExample,
-    headers: () => ({ authorization: `Bearer ${world.token()}` }),
+    headers: () => ({ authorization: `Bearer ${fixture.token()}` }),
     schema: uploadAnswerSchema,
     has: { repeated: false, events: 1, snapshots: 1, closes: 1, outcomes: 1, refused: 0 },
   },
   {
     operation: 'post /api/grade',
     body: gradeExample,
-    headers: () => world.payment(1, 1),
+    headers: () => fixture.payment(1, 1),
     schema: cardSchema,
     has: { outcome: 'GRADED', grade: 'F', scoreboard: { status: 'won' } },
   },
   {
     operation: 'post /api/audit',
     body: auditExample,
-    headers: () => world.payment(20, 2),
+    headers: () => fixture.payment(20, 2),
     schema: auditAnswerSchema,
     has: {
       label: 'May tips',
@@ -106,7 +106,7 @@ const EXAMPLES: readonly Example[] = [
 
 /** What the reference shows as the body of an operation; undefined where it takes none. */
 async function documentedExamples(path: string, method: string): Promise<unknown> {
-  const spec = (await world.app.inject('/openapi.json')).json()
+  const spec = (await fixture.app.inject('/openapi.json')).json()
   const content = spec.paths[path][method].requestBody?.content['application/json']
   const name = String(content?.schema.$ref).split('/').at(-1) ?? ''
   return spec.components.schemas[name]?.examples
@@ -114,7 +114,7 @@ async function documentedExamples(path: string, method: string): Promise<unknown
 
 describe('every operation has an example, answered as the reference says', () => {
   test('none is missing', async () => {
-    const { paths } = (await world.app.inject('/openapi.json')).json<{
+    const { paths } = (await fixture.app.inject('/openapi.json')).json<{
       readonly paths: Record<string, Record<string, unknown>>
     }>()
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -125,7 +125,7 @@ describe('every operation has an example, answered as the reference says', () =>
 
   test.each(EXAMPLES)('$operation', async ({ operation, body, headers, url, schema, has }) => {
     const [method = '', path = ''] = operation.split(' ')
-    const answer = await world.app.inject({
+    const answer = await fixture.app.inject({
       method: method.toUpperCase() as 'GET' | 'POST',
       url: url?.() ?? path,
       headers: headers?.() ?? {},

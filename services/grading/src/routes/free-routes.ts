@@ -1,11 +1,13 @@
 /** The free routes: coverage, the truth table, the ledger, kept picks and the methods. What each answers is in wire/. */
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
-import type { CoverageQuery, Grader } from '../domain/grader.ts'
+import { calibrationAnswer } from '../domain/calibration.ts'
+import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
+import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { isoSeconds } from '../domain/iso-time.ts'
-import { formatMarketKey } from '../domain/market-key.ts'
-import { marketShape, marketTypesNamed } from '../domain/market-types.ts'
+import { formatMarketKey, marketShape, marketTypesNamed } from '../domain/markets.ts'
+import { methodsAnswer } from '../domain/methods.ts'
 import { parseMarket } from '../domain/parse-market.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { calibrationAnswerSchema, calibrationRequestSchema } from '../wire/calibration.ts'
@@ -18,14 +20,13 @@ import {
 } from '../wire/coverage.ts'
 import { issuesBody } from '../wire/errors.ts'
 import { publicEntrySchema } from '../wire/ledger.ts'
-import { type MethodsAnswer, methodsSchema } from '../wire/methods.ts'
+import { methodsSchema } from '../wire/methods.ts'
 import { freeErrorRows, notFoundRow, storeErrorRow } from './error-rows.ts'
 import { freeBody, neverStored } from './read-body.ts'
 
 export type FreeRouteDeps = {
   readonly grader: Grader
   readonly store: GradingStore
-  readonly methods: MethodsAnswer
 }
 
 /** A key, a few words or three filters. */
@@ -59,7 +60,7 @@ function readQuery(
   return { kind: 'search', sport, daySeconds, text: text ?? '' }
 }
 
-function addEvidenceRoutes(app: ServiceApp, { grader }: FreeRouteDeps): void {
+function addEvidenceRoutes(app: ServiceApp, { store }: FreeRouteDeps): void {
   app.post(
     '/api/calibration',
     {
@@ -72,7 +73,7 @@ function addEvidenceRoutes(app: ServiceApp, { grader }: FreeRouteDeps): void {
       },
       ...freeBody(calibrationRequestSchema, {}),
     },
-    async (request) => grader.calibration(request.body.filters ?? {}),
+    async (request) => calibrationAnswer(store, request.body.filters ?? {}),
   )
   app.post(
     '/api/coverage',
@@ -89,7 +90,7 @@ function addEvidenceRoutes(app: ServiceApp, { grader }: FreeRouteDeps): void {
     async (request, reply) => {
       const query = readQuery(request.body)
       if ('field' in query) return sendError(reply, invalidRequest([query]))
-      return reply.send(await grader.coverage(query))
+      return reply.send(await coverageAnswer(store, query))
     },
   )
 }
@@ -160,6 +161,7 @@ function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): voi
 }
 
 export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
+  const methods = methodsAnswer()
   addEvidenceRoutes(app, deps)
   addLedgerRoutes(app, deps)
   app.get(
@@ -171,6 +173,6 @@ export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
         response: { 200: methodsSchema },
       },
     },
-    async () => deps.methods,
+    async () => methods,
   )
 }

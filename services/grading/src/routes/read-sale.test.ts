@@ -1,18 +1,23 @@
 /** G3, G2: what asks for the price, and what is well formed: it is graded or UNGRADED, and pays. */
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { httpCalls, type Sent, withPick } from '../testing/http-calls.ts'
-import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
+import {
+  createHttpFixture,
+  type HttpFixture,
+  httpCalls,
+  type Sent,
+  withPick,
+} from '../testing/http.fixture.ts'
 import { auditExample, uploadExample } from '../wire/examples.ts'
 
-let world: HttpWorld
-const { newPayment, send } = httpCalls(() => world)
+let fixture: HttpFixture
+const { newPayment, send } = httpCalls(() => fixture)
 
 beforeAll(async () => {
-  world = await createHttpWorld()
-  world.clock.advanceMs(2 * 86_400_000)
+  fixture = await createHttpFixture()
+  fixture.clock.advanceMs(2 * 86_400_000)
 })
-afterAll(() => world.app.close())
+afterAll(() => fixture.app.close())
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -65,7 +70,7 @@ describe('402: a probe', () => {
 
 /** Payments that the gate refused: what never reached it is not among them. */
 async function refusedTotal(): Promise<number> {
-  const text = await world.registry.metrics()
+  const text = await fixture.registry.metrics()
   return [...text.matchAll(/^grading_refusals_total\{.*\} (\d+)$/gm)].reduce(
     (sum, [, count]) => sum + Number(count),
     0,
@@ -95,13 +100,13 @@ describe('200: well formed and not gradable is UNGRADED, and pays', () => {
       code: 'placed_after_start',
     },
   ])('$row: $code', async ({ change, code }) => {
-    await world.app.inject({
+    await fixture.app.inject({
       method: 'POST',
       url: '/api/ingest',
-      headers: { authorization: `Bearer ${world.token()}` },
+      headers: { authorization: `Bearer ${fixture.token()}` },
       payload: uploadExample,
     })
-    const before = world.settlements
+    const before = fixture.settlements
     const answer = await send('grade', { payload: withPick(change), headers: newPayment('grade') })
     expect([answer.statusCode, answer.json()]).toMatchObject([
       200,
@@ -110,7 +115,7 @@ describe('200: well formed and not gradable is UNGRADED, and pays', () => {
     for (const member of ['clv', 'close', 'basis', 'calibration'])
       expect(answer.json()).not.toHaveProperty(member)
     expect(answer.headers['payment-response']).toBeDefined()
-    expect(world.settlements).toBe(before + 1)
+    expect(fixture.settlements).toBe(before + 1)
   })
 
   test('whatever JSON comes, the answer is 400 or 402, never another', async () => {

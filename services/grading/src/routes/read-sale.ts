@@ -2,13 +2,16 @@
  * What a paid route's body asks for, read before any challenge (G3): a probe, a request for the domain, or what is
  * malformed. The same reading takes up a request that an earlier process left open.
  */
+
+import { type OddsRefusal, parseOdds } from '@tallystick/odds'
 import type { RequestIssue } from '@tallystick/service-kit'
 import type { AuditRequest } from '../domain/grader.ts'
-import { formatMarketKey } from '../domain/market-key.ts'
-import type { AskedPick } from '../domain/pick-request.ts'
-import { auditSchema, gradeSchema } from '../wire/requests.ts'
+import { isoSeconds } from '../domain/iso-time.ts'
+import { knownMarket } from '../domain/known-market.ts'
+import { formatMarketKey } from '../domain/markets.ts'
+import { type AskedPick, DEFAULT_GRADE_OPTIONS, type GradeOptions } from '../domain/pick-request.ts'
+import { auditSchema, gradeSchema, type WireOptions, type WirePick } from '../wire/requests.ts'
 import { requestIssuesOf } from './read-body.ts'
-import { gradeOptionsOf, readPick } from './read-pick.ts'
 
 /** A paid request, read. */
 export type SaleRequest =
@@ -87,12 +90,72 @@ function readAudit(body: unknown): ReadSale {
   }
   const found = issues.length > 0 ? issues : duplicates(picks)
   if (found.length > 0) return malformed(found)
-  const audit = { picks, ...(label === undefined ? {} : { label }) }
-  return asked({ kind: 'audit', audit }, parsed.data)
+  return asked({ kind: 'audit', audit: { picks, label } }, parsed.data)
 }
 
 /** Reads a body, parsed from JSON. Never throws. */
 export function readSale(kind: SaleKind, body: unknown): ReadSale {
   if (isEmpty(body)) return { kind: 'probe' }
   return kind === 'grade' ? readGrade(body) : readAudit(body)
+}
+
+const EXPECTED_ODDS: Readonly<Record<OddsRefusal, string>> = {
+  type: 'decimal odds as a number, or odds as text',
+  format: 'decimal (2.10), fractional (11/10) or American (+110) odds',
+  not_finite: 'a finite number',
+  not_above_one: 'odds above 1: at 1 or less nothing is won',
+  above_limit: 'odds of at most 1000000',
+  american_below_100: 'American odds at or beyond +100 or -100',
+}
+
+const gradeOptionsOf = (options: WireOptions | undefined): GradeOptions =>
+  options === undefined
+    ? DEFAULT_GRADE_OPTIONS
+    : {
+        method: options.method ?? DEFAULT_GRADE_OPTIONS.method,
+        basis: options.basis ?? DEFAULT_GRADE_OPTIONS.basis,
+        reference: options.reference,
+      }
+
+/** A pick of the right shape, read into the domain's: or what in it is malformed, whatever the ledger knows (G3). */
+function readPick(
+  pick: WirePick,
+  { field, options }: { readonly field: string; readonly options: GradeOptions },
+): AskedPick | readonly RequestIssue[] {
+  const issues: RequestIssue[] = []
+  const odds = parseOdds(pick.odds)
+  if (odds.kind === 'refused')
+    issues.push({ field: `${field}.odds`, expected: EXPECTED_ODDS[odds.reason] })
+  const placed = pick.placed_at === undefined ? undefined : isoSeconds(pick.placed_at)
+  if (pick.placed_at !== undefined && placed === undefined)
+    issues.push({
+      field: `${field}.placed_at`,
+      expected: 'an ISO 8601 time with its zone, such as 2026-06-01T18:00:00Z',
+    })
+  const market = knownMarket(pick)
+  if (market.kind === 'malformed')
+    issues.push({ field: `${field}.${market.path}`, expected: market.expected })
+  if (odds.kind === 'refused' || market.kind === 'malformed' || issues.length > 0) return issues
+  if (market.kind === 'ambiguous')
+    return {
+      kind: 'ambiguous',
+      market: typeof pick.market === 'string' ? pick.market : JSON.stringify(pick.market),
+      selection: pick.selection,
+      candidates: market.candidates,
+      ref: pick.ref,
+    }
+  const { key, selection } = market
+  const { field_size: fieldSize, ref } = pick
+  return { kind: 'pick', key, selection, odds, options, placedAtSeconds: placed, fieldSize, ref }
+}
+
+/** 1 to 255 visible ASCII characters: long enough for any UUID or hash. */
+const KEY = /^[\x21-\x7e]{1,255}$/
+
+/** What is wrong with an `Idempotency-Key`; undefined where it is well formed or absent. Node joins several with a comma and a space. */
+export function idempotencyKeyIssue(
+  header: string | string[] | undefined,
+): RequestIssue | undefined {
+  if (header === undefined || (typeof header === 'string' && KEY.test(header))) return undefined
+  return { field: 'header.idempotency-key', expected: '1 to 255 visible ASCII characters' }
 }

@@ -1,18 +1,23 @@
 /** A sale over HTTP: what is charged, what is answered again, and what becomes of the pick. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { errorOf, httpCalls } from '../testing/http-calls.ts'
-import { createHttpWorld, type HttpWorld, PAYER } from '../testing/http-world.ts'
+import {
+  createHttpFixture,
+  errorOf,
+  type HttpFixture,
+  httpCalls,
+  PAYER,
+} from '../testing/http.fixture.ts'
 import { auditExample, gradeExample, uploadExample } from '../wire/examples.ts'
 
-let world: HttpWorld
-const { buy, post, upload } = httpCalls(() => world)
+let fixture: HttpFixture
+const { buy, post, upload } = httpCalls(() => fixture)
 
 beforeEach(async () => {
-  world = await createHttpWorld()
-  world.clock.advanceMs(2 * 86_400_000)
+  fixture = await createHttpFixture()
+  fixture.clock.advanceMs(2 * 86_400_000)
 })
-afterEach(() => world.app.close())
+afterEach(() => fixture.app.close())
 
 describe('money and grades', () => {
   test('X5, X6: a paid answer has PAYMENT-RESPONSE and is never stored', async () => {
@@ -33,63 +38,63 @@ describe('money and grades', () => {
     expect((await buy(1, reordered)).body).toBe(first.body)
     const other = await buy(1, { pick: { ...gradeExample.pick, odds: '1.91' } })
     expect([other.statusCode, errorOf(other)]).toEqual([402, 'payment_already_used'])
-    const audit = await post('/api/audit', auditExample, world.payment(1, 1))
+    const audit = await post('/api/audit', auditExample, fixture.payment(1, 1))
     expect([audit.statusCode, errorOf(audit)]).toEqual([402, 'payment_requirements_mismatch'])
-    expect(world.settlements).toBe(1)
-    expect((await world.store.counts()).picks).toBe(1)
+    expect(fixture.settlements).toBe(1)
+    expect((await fixture.store.counts()).picks).toBe(1)
   })
 
   test('G4: if grading throws, nothing is charged, and the same payment buys the grade later', async () => {
-    const working = { events: world.store.events.bind(world.store) }
+    const working = { events: fixture.store.events.bind(fixture.store) }
     const broken = new Error('a bug')
-    world.store.events = () => Promise.reject(broken)
+    fixture.store.events = () => Promise.reject(broken)
     const answer = await buy(1)
     expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal_error' }])
-    world.store.events = () => Promise.reject(new GradingStoreUnavailable('disk full'))
+    fixture.store.events = () => Promise.reject(new GradingStoreUnavailable('disk full'))
     const down = await buy(1)
     expect([down.statusCode, errorOf(down)]).toEqual([503, 'store_unavailable'])
     expect(down.headers['retry-after']).toBe('5')
     expect(down.body).not.toContain('disk')
-    expect(world.settlements).toBe(0)
-    world.store.events = working.events
+    expect(fixture.settlements).toBe(0)
+    fixture.store.events = working.events
     expect((await buy(1)).statusCode).toBe(200)
-    expect(world.settlements).toBe(1)
+    expect(fixture.settlements).toBe(1)
   })
 
   test('G4: one Idempotency-Key and body: one card and one charge, whatever is signed; another body: 409', async () => {
     await upload()
     const keyed = (number: number, payload: object = gradeExample, payer = PAYER) =>
       post('/api/grade', payload, {
-        ...world.payment(1, number, payer),
+        ...fixture.payment(1, number, payer),
         'idempotency-key': 'tip-of-the-day',
       })
     const first = await keyed(1)
     const again = await keyed(2)
     expect([again.statusCode, again.body]).toEqual([200, first.body])
     expect(again.headers['payment-response']).toBe(first.headers['payment-response'])
-    expect(world.settlements).toBe(1)
+    expect(fixture.settlements).toBe(1)
     const other = await keyed(3, { pick: { ...gradeExample.pick, odds: '1.91' } })
     expect([other.statusCode, other.json()]).toEqual([409, { error: 'idempotency_key_reused' }])
     expect(other.headers['cache-control']).toBe('no-store')
-    expect(world.settlements).toBe(1)
+    expect(fixture.settlements).toBe(1)
     // The key is its payer's: another payer's is another key, and without one each payment buys its own card.
     const stranger = await keyed(4, gradeExample, '0x00000000000000000000000000000000000000cc')
     expect(stranger.statusCode).toBe(200)
     expect(stranger.body).not.toBe(first.body)
     await buy(5)
-    expect(world.settlements).toBe(3)
+    expect(fixture.settlements).toBe(3)
   })
 
   test('an audit commits no pick, and calibration stays as it was', async () => {
     await upload()
     const before = (await post('/api/calibration', {})).json().columns
-    await post('/api/audit', auditExample, world.payment(20, 1))
-    expect((await world.store.counts()).picks).toBe(0)
+    await post('/api/audit', auditExample, fixture.payment(20, 1))
+    expect((await fixture.store.counts()).picks).toBe(0)
     expect((await post('/api/calibration', {})).json().columns).toEqual(before)
   })
 
   test('a pick paid before its start is committed, and its receipt reads the card as it comes to be', async () => {
-    const early = await createHttpWorld()
+    const early = await createHttpFixture()
     try {
       const sold = await early.app.inject({
         method: 'POST',

@@ -1,3 +1,4 @@
+/** The paid routes: one pick graded for $0.01, up to 1,000 audited for $0.20. */
 import { type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { PaymentGate, PaymentTerms } from '@tallystick/x402'
 import { type PaymentProblem, paidRoute } from '@tallystick/x402/fastify'
@@ -5,12 +6,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { answerText } from '../domain/card-text.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
-import { type SaleDeps, saleJob, salePath } from '../sale-job.ts'
+import { auditAnswerSchema } from '../wire/audit.ts'
+import { cardSchema } from '../wire/cards.ts'
 import { paymentHeaders } from '../wire/errors.ts'
+import { auditSchema, gradeSchema } from '../wire/requests.ts'
 import { paidErrorRows } from './error-rows.ts'
-import { idempotencyKeyIssue } from './idempotency-key.ts'
 import { neverStored } from './read-body.ts'
-import { type ReadSale, readSale, type SaleKind } from './read-sale.ts'
+import { idempotencyKeyIssue, type ReadSale, readSale, type SaleKind } from './read-sale.ts'
+import { type SaleDeps, saleJob, salePath } from './sale-job.ts'
 
 export type SaleRouteDeps = SaleDeps & {
   readonly gate: PaymentGate
@@ -19,15 +22,34 @@ export type SaleRouteDeps = SaleDeps & {
   readonly clock: Clock
 }
 
-/** What one of the two paid routes is documented as. */
-export type SaleRoute = {
-  readonly kind: SaleKind
+type SaleRoute = {
   readonly summary: string
   readonly description: string
   readonly body: z.ZodType
   readonly answer: z.ZodType
-  /** Largest body, bytes. */
   readonly bodyLimitBytes: number
+}
+
+const ROUTES: Readonly<Record<SaleKind, SaleRoute>> = {
+  grade: {
+    summary: 'Grade one pick against its closing line: $0.01.',
+    description:
+      'Without a payment the answer is 402 with an x402 challenge, in the body and, base64, in PAYMENT-REQUIRED; malformed input is 400 before that. Repeat the call with PAYMENT-SIGNATURE. A pick without a recorded closing line is the paid outcome UNGRADED.',
+    body: gradeSchema,
+    answer: cardSchema,
+    // One pick with every text at its longest, twice over.
+    bodyLimitBytes: 8_192,
+  },
+  audit: {
+    summary: 'Audit up to 1,000 picks: raw ROI beside a Sharp Score: $0.20.',
+    description:
+      'Paid like /api/grade. Every number can be recomputed from the cards in the answer. An audit commits no pick: it changes nothing in the truth table.',
+    body: auditSchema,
+    answer: auditAnswerSchema,
+    // 1,000 picks of 1,000 bytes, three times the longest real one. The text that is kept with the payment may be a little
+    // longer than what was sent, and has to stay below the gate's KEPT_REQUEST_BYTES_MAX.
+    bodyLimitBytes: 1_000_000,
+  },
 }
 
 const hasPayment = ({ headers }: FastifyRequest): boolean =>
@@ -42,8 +64,8 @@ const sendProblem = (reply: FastifyReply, { error, retryAfterSeconds }: PaymentP
 type Asked = Extract<ReadSale, { kind: 'asked' }>
 
 /** Adds a paid route: 400 before 402, with or without a payment (G3); otherwise settled once, and answered. */
-export function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, route: SaleRoute): void {
-  const { kind } = route
+function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, kind: SaleKind): void {
+  const { answer, bodyLimitBytes, ...documentation } = ROUTES[kind]
   const paid = paidRoute({
     gate: deps.gate,
     terms: () => deps.termsOf(kind),
@@ -59,7 +81,7 @@ export function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, route: SaleRo
     sendKeyConflict: (reply, error) => sendError(reply, errorAnswer(error)),
   })
 
-  /** Answers what needs no payment looked at; everything else goes on to the gate with its request read. */
+  /** Answers requests whose payment need not be looked at; the others go on to the gate with their body read. */
   async function judge(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const keyIssue = idempotencyKeyIssue(request.headers['idempotency-key'])
     const read = readSale(kind, request.body)
@@ -83,21 +105,24 @@ export function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, route: SaleRo
   app.route({
     method: 'POST',
     url: salePath(kind),
-    bodyLimit: route.bodyLimitBytes,
+    bodyLimit: bodyLimitBytes,
     schema: {
       tags: ['paid'],
-      summary: route.summary,
-      description: route.description,
+      ...documentation,
       headers: paymentHeaders,
-      body: route.body,
-      response: { 200: route.answer, ...paidErrorRows },
+      response: { 200: answer, ...paidErrorRows },
     },
-    // The schema is the documentation; the body is read by `judge`, which knows a probe from a mistake.
+    // The schema is the documentation; `judge` reads the body, which knows a probe from a mistake.
     validatorCompiler: () => () => true,
-    // What was paid for leaves as it is: no schema may stand between a settled payment and its answer.
+    // No schema may stand between a settled payment and its answer.
     serializerCompiler: ({ httpStatus }) => (httpStatus === '200' ? answerText : JSON.stringify),
     ...paid,
     onRequest: [neverStored, paid.onRequest],
     preHandler: judge,
   })
+}
+
+export function addSaleRoutes(app: ServiceApp, deps: SaleRouteDeps): void {
+  addSaleRoute(app, deps, 'grade')
+  addSaleRoute(app, deps, 'audit')
 }

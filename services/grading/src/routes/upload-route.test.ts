@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createHttpWorld, type HttpWorld } from '../testing/http-world.ts'
+import { createHttpFixture, type HttpFixture } from '../testing/http.fixture.ts'
 import { uploadExample } from '../wire/examples.ts'
 
-let world: HttpWorld
+let fixture: HttpFixture
 beforeEach(async () => {
-  world = await createHttpWorld()
+  fixture = await createHttpFixture()
   // After the match, so that its close is there to be uploaded.
-  world.clock.advanceMs(2 * 86_400_000)
+  fixture.clock.advanceMs(2 * 86_400_000)
 })
-afterEach(() => world.app.close())
+afterEach(() => fixture.app.close())
 
 const post = (url: string, payload: object, headers: Record<string, string> = {}) =>
-  world.app.inject({ method: 'POST', url, payload, headers })
-const upload = (payload: object = uploadExample, token = world.token()) =>
+  fixture.app.inject({ method: 'POST', url, payload, headers })
+const upload = (payload: object = uploadExample, token = fixture.token()) =>
   post('/api/ingest', payload, { authorization: `Bearer ${token}` })
 const errorOf = (answer: { json(): { error?: string } }) => answer.json().error
 
@@ -38,16 +38,16 @@ describe('G8: uploads', () => {
   test('401 for another audience or another service’s type of token, 403 without the scope, and nothing is written', async () => {
     const elsewhere = await upload(
       uploadExample,
-      world.token({ audience: 'https://other.example' }),
+      fixture.token({ audience: 'https://other.example' }),
     )
     expect(elsewhere.json().error_description).toBe('wrong_audience')
     for (const typ of ['care+jwt', 'JWT', 'grading+jwt2', '']) {
-      const foreign = await upload(uploadExample, world.token({ typ }))
+      const foreign = await upload(uploadExample, fixture.token({ typ }))
       expect([foreign.statusCode, foreign.json().error_description]).toEqual([401, 'wrong_type'])
     }
-    const unscoped = await upload(uploadExample, world.token({ scope: 'care.read' }))
+    const unscoped = await upload(uploadExample, fixture.token({ scope: 'care.read' }))
     expect([unscoped.statusCode, errorOf(unscoped)]).toEqual([403, 'insufficient_scope'])
-    expect((await world.store.head()).size).toBe(0)
+    expect((await fixture.store.head()).size).toBe(0)
   })
 
   test('400 with the field, 413 over the limit, 415 for another type', async () => {
@@ -56,9 +56,9 @@ describe('G8: uploads', () => {
       400,
       'body.events[0].event',
     ])
-    const authorization = `Bearer ${world.token()}`
+    const authorization = `Bearer ${fixture.token()}`
     const send = (payload: string, type: string) =>
-      world.app.inject({
+      fixture.app.inject({
         method: 'POST',
         url: '/api/ingest',
         payload,

@@ -1,15 +1,48 @@
-import type { TokenVerdict } from '@tallystick/jwt-lite'
+/** `POST /api/ingest`: what a token for uploads must be (G8), and taking an upload into the ledger. */
+import type { TokenFailure, TokenVerdict } from '@tallystick/jwt-lite'
 import { type Clock, presentedToken, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
 import { normaliseManualUpload } from '../ingest/manual-upload.ts'
-import { GRADING_WRITE_SCOPE, judgeUploadToken, type UploadTokenVerdict } from '../upload-token.ts'
 import { issuesBody } from '../wire/errors.ts'
 import { type UploadAnswer, uploadAnswerSchema, uploadSchema } from '../wire/upload.ts'
 import { describedError, paidErrorRows, storeErrorRow } from './error-rows.ts'
 import { requestIssuesOf } from './read-body.ts'
+
+/** The service's name in its tokens' type (G8). */
+export const GRADING_TOKEN_TYPE = 'grading+jwt'
+/** The scope that an upload asks for (G8). */
+export const GRADING_WRITE_SCOPE = 'grading.write'
+
+/** How a presented token was judged. */
+type UploadTokenVerdict =
+  | { readonly kind: 'may_write' }
+  | { readonly kind: 'invalid'; readonly failure: TokenFailure | 'wrong_type' }
+  | { readonly kind: 'insufficient_scope' }
+
+/** The header's `typ`, of a token whose signature holds, so that its header is known to be a JSON object. */
+function typeOf(token: string): unknown {
+  const text = Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8')
+  return (JSON.parse(text) as { readonly typ?: unknown }).typ
+}
+
+/**
+ * Judges a token: first as any of ours, by `verify`, then its type, which jwt-lite leaves to the service: a token that was
+ * minted for another service under the same secret is none of this one's.
+ */
+function judgeUploadToken(
+  token: string,
+  verify: (token: string) => TokenVerdict,
+): UploadTokenVerdict {
+  const verdict = verify(token)
+  if (verdict.kind === 'invalid') return verdict
+  if (typeOf(token) !== GRADING_TOKEN_TYPE) return { kind: 'invalid', failure: 'wrong_type' }
+  return verdict.claims.scopes.includes(GRADING_WRITE_SCOPE)
+    ? { kind: 'may_write' }
+    : { kind: 'insufficient_scope' }
+}
 
 /** 1,000 events of 8 KiB: a few books of a few markets each. What is larger is several uploads, or the command. */
 const UPLOAD_BODY_BYTES_MAX = 8_388_608

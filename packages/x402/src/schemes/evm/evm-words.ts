@@ -1,11 +1,34 @@
+/** Hex, words and hashes of the EVM. */
 import { hash } from 'node:crypto'
+import { z } from 'zod'
 
 /** Bytes in hex with `0x`. */
 export type Hex = `0x${string}`
 
+/** Hex with `0x` and any number of digits, in lower case. */
+export const hexSchema = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]*$/)
+  .transform((text) => text.toLowerCase() as Hex)
+
+/** A word of 32 bytes. */
+export const wordSchema = hexSchema.refine((text) => text.length === 66)
+
+export const addressSchema = hexSchema.refine((text) => text.length === 42)
+
+/** Whether a text is an address: `0x` and 40 hex digits, checksum unchecked. */
+export function isEvmAddress(text: string): text is Hex {
+  return /^0x[0-9a-fA-F]{40}$/.test(text)
+}
+
 /** keccak-256, 32 bytes. */
 export function keccak(bytes: Uint8Array): Buffer {
   return hash('keccak-256', bytes, 'buffer')
+}
+
+/** keccak-256 of UTF-8: of a type, an event or a function by its signature, such as `balanceOf(address)`. */
+export function keccakOfText(text: string): Buffer {
+  return keccak(Buffer.from(text, 'utf8'))
 }
 
 /** The bytes of hex with `0x`; the caller has checked its shape. */
@@ -27,19 +50,4 @@ export function uintWord(value: bigint): Buffer {
 /** An address as a word of 32 bytes: 12 zero bytes before it. */
 export function addressWord(address: string): Buffer {
   return Buffer.from(address.slice(2).padStart(64, '0'), 'hex')
-}
-
-/** The four bytes that select a function, of its signature such as `balanceOf(address)`. */
-export function selectorOf(signature: string): Hex {
-  return hexOfBytes(keccak(Buffer.from(signature)).subarray(0, 4))
-}
-
-/** Topic 0 of an event, of its signature such as `Transfer(address,address,uint256)`. */
-export function topicOf(signature: string): Hex {
-  return hexOfBytes(keccak(Buffer.from(signature)))
-}
-
-/** Whether a text is an address: `0x` and 40 hex digits, checksum unchecked. */
-export function isEvmAddress(text: string): text is Hex {
-  return /^0x[0-9a-fA-F]{40}$/.test(text)
 }

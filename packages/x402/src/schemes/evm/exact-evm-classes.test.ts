@@ -2,22 +2,20 @@
 import { x402Facilitator } from '@x402/core/facilitator'
 import { x402HTTPResourceServer, x402ResourceServer } from '@x402/core/server'
 import type { PaymentRequirements, SchemeNetworkFacilitator } from '@x402/core/types'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EVM_PAY_TO, EvmStandIn, evmPayer } from '../../testing/evm-stand-in.fixture.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
+import { type ScriptedServer, scriptedServer } from '../../testing/scripted-server.fixture.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
-import { checkEvmDomain } from './check-evm-domain.ts'
 import { parseEvmAsset, X_LAYER_USDT0 } from './evm-asset.ts'
-import type { EvmLedger } from './evm-ledger.ts'
-import { evmRequirement } from './evm-requirement.ts'
-import { evmSigner } from './evm-signer.ts'
-import { ExactEvmClient } from './exact-evm-client.ts'
-import { createExactEvmScheme } from './exact-evm-scheme.ts'
-import { ExactEvmServer } from './exact-evm-server.ts'
+import { checkEvmDomain, type EvmLedger } from './evm-ledger.ts'
+import { ExactEvmClient, evmSigner } from './exact-evm-client.ts'
+import { createExactEvmScheme, ExactEvmServer, evmRequirement } from './exact-evm-scheme.ts'
 import { createJsonRpcLedger } from './json-rpc-ledger.ts'
 
 const NETWORK = 'eip155:196'
 const asset = X_LAYER_USDT0
+let node: ScriptedServer
 
 describe('the requirement', () => {
   test('G9: a cent of USD₮0 is 10000 base units, with the token’s signing domain in extra', () => {
@@ -179,6 +177,11 @@ describe('X12: the official server takes our scheme as it is', () => {
 })
 
 describe('a hostile or broken node is LedgerUnavailable, never a wrong answer', () => {
+  beforeAll(async () => {
+    node = await scriptedServer()
+  })
+  afterAll(() => node.close())
+
   test.each([
     ['no JSON-RPC', '{}'],
     ['a result that is no word', '{"jsonrpc":"2.0","id":1,"result":"0x"}'],
@@ -207,9 +210,8 @@ describe('a hostile or broken node is LedgerUnavailable, never a wrong answer', 
 })
 
 async function ledgerThatAnswers(body: string): Promise<EvmLedger> {
-  const headers = { 'content-type': 'application/json' }
-  const answer: typeof fetch = async () => new Response(body, { headers })
-  return createJsonRpcLedger({ url: 'http://node.example', clock: manualClock(0), fetch: answer })
+  node.answer = { status: 200, body }
+  return createJsonRpcLedger({ url: node.url, clock: manualClock(0) })
 }
 
 async function ledgerThatFails(error: string): Promise<EvmLedger> {

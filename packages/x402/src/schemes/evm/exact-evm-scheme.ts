@@ -1,8 +1,18 @@
+/** The selling side of scheme `exact` on EVM: what is asked for, and how our gate or `@x402/core`'s server takes it. */
+import type {
+  AssetAmount,
+  Network,
+  PaymentRequirements,
+  Price,
+  SchemeNetworkServer,
+} from '@x402/core/types'
 import type { Clock } from '../../clock.ts'
+import type { PaymentRequirement } from '../../payment.ts'
 import type { PaymentScheme } from '../payment-scheme.ts'
-import type { EvmAsset } from './evm-asset.ts'
+import { assetOf, type EvmAsset, evmChainId } from './evm-asset.ts'
 import type { EvmLedger } from './evm-ledger.ts'
-import { authorizationKeyOf, findEvmPayment } from './find-evm-payment.ts'
+import { isEvmAddress } from './evm-words.ts'
+import { authorizationKeyOf, EVM_TIMEOUT_SECONDS_MAX, findEvmPayment } from './find-evm-payment.ts'
 import { verifyEvmPayment } from './verify-evm-payment.ts'
 
 const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
@@ -42,5 +52,94 @@ export function createExactEvmScheme(options: ExactEvmSchemeOptions): PaymentSch
       // Somebody may have submitted it in the meantime: then the money that is missing came to us.
       return await ledger.isAuthorizationUsed(key)
     },
+  }
+}
+
+/** How long a client has for signing and a facilitator for settling: the reference's default. */
+const TIMEOUT_SECONDS = 300
+
+/**
+ * What an `accepts` entry asks for in a token with signed transfers (X3). Amount in base units: 10_000n is $0.01 at six
+ * decimals. Settled up front. `extra.name` and `extra.version` are the token's signing domain. Throws RangeError for a
+ * bad address, network, amount or timeout.
+ */
+export function evmRequirement(terms: {
+  readonly asset: EvmAsset
+  readonly amount: bigint
+  readonly payTo: string
+  readonly maxTimeoutSeconds?: number
+}): PaymentRequirement {
+  const { amount, asset, maxTimeoutSeconds = TIMEOUT_SECONDS, payTo } = terms
+  if (
+    !isEvmAddress(payTo) ||
+    !isEvmAddress(asset.address) ||
+    amount <= 0n ||
+    amount >= 1n << 256n
+  ) {
+    throw new RangeError('an EVM requirement needs two addresses and an amount above 0')
+  }
+  if (evmChainId(asset.network) === undefined) throw new RangeError('not an EVM network')
+  const isTimeout = Number.isInteger(maxTimeoutSeconds) && maxTimeoutSeconds > 0
+  if (!isTimeout || maxTimeoutSeconds > EVM_TIMEOUT_SECONDS_MAX) {
+    throw new RangeError(`maxTimeoutSeconds is 1 to ${EVM_TIMEOUT_SECONDS_MAX}`)
+  }
+  return {
+    scheme: 'exact',
+    network: asset.network,
+    amount: amount.toString(),
+    asset: asset.address,
+    payTo,
+    maxTimeoutSeconds,
+    extra: { name: asset.name, version: asset.version, paymentFlow: 'upfront' },
+  }
+}
+
+/**
+ * Scheme `exact` on EVM for `@x402/core`'s own resource server, for those who use that instead of our gate:
+ * `new x402ResourceServer(facilitator).register('eip155:196', new ExactEvmServer({ assets: [X_LAYER_USDT0] }))`.
+ */
+export class ExactEvmServer implements SchemeNetworkServer {
+  readonly scheme = 'exact'
+  readonly defaultAssetTransferMethod = 'eip3009'
+  readonly paymentFlows = {
+    eip3009: { supported: ['upfront', 'authorization'], default: 'upfront' },
+  } as const satisfies SchemeNetworkServer['paymentFlows']
+  readonly #assets: readonly EvmAsset[]
+
+  constructor(options: { readonly assets: readonly EvmAsset[] }) {
+    this.#assets = options.assets
+  }
+
+  /**
+   * Takes `{ asset, amount }` in base units of a known asset, or dollars such as `$0.01`, which are amounts of the
+   * network's first asset. Throws RangeError for any other price, and for more decimals than the asset has.
+   */
+  async parsePrice(price: Price, network: Network): Promise<AssetAmount> {
+    if (typeof price === 'object') {
+      const isKnown = assetOf(this.#assets, { network, asset: price.asset }) !== undefined
+      if (isKnown && /^\d+$/.test(price.amount)) return price
+      throw new RangeError('a price is { asset, amount } of a known asset, in base units')
+    }
+    const asset = this.#assets.find((one) => one.network === network)
+    const [, whole, fraction = ''] = /^\$?(\d+)(?:\.(\d+))?$/.exec(String(price)) ?? []
+    if (asset === undefined || whole === undefined || fraction.length > asset.decimals) {
+      throw new RangeError('a price in dollars needs an asset of that network with enough decimals')
+    }
+    const amount = BigInt(whole + fraction.padEnd(asset.decimals, '0')).toString()
+    return { asset: asset.address, amount }
+  }
+
+  getAssetDecimals(asset: string, network: Network): number | undefined {
+    return assetOf(this.#assets, { network, asset })?.decimals
+  }
+
+  /** Adds the token's signing domain, without which a client cannot sign. Throws for an unknown asset. */
+  async enhancePaymentRequirements(
+    requirements: PaymentRequirements,
+  ): Promise<PaymentRequirements> {
+    const asset = assetOf(this.#assets, requirements)
+    if (asset === undefined) throw new Error('the asset of this requirement is not known')
+    const { name, version } = asset
+    return { ...requirements, extra: { name, version, ...requirements.extra } }
   }
 }

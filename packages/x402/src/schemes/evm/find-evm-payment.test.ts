@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { VerifiedPayment } from '../../payment.ts'
 import {
   centRequirement,
   EVM_NOW_SECONDS,
@@ -7,7 +8,6 @@ import {
   payCent,
   settlementEvents,
 } from '../../testing/evm-stand-in.fixture.ts'
-import type { VerifiedPayment } from '../payment-scheme.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
 import { authorizationKeyOf, findEvmPayment } from './find-evm-payment.ts'
 import { verifyEvmPayment } from './verify-evm-payment.ts'

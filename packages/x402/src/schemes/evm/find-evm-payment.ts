@@ -3,10 +3,10 @@
  * transaction that used it whether the money came to us. A reverted attempt is no answer, since anybody may submit the
  * same authorization again while it is valid.
  */
-import type { LedgerFinding, VerifiedPayment } from '../payment-scheme.ts'
-import { AUTHORIZATION_USED_TOPIC, isPaidBy } from './authorization-events.ts'
+import type { VerifiedPayment } from '../../payment.ts'
+import type { LedgerFinding } from '../payment-scheme.ts'
 import type { AuthorizationKey, EvmBlock, EvmLedger, EvmLog } from './evm-ledger.ts'
-import type { Hex } from './evm-words.ts'
+import { addressWord, type Hex, hexOfBytes, keccakOfText, uintWord } from './evm-words.ts'
 import { VALIDITY_SLACK_SECONDS } from './verify-evm-payment.ts'
 
 /** How long after its validity an unused authorization is held to have never come (X8). */
@@ -26,6 +26,17 @@ const LOG_BLOCKS_MAX = 100n
 
 /** Ranges read for one search: 1,560 s of blocks that come four a second. */
 const RANGES_MAX = 64
+
+const topicOf = (event: string): Hex => hexOfBytes(keccakOfText(event))
+
+/** EIP-3009's event of a used nonce. */
+export const AUTHORIZATION_USED_TOPIC = topicOf('AuthorizationUsed(address,bytes32)')
+
+/** EIP-3009's event of a nonce made useless by its owner. */
+export const AUTHORIZATION_CANCELED_TOPIC = topicOf('AuthorizationCanceled(address,bytes32)')
+
+/** ERC-20's event of a transfer. */
+export const TRANSFER_TOPIC = topicOf('Transfer(address,address,uint256)')
 
 /** The key of a payment's authorization. */
 export function authorizationKeyOf(payment: VerifiedPayment): AuthorizationKey {
@@ -105,4 +116,35 @@ async function lastBlockBy({ latest, ledger, payment }: Search): Promise<bigint>
     else low = middle
   }
   return high
+}
+
+/**
+ * Whether a transaction's logs show that an authorization paid exactly this. Its transfer is the token's next event after
+ * `AuthorizationUsed`, as every known token emits them: a transaction may use several authorizations of one payer, and
+ * another's transfer of the same amount must not count twice.
+ */
+export function isPaidBy(
+  logs: readonly EvmLog[],
+  payment: AuthorizationKey & { readonly payTo: string; readonly amount: bigint },
+): boolean {
+  const payer = addressTopic(payment.payer)
+  const ofToken = logs
+    .filter((log) => log.address === payment.asset)
+    .toSorted((left, right) => left.logIndex - right.logIndex)
+  const used = ofToken.findIndex(
+    ({ topics }) =>
+      topics[0] === AUTHORIZATION_USED_TOPIC && topics[1] === payer && topics[2] === payment.nonce,
+  )
+  const transfer = used < 0 ? undefined : ofToken[used + 1]
+  return (
+    transfer?.topics[0] === TRANSFER_TOPIC &&
+    transfer.topics[1] === payer &&
+    transfer.topics[2] === addressTopic(payment.payTo) &&
+    transfer.data === hexOfBytes(uintWord(payment.amount))
+  )
+}
+
+/** An address as an indexed event argument. */
+export function addressTopic(address: string): Hex {
+  return hexOfBytes(addressWord(address))
 }

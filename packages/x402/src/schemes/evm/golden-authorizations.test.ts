@@ -21,12 +21,13 @@ import { describe, expect, test } from 'vitest'
 import {
   authorizationDigest,
   domainSeparator,
+  readEcdsaSignature,
+  recoverSigner,
   type SigningDomain,
   type TransferAuthorization,
-} from './authorization-digest.ts'
-import { evmSigner, TRANSFER_TYPES } from './evm-signer.ts'
+} from './authorization.ts'
 import { bytesOfHex, type Hex, hexOfBytes } from './evm-words.ts'
-import { readEcdsaSignature, recoverSigner } from './recover-signer.ts'
+import { evmSigner, TRANSFER_TYPES } from './exact-evm-client.ts'
 
 type Vector = {
   readonly title: string

@@ -7,18 +7,11 @@ export {
   domainOf,
   domainSeparator,
   domainSeparatorHex,
-  type SigningDomain,
-  type TransferAuthorization,
-} from './authorization-digest.ts'
-export {
-  AUTHORIZATION_CANCELED_TOPIC,
-  AUTHORIZATION_USED_TOPIC,
-  type EvmTransfer,
-  isPaidBy,
-  TRANSFER_TOPIC,
-  transferOfAuthorization,
-} from './authorization-events.ts'
-export { checkEvmDomain, type DomainCheck } from './check-evm-domain.ts'
+  type EvmPayload,
+  readEcdsaSignature,
+  readEvmPayload,
+  recoverSigner,
+} from './authorization.ts'
 export {
   assetOf,
   type EvmAsset,
@@ -27,32 +20,21 @@ export {
   X_LAYER_NETWORK,
   X_LAYER_USDT0,
 } from './evm-asset.ts'
-export type { EvmRefusal } from './evm-errors.ts'
-export type {
-  AuthorizationKey,
-  EvmBlock,
-  EvmLedger,
-  EvmLog,
-  EvmReceipt,
+export {
+  type AuthorizationKey,
+  checkEvmDomain,
+  type DomainCheck,
+  type EvmLedger,
+  type EvmReceipt,
 } from './evm-ledger.ts'
-export { type EvmPayload, readEvmPayload, SIGNATURE_BYTES_MAX } from './evm-payload.ts'
-export { evmRequirement } from './evm-requirement.ts'
-export { type EvmSigner, evmSigner, TRANSFER_TYPES, type TransferTypedData } from './evm-signer.ts'
-export { type Hex, isEvmAddress } from './evm-words.ts'
-export { ExactEvmClient, type ExactEvmClientOptions } from './exact-evm-client.ts'
-export { createExactEvmScheme, type ExactEvmSchemeOptions } from './exact-evm-scheme.ts'
-export { ExactEvmServer } from './exact-evm-server.ts'
+export type { Hex } from './evm-words.ts'
 export {
-  authorizationKeyOf,
-  EVM_NEVER_AFTER_SECONDS,
-  EVM_TIMEOUT_SECONDS_MAX,
-  findEvmPayment,
-} from './find-evm-payment.ts'
-export { createJsonRpcLedger, type JsonRpcLedgerOptions } from './json-rpc-ledger.ts'
-export { type EcdsaSignature, readEcdsaSignature, recoverSigner } from './recover-signer.ts'
-export {
-  EVM_SUBMIT_MARGIN_SECONDS,
-  type EvmVerificationContext,
-  VALIDITY_SLACK_SECONDS,
-  verifyEvmPayment,
-} from './verify-evm-payment.ts'
+  type EvmSigner,
+  ExactEvmClient,
+  evmSigner,
+  type TransferTypedData,
+} from './exact-evm-client.ts'
+export { createExactEvmScheme, ExactEvmServer, evmRequirement } from './exact-evm-scheme.ts'
+export { authorizationKeyOf, isPaidBy } from './find-evm-payment.ts'
+export { createJsonRpcLedger } from './json-rpc-ledger.ts'
+export { verifyEvmPayment } from './verify-evm-payment.ts'

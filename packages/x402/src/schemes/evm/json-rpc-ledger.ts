@@ -6,19 +6,26 @@ import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import { fetchJson } from '../../http-json.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
+import type { EvmLedger } from './evm-ledger.ts'
+import {
+  addressWord,
+  type Hex,
+  hexOfBytes,
+  hexSchema,
+  keccakOfText,
+  uintWord,
+  wordSchema as word,
+} from './evm-words.ts'
 import {
   AUTHORIZATION_CANCELED_TOPIC,
   AUTHORIZATION_USED_TOPIC,
   addressTopic,
-} from './authorization-events.ts'
-import type { EvmLedger } from './evm-ledger.ts'
-import { addressWord, type Hex, hexOfBytes, selectorOf, uintWord } from './evm-words.ts'
+} from './find-evm-payment.ts'
 
 export type JsonRpcLedgerOptions = {
   /** JSON-RPC address. */
   readonly url: string
   readonly clock: Clock
-  readonly fetch?: typeof fetch
   readonly timeoutMs?: number
 }
 
@@ -31,6 +38,9 @@ const ANSWER_BYTES_MAX = 1_048_576
 /** What EIP-1271 answers for a good signature: the selector of its own function, padded. */
 const VALID_SIGNATURE = '0x1626ba7e'.padEnd(66, '0')
 
+/** The four bytes that select a function. */
+const selectorOf = (signature: string): Hex => hexOfBytes(keccakOfText(signature).subarray(0, 4))
+
 const SELECTORS = {
   authorizationState: selectorOf('authorizationState(address,bytes32)'),
   balanceOf: selectorOf('balanceOf(address)'),
@@ -38,23 +48,18 @@ const SELECTORS = {
   isValidSignature: selectorOf('isValidSignature(bytes32,bytes)'),
 }
 
-const lowerHex = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]*$/)
-  .transform((text) => text.toLowerCase() as Hex)
 const quantity = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,64}$/)
   .transform(BigInt)
-const word = lowerHex.refine((text) => text.length === 66)
 const block = z
   .object({ number: quantity, timestamp: quantity })
   .transform(({ number, timestamp }) => ({ number, timestampSeconds: Number(timestamp) }))
 const log = z
   .object({
-    address: lowerHex,
+    address: hexSchema,
     topics: z.array(word),
-    data: lowerHex,
+    data: hexSchema,
     logIndex: quantity,
     transactionHash: word,
     blockNumber: quantity,
@@ -122,11 +127,11 @@ export function createJsonRpcLedger(options: JsonRpcLedgerOptions): EvmLedger {
     receipt: async (transaction) =>
       (await call(receipt.nullable(), 'eth_getTransactionReceipt', [transaction])) ?? undefined,
     hasCode: async (address) =>
-      (await call(lowerHex, 'eth_getCode', [address, 'latest'])).length > 2,
+      (await call(hexSchema, 'eth_getCode', [address, 'latest'])).length > 2,
     async isValidSignature({ digest, signature, wallet }) {
       const data = `${SELECTORS.isValidSignature}${hexOf(digest)}${hexOf(bytesArgument(signature))}`
       try {
-        const found = await call(lowerHex, 'eth_call', [{ to: wallet, data }, 'latest'])
+        const found = await call(hexSchema, 'eth_call', [{ to: wallet, data }, 'latest'])
         return found === VALID_SIGNATURE
       } catch (error) {
         if (error instanceof CallReverted) return false
@@ -146,7 +151,6 @@ function createCaller(options: JsonRpcLedgerOptions): Call {
       url,
       clock,
       timeoutMs,
-      fetch: options.fetch,
       bytesMax: ANSWER_BYTES_MAX,
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: parameters }),
     })

@@ -10,9 +10,8 @@ import {
 } from '../../testing/evm-stand-in.fixture.ts'
 import { payWith, refusal } from '../../testing/evm-verification.fixture.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
-import { evmSigner } from './evm-signer.ts'
 import { bytesOfHex, hexOfBytes } from './evm-words.ts'
-import { ExactEvmClient } from './exact-evm-client.ts'
+import { ExactEvmClient, evmSigner } from './exact-evm-client.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 

@@ -3,20 +3,22 @@
  * of exactly one requirement (X12). Cheap checks come first, the signature last, and the chain is asked only where a
  * contract may have signed. Both the gate and a facilitator verify with this.
  */
-import type { PaymentRequirement } from '../../payment.ts'
-import type { Verification, VerifiedPayment } from '../payment-scheme.ts'
+import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
+import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
+import type { Verification } from '../payment-scheme.ts'
 import {
   authorizationDigest,
   domainOf,
   domainSeparator,
+  type EvmPayload,
+  readEcdsaSignature,
+  readEvmPayload,
+  recoverSigner,
   type TransferAuthorization,
-} from './authorization-digest.ts'
+} from './authorization.ts'
 import { assetOf, type EvmAsset, evmChainId } from './evm-asset.ts'
-import type { EvmRefusal } from './evm-errors.ts'
 import type { EvmLedger } from './evm-ledger.ts'
-import { type EvmPayload, readEvmPayload } from './evm-payload.ts'
 import { isEvmAddress } from './evm-words.ts'
-import { readEcdsaSignature, recoverSigner } from './recover-signer.ts'
 
 /** A payment with less validity left than this may expire on its way to a block; it can only be looked up. */
 export const EVM_SUBMIT_MARGIN_SECONDS = 6
@@ -39,8 +41,6 @@ type Wanted = {
   readonly payTo: string
   readonly validBeforeMax: bigint
 }
-
-type Checked<Value> = Value | { readonly kind: 'refused'; readonly reason: EvmRefusal }
 
 /** Separators by asset object: made once, since assets live as long as their scheme. */
 const separators = new WeakMap<EvmAsset, Buffer>()
@@ -72,7 +72,7 @@ export async function verifyEvmPayment(
 function readRequirement(
   requirement: PaymentRequirement,
   context: EvmVerificationContext,
-): Checked<Wanted> {
+): Wanted | Refusal {
   const { amount, extra, maxTimeoutSeconds, network, payTo, scheme } = requirement
   if (scheme !== 'exact') return refused('unsupported_scheme')
   if (evmChainId(network) === undefined) return refused('network_mismatch')
@@ -103,7 +103,7 @@ function judge(
   authorization: TransferAuthorization,
   wanted: Wanted,
   nowSeconds: number,
-): EvmRefusal | undefined {
+): RefusalReason | undefined {
   const { from, to, validAfter, validBefore, value } = authorization
   if (to !== wanted.payTo) return 'invalid_exact_evm_payload_recipient_mismatch'
   if (value !== wanted.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
@@ -158,8 +158,4 @@ function toPayment(
     validFromSeconds: Number(validAfter),
     validUntilSeconds: Number(validBefore),
   }
-}
-
-function refused(reason: EvmRefusal): { readonly kind: 'refused'; readonly reason: EvmRefusal } {
-  return { kind: 'refused', reason }
 }

@@ -1,5 +1,10 @@
-import { MalformedProtobuf, readMessage, toSigned } from './protobuf-reader.ts'
-import { writeBytesField, writeVarintField } from './protobuf-writer.ts'
+import {
+  MalformedProtobuf,
+  readMessage,
+  toSigned,
+  writeBytesField,
+  writeVarintField,
+} from './protobuf.ts'
 
 /** An account as a transaction names it: by number, or by alias bytes that the ledger resolves. */
 export type AccountName =

@@ -2,34 +2,104 @@
  * The paying side of scheme `exact` on Hedera, as `@x402/fetch` and `x402Client` take it: writes and signs a transfer
  * whose fee the facilitator pays. Nothing is sent to a ledger from here.
  */
-import { randomInt } from 'node:crypto'
+import { createPrivateKey, hash, randomInt, sign } from 'node:crypto'
 import type {
   PaymentPayloadContext,
   PaymentPayloadResult,
   PaymentRequirements,
   SchemeNetworkClient,
 } from '@x402/core/types'
+import secp256k1 from 'secp256k1'
 import type { Clock } from '../../clock.ts'
 import type { PaidResource } from '../../payment.ts'
 import { isAccountId } from './account-id.ts'
-import type { HederaSigner } from './hedera-signer.ts'
 import {
   DEFAULT_NODE_ACCOUNT_IDS,
   HBAR_ASSET,
   MEMO_BYTES_MAX,
   VALID_DURATION_SECONDS_MAX,
   VALID_DURATION_SECONDS_MIN,
-} from './network.ts'
+} from './hbar.ts'
+import { evmAddressOf } from './hedera-key.ts'
 import { FEE_MAX_TINYBAR } from './verify-hedera-payment.ts'
 import { type TransferDraft, writeTransactionList, writeTransferBody } from './write-transfer.ts'
+
+/** Who pays: an account and something that signs for it. The private key stays behind `sign`. */
+export type HederaSigner = {
+  /** `0.0.x`. */
+  readonly accountId: string
+  readonly keyKind: 'ed25519' | 'ecdsa'
+  /** Raw: 32 bytes, or 33 compressed. */
+  readonly publicKey: Uint8Array
+  /** 64 bytes over a transaction body; for ECDSA over its keccak-256. */
+  sign(bodyBytes: Uint8Array): Promise<Uint8Array> | Uint8Array
+}
+
+/** DER before a raw Ed25519 private key (RFC 8410). */
+const ED25519_PKCS8_PREFIX = '302e020100300506032b657004220420'
+
+/** What stands before the 32 bytes of a key in the DER form that Hedera's portal prints, by kind of key. */
+const DER_PREFIXES = [
+  { keyKind: 'ed25519', hex: ED25519_PKCS8_PREFIX },
+  { keyKind: 'ecdsa', hex: '3030020100300706052b8104000a04220420' },
+] as const
+
+/**
+ * A signer for a private key in hex: 32 raw bytes (with or without `0x`), an ECDSA key unless `keyKind` says otherwise,
+ * or the DER form that Hedera's portal prints, which names its kind. Throws RangeError for anything else; the message
+ * never holds the key. `evmAddress` is the ECDSA key's address, undefined for Ed25519.
+ */
+export function hederaSigner(options: {
+  readonly accountId: string
+  readonly privateKey: string
+  readonly keyKind?: 'ed25519' | 'ecdsa'
+}): HederaSigner & { readonly evmAddress: `0x${string}` | undefined } {
+  const { accountId } = options
+  const { keyKind, bytes } = readPrivateKey(options.privateKey, options.keyKind ?? 'ecdsa')
+  if (keyKind === 'ecdsa') {
+    const publicKey = secp256k1.publicKeyCreate(bytes)
+    return {
+      accountId,
+      keyKind,
+      publicKey,
+      evmAddress: evmAddressOf(publicKey),
+      sign: (body) => secp256k1.ecdsaSign(hash('keccak-256', body, 'buffer'), bytes).signature,
+    }
+  }
+  const der = Buffer.concat([Buffer.from(ED25519_PKCS8_PREFIX, 'hex'), bytes])
+  const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  return {
+    accountId,
+    keyKind,
+    publicKey: Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url'),
+    evmAddress: undefined,
+    sign: (body) => sign(null, body, key),
+  }
+}
+
+function readPrivateKey(
+  text: string,
+  rawKind: 'ed25519' | 'ecdsa',
+): { keyKind: 'ed25519' | 'ecdsa'; bytes: Uint8Array } {
+  const hex = text.trim().replace(/^0x/i, '').toLowerCase()
+  const der = DER_PREFIXES.find((one) => hex.startsWith(one.hex))
+  const keyKind = der?.keyKind ?? rawKind
+  const raw = der === undefined ? hex : hex.slice(der.hex.length)
+  if (!/^[0-9a-f]{64}$/.test(raw)) throw new RangeError('not a private key of 32 bytes in hex')
+  const bytes = Buffer.from(raw, 'hex')
+  if (keyKind === 'ecdsa' && !secp256k1.privateKeyVerify(bytes)) {
+    throw new RangeError('not a private key of secp256k1')
+  }
+  return { keyKind, bytes }
+}
+
+/** What a challenge says of the thing on sale, as far as it does. */
+type NamedResource = { readonly [Field in keyof PaidResource]?: string | undefined }
 
 /** The memo of a payment: a text, or one made from what is asked and what is on sale. */
 export type PaymentMemo =
   | string
-  | ((
-      requirements: PaymentRequirements,
-      resource: Partial<PaidResource> | undefined,
-    ) => string | undefined)
+  | ((requirements: PaymentRequirements, resource: NamedResource | undefined) => string | undefined)
 
 export type ExactHederaClientOptions = {
   readonly signer: HederaSigner
@@ -51,18 +121,14 @@ export class ExactHederaClient implements SchemeNetworkClient {
   readonly schemeHooks: NonNullable<SchemeNetworkClient['schemeHooks']>
   readonly #options: ExactHederaClientOptions
   /** The official client hands the resource to hooks only. */
-  readonly #resources = new WeakMap<PaymentRequirements, Partial<PaidResource>>()
+  readonly #resources = new WeakMap<PaymentRequirements, NamedResource>()
 
   constructor(options: ExactHederaClientOptions) {
     this.#options = options
     this.schemeHooks = {
       onBeforePaymentCreation: async ({ paymentRequired, selectedRequirements }) => {
         const { url, description, mimeType } = paymentRequired.resource
-        this.#resources.set(selectedRequirements, {
-          url,
-          ...(description === undefined ? {} : { description }),
-          ...(mimeType === undefined ? {} : { mimeType }),
-        })
+        this.#resources.set(selectedRequirements, { url, description, mimeType })
       },
     }
   }

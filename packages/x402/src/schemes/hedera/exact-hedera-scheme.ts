@@ -1,7 +1,18 @@
+/** The selling side of scheme `exact` on Hedera: what is asked for, how it is found, and how our gate or `@x402/core`'s server takes it. */
+import type {
+  AssetAmount,
+  Network,
+  PaymentRequirements,
+  Price,
+  SchemeNetworkServer,
+} from '@x402/core/types'
 import type { Clock } from '../../clock.ts'
-import type { PaymentScheme } from '../payment-scheme.ts'
+import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
+import type { LedgerFinding, PaymentScheme } from '../payment-scheme.ts'
 import type { AccountDirectory } from './account-directory.ts'
-import { findHederaPayment } from './find-hedera-payment.ts'
+import { isAccountId } from './account-id.ts'
+import { HBAR_ASSET, VALID_DURATION_SECONDS_MAX } from './hbar.ts'
+import { type LedgerRecord, netByAccount } from './ledger-record.ts'
 import type { MirrorNode } from './mirror-node.ts'
 import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
@@ -28,5 +39,116 @@ export function createExactHederaScheme(options: ExactHederaSchemeOptions): Paym
       const id = parseTransactionId(transaction)
       return id !== undefined && canonicalTransactionId(id) === payment.nonce
     },
+  }
+}
+
+/** How long after its validity a transaction without a record is held to have never come (X8). */
+export const NEVER_AFTER_SECONDS = 30
+
+/**
+ * Looks a payment up on the ledger (X8). `landed` only where the record's transfers are the payment's own: somebody
+ * else's transaction under the same id means that this one can no longer succeed. Throws LedgerUnavailable.
+ */
+export async function findHederaPayment(
+  payment: VerifiedPayment,
+  ledger: {
+    readonly mirror: Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds'>
+    readonly nowSeconds: number
+  },
+): Promise<LedgerFinding> {
+  const { mirror, nowSeconds } = ledger
+  const neverAtSeconds = payment.validUntilSeconds + NEVER_AFTER_SECONDS
+  // The node's progress is read first: a record that it had by then cannot be missing from the second answer.
+  const readUpToSeconds = nowSeconds > neverAtSeconds ? await mirror.latestConsensusSeconds() : 0
+  const records = (await mirror.transaction(payment.nonce)).filter(
+    (record) => record.nonce === 0 && !record.isScheduled,
+  )
+  const success = records.find((record) => record.result === 'SUCCESS')
+  if (success !== undefined) {
+    return isRecordOf(success, payment)
+      ? {
+          kind: 'landed',
+          transaction: success.transactionId,
+          consensusSeconds: success.consensusSeconds,
+        }
+      : { kind: 'failed', result: 'OTHER_TRANSACTION' }
+  }
+  const failure = records.find((record) => record.result !== 'DUPLICATE_TRANSACTION')
+  if (failure !== undefined) return { kind: 'failed', result: failure.result }
+  const isNever = records.length === 0 && readUpToSeconds > neverAtSeconds
+  return isNever ? { kind: 'never' } : { kind: 'unknown' }
+}
+
+function isRecordOf(record: LedgerRecord, payment: VerifiedPayment): boolean {
+  const net = netByAccount(record)
+  return (
+    net.get(payment.payTo) === payment.amount &&
+    net.get(payment.payer) === -payment.amount &&
+    record.memo === payment.memo
+  )
+}
+
+/**
+ * What an `accepts` entry asks for in HBAR (X3). `payTo` and `feePayer` are `0.0.x`. Settled up front, and at most 180 s
+ * old, which is as long as a Hedera transaction is valid. Throws RangeError for a bad account or amount.
+ */
+export function hederaRequirement(terms: {
+  readonly network: string
+  readonly amountTinybar: bigint
+  readonly payTo: string
+  readonly feePayer: string
+}): PaymentRequirement {
+  const { amountTinybar, feePayer, network, payTo } = terms
+  if (!isAccountId(payTo) || !isAccountId(feePayer) || amountTinybar <= 0n) {
+    throw new RangeError('a Hedera requirement needs two account ids and an amount above 0')
+  }
+  return {
+    scheme: 'exact',
+    network,
+    amount: amountTinybar.toString(),
+    asset: HBAR_ASSET,
+    payTo,
+    maxTimeoutSeconds: VALID_DURATION_SECONDS_MAX,
+    extra: { feePayer, paymentFlow: 'upfront' },
+  }
+}
+
+/** Digits after the decimal point of one HBAR in tinybar. */
+const HBAR_DECIMALS = 8
+
+/**
+ * Scheme `exact` on Hedera for `@x402/core`'s own resource server, for those who use that instead of our gate:
+ * `new x402ResourceServer(facilitator).register('hedera:testnet', new ExactHederaServer())`. Prices are amounts of
+ * tinybar of asset `0.0.0`; a price in dollars is refused, since nothing here knows an exchange rate.
+ */
+export class ExactHederaServer implements SchemeNetworkServer {
+  readonly scheme = 'exact'
+  readonly defaultAssetTransferMethod = 'cryptoTransfer'
+  readonly paymentFlows = {
+    cryptoTransfer: { supported: ['upfront', 'authorization'], default: 'upfront' },
+  } as const satisfies SchemeNetworkServer['paymentFlows']
+
+  /** Takes `{ asset: '0.0.0', amount }`, tinybar. Throws RangeError for any other price. */
+  async parsePrice(price: Price, _network: Network): Promise<AssetAmount> {
+    if (typeof price !== 'object' || price.asset !== HBAR_ASSET || !/^\d+$/.test(price.amount)) {
+      throw new RangeError('a price on Hedera is { asset: "0.0.0", amount: tinybar }')
+    }
+    return price
+  }
+
+  getAssetDecimals(asset: string, _network: Network): number | undefined {
+    return asset === HBAR_ASSET ? HBAR_DECIMALS : undefined
+  }
+
+  /** Adds the facilitator's fee payer, without which a client cannot sign. Throws where `/supported` names none. */
+  async enhancePaymentRequirements(
+    requirements: PaymentRequirements,
+    supportedKind: { readonly extra?: Record<string, unknown> },
+  ): Promise<PaymentRequirements> {
+    const feePayer = requirements.extra?.['feePayer'] ?? supportedKind.extra?.['feePayer']
+    if (typeof feePayer !== 'string' || !isAccountId(feePayer)) {
+      throw new Error('the facilitator names no fee payer for Hedera')
+    }
+    return { ...requirements, extra: { ...requirements.extra, feePayer } }
   }
 }

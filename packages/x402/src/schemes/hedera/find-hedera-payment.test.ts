@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { VerifiedPayment } from '../../payment.ts'
 import {
   FEE_PAYER,
   HederaStandIn,
@@ -7,8 +8,7 @@ import {
   PAYER,
   START_MS,
 } from '../../testing/hedera-stand-in.fixture.ts'
-import type { VerifiedPayment } from '../payment-scheme.ts'
-import { findHederaPayment } from './find-hedera-payment.ts'
+import { findHederaPayment } from './exact-hedera-scheme.ts'
 
 const START_SECONDS = START_MS / 1_000
 const nonce = `${FEE_PAYER}@${START_SECONDS}.000000001`

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import vectors from '../../../vectors/hedera-transfer.json' with { type: 'json' }
-import { hederaSigner } from './hedera-signer.ts'
+import { hederaSigner } from './exact-hedera-client.ts'
+import { isSignedBy } from './hedera-key.ts'
 import { readTransfer } from './read-transfer.ts'
-import { isSignedBy } from './signature-check.ts'
 import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
 import { writeTransactionList, writeTransferBody } from './write-transfer.ts'
 

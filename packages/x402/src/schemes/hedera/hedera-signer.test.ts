@@ -1,6 +1,6 @@
 import { PrivateKey } from '@hiero-ledger/sdk'
 import { describe, expect, test } from 'vitest'
-import { hederaSigner } from './hedera-signer.ts'
+import { hederaSigner } from './exact-hedera-client.ts'
 
 const accountId = '0.0.9001'
 const raw = '5a'.repeat(32)

@@ -1,12 +1,46 @@
-import type { z } from 'zod'
+/** A transaction's records as mirror nodes tell them, read as far as payments need, and what they moved. */
+import { z } from 'zod'
 import { LedgerUnavailable } from '../payment-scheme.ts'
-import type { transactionSchema } from './mirror-schemas.ts'
 import {
   canonicalTransactionId,
   type PaymentReference,
   parseTransactionId,
   paymentReference,
 } from './transaction-id.ts'
+
+/** Unix seconds and nanoseconds. */
+export const timestampSchema = z.string().regex(/^\d{1,19}\.\d{1,9}$/)
+
+/** Amounts in tinybar. JSON numbers: 5e18 tinybar of total supply exceed 2^53, a single transfer does not in practice. */
+const tinybarSchema = z.int().transform(BigInt)
+
+const transactionSchema = z.object({
+  transaction_id: z.string(),
+  consensus_timestamp: timestampSchema.nullish(),
+  charged_tx_fee: z.int().nullish(),
+  memo_base64: z.string().nullish(),
+  name: z.string(),
+  nonce: z.int().nullish(),
+  scheduled: z.boolean().nullish(),
+  result: z.string(),
+  transfers: z
+    .array(
+      z.object({
+        account: z.string(),
+        amount: tinybarSchema,
+        is_approval: z.boolean().nullish(),
+      }),
+    )
+    .nullish(),
+  staking_reward_transfers: z
+    .array(z.object({ account: z.string(), amount: tinybarSchema }))
+    .nullish(),
+})
+
+export const transactionsSchema = z.object({
+  transactions: z.array(transactionSchema),
+  links: z.object({ next: z.string().nullish() }).nullish(),
+})
 
 /** One record of a transaction, as the mirror node tells it. Amounts in tinybar, debits negative. */
 export type LedgerRecord = {

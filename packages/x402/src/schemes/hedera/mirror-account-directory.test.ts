@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { manualClock } from '../../testing/manual-clock.ts'
-import { createMirrorAccountDirectory } from './mirror-account-directory.ts'
+import { createMirrorAccountDirectory } from './account-directory.ts'
 
 function stand(accountsMax = 10_000) {
   const time = manualClock(0)

@@ -3,22 +3,27 @@
  * debits, and how far the node has read the ledger. Every answer is bounded in time and size and parsed; a node that
  * fails in any way throws LedgerUnavailable.
  */
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import { fetchJson } from '../../http-json.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import type { LedgerAccount } from './account-directory.ts'
 import { longZeroAddress } from './account-id.ts'
 import { type HederaKey, readHederaKey } from './hedera-key.ts'
-import { type LedgerRecord, type LedgerTransfer, toRecord, toTransfer } from './ledger-record.ts'
-import { accountSchema, blocksSchema, transactionsSchema } from './mirror-schemas.ts'
+import {
+  type LedgerRecord,
+  type LedgerTransfer,
+  timestampSchema,
+  toRecord,
+  toTransfer,
+  transactionsSchema,
+} from './ledger-record.ts'
 import { mirrorTransactionId, parseTransactionId } from './transaction-id.ts'
 
 export type MirrorNodeOptions = {
   /** Base address, without `/api/v1`. */
   readonly url: string
   readonly clock: Clock
-  readonly fetch?: typeof fetch
   readonly timeoutMs?: number
 }
 
@@ -36,6 +41,22 @@ const PAGES_MAX = 1_000
 
 /** Kinds of transactions by which somebody pays: not what creates an account, and not what the network calls by itself. */
 const TRANSFERS: ReadonlySet<string> = new Set(['CRYPTOTRANSFER', 'ETHEREUMTRANSACTION'])
+
+const accountSchema = z.object({
+  account: z.string(),
+  evm_address: z.string().nullish(),
+  deleted: z.boolean().nullish(),
+  key: z
+    .object({ _type: z.string(), key: z.string() })
+    .transform(({ _type: type, key }) => ({ type, hex: key }))
+    .nullish(),
+})
+
+const blocksSchema = z.object({
+  blocks: z.array(
+    z.object({ timestamp: z.object({ from: timestampSchema, to: timestampSchema.nullish() }) }),
+  ),
+})
 
 export type TransfersSince = {
   /** The account, `0.0.x`. */
@@ -100,7 +121,6 @@ function createReader(options: MirrorNodeOptions): Read {
       url: `${base}${path}`,
       clock,
       timeoutMs,
-      fetch: options.fetch,
       bytesMax: ANSWER_BYTES_MAX,
     })
     if (answer.kind !== 'answered') {

@@ -8,7 +8,7 @@ import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
 import fastify from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
 import { paidRoute } from '../../fastify/paid-route.ts'
-import { AGENT, gateHouse } from '../../testing/gate.fixture.ts'
+import { AGENT, gateFixture } from '../../testing/gate.fixture.ts'
 import {
   FEE_PAYER,
   HederaStandIn,
@@ -24,8 +24,8 @@ import {
 } from '../../testing/official-server.fixture.ts'
 import { listen } from '../../testing/scripted-server.fixture.ts'
 import { ExactHederaClient, type ExactHederaClientOptions } from './exact-hedera-client.ts'
-import { ExactHederaServer } from './exact-hedera-server.ts'
-import { agentMemo } from './payment-memo.ts'
+import { ExactHederaServer } from './exact-hedera-scheme.ts'
+import { agentMemo } from './transaction-id.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -56,16 +56,16 @@ function official(
 }
 
 async function serve() {
-  const house = gateHouse()
+  const fixture = gateFixture()
   const app = fastify()
-  const { gate, job, terms } = house
+  const { gate, job, terms } = fixture
   app.get(
     '/api/svc/access',
     paidRoute({ gate, terms: () => terms, job: () => job(), decline: neverDeclines }),
   )
   const { url, close } = await listen(app)
   closing.push(close)
-  return { ...house, url: `${url}/api/svc/access` }
+  return { ...fixture, url: `${url}/api/svc/access` }
 }
 
 describe('X13: our gate and the official @x402/fetch', () => {

@@ -1,7 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fromZigzag, MalformedProtobuf, readMessage, toSigned } from './protobuf-reader.ts'
-import { toZigzag, writeBytesField, writeVarintField } from './protobuf-writer.ts'
+import {
+  fromZigzag,
+  MalformedProtobuf,
+  readMessage,
+  toSigned,
+  toZigzag,
+  writeBytesField,
+  writeVarintField,
+} from './protobuf.ts'
 
 const hex = (text: string): Uint8Array => Buffer.from(text, 'hex')
 

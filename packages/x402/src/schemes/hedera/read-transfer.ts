@@ -2,9 +2,9 @@
  * Reads the bytes of a partially signed HBAR transfer, as SDKs serialise one for several nodes, into plain values.
  * Only the shape is judged here: which bodies, which fields, which limits; verify-hedera-payment.ts judges the payment.
  */
+import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
 import { type AccountName, readAccountName } from './account-id.ts'
-import type { HederaRefusal } from './hedera-errors.ts'
-import { fromZigzag, MalformedProtobuf, readMessage, toSigned } from './protobuf-reader.ts'
+import { fromZigzag, MalformedProtobuf, readMessage, toSigned } from './protobuf.ts'
 import type { TransactionId } from './transaction-id.ts'
 
 /** One signature of a signature map. `prefix` says, by the first bytes of a public key, whose it is. */
@@ -37,7 +37,7 @@ export type HbarTransfer = {
 
 export type TransferReading =
   | { readonly kind: 'transfer'; readonly transfer: HbarTransfer }
-  | { readonly kind: 'refused'; readonly reason: HederaRefusal }
+  | Refusal
 
 /** Bytes of a serialised transaction: ten nodes' bodies with two signatures each fit, and checking them stays cheap. */
 export const TRANSACTION_BYTES_MAX = 6_144
@@ -49,8 +49,8 @@ export const NODES_MAX = 10
 export const SIGNATURES_MAX = 20
 
 class Refused extends Error {
-  readonly reason: HederaRefusal
-  constructor(reason: HederaRefusal) {
+  readonly reason: RefusalReason
+  constructor(reason: RefusalReason) {
     super(reason)
     this.reason = reason
   }
@@ -61,17 +61,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** Reads a serialised TransactionList. Never throws: every other input is a refusal. */
 export function readTransfer(bytes: Uint8Array): TransferReading {
   if (bytes.length > TRANSACTION_BYTES_MAX) {
-    return { kind: 'refused', reason: 'invalid_exact_hedera_payload_transaction_invalid_shape' }
+    return refused('invalid_exact_hedera_payload_transaction_invalid_shape')
   }
   try {
     return { kind: 'transfer', transfer: readList(bytes) }
   } catch (error) {
-    if (error instanceof Refused) return { kind: 'refused', reason: error.reason }
+    if (error instanceof Refused) return refused(error.reason)
     if (error instanceof MalformedProtobuf) {
-      return {
-        kind: 'refused',
-        reason: 'invalid_exact_hedera_payload_transaction_could_not_be_decoded',
-      }
+      return refused('invalid_exact_hedera_payload_transaction_could_not_be_decoded')
     }
     throw error
   }

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import Long from 'long'
 import { describe, expect, test } from 'vitest'
 import { readHederaKey } from './hedera-key.ts'
-import { MalformedProtobuf } from './protobuf-reader.ts'
+import { MalformedProtobuf } from './protobuf.ts'
 import { readTransfer } from './read-transfer.ts'
 import { canonicalTransactionId } from './transaction-id.ts'
 import {

@@ -4,21 +4,21 @@
  * checks come first, the payer's key and the signatures last. Both the gate and a facilitator verify with this.
  */
 import { z } from 'zod'
-import { decodeStrictBase64 } from '../../gate/strict-base64.ts'
-import type { PaymentRequirement } from '../../payment.ts'
-import type { Verification, VerifiedPayment } from '../payment-scheme.ts'
+import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
+import { decodeStrictBase64 } from '../../gate/payment-headers.ts'
+import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
+import type { Verification } from '../payment-scheme.ts'
 import type { AccountDirectory, LedgerAccount } from './account-directory.ts'
 import { type AccountName, isAccountId, mirrorNameOf } from './account-id.ts'
-import type { HederaRefusal } from './hedera-errors.ts'
 import {
   HBAR_ASSET,
   MEMO_BYTES_MAX,
   TINYBAR_PER_HBAR,
   VALID_DURATION_SECONDS_MAX,
   VALID_DURATION_SECONDS_MIN,
-} from './network.ts'
+} from './hbar.ts'
+import { isSignedBy, isSignedByHollow, SIGNATURE_CHECKS_MAX } from './hedera-key.ts'
 import { type HbarTransfer, readTransfer, type TransferLine } from './read-transfer.ts'
-import { isSignedBy, isSignedByHollow, SIGNATURE_CHECKS_MAX } from './signature-check.ts'
 import { canonicalTransactionId } from './transaction-id.ts'
 
 /** Most that a payment may let the fee payer be charged: the SDK's default, many times a transfer's real fee. */
@@ -37,8 +37,6 @@ export type HederaVerificationContext = {
   readonly accounts: AccountDirectory
   readonly nowSeconds: number
 }
-
-type Checked<Value> = Value | { readonly kind: 'refused'; readonly reason: HederaRefusal }
 
 /**
  * Verifies a payload against a requirement. `expired` where all is right but the time, so that the payment can only be
@@ -73,7 +71,7 @@ type Wanted = {
   readonly feePayer: string
 }
 
-function readRequirement(requirement: PaymentRequirement): Checked<Wanted> {
+function readRequirement(requirement: PaymentRequirement): Wanted | Refusal {
   const { amount, asset, extra, network, payTo, scheme } = requirement
   if (scheme !== 'exact') return refused('unsupported_scheme')
   if (!network.startsWith('hedera:')) return refused('network_mismatch')
@@ -96,7 +94,7 @@ function judgeFrame(
   transfer: HbarTransfer,
   wanted: Wanted,
   nowSeconds: number,
-): HederaRefusal | undefined {
+): RefusalReason | undefined {
   const { transactionId, validDurationSeconds } = transfer
   if (transactionId.accountId !== wanted.feePayer) {
     return 'invalid_exact_hedera_payload_fee_payer_mismatch'
@@ -120,7 +118,7 @@ function judgeFrame(
 type Sides = { readonly debit: AccountName; readonly credit: AccountName }
 
 /** One debit and one credit of the wanted amount, nothing else; whose they are is judged once aliases are resolved. */
-function judgeLines(lines: readonly TransferLine[], wanted: Wanted): Checked<Sides> {
+function judgeLines(lines: readonly TransferLine[], wanted: Wanted): Sides | Refusal {
   const sum = lines.reduce((total, line) => total + line.amountTinybar, 0n)
   if (sum !== 0n) return refused('invalid_exact_hedera_payload_hbar_sum_non_zero')
   const names = lines.map((line) => mirrorNameOf(line.account))
@@ -219,11 +217,4 @@ function toPayment({ transfer, wanted, network }: Judged, payer: LedgerAccount):
     validFromSeconds,
     validUntilSeconds: validFromSeconds + Number(transfer.validDurationSeconds),
   }
-}
-
-function refused(reason: HederaRefusal): {
-  readonly kind: 'refused'
-  readonly reason: HederaRefusal
-} {
-  return { kind: 'refused', reason }
 }

@@ -1,6 +1,5 @@
 import { writeAccountId } from './account-id.ts'
-import { readMessage } from './protobuf-reader.ts'
-import { toZigzag, writeBytesField, writeVarintField } from './protobuf-writer.ts'
+import { readMessage, toZigzag, writeBytesField, writeVarintField } from './protobuf.ts'
 import type { TransactionId } from './transaction-id.ts'
 
 /** A transfer of HBAR from one account to another, its fee paid by the transaction id's account. */

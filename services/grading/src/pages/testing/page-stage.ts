@@ -6,7 +6,7 @@ import type { XLayerAccount } from '@tallystick/devnet'
 import type { WatchedPage } from '@tallystick/page-testing'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { seedLedger } from '../../seed/seed-ledger.ts'
+import { seedLedger } from '../../seed/synthetic-fixtures.ts'
 import {
   START_SECONDS,
   sampleBatch,
@@ -14,12 +14,12 @@ import {
   sampleObservation,
   samplePrices,
   scored,
-} from '../../testing/sample-events.ts'
+} from '../../testing/samples.fixture.ts'
 import {
   type RunningService,
-  startXLayerWorld,
-  type XLayerWorld,
-} from '../../testing/xlayer-world.ts'
+  startXLayerFixture,
+  type XLayerFixture,
+} from '../../testing/xlayer.fixture.ts'
 import { openPage, startBrowser } from './page-browser.ts'
 
 /** Longest that a condition of a test may take on a busy machine. */
@@ -43,7 +43,7 @@ const hostileEvent = sampleEvent({
 
 export type PageStage = {
   readonly service: () => RunningService
-  readonly world: () => XLayerWorld
+  readonly world: () => XLayerFixture
   visit(path: string, options?: BrowserContextOptions): Promise<Page>
   /** Opens the forms by a link with the key of an agent of the local chain. */
   visitWithKey(name: string, options?: BrowserContextOptions): Promise<Page>
@@ -67,12 +67,12 @@ async function fillLedger({ store }: RunningService): Promise<void> {
 /** Registers the hooks of a file; a fault on any page fails the test in which it happened. */
 export function usePageStage(): PageStage {
   let browser: Browser
-  let world: XLayerWorld
+  let world: XLayerFixture
   let service: RunningService
   const opened: WatchedPage[] = []
   beforeAll(async () => {
     browser = await startBrowser()
-    world = await startXLayerWorld()
+    world = await startXLayerFixture()
     service = await world.startService('pages.db')
     await fillLedger(service)
   }, TEST_LIMIT_MS)

@@ -1,0 +1,95 @@
+// The payment suites' world, as they start it, and the servers that they measure in it.
+import { type Deployment, deployAccessWindow } from '../../services/access/src/command/deploy.ts'
+import type { PaidServerPlan, WorldFacts } from './server/world-facts.ts'
+import { ServerProcess } from './server-process.ts'
+
+export const TINYBAR_PER_HBAR = 100_000_000n
+export const HEDERA_CHAIN_ID = 296
+
+/** A running world; `server` is its process. */
+export type PaymentWorld = { readonly facts: WorldFacts; readonly server: ServerProcess }
+
+/** Runs `work` in a world with so many payers, and ends it. */
+export async function inPaymentWorld<Result>(
+  payers: number,
+  work: (world: PaymentWorld) => Promise<Result>,
+): Promise<Result> {
+  const server = await ServerProcess.start('access-world.ts', [String(payers)])
+  try {
+    return await work({ server, facts: JSON.parse(server.details) as WorldFacts })
+  } finally {
+    await server.stop()
+  }
+}
+
+/** Starts a server with one plain paid route. */
+export function startPaidServer(
+  { facts }: PaymentWorld,
+  kind: 'ours' | 'express' | 'express-upfront',
+): Promise<ServerProcess> {
+  const { evmPayTo, evmUrl, facilitatorUrl, stablecoin } = facts
+  const plan: PaidServerPlan = {
+    evmPayTo,
+    evmUrl,
+    facilitatorUrl,
+    stablecoin,
+    flow: kind === 'express-upfront' ? 'upfront' : 'authorization',
+  }
+  const file = kind === 'ours' ? 'x402-fastify.ts' : 'x402-express.ts'
+  return ServerProcess.start(file, [JSON.stringify(plan)])
+}
+
+export type AccessOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
+
+/** Puts an access contract on the world's ledger. `recorders` are the addresses that may count calls. */
+export function deployAccess(
+  { facts }: PaymentWorld,
+  setup: { readonly offer: AccessOffer; readonly recorders: readonly `0x${string}`[] },
+): Promise<Deployment> {
+  return deployAccessWindow({
+    rpcUrl: facts.ledgerUrl,
+    chainId: HEDERA_CHAIN_ID,
+    ownerKey: facts.owner.privateKey,
+    forwarder: facts.payTo.evmAddress,
+    recorders: setup.recorders,
+    offer: { priceTinybar: 3n * TINYBAR_PER_HBAR, ...setup.offer },
+    reserveTinybar: 500n * TINYBAR_PER_HBAR,
+  })
+}
+
+/** Starts the access service over that contract, and waits until it sells. */
+export async function startAccess(
+  { facts }: PaymentWorld,
+  contract: string,
+): Promise<ServerProcess> {
+  const environment = {
+    NETWORK: 'hedera:testnet',
+    LEDGER_RPC_URL: facts.ledgerUrl,
+    LEDGER_CHAIN_ID: String(HEDERA_CHAIN_ID),
+    MIRROR_URL: facts.mirrorUrl,
+    FACILITATOR_URL: facts.facilitatorUrl,
+    ACCESS_CONTRACT: contract,
+    PAY_TO: facts.payTo.accountId,
+    PAY_TO_KEY: facts.payTo.privateKey,
+    RECORDER_KEY: facts.recorder.privateKey,
+  }
+  const server = await ServerProcess.start('access-server.ts', [JSON.stringify(environment)])
+  await untilSelling(server)
+  return server
+}
+
+/** Time for the service to read the payments made before its start, which it does before it asks for any. */
+const SELLING_LIMIT_MS = 30_000
+const SELLING_POLL_MS = 100
+
+async function untilSelling(server: ServerProcess): Promise<void> {
+  const url = new URL(accessPath(`0x${'11'.repeat(20)}`), server.url)
+  for (const endMs = performance.now() + SELLING_LIMIT_MS; ; ) {
+    const { status } = await fetch(url)
+    if (status === 402) return
+    if (performance.now() > endMs) throw new Error(`the access service answers ${status}`)
+    await new Promise((resolve) => setTimeout(resolve, SELLING_POLL_MS))
+  }
+}
+
+export const accessPath = (agent: string): string => `/api/svc/access?agent=${agent}`

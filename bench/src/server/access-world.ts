@@ -1,0 +1,86 @@
+// The world of the payment suites in a process of its own, so that it costs the measured servers nothing but the machine:
+// both local ledgers with funded payers, and a facilitator for both. First argument: how many payers there are on each.
+
+import { startDevnet, startXLayer } from '@tallystick/devnet'
+import { parseConsensusNodes, startFacilitator } from '@tallystick/facilitator'
+import { keccak256, stringToBytes } from 'viem'
+import { privateKeyToAddress } from 'viem/accounts'
+import { answerProbe } from './answer-probe.ts'
+import type { WorldAccount, WorldFacts } from './world-facts.ts'
+
+const [, , payerCount = '0'] = process.argv
+
+/** What each payer on the Hedera stand-in holds: some thousand purchases of 12 HBAR. */
+const PAYER_TINYBAR = 10_000_000_000_000n
+/** What each payer on the X Layer stand-in holds, base units: a million payments of a cent. */
+const PAYER_DOLLARS = 10_000_000_000n
+
+const names = Array.from({ length: Number(payerCount) }, (_, index) => `bench-payer-${index}`)
+const [devnet, xlayer] = await Promise.all([startDevnet(), startXLayer()])
+
+function named<Account extends { readonly name: string }>(
+  accounts: readonly Account[],
+  name: string,
+): Account {
+  const account = accounts.find((one) => one.name === name)
+  if (account === undefined) throw new Error(`there is no account ${name}`)
+  return account
+}
+const devnetAccount = (name: string): WorldAccount => {
+  const { accountId, evmAddress, privateKey } = named(devnet.accounts, name)
+  return { accountId, evmAddress, privateKey }
+}
+
+const { address, name, version } = xlayer.stablecoin
+const feePayer = devnetAccount('facilitator')
+const facilitator = await startFacilitator({
+  network: 'hedera:testnet',
+  consensusNodes:
+    parseConsensusNodes(`${devnet.consensus.address}=${devnet.consensus.nodeAccountId}`) ?? [],
+  mirrorUrl: devnet.mirrorUrl,
+  feePayer: feePayer.accountId,
+  feePayerKey: feePayer.privateKey,
+  evm: {
+    rpcUrl: xlayer.rpcUrl,
+    chainId: xlayer.chainId,
+    privateKey: named(xlayer.accounts, 'facilitator').privateKey,
+    assets: [{ ...xlayer.stablecoin, network: `eip155:${xlayer.chainId}` }],
+  },
+})
+
+const hederaPayers: WorldAccount[] = []
+const evmPayerKeys: `0x${string}`[] = []
+for (const payer of names) {
+  const { accountId, evmAddress, privateKey } = await devnet.createAccount({
+    name: payer,
+    balanceTinybar: PAYER_TINYBAR,
+  })
+  hederaPayers.push({ accountId, evmAddress, privateKey })
+  const key = keccak256(stringToBytes(payer))
+  await xlayer.controls.mint(privateKeyToAddress(key), PAYER_DOLLARS)
+  evmPayerKeys.push(key)
+}
+
+const facts: WorldFacts = {
+  facilitatorUrl: facilitator.url,
+  ledgerUrl: devnet.rpcUrl,
+  mirrorUrl: devnet.mirrorUrl,
+  evmUrl: xlayer.rpcUrl,
+  stablecoin: { address, name, version },
+  evmPayTo: privateKeyToAddress(named(xlayer.accounts, 'operator').privateKey),
+  owner: devnetAccount('owner'),
+  payTo: devnetAccount('operator'),
+  recorder: devnetAccount('recorder'),
+  hederaPayers,
+  evmPayerKeys,
+}
+
+answerProbe({
+  url: facilitator.url,
+  details: facts,
+  async stop() {
+    await facilitator.stop()
+    await xlayer.stop()
+    await devnet.stop()
+  },
+})

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import type { AccessContract, ContractOutcome } from './access-contract.ts'
+import { cancelAndClaim, topUp } from './change-subscription.ts'
+
+const AGENT = `0x${'a1'.repeat(20)}` as const
+const refused = (errorName: string) => ({ kind: 'refused', errorName }) as const
+
+type Script = {
+  readonly cancel?: ContractOutcome<{ readonly refundTinybar: bigint }>
+  readonly claim?: ContractOutcome<{ readonly amountTinybar: bigint }>
+  readonly topUp?: ContractOutcome<{ readonly balanceTinybar: bigint }>
+}
+
+const untold = async () => refused('untold')
+
+/** A contract that answers as told and notes how it was claimed from. */
+function contractOf(script: Script) {
+  const claims: boolean[] = []
+  const contract: AccessContract = {
+    cancel: async () => script.cancel ?? (await untold()),
+    async claimRefund(options) {
+      claims.push(options?.isCertain ?? false)
+      return script.claim ?? (await untold())
+    },
+    topUp: async () => script.topUp ?? (await untold()),
+  }
+  return { contract, claims }
+}
+
+const cancelled = (refundTinybar: bigint) =>
+  ({ kind: 'done', transaction: '0x01', refundTinybar }) as const
+
+describe('cancel', () => {
+  test('claims what the cancel left without trying first, since reads lag behind it', async () => {
+    const claim = { kind: 'done', transaction: '0x02', amountTinybar: 9n } as const
+    const { contract, claims } = contractOf({ cancel: cancelled(9n), claim })
+    expect(await cancelAndClaim(contract)).toEqual({
+      kind: 'cancelled',
+      refundTinybar: 9n,
+      transaction: '0x02',
+    })
+    expect(claims).toEqual([true])
+  })
+
+  test('claims nothing where the cancel left nothing', async () => {
+    const { contract, claims } = contractOf({ cancel: cancelled(0n) })
+    expect(await cancelAndClaim(contract)).toMatchObject({ kind: 'cancelled', refundTinybar: 0n })
+    expect(claims).toEqual([])
+  })
+
+  test('claims what an earlier cancel left unclaimed, trying first', async () => {
+    const claim = { kind: 'done', transaction: '0x02', amountTinybar: 5n } as const
+    const cancel = refused('AccessWindow_NothingToCancel')
+    const { contract, claims } = contractOf({ cancel, claim })
+    expect(await cancelAndClaim(contract)).toMatchObject({ kind: 'cancelled', refundTinybar: 5n })
+    expect(claims).toEqual([false])
+  })
+
+  test('says that there is nothing, and passes other refusals on', async () => {
+    const cancel = refused('AccessWindow_NothingToCancel')
+    const claim = refused('AccessWindow_NothingToClaim')
+    expect(await cancelAndClaim(contractOf({ cancel, claim }).contract)).toEqual({
+      kind: 'nothing-to-cancel',
+    })
+    const other = contractOf({ cancel: refused('Other') }).contract
+    expect(await cancelAndClaim(other)).toEqual({ kind: 'refused', errorName: 'Other' })
+    const unclaimed = contractOf({ cancel, claim: refused('Other') }).contract
+    expect(await cancelAndClaim(unclaimed)).toEqual({ kind: 'refused', errorName: 'Other' })
+  })
+})
+
+describe('top up', () => {
+  const options = { agent: AGENT, amountTinybar: 3n }
+
+  test('gives the new balance', async () => {
+    const { contract } = contractOf({
+      topUp: { kind: 'done', transaction: '0x03', balanceTinybar: 12n },
+    })
+    expect(await topUp(contract, options)).toEqual({
+      kind: 'topped-up',
+      amountTinybar: 3n,
+      balanceTinybar: 12n,
+      transaction: '0x03',
+    })
+  })
+
+  test('tells a window that is not open from another refusal', async () => {
+    const closed = contractOf({ topUp: refused('AccessWindow_NoOpenWindow') }).contract
+    expect(await topUp(closed, options)).toEqual({ kind: 'no-open-window' })
+    const other = contractOf({ topUp: refused('Other') }).contract
+    expect(await topUp(other, options)).toEqual({ kind: 'refused', errorName: 'Other' })
+  })
+})

@@ -1,0 +1,19 @@
+/** Exit codes of `tallystick-agent`, for scripts. */
+export const EXIT = {
+  done: 0,
+  /** The service, the ledger or the mirror node is down, or a payment was refused before it moved money. */
+  failed: 1,
+  /** A bad argument or environment variable; nothing was tried. */
+  usage: 2,
+  /** A payment is needed and is above `--max-hbar`, or none was stated; nothing was signed. */
+  paymentNeeded: 3,
+  /** The quota of this window is spent. */
+  quotaSpent: 4,
+  /** A payment may have moved money and its window is not open yet. Ask again, do not pay anew. */
+  paymentPending: 5,
+  /** There is nothing to cancel, to top up or to watch. */
+  nothingThere: 6,
+} as const
+
+/** One of the exit codes. */
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { createTokenKeys } from '../token-keys.ts'
+import { verifyToken } from '../verify-token.ts'
+import { runTokenCommand, type TokenCommandInput } from './run-token-command.ts'
+
+const secret = 'correct horse battery staple, thirty-two'
+const audience = 'http://localhost:3002/mcp'
+const nowSeconds = 1_800_000_000
+const options = ['--sub', 'nurse-ada', '--scope', 'care.read.user care.write']
+const good = [...options, '--audience', audience, '--typ', 'care+jwt']
+
+const run = (changes: Partial<TokenCommandInput>) =>
+  runTokenCommand({
+    arguments: good,
+    environment: { TOKEN_SECRET: secret },
+    readFile: () => {
+      throw new Error('no such file')
+    },
+    nowSeconds,
+    jti: '1',
+    ...changes,
+  })
+
+const verdictOf = (token: string) =>
+  verifyToken(token.trimEnd(), {
+    keys: createTokenKeys([Buffer.from(secret)]),
+    audience,
+    nowSeconds,
+  })
+
+describe('tallystick-token', () => {
+  test('prints a token that its service accepts', () => {
+    const result = run({})
+    expect(result).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(verdictOf(result.stdout)).toMatchObject({
+      kind: 'valid',
+      claims: { sub: 'nurse-ada', scopes: ['care.read.user', 'care.write'], tokenId: '1' },
+    })
+  })
+
+  test('--lifetime-seconds sets exp', () => {
+    const result = run({ arguments: [...good, '--lifetime-seconds', '60'] })
+    expect(verdictOf(result.stdout)).toMatchObject({
+      claims: { expiresAtSeconds: nowSeconds + 60 },
+    })
+  })
+
+  test('the secret may come from a file, its last newline not part of it; the first line signs', () => {
+    const result = run({
+      environment: { TOKEN_SECRET_FILE: '/run/secrets/token' },
+      readFile: (path) => {
+        expect(path).toBe('/run/secrets/token')
+        return `${secret}\nan older secret of thirty-two bytes\n`
+      },
+    })
+    expect(verdictOf(result.stdout).kind).toBe('valid')
+  })
+
+  test.each([
+    ['no secret', {}, 'TOKEN_SECRET: expected at least one secret.'],
+    [
+      'a short one',
+      { TOKEN_SECRET: 'hunter2' },
+      'TOKEN_SECRET: secret 1: expected at least 32 bytes.',
+    ],
+    ['both forms', { TOKEN_SECRET: secret, TOKEN_SECRET_FILE: 'f' }, 'not both'],
+    ['no such file', { TOKEN_SECRET_FILE: '/none' }, 'expected the path of a readable file'],
+  ])('exit 1, naming the variable and not the secret: %s', (_, environment, problem) => {
+    const result = run({ environment })
+    expect(result).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(result.stderr).toContain(problem)
+    expect(result.stderr).not.toMatch(/hunter2|horse|\/none/)
+  })
+
+  test.each([
+    ['an argument missing', good.slice(2), '--sub is missing.'],
+    ['an empty scope', [...good, '--scope', ' '], '--scope is missing.'],
+    ['a secret as an argument', [...good, '--secret', secret], 'does not know'],
+    ['a bare word', [...good, secret], 'does not know'],
+    ['no lifetime', [...good, '--lifetime-seconds', '0'], 'a whole number from 1'],
+    ['over a year', [...good, '--lifetime-seconds', '31536001'], 'to 31536000'],
+  ])('exit 2 with the usage: %s', (_, args, problem) => {
+    const result = run({ arguments: args })
+    expect(result).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(result.stderr).toContain(problem)
+    expect(result.stderr).toContain('Usage: tallystick-token')
+    expect(result.stderr).not.toContain('horse')
+  })
+
+  test('--help is exit 0', () => {
+    expect(run({ arguments: ['-h'] })).toMatchObject({ exitCode: 0, stderr: '' })
+  })
+
+  test('the command itself: environment in, token out', async () => {
+    const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+    const folder = mkdtempSync(join(tmpdir(), 'tallystick-token-'))
+    try {
+      const file = join(folder, 'secret')
+      writeFileSync(file, `${secret}\n`)
+      const start = promisify(execFile)
+      const { stdout } = await start(process.execPath, [main, ...good], {
+        env: { TOKEN_SECRET_FILE: file },
+      })
+      const verdict = verifyToken(stdout.trimEnd(), {
+        keys: createTokenKeys([Buffer.from(secret)]),
+        audience,
+        nowSeconds: Date.now() / 1000,
+      })
+      expect(verdict).toMatchObject({ kind: 'valid', claims: { sub: 'nurse-ada' } })
+      await expect(start(process.execPath, [main, ...good], { env: {} })).rejects.toMatchObject({
+        code: 1,
+        stdout: '',
+      })
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,84 @@
+/**
+ * The closed list of refusals that precede submission (X8), ours and the reference facilitator's. A facilitator's
+ * `success: false` with one of these reasons and without a transaction moved no money; every other one is looked up on
+ * the ledger first. The schemes refuse with reasons of this list only.
+ */
+
+/** Refusals that depend on the payload alone: no attempt with the same bytes can have succeeded. */
+const ABOUT_THE_PAYLOAD = [
+  'unsupported_scheme',
+  'network_mismatch',
+  'accepted_payment_requirements_mismatch',
+  'invalid_asset',
+  'invalid_amount',
+  'invalid_scheme',
+  'invalid_network',
+  'invalid_payload',
+  'invalid_payment_requirements',
+  'invalid_x402_version',
+  'fee_payer_not_managed_by_facilitator',
+  'invalid_exact_hedera_payload',
+  'invalid_exact_hedera_unsupported_asset_transfer_method',
+  'invalid_exact_hedera_payload_transaction_could_not_be_decoded',
+  'invalid_exact_hedera_payload_transaction_invalid_shape',
+  'invalid_exact_hedera_payload_missing_fee_payer',
+  'invalid_exact_hedera_payload_fee_payer_mismatch',
+  'invalid_exact_hedera_payload_contains_non_transfer_ops',
+  'invalid_exact_hedera_payload_hbar_sum_non_zero',
+  'invalid_exact_hedera_payload_asset_sum_non_zero',
+  'invalid_exact_hedera_payload_fee_payer_transferring_hbar',
+  'invalid_exact_hedera_payload_fee_payer_transferring_funds',
+  'invalid_exact_hedera_payload_unexpected_hbar_transfers',
+  'invalid_exact_hedera_payload_asset_mismatch',
+  'invalid_exact_hedera_payload_amount_mismatch',
+  'invalid_exact_hedera_payload_extra_positive_transfers',
+  'invalid_exact_hedera_payload_pay_to',
+  'invalid_exact_hedera_payload_pay_to_alias_not_allowed',
+  'invalid_exact_hedera_payload_fee_too_high',
+  'invalid_exact_hedera_payload_memo_too_long',
+  'invalid_exact_hedera_payload_validity',
+  'self_send_not_allowed',
+  'invalid_exact_evm_payload',
+  'invalid_exact_evm_unsupported_asset_transfer_method',
+  'invalid_exact_evm_missing_eip712_domain',
+  'invalid_exact_evm_token_name_mismatch',
+  'invalid_exact_evm_token_version_mismatch',
+  'invalid_exact_evm_payload_recipient_mismatch',
+  'invalid_exact_evm_payload_authorization_value_mismatch',
+] as const
+
+/**
+ * Refusals that precede submission but judge the ledger as it is now: the balance may be too small because an earlier
+ * attempt with the same bytes took it. One look at the ledger decides between honouring that and refusing.
+ */
+const ABOUT_THE_LEDGER = [
+  'insufficient_funds',
+  'invalid_exact_hedera_payload_signature_invalid',
+  'invalid_exact_hedera_payload_preflight_failed',
+  'invalid_exact_hedera_payload_not_yet_valid',
+  'invalid_exact_evm_insufficient_balance',
+  'invalid_exact_evm_payload_signature',
+  'invalid_exact_evm_payload_authorization_valid_after',
+  'invalid_exact_evm_payload_authorization_valid_before',
+] as const
+
+/** Why a payment is refused before submission. */
+export type RefusalReason = (typeof ABOUT_THE_PAYLOAD | typeof ABOUT_THE_LEDGER)[number]
+
+export type Refusal = { readonly kind: 'refused'; readonly reason: RefusalReason }
+
+export const refused = (reason: RefusalReason): Refusal => ({ kind: 'refused', reason })
+
+const aboutThePayload: ReadonlySet<string> = new Set(ABOUT_THE_PAYLOAD)
+const aboutTheLedger: ReadonlySet<string> = new Set(ABOUT_THE_LEDGER)
+
+/** What a facilitator's `success: false` is worth, by its reason and the transaction it names (X8). */
+export function classifyRefusal(refusal: {
+  readonly errorReason?: string | undefined
+  readonly transaction: string
+}): 'definite' | 'definite_unless_landed' | 'unclear' {
+  const { errorReason, transaction } = refusal
+  if (transaction !== '' || errorReason === undefined) return 'unclear'
+  if (aboutThePayload.has(errorReason)) return 'definite'
+  return aboutTheLedger.has(errorReason) ? 'definite_unless_landed' : 'unclear'
+}

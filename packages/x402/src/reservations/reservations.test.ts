@@ -1,0 +1,114 @@
+/** What the gate does where its store fails, or where a job asks too much of it. */
+import { describe, expect, test } from 'vitest'
+import { HederaStandIn } from '../testing/hedera-stand-in.fixture.ts'
+import { deliver, keptAnswerFixture, PENDING, plain } from '../testing/kept-answer.fixture.ts'
+import { createMemoryReservationStore } from './memory-reservation-store.ts'
+import type { ReservationStore } from './reservation-store.ts'
+import { KEPT_REQUEST_BYTES_MAX } from './reservations.ts'
+
+/** A store whose answers cannot be written while `isFull`. */
+function fillingStore(ledger: HederaStandIn) {
+  const store = createMemoryReservationStore({ clock: ledger.clock })
+  const disk = { isFull: false, releases: 0 }
+  const unlessFull = async (run: () => Promise<void>): Promise<void> => {
+    if (disk.isFull) throw new Error('disk full')
+    await run()
+  }
+  const reservations: ReservationStore = {
+    ...store,
+    keepAnswer: (paymentId, kept) => unlessFull(() => store.keepAnswer(paymentId, kept)),
+    release(paymentId) {
+      disk.releases += 1
+      return unlessFull(() => store.release(paymentId))
+    },
+    markDelivered: (paymentId) => unlessFull(() => store.markDelivered(paymentId)),
+  }
+  return { disk, reservations }
+}
+
+describe('a store that fails after settlement', () => {
+  test('owes the answer: it is kept before the payer’s next payment is looked at', async () => {
+    const ledger = new HederaStandIn()
+    const { disk, reservations } = fillingStore(ledger)
+    const { buy, events, send, terms } = keptAnswerFixture({ ledger, reservations })
+    const header = await ledger.pay(terms)
+    disk.isFull = true
+    const first = await send(header, { idempotencyKey: 'k' })
+    await deliver(first)
+    expect(events.filter(({ kind }) => kind === 'store_failed')).toHaveLength(2)
+    await expect(buy({ idempotencyKey: 'k' })).rejects.toThrow('disk full')
+    disk.isFull = false
+    expect(plain(await buy({ idempotencyKey: 'k' }))).toEqual(plain(first))
+    expect(plain(await send(header))).toEqual(plain(first))
+    expect(ledger.settlements).toBe(1)
+  })
+
+  test('owes the release of a refused payment: its payer does not wait for the next start', async () => {
+    const ledger = new HederaStandIn()
+    const { disk, reservations } = fillingStore(ledger)
+    const { buy, send, terms } = keptAnswerFixture({ ledger, reservations })
+    const header = await ledger.pay(terms)
+    disk.isFull = true
+    ledger.fault = { refusal: 'insufficient_funds' }
+    expect((await send(header)).kind).toBe('challenged')
+    ledger.fault = undefined
+    disk.isFull = false
+    expect((await buy()).kind).toBe('paid')
+    expect(await reservations.open()).toEqual([])
+  })
+
+  test('is paid what it is owed once, however many payments ask for it at once', async () => {
+    const ledger = new HederaStandIn()
+    const { disk, reservations } = fillingStore(ledger)
+    const { job, gate, send, terms } = keptAnswerFixture({ ledger, reservations })
+    const header = await ledger.pay(terms)
+    disk.isFull = true
+    ledger.fault = { refusal: 'insufficient_funds' }
+    await send(header)
+    ledger.fault = undefined
+    disk.isFull = false
+    disk.releases = 0
+    const outcomes = await Promise.all(
+      ['a', 'b', 'c'].map(async (subject) => {
+        const paymentSignature = await ledger.pay(terms)
+        return await gate.pay({ paymentSignature }, terms, job({ subject }))
+      }),
+    )
+    expect(disk.releases).toBe(1)
+    expect(outcomes.filter(({ kind }) => kind === 'paid')).toHaveLength(1)
+    // The one that was refused, and the one that was paid.
+    expect(ledger.settlements).toBe(2)
+  })
+
+  test('is owed nothing any more by a payment that it reserves anew', async () => {
+    const ledger = new HederaStandIn()
+    const store = createMemoryReservationStore({ clock: ledger.clock })
+    const disk = { isMute: true }
+    const release = async (paymentId: string): Promise<void> => {
+      await store.release(paymentId)
+      if (disk.isMute) throw new Error('done, but nobody could say so')
+    }
+    const { buy, send, terms } = keptAnswerFixture({ ledger, reservations: { ...store, release } })
+    const header = await ledger.pay(terms)
+    ledger.fault = { refusal: 'insufficient_funds' }
+    expect((await send(header)).kind).toBe('challenged')
+    disk.isMute = false
+    ledger.fault = 'answer_lost'
+    ledger.isMirrorDown = true
+    const paying = send(header)
+    await ledger.clock.advanceMs(13_000)
+    expect(await paying).toEqual(PENDING)
+    expect(await buy({ subject: 'another request' })).toEqual(PENDING)
+    expect((await store.open()).map(({ subject }) => subject)).toEqual(['POST /api/grade a'])
+    // The same payment twice, refused and in doubt, and nothing beside it.
+    expect(ledger.settlements).toBe(2)
+  })
+})
+
+test('a request that is too large to be kept is a mistake of the route: thrown, unsettled', async () => {
+  const { buy, ledger, reservations } = keptAnswerFixture()
+  const request = 'é'.repeat(KEPT_REQUEST_BYTES_MAX / 2 + 1)
+  await expect(buy({ request })).rejects.toThrow(RangeError)
+  expect(ledger.settlements).toBe(0)
+  expect(await reservations.open()).toEqual([])
+})

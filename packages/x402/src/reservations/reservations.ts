@@ -1,0 +1,229 @@
+/**
+ * The gate's reservations: what is reserved before any work, what the store's answer means for a payment, and what
+ * becomes of a write that fails after settlement, where nothing may block.
+ */
+import type { GateEvent } from '../gate/gate-event.ts'
+import type { AnyOutcome, PaymentForJob } from '../gate/paid-job.ts'
+import type { Settlement, VerifiedPayment } from '../payment.ts'
+import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
+import { createLateWrites, type LateWrites } from './late-writes.ts'
+import type { Reservation, ReservationStore, ReserveOutcome } from './reservation-store.ts'
+import { type GuessLimit, isSamePurchase } from './same-purchase.ts'
+
+/** How long an answer is kept past the end of its payment's validity, for requests already on their way. */
+const ANSWER_KEPT_SECONDS = 60
+
+/**
+ * How long an answer that is kept for its payer, and with it a key, can be asked for: a day, the custom of the field
+ * for keys, and an hour, since it is only given to payments that end before it does.
+ */
+const PAYER_ANSWER_KEPT_SECONDS = 25 * 3_600
+
+/**
+ * Largest `request` of a job, bytes: twice the largest body that a paid route of ours takes, 1 MiB, since the canonical
+ * text of a number can be longer than the number was.
+ */
+export const KEPT_REQUEST_BYTES_MAX = 2_097_152
+
+type Ended = { readonly kind: 'ended'; readonly outcome: AnyOutcome }
+
+/** Reserved before, by this process or an earlier one, and without an answer yet. */
+type Resumed = { readonly kind: 'resumed'; readonly reservation: Reservation }
+
+/** Never seen before. Where its payer cannot pay, nothing may be done for it but to release it. */
+type Reserved = {
+  readonly kind: 'reserved'
+  readonly reservation: Reservation
+  readonly canPay: boolean
+}
+
+/** An answer with the settlement it was paid by: what a store keeps as text. */
+type PaidAnswer = { readonly answer: unknown; readonly settlement: Settlement }
+
+export type Reservations = {
+  /** Reserves a payment before any work. Throws what the store throws. */
+  reserve(paid: PaymentForJob): Promise<Reserved | Resumed | Ended>
+  /** Asks the store once more about a payment that was resumed. Throws what the store throws. */
+  recall(paid: PaymentForJob): Promise<Resumed | Ended>
+  /** The rest never throws: a store that fails is reported, and asked again when the payment is. */
+  settled(payment: VerifiedPayment): Promise<void>
+  answered(reservation: Reservation, paid: PaidAnswer): Promise<void>
+  released(payment: VerifiedPayment): Promise<void>
+  delivered(payment: VerifiedPayment): Promise<void>
+}
+
+type ReservationsOptions = {
+  readonly store: ReservationStore
+  readonly unixMs: () => number
+  readonly observe: (event: GateEvent) => void
+  readonly guesses: GuessLimit
+  /** What a payment gets whose sibling is unresolved. */
+  readonly retryAfterSeconds: number
+}
+
+const ended = (outcome: AnyOutcome): Ended => ({ kind: 'ended', outcome })
+const challenged = (error: string): Ended => ended({ kind: 'challenged', error })
+
+export function createReservations(options: ReservationsOptions): Reservations {
+  const { guesses, observe, retryAfterSeconds, store, unixMs } = options
+  const lateWrites = createLateWrites()
+
+  async function write(payment: VerifiedPayment, run: () => Promise<void>): Promise<boolean> {
+    try {
+      await run()
+      return true
+    } catch (cause) {
+      observe({ kind: 'store_failed', payment, cause })
+      return false
+    }
+  }
+
+  async function end(payment: VerifiedPayment, run: () => Promise<void>): Promise<void> {
+    if (await write(payment, run)) lateWrites.forget(payment.id)
+    else lateWrites.owe(payment.id, run)
+  }
+
+  return {
+    async reserve(paid) {
+      const sight = await lookAtUnseen(store, paid)
+      if (sight.kind === 'ended') return sight
+      const reservation = reservationFor(paid)
+      const reserved = await reserveAfterLateWrite(reservation, { lateWrites, store })
+      switch (reserved.kind) {
+        case 'reserved':
+          return { kind: 'reserved', reservation, canPay: sight.canPay }
+        case 'held':
+          return judgeHeld(reserved.reservation, paid, guesses)
+        case 'full':
+          return ended({ kind: 'unavailable', dependency: 'facilitator' })
+        case 'unresolved':
+          return ended({ kind: 'pending', retryAfterSeconds })
+        case 'key_conflict':
+          return ended(reserved)
+        case 'kept':
+          return paidWith(reserved.answer)
+        default:
+          return reserved satisfies never
+      }
+    },
+    async recall(paid) {
+      const held = await store.get(paid.payment.id)
+      return held === undefined
+        ? challenged('payment_already_used')
+        : judgeHeld(held, paid, guesses)
+    },
+    async settled(payment) {
+      await write(payment, () => store.markSettled(payment.id))
+    },
+    async answered(reservation, paid) {
+      const { payment, paymentId } = reservation
+      const expiresAtSeconds = answerExpiry(reservation, unixMs() / 1_000)
+      await end(payment, () =>
+        store.keepAnswer(paymentId, { answer: JSON.stringify(paid), expiresAtSeconds }),
+      )
+    },
+    async released(payment) {
+      await end(payment, () => store.release(payment.id))
+    },
+    async delivered(payment) {
+      await write(payment, () => store.markDelivered(payment.id))
+    },
+  }
+}
+
+/**
+ * Refuses a payment that this store does not hold and whose nonce the ledger has used already (X10), or whose validity
+ * is over: it was settled for somebody else, or before this store began, or never. The ledger is read before the
+ * reservation is written, so that a reservation proves that the nonce was unused, also to the next process. A payer who
+ * cannot pay is refused only once the payment is reserved: he is still owed the answer to what he paid for before.
+ */
+async function lookAtUnseen(
+  store: ReservationStore,
+  { order, payment, scheme }: PaymentForJob,
+): Promise<Ended | { readonly kind: 'passed'; readonly canPay: boolean }> {
+  if (scheme.isUsed === undefined && scheme.canPay === undefined)
+    return { kind: 'passed', canPay: true }
+  if ((await store.get(payment.id)) !== undefined) return { kind: 'passed', canPay: true }
+  // Whether a payment is honoured hangs on its nonce, so that nothing is sold while that cannot be read. The balance only
+  // spares work: where it cannot be read the facilitator looks at it before it sends.
+  const canPay = order === undefined ? undefined : scheme.canPay?.(payment).catch(unknownIsEnough)
+  try {
+    const [isUsed, hasEnough] = await Promise.all([scheme.isUsed?.(payment), canPay])
+    if (isUsed === true) return challenged('payment_already_used')
+    // This process has not sent it, and never will: waiting for it would let anybody fill the gate with old signatures.
+    if (isUsed === false && order === undefined) return challenged('transaction_expired')
+    return { kind: 'passed', canPay: hasEnough ?? true }
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailable)) throw error
+    return ended({ kind: 'unavailable', dependency: 'ledger' })
+  }
+}
+
+function unknownIsEnough(error: unknown): true {
+  if (error instanceof LedgerUnavailable) return true
+  throw error
+}
+
+/** Reserves, after the write that the store owes to the payment in the way. */
+async function reserveAfterLateWrite(
+  reservation: Reservation,
+  { lateWrites, store }: { lateWrites: LateWrites; store: ReservationStore },
+): Promise<ReserveOutcome> {
+  const once = async (): Promise<ReserveOutcome> => {
+    const reserved = await store.reserve(reservation)
+    // What was reserved before is over: a write of its end that the store has done, and could not say so, is owed no more.
+    if (reserved.kind === 'reserved') lateWrites.forget(reservation.paymentId)
+    return reserved
+  }
+  const reserved = await once()
+  const blocking = blockingPaymentOf(reserved)
+  return blocking !== undefined && (await lateWrites.write(blocking)) ? await once() : reserved
+}
+
+/** The payment without an answer that stands in a new one's way, if any. */
+function blockingPaymentOf(reserved: ReserveOutcome): string | undefined {
+  if (reserved.kind === 'unresolved') return reserved.paymentId
+  if (reserved.kind !== 'held' || reserved.reservation.state === 'answered') return undefined
+  return reserved.reservation.paymentId
+}
+
+/** When an answer of now may be forgotten, Unix seconds. */
+function answerExpiry({ keepsAnswer, payment }: Reservation, nowSeconds: number): number {
+  const untilSeconds = payment.validUntilSeconds + ANSWER_KEPT_SECONDS
+  return keepsAnswer ? Math.max(untilSeconds, nowSeconds + PAYER_ANSWER_KEPT_SECONDS) : untilSeconds
+}
+
+/** What a store is asked to hold. Throws RangeError for a request that no route may let through. */
+function reservationFor({ job, order, payment }: PaymentForJob): Reservation {
+  const reservation: Reservation = {
+    paymentId: payment.id,
+    payment,
+    fingerprint: job.fingerprint,
+    subject: job.subject,
+    state: 'reserved',
+    expiresAtSeconds: payment.validUntilSeconds + ANSWER_KEPT_SECONDS,
+  }
+  // A payment that may be on the ledger already, where everybody can copy it, proves nothing about who sends it now.
+  if (job.keepsAnswer === undefined || order === undefined) return reservation
+  const { idempotencyKey, request } = job
+  if (request !== undefined && Buffer.byteLength(request) > KEPT_REQUEST_BYTES_MAX)
+    throw new RangeError(`a request over ${KEPT_REQUEST_BYTES_MAX} bytes cannot be kept`)
+  return { ...reservation, keepsAnswer: true, idempotencyKey, request }
+}
+
+function judgeHeld(held: Reservation, paid: PaymentForJob, guesses: GuessLimit): Resumed | Ended {
+  const { paymentId } = held
+  if (!isSamePurchase(held, paid)) {
+    guesses.note(paymentId)
+    return challenged('payment_already_used')
+  }
+  if (held.keepsAnswer !== undefined && guesses.isSpent(paymentId))
+    return challenged('payment_already_used')
+  if (held.state !== 'answered' || held.answer === undefined)
+    return { kind: 'resumed', reservation: held }
+  return paidWith(held.answer)
+}
+
+function paidWith(text: string): Ended {
+  return ended({ kind: 'paid', ...(JSON.parse(text) as PaidAnswer) })
+}

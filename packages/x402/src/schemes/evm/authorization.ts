@@ -1,0 +1,150 @@
+/**
+ * A signed transfer of a token (EIP-3009): how one is read from the wire, the EIP-712 digest that its payer signs, and who
+ * signed it. A token's domain separator is made once, so that a digest costs two hashes.
+ * https://eips.ethereum.org/EIPS/eip-3009, https://eips.ethereum.org/EIPS/eip-712
+ */
+import secp256k1 from 'secp256k1'
+import { z } from 'zod'
+import { type EvmAsset, evmChainId } from './evm-asset.ts'
+import {
+  addressSchema,
+  addressWord,
+  bytesOfHex,
+  type Hex,
+  hexOfBytes,
+  keccak,
+  keccakOfText,
+  uintWord,
+  wordSchema,
+} from './evm-words.ts'
+
+/** Longest signature looked at: wallets that are contracts sign with several keys or a passkey, under 2 KiB. */
+const SIGNATURE_BYTES_MAX = 2_048
+
+const uint = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,77})$/)
+  .transform(BigInt)
+  .refine((value) => value < 1n << 256n)
+const payload = z.strictObject({
+  authorization: z.strictObject({
+    from: addressSchema,
+    to: addressSchema,
+    /** Base units. */
+    value: uint,
+    /** Unix seconds; valid strictly after it. */
+    validAfter: uint,
+    /** Unix seconds; valid strictly before it. */
+    validBefore: uint,
+    nonce: wordSchema,
+  }),
+  signature: z
+    .string()
+    .max(2 + 2 * SIGNATURE_BYTES_MAX)
+    .regex(/^0x(?:[0-9a-fA-F]{2})+$/)
+    .transform(bytesOfHex),
+})
+
+/** A payment as it came over the wire, parsed: addresses and nonce in lower case, the signature's bytes. */
+export type EvmPayload = Readonly<z.output<typeof payload>>
+
+/** Who pays whom, how much (base units), and the seconds between which it may be submitted. */
+export type TransferAuthorization = Readonly<EvmPayload['authorization']>
+
+/** Reads a scheme payload; undefined for every shape but `{authorization{six fields}, signature}`, decimals and hex strict. */
+export function readEvmPayload(value: unknown): EvmPayload | undefined {
+  return payload.safeParse(value).data
+}
+
+const DOMAIN_TYPE = keccakOfText(
+  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
+)
+const TRANSFER_TYPE = keccakOfText(
+  'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
+)
+
+/** An EIP-712 domain with the four fields that these tokens use. */
+export type SigningDomain = {
+  readonly name: string
+  readonly version: string
+  readonly chainId: number
+  readonly verifyingContract: Hex
+}
+
+/** The signing domain of an asset. Throws RangeError where its network is no `eip155:…`. */
+export function domainOf(asset: Omit<EvmAsset, 'decimals'>): SigningDomain {
+  const chainId = evmChainId(asset.network)
+  if (chainId === undefined) throw new RangeError(`${asset.network} is no EVM network`)
+  const { address: verifyingContract, name, version } = asset
+  return { name, version, chainId, verifyingContract }
+}
+
+/** The EIP-712 domain separator, 32 bytes; the contract's `DOMAIN_SEPARATOR()` must be the same. */
+export function domainSeparator(domain: SigningDomain): Buffer {
+  return keccak(
+    Buffer.concat([
+      DOMAIN_TYPE,
+      keccakOfText(domain.name),
+      keccakOfText(domain.version),
+      uintWord(BigInt(domain.chainId)),
+      addressWord(domain.verifyingContract),
+    ]),
+  )
+}
+
+/** An asset's separator in hex, as contracts answer it. */
+export function domainSeparatorHex(asset: Omit<EvmAsset, 'decimals'>): Hex {
+  return hexOfBytes(domainSeparator(domainOf(asset)))
+}
+
+/** The 32 bytes that are signed for a transfer under a domain. Throws RangeError for a number that fits no word. */
+export function authorizationDigest(
+  separator: Uint8Array,
+  authorization: TransferAuthorization,
+): Buffer {
+  const { from, nonce, to, validAfter, validBefore, value } = authorization
+  const structHash = keccak(
+    Buffer.concat([
+      TRANSFER_TYPE,
+      addressWord(from),
+      addressWord(to),
+      uintWord(value),
+      uintWord(validAfter),
+      uintWord(validBefore),
+      bytesOfHex(nonce),
+    ]),
+  )
+  return keccak(Buffer.concat([Buffer.from([0x19, 0x01]), separator, structHash]))
+}
+
+/** Half the order of secp256k1, rounded down: a signature with a larger s has a twin, and tokens refuse it (EIP-2). */
+const HALF_ORDER = bytesOfHex('0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0')
+
+/** Reads `r ‖ s ‖ v` with v 27, 28, 0 or 1 and a low s, as tokens do before they recover; undefined for anything else. */
+export function readEcdsaSignature(
+  bytes: Uint8Array,
+): { readonly rs: Uint8Array; readonly recovery: 0 | 1 } | undefined {
+  if (bytes.length !== 65) return undefined
+  const v = bytes[64] ?? -1
+  const recovery = v >= 27 ? v - 27 : v
+  if (recovery !== 0 && recovery !== 1) return undefined
+  if (Buffer.compare(bytes.subarray(32, 64), HALF_ORDER) > 0) return undefined
+  return { rs: bytes.subarray(0, 64), recovery }
+}
+
+/** The address whose key signed a digest, lower case; undefined where the signature is none. Takes about 70 µs. */
+export function recoverSigner(
+  digest: Uint8Array,
+  { recovery, rs }: { readonly rs: Uint8Array; readonly recovery: 0 | 1 },
+): Hex | undefined {
+  try {
+    return addressOfPoint(secp256k1.ecdsaRecover(rs, recovery, digest, false))
+  } catch {
+    return undefined
+  }
+}
+
+/** The address of an uncompressed public key, lower case. */
+export function addressOfPoint(point: Uint8Array): Hex {
+  return hexOfBytes(keccak(point.subarray(1)).subarray(12))
+}

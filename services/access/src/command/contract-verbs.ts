@@ -1,0 +1,212 @@
+// The verbs that look at the contract or that only its owner may call: the offer, sales, money, overdue schedules.
+import { accessWindowAbi } from '@tallystick/contracts'
+import { BadUsage } from '@tallystick/service-kit/command'
+import { formatHbar } from '@tallystick/x402/hedera'
+import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
+import { REAP_GAS } from '../adapters/viem-contract-sender.ts'
+import {
+  type ContractView,
+  type ContractWrite,
+  lookAtContract,
+  type OwnerContract,
+  openContract,
+  receiptLine,
+} from './operator-contract.ts'
+import {
+  addressFrom,
+  countOption,
+  hbarOption,
+  neededHbarOption,
+  type OperatorCall,
+  OperatorRefusal,
+  type OperatorVerb,
+} from './operator-verb.ts'
+
+const SET_OFFER_GAS = 250_000n
+const PAUSE_GAS = 100_000n
+const FUND_GAS = 200_000n
+/** A transfer out, and the creation of an account that the network has not seen yet (0.8 M). */
+const WITHDRAW_GAS = 1_000_000n
+
+/** One transaction of the owner, and what to print once it has its receipt. */
+export type OwnerAct = { readonly write: ContractWrite; readonly said: readonly string[] }
+
+/** Writes what `plan` says, and prints it with the transaction. */
+export async function actAsOwner(
+  call: OperatorCall,
+  plan: (contract: OwnerContract) => OwnerAct | Promise<OwnerAct>,
+): Promise<void> {
+  const contract = await openContract(call.config)
+  const { write, said } = await plan(contract)
+  const receipt = await contract.write(write)
+  for (const line of [...said, receiptLine(receipt)]) call.print(line)
+}
+
+/** A verb that is one transaction of the owner. `plan` reads the arguments before anything is opened. */
+function ownerVerb(
+  verb: Pick<OperatorVerb, 'name' | 'summary'> & Partial<OperatorVerb>,
+  plan: (call: OperatorCall) => (contract: OwnerContract) => OwnerAct | Promise<OwnerAct>,
+): OperatorVerb {
+  return {
+    usage: '',
+    options: {},
+    wordsMax: 0,
+    needs: ['OWNER_KEY', 'ACCESS_CONTRACT'],
+    ...verb,
+    run: (call) => actAsOwner(call, plan(call)),
+  }
+}
+
+/** Everything that `status` shows, read at once. */
+async function readBooks({ reader, address }: ContractView) {
+  const contract = { abi: accessWindowAbi, address } as const
+  const [books, [offerId, terms], canArm, isPaused, balanceWeibar, gasPriceWeibar] =
+    await Promise.all([
+      reader.readContract({ ...contract, functionName: 'books' }),
+      reader.readContract({ ...contract, functionName: 'currentOffer' }),
+      reader.readContract({ ...contract, functionName: 'renewalsReserveCanArm' }),
+      reader.readContract({ ...contract, functionName: 'salesPaused' }),
+      reader.getBalance({ address }),
+      reader.getGasPrice(),
+    ])
+  return { address, books, offerId, terms, canArm, isPaused, balanceWeibar, gasPriceWeibar }
+}
+
+export const status: OperatorVerb = {
+  name: 'status',
+  usage: '',
+  summary: 'the offer, the books, and how many renewals the reserve can arm',
+  options: {},
+  wordsMax: 0,
+  needs: ['ACCESS_CONTRACT'],
+  async run(call) {
+    const { address, books, offerId, terms, canArm, isPaused, ...ledger } = await lookAtContract(
+      call.config,
+      readBooks,
+    )
+    const rows: readonly (readonly [string, string])[] = [
+      ['Contract', address],
+      [
+        `Offer ${offerId}`,
+        `${formatHbar(terms.priceTinybar)} for ${terms.periodSeconds} s and ${terms.callsAllowed} calls${isPaused ? ', sales PAUSED' : ''}`,
+      ],
+      ['Earned', `${formatHbar(books.earnedTinybar)} to withdraw`],
+      ['Reserve', `${formatHbar(books.reserveTinybar)} free, arms ${canArm} more renewals`],
+      ['Locked', `${formatHbar(books.lockedTinybar)} for renewals that are armed`],
+      ['Deposits', `${formatHbar(books.depositsTinybar)} of the subscribers`],
+      ['Refunds', `${formatHbar(books.refundsTinybar)} waiting to be claimed`],
+      ['Shortfall', formatHbar(books.shortfallTinybar)],
+      ['Balance', formatHbar(ledger.balanceWeibar / WEIBAR_PER_TINYBAR)],
+      ['Gas price', `${ledger.gasPriceWeibar / WEIBAR_PER_TINYBAR} tinybar`],
+    ]
+    for (const [name, value] of rows) call.print(`${name.padEnd(10)} ${value}`)
+  },
+}
+
+/** Those who bought keep the terms that they bought at. */
+export const setOffer = ownerVerb(
+  {
+    name: 'set-offer',
+    usage: '--price-hbar N --period-seconds N --calls N',
+    summary: 'set price, period and quota of purchases from now on',
+    options: { 'price-hbar': 'text', 'period-seconds': 'text', calls: 'text' },
+  },
+  (call) => {
+    const priceTinybar = neededHbarOption(call, 'price-hbar')
+    const periodSeconds = countOption(call, 'period-seconds')
+    const calls = countOption(call, 'calls')
+    if (periodSeconds === undefined || calls === undefined)
+      throw new BadUsage('An offer has all three: --price-hbar, --period-seconds, --calls.')
+    return () => ({
+      write: {
+        functionName: 'setOffer',
+        args: [priceTinybar, periodSeconds, calls],
+        gas: SET_OFFER_GAS,
+      },
+      said: [
+        `From now on one period of ${periodSeconds} s with ${calls} calls costs ${formatHbar(priceTinybar)}.`,
+        'Whoever was challenged before may pay the previous price for 10 minutes more.',
+      ],
+    })
+  },
+)
+
+export const pause = ownerVerb(
+  { name: 'pause', summary: 'stop new sales; open windows go on renewing' },
+  () => () => ({
+    write: { functionName: 'pauseSales', args: [true], gas: PAUSE_GAS },
+    said: ['Sales are paused. Open windows go on renewing, and settled payments are still opened.'],
+  }),
+)
+
+export const resume = ownerVerb({ name: 'resume', summary: 'take sales up again' }, () => () => ({
+  write: { functionName: 'pauseSales', args: [false], gas: PAUSE_GAS },
+  said: ['Sales are open.'],
+}))
+
+export const fund = ownerVerb(
+  {
+    name: 'fund',
+    usage: '--hbar N',
+    summary: 'add to the gas reserve, from the owner',
+    options: { hbar: 'text' },
+  },
+  (call) => {
+    const valueTinybar = neededHbarOption(call, 'hbar')
+    return () => ({
+      write: { functionName: 'fundReserve', args: [], valueTinybar, gas: FUND_GAS },
+      said: [`The reserve has ${formatHbar(valueTinybar)} more.`],
+    })
+  },
+)
+
+export const withdraw = ownerVerb(
+  {
+    name: 'withdraw',
+    usage: 'earnings|reserve [--hbar N] [--to 0x…]',
+    summary: 'take out earnings or free reserve, all of it unless --hbar says less',
+    options: { hbar: 'text', to: 'text' },
+    wordsMax: 1,
+  },
+  (call) => {
+    const [source] = call.words
+    if (source !== 'earnings' && source !== 'reserve')
+      throw new BadUsage('Say what to withdraw: `earnings` or `reserve`.')
+    const asked = hbarOption(call, 'hbar')
+    const toText = call.text('to')
+    const given = toText === undefined ? undefined : addressFrom(toText, '--to')
+    return async ({ address, owner, reader }) => {
+      const to = given ?? owner
+      const contract = { abi: accessWindowAbi, address } as const
+      const books = await reader.readContract({ ...contract, functionName: 'books' })
+      const available = source === 'earnings' ? books.earnedTinybar : books.reserveTinybar
+      const amount = asked ?? available
+      if (amount === 0n)
+        throw new OperatorRefusal(`There is nothing to withdraw: ${source} 0 HBAR.`)
+      return {
+        write: {
+          functionName: source === 'earnings' ? 'withdrawEarnings' : 'withdrawReserve',
+          args: [to, amount],
+          gas: WITHDRAW_GAS,
+        },
+        said: [`${formatHbar(amount)} of the ${source} went to ${to}.`],
+      }
+    }
+  },
+)
+
+export const reap = ownerVerb(
+  {
+    name: 'reap',
+    usage: '0x<agent>',
+    summary: 'give up a schedule that is over 30 s overdue and arm the renewal anew',
+    wordsMax: 1,
+  },
+  (call) => {
+    const agent = addressFrom(call.words[0], 'The agent')
+    return () => ({
+      write: { functionName: 'reap', args: [agent], gas: REAP_GAS },
+      said: [`The overdue schedule of ${agent} is given up and its lock is free.`],
+    })
+  },
+)

@@ -1,0 +1,158 @@
+/**
+ * Events read from the ledger's own entries and folded; those that were folded last are kept in memory. Nothing folded is
+ * stored: a grade is always of entries that a reader can check.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { BoundedMap } from '@tallystick/service-kit'
+import { applyEntry } from '../domain/apply-entry.ts'
+import type { EventInfo, EventState } from '../domain/event-state.ts'
+import { eventWords, PREFIX_LETTERS_MIN } from '../domain/find-events.ts'
+import type { EventSearch } from '../domain/grading-store.ts'
+import type { EventLedgerEntry } from '../domain/ledger-entry.ts'
+import { prepareQuery } from './sqlite-database.ts'
+
+/** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
+const CACHED_EVENTS_MAX = 20_000
+
+/** [seq, text, hash] */
+type EntryRow = readonly [number, string, Uint8Array]
+
+/** What the entries about an event make of it; undefined where there are none. */
+export function foldEvent(rows: readonly EntryRow[]): EventState | undefined {
+  let state: EventState | undefined
+  for (const [seq, text, hash] of rows) {
+    const record = { seq, hash: Buffer.from(hash).toString('hex') }
+    state = applyEntry(state, JSON.parse(text) as EventLedgerEntry, record)
+  }
+  return state
+}
+
+/** The entries of each event of a connection, by the event's id. */
+export const openEventEntries = (database: DatabaseSync) =>
+  prepareQuery<EntryRow>(
+    database,
+    'SELECT seq, text, hash FROM entries WHERE event = ? ORDER BY seq',
+  )
+
+/** Reads and keeps the events of one connection. */
+export function openEventReader(database: DatabaseSync) {
+  const idOf = prepareQuery<readonly [number]>(database, 'SELECT id FROM events WHERE path = ?')
+  const entriesOf = openEventEntries(database)
+  const index = openEventIndex(database)
+  let cache = new BoundedMap<string, EventState>(CACHED_EVENTS_MAX)
+
+  function read(path: string): EventState | undefined {
+    const cached = cache.get(path)
+    if (cached !== undefined) return cached
+    const row = idOf.get(path)
+    if (row === undefined) return undefined
+    const state = foldEvent(entriesOf.all(row[0]))
+    if (state !== undefined) cache.set(path, state)
+    return state
+  }
+
+  return {
+    read,
+    /** The id under which entries about an event are filed; a new one for an event that is new. */
+    idFor: (info: EventInfo): number => idOf.get(info.path)?.[0] ?? index.add(info),
+    /** Takes in an event's new state, within the caller's transaction. */
+    write: (state: EventState): void => {
+      const { path } = state.info
+      const before = cache.get(path)
+      if (before !== undefined) index.refile(before.info, state.info)
+      cache.set(path, state)
+    },
+    search: (search: EventSearch): readonly EventInfo[] =>
+      index.find(search).flatMap((path) => read(path)?.info ?? []),
+    /** Forgets everything folded: after a rollback, or another process's write. */
+    forget: (): void => {
+      cache = new BoundedMap(CACHED_EVENTS_MAX)
+    },
+  }
+}
+
+/** Events with the words of a search that are looked at, the last recorded first: "united" alone is in tens of thousands. */
+const FOUND_EVENTS_MAX = 1_000
+
+/** A sport's name as one word of the index, which no team has; two sports that differ in a dash share it. */
+const sportWord = (sport: string): string => `sport${sport.replace(/[_-]/g, '')}`
+
+const isBeginning = ({ isWholeWords = false }: EventSearch, word: string): boolean =>
+  !isWholeWords && word.length >= PREFIX_LETTERS_MIN
+
+/** A search in the index's language; words are letters and digits only, so that nothing in them is an operator. */
+function matchText(search: EventSearch): string {
+  const words = search.words.map((word) => `"${word}"${isBeginning(search, word) ? '*' : ''}`)
+  const { sport } = search
+  return (sport === undefined ? words : [...words, `"${sportWord(sport)}"`]).join(' AND ')
+}
+
+const isFiledAlike = (one: EventInfo, other: EventInfo): boolean =>
+  one.startAtSeconds === other.startAtSeconds &&
+  one.home === other.home &&
+  one.away === other.away &&
+  one.league === other.league
+
+const byStart = (condition: string): string =>
+  `SELECT path FROM events WHERE start_at >= ? AND start_at < ? ${condition}
+    AND NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE instr(words || ' ', word.value) = 0)
+    ORDER BY start_at DESC LIMIT ?`
+
+/** Two, so that each has its index: a sport that nobody plays must not be looked for in every event. */
+export const EVENT_LOOKUPS = { byStart: byStart(''), bySport: byStart('AND sport = ?') } as const
+
+/** The index of one connection; it writes within the caller's transaction. */
+function openEventIndex(database: DatabaseSync) {
+  const found = prepareQuery<readonly [string]>(database, EVENT_LOOKUPS.byStart)
+  const foundInSport = prepareQuery<readonly [string]>(database, EVENT_LOOKUPS.bySport)
+  const named = prepareQuery<readonly [string]>(
+    database,
+    `SELECT path FROM events WHERE id IN
+      (SELECT rowid FROM event_words WHERE event_words MATCH ? ORDER BY rowid DESC LIMIT ${FOUND_EVENTS_MAX})
+      AND sport = coalesce(?, sport) ORDER BY start_at DESC LIMIT ?`,
+  )
+  const insertWords = database.prepare('INSERT INTO event_words (rowid, words) VALUES (?, ?)')
+  const moveWords = database.prepare(
+    'UPDATE event_words SET words = ? WHERE rowid = (SELECT id FROM events WHERE path = ?)',
+  )
+  const insert = database.prepare(
+    'INSERT INTO events (path, sport, start_at, words) VALUES (?, ?, ?, ?)',
+  )
+  const move = database.prepare('UPDATE events SET start_at = ?, words = ? WHERE path = ?')
+
+  function findByDay({ sport, from, to, words, limit, ...search }: EventSearch) {
+    const parts = words.map((word) =>
+      isBeginning({ words, limit, ...search }, word) ? ` ${word}` : ` ${word} `,
+    )
+    const range = [from ?? Number.MIN_SAFE_INTEGER, to ?? Number.MAX_SAFE_INTEGER]
+    const rest = [JSON.stringify(parts), limit]
+    return sport === undefined
+      ? found.all(...range, ...rest)
+      : foundInSport.all(...range, sport, ...rest)
+  }
+
+  return {
+    /** Files a new event; returns its id. */
+    add: (info: EventInfo): number => {
+      const { path, sport, startAtSeconds } = info
+      const words = eventWords(info)
+      const id = Number(insert.run(path, sport, startAtSeconds, words).lastInsertRowid)
+      insertWords.run(id, sportWord(sport) + words)
+      return id
+    },
+    /** Files an event again where its start or a name changed. */
+    refile: (before: EventInfo, after: EventInfo): void => {
+      if (isFiledAlike(before, after)) return
+      const words = eventWords(after)
+      move.run(after.startAtSeconds, words, after.path)
+      moveWords.run(sportWord(after.sport) + words, after.path)
+    },
+    /** Paths of the events that fit, newest first. */
+    find: (search: EventSearch): readonly string[] => {
+      const { from, to, words, limit, sport = null } = search
+      const isAnyDay = from === undefined && to === undefined && words.length > 0
+      const rows = isAnyDay ? named.all(matchText(search), sport, limit) : findByDay(search)
+      return rows.map(([path]) => path)
+    },
+  }
+}

@@ -1,0 +1,127 @@
+/** The verbs that check, copy and restore the ledger. */
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import {
+  BadUsage,
+  type CommandCall,
+  type CommandVerb,
+  EXIT,
+  type ExitCode,
+} from '@tallystick/service-kit/command'
+import { type AcceptedLedger, acceptBackup, backupGrading } from '../adapters/backup.ts'
+import { exportLines, verifyExport } from '../domain/ledger-export.ts'
+import { existingLedger, ledgerOptions, withLedger } from './command-store.ts'
+
+async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
+  const { terminal } = call
+  const input = file === '-' ? Readable.from(terminal.stdin) : createReadStream(file)
+  try {
+    const lines = createInterface({ input, crlfDelay: Infinity })
+    const verdict = await verifyExport(lines, call.text('key'))
+    if (verdict.kind === 'broken') {
+      terminal.print(
+        `BROKEN${verdict.seq === undefined ? '' : ` at entry ${verdict.seq}`}: ${verdict.problem}.`,
+      )
+      return EXIT.failed
+    }
+    terminal.print(
+      `INTACT: ${verdict.entries} entries hash to the checkpoint of ${verdict.origin}.`,
+    )
+    terminal.print(`Signed by ${verdict.verifierKey}`)
+    if (call.text('key') === undefined)
+      terminal.print(
+        'The key is the export’s own word: compare it with the one that you know (--key).',
+      )
+    return EXIT.done
+  } catch (error) {
+    if (error instanceof Error && 'code' in error)
+      throw new BadUsage(`${file} cannot be read.`, { cause: error })
+    throw error
+  } finally {
+    input.destroy()
+  }
+}
+
+/** `grading verify`: the service's ledger, or an export without anything but the export. */
+export const verifyVerb: CommandVerb = {
+  name: 'verify',
+  usage: '[EXPORT|-] [--key VERIFIER_KEY]',
+  summary:
+    'rehashes every entry and recounts the truth table; with a file, checks an export offline',
+  options: { key: 'text' },
+  wordsMax: 1,
+  run: async (call) => {
+    const [file] = call.words
+    if (file !== undefined) return verifyFile(call, file)
+    // It says what another verb is refused for.
+    const verdict = await withLedger(call.terminal, (store) => store.verify(), 'unchecked')
+    if (verdict.kind === 'intact') {
+      call.terminal.print(
+        `INTACT: ${verdict.entries} entries, root ${Buffer.from(verdict.rootHash).toString('hex')}; the truth table is what they come to.`,
+      )
+      return EXIT.done
+    }
+    const place = verdict.seq === undefined ? '' : ` at entry ${verdict.seq}`
+    call.terminal.print(`BROKEN${place}: ${verdict.problem}.`)
+    return EXIT.failed
+  },
+}
+
+/**
+ * `grading export`: every entry as it is hashed, one JSON line each, and the signed checkpoint last. For the operator: it
+ * holds prices that may not be passed on.
+ */
+export const exportVerb: CommandVerb = {
+  name: 'export',
+  usage: '',
+  summary: 'writes every entry and the signed checkpoint as JSON lines, for `grading verify FILE`',
+  options: {},
+  wordsMax: 0,
+  run: ({ terminal }) =>
+    withLedger(terminal, async (store) => {
+      for await (const line of exportLines(store)) terminal.print(line)
+      return EXIT.done
+    }),
+}
+
+/** `grading backup`: copies ledger and reservations into new files while the service runs (S8). */
+export const backupVerb: CommandVerb = {
+  name: 'backup',
+  usage: 'TARGET',
+  summary:
+    'copies the ledger into a new file, and its payments beside it, also while the service runs',
+  options: {},
+  wordsMax: 1,
+  run: async ({ terminal, words }) => {
+    const [targetPath] = words
+    if (targetPath === undefined) throw new BadUsage('Name the file that the backup goes into.')
+    const databasePath = existingLedger(terminal)
+    for (const path of await backupGrading({ databasePath, targetPath }))
+      terminal.print(`${path}: written and checked.`)
+    terminal.print('The checkpoint key is not in it: keep the .checkpoint-key file apart.')
+    return EXIT.done
+  },
+}
+
+function givenUp({ last, size }: AcceptedLedger): string {
+  if (last === undefined) return 'no checkpoint by this key was there'
+  const counted = `the last checkpoint counted ${last.size}`
+  if (last.size > size) return `${counted}: ${last.size - size} are given up`
+  return last.isContinued ? `${counted}: none is given up` : `${counted}, which were not these`
+}
+
+/** `grading accept-backup`: signs the ledger as a restored backup has it. */
+export const acceptBackupVerb: CommandVerb = {
+  name: 'accept-backup',
+  usage: '',
+  summary: 'signs the ledger as it is found, after a backup was restored on purpose',
+  options: {},
+  wordsMax: 0,
+  run: async ({ terminal }) => {
+    existingLedger(terminal)
+    const accepted = await acceptBackup(ledgerOptions(terminal))
+    terminal.print(`${accepted.size} entries accepted; ${givenUp(accepted)}.`)
+    return EXIT.done
+  },
+}

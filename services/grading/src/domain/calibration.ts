@@ -1,0 +1,80 @@
+/** What is told of the truth table: the answer of `/api/calibration`, and the figures on cards. */
+import type { CalibrationAnswer, CalibrationFilters } from '../wire/calibration.ts'
+import type { CardCalibration } from '../wire/cards.ts'
+import type { GradeContext } from './grade-pick.ts'
+import type { GradingStore } from './grading-store.ts'
+import { hexOf } from './ledger-entry.ts'
+import {
+  calibrationColumn,
+  calibrationRow,
+  LOW_SAMPLE_BELOW,
+  publishedColumn,
+  publishedRow,
+} from './truth-rows.ts'
+import { bandKey, SCOPE_ALL, SCOPE_SYNTHETIC, type TruthTable } from './truth-table.ts'
+
+const METHODOLOGY =
+  'ROI of flat stakes on settled picks, by the band of their grade against the close; intervals are clustered by event. mechanical: every recorded price before the close, of every selection. committed: picks received and committed before their start. The two are never merged. Void bets are not counted. Figures are told to a unit of stake over their picks, so that no single price can be read from them.'
+
+/** A band's figures for cards, worked out once per state of the ledger. */
+export function createCardFigures() {
+  let of: { readonly truth: TruthTable; readonly asOfSeq: number } | undefined
+  const rows = new Map<string, CardCalibration>()
+  return (truth: TruthTable) =>
+    ({ band, basis, isSynthetic }: Parameters<GradeContext['calibration']>[0]): CardCalibration => {
+      if (of?.truth !== truth || of.asOfSeq !== truth.asOfSeq) {
+        rows.clear()
+        of = { truth, asOfSeq: truth.asOfSeq }
+      }
+      const scope = isSynthetic ? SCOPE_SYNTHETIC : SCOPE_ALL
+      const key = `${scope} ${basis} ${band}`
+      const known = rows.get(key)
+      if (known !== undefined) return known
+      const population = 'mechanical'
+      const sums = truth.bands.get(bandKey({ population, basis, scope, band }))
+      const { n, roi, roi_ci95, expected_roi, low_sample } = publishedRow(
+        calibrationRow(band, sums),
+      )
+      const as_of_seq = truth.asOfSeq
+      const row: CardCalibration = {
+        band,
+        basis,
+        population,
+        scope,
+        n,
+        roi,
+        roi_ci95,
+        expected_roi,
+        low_sample,
+        as_of_seq,
+      }
+      rows.set(key, row)
+      return row
+    }
+}
+
+/** The truth table, as it is published. */
+export async function calibrationAnswer(
+  store: GradingStore,
+  filters: CalibrationFilters,
+): Promise<CalibrationAnswer> {
+  const [truth, head] = await Promise.all([store.truth(), store.head()])
+  // A ledger with nothing but made-up closes answers with those, and says so in `scope`.
+  const isReal = [...truth.lines.keys()].some((key) => key.endsWith(` ${SCOPE_ALL}`))
+  const { scope = isReal || truth.lines.size === 0 ? SCOPE_ALL : SCOPE_SYNTHETIC } = filters
+  const populations = ['mechanical', 'committed'] as const
+  const bases = ['fair', 'price'] as const
+  return {
+    columns: populations
+      .filter((population) => (filters.population ?? population) === population)
+      .flatMap((population) =>
+        bases
+          .filter((basis) => (filters.basis ?? basis) === basis)
+          .map((basis) => publishedColumn(calibrationColumn(truth, { population, basis, scope }))),
+      ),
+    scopes: [...new Set([...truth.lines.keys()].map((key) => key.split(' ')[2] ?? ''))].toSorted(),
+    ledger: { as_of_seq: head.size, root: hexOf(head.rootHash) },
+    low_sample_below: LOW_SAMPLE_BELOW,
+    methodology: METHODOLOGY,
+  }
+}

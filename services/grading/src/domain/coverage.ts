@@ -1,0 +1,85 @@
+/** What is recorded of a market or an event, never a price (G7). */
+import type { CoverageAnswer, CoverageStatus, CoveredEvent } from '../wire/coverage.ts'
+import type { EventState } from './event-state.ts'
+import { searchWords } from './find-events.ts'
+import type { GradingStore } from './grading-store.ts'
+import { isoText } from './iso-time.ts'
+import { eventPathOf } from './markets.ts'
+
+/** Markets listed of one event. */
+const MARKETS_MAX = 100
+
+const statusOf = (statuses: readonly ('provisional' | 'final')[]): CoverageStatus => {
+  if (statuses.includes('final')) return 'final'
+  return statuses.length > 0 ? 'pending' : 'none'
+}
+
+/** Whether a market's close is recorded. Prices before the close make it pending. */
+function closeStatus(state: EventState | undefined, market: string): CoverageStatus {
+  if (state === undefined) return 'none'
+  const status = statusOf(
+    state.closes.filter((close) => close.market === market).map((close) => close.status),
+  )
+  if (status !== 'none') return status
+  return state.snapshots.some((price) => price.market === market) ? 'pending' : 'none'
+}
+
+/** An event with every market that the ledger has of it. */
+function coveredEvent(state: EventState): CoveredEvent {
+  const { info, closes, snapshots, outcomes } = state
+  const markets = [...new Set([...closes, ...snapshots].map(({ market }) => market))].toSorted()
+  return {
+    event: info.path,
+    home: info.home,
+    away: info.away,
+    starts_at: isoText(info.startAtSeconds),
+    start_precision: info.startPrecision,
+    synthetic: [...closes, ...snapshots].some(({ isSynthetic }) => isSynthetic),
+    result: outcomes.find(({ period }) => period === 'ft')?.status ?? 'pending',
+    markets: markets.slice(0, MARKETS_MAX).map((market) => ({
+      market: `${info.path}/${market}`,
+      close: closeStatus(state, market),
+    })),
+  }
+}
+
+/** Events that a search answers at most: a matchday of a big league. */
+const CANDIDATES_MAX = 20
+const SECONDS_PER_DAY = 86_400
+
+/** A key, or what a person knows of an event. */
+export type CoverageQuery =
+  | { readonly kind: 'key'; readonly market: string }
+  | {
+      readonly kind: 'search'
+      readonly sport: string | undefined
+      /** Unix seconds of the day's midnight, UTC. */
+      readonly daySeconds: number | undefined
+      readonly text: string
+    }
+
+/** Whether a close is recorded, for a key or for what a person knows. */
+export async function coverageAnswer(
+  store: GradingStore,
+  query: CoverageQuery,
+): Promise<CoverageAnswer> {
+  if (query.kind === 'key') {
+    const path = eventPathOf(query.market)
+    const [state] = await store.events([path])
+    const close = closeStatus(state, query.market.slice(path.length + 1))
+    return { close, candidates: state === undefined ? [] : [coveredEvent(state)] }
+  }
+  const { sport, daySeconds, text } = query
+  const infos = await store.searchEvents({
+    sport,
+    from: daySeconds,
+    to: daySeconds === undefined ? undefined : daySeconds + SECONDS_PER_DAY,
+    words: searchWords(text),
+    limit: CANDIDATES_MAX,
+  })
+  const states = await store.events(infos.map(({ path }) => path))
+  const candidates = states.flatMap((state) => (state === undefined ? [] : [coveredEvent(state)]))
+  const closes = candidates.flatMap(({ markets }) => markets.map(({ close }) => close))
+  const close = closes.includes('final') ? 'final' : closes.includes('pending') ? 'pending' : 'none'
+  return { close, candidates }
+}

@@ -1,0 +1,103 @@
+/**
+ * Team names in a pick's key into the one event that they fit. Each name is looked up once per request and by whole words,
+ * which costs an index some tens of microseconds: an audit of 1,000 named picks needs no limit of its own.
+ */
+import type { EventInfo } from './event-state.ts'
+import type { GradingStore } from './grading-store.ts'
+import { isoText } from './iso-time.ts'
+import { formatMarketKey } from './markets.ts'
+import type { AskedPick, PickRequest } from './pick-request.ts'
+
+/** Candidates named for free text that fits several events. */
+const CANDIDATES_MAX = 10
+
+/** Team names have spaces between them; ids, which nearly all picks have, do not and are never guessed at. */
+const needsLookup = (pick: AskedPick): pick is PickRequest =>
+  pick.kind === 'pick' && pick.key.event.includes(' ')
+
+function resolved(pick: PickRequest, found: readonly EventInfo[]): AskedPick {
+  const { key, selection, ref } = pick
+  const keys = found.map((info) => ({ ...key, event: info.path.slice(key.sport.length + 1) }))
+  const [only] = keys
+  if (only === undefined) return pick
+  if (keys.length === 1) return { ...pick, key: only }
+  return {
+    kind: 'ambiguous',
+    market: formatMarketKey(key),
+    selection,
+    ref,
+    candidates: keys.map(
+      (one, index) =>
+        `${formatMarketKey(one)} (${isoText(found[index]?.startAtSeconds ?? 0).slice(0, 10)})`,
+    ),
+  }
+}
+
+/**
+ * Turns team names into events: several fit, and the pick is ambiguous with the newest as candidates; none, and it stays
+ * as it is, which the ledger does not know.
+ */
+export async function resolveEvents(
+  store: Pick<GradingStore, 'searchEvents'>,
+  picks: readonly AskedPick[],
+): Promise<readonly AskedPick[]> {
+  if (!picks.some(needsLookup)) return picks
+  const known = new Map<string, readonly EventInfo[]>()
+  const answers: AskedPick[] = []
+  for (const pick of picks) {
+    if (!needsLookup(pick)) {
+      answers.push(pick)
+      continue
+    }
+    const { sport, event } = pick.key
+    const words = [...new Set(searchWords(event))].toSorted()
+    const name = `${sport} ${words.join(' ')}`
+    let found = known.get(name)
+    if (found === undefined) {
+      // "v" and "the" alone name nobody.
+      found =
+        words.length === 0
+          ? []
+          : await store.searchEvents({ sport, words, isWholeWords: true, limit: CANDIDATES_MAX })
+      known.set(name, found)
+    }
+    answers.push(resolved(pick, found))
+  }
+  return answers
+}
+
+/** Accents and case do not matter in a search. */
+const plain = (text: string): string =>
+  text
+    .normalize('NFD')
+    .replace(/\p{Diacritic}/gu, '')
+    .toLowerCase()
+
+/** A name's words in plain lower case; `v`, `vs`, `at` and the like between teams say nothing. */
+export function searchWords(text: string): readonly string[] {
+  return plain(text)
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '' && !['v', 'vs', 'at', 'fc', 'the'].includes(word))
+}
+
+/** What an event is found by: league and teams, each word with a space before it. */
+export const eventWords = (info: Pick<EventInfo, 'league' | 'home' | 'away'>): string =>
+  ` ${searchWords(`${info.home} ${info.away} ${info.league}`).join(' ')}`
+
+/** Letters of a word from which on it may stand for a longer one: "a" begins a word of nearly every event. */
+export const PREFIX_LETTERS_MIN = 3
+
+/** Whether the event has every word, or unless whole ones are asked for, one that begins so. */
+export function matchesWords(
+  text: string,
+  {
+    words,
+    isWholeWords = false,
+  }: { readonly words: readonly string[]; readonly isWholeWords?: boolean },
+): boolean {
+  return words.every((word) =>
+    isWholeWords || word.length < PREFIX_LETTERS_MIN
+      ? `${text} `.includes(` ${word} `)
+      : text.includes(` ${word}`),
+  )
+}

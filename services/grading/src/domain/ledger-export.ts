@@ -1,0 +1,100 @@
+/** An export of the ledger: writing it, and checking it with nothing but itself. */
+import {
+  createCompactRange,
+  leafHash,
+  openNote,
+  parseCheckpoint,
+  type TreeHead,
+} from '@tallystick/hashchain'
+import { z } from 'zod'
+import type { GradingStore } from './grading-store.ts'
+import { hexOf } from './ledger-entry.ts'
+
+/** What checking an export found. */
+export type ExportVerdict =
+  | {
+      readonly kind: 'intact'
+      readonly entries: number
+      readonly origin: string
+      readonly verifierKey: string
+    }
+  | { readonly kind: 'broken'; readonly seq?: number; readonly problem: string }
+
+const entryLine = z.strictObject({ seq: z.int(), text: z.string(), hash: z.string() })
+const checkpointLine = z.strictObject({ checkpoint: z.string(), key: z.string() })
+const lineSchema = z.union([entryLine, checkpointLine])
+
+const broken = (problem: string, seq?: number): ExportVerdict => ({
+  kind: 'broken',
+  problem,
+  ...(seq === undefined ? {} : { seq }),
+})
+
+function readLine(line: string): z.output<typeof lineSchema> | undefined {
+  try {
+    return lineSchema.parse(JSON.parse(line))
+  } catch {
+    return undefined
+  }
+}
+
+function checkHead(
+  head: TreeHead,
+  line: z.output<typeof checkpointLine>,
+  expectedKey: string | undefined,
+): ExportVerdict {
+  const verifierKey = expectedKey ?? line.key
+  const opened = openNote({ note: line.checkpoint, verifierKey })
+  const parsed = opened.kind === 'opened' ? parseCheckpoint(opened.text) : undefined
+  if (parsed?.kind !== 'checkpoint') return broken('the checkpoint is not signed by the key')
+  const { size, rootHash, origin } = parsed.checkpoint
+  if (size !== head.size) return broken(`the checkpoint has ${size} entries`, head.size)
+  if (hexOf(rootHash) !== hexOf(head.rootHash))
+    return broken('the entries do not hash to the checkpoint')
+  return { kind: 'intact', entries: size, origin, verifierKey }
+}
+
+/** Checks an export, line by line. `expectedKey` is the key that the reader knows; else the export's own is taken. */
+export async function verifyExport(
+  lines: AsyncIterable<string>,
+  expectedKey?: string,
+): Promise<ExportVerdict> {
+  const range = createCompactRange()
+  let verdict: ExportVerdict | undefined
+  for await (const line of lines) {
+    if (verdict !== undefined) return broken('there is more after the checkpoint', range.size)
+    const read = readLine(line)
+    if (read === undefined) return broken('a line is neither an entry nor a checkpoint', range.size)
+    if ('checkpoint' in read) {
+      verdict = checkHead({ size: range.size, rootHash: range.rootHash() }, read, expectedKey)
+      if (verdict.kind === 'broken') return verdict
+      continue
+    }
+    if (read.seq !== range.size) return broken('the entry is gone', range.size)
+    const hash = leafHash(new TextEncoder().encode(read.text))
+    if (hexOf(hash) !== read.hash) return broken('its text does not hash to its leaf', read.seq)
+    range.append(hash)
+  }
+  return verdict ?? broken('there is no checkpoint at the end')
+}
+
+/** Entries that a checkpoint of our own signs. */
+function sizeOf(signed: { readonly note: string; readonly verifierKey: string }): number {
+  const opened = openNote(signed)
+  const parsed = parseCheckpoint(opened.kind === 'opened' ? opened.text : '')
+  if (parsed.kind !== 'checkpoint') throw new Error('the ledger signed no checkpoint')
+  return parsed.checkpoint.size
+}
+
+/**
+ * An export, line by line: every entry as it is hashed, and the signed checkpoint last. The checkpoint is taken first, and
+ * the entries are those that it signs: a service may be writing meanwhile.
+ */
+export async function* exportLines(
+  store: Pick<GradingStore, 'checkpoint' | 'entries'>,
+): AsyncGenerator<string> {
+  const signed = await store.checkpoint()
+  for await (const { seq, text, hash } of store.entries({ from: 0, to: sizeOf(signed) }))
+    yield JSON.stringify({ seq, text, hash })
+  yield JSON.stringify({ checkpoint: signed.note, key: signed.verifierKey })
+}

@@ -1,0 +1,213 @@
+/**
+ * Markets: their keys, `sport/event/type/period[/line][@participant]`, all lower case, such as
+ * `soccer/epl.20240423.ars-che/ah/ft/-0.75`, and what each type of market is. Names that mean different things in different
+ * sports are ambiguous on purpose. parse-market.ts reads what people write.
+ */
+
+/**
+ * Market keys: the one name of a market, `sport/event/type/period[/line][@participant]`, all lower case, such as
+ * `soccer/epl.20240423.ars-che/ah/ft/-0.75`. Reading what people write into a key is in parse-market.ts.
+ */
+
+/** Types of market whose selections are the same everywhere; `prop:<stat>` besides. */
+export const MARKET_TYPES = [
+  '1x2',
+  'ml',
+  'dnb',
+  'dc',
+  'ah',
+  'spread',
+  'total',
+  'team_total',
+  'btts',
+  'cs',
+  'outright',
+] as const
+
+/** What is bet on: `ah` is an Asian handicap, `ml` a two-way winner, `cs` a correct score. */
+export type MarketType = (typeof MARKET_TYPES)[number] | `prop:${string}`
+
+/** One market, its parts in canonical form. */
+export type MarketKey = {
+  /** `soccer`, `baseball`. */
+  readonly sport: string
+  /** The event's id within its sport, `epl.20240423.ars-che`. */
+  readonly event: string
+  readonly type: MarketType
+  /** `ft` full time, `reg` regulation, `h1`, `q1`, … */
+  readonly period: string
+  /** Handicap of the home side, or the total; a multiple of 0.25. Only where the type has lines. */
+  readonly line?: number
+  /** Whose total or statistic. */
+  readonly participant?: string
+}
+
+/** The event's path, `sport/event`: what the ledger files under. */
+export const eventPath = ({ sport, event }: Pick<MarketKey, 'sport' | 'event'>): string =>
+  `${sport}/${event}`
+
+/** A line as keys write it: `-0.75`, `2.5`, `0` (never `-0`). */
+export const lineText = (line: number): string => String(line === 0 ? 0 : line)
+
+/** The market within its event, without its line: all of its lines share it. `ah/ft`, `team_total/ft@home`. */
+export function marketFamily({
+  type,
+  period,
+  participant,
+}: Pick<MarketKey, 'type' | 'period' | 'participant'>): string {
+  return participant === undefined ? `${type}/${period}` : `${type}/${period}@${participant}`
+}
+
+/** The market within its event, with its line: `ah/ft/-0.75`, `prop:points/ft/25.5@lebron-james`. */
+export function marketPath(
+  key: Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>,
+): string {
+  const line = key.line === undefined ? '' : `/${lineText(key.line)}`
+  const participant = key.participant === undefined ? '' : `@${key.participant}`
+  return `${key.type}/${key.period}${line}${participant}`
+}
+
+/** The whole key as text. */
+export const formatMarketKey = (key: MarketKey): string => `${eventPath(key)}/${marketPath(key)}`
+
+/** A key's texts, as maps are asked for them. */
+export type KeyTexts = { readonly event: string; readonly market: string }
+
+const texts = new WeakMap<MarketKey, KeyTexts>()
+
+/** The event's path and the market's within it, joined once per key: a text that is joined anew is hashed anew by every map. */
+export function keyTexts(key: MarketKey): KeyTexts {
+  let joined = texts.get(key)
+  if (joined === undefined) {
+    joined = { event: eventPath(key), market: marketPath(key) }
+    texts.set(key, joined)
+  }
+  return joined
+}
+
+/** How a type of market works. */
+export type MarketShape = {
+  /** Its selections in the order of the close; undefined where every market has its own. */
+  readonly selections: readonly string[] | undefined
+  readonly hasLine: 'always' | 'never' | 'maybe'
+  readonly hasParticipant: boolean
+  /** False where selections overlap, so that their margin cannot be removed as that of one book. */
+  readonly isOneBook: boolean
+}
+
+const shape = (
+  selections: readonly string[] | undefined,
+  over: Partial<MarketShape> = {},
+): MarketShape => ({
+  selections,
+  hasLine: 'never',
+  hasParticipant: false,
+  isOneBook: true,
+  ...over,
+})
+
+const HOME_AWAY = ['home', 'away']
+const OVER_UNDER = ['over', 'under']
+
+const SHAPES: Readonly<Record<(typeof MARKET_TYPES)[number] | 'prop', MarketShape>> = {
+  '1x2': shape(['home', 'draw', 'away']),
+  ml: shape(HOME_AWAY),
+  dnb: shape(HOME_AWAY),
+  dc: shape(['home_draw', 'home_away', 'draw_away'], { isOneBook: false }),
+  ah: shape(HOME_AWAY, { hasLine: 'always' }),
+  spread: shape(HOME_AWAY, { hasLine: 'always' }),
+  total: shape(OVER_UNDER, { hasLine: 'always' }),
+  team_total: shape(OVER_UNDER, { hasLine: 'always', hasParticipant: true }),
+  btts: shape(['yes', 'no']),
+  cs: shape(undefined),
+  outright: shape(undefined),
+  prop: shape(undefined, { hasLine: 'maybe', hasParticipant: true }),
+}
+
+/** The shape of a type. */
+export const marketShape = (type: MarketType): MarketShape =>
+  SHAPES[type.startsWith('prop:') ? 'prop' : (type as (typeof MARKET_TYPES)[number])]
+
+const isNamedType = (text: string): text is (typeof MARKET_TYPES)[number] =>
+  (MARKET_TYPES as readonly string[]).includes(text)
+
+const PROP = /^prop:[a-z0-9_.-]{1,40}$/
+
+/** What other people call our types; several where the name alone does not say. */
+const ALIASES: Readonly<Record<string, readonly MarketType[]>> = {
+  match_odds: ['1x2'],
+  match_result: ['1x2'],
+  full_time_result: ['1x2'],
+  '3way': ['1x2'],
+  draw_no_bet: ['dnb'],
+  double_chance: ['dc'],
+  asian_handicap: ['ah'],
+  totals: ['total'],
+  over_under: ['total'],
+  ou: ['total'],
+  team_totals: ['team_total'],
+  both_teams_to_score: ['btts'],
+  correct_score: ['cs'],
+  futures: ['outright'],
+  point_spread: ['spread'],
+  run_line: ['spread'],
+  puck_line: ['spread'],
+}
+
+/** Sports whose matches can end in a draw at full time, so that "moneyline" may be three-way or draw-no-bet. */
+const DRAW_SPORTS: ReadonlySet<string> = new Set(['soccer', 'rugby', 'handball', 'futsal'])
+
+/** The types that a name may mean in a sport: none for an unknown name, several for an ambiguous one. */
+export function marketTypesNamed(
+  name: string,
+  { sport }: { readonly sport: string },
+): readonly MarketType[] {
+  const canDraw = DRAW_SPORTS.has(sport)
+  if (['ml', 'moneyline', 'h2h', 'winner'].includes(name))
+    return canDraw ? (name === 'h2h' ? ['1x2'] : ['1x2', 'dnb']) : ['ml']
+  if (name === 'handicap' || name === 'spreads') return canDraw ? ['ah'] : ['spread']
+  if (isNamedType(name)) return [name]
+  if (PROP.test(name)) return [name as MarketType]
+  return ownValue(ALIASES, name) ?? []
+}
+
+const SELECTION_ALIASES: Readonly<Record<string, string>> = {
+  '1': 'home',
+  x: 'draw',
+  '2': 'away',
+  h: 'home',
+  d: 'draw',
+  a: 'away',
+  o: 'over',
+  u: 'under',
+  '1x': 'home_draw',
+  '12': 'home_away',
+  x2: 'draw_away',
+}
+
+const OPEN_SELECTION = /^[a-z0-9][a-z0-9_.-]{0,79}$/
+
+/** A selection in canonical form; undefined where the type has none of that name. */
+export function selectionNamed(type: MarketType, name: string): string | undefined {
+  const { selections } = marketShape(type)
+  if (selections === undefined) return OPEN_SELECTION.test(name) ? name : undefined
+  if (selections.includes(name)) return name
+  const alias = ownValue(SELECTION_ALIASES, name)
+  return alias !== undefined && selections.includes(alias) ? alias : undefined
+}
+
+/**
+ * What a record itself holds under a name that a stranger chose: `constructor` is in every object's prototype, and is no
+ * price, result or alias.
+ */
+export const ownValue = <Value>(
+  record: Readonly<Record<string, Value>> | undefined,
+  name: string,
+): Value | undefined =>
+  record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined
+
+/** The event's path in a market key's text: its first two parts. */
+export function eventPathOf(market: string): string {
+  const end = market.indexOf('/', market.indexOf('/') + 1)
+  return end === -1 ? market : market.slice(0, end)
+}

@@ -1,0 +1,90 @@
+/** What `GET /api/methods` answers: how a price is graded, in figures, and our own golden vectors worked out by this process. */
+import {
+  GRADE_BANDS,
+  type GradeBand,
+  gradePrice,
+  type MarginMethod,
+  removeMargin,
+  SHARP_SCORE_MODEL,
+} from '@tallystick/odds'
+import golden from '../../vectors/golden-grades.json' with { type: 'json' }
+import { FLAG_MEANINGS, UNGRADED_MEANINGS } from '../wire/cards.ts'
+import type { MethodsAnswer } from '../wire/methods.ts'
+import { MARKET_TYPES, marketShape } from './markets.ts'
+import { DEFAULT_GRADE_OPTIONS } from './pick-request.ts'
+import { REFERENCE_ORDER } from './reference-close.ts'
+import { LOW_SAMPLE_BELOW } from './truth-rows.ts'
+
+type Vector = (typeof golden.grades)[number]
+
+const METHODS: Readonly<Record<MarginMethod, string>> = {
+  power: 'p = (1/o)^k, with k such that the probabilities sum to one',
+  shin: 'Shin’s share of insider money',
+  odds_ratio: 'one odds ratio between prices and probabilities',
+  multiplicative: 'p = (1/o) over the sum of all 1/o',
+  additive: 'the same amount taken off every 1/o',
+}
+
+/** Vectors are given to twelve digits and more. */
+const AGREES_WITHIN = 1e-12
+
+const BILLION = 1e9
+
+function worked(vector: Vector) {
+  const book = removeMargin(vector.close.map(Number), DEFAULT_GRADE_OPTIONS.method)
+  const fairProbability = book.kind === 'fair' ? book.probabilities[vector.selection] : undefined
+  const close = Number(vector.close[vector.selection])
+  const taken = Number(vector.taken)
+  return gradePrice({ taken, close, ...(fairProbability === undefined ? {} : { fairProbability }) })
+}
+
+function selfTest(vector: Vector) {
+  const { name, close, selection, taken, clv_price, clv_fair, grade } = vector
+  const found = worked(vector)
+  const fair = found.basis === 'fair' ? found.fair : Number.NaN
+  const agrees =
+    found.band === grade &&
+    Math.abs(found.price - Number(clv_price)) <= AGREES_WITHIN &&
+    Math.abs(fair - Number(clv_fair)) <= AGREES_WITHIN
+  return {
+    name,
+    close: [...close],
+    selection,
+    taken,
+    expected: { grade: grade as GradeBand, price: Number(clv_price), fair: Number(clv_fair) },
+    found: { grade: found.band, price: found.price, fair },
+    agrees,
+  }
+}
+
+/** The same for as long as a process runs. */
+export function methodsAnswer(): MethodsAnswer {
+  const vectors = golden.grades.map(selfTest)
+  return {
+    bands: GRADE_BANDS.map(({ band, fromBillionths }) => ({
+      band,
+      from: Number.isFinite(fromBillionths) ? fromBillionths / BILLION : null,
+    })),
+    rules: [
+      'A grade is the band of the expected value at the close without its margin, rounded to 1e-9.',
+      'A price below the recorded close of its selection never grades above C.',
+      'A pick is graded against the close of its own line only; what is not recorded is UNGRADED.',
+    ],
+    methods: Object.entries(METHODS).map(([method, what]) => ({
+      method: method as MarginMethod,
+      what,
+      default: method === DEFAULT_GRADE_OPTIONS.method,
+    })),
+    reference_order: [...REFERENCE_ORDER],
+    markets: MARKET_TYPES.map((type) => ({
+      type,
+      selections: [...(marketShape(type).selections ?? [])],
+      line: marketShape(type).hasLine,
+    })),
+    ungraded: UNGRADED_MEANINGS,
+    flags: FLAG_MEANINGS,
+    sharp_score: { ...SHARP_SCORE_MODEL },
+    low_sample_below: LOW_SAMPLE_BELOW,
+    self_test: { agrees: vectors.every(({ agrees }) => agrees), vectors },
+  }
+}

@@ -1,0 +1,66 @@
+/** Which prices of a payload count: those that are one, in a book that can be one, seen at a time that can be true. */
+import { BOOKSUM_MAX, BOOKSUM_MIN, parseDecimalOdds } from '@tallystick/odds'
+import { isCompleteBook } from '../domain/apply-entry.ts'
+import type { Refusal } from '../domain/observation.ts'
+
+/** A price of 1 or less, blank or dashed is how feeds say "suspended" or "off the board"; so is an absurdly high one. */
+const PRICE_MAX = 1_001
+
+/**
+ * A price as canonical decimal text; undefined where the feed means that there is none: blank, suspended (1.00), off the
+ * board (0.0001), or no number at all. A missing price is never replaced.
+ */
+export function readPrice(value: string | number | undefined | null): string | undefined {
+  const read = parseDecimalOdds(typeof value === 'string' ? value.trim() : value)
+  return read.kind === 'odds' && read.decimal <= PRICE_MAX ? read.text : undefined
+}
+
+/**
+ * Why a whole book of prices cannot be one market at one time: its inverse prices sum to more than 1.5 or less than 0.5.
+ * A book with a price missing is not judged.
+ */
+export function refuseBook(book: {
+  readonly market: string
+  readonly odds: Readonly<Record<string, string>>
+  readonly isWhole?: boolean
+  readonly place: string
+}): Refusal | undefined {
+  const { market, odds, place } = book
+  let sum = 0
+  const prices: Record<string, number> = {}
+  for (const selection in odds) {
+    const price = Number(odds[selection])
+    prices[selection] = price
+    sum += 1 / price
+  }
+  if (sum <= BOOKSUM_MAX && sum >= BOOKSUM_MIN) return undefined
+  const isWhole = book.isWhole === true
+  if (!isCompleteBook(prices, { market, isWhole })) return undefined
+  return { reason: 'booksum_out_of_range', place, detail: `${market}: ${sum.toFixed(3)}` }
+}
+
+/** Prices older than this at the start are no close, seconds: The Odds API's own history ticks every 5 to 10 minutes. */
+export const CLOSE_AGE_SECONDS_MAX = 900
+
+/** How far a source's clock may be ahead of ours, seconds: a price of a later time was not seen yet by anybody. */
+export const CLOCK_SKEW_SECONDS_MAX = 60
+
+/** Why a price cannot be used: of a time to come, taken after the start, or as a close too long before it. */
+export function refuseTime(
+  capturedAtSeconds: number,
+  event: {
+    readonly startAtSeconds: number
+    readonly receivedAtSeconds: number
+    readonly isClose: boolean
+  },
+): Pick<Refusal, 'reason' | 'detail'> | undefined {
+  const { isClose, receivedAtSeconds, startAtSeconds } = event
+  const ahead = capturedAtSeconds - receivedAtSeconds
+  if (ahead > CLOCK_SKEW_SECONDS_MAX)
+    return { reason: 'future_price', detail: `${ahead} s after it was received` }
+  const early = startAtSeconds - capturedAtSeconds
+  if (early <= 0) return { reason: 'in_play_price', detail: `${-early} s after the start` }
+  if (isClose && early > CLOSE_AGE_SECONDS_MAX)
+    return { reason: 'stale_price', detail: `${early} s before the start` }
+  return undefined
+}

@@ -1,0 +1,71 @@
+/** The bytes of a CSV table as rows, slice by slice: a table of a hundred thousand matches needs little memory. */
+import { CsvError, parse } from 'csv-parse/sync'
+
+export type CsvRow = readonly string[]
+
+/** Bytes in one slice: some 300 rows of a wide table. */
+const SLICE_BYTES = 64 * 1_024
+
+/** A record longer than this has a quote that is never closed: the slice ends at a line all the same. */
+const RECORD_BYTES_MAX = 1_048_576
+
+const NEWLINE = 0x0a
+const QUOTE = 0x22
+
+/** Cuts a CSV's bytes into slices that end at the end of a record: at a line feed outside quotes. */
+export function* csvSlices(bytes: Buffer, sliceBytes: number = SLICE_BYTES): Generator<Buffer> {
+  let from = 0
+  let isQuoted = false
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at]
+    if (byte === QUOTE) isQuoted = !isQuoted
+    if (byte !== NEWLINE || at - from < sliceBytes) continue
+    if (isQuoted && at - from < RECORD_BYTES_MAX) continue
+    yield bytes.subarray(from, at + 1)
+    from = at + 1
+    isQuoted = false
+  }
+  if (from < bytes.length) yield bytes.subarray(from)
+}
+
+/** A row is a few hundred bytes: a longer one is no row, and must not be held as one. */
+const ROW_BYTES_MAX = 65_536
+
+const CSV = {
+  encoding: 'utf8',
+  relax_column_count: true,
+  skip_empty_lines: true,
+  relax_quotes: true,
+  max_record_size: ROW_BYTES_MAX,
+} as const
+
+/** Lines as bytes, without empty ones: a text of a whole slice could be longer than a text can be. */
+function linesOf(slice: Buffer): readonly Buffer[] {
+  const lines: Buffer[] = []
+  for (let from = 0; from < slice.length; ) {
+    const end = slice.indexOf(NEWLINE, from)
+    const to = end === -1 ? slice.length : end
+    const line = slice.subarray(from, to)
+    if (line.length > 1) lines.push(line)
+    from = to + 1
+  }
+  return lines
+}
+
+/** The rows of a slice; where its quotes cannot be read, those of every line that can, and `undefined` for each other line. */
+export function csvRows(slice: Buffer): readonly (CsvRow | undefined)[] {
+  try {
+    return parse(slice, CSV)
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+  }
+  return linesOf(slice).map((line) => {
+    if (line.length > ROW_BYTES_MAX) return undefined
+    try {
+      return parse(line, CSV)[0]
+    } catch (error) {
+      if (error instanceof CsvError) return undefined
+      throw error
+    }
+  })
+}

@@ -1,0 +1,149 @@
+/** Everything between a payment and the network that it is on: scheme, facilitator, gate, terms and the check of the token. */
+import type { Clock } from '@tallystick/service-kit'
+import {
+  createHttpFacilitator,
+  createPaymentGate,
+  type Facilitator,
+  type ReservationStore,
+  type ResumingPaymentGate,
+  timedScheme,
+} from '@tallystick/x402'
+import {
+  checkEvmDomain,
+  createExactEvmScheme,
+  createJsonRpcLedger,
+  createOkxFacilitator,
+  type DomainCheck,
+  type EvmAsset,
+  type EvmLedger,
+} from '@tallystick/x402/evm'
+import { type GradingConfig, paymentAsset } from './config.ts'
+import type { PagesOptions } from './pages/page-options.ts'
+import { priceUnits, saleTerms } from './routes/sale-terms.ts'
+import { observedGate, type Telemetry } from './telemetry.ts'
+
+/** Payments in flight get this long once the process is told to stop; then their requests are answered as pending. */
+const STOP_MS = 4_000
+
+function connectFacilitator(config: GradingConfig, clock: Clock): Facilitator {
+  const { FACILITATOR_URL, OKX_API_KEY, OKX_PASSPHRASE, OKX_SECRET_KEY, OKX_URL } = config
+  if (FACILITATOR_URL !== undefined) return createHttpFacilitator({ url: FACILITATOR_URL, clock })
+  if (OKX_API_KEY === undefined || OKX_PASSPHRASE === undefined || OKX_SECRET_KEY === undefined)
+    throw new RangeError('no facilitator is configured')
+  return createOkxFacilitator({
+    url: OKX_URL,
+    apiKey: OKX_API_KEY.reveal(),
+    passphrase: OKX_PASSPHRASE.reveal(),
+    secretKey: OKX_SECRET_KEY.reveal(),
+    clock,
+  })
+}
+
+/** A good answer of the facilitator is believed this long: `/ready` is polled, and what OKX takes of one key is limited. */
+const FACILITATOR_UP_MS = 30_000
+
+/** Whether the facilitator answers; a bad answer is checked again each time. */
+function facilitatorWatch(facilitator: Facilitator, clock: Clock): () => Promise<boolean> {
+  let goodUntilMs = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (clock.unixMs() < goodUntilMs) return true
+    try {
+      await facilitator.feePayers()
+      goodUntilMs = clock.unixMs() + FACILITATOR_UP_MS
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+/** Connects to the network and the facilitator; nothing is asked of either yet. */
+export function connectPayments(options: {
+  readonly config: GradingConfig
+  readonly clock: Clock
+  readonly reservations: ReservationStore
+  readonly telemetry: Telemetry
+}) {
+  const { config, clock, reservations, telemetry } = options
+  const asset = paymentAsset(config)
+  const ledger = createJsonRpcLedger({ url: config.LEDGER_RPC_URL, clock })
+  const facilitator = connectFacilitator(config, clock)
+  const scheme = createExactEvmScheme({ assets: [asset], ledger, clock })
+  const gate: ResumingPaymentGate = createPaymentGate({
+    schemes: [timedScheme(scheme, { nowMs: () => performance.now(), hear: telemetry.verified })],
+    facilitator,
+    reservations,
+    clock,
+    limits: { closeWaitMs: STOP_MS },
+    observe: telemetry.gate,
+  })
+  return {
+    gate: observedGate(gate, telemetry.outcome),
+    token: createTokenCheck({ asset, ledger, clock, onWrong: telemetry.wrongToken }),
+    terms: saleTerms({ asset, payTo: config.PAY_TO, baseUrl: config.BASE_URL }),
+    isFacilitatorUp: facilitatorWatch(facilitator, clock),
+  }
+}
+
+/** A node's address with a path, a query or a name in it may hold somebody's key. */
+function isPublicAddress(address: string): boolean {
+  const { pathname, search, username, password } = new URL(address)
+  return pathname === '/' && search === '' && username === '' && password === ''
+}
+
+/** What the pages say about paying, and offer to a wallet that does not know the network. */
+export function pagePayment(config: GradingConfig): PagesOptions['payment'] {
+  const asset = paymentAsset(config)
+  const { address, decimals, name, network } = asset
+  return {
+    network,
+    asset: address,
+    name,
+    decimals,
+    gradeAmount: priceUnits('grade', asset),
+    auditAmount: priceUnits('audit', asset),
+    ...(isPublicAddress(config.LEDGER_RPC_URL) ? { rpcUrl: config.LEDGER_RPC_URL } : {}),
+  }
+}
+
+/** While the network does not answer, its token is asked for this often, milliseconds. */
+const RETRY_MS = 30_000
+
+/** Whether the configured token is the one on the network (G9): asked at the start, by `/ready`, and until it is known. */
+export function createTokenCheck(options: {
+  readonly asset: EvmAsset
+  readonly ledger: Pick<EvmLedger, 'chainId' | 'domainSeparator'>
+  readonly clock: Clock
+  /** Hears of each look that found another token than the configured one. */
+  readonly onWrong?: (found: DomainCheck) => void
+}) {
+  const { asset, clock, ledger } = options
+  let latest: DomainCheck | undefined
+  let cancel: (() => void) | undefined
+  let isClosed = false
+  const check = async (): Promise<DomainCheck> => {
+    const found = await checkEvmDomain(asset, ledger)
+    // What was once known stays known while the network is silent.
+    if (found.kind !== 'unreachable' || latest === undefined) latest = found
+    if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain') options.onWrong?.(found)
+    return found
+  }
+  const start = async (): Promise<DomainCheck> => {
+    const found = await check()
+    if (found.kind === 'unreachable' && !isClosed)
+      cancel = clock.after(RETRY_MS, () => void start())
+    return found
+  }
+  return {
+    /** Asks now. Never throws for the network. */
+    check,
+    /** False once the network has another token: nothing is sold then. */
+    maySell: () => latest?.kind !== 'wrong_chain' && latest?.kind !== 'wrong_domain',
+    /** Asks, and again until the network has answered. */
+    start,
+    close() {
+      isClosed = true
+      cancel?.()
+    },
+  }
+}

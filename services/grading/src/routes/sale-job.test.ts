@@ -1,0 +1,109 @@
+import type { Reservation, Resumed } from '@tallystick/x402'
+import { describe, expect, test } from 'vitest'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
+import {
+  START_SECONDS,
+  sampleBatch,
+  sampleEvent,
+  sampleObservation,
+  samplePrices,
+} from '../testing/samples.fixture.ts'
+import { gradeExample } from '../wire/examples.ts'
+import { resumeSales } from './sale-job.ts'
+
+type Jobs = Parameters<typeof resumeSales>[0]['gate']['resumeOpen']
+type Job = ReturnType<Parameters<Jobs>[0]>
+
+const reservation = (request: string | undefined): Reservation => ({
+  paymentId: 'p',
+  payment: {
+    id: 'p',
+    network: 'eip155:196',
+    asset: '0xa',
+    amount: 10_000n,
+    payTo: '0xb',
+    payer: '0xc',
+    payerEvmAddress: '0xc',
+    nonce: '1',
+    memo: '',
+    validFromSeconds: 0,
+    validUntilSeconds: 1,
+  },
+  fingerprint: 'POST /api/grade as an earlier version wrote it',
+  subject: 's',
+  state: 'reserved',
+  expiresAtSeconds: 2,
+  ...(request === undefined ? {} : { request }),
+})
+
+/** The job that is made for what an earlier process kept. */
+async function jobFor(request: string | undefined) {
+  const fixture = createGraderFixture()
+  const made: (Job | undefined)[] = []
+  const held = reservation(request)
+  await resumeSales(
+    {
+      grader: fixture.grader,
+      report: () => undefined,
+      gate: {
+        // What the gate asks for; what it does with the answer is tested in packages/x402.
+        async resumeOpen(jobOf, hear) {
+          made.push(jobOf(held))
+          hear?.({ reservation: held, end: 'paid' } satisfies Resumed)
+        },
+      },
+    },
+    () => undefined,
+  )
+  return { ...fixture, held, job: made[0] }
+}
+
+describe('what an earlier process left open', () => {
+  test('is done again as it was asked, under the fingerprint that it was reserved with, received when it came', async () => {
+    const received = 1_780_000_000
+    const { held, job, store } = await jobFor(`grade ${received} ${JSON.stringify(gradeExample)}`)
+    if (job === undefined) throw new Error('there is no job')
+    expect(job.fingerprint).toBe(held.fingerprint)
+    expect(await job.mayHonour(held.payment)).toBe(true)
+    const preparation = await job.prepare(held.payment, held.request)
+    if (preparation.kind === 'declined') throw new Error('it was declined')
+    expect(preparation.prepared).toMatchObject({ receivedAtSeconds: received })
+    const settlement = { success: true, transaction: '0x1', network: 'eip155:196' }
+    const card = await job.fulfil(preparation.prepared, { payment: held.payment, settlement })
+    expect(card).toMatchObject({ outcome: 'UNGRADED', receipt: expect.any(String) })
+    expect((await store.pickByPayment('p'))?.opening.receivedAtSeconds).toBe(received)
+  })
+
+  test('G6: is received when its payment landed, where that came later: nobody pays after the start for a pick of before', async () => {
+    const received = START_SECONDS - 600
+    const request = `grade ${received} ${JSON.stringify(gradeExample)}`
+    const { clock, held, job, store } = await jobFor(request)
+    await store.ingest(
+      sampleBatch([sampleObservation({ event: sampleEvent(), closes: [samplePrices()] })]),
+    )
+    clock.advanceMs((START_SECONDS + 300) * 1_000 - clock.unixMs())
+    if (job === undefined) throw new Error('there is no job')
+    const preparation = await job.prepare(held.payment, held.request)
+    if (preparation.kind === 'declined') throw new Error('it was declined')
+    const card = await job.fulfil(preparation.prepared, {
+      payment: held.payment,
+      settlement: { success: true, transaction: '0x1', network: 'eip155:196' },
+      landedAtSeconds: START_SECONDS + 200,
+    })
+    expect(card).toMatchObject({ counted: { population: null, why: 'received_after_start' } })
+    expect((await store.pickByPayment('p'))?.seq).toBeUndefined()
+  })
+
+  test('without a request was only looked for: nothing is given for it', async () => {
+    const { held, job } = await jobFor(undefined)
+    expect(await job?.mayHonour(held.payment)).toBe(false)
+    expect(() => job?.prepare(held.payment)).toThrow('not honoured')
+  })
+
+  test.each(['bet 1 {}', 'grade 1 {"pick":{"tip":1}}', 'grade x {}'])(
+    'that this version does not understand stays open: %s',
+    async (request) => {
+      expect((await jobFor(request)).job).toBeUndefined()
+    },
+  )
+})

@@ -1,0 +1,106 @@
+/** What is sold, for how much, and what a challenge tells an agent about it; `/openapi.json` has the whole bodies. */
+import {
+  describeCall,
+  type JsonSchema,
+  type PaymentTerms,
+  type ResourceDiscovery,
+} from '@tallystick/x402'
+import { type EvmAsset, evmRequirement } from '@tallystick/x402/evm'
+import { auditExample, gradeExample } from '../wire/examples.ts'
+import type { SaleKind } from './read-sale.ts'
+import { salePath } from './sale-job.ts'
+
+/** A grade is $0.01: 1 cent, 10000 at six decimals. An audit is $0.20: 20 cents, 200000. */
+const PRICE_CENTS: Readonly<Record<SaleKind, bigint>> = { grade: 1n, audit: 20n }
+
+const DESCRIPTIONS: Readonly<Record<SaleKind, string>> = {
+  grade: 'One pick graded against its recorded closing line, with the result beside it.',
+  audit: 'Up to 1,000 picks audited: raw ROI beside a Sharp Score, with every card.',
+}
+
+/** A price in base units of a token with at least two decimals. */
+export const priceUnits = (kind: SaleKind, { decimals }: Pick<EvmAsset, 'decimals'>): bigint =>
+  PRICE_CENTS[kind] * 10n ** BigInt(decimals - 2)
+
+/** What is on sale; made once, since a challenge's bytes are cached with it. */
+export function saleTerms(options: {
+  readonly asset: EvmAsset
+  readonly payTo: string
+  readonly baseUrl: string
+}): Readonly<Record<SaleKind, PaymentTerms>> {
+  const { asset, baseUrl, payTo } = options
+  const termsOf = (kind: SaleKind): PaymentTerms => ({
+    requirements: [evmRequirement({ asset, payTo, amount: priceUnits(kind, asset) })],
+    resource: {
+      url: `${baseUrl}${salePath(kind)}`,
+      description: DESCRIPTIONS[kind],
+      mimeType: 'application/json',
+    },
+    discovery: saleDiscovery[kind],
+  })
+  return { grade: termsOf('grade'), audit: termsOf('audit') }
+}
+
+const PICK: JsonSchema = {
+  type: 'object',
+  properties: {
+    market: {
+      type: ['string', 'object'],
+      description: 'sport/event/type/period[/line], or its parts; POST /api/coverage finds it.',
+    },
+    selection: {
+      type: 'string',
+      description: 'home, draw, away, over, under, yes, no, or a name.',
+    },
+    odds: { type: ['string', 'number'], description: 'The price taken.' },
+    line: { type: 'number' },
+    placed_at: { type: 'string', description: 'ISO 8601, with its zone.' },
+  },
+  required: ['market', 'selection', 'odds'],
+}
+
+const [firstPick] = auditExample.picks
+
+/** By kind of sale. */
+export const saleDiscovery: Readonly<Record<SaleKind, ResourceDiscovery>> = {
+  grade: describeCall({
+    input: {
+      method: 'POST',
+      body: gradeExample,
+      schema: { type: 'object', properties: { pick: PICK }, required: ['pick'] },
+    },
+    output: {
+      example: { outcome: 'GRADED', grade: 'F', clv: { price: -0.0732, beat_close: false } },
+      schema: {
+        properties: {
+          outcome: { enum: ['GRADED', 'UNGRADED'] },
+          grade: { type: 'string', description: 'A band, or UNGRADED with its reason.' },
+          clv: { type: 'object' },
+          receipt: { type: 'string' },
+        },
+        required: ['outcome', 'grade'],
+      },
+    },
+  }),
+  audit: describeCall({
+    input: {
+      method: 'POST',
+      body: { picks: [firstPick] },
+      schema: {
+        type: 'object',
+        properties: {
+          picks: { type: 'array', minItems: 1, maxItems: 1_000, items: PICK },
+          label: { type: 'string' },
+        },
+        required: ['picks'],
+      },
+    },
+    output: {
+      example: { coverage: { picks: 1, graded: 1, ungraded: 0 } },
+      schema: {
+        properties: { coverage: { type: 'object' }, record: { type: 'object' } },
+        required: ['coverage'],
+      },
+    },
+  }),
+}

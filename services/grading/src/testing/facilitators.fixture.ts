@@ -1,0 +1,117 @@
+/** Facilitators in front of the real one: as OKX documents its own, and one that keeps its answers back. */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import fastify, { type FastifyRequest } from 'fastify'
+
+export const OKX_CREDENTIALS = {
+  OKX_API_KEY: 'key-1',
+  OKX_SECRET_KEY: 'a secret of OKX',
+  OKX_PASSPHRASE: 'open sesame',
+} as const
+
+const ROOT = '/api/v6/pay/x402'
+/** OKX refuses times further off than this. */
+const SKEW_MS_MAX = 30_000
+
+export type OkxStandIn = {
+  readonly url: string
+  /** Requests whose signature was right. */
+  readonly seen: string[]
+  /** Codes of those that were refused. */
+  readonly refused: string[]
+  stop(): Promise<void>
+}
+
+/** A code of OKX's where the headers do not sign this very request. */
+function refusalOf(request: FastifyRequest): string | undefined {
+  const header = (name: string): string => String(request.headers[name] ?? '')
+  const timestamp = header('ok-access-timestamp')
+  if (header('ok-access-key') !== OKX_CREDENTIALS.OKX_API_KEY) return '50111'
+  if (header('ok-access-passphrase') !== OKX_CREDENTIALS.OKX_PASSPHRASE) return '50105'
+  if (!(Math.abs(Date.parse(timestamp) - Date.now()) <= SKEW_MS_MAX)) return '50112'
+  const body = typeof request.body === 'string' ? request.body : ''
+  const expected = createHmac('sha256', OKX_CREDENTIALS.OKX_SECRET_KEY)
+    .update(`${timestamp}${request.method}${request.url}${body}`)
+    .digest()
+  const given = Buffer.from(header('ok-access-sign'), 'base64')
+  return given.length === expected.length && timingSafeEqual(given, expected) ? undefined : '50113'
+}
+
+/** Starts the stand-in on a free port. */
+export async function startOkxStandIn(facilitatorUrl: string): Promise<OkxStandIn> {
+  const app = fastify({ forceCloseConnections: true })
+  const seen: string[] = []
+  const refused: string[] = []
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, body)
+  })
+  app.all('/*', async (request, reply) => {
+    const refusal = refusalOf(request)
+    if (refusal !== undefined) {
+      refused.push(refusal)
+      return reply.code(401).send({ code: refusal, msg: 'refused', data: null })
+    }
+    const path = request.url.replace(ROOT, '')
+    seen.push(`${request.method} ${path}`)
+    const answer = await fetch(`${facilitatorUrl}${path}`, {
+      method: request.method,
+      ...(typeof request.body === 'string'
+        ? { body: request.body, headers: { 'content-type': 'application/json' } }
+        : {}),
+    })
+    const data = (await answer.json()) as { readonly success?: boolean }
+    const status = data.success === true ? { status: 'success' } : {}
+    return reply.send({ code: '0', msg: '', data: { ...data, ...status } })
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const address = app.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return { url: `http://127.0.0.1:${port}`, seen, refused, stop: () => app.close() }
+}
+
+export type SlowFacilitator = {
+  readonly url: string
+  /** Resolves when the next settlement is on the chain and its answer kept back. */
+  settled(): Promise<void>
+  /** Lets all answers go. */
+  release(): void
+  stop(): Promise<void>
+}
+
+/** Starts it on a free port, in front of a real one. */
+export async function startSlowFacilitator(facilitatorUrl: string): Promise<SlowFacilitator> {
+  const app = fastify({ forceCloseConnections: true })
+  const gate = new EventTarget()
+  const held = Promise.withResolvers<void>()
+  app.all('/*', async (request, reply) => {
+    const answer = await fetch(`${facilitatorUrl}${request.url}`, {
+      method: request.method,
+      ...(request.body === undefined
+        ? {}
+        : {
+            body: JSON.stringify(request.body),
+            headers: { 'content-type': 'application/json' },
+          }),
+    })
+    const text = await answer.text()
+    if (request.url === '/settle') {
+      gate.dispatchEvent(new Event('settled'))
+      await held.promise
+    }
+    return reply.code(answer.status).type('application/json').send(text)
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const address = app.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async settled() {
+      await once(gate, 'settled')
+    },
+    release: () => held.resolve(),
+    async stop() {
+      held.resolve()
+      await app.close()
+    },
+  }
+}

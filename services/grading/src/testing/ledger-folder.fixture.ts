@@ -1,0 +1,68 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { manualClock } from '@tallystick/service-kit'
+import {
+  openSqliteGradingStore,
+  type SqliteGradingStoreOptions,
+} from '../adapters/sqlite-grading-store.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
+import { sampleBatch, sampleEvent, sampleObservation, scored } from './samples.fixture.ts'
+
+export type LedgerFolder = ReturnType<typeof makeLedgerFolder>
+
+/** Appends one entry: a result of an event of that name. */
+export const addEntry = (store: GradingStore, name: string) =>
+  store.ingest(
+    sampleBatch([
+      sampleObservation({
+        event: sampleEvent({ path: `soccer/${name}` }),
+        outcomes: scored(1, 0),
+      }),
+    ]),
+  )
+
+/** A ledger in a folder of its own, opened as often as a test likes. */
+export function makeLedgerFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'grading-ledger-'))
+  const path = join(folder, 'grading.db')
+  const identity = {
+    databasePath: path,
+    checkpointSeed: new Uint8Array(32).fill(3),
+    origin: 'grading.test/ledger',
+  }
+  // It stands: no read comes upon another process's write by itself.
+  const clock = manualClock(1_780_000_000_000)
+  const open = (by: Partial<SqliteGradingStoreOptions> = {}): GradingStore =>
+    openSqliteGradingStore({ ...identity, clock, ...by })
+  /** Opens the ledger, does something with it and closes it. */
+  const using = async <Result>(
+    use: (store: GradingStore) => Promise<Result>,
+    by: Partial<SqliteGradingStoreOptions> = {},
+  ): Promise<Result> => {
+    const store = open(by)
+    try {
+      return await use(store)
+    } finally {
+      await store.close()
+    }
+  }
+  return {
+    path,
+    identity,
+    checkpointPath: `${path}.checkpoint`,
+    open,
+    using,
+    /** Entries that the checkpoint in the file is of. */
+    sizeInFile: () => Number(readFileSync(`${path}.checkpoint`, 'utf8').split('\n')[1]),
+    /** Leaves a ledger of one entry whose checkpoint is of three: an older copy came in its place. */
+    async loseTail(): Promise<void> {
+      await using((store) => addEntry(store, 'one'))
+      copyFileSync(path, `${path}.older`)
+      await using((store) => addEntry(store, 'two'))
+      await using((store) => addEntry(store, 'three'))
+      copyFileSync(`${path}.older`, path)
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}

@@ -1,0 +1,54 @@
+/** The sample match as The Odds API tells of it. */
+import { isoText } from '../domain/iso-time.ts'
+import { START_SECONDS } from './samples.fixture.ts'
+
+/** The path that its event has in the ledger. */
+export const FEED_PATH = 'soccer/epl.20260601.arsenal-chelsea'
+
+/** A time so many seconds before the sample match starts. */
+export const at = (secondsBeforeStart: number): string =>
+  isoText(START_SECONDS - secondsBeforeStart)
+/** A payload of the feed. */
+export const bytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+
+export type MadeEvent = {
+  readonly updated: number
+  readonly home?: number
+  readonly start?: number
+  readonly markets?: readonly object[]
+  readonly id?: string
+}
+
+/** An event in the API's form; prices were last seen so many seconds before the start. */
+export const eventOf = ({
+  updated,
+  home = 2.05,
+  start = START_SECONDS,
+  markets,
+  id,
+}: MadeEvent) => ({
+  id: id ?? 'e912304de2b2ce35b473ce2ecd3d1502',
+  sport_key: 'soccer_epl',
+  sport_title: 'EPL',
+  commence_time: isoText(start),
+  home_team: 'Arsenal',
+  away_team: 'Chelsea',
+  bookmakers: [
+    {
+      key: 'pinnacle',
+      title: 'Pinnacle',
+      last_update: at(updated),
+      markets: markets ?? [
+        {
+          key: 'h2h',
+          last_update: at(updated),
+          outcomes: [
+            { name: 'Arsenal', price: home },
+            { name: 'Chelsea', price: 3.9 },
+            { name: 'Draw', price: 3.55 },
+          ],
+        },
+      ],
+    },
+  ],
+})

@@ -1,0 +1,104 @@
+/** Events, observations and picks for tests, each with only what the test is about. */
+
+import { parseOdds } from '@tallystick/odds'
+import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
+import type { IngestBatch } from '../domain/grading-store.ts'
+import type { Observation, ObservedPrices } from '../domain/observation.ts'
+import { parseMarket } from '../domain/parse-market.ts'
+import {
+  DEFAULT_GRADE_OPTIONS,
+  type GradeOptions,
+  type PickRequest,
+} from '../domain/pick-request.ts'
+
+/** 2026-06-01T18:00:00Z, when the sample match starts. */
+export const START_SECONDS = 1_780_336_800
+
+/** A feed that may be shown to anybody. */
+export const OPEN_FEED: FeedInfo = { feed: 'manual', isRedistributable: true, isSynthetic: false }
+
+/** A match, `soccer/epl.20260601.ars-che` by default. */
+export function sampleEvent(over: Partial<EventInfo> = {}): EventInfo {
+  return {
+    path: 'soccer/epl.20260601.ars-che',
+    sport: 'soccer',
+    league: 'EPL',
+    home: 'Arsenal',
+    away: 'Chelsea',
+    startAtSeconds: START_SECONDS,
+    startPrecision: 'second',
+    ...over,
+  }
+}
+
+/** Prices of a 1X2 market by default: a close of 2.05, 3.55, 3.90 five minutes before the start. */
+export function samplePrices(over: Partial<ObservedPrices> = {}): ObservedPrices {
+  return {
+    market: '1x2/ft',
+    book: 'pinnacle',
+    odds: { home: '2.05', draw: '3.55', away: '3.9' },
+    capturedAtSeconds: START_SECONDS - 300,
+    ...over,
+  }
+}
+
+/** An observation of the sample event with nothing in it but what is given. */
+export function sampleObservation(over: Partial<Observation> = {}): Observation {
+  return {
+    event: sampleEvent(),
+    rule: 'last_before_start',
+    snapshots: [],
+    closes: [],
+    closeStatus: 'final',
+    outcomes: [],
+    ...over,
+  }
+}
+
+/** A full-time score. */
+export const scored = (home: number, away: number): Observation['outcomes'] => [
+  { period: 'ft', status: 'final', score: { home, away } },
+]
+
+/** A batch of observations. */
+export function sampleBatch(
+  observations: readonly Observation[],
+  over: Partial<IngestBatch> = {},
+): IngestBatch {
+  return {
+    feed: OPEN_FEED,
+    receivedAtSeconds: START_SECONDS - 200,
+    rawSha256: 'ab'.repeat(32),
+    observations,
+    ...over,
+  }
+}
+
+/** A pick on the sample match; throws where a test wrote no market or price. */
+export function samplePick(
+  over: {
+    readonly market?: string
+    readonly selection?: string
+    readonly odds?: string | number
+    readonly options?: Partial<GradeOptions>
+    readonly placedAtSeconds?: number
+    readonly fieldSize?: number
+  } = {},
+): PickRequest {
+  const parsed = parseMarket({
+    market: over.market ?? 'soccer/epl.20260601.ars-che/1x2/ft',
+    selection: over.selection ?? 'home',
+  })
+  const odds = parseOdds(over.odds ?? '2.20')
+  if (parsed.kind !== 'market' || odds.kind !== 'odds')
+    throw new Error('the test’s pick is no pick')
+  return {
+    kind: 'pick',
+    key: parsed.key,
+    selection: parsed.selection,
+    odds,
+    options: { ...DEFAULT_GRADE_OPTIONS, ...over.options },
+    ...(over.placedAtSeconds === undefined ? {} : { placedAtSeconds: over.placedAtSeconds }),
+    ...(over.fieldSize === undefined ? {} : { fieldSize: over.fieldSize }),
+  }
+}
