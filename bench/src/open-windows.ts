@@ -1,7 +1,7 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, encodeFunctionData, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { HEDERA_CHAIN_ID } from './payment-world.ts'
+import { HEDERA_CHAIN_ID } from './payment-network.ts'
 
 const WEIBAR_PER_TINYBAR = 10_000_000_000n
 /** Opening with a schedule takes 1.6 million. */

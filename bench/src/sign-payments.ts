@@ -2,7 +2,7 @@
 import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import type { PaymentRequired, SchemeNetworkClient } from '@x402/core/types'
-import type { WorldAccount } from './server/world-facts.ts'
+import type { FundedAccount } from './server/payment-network-facts.ts'
 
 /** What a route asks for, from its own 402. */
 export async function readOffer(url: URL): Promise<PaymentRequired> {
@@ -28,7 +28,7 @@ export function signDollars(offer: PaymentRequired, privateKey: string): Promise
 /** A payment in HBAR that names its agent. */
 export function signHbar(
   offer: PaymentRequired,
-  { agent, payer }: { readonly agent: string; readonly payer: WorldAccount },
+  { agent, payer }: { readonly agent: string; readonly payer: FundedAccount },
 ): Promise<string> {
   const client = new ExactHederaClient({ signer: hederaSigner(payer), memo: `x402:${agent}` })
   return sign(client, offer)

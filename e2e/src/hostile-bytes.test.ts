@@ -51,7 +51,7 @@ const CLOSE = 'connection: close'
 const JSON_TYPE = 'content-type: application/json'
 const SMUGGLED = get('/smuggled', [CLOSE])
 
-/** A refusal in the house's shape: JSON with a code, on a connection that ends. */
+/** A refusal in the shape of all errors: JSON with a code, on a connection that ends. */
 function expectRefusal(answer: RawAnswer | undefined, status: number | readonly number[]): void {
   expect([status].flat()).toContain(answer?.status)
   expect(JSON.parse(answer?.body ?? '')).toMatchObject({

@@ -13,7 +13,7 @@ import {
   PAID_ANSWER,
   PAID_TIMEOUT_SECONDS,
   type PaidServerPlan,
-} from './world-facts.ts'
+} from './payment-network-facts.ts'
 
 const { evmPayTo, facilitatorUrl, flow, stablecoin } = JSON.parse(
   process.argv[2] ?? '',

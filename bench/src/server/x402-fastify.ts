@@ -17,7 +17,7 @@ import {
   PAID_ANSWER,
   PAID_TIMEOUT_SECONDS,
   type PaidServerPlan,
-} from './world-facts.ts'
+} from './payment-network-facts.ts'
 
 const plan = JSON.parse(process.argv[2] ?? '') as PaidServerPlan
 const clock = systemClock

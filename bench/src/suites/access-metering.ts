@@ -6,11 +6,11 @@ import {
   accessPath,
   deployAccess,
   HEDERA_CHAIN_ID,
-  inPaymentWorld,
-  type PaymentWorld,
+  inPaymentNetwork,
+  type PaymentNetwork,
   startAccess,
   TINYBAR_PER_HBAR,
-} from '../payment-world.ts'
+} from '../payment-network.ts'
 import { median, quantile } from '../quantile.ts'
 import { getRequest, type LaneTimes, runLanes } from '../raw-load.ts'
 import type { NaivePlan } from '../server/access-naive.ts'
@@ -41,11 +41,11 @@ type Servers = {
 }
 
 /** Starts both over one contract whose windows are open, with room for every call. */
-async function startBoth(world: PaymentWorld): Promise<Servers> {
-  const { facts } = world
+async function startBoth(network: PaymentNetwork): Promise<Servers> {
+  const { facts } = network
   const [second] = facts.hederaPayers
-  if (second === undefined) throw new Error('the world has no payers')
-  const { contract } = await deployAccess(world, {
+  if (second === undefined) throw new Error('the network has no payers')
+  const { contract } = await deployAccess(network, {
     offer: { periodSeconds: 3_600, callsAllowed: 1_000_000 },
     recorders: [facts.recorder.evmAddress, second.evmAddress],
   })
@@ -66,7 +66,7 @@ async function startBoth(world: PaymentWorld): Promise<Servers> {
   }
   return {
     ledgerUrl,
-    access: await startAccess(world, contract),
+    access: await startAccess(network, contract),
     naive: await ServerProcess.start('access-naive.ts', [JSON.stringify(plan)]),
   }
 }
@@ -248,8 +248,8 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
 
 /** Calls inside open windows. */
 export function measureAccessMetering(): Promise<readonly Figure[]> {
-  return inPaymentWorld(1, async (world) => {
-    const servers = await startBoth(world)
+  return inPaymentNetwork(1, async (network) => {
+    const servers = await startBoth(network)
     try {
       const rounds: Round[] = []
       for (let round = 0; round <= REPEATS; round += 1) {

@@ -7,7 +7,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { deployAccessWindow } from '../../../services/access/src/command/deploy.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { openWindows } from '../open-windows.ts'
-import { TINYBAR_PER_HBAR } from '../payment-world.ts'
+import { TINYBAR_PER_HBAR } from '../payment-network.ts'
 import { median, quantile } from '../quantile.ts'
 
 const RENEWALS = 50
@@ -33,14 +33,14 @@ const pause = (ms: number): Promise<void> =>
     setTimeout(resolve, ms)
   })
 
-type Ground = {
+type RenewalLedger = {
   readonly devnet: Devnet
   readonly client: PublicClient
   readonly owner: DevnetAccount
   readonly keeper: PrivateKeyAccount
 }
 
-async function prepareGround(devnet: Devnet): Promise<Ground> {
+async function prepareLedger(devnet: Devnet): Promise<RenewalLedger> {
   const owner = devnet.accounts.find(({ name }) => name === 'owner')
   if (owner === undefined) throw new Error('devnet has no owner')
   const balanceTinybar = 1_000_000n * TINYBAR_PER_HBAR
@@ -57,7 +57,7 @@ async function prepareGround(devnet: Devnet): Promise<Ground> {
 
 /** A contract with windows open for these agents, each paid for its first period and `periods` renewals. */
 async function openContract(
-  { devnet, owner }: Ground,
+  { devnet, owner }: RenewalLedger,
   terms: {
     readonly agents: readonly Hex[]
     readonly periods: number
@@ -81,7 +81,7 @@ async function openContract(
   return contract
 }
 
-const readWindow = ({ client, devnet }: Ground, contract: Hex, agent: Hex) =>
+const readWindow = ({ client, devnet }: RenewalLedger, contract: Hex, agent: Hex) =>
   client.readContract({
     address: contract,
     abi: accessWindowAbi,
@@ -96,10 +96,10 @@ const addresses = (first: number): readonly Hex[] =>
   )
 
 /** Seconds between each renewal's second and its execution by the network. */
-async function networkLateness(ground: Ground): Promise<readonly number[]> {
-  const { devnet } = ground
+async function networkLateness(ledger: RenewalLedger): Promise<readonly number[]> {
+  const { devnet } = ledger
   const terms = { periods: PERIODS, periodSeconds: PERIOD_SECONDS, reserveTinybar: RESERVE_TINYBAR }
-  const contract = await openContract(ground, { ...terms, agents: addresses(0xb00) })
+  const contract = await openContract(ledger, { ...terms, agents: addresses(0xb00) })
   const endMs = performance.now() + (PERIODS + 1) * PERIOD_SECONDS * 1000 + PATIENCE_MS
   for (;;) {
     const executed = devnet.executions().filter(({ payer }) => payer === contract.toLowerCase())
@@ -113,7 +113,7 @@ async function networkLateness(ground: Ground): Promise<readonly number[]> {
 
 /** Sends one renewal as a keeper does, and waits for its receipt. False where its block's time was before the second. */
 async function sendRenewal(
-  { client, devnet, keeper }: Ground,
+  { client, devnet, keeper }: RenewalLedger,
   call: { readonly contract: Hex; readonly agent: Hex; readonly expiresAt: bigint },
 ): Promise<boolean> {
   const serializedTransaction = await keeper.signTransaction({
@@ -135,14 +135,14 @@ async function sendRenewal(
 }
 
 /** The same for a contract without a reserve, which arms nothing, and a keeper that looks every second. */
-async function keeperLateness(ground: Ground): Promise<readonly number[]> {
+async function keeperLateness(ledger: RenewalLedger): Promise<readonly number[]> {
   const agents = addresses(0xc00)
   // A keeper that falls behind renews several periods at once: they are paid for as well.
   const terms = { periods: PERIODS * 4, periodSeconds: PERIOD_SECONDS, reserveTinybar: 0n }
-  const contract = await openContract(ground, { ...terms, agents })
+  const contract = await openContract(ledger, { ...terms, agents })
   const dueAt = new Map<Hex, number>()
   for (const agent of agents) {
-    const { expiresAt } = await readWindow(ground, contract, agent)
+    const { expiresAt } = await readWindow(ledger, contract, agent)
     dueAt.set(agent, Number(expiresAt))
   }
   const lateness: number[] = []
@@ -151,33 +151,33 @@ async function keeperLateness(ground: Ground): Promise<readonly number[]> {
     if (performance.now() > endMs) throw new Error(`the keeper made ${lateness.length} renewals`)
     await pause(KEEPER_POLL_MS)
     for (const [agent, due] of dueAt) {
-      if (ground.devnet.nowSeconds() < due || lateness.length >= RENEWALS) continue
+      if (ledger.devnet.nowSeconds() < due || lateness.length >= RENEWALS) continue
       // The time of a block lies up to two seconds back: a keeper that was too early looks again.
-      if (!(await sendRenewal(ground, { contract, agent, expiresAt: BigInt(due) }))) continue
-      lateness.push(ground.devnet.clock.unixMs() / 1000 - due)
-      dueAt.set(agent, Number((await readWindow(ground, contract, agent)).expiresAt))
+      if (!(await sendRenewal(ledger, { contract, agent, expiresAt: BigInt(due) }))) continue
+      lateness.push(ledger.devnet.clock.unixMs() / 1000 - due)
+      dueAt.set(agent, Number((await readWindow(ledger, contract, agent)).expiresAt))
     }
   }
   return lateness
 }
 
 /** Seconds between where a window ends after so many renewals by the network, and where it should. */
-async function measureDrift(ground: Ground): Promise<number> {
+async function measureDrift(ledger: RenewalLedger): Promise<number> {
   const [agent] = addresses(0xd00)
   if (agent === undefined) throw new Error('unreachable')
-  const contract = await openContract(ground, {
+  const contract = await openContract(ledger, {
     agents: [agent],
     periods: DRIFT_PERIODS,
     periodSeconds: DRIFT_PERIOD_SECONDS,
     reserveTinybar: RESERVE_TINYBAR,
   })
-  const first = await readWindow(ground, contract, agent)
-  await ground.devnet.controls.advanceSeconds(DRIFT_PERIODS * DRIFT_PERIOD_SECONDS)
-  const executed = ground.devnet
+  const first = await readWindow(ledger, contract, agent)
+  await ledger.devnet.controls.advanceSeconds(DRIFT_PERIODS * DRIFT_PERIOD_SECONDS)
+  const executed = ledger.devnet
     .executions()
     .filter(({ payer, status }) => payer === contract.toLowerCase() && status === 22)
   if (executed.length !== DRIFT_PERIODS) throw new Error(`${executed.length} renewals came`)
-  const last = await readWindow(ground, contract, agent)
+  const last = await readWindow(ledger, contract, agent)
   const shouldEndAt = Number(first.expiresAt) + DRIFT_PERIODS * DRIFT_PERIOD_SECONDS
   return Math.abs(Number(last.expiresAt) - shouldEndAt)
 }
@@ -186,10 +186,10 @@ async function measureDrift(ground: Ground): Promise<number> {
 export async function measureAccessRenewal(): Promise<readonly Figure[]> {
   const devnet = await startDevnet()
   try {
-    const ground = await prepareGround(devnet)
-    const network = await networkLateness(ground)
-    const keeper = await keeperLateness(ground)
-    const driftSeconds = await measureDrift(ground)
+    const ledger = await prepareLedger(devnet)
+    const network = await networkLateness(ledger)
+    const keeper = await keeperLateness(ledger)
+    const driftSeconds = await measureDrift(ledger)
     const late = (name: string, pick: (lateness: readonly number[]) => number): Figure =>
       judgeFigure({
         name: `lateness of ${RENEWALS} renewals, ${name}`,

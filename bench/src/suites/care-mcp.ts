@@ -205,7 +205,7 @@ function figuresOf(ours: readonly Cost[], sdk: readonly Cost[]): readonly Figure
   ]
 }
 
-/** The care service's MCP endpoint against the SDK's transport, turn about. */
+/** The care service's MCP endpoint against the SDK's transport, in alternation. */
 export async function measureCareMcp(): Promise<readonly Figure[]> {
   using folder = temporaryFolder()
   const ours: Cost[] = []

@@ -4,10 +4,10 @@ import { type Aim, type Figure, judgeFigure } from '../figure.ts'
 import {
   accessPath,
   deployAccess,
-  inPaymentWorld,
+  inPaymentNetwork,
   startAccess,
   startPaidServer,
-} from '../payment-world.ts'
+} from '../payment-network.ts'
 import { median } from '../quantile.ts'
 import { getRequest, runLanes } from '../raw-load.ts'
 import type { ServerProcess } from '../server-process.ts'
@@ -42,7 +42,7 @@ async function measure({ count, path, server, status }: Target): Promise<Cost> {
   return { cpuMicros: cpuMicros / count, perSecond: (count * 1000) / wallMs }
 }
 
-/** The costs of every target, turn about, so that what else the machine does meets them alike. */
+/** The costs of every target, in alternation, so that what else the machine does meets them alike. */
 async function measureTurnAbout<Name extends string>(
   targets: Readonly<Record<Name, Target>>,
 ): Promise<Record<Name, Cost>> {
@@ -87,15 +87,15 @@ function compare(compared: Compared, baselineName: string, base: Cost): readonly
 
 /** The 402 of a plain route, of `/access`, and of @x402/express. */
 export function measureX402Challenge(): Promise<readonly Figure[]> {
-  return inPaymentWorld(0, async (world) => {
-    const { contract } = await deployAccess(world, {
+  return inPaymentNetwork(0, async (network) => {
+    const { contract } = await deployAccess(network, {
       offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
-      recorders: [world.facts.recorder.evmAddress],
+      recorders: [network.facts.recorder.evmAddress],
     })
     const servers = [
-      await startPaidServer(world, 'ours'),
-      await startPaidServer(world, 'express'),
-      await startAccess(world, contract),
+      await startPaidServer(network, 'ours'),
+      await startPaidServer(network, 'express'),
+      await startAccess(network, contract),
     ] as const
     const [ours, express, access] = servers
     try {

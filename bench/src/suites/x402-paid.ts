@@ -5,11 +5,11 @@ import { type Aim, type Figure, judgeFigure } from '../figure.ts'
 import {
   accessPath,
   deployAccess,
-  inPaymentWorld,
-  type PaymentWorld,
+  inPaymentNetwork,
+  type PaymentNetwork,
   startAccess,
   startPaidServer,
-} from '../payment-world.ts'
+} from '../payment-network.ts'
 import { median } from '../quantile.ts'
 import { getRequest, runLanes } from '../raw-load.ts'
 import type { ServerProcess } from '../server-process.ts'
@@ -32,7 +32,7 @@ type Cost = {
 type Sign = (server: ServerProcess, count: number) => Promise<readonly Buffer[]>
 
 const dollarsOf =
-  ({ facts }: PaymentWorld): Sign =>
+  ({ facts }: PaymentNetwork): Sign =>
   async (server, count) => {
     const url = new URL('/paid', server.url)
     const offer = await readOffer(url)
@@ -48,7 +48,7 @@ const dollarsOf =
 
 /** A purchase for an agent that was never seen before, each. */
 const purchasesOf =
-  ({ facts }: PaymentWorld): Sign =>
+  ({ facts }: PaymentNetwork): Sign =>
   async (server, count) =>
     await Promise.all(
       Array.from({ length: count }, async (_, index) => {
@@ -56,7 +56,7 @@ const purchasesOf =
         const path = accessPath(agent)
         const url = new URL(path, server.url)
         const payer = facts.hederaPayers[index % facts.hederaPayers.length]
-        if (payer === undefined) throw new Error('the world has no payers')
+        if (payer === undefined) throw new Error('the network has no payers')
         const header = await signHbar(await readOffer(url), { agent, payer })
         return getRequest(url, path, { 'payment-signature': header })
       }),
@@ -125,25 +125,25 @@ function compare({ aim, name, ours }: Compared, baseName: string, base: Cost): r
 
 /** A paid call of a plain route, and of `/access`, against @x402/express. */
 export function measureX402Paid(): Promise<readonly Figure[]> {
-  return inPaymentWorld(LANES, async (world) => {
-    const { contract } = await deployAccess(world, {
+  return inPaymentNetwork(LANES, async (network) => {
+    const { contract } = await deployAccess(network, {
       offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
-      recorders: [world.facts.recorder.evmAddress],
+      recorders: [network.facts.recorder.evmAddress],
     })
     const servers = [
-      await startPaidServer(world, 'ours'),
-      await startPaidServer(world, 'express'),
-      await startPaidServer(world, 'express-upfront'),
-      await startAccess(world, contract),
+      await startPaidServer(network, 'ours'),
+      await startPaidServer(network, 'express'),
+      await startPaidServer(network, 'express-upfront'),
+      await startAccess(network, contract),
     ] as const
     const [ours, express, upfront, access] = servers
-    const dollars = dollarsOf(world)
+    const dollars = dollarsOf(network)
     try {
       const costs = await measureTurnAbout({
         ours: { server: ours, sign: dollars },
         express: { server: express, sign: dollars },
         upfront: { server: upfront, sign: dollars },
-        access: { server: access, sign: purchasesOf(world) },
+        access: { server: access, sign: purchasesOf(network) },
       })
       const plain = { name: 'paid call of a plain route', ours: costs.ours }
       const none = { kind: 'none' } as const

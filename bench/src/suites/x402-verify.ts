@@ -21,7 +21,7 @@ import type { PaymentRequirements } from '@x402/core/types'
 import { recoverTypedDataAddress } from 'viem'
 import { type Aim, type Figure, judgeFigure } from '../figure.ts'
 import { median } from '../quantile.ts'
-import { BENCH_CHAIN, CENT_BASE_UNITS } from '../server/world-facts.ts'
+import { BENCH_CHAIN, CENT_BASE_UNITS } from '../server/payment-network-facts.ts'
 
 /** Payments of one sample: each is checked once, as a server does. */
 const PAYMENTS = 400

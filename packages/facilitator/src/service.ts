@@ -1,13 +1,12 @@
 import {
   Gauge,
-  kitLinks,
   listeningUrl,
-  type Page,
   Registry,
   type Service,
   type ServiceAppOptions,
   systemClock,
 } from '@tallystick/service-kit'
+import type { Page } from '@tallystick/service-kit/pages'
 import { createFacilitatorApp } from './app.ts'
 import { createEvmFacilitator, type EvmChain, type EvmFacilitator } from './evm/evm-facilitator.ts'
 import {
@@ -85,7 +84,6 @@ async function homePage(
       },
     ],
     requests: [{ title: 'What it settles', code: `curl -s ${url}/supported` }],
-    links: kitLinks,
   }
 }
 

@@ -1,10 +1,9 @@
 import { createTokenKeys, type TokenKeys } from './token-keys.ts'
 
-/** How long a token lives when nobody says otherwise, seconds (care document, Limits). */
+/** How long a token lives by default, seconds (care document, Limits). */
 export const DEFAULT_LIFETIME_SECONDS = 3600
 
-/** What goes into a token. */
-export type TokenRequest = {
+type TokenRequest = {
   /** The principal. */
   readonly sub: string
   /** Scopes, separated by spaces. */
@@ -14,7 +13,7 @@ export type TokenRequest = {
   /** Header `typ`, such as `care+jwt`. */
   readonly typ: string
   /** Whole seconds from `nowSeconds` to `exp`. */
-  readonly lifetimeSeconds?: number
+  readonly lifetimeSeconds?: number | undefined
   /** The secret's bytes, or a ring whose first secret signs. */
   readonly key: Uint8Array | TokenKeys
   /** Unix time in seconds; a fraction is cut off. */
@@ -24,8 +23,8 @@ export type TokenRequest = {
 }
 
 /**
- * A compact HS256 token with the claims sub, scope, aud, iat, exp and jti. It mints what it is told, also what no
- * service would accept. Throws a RangeError for a lifetime that is not whole or a secret under 32 bytes.
+ * A compact HS256 token with the claims sub, scope, aud, iat, exp and jti. It mints what it is
+ * told, also what no service would accept. Throws a RangeError for a lifetime that is not whole or a secret under 32 bytes.
  */
 export function mintToken(request: TokenRequest): string {
   const { sub, scope, audience, typ, jti, lifetimeSeconds = DEFAULT_LIFETIME_SECONDS } = request

@@ -7,10 +7,7 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 /** RFC 7518 §3.2: an HS256 key is at least as long as the hash. */
 export const TOKEN_SECRET_BYTES_MIN = 32
 
-/** A ring of HS256 secrets; see `createTokenKeys`. */
 export type TokenKeys = {
-  /** How many secrets the ring holds. */
-  readonly count: number
   /** HMAC-SHA256 of a text's UTF-8 bytes under the first secret, base64url without padding. */
   sign(signingInput: string): string
   /** Whether `signature`, in strict base64url, is that of any secret. The time tells neither which nor how nearly. */
@@ -25,7 +22,6 @@ export function createTokenKeys(secrets: readonly Uint8Array[]): TokenKeys {
   const [first] = keys
   if (first === undefined) throw new RangeError('a token key ring has at least one secret')
   return {
-    count: keys.length,
     sign: (signingInput) => signatureOf(first, signingInput),
     matches: ({ signingInput, signature }) => {
       // Compared as text: only the one strict spelling of a signature is equal, whatever a decoder would forgive.

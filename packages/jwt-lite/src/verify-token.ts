@@ -1,13 +1,14 @@
 /**
- * Verification of compact HS256 tokens in the order that care's document fixes (Authentication 3). It looks at what the
- * caller gives it and nothing else: the time, the audience and the keys come in.
+ * Verification of compact HS256 tokens in the order that care's document fixes (Authentication 3). The caller gives
+ * the time, the audience and the keys.
  */
+import { hash } from 'node:crypto'
 import type { TokenKeys } from './token-keys.ts'
 
-/** No issuer of ours comes near it, and a longer header line would be refused by most proxies; it bounds the parsing. */
-export const TOKEN_CHARACTERS_MAX = 8192
+/** Bounds the parsing; most proxies refuse a longer header line. */
+const TOKEN_CHARACTERS_MAX = 8192
 
-/** One more than a token has: a fourth segment shows that there are too many, and no further one is cut out. */
+/** One more than a token has: a fourth segment shows that there are too many. */
 const SEGMENTS_READ = 4
 
 /** Why a token is refused, in the order of the checks: the first that applies is the answer. */
@@ -25,14 +26,8 @@ export type TokenClaims = {
   readonly sub: string
   /** Scopes in the token's order, each once, at least one. */
   readonly scopes: readonly string[]
-  /** Equal to the audience that was asked for. */
-  readonly audience: string
   /** Unix time; the token is valid strictly before it. */
   readonly expiresAtSeconds: number
-  /** Unix time, where the token has one. */
-  readonly issuedAtSeconds?: number
-  /** `jti`, where the token has one. */
-  readonly tokenId?: string
 }
 
 export type TokenVerdict =
@@ -43,10 +38,10 @@ export type TokenVerdict =
  * Checks a token. Never throws, whatever the text.
  *
  * 1. `malformed`: longer than 8,192 characters, not three segments, a header that is no JSON object in strict base64url,
- *    or one with `crit`, whose demands nobody here knows (RFC 7515 §4.1.11). 2. `bad_alg`: `alg` is not `HS256`.
+ *    or one with `crit`, whose extensions are unknown here (RFC 7515 §4.1.11). 2. `bad_alg`: `alg` is not `HS256`.
  * 3. `bad_signature`: under none of the keys; also any other spelling of a right one. Claims are not looked at before;
  *    signed claims that are no JSON object are `malformed`. 4. `expired`: `exp` not in the future, or no whole number.
- * 5. `wrong_audience`: `aud` is not that one string; a list is refused even if it holds it. 6. `no_scopes`: no scope, or
+ * 5. `wrong_audience`: `aud` is not that one string; a list is refused even if it contains it. 6. `no_scopes`: no scope, or
  *    `sub` empty or no string. `typ`, `iat`, `nbf` and `jti` are not checked.
  */
 export function verifyToken(
@@ -83,19 +78,7 @@ function judgeClaims(
   const scope = claims['scope']
   const scopes = typeof scope === 'string' ? scope.split(' ').filter((name) => name !== '') : []
   if (scopes.length === 0 || typeof sub !== 'string' || sub === '') return invalid('no_scopes')
-  const iat = claims['iat']
-  const jti = claims['jti']
-  return {
-    kind: 'valid',
-    claims: {
-      sub,
-      scopes: [...new Set(scopes)],
-      audience: expected.audience,
-      expiresAtSeconds: exp,
-      ...(typeof iat === 'number' ? { issuedAtSeconds: iat } : {}),
-      ...(typeof jti === 'string' ? { tokenId: jti } : {}),
-    },
-  }
+  return { kind: 'valid', claims: { sub, scopes: [...new Set(scopes)], expiresAtSeconds: exp } }
 }
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -109,16 +92,60 @@ function decodeObject(segment: string): JsonObject | undefined {
   if (bytes.toString('base64url') !== segment) return undefined
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes))
-    return isJsonObject(value) ? value : undefined
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as JsonObject) : undefined
   } catch {
     return undefined
   }
 }
 
-function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function invalid(failure: TokenFailure): TokenVerdict {
   return { kind: 'invalid', failure }
+}
+
+/** About one token for each session of a busy process; an entry is a digest with its claims, well under 1 KiB. */
+const DEFAULT_CACHE_SIZE = 4096
+
+/** Verifies tokens for one audience and remembers which were valid. */
+export type TokenVerifier = {
+  /** The same answer as `verifyToken` at the clock's present time. */
+  verify(token: string): TokenVerdict
+}
+
+/**
+ * A verifier with a bounded memory of valid tokens, the least recently used forgotten first. Tokens are remembered by
+ * their SHA-256 and never beyond their `exp`; refused tokens are not remembered, so that only valid ones fill it.
+ */
+export function createTokenVerifier(options: {
+  readonly keys: TokenKeys
+  readonly audience: string
+  readonly clock: { unixMs(): number }
+  readonly cacheSize?: number
+}): TokenVerifier {
+  const { keys, audience, clock, cacheSize = DEFAULT_CACHE_SIZE } = options
+  const claimsByDigest = new Map<string, TokenClaims>()
+
+  const remember = (digest: string, claims: TokenClaims): void => {
+    claimsByDigest.set(digest, claims)
+    const [oldest] = claimsByDigest.keys()
+    if (claimsByDigest.size > cacheSize && oldest !== undefined) claimsByDigest.delete(oldest)
+  }
+
+  return {
+    verify: (token) => {
+      const nowSeconds = clock.unixMs() / 1000
+      const digest = hash('sha256', token)
+      const known = claimsByDigest.get(digest)
+      if (known === undefined) {
+        const verdict = verifyToken(token, { keys, audience, nowSeconds })
+        if (verdict.kind === 'valid') remember(digest, verdict.claims)
+        return verdict
+      }
+      claimsByDigest.delete(digest)
+      if (known.expiresAtSeconds <= nowSeconds) return { kind: 'invalid', failure: 'expired' }
+      // Put back at the end: the order of a map is the order of use.
+      claimsByDigest.set(digest, known)
+      return { kind: 'valid', claims: known }
+    },
+  }
 }

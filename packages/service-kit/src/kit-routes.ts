@@ -4,7 +4,7 @@ import { isBearer } from './authorization.ts'
 import { errorBody } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
 import { llmsText } from './openapi.ts'
-import { type Page, sendPage } from './page.ts'
+import { addSharedFiles } from './pages/page-routes.ts'
 import { readinessReporter } from './readiness.ts'
 import type { ServiceApp, ServiceAppOptions } from './service-app.ts'
 
@@ -14,25 +14,14 @@ const readinessBody = z.looseObject({
   checks: z.record(z.string(), z.looseObject({ kind: z.enum(['ready', 'not-ready']) })),
 })
 
-/** Links that every service's page ends with. */
-export const kitLinks: NonNullable<Page['links']> = [
-  { label: 'API reference', href: '/docs' },
-  { label: 'OpenAPI 3.1', href: '/openapi.json' },
-  { label: 'Readiness', href: '/ready' },
-  { label: 'For language models', href: '/llms.txt' },
-]
-
-/** Serves what every service has besides its own routes (S4): `/`, `/health`, `/ready`, `/metrics`, `/openapi.json`, `/llms.txt`. */
+/** Serves what every service has besides its own routes (S4): the style of pages, `/health`, `/ready`, `/metrics`, `/openapi.json`, `/llms.txt`. */
 export function addKitRoutes(
   app: ServiceApp,
   options: ServiceAppOptions,
   registry: Registry,
 ): void {
-  const { name: title, description: lead, llmsNotes = '' } = options
-  const home = options.home ?? (() => ({ title, lead, links: kitLinks }))
-  app.get('/', { exposeHeadRoute: true, schema: { hide: true } }, async (_request, reply) =>
-    sendPage(reply, await home()),
-  )
+  const { llmsNotes = '' } = options
+  addSharedFiles(app)
   app.get('/openapi.json', { exposeHeadRoute: true, schema: { hide: true } }, async () =>
     app.swagger(),
   )

@@ -31,7 +31,8 @@ import { errorHandler, type ServiceErrors, sendError } from './error-handler.ts'
 import { addKitRoutes } from './kit-routes.ts'
 import { watchMethods } from './method-not-allowed.ts'
 import { registerDocumentation } from './openapi.ts'
-import type { Page } from './page.ts'
+import type { Page } from './pages/page-frame.ts'
+import { addLivePage } from './pages/page-routes.ts'
 import type { ReadinessCheck } from './readiness.ts'
 import { observeRequests } from './request-observer.ts'
 import type { Secret } from './secret.ts'
@@ -61,7 +62,7 @@ export type ServiceAppOptions = {
   readonly cors: CorsPolicy | false
   readonly errors?: ServiceErrors | undefined
   readonly readiness?: Readonly<Record<string, ReadinessCheck>> | undefined
-  /** The page at `/`; without one it shows the description and links. */
+  /** The page at `/`, for a service whose routes have none there; without one it shows the description and links. */
   readonly home?: (() => Page | Promise<Page>) | undefined
   /** False where the service serves `/health` itself. */
   readonly health?: boolean | undefined
@@ -175,6 +176,8 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   await app.register(async (scope) => {
     await options.routes(scope.withTypeProvider<ZodTypeProvider>())
   })
+  if (!app.hasRoute({ method: 'GET', url: '/' }))
+    addLivePage(app, '/', options.home ?? (() => ({ title, lead: description })))
   answerOtherMethods()
   return app
 }

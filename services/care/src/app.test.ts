@@ -175,7 +175,7 @@ describe('pages, documents and fixed files', () => {
       const answer = await world.get(`/doc/${name}`)
       expect(answer.statusCode).toBe(200)
       expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
-      expect(answer.headers['content-security-policy']).toContain("script-src 'none'")
+      expect(answer.headers['content-security-policy']).toContain("script-src 'self'")
       expect(answer.body).toContain('<h1>')
       for (const [, path] of answer.body.matchAll(/href="(\/[^"#]*)"/g))
         expect([path, (await world.get(String(path))).statusCode]).not.toEqual([path, 404])

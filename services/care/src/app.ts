@@ -8,13 +8,11 @@ import {
   type ServiceApp,
   sendError,
 } from '@tallystick/service-kit'
-import { addPageRoutes, homeHook, type PageFile } from '@tallystick/service-kit/pages'
+import { addPageRoutes, type PageFile } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
-import type { FixedFile, ServedDocument } from './documents/served-documents.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
 import { PAGE_POLICY } from './pages/page-files.ts'
 import { corsHook } from './routes/cors.ts'
-import { addDocumentRoutes } from './routes/document-routes.ts'
 import { addHealthRoute } from './routes/health-route.ts'
 import { addMetadataRoutes, type MetadataRouteDeps } from './routes/metadata-routes.ts'
 import { addCheckpointRoute, type CheckpointRouteDeps } from './routes/verify-checkpoint-route.ts'
@@ -35,8 +33,6 @@ export type CareAppDeps = Omit<WriteRouteDeps, 'serviceName'> &
     /** Open MCP sessions. */
     readonly sessions: () => number
     readonly pages: readonly PageFile[]
-    readonly documents: readonly ServedDocument[]
-    readonly files: readonly FixedFile[]
     readonly logger?: FastifyBaseLogger
     readonly registry?: Registry
     readonly metricsToken?: Secret | undefined
@@ -48,7 +44,6 @@ export type CareAppDeps = Omit<WriteRouteDeps, 'serviceName'> &
 export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const { clock, logger, registry, metricsToken, readiness, llmsNotes } = deps
   const cors = corsHook(deps.serviceName)
-  const pages = { files: deps.pages, policy: PAGE_POLICY }
   const app = await createServiceApp({
     name: 'tallystick-care',
     version: CARE_VERSION,
@@ -74,13 +69,11 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       addCheckpointRoute(scope, deps)
       addMetadataRoutes(scope, deps)
       addHealthRoute(scope, deps)
-      addPageRoutes(scope, pages)
-      addDocumentRoutes(scope, deps)
+      addPageRoutes(scope, deps.pages, PAGE_POLICY)
     },
   })
   // For what is not in the scope above: the kit's own routes, wrong methods and unknown paths.
   app.addHook('onRequest', cors)
-  app.addHook('onRequest', homeHook(pages))
   // Before the framework judges a body that nobody is going to read.
   app.addHook('onRequest', async (request, reply) =>
     request.is404 ? sendError(reply, errorAnswer('not_found')) : undefined,

@@ -8,7 +8,6 @@ import type { FastifyBaseLogger } from 'fastify'
 import { buildCareApp } from './app.ts'
 import { carePlaces } from './care-places.ts'
 import type { CareConfig } from './config.ts'
-import { readServedDocuments } from './documents/served-documents.ts'
 import { type AuditTrail, createPublisher, type PublishRecord } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
 import { atRestLine, createChainVerifier } from './domain/verification.ts'
@@ -75,7 +74,6 @@ export async function assembleCare(parts: CareParts): Promise<AssembledCare> {
   })
   const app = await buildCareApp({
     ...places,
-    ...readServedDocuments(),
     pages: readPageFiles({ baseUrl: places.baseUrl, serviceName: config.SERVICE_NAME }),
     serviceName: config.SERVICE_NAME,
     authorizationServers: config.AUTHORIZATION_SERVERS,

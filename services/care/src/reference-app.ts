@@ -35,7 +35,7 @@ export async function buildReferenceApp(): Promise<ServiceApp> {
     sealing: notCalled,
     close: notCalled,
   }
-  const tokens = { verify: notCalled, cachedTokens: 0 }
+  const tokens = { verify: notCalled }
   const mcp = await createMcpEndpoint({
     store,
     tokens,
@@ -64,7 +64,5 @@ export async function buildReferenceApp(): Promise<ServiceApp> {
     addMcpRoutes: (app) => mcp.addRoutes(app),
     sessions: notCalled,
     pages: [],
-    documents: [],
-    files: [],
   })
 }

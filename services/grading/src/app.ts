@@ -7,10 +7,10 @@ import {
   type Secret,
   type ServiceApp,
 } from '@tallystick/service-kit'
-import { addPageRoutes, homeHook } from '@tallystick/service-kit/pages'
+import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
 import { dependencyAnswer } from './errors.ts'
-import { dollarText, PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
+import { dollarText, readPageFiles } from './pages/page-files.ts'
 import type { PagesOptions } from './pages/page-options.ts'
 import { addFreeRoutes, type FreeRouteDeps } from './routes/free-routes.ts'
 import { acceptProbes } from './routes/read-body.ts'
@@ -47,8 +47,7 @@ A whole client is on the page at \`/\`. Grades judge prices; they are no advice 
 /** Builds the application; it listens nowhere yet. */
 export async function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
   const { clock, logger, metricsToken, readiness, registry } = deps
-  const pages = { files: readPageFiles(deps.pages), policy: PAGE_POLICY }
-  const app = await createServiceApp({
+  return createServiceApp({
     name: 'tallystick-grading',
     version: GRADING_VERSION,
     description:
@@ -66,9 +65,7 @@ export async function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp
       addSaleRoutes(scope, deps)
       addFreeRoutes(scope, deps)
       await addUploadRoute(scope, deps)
-      addPageRoutes(scope, pages)
+      addPageRoutes(scope, readPageFiles(deps.pages))
     },
   })
-  app.addHook('onRequest', homeHook(pages))
-  return app
 }

@@ -1,4 +1,13 @@
-/** Pages of a service for people: files read at start, served under a strict policy, in one style. */
-export { frameSheet, PAGE_TYPES, type PageFile, pageFile } from './page-file.ts'
-export { pagePolicy } from './page-policy.ts'
-export { addPageRoutes, homeHook, type Pages } from './page-routes.ts'
+/** Pages for people: one frame, one style, one strict policy, scripts in TypeScript. */
+export { browserModules } from './browser-modules.ts'
+export { Html, type HtmlValue, html } from './html.ts'
+export { filledMarkup, kitLinks, type Page, type PageLink, pageFrame } from './page-frame.ts'
+export {
+  addLivePage,
+  addPageRoutes,
+  framedPage,
+  PAGE_TYPES,
+  type PageFile,
+  pageFile,
+  pagePolicy,
+} from './page-routes.ts'

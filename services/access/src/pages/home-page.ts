@@ -1,4 +1,4 @@
-import { kitLinks, type Page } from '@tallystick/service-kit'
+import type { Page } from '@tallystick/service-kit/pages'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessContract, Offer } from '../domain/ports.ts'
 import { purchaseTinybar } from '../domain/sales-terms.ts'
@@ -67,7 +67,6 @@ export async function homePage(deps: HomePageDeps): Promise<Page> {
         code: `curl '${deps.statusUrl}?agent=0x00000000000000000000000000000000000a6e17'`,
       },
     ],
-    links: kitLinks,
   }
 }
 

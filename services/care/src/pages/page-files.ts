@@ -1,42 +1,26 @@
-/** The files of care's pages. */
+/** Care's pages, their scripts and documents, as they are served. */
 import { readFileSync } from 'node:fs'
-import { html } from '@tallystick/service-kit'
 import {
-  frameSheet,
-  PAGE_TYPES,
+  browserModules,
+  filledMarkup,
+  framedPage,
+  type Page,
   type PageFile,
-  pageFile,
   pagePolicy,
 } from '@tallystick/service-kit/pages'
-
-/** Modules of the browser's side, served under `/pages/`. */
-const SCRIPTS = [
-  'clinician-preview.js',
-  'clinician-view.js',
-  'clinician.js',
-  'echo-view.js',
-  'echo.js',
-  'event-stream.js',
-  'follow-records.js',
-  'keep-listening.js',
-  'mcp-session.js',
-  'overview-facts.js',
-  'overview.js',
-  'page-element.js',
-  'read-record.js',
-  'record-uri.js',
-  'retraction.js',
-  'send-write.js',
-  'sign-write.js',
-  'speaker.js',
-  'take-fragment.js',
-  'write-fields.js',
-] as const
+import { documentLinks, readDocuments } from '../documents/documents.ts'
 
 /** What the pages may do: what those of all services may, and play sounds that they made. */
 export const PAGE_POLICY = pagePolicy('media-src blob:')
 
-const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+const FRAME: Pick<Page, 'brand' | 'nav'> = {
+  brand: 'Tallystick care',
+  nav: [
+    { href: '/', label: 'Overview' },
+    { href: '/clinician.html', label: 'Clinician' },
+    { href: '/echo.html', label: 'Echo' },
+  ],
+}
 
 /** What a page says of its service. */
 export type PagePlaces = {
@@ -46,19 +30,45 @@ export type PagePlaces = {
   readonly serviceName: string
 }
 
-/** Reads the three pages, their scripts, style and icon; `{{…}}` in a page becomes the place of that name. */
+/** Reads everything; `{{baseUrl}}` in a page becomes the service's address. */
 export function readPageFiles({ baseUrl, serviceName }: PagePlaces): readonly PageFile[] {
-  const page = (name: string): string =>
-    read(name)
-      .replaceAll('{{baseUrl}}', () => html`${baseUrl}`.toString())
-      .replaceAll('{{serviceName}}', () => html`${serviceName}`.toString())
+  const body = (name: string) =>
+    filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), { baseUrl })
+  const frame = { ...FRAME, links: documentLinks, facts: { 'service-name': serviceName } }
   return [
-    pageFile(['/', '/index.html'], PAGE_TYPES.html, page('overview.html')),
-    pageFile(['/clinician.html'], PAGE_TYPES.html, page('clinician.html')),
-    pageFile(['/echo.html'], PAGE_TYPES.html, page('echo.html')),
-    frameSheet(),
-    pageFile(['/pages/care.css'], PAGE_TYPES.css, read('browser/care.css')),
-    pageFile(['/pages/icon.svg'], PAGE_TYPES.svg, read('browser/icon.svg')),
-    ...SCRIPTS.map((name) => pageFile([`/pages/${name}`], PAGE_TYPES.js, read(`browser/${name}`))),
+    framedPage(['/', '/index.html'], {
+      ...frame,
+      title: 'Tallystick care',
+      description:
+        'Care records that can be corrected at once and checked by anyone, served to assistants over MCP.',
+      heading: 'Care records that can be taken back',
+      lead: 'Assistants that speak to people at home read their sentences here, over MCP. When a clinician corrects one, every assistant that follows it hears of it at once and takes the old sentence back. Every version is chained to the one before, so that anyone can check that none was changed.',
+      body: body('overview.html'),
+      script: '/pages/overview.js',
+    }),
+    framedPage(['/clinician.html'], {
+      ...frame,
+      title: 'Clinician · Tallystick care',
+      description: 'Write or correct a care record; the browser signs what you write.',
+      heading: 'Write or correct a record',
+      lead: 'What you write becomes the newest version. Assistants that follow the record take the old sentence back and say yours. Nothing is overwritten: every version stays, and can be checked.',
+      body: body('clinician.html'),
+      script: '/pages/clinician.js',
+    }),
+    framedPage(['/echo.html'], {
+      ...frame,
+      title: 'Echo · Tallystick care',
+      description:
+        'Listens to care records over MCP; shows and speaks each correction as it is written.',
+      heading: 'Echo',
+      lead: 'An assistant’s side of the records. This page listens over MCP, as a speaking device does. When a clinician corrects a record, it takes the old sentence back, shows the new one and says it.',
+      body: body('echo.html'),
+      script: '/pages/echo.js',
+    }),
+    ...browserModules({
+      root: new URL('browser/', import.meta.url),
+      entries: ['overview.js', 'clinician.js', 'echo.js'],
+    }),
+    ...readDocuments(FRAME),
   ]
 }

@@ -1,6 +1,6 @@
 /** The page about the method. Every number on it comes from `workedCase`, worked out when the service starts. */
 import { SHARP_SCORE_MODEL } from '@tallystick/odds'
-import { type Html, html } from '@tallystick/service-kit'
+import { type Html, html } from '@tallystick/service-kit/pages'
 import { gradedSummary } from '../domain/grade-pick.ts'
 import { CASE_CLOSE, workedCase } from './worked-case.ts'
 

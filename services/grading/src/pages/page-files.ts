@@ -1,13 +1,13 @@
 /** The files of grading's pages. */
 import { readFileSync } from 'node:fs'
 import { GRADE_BANDS } from '@tallystick/odds'
-import { type Html, html, Html as SafeHtml } from '@tallystick/service-kit'
 import {
-  frameSheet,
+  type Html,
+  html,
   PAGE_TYPES,
   type PageFile,
   pageFile,
-  pagePolicy,
+  Html as SafeHtml,
 } from '@tallystick/service-kit/pages'
 import { MARKET_TYPES, marketShape } from '../domain/markets.ts'
 import { firstRequestCode } from './first-request.ts'
@@ -51,9 +51,6 @@ const SCRIPTS = [
 ] as const
 /** What signs with a development key. */
 const LIBRARIES = ['@noble/curves/secp256k1.js', '@noble/hashes/sha3.js']
-
-/** What the pages may do. */
-export const PAGE_POLICY = pagePolicy()
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
@@ -135,9 +132,7 @@ export function readPageFiles(options: PagesOptions): readonly PageFile[] {
       description: 'How a price is graded against the close, one case worked through.',
       body: methodBody(),
     }),
-    frameSheet(),
     pageFile(['/pages/grading.css'], PAGE_TYPES.css, read('browser/grading.css')),
-    pageFile(['/pages/icon.svg'], PAGE_TYPES.svg, read('browser/icon.svg')),
     ...SCRIPTS.map((name) =>
       pageFile([`/pages/${name}`], PAGE_TYPES.js, withServedSpecifiers(read(`browser/${name}`))),
     ),

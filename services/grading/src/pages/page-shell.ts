@@ -1,4 +1,4 @@
-import { type Html, html } from '@tallystick/service-kit'
+import { type Html, html } from '@tallystick/service-kit/pages'
 
 /** A page within the frame that all four share. */
 export type PageShell = {
@@ -51,7 +51,7 @@ export function pageShell(page: PageShell): Html {
 <meta name="description" content="${page.description}">
 ${facts}<title>${page.title}</title>
 <link rel="icon" href="/pages/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/pages/frame.css">
+<link rel="stylesheet" href="/pages/style.css">
 <link rel="stylesheet" href="/pages/grading.css">
 ${page.script !== undefined && html`<script type="module" src="/pages/${page.script}"></script>`}
 </head>

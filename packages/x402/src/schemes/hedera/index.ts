@@ -23,7 +23,7 @@ export {
   parseHbar,
   TINYBAR_PER_HBAR,
 } from './hbar.ts'
-export { secp256k1Implementation } from './hedera-key.ts'
+export { evmAddressOf, secp256k1Implementation } from './hedera-key.ts'
 export type { LedgerTransfer } from './ledger-record.ts'
 export { createMirrorNode, type MirrorNode } from './mirror-node.ts'
 export { readTransfer } from './read-transfer.ts'

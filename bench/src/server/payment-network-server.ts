@@ -1,4 +1,4 @@
-// The world of the payment suites in a process of its own, so that it costs the measured servers nothing but the machine:
+// The network of the payment suites in a process of its own, so that it shares nothing with the measured servers but the machine:
 // both local ledgers with funded payers, and a facilitator for both. First argument: how many payers there are on each.
 
 import { startDevnet, startXLayer } from '@tallystick/devnet'
@@ -6,7 +6,7 @@ import { parseConsensusNodes, startFacilitator } from '@tallystick/facilitator'
 import { keccak256, stringToBytes } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { answerProbe } from './answer-probe.ts'
-import type { WorldAccount, WorldFacts } from './world-facts.ts'
+import type { FundedAccount, PaymentNetworkFacts } from './payment-network-facts.ts'
 
 const [, , payerCount = '0'] = process.argv
 
@@ -26,7 +26,7 @@ function named<Account extends { readonly name: string }>(
   if (account === undefined) throw new Error(`there is no account ${name}`)
   return account
 }
-const devnetAccount = (name: string): WorldAccount => {
+const devnetAccount = (name: string): FundedAccount => {
   const { accountId, evmAddress, privateKey } = named(devnet.accounts, name)
   return { accountId, evmAddress, privateKey }
 }
@@ -48,7 +48,7 @@ const facilitator = await startFacilitator({
   },
 })
 
-const hederaPayers: WorldAccount[] = []
+const hederaPayers: FundedAccount[] = []
 const evmPayerKeys: `0x${string}`[] = []
 for (const payer of names) {
   const { accountId, evmAddress, privateKey } = await devnet.createAccount({
@@ -61,7 +61,7 @@ for (const payer of names) {
   evmPayerKeys.push(key)
 }
 
-const facts: WorldFacts = {
+const facts: PaymentNetworkFacts = {
   facilitatorUrl: facilitator.url,
   ledgerUrl: devnet.rpcUrl,
   mirrorUrl: devnet.mirrorUrl,

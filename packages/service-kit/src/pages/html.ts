@@ -11,7 +11,7 @@ export class Html {
   }
 }
 
-/** What may stand in a template; `undefined`, `null` and `false` leave nothing behind. */
+/** What a template takes; `undefined`, `null` and `false` leave nothing behind. */
 export type HtmlValue =
   | string
   | number

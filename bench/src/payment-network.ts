@@ -1,22 +1,22 @@
-// The payment suites' world, as they start it, and the servers that they measure in it.
+// The network that the payment suites start, and the servers that they measure on it.
 import { type Deployment, deployAccessWindow } from '../../services/access/src/command/deploy.ts'
-import type { PaidServerPlan, WorldFacts } from './server/world-facts.ts'
+import type { PaidServerPlan, PaymentNetworkFacts } from './server/payment-network-facts.ts'
 import { ServerProcess } from './server-process.ts'
 
 export const TINYBAR_PER_HBAR = 100_000_000n
 export const HEDERA_CHAIN_ID = 296
 
-/** A running world; `server` is its process. */
-export type PaymentWorld = { readonly facts: WorldFacts; readonly server: ServerProcess }
+/** A running network; `server` is its process. */
+export type PaymentNetwork = { readonly facts: PaymentNetworkFacts; readonly server: ServerProcess }
 
-/** Runs `work` in a world with so many payers, and ends it. */
-export async function inPaymentWorld<Result>(
+/** Runs `work` in a network with so many payers, and ends it. */
+export async function inPaymentNetwork<Result>(
   payers: number,
-  work: (world: PaymentWorld) => Promise<Result>,
+  work: (network: PaymentNetwork) => Promise<Result>,
 ): Promise<Result> {
-  const server = await ServerProcess.start('access-world.ts', [String(payers)])
+  const server = await ServerProcess.start('payment-network-server.ts', [String(payers)])
   try {
-    return await work({ server, facts: JSON.parse(server.details) as WorldFacts })
+    return await work({ server, facts: JSON.parse(server.details) as PaymentNetworkFacts })
   } finally {
     await server.stop()
   }
@@ -24,7 +24,7 @@ export async function inPaymentWorld<Result>(
 
 /** Starts a server with one plain paid route. */
 export function startPaidServer(
-  { facts }: PaymentWorld,
+  { facts }: PaymentNetwork,
   kind: 'ours' | 'express' | 'express-upfront',
 ): Promise<ServerProcess> {
   const { evmPayTo, evmUrl, facilitatorUrl, stablecoin } = facts
@@ -41,9 +41,9 @@ export function startPaidServer(
 
 export type AccessOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
 
-/** Puts an access contract on the world's ledger. `recorders` are the addresses that may count calls. */
+/** Puts an access contract on the network's ledger. `recorders` are the addresses that may count calls. */
 export function deployAccess(
-  { facts }: PaymentWorld,
+  { facts }: PaymentNetwork,
   setup: { readonly offer: AccessOffer; readonly recorders: readonly `0x${string}`[] },
 ): Promise<Deployment> {
   return deployAccessWindow({
@@ -59,7 +59,7 @@ export function deployAccess(
 
 /** Starts the access service over that contract, and waits until it sells. */
 export async function startAccess(
-  { facts }: PaymentWorld,
+  { facts }: PaymentNetwork,
   contract: string,
 ): Promise<ServerProcess> {
   const environment = {

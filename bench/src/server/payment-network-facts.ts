@@ -1,12 +1,12 @@
 /** An account of the Hedera stand-in with its key. */
-export type WorldAccount = {
+export type FundedAccount = {
   readonly accountId: string
   readonly evmAddress: `0x${string}`
   readonly privateKey: `0x${string}`
 }
 
-/** What the payment suites know of their world; see access-world.ts. */
-export type WorldFacts = {
+/** What the payment suites know of their network; see payment-network-server.ts. */
+export type PaymentNetworkFacts = {
   readonly facilitatorUrl: string
   /** JSON-RPC of the Hedera stand-in. */
   readonly ledgerUrl: string
@@ -19,16 +19,16 @@ export type WorldFacts = {
     readonly version: string
   }
   readonly evmPayTo: `0x${string}`
-  readonly owner: WorldAccount
-  readonly payTo: WorldAccount
-  readonly recorder: WorldAccount
-  readonly hederaPayers: readonly WorldAccount[]
+  readonly owner: FundedAccount
+  readonly payTo: FundedAccount
+  readonly recorder: FundedAccount
+  readonly hederaPayers: readonly FundedAccount[]
   readonly evmPayerKeys: readonly `0x${string}`[]
 }
 
 /** What the servers with a plain paid route sell, and where; the first argument of their files, as JSON. */
 export type PaidServerPlan = Pick<
-  WorldFacts,
+  PaymentNetworkFacts,
   'facilitatorUrl' | 'evmUrl' | 'stablecoin' | 'evmPayTo'
 > & {
   /** Only for Express: the default settles after the handler has run, `upfront` before it. */

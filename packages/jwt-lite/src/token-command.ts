@@ -1,0 +1,100 @@
+/**
+ * The command `tallystick-token`: mints a token for development. The secret comes from the environment or a file, never
+ * from an argument, which other users of the machine can read.
+ */
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { DEFAULT_LIFETIME_SECONDS, mintToken } from './mint-token.ts'
+import { type ParsedTokenKeys, parseTokenKeys } from './token-keys.ts'
+
+/** A year; tokens that last longer are for an issuer to make. */
+const LIFETIME_SECONDS_MAX = 31_536_000
+
+const USAGE = `Usage: tallystick-token --sub NAME --scope "SCOPE SCOPE" --audience URL --typ TYPE [--lifetime-seconds N]
+
+  --sub               the principal, such as nurse-ada
+  --scope             scopes, separated by spaces, such as "care.read.user care.write"
+  --audience          the resource that the token is for, such as http://localhost:3002/mcp
+  --typ               the token's type, such as care+jwt
+  --lifetime-seconds  1 to ${LIFETIME_SECONDS_MAX}, default ${DEFAULT_LIFETIME_SECONDS}
+
+The secret comes from TOKEN_SECRET, or from the file that TOKEN_SECRET_FILE names: one secret a line, the first signs.
+`
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What the command prints: with 0 the token, with 1 that a secret is missing or unfit, with 2 that arguments are wrong. */
+export type TokenCommandResult = {
+  readonly exitCode: 0 | 1 | 2
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the command. No answer contains any part of a secret. */
+export function runTokenCommand(
+  args: readonly string[],
+  environment: Environment,
+): TokenCommandResult {
+  const options = readOptions(args)
+  if (options?.help === true) return { exitCode: 0, stdout: USAGE, stderr: '' }
+  const problem = problemOf(options)
+  if (options === undefined || problem !== undefined)
+    return { exitCode: 2, stdout: '', stderr: `${problem}\n\n${USAGE}` }
+  const parsed = readKeys(environment)
+  if (parsed.kind === 'refused') return { exitCode: 1, stdout: '', stderr: `${parsed.problem}\n` }
+  const token = mintToken({
+    ...options,
+    lifetimeSeconds: Number(options['lifetime-seconds']),
+    key: parsed.keys,
+    nowSeconds: Date.now() / 1000,
+    jti: randomUUID(),
+  })
+  return { exitCode: 0, stdout: `${token}\n`, stderr: '' }
+}
+
+const text = { type: 'string', default: '' } as const
+const OPTIONS = {
+  sub: text,
+  scope: text,
+  audience: text,
+  typ: text,
+  'lifetime-seconds': { type: 'string', default: String(DEFAULT_LIFETIME_SECONDS) },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+/** The options by name; undefined where there are others. */
+function readOptions(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS }).values
+  } catch {
+    // The parser's own message would repeat an argument, which may be a secret given by mistake.
+    return undefined
+  }
+}
+
+function problemOf(options: ReturnType<typeof readOptions>): string | undefined {
+  if (options === undefined) return 'There is an argument that this command does not know.'
+  for (const name of ['sub', 'scope', 'audience', 'typ'] as const)
+    if (options[name].trim() === '') return `--${name} is missing.`
+  const lifetime = options['lifetime-seconds']
+  return /^[1-9]\d*$/.test(lifetime) && Number(lifetime) <= LIFETIME_SECONDS_MAX
+    ? undefined
+    : `--lifetime-seconds: expected a whole number from 1 to ${LIFETIME_SECONDS_MAX}.`
+}
+
+function readKeys(environment: Environment): ParsedTokenKeys {
+  const secret = environment['TOKEN_SECRET'] ?? ''
+  const path = environment['TOKEN_SECRET_FILE'] ?? ''
+  if (secret !== '' && path !== '')
+    return { kind: 'refused', problem: 'Set either TOKEN_SECRET or TOKEN_SECRET_FILE, not both.' }
+  const variable = path === '' ? 'TOKEN_SECRET' : 'TOKEN_SECRET_FILE'
+  try {
+    const parsed = parseTokenKeys(path === '' ? secret : readFileSync(path, 'utf8'))
+    return parsed.kind === 'keys'
+      ? parsed
+      : { kind: 'refused', problem: `${variable}: ${parsed.problem}.` }
+  } catch {
+    return { kind: 'refused', problem: `${variable}: expected the path of a readable file.` }
+  }
+}

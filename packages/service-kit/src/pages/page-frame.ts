@@ -1,0 +1,126 @@
+/**
+ * The frame that every page of the product has: head, mark, navigation, heading, footer. Pages bring their parts as values;
+ * style and scripts are files of their own, so that the policy can forbid everything inline.
+ */
+import { Html, html } from './html.ts'
+
+export type PageLink = { readonly label: string; readonly href: string }
+
+/** What a page shows, from top to bottom. */
+export type Page = {
+  /** Of the document. */
+  readonly title: string
+  /** For search engines and link previews; the lead where it is left out. */
+  readonly description?: string
+  /** Whose pages these are, beside the mark; the title where it is left out. */
+  readonly brand?: string
+  /** The service's pages. */
+  readonly nav?: readonly PageLink[]
+  /** Which of `nav` this is. */
+  readonly path?: string
+  /** The title where it is left out. */
+  readonly heading?: string
+  /** One or two sentences: what this is. */
+  readonly lead: string
+  /** Figures, e.g. `Open windows` – `12`. */
+  readonly figures?: readonly { readonly label: string; readonly value: string }[]
+  readonly body?: Html
+  /** Requests to copy, each with a sentence. */
+  readonly requests?: readonly { readonly title: string; readonly code: string }[]
+  /** A sentence in the footer. */
+  readonly notice?: string
+  /** In the footer; the kit's own where they are left out. */
+  readonly links?: readonly PageLink[]
+  /** Path of the page's module, e.g. `/pages/echo.js`. */
+  readonly script?: string
+  /** What the server tells the script: `meta` elements by name. */
+  readonly facts?: Readonly<Record<string, string>>
+}
+
+/** Links that every service has. */
+export const kitLinks: readonly PageLink[] = [
+  { label: 'API reference', href: '/docs' },
+  { label: 'OpenAPI', href: '/openapi.json' },
+  { label: 'Readiness', href: '/ready' },
+  { label: 'For language models', href: '/llms.txt' },
+]
+
+/** Longer values, such as addresses, get the room of two figures. */
+const FIGURE_CHARACTERS_MAX = 24
+
+function navigation({ nav = [], path }: Page): Html | false {
+  const items = nav.map(
+    ({ label, href }) =>
+      html`<li><a href="${href}"${href === path && html` aria-current="page"`}>${label}</a></li>`,
+  )
+  return items.length > 0 && html`<nav aria-label="Pages"><ul>${items}</ul></nav>`
+}
+
+function figureList(figures: NonNullable<Page['figures']>): Html | false {
+  const items = figures.map(
+    ({ label, value }) =>
+      html`<div${value.length > FIGURE_CHARACTERS_MAX && html` class="long"`}><dt>${label}</dt><dd>${value}</dd></div>`,
+  )
+  return (
+    items.length > 0 && html`<section><h2>Right now</h2><dl class="figures">${items}</dl></section>`
+  )
+}
+
+function requestList(requests: NonNullable<Page['requests']>): readonly Html[] {
+  return requests.map(
+    ({ title, code }) =>
+      html`<section><h2>${title}</h2><pre tabindex="0" role="region" aria-label="${title}"><code>${code}</code></pre></section>`,
+  )
+}
+
+/** The whole document. */
+export function pageFrame(page: Page): Html {
+  const { title, lead, brand = title, heading = title, links = kitLinks } = page
+  const facts = Object.entries(page.facts ?? {}).map(
+    ([name, content]) => html`<meta name="${name}" content="${content}">\n`,
+  )
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="description" content="${page.description ?? lead}">
+${facts}<title>${title}</title>
+<link rel="icon" href="/pages/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/pages/style.css">
+${page.script !== undefined && html`<script type="module" src="${page.script}"></script>`}
+</head>
+<body>
+<a class="skip" href="#content">Skip to the page</a>
+<header class="top"><div>
+<a class="brand" href="/"><img src="/pages/icon.svg" alt="" width="28" height="28">${brand}</a>
+${navigation(page)}
+</div></header>
+<main id="content">
+<h1>${heading}</h1>
+${lead !== '' && html`<p class="lead">${lead}</p>`}
+${figureList(page.figures ?? [])}
+${page.body}
+${requestList(page.requests ?? [])}
+</main>
+<footer><div>
+${page.notice !== undefined && html`<p>${page.notice}</p>`}
+<nav aria-label="More">${links.map(({ label, href }) => html`<a href="${href}">${label}</a>`)}</nav>
+</div></footer>
+</body>
+</html>
+`
+}
+
+/** Markup of a file, with `{{name}}` replaced by the escaped value of that name. Throws for a name without a value. */
+export function filledMarkup(
+  markup: string,
+  values: Readonly<Record<string, Html | string>>,
+): Html {
+  const filled = markup.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
+    const value = values[name]
+    if (value === undefined) throw new Error(`No value for {{${name}}} of a page.`)
+    return html`${value}`.toString()
+  })
+  return new Html(filled)
+}

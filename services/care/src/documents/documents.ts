@@ -1,0 +1,107 @@
+/**
+ * The documents and files that the service serves about itself, read once at start: a fixed list, so that no request
+ * names a file. All of them are part of the repository; one that is missing keeps the service from starting.
+ */
+import { readFileSync } from 'node:fs'
+import {
+  framedPage,
+  Html,
+  html,
+  kitLinks,
+  type Page,
+  type PageFile,
+  pageFile,
+} from '@tallystick/service-kit/pages'
+import { Marked, type Token } from 'marked'
+
+const DOCUMENTS = [
+  { path: '/doc/readme', label: 'Read me', file: '../../README.md' },
+  { path: '/doc/verify', label: 'How verification works', file: '../../doc/verify.md' },
+  { path: '/doc/security', label: 'Security', file: '../../doc/security.md' },
+  { path: '/doc/architecture', label: 'Architecture', file: '../../doc/architecture.md' },
+] as const
+
+const FILES = [
+  { path: '/LICENSE', file: 'LICENSE', contentType: 'text/plain; charset=utf-8' },
+  { path: '/CHANGELOG.md', file: 'CHANGELOG.md', contentType: 'text/markdown; charset=utf-8' },
+  {
+    path: '/vectors/chain.json',
+    file: 'packages/hashchain/vectors/chain.json',
+    contentType: 'application/json; charset=utf-8',
+  },
+] as const
+
+/** Targets that work where the document is served: on the web, or this service's own paths. */
+const SERVED_TARGET = /^(?:https?:\/\/|\/(?!\/)|#)/
+
+/** The words of inline tokens without their markup. */
+function textOf(tokens: readonly Token[] = []): string {
+  const words = tokens.map((token) => {
+    if (token.type === 'codespan') return token.raw.replaceAll('`', '')
+    return 'tokens' in token ? textOf(token.tokens) : token.raw
+  })
+  return words.join('').replaceAll(/\s+/g, ' ')
+}
+
+const markdown = new Marked({
+  renderer: {
+    // The page's own heading is the only one of the first level.
+    heading({ tokens, depth }) {
+      const tag = depth <= 2 ? 'h2' : 'h3'
+      return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>\n`
+    },
+    code: ({ text }) => html`<pre tabindex="0"><code>${text}</code></pre>\n`.toString(),
+    html: ({ text }) => (text.startsWith('<!--') ? '' : html`${text}`.toString()),
+    // marked takes what stands inside raw HTML for markup that is meant.
+    text(token) {
+      const inner = 'tokens' in token ? token.tokens : undefined
+      return inner === undefined ? html`${token.text}`.toString() : this.parser.parseInline(inner)
+    },
+    image: ({ text }) => html`${text}`.toString(),
+    // A path inside the repository leads nowhere here: the name of the file is what a reader can use.
+    link({ href, tokens }) {
+      const words = this.parser.parseInline(tokens)
+      if (!SERVED_TARGET.test(href)) return words
+      return html`<a href="${href}">${new Html(words)}</a>`.toString()
+    },
+    tablecell({ tokens, header }) {
+      const words = this.parser.parseInline(tokens)
+      return header ? `<th scope="col">${words}</th>` : `<td>${words}</td>`
+    },
+  },
+})
+
+/** A document as a page: its first heading is the title, the paragraph under it the lead; raw HTML in it is text. */
+export function documentPage(text: string): Pick<Page, 'title' | 'lead' | 'body'> {
+  const tokens = markdown.lexer(text).filter(({ type }) => type !== 'space')
+  const [first, second] = tokens
+  const title = first?.type === 'heading' ? textOf(first.tokens) : undefined
+  const lead =
+    title !== undefined && second?.type === 'paragraph' ? textOf(second.tokens) : undefined
+  const rest = tokens.slice(Number(title !== undefined) + Number(lead !== undefined))
+  return {
+    title: title ?? 'Document',
+    lead: lead ?? '',
+    body: html`<div class="document">\n${new Html(markdown.parser(rest))}</div>`,
+  }
+}
+
+/** Links to the documents and to what every service has. */
+export const documentLinks: NonNullable<Page['links']> = [
+  ...DOCUMENTS.map(({ path, label }) => ({ href: path, label })),
+  ...kitLinks,
+]
+
+const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')
+
+/** Reads the list; documents stand in the given frame. Throws where a file of it is missing. */
+export function readDocuments(frame: Pick<Page, 'brand' | 'nav'>): readonly PageFile[] {
+  return [
+    ...DOCUMENTS.map(({ path, file }) =>
+      framedPage([path], { ...frame, ...documentPage(read(file)), links: documentLinks }),
+    ),
+    ...FILES.map(({ path, file, contentType }) =>
+      pageFile([path], contentType, read(`../../../../${file}`)),
+    ),
+  ]
+}
