@@ -45,7 +45,7 @@ A whole client is on the page at \`/\`. Grades judge prices; they are no advice 
 }
 
 /** Builds the application; it listens nowhere yet. */
-export async function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
+export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
   const { clock, logger, metricsToken, readiness, registry } = deps
   return createServiceApp({
     name: 'tallystick-grading',
