@@ -160,7 +160,7 @@ describePages((stage) => {
     it('C4: a token that expires while the page listens ends it, with the reason', async () => {
       const world = await stage.start()
       await world.write(medication)
-      const echo = await stage.visit(`/echo.html#token=${world.token(USER, 2)}`)
+      const echo = await stage.visit(`/echo.html#token=${world.token(USER, 5)}`)
       await echo.waitForSelector('#records li', WAIT)
       await expect
         .poll(() => text(echo, '#token-problem'), WAIT)

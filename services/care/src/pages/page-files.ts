@@ -67,7 +67,7 @@ export function readPageFiles({ baseUrl, serviceName }: PagePlaces): readonly Pa
     }),
     ...browserModules({
       root: new URL('browser/', import.meta.url),
-      entries: ['overview.js', 'clinician.js', 'echo.js'],
+      entries: ['overview.ts', 'clinician.ts', 'echo.ts'],
     }),
     ...readDocuments(FRAME),
   ]

@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { isoTimeMs } from '../domain/iso-time.ts'
+import { WRITE_SKEW_SECONDS_MAX } from '../wire/record-uri.ts'
 
-/** How far a signed write's timestamp may lie from the server's clock, either way (care.md, Limits). */
-const TIMESTAMP_SKEW_MS = 300_000
+const TIMESTAMP_SKEW_MS = WRITE_SKEW_SECONDS_MAX * 1_000
 
 /** What the headers of a signed write and its body's bytes come to. */
 export type SignatureVerdict =

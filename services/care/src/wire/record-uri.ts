@@ -27,6 +27,8 @@ const AS_THEY_ARE = /%(?:21|24|26|27|28|29|2A|2B|2C|3A|3B|3D|40)/gi
 export const RECORD_URI_CHARS_MAX = 4_096
 /** Largest body of `POST /write`, bytes. */
 export const WRITE_BODY_BYTES_MAX = 262_144
+/** How far a signed write's timestamp may be from the service's clock, seconds either way. */
+export const WRITE_SKEW_SECONDS_MAX = 300
 const VERSION_MAX = 999_999_999_999_999
 
 function decodeName(text: string): string | undefined {

@@ -4,28 +4,28 @@
  */
 import {
   McpError,
+  type McpNotification,
+  type McpSession,
   openMcpSession,
   ResumeRefused,
   SessionLost,
   TokenRefused,
-} from './mcp-session.js'
+} from './mcp-session.ts'
 
-/** @typedef {import('./mcp-session.js').McpSession} McpSession */
-/** @typedef {import('./mcp-session.js').McpNotification} McpNotification */
-/**
- * @typedef {{ kind: 'connecting' } | { kind: 'live' }
- *   | { kind: 'waiting', retryMs: number, why: string | undefined }
- *   | { kind: 'refused', why: string } | { kind: 'ended' }} ListeningState
- */
-/**
- * @typedef {object} ListeningOptions
- * @property {string} url
- * @property {string} token
- * @property {(session: McpSession) => Promise<void>} readAll Called when events may have been missed, with the stream already open.
- * @property {(message: McpNotification, session: McpSession) => Promise<void>} onMessage
- *   Where it rejects, everything is read anew over another stream.
- * @property {(state: ListeningState) => void} onState
- */
+export type ListeningState =
+  | { readonly kind: 'connecting' | 'live' | 'ended' }
+  | { readonly kind: 'waiting'; readonly why: string | undefined }
+  | { readonly kind: 'refused'; readonly why: string }
+
+export type ListeningOptions = {
+  readonly url: string
+  readonly token: string
+  /** Called when events may have been missed, with the stream already open. */
+  readonly readAll: (session: McpSession) => Promise<void>
+  /** Where it rejects, everything is read anew over another stream. */
+  readonly onMessage: (message: McpNotification, session: McpSession) => Promise<void>
+  readonly onState: (state: ListeningState) => void
+}
 
 /** First pause where the service names none: a restart takes about a second. */
 const RETRY_FIRST_MS = 500
@@ -34,76 +34,69 @@ const RETRY_LONGEST_MS = 15_000
 /** The least that the service may ask for: a pause of none would be a loop. */
 const RETRY_LEAST_MS = 50
 
-/**
- * The pause before an attempt, with chance in it so that a thousand pages do not come back in the same instant.
- *
- * @param {{ attempt: number, firstMs: number, chance: number }} options `attempt` from 0, `chance` in 0–1.
- */
-export function pauseMs({ attempt, firstMs, chance }) {
+/** The pause before an attempt (from 0), with chance (0–1) in it so that a thousand pages do not come back at once. */
+export function pauseMs(options: {
+  readonly attempt: number
+  readonly firstMs: number
+  readonly chance: number
+}): number {
+  const { attempt, firstMs, chance } = options
   const longest = Math.min(RETRY_LONGEST_MS, firstMs * 2 ** Math.min(attempt, 10))
   return Math.round(longest * (0.5 + chance / 2))
 }
 
 /** Listens until `end`. */
 export class Listener {
-  #options
-  #ending = new AbortController()
-  /** @type {McpSession | undefined} */
-  #session
-  /** @type {string | undefined} */
-  #lastEventId
+  readonly #options: ListeningOptions
+  readonly #ending = new AbortController()
+  #session: McpSession | undefined
+  #lastEventId: string | undefined
   #hasMissed = true
   #isReadingAll = false
   #attempt = 0
   #firstMs = RETRY_FIRST_MS
-  /** @type {(() => void) | undefined} */
-  #endPause
+  #endPause: (() => void) | undefined
 
-  /** @param {ListeningOptions} options */
-  constructor(options) {
+  constructor(options: ListeningOptions) {
     this.#options = options
   }
 
   /** Runs until the listener is ended or its token refused. */
-  async run() {
+  async run(): Promise<void> {
     const { url, token, onState } = this.#options
     while (!this.#ending.signal.aborted) {
       onState({ kind: 'connecting' })
-      /** @type {string | undefined} */
-      let why
+      let why: string | undefined
       try {
         this.#session ??= await openMcpSession({ url, token })
         await this.#listenOnce(this.#session)
       } catch (error) {
-        if (error instanceof TokenRefused) {
-          onState({ kind: 'refused', why: error.message })
-          return
-        }
+        if (error instanceof TokenRefused) return onState({ kind: 'refused', why: error.message })
         if (error instanceof McpError) why = error.message
-        this.#learn(error)
+        this.#learnFrom(error)
       }
       if (!this.#ending.signal.aborted) await this.#pause(why)
     }
-    this.#session?.end()
+    return this.#session?.end()
   }
 
   /** Cuts a pause short. */
-  wake() {
+  wake(): void {
     this.#endPause?.()
   }
 
   /** Closes the stream and the session for good. */
-  end() {
+  end(): void {
     this.#ending.abort()
     this.#endPause?.()
     this.#session?.end()
     this.#session = undefined
   }
 
-  /** @param {McpSession} session */
-  async #listenOnce(session) {
+  async #listenOnce(session: McpSession): Promise<void> {
+    const { onMessage, onState } = this.#options
     const stream = new AbortController()
-    const missed = (/** @type {unknown} */ error) => {
+    const missed = (error: unknown): void => {
       this.#hasMissed = true
       stream.abort(error)
     }
@@ -112,11 +105,11 @@ export class Listener {
         lastEventId: this.#lastEventId,
         signal: AbortSignal.any([this.#ending.signal, stream.signal]),
         onOpen: () => {
-          this.#options.onState({ kind: 'live' })
+          onState({ kind: 'live' })
           if (this.#hasMissed) this.#readAll(session).catch(missed)
         },
         onMessage: (message) => {
-          this.#options.onMessage(message, session).catch(missed)
+          onMessage(message, session).catch(missed)
         },
         onId: (id) => {
           this.#lastEventId = id
@@ -132,8 +125,7 @@ export class Listener {
     }
   }
 
-  /** @param {McpSession} session */
-  async #readAll(session) {
+  async #readAll(session: McpSession): Promise<void> {
     this.#hasMissed = false
     this.#isReadingAll = true
     try {
@@ -144,28 +136,26 @@ export class Listener {
     }
   }
 
-  /** @param {unknown} error */
-  #learn(error) {
+  #learnFrom(error: unknown): void {
     if (error instanceof SessionLost) this.#session = undefined
     if (!(error instanceof SessionLost || error instanceof ResumeRefused)) return
     this.#lastEventId = undefined
     this.#hasMissed = true
   }
 
-  /** @param {string | undefined} why */
-  async #pause(why) {
+  async #pause(why: string | undefined): Promise<void> {
     const retryMs = pauseMs({
       attempt: this.#attempt,
       firstMs: this.#firstMs,
       chance: Math.random(),
     })
     this.#attempt += 1
-    this.#options.onState({ kind: 'waiting', retryMs, why })
-    await new Promise((resolve) => {
+    this.#options.onState({ kind: 'waiting', why })
+    await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, retryMs)
       this.#endPause = () => {
         clearTimeout(timer)
-        resolve(undefined)
+        resolve()
       }
     })
     this.#endPause = undefined

@@ -1,11 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventStreamReader } from './event-stream.js'
+import { eventStreamReader } from './mcp-session.ts'
 
-/** @param {readonly string[]} pieces */
-function readPieces(pieces) {
-  /** @type {string[]} */
-  const seen = []
+function readPieces(pieces: readonly string[]): readonly string[] {
+  const seen: string[] = []
   const read = eventStreamReader({
     onData: (data) => seen.push(`data ${data}`),
     onId: (id) => seen.push(`id ${id}`),

@@ -3,33 +3,27 @@
  * that no longer holds is not finished.
  */
 
-/**
- * @typedef {'silent' | 'speaking' | 'blocked' | 'muted' | 'voiceless'} SpeakerState `blocked`: the browser wants a
- *   person's gesture first; `voiceless`: there is nothing to say (again).
- */
-/** @typedef {{ key: string, sound: Blob }} Utterance */
+/** `blocked`: the browser wants a person's gesture first; `voiceless`: there is nothing to say (again). */
+export type SpeakerState = 'silent' | 'speaking' | 'blocked' | 'muted' | 'voiceless'
 
-/**
- * @param {{ audio: HTMLAudioElement, onState: (state: SpeakerState) => void }} options
- */
-export function createSpeaker({ audio, onState }) {
-  /** @type {Utterance[]} */
-  let waiting = []
-  /** @type {Utterance | undefined} */
-  let current
+/** The sound of a record. */
+type Utterance = { readonly uri: string; readonly sound: Blob }
+
+export function createSpeaker(audio: HTMLAudioElement, onState: (state: SpeakerState) => void) {
+  let waiting: Utterance[] = []
+  let current: Utterance | undefined
   let isMuted = false
   let isSpeaking = false
 
-  async function play() {
+  async function play(): Promise<void> {
     try {
       await audio.play()
     } catch (error) {
       // An AbortError comes of our own cutting off; the next sound is on its way.
-      if (/** @type {Error} */ (error).name === 'NotAllowedError') onState('blocked')
+      if (error instanceof DOMException && error.name === 'NotAllowedError') onState('blocked')
     }
   }
-  /** @param {Utterance} utterance */
-  function start(utterance) {
+  function start(utterance: Utterance): void {
     current = utterance
     isSpeaking = true
     if (audio.src !== '') URL.revokeObjectURL(audio.src)
@@ -37,13 +31,13 @@ export function createSpeaker({ audio, onState }) {
     if (isMuted) finish()
     else void play()
   }
-  function finish() {
+  function finish(): void {
     isSpeaking = false
     const next = waiting.shift()
     if (next === undefined) onState(isMuted ? 'muted' : 'silent')
     else start(next)
   }
-  function cutOff() {
+  function cutOff(): void {
     audio.pause()
     finish()
   }
@@ -52,44 +46,35 @@ export function createSpeaker({ audio, onState }) {
   audio.addEventListener('error', finish)
 
   return {
-    /**
-     * Says this next, in place of whatever of the same key waits or is being said.
-     *
-     * @param {Utterance} utterance
-     */
-    say(utterance) {
-      waiting = waiting.filter(({ key }) => key !== utterance.key)
-      if (!isSpeaking || current?.key === utterance.key) start(utterance)
+    /** Says this next, in place of whatever of the same record waits or is being said. */
+    say(utterance: Utterance): void {
+      waiting = waiting.filter(({ uri }) => uri !== utterance.uri)
+      if (!isSpeaking || current?.uri === utterance.uri) start(utterance)
       else waiting.push(utterance)
     },
-    /**
-     * Takes back what of this key waits or is being said.
-     *
-     * @param {string} key
-     */
-    retract(key) {
-      waiting = waiting.filter((utterance) => utterance.key !== key)
-      if (isSpeaking && current?.key === key) cutOff()
+    /** Takes back what of this record waits or is being said. */
+    retract(uri: string): void {
+      waiting = waiting.filter((utterance) => utterance.uri !== uri)
+      if (isSpeaking && current?.uri === uri) cutOff()
     },
     /** What is shown has no sound: what was said last is not offered for it. */
-    forget() {
+    forget(): void {
       if (isSpeaking) return
       current = undefined
       onState('voiceless')
     },
-    stop() {
+    stop(): void {
       waiting = []
       if (isSpeaking) cutOff()
     },
     /** Says the last sound (again), by a person's gesture, which browsers always allow. */
-    again() {
+    again(): void {
       if (current === undefined) return
       isSpeaking = true
       audio.currentTime = 0
       void play()
     },
-    /** @param {boolean} muted */
-    mute(muted) {
+    mute(muted: boolean): void {
       isMuted = muted
       if (muted && isSpeaking) cutOff()
       else onState(muted ? 'muted' : 'silent')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { pauseMs } from './keep-listening.js'
+import { pauseMs } from './keep-listening.ts'
 
 describe('pauses between attempts', () => {
   it('double from what the service asked for, and end at 15 s', () => {

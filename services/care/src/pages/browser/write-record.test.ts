@@ -1,7 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import golden from '../../../vectors/write-signature.json' with { type: 'json' }
 import { readWriteFields } from '../../domain/write-fields.ts'
-import { BODY_BYTES_MAX, checkFields } from './write-fields.js'
+import { WRITE_BODY_BYTES_MAX } from '../../wire/record-uri.ts'
+import { canSign, checkFields, signWrite } from './write-record.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
 const typed = {
@@ -14,8 +16,7 @@ const typed = {
   staleAfter: '',
   priority: '',
 }
-/** @param {Partial<typeof typed>} changes */
-const check = (changes) => checkFields({ ...typed, ...changes }, NOW_MS)
+const check = (changes: Partial<typeof typed>) => checkFields({ ...typed, ...changes }, NOW_MS)
 
 describe('ready', () => {
   it('gives the body to sign, without what was left empty', () => {
@@ -94,7 +95,7 @@ describe('refused, each with its sentence', () => {
   it('a body over 256 KiB: by how many bytes', () => {
     const ready = check({})
     const other = (ready.kind === 'ready' ? ready.body.length : 0) - typed.value.length
-    const room = BODY_BYTES_MAX - other
+    const room = WRITE_BODY_BYTES_MAX - other
     expect(check({ value: 'x'.repeat(room) }).kind).toBe('ready')
     expect(check({ value: 'x'.repeat(room + 3) })).toEqual({
       kind: 'refused',
@@ -130,4 +131,30 @@ it('what the form lets through, the service takes: any typed text', () => {
     }),
     { numRuns: 500 },
   )
+})
+
+describe('S3: signing', () => {
+  it.each(golden.vectors)(
+    'signs <timestamp>.<raw body> as openssl does: $timestamp',
+    async ({ secret, timestamp, body, signature }) => {
+      expect(await signWrite({ secret, timestamp, body })).toEqual({ body, timestamp, signature })
+    },
+  )
+
+  it('another body, timestamp or secret gives another signature', async () => {
+    const write = { secret: 'a', timestamp: '2026-11-21T12:00:00.000Z', body: '{}' }
+    const signatures = await Promise.all(
+      [
+        write,
+        { ...write, secret: 'b' },
+        { ...write, body: '{ }' },
+        { ...write, timestamp: '2026' },
+      ].map(async (one) => (await signWrite(one)).signature),
+    )
+    expect(new Set(signatures).size).toBe(4)
+  })
+
+  it('knows that it may sign where WebCrypto is there', () => {
+    expect(canSign()).toBe(true)
+  })
 })

@@ -1,0 +1,147 @@
+/** What the clinician's page shows beside the form: the preview, and what came of a write. */
+import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { retractionSentence } from '../../domain/retraction.ts'
+import { WRITE_SKEW_SECONDS_MAX } from '../../wire/record-uri.ts'
+import type { Before } from './read-record.ts'
+import type { WriteOutcome } from './write-record.ts'
+
+/** What is to be written, and what stands stored before it. */
+type Draft = {
+  readonly value: string
+  readonly audience: string
+  readonly authorLabel: string
+  readonly before: Before
+}
+
+/** From here on a clock may be off by too much: seconds pass on the way. */
+const SKEW_SECONDS_NEAR = WRITE_SKEW_SECONDS_MAX - 5
+
+const hint = (text: string): HTMLElement => element('p', { class: 'hint' }, text)
+const note = (kind: 'good' | 'bad' | 'warn', text: string): HTMLElement =>
+  element('p', { class: `note ${kind}` }, text)
+
+const BEFORE_WORDS = {
+  unknown: 'Not known here: this page has no token to read it with.',
+  none: 'None that this token may read: yours would be version 1.',
+  broken: 'It does not hold: what is stored differs from its hash, so it is not shown.',
+  unreachable: 'The service does not answer just now.',
+}
+
+function beforeParts(before: Before): readonly HTMLElement[] {
+  if (before.kind === 'refused') return [hint(`The service refused the token: ${before.why}.`)]
+  if (before.kind !== 'found') return [hint(BEFORE_WORDS[before.kind])]
+  const { record, slot } = before
+  const age = `Version ${record.version} ${record.ageLine}`
+  return [
+    element('p', { class: 'said old', dir: 'auto' }, record.value),
+    element('p', { class: 'hint name', dir: 'auto' }, age),
+    ...(slot.audience === 'assistant' ? [hint('Internal: for assistants only.')] : []),
+  ]
+}
+
+/** What an assistant would say after this write: the retraction, where the version before is known, and the sentence. */
+function spokenPreview({ value, audience, authorLabel, before }: Draft): string {
+  if (value.trim() === '') return 'Your sentence, once you have written it.'
+  if (audience === 'assistant') return 'Nothing aloud: assistants only read it.'
+  const previousValue = before.kind === 'found' ? before.record.value : value
+  return retractionSentence({ previousValue, value, authorLabel: authorLabel || 'you' }) ?? value
+}
+
+export function showPreview(draft: Draft): void {
+  const { before, value } = draft
+  put('will-say', spokenPreview(draft))
+  const isSame = before.kind === 'found' && before.record.value === value
+  const same = isSame ? [hint('Your sentence is the same: it would confirm this one.')] : []
+  pageElement('before').replaceChildren(...beforeParts(before), ...same)
+}
+
+function heardBy(subscribers: number): string {
+  if (subscribers === 0)
+    return 'No session was following it. Assistants get it with their next read.'
+  return subscribers === 1 ? 'One session heard of it.' : `${subscribers} sessions heard of it.`
+}
+
+function acceptedParts(
+  accepted: Extract<WriteOutcome, { kind: 'accepted' }>['accepted'],
+): readonly HTMLElement[] {
+  const { uri, version, versionHash, writtenAt, subscribers } = accepted
+  const facts = { Record: uri, Version: String(version), Hash: versionHash, Written: writtenAt }
+  const rows = Object.entries(facts).flatMap(([name, value]) => [
+    element('dt', {}, name),
+    element('dd', { class: 'mono' }, value),
+  ])
+  return [
+    element('p', { class: 'note good' }, element('strong', {}, heardBy(subscribers))),
+    element('dl', { class: 'facts' }, ...rows),
+  ]
+}
+
+function refusedParts(aheadSeconds: number | undefined): readonly HTMLElement[] {
+  const distance = Math.abs(aheadSeconds ?? 0)
+  const isClock = distance >= SKEW_SECONDS_NEAR
+  const side = (aheadSeconds ?? 0) > 0 ? 'ahead of' : 'behind'
+  const clock = isClock
+    ? `This computer’s clock is ${distance} s ${side} the service’s; more than ${WRITE_SKEW_SECONDS_MAX} s is refused. Set the clock.`
+    : `This computer’s clock is right enough (${distance} s off).`
+  const findings = [
+    'The fields are as the service wants them.',
+    aheadSeconds === undefined ? 'The service’s clock could not be read.' : clock,
+    isClock ? 'The secret may be right.' : 'So the write secret is most likely wrong.',
+  ]
+  return [
+    note('bad', 'The service refused it and, by design, does not say why. Nothing was stored.'),
+    element('p', {}, 'What this page can tell:'),
+    element('ul', {}, ...findings.map((finding) => element('li', {}, finding))),
+  ]
+}
+
+/** Of a write that may have been stored. */
+const unsureParts = (why: string): readonly HTMLElement[] => [
+  note('warn', why),
+  element('p', {}, 'Sending the same again is safe for five minutes: it cannot be stored twice.'),
+]
+
+const conflictParts = (): readonly HTMLElement[] => [
+  note('bad', 'This record exists for the other audience, which is fixed with its first version.'),
+  element('p', {}, 'Choose the other audience, or another topic.'),
+]
+
+type Shown = { readonly title: string; readonly parts: readonly HTMLElement[] }
+
+function outcomeParts(outcome: WriteOutcome, aheadSeconds: number | undefined): Shown {
+  const title = 'Not confirmed'
+  switch (outcome.kind) {
+    case 'accepted': {
+      const { accepted } = outcome
+      return { title: `Version ${accepted.version} is stored`, parts: acceptedParts(accepted) }
+    }
+    case 'refused':
+      return { title: 'Refused', parts: refusedParts(aheadSeconds) }
+    case 'conflict':
+      return { title: 'Not stored: the audience differs', parts: conflictParts() }
+    case 'failed':
+      return { title, parts: unsureParts(`The service could not do it (${outcome.what}).`) }
+    case 'no-answer':
+      break
+  }
+  return { title, parts: unsureParts('No answer came. It may or may not be stored.') }
+}
+
+/** Shows what came of a write and moves the focus to it. */
+export function showOutcome(result: {
+  readonly outcome: WriteOutcome
+  readonly aheadSeconds: number | undefined
+  readonly sendAgain: (() => void) | undefined
+}): void {
+  const { title, parts } = outcomeParts(result.outcome, result.aheadSeconds)
+  const body = pageElement('outcome-body')
+  body.replaceChildren(...parts)
+  if (result.sendAgain !== undefined) {
+    const button = element('button', { type: 'button' }, 'Send the same again')
+    button.addEventListener('click', result.sendAgain)
+    body.append(button)
+  }
+  put('outcome-title', title)
+  pageElement('outcome').hidden = false
+  pageElement('outcome-title').focus()
+}

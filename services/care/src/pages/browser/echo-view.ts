@@ -1,0 +1,158 @@
+/** What the echo page shows: the latest change in its live region, the records below it. Texts of records reach it as text nodes only. */
+import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import type { RecordChange } from './follow-records.ts'
+import { chainOf, type ShownRecord } from './read-record.ts'
+
+type ToAnnounce = Extract<RecordChange, { kind: 'correction' | 'confirmed' | 'new' }>
+type Withdrawn = Extract<RecordChange, { kind: 'broken' | 'gone' }>
+
+const KIND_WORDS = { correction: 'Correction', confirmed: 'Confirmed unchanged', new: 'New record' }
+/** Records that the live region tells of: more than a person takes in after a pause. */
+const NEWS_MAX = 20
+/** Beyond this, how long ago a record was written says that it was missed, not how fast it came. */
+const LATE_MS = 60_000
+
+/** How long a change took from the service's clock to this screen. */
+function arrivalText(writtenAt: string): string {
+  const tookMs = Date.now() - Date.parse(writtenAt)
+  if (tookMs < 0) return 'Shown at once (this computer’s clock is behind the service’s).'
+  if (tookMs < LATE_MS) return `Shown ${tookMs} ms after it was written.`
+  return `Written ${new Date(writtenAt).toLocaleString()}; shown now.`
+}
+
+/** Whose a record is, and its topic. */
+const namesOf = (uri: string): { readonly patient: string; readonly domain: string } =>
+  chainOf(uri) ?? { patient: uri, domain: '' }
+
+const name = (text: string): HTMLElement => element('span', { class: 'name' }, text)
+
+function ageLine({ ageLine: text, isStale }: ShownRecord): HTMLElement {
+  return element('p', { class: isStale ? 'note warn name' : 'hint name', dir: 'auto' }, text)
+}
+
+/**
+ * Puts something about a record on top of the live region, in one go so that it is announced as a whole. What stood there
+ * about the same record is taken out: a sentence that no longer holds is not left standing.
+ */
+function putOnTop(uri: string, kind: string, parts: readonly HTMLElement[]): void {
+  const log = pageElement('announcement')
+  for (const old of log.querySelectorAll(':scope > *'))
+    if (old.getAttribute('data-uri') === uri || old.className === 'empty') old.remove()
+  log.prepend(element('article', { 'data-uri': uri, 'data-kind': kind }, ...parts))
+  while (log.childElementCount > NEWS_MAX) log.lastElementChild?.remove()
+  log.scrollTop = 0
+}
+
+/** Announces a change. */
+export function announce(change: ToAnnounce): void {
+  const { record, kind } = change
+  const { patient, domain } = namesOf(record.uri)
+  const title = element(
+    'p',
+    { class: 'which' },
+    element('strong', {}, KIND_WORDS[kind]),
+    ' · ',
+    name(patient),
+    ' · ',
+    name(domain),
+    element('span', { class: 'faint' }, ` · version ${record.version}`),
+  )
+  putOnTop(record.uri, kind, [
+    title,
+    ...(kind === 'correction' ? takenBack(change) : []),
+    element('p', { class: 'said now', dir: 'auto' }, record.value),
+    ageLine(record),
+  ])
+  put('arrival', arrivalText(record.writtenAt))
+}
+
+function takenBack({ record, previous }: Extract<RecordChange, { kind: 'correction' }>) {
+  const parts: HTMLElement[] = []
+  if (record.version > previous.version + 1)
+    parts.push(
+      element(
+        'p',
+        {},
+        `Last shown here was version ${previous.version}: `,
+        element('q', { class: 'said', dir: 'auto' }, previous.value),
+      ),
+    )
+  if (record.retraction !== undefined)
+    parts.push(element('p', { class: 'said retraction', dir: 'auto' }, record.retraction))
+  return parts
+}
+
+/** Says that a record must not be spoken any more. */
+export function announceWithdrawn({ uri, kind }: Withdrawn): void {
+  const { patient, domain } = namesOf(uri)
+  const why =
+    kind === 'broken'
+      ? 'is not served: what is stored does not hold, or the service failed. It is not said.'
+      : 'can no longer be read with this token. It is not said.'
+  putOnTop(uri, kind, [element('p', { class: 'note bad' }, name(`${patient} · ${domain} `), why)])
+  put('arrival', '')
+}
+
+function recordCard(record: ShownRecord): HTMLElement {
+  return element(
+    'li',
+    { 'data-uri': record.uri },
+    element(
+      'p',
+      { class: 'title' },
+      element('strong', { class: 'name' }, namesOf(record.uri).domain),
+      element('span', { class: 'faint' }, `version ${record.version}`),
+    ),
+    element('p', { class: 'said', dir: 'auto' }, record.value),
+    ageLine(record),
+  )
+}
+
+const cardOf = (uri: string): Element | undefined =>
+  [...document.querySelectorAll('#records li')].find(
+    (card) => card.getAttribute('data-uri') === uri,
+  )
+
+/** Puts a child among its siblings in the order of an attribute. */
+function insertInOrder(parent: Element, child: Element, attribute: string): void {
+  const of = (one: Element): string => one.getAttribute(attribute) ?? ''
+  parent.insertBefore(child, [...parent.children].find((other) => of(other) > of(child)) ?? null)
+}
+
+/** The list of a patient's records. */
+function listOf(patient: string): Element {
+  const groups = pageElement('records')
+  const found = [...groups.children].find((one) => one.getAttribute('data-patient') === patient)
+  const known = found?.querySelector('ul')
+  if (known != null) return known
+  const list = element('ul', { class: 'records' })
+  const heading = element('h3', { class: 'name' }, patient)
+  const group = element('section', { class: 'patient', 'data-patient': patient }, heading, list)
+  insertInOrder(groups, group, 'data-patient')
+  return list
+}
+
+/** Shows the newest version of a record in its place. */
+export function showRecord(record: ShownRecord, isChange: boolean): void {
+  const card = recordCard(record)
+  if (isChange) card.classList.add('changed')
+  const old = cardOf(record.uri)
+  if (old === undefined) insertInOrder(listOf(namesOf(record.uri).patient), card, 'data-uri')
+  // What reads the same is left alone: somebody may be reading or selecting it.
+  else if (isChange || old.textContent !== card.textContent) old.replaceWith(card)
+}
+
+export function removeRecord(uri: string): void {
+  const card = cardOf(uri)
+  const list = card?.parentElement
+  card?.remove()
+  if (list?.childElementCount === 0) list.closest('.patient')?.remove()
+}
+
+/** Clears what an earlier token let be seen. */
+export function clearRecords(): void {
+  pageElement('records').replaceChildren()
+  const nothing = 'Nothing has been corrected since this page began to listen.'
+  pageElement('announcement').replaceChildren(element('p', { class: 'empty' }, nothing))
+  put('arrival', '')
+}

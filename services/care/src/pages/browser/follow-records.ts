@@ -1,0 +1,113 @@
+/**
+ * What is known of the records that a session may speak: reads all of them, subscribes to each, reads anew what changed
+ * and says what changed about it. Internal records are left alone: they must never be shown or spoken here.
+ */
+import type { McpNotification, McpSession } from './mcp-session.ts'
+import { chainOf, readRecord, type ShownRecord } from './read-record.ts'
+
+export type RecordChange =
+  | { readonly kind: 'first'; readonly record: ShownRecord }
+  | { readonly kind: 'refreshed'; readonly record: ShownRecord }
+  | { readonly kind: 'new'; readonly record: ShownRecord }
+  | { readonly kind: 'confirmed'; readonly record: ShownRecord }
+  | { readonly kind: 'correction'; readonly record: ShownRecord; readonly previous: ShownRecord }
+  | { readonly kind: 'broken'; readonly uri: string }
+  | { readonly kind: 'gone'; readonly uri: string }
+
+/** A page of cards, and as many subscriptions of one browser tab, beyond which nobody reads them at a glance. */
+const RECORDS_MAX = 200
+/** Requests at once: browsers hold six connections to a host under HTTP/1.1, and the event stream keeps one. */
+const REQUESTS_AT_ONCE = 4
+
+/** Runs `work` on every item, a few at a time. */
+async function forEachAtOnce<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = items.values()
+  const runners = Array.from({ length: REQUESTS_AT_ONCE }, async () => {
+    for (const item of queue) await work(item)
+  })
+  await Promise.all(runners)
+}
+
+const mayBeSaid = (uri: string): boolean => chainOf(uri)?.audience === 'user'
+
+/** The URIs of the speakable records that the session may list, whole or up to the limit. */
+async function listChains(session: McpSession) {
+  const uris = new Set<string>()
+  let cursor: string | undefined
+  do {
+    const page: {
+      readonly resources: readonly { readonly uri: string }[]
+      readonly nextCursor?: string
+    } = await session.request('resources/list', cursor === undefined ? {} : { cursor })
+    for (const { uri } of page.resources) if (mayBeSaid(uri)) uris.add(uri)
+    cursor = page.nextCursor
+  } while (cursor !== undefined && uris.size <= RECORDS_MAX)
+  return { uris: [...uris].slice(0, RECORDS_MAX), isCut: uris.size > RECORDS_MAX }
+}
+
+export function followRecords(handlers: {
+  readonly onChange: (change: RecordChange, session: McpSession) => void
+  readonly onList: (list: { readonly count: number; readonly isCut: boolean }) => void
+}) {
+  const { onChange, onList } = handlers
+  const known = new Map<string, ShownRecord>()
+  const reads = new Map<string, Promise<void>>()
+  let hasReadAll = false
+
+  function judge(record: ShownRecord): RecordChange {
+    const previous = known.get(record.uri)
+    if (previous === undefined) return { kind: hasReadAll ? 'new' : 'first', record }
+    if (record.version <= previous.version) return { kind: 'refreshed', record }
+    return record.value === previous.value
+      ? { kind: 'confirmed', record }
+      : { kind: 'correction', record, previous }
+  }
+  async function readOnce(session: McpSession, uri: string): Promise<void> {
+    const outcome = await readRecord(session, uri)
+    if (outcome.kind === 'found') {
+      const { record } = outcome
+      // An answer that was overtaken by a newer one says nothing new.
+      if (record.version < (known.get(uri)?.version ?? 0)) return
+      const change = judge(record)
+      known.set(uri, record)
+      onChange(change, session)
+    } else {
+      if (outcome.kind === 'absent') known.delete(uri)
+      onChange({ kind: outcome.kind === 'absent' ? 'gone' : 'broken', uri }, session)
+    }
+  }
+  /** Reads of one record follow each other, so that a notice that comes during a read causes another one. */
+  function read(session: McpSession, uri: string): Promise<void> {
+    const before = reads.get(uri) ?? Promise.resolve()
+    const mine = before.catch(() => undefined).then(() => readOnce(session, uri))
+    reads.set(uri, mine)
+    return mine
+  }
+  async function readAll(session: McpSession): Promise<void> {
+    const { uris, isCut } = await listChains(session)
+    onList({ count: uris.length, isCut })
+    for (const uri of known.keys())
+      if (!uris.includes(uri)) {
+        known.delete(uri)
+        onChange({ kind: 'gone', uri }, session)
+      }
+    await forEachAtOnce(uris, async (uri) => {
+      // Subscribed first: what is written after the read is then told.
+      await session.request('resources/subscribe', { uri })
+      await read(session, uri)
+    })
+    hasReadAll = true
+  }
+  return {
+    readAll,
+    async take({ method, params }: McpNotification, session: McpSession): Promise<void> {
+      if (method === 'notifications/resources/list_changed') await readAll(session)
+      if (method !== 'notifications/resources/updated') return
+      const uri = params?.uri ?? ''
+      if (mayBeSaid(uri)) await read(session, uri)
+    },
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * One MCP session over Streamable HTTP, with nothing but fetch: requests by POST, notifications from the GET stream.
+ * keep-listening.ts decides when to open one, to resume a stream and to give up.
+ */
+
+/** Latest revision that this client was written for; the service never negotiates below it (C1). */
+const PROTOCOL_VERSION = '2025-11-25'
+/** A request answers in milliseconds; one that does not in this time will not. */
+const ANSWER_LIMIT_MS = 10_000
+/** The service sends a keep-alive at least every 15 s (C3): after two missed ones the stream is dead, whatever the socket says. */
+const SILENCE_LIMIT_MS = 35_000
+
+/** The service refused the token: only another one helps. */
+export class TokenRefused extends Error {}
+/** The service no longer knows the session, or it belongs to somebody else: a new one is needed. */
+export class SessionLost extends Error {}
+/** The stream cannot be continued after the given event: everything is read anew. */
+export class ResumeRefused extends Error {}
+/** An answer with an error; `code` is JSON-RPC's where there is one. */
+export class McpError extends Error {
+  readonly code: number | undefined
+
+  constructor(message: string, code: number | undefined) {
+    super(message)
+    this.code = code
+  }
+}
+
+export type McpNotification = {
+  readonly method: string
+  readonly params?: { readonly uri: string }
+}
+
+type RpcError = { readonly code?: number; readonly message?: string }
+type RpcAnswer = { readonly result?: unknown; readonly error?: RpcError }
+
+export type StreamHandlers = {
+  /** An event's data; never empty. */
+  readonly onData: (data: string) => void
+  /** The id of an event, also of one without data: what to resume after. */
+  readonly onId: (id: string) => void
+  /** How long the service wants a client to wait before it resumes. */
+  readonly onRetry: (retryMs: number) => void
+}
+
+/**
+ * Reads a `text/event-stream` piece by piece, as the HTML standard has it: lines may end in CR, LF or both, an event
+ * counts when its blank line has come. Returns the function that takes the next piece of text.
+ */
+export function eventStreamReader(handlers: StreamHandlers): (piece: string) => void {
+  let rest = ''
+  let data: string[] = []
+  let id: string | undefined
+
+  function endEvent(): void {
+    const text = data.join('\n')
+    const seen = id
+    data = []
+    id = undefined
+    if (text !== '') handlers.onData(text)
+    if (seen !== undefined) handlers.onId(seen)
+  }
+  function takeLine(line: string): void {
+    if (line === '') return endEvent()
+    const [field = '', value = ''] = line.split(/:(.*)/s)
+    const text = value.startsWith(' ') ? value.slice(1) : value
+    if (field === 'data') data.push(text)
+    else if (field === 'id' && !text.includes('\0')) id = text
+    else if (field === 'retry' && /^\d+$/.test(text)) handlers.onRetry(Number(text))
+    return undefined
+  }
+  return (piece) => {
+    // A CR that ends a piece may be half of a CRLF: it waits for what follows.
+    const text = rest + piece
+    const end = text.endsWith('\r') ? text.length - 1 : text.length
+    const lines = text.slice(0, end).split(/\r\n|\n|\r/)
+    rest = (lines.pop() ?? '') + text.slice(end)
+    for (const line of lines) takeLine(line)
+  }
+}
+
+async function refusal(answer: Response): Promise<Error> {
+  const body: { error?: RpcError | string; error_description?: string } = await answer
+    .json()
+    .catch(() => ({}))
+  const error = typeof body.error === 'object' ? body.error : {}
+  if (answer.status === 401) return new TokenRefused(body.error_description ?? 'refused')
+  if (answer.status === 403 || answer.status === 404) return new SessionLost(error.message ?? '')
+  return new McpError(error.message ?? `The service answered ${answer.status}.`, error.code)
+}
+
+const ignore = (): void => undefined
+
+/** The answer to a request: JSON, or the events of a stream that ends with it. */
+async function readAnswer(answer: Response): Promise<RpcAnswer> {
+  if (answer.headers.get('content-type')?.includes('text/event-stream') !== true)
+    return await answer.json()
+  const messages: RpcAnswer[] = []
+  const onData = (data: string): unknown => messages.push(JSON.parse(data))
+  eventStreamReader({ onData, onId: ignore, onRetry: ignore })(await answer.text())
+  return messages.find((message) => 'result' in message || 'error' in message) ?? {}
+}
+
+/** Of {@link McpSession.listen}. */
+type Listening = Omit<StreamHandlers, 'onData'> & {
+  readonly lastEventId: string | undefined
+  readonly signal: AbortSignal
+  readonly onOpen: () => void
+  readonly onMessage: (message: McpNotification) => void
+}
+
+/** Headers of a session, and where it is. */
+type Place = { readonly url: string; readonly headers: Record<string, string> }
+
+async function post({ url, headers }: Place, message: object): Promise<Response> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: {
+      ...headers,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+    signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+  })
+  if (!answer.ok) throw await refusal(answer)
+  return answer
+}
+
+async function listen({ url, headers }: Place, stream: Listening): Promise<void> {
+  const { lastEventId, signal, onOpen, onMessage, onId, onRetry } = stream
+  const silence = new AbortController()
+  const giveUp = (): void => silence.abort()
+  let timer = setTimeout(giveUp, SILENCE_LIMIT_MS)
+  try {
+    const resume = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+    const answer = await fetch(url, {
+      headers: { ...headers, ...resume, accept: 'text/event-stream' },
+      signal: AbortSignal.any([signal, silence.signal]),
+      cache: 'no-store',
+    })
+    if (answer.status === 400 && lastEventId !== undefined) throw new ResumeRefused()
+    if (!answer.ok || answer.body === null) throw await refusal(answer)
+    onOpen()
+    const read = eventStreamReader({ onData: (data) => onMessage(JSON.parse(data)), onId, onRetry })
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      clearTimeout(timer)
+      timer = setTimeout(giveUp, SILENCE_LIMIT_MS)
+      read(piece.value)
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export type McpSession = {
+  /** Resolves to the result; rejects with {@link McpError} for an error answer. */
+  request<Result>(method: string, params?: object): Promise<Result>
+  /** Reads the GET stream until it ends or `signal` is aborted. */
+  listen(stream: Listening): Promise<void>
+  /** Ends the session, also while the page is being left; that it may fail does not matter, since sessions expire. */
+  end(): void
+}
+
+/** Opens a session: initialize, initialized. Rejects with {@link TokenRefused}, {@link McpError}, or what fetch throws. */
+export async function openMcpSession(options: {
+  readonly url: string
+  readonly token: string
+}): Promise<McpSession> {
+  const { url, token } = options
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${token}`,
+    'mcp-protocol-version': PROTOCOL_VERSION,
+  }
+  const place = { url, headers }
+  let lastId = 0
+  const initialize = await post(place, {
+    id: lastId,
+    method: 'initialize',
+    params: {
+      protocolVersion: PROTOCOL_VERSION,
+      capabilities: {},
+      clientInfo: { name: 'tallystick-care-pages', version: '1' },
+    },
+  })
+  headers['mcp-session-id'] = initialize.headers.get('mcp-session-id') ?? ''
+  await readAnswer(initialize)
+  await post(place, { method: 'notifications/initialized' })
+  return {
+    async request<Result>(method: string, params: object = {}) {
+      lastId += 1
+      const { error, result } = await readAnswer(await post(place, { id: lastId, method, params }))
+      if (error !== undefined) throw new McpError(error.message ?? '', error.code)
+      return result as Result
+    },
+    listen: (stream) => listen(place, stream),
+    end() {
+      void fetch(url, { method: 'DELETE', headers, keepalive: true }).catch(ignore)
+    },
+  }
+}

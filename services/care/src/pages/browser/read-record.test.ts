@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest'
+import { chainUri } from '../../wire/record-uri.ts'
+import { chainOf } from './read-record.ts'
+
+it('C7: reads the chain of a URI', () => {
+  const slot = { patient: 'a b', domain: 'é', audience: 'assistant' } as const
+  expect(chainOf(chainUri(slot))).toEqual(slot)
+})
+
+it.each(['care://a/b/1', 'care://a/b/1/audio', 'ui://care/echo', 'care://a', 'care://a/%zz', ''])(
+  '%j names no chain',
+  (uri) => {
+    expect(chainOf(uri)).toBeUndefined()
+  },
+)

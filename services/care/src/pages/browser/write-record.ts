@@ -1,0 +1,192 @@
+/**
+ * A write from the form: its fields are checked, the body is signed in the browser and sent. The service answers every
+ * refusal alike, so the exact words have to come from here; its own checks still decide.
+ */
+import {
+  type ChainSlot,
+  fitsRecordUri,
+  isRecordName,
+  WRITE_BODY_BYTES_MAX,
+} from '../../wire/record-uri.ts'
+import type { WriteAnswer } from '../../wire/write.ts'
+import { serviceName } from './read-record.ts'
+
+/** As typed: texts, empty where nothing was typed. */
+export type WriteFields = {
+  readonly patient: string
+  readonly domain: string
+  readonly value: string
+  readonly audience: string
+  readonly authorId: string
+  readonly authorLabel: string
+  /** Local date and time, as `2026-03-01T09:30`. */
+  readonly staleAfter: string
+  readonly priority: string
+}
+
+/** One sentence for each field that is wrong. */
+export type Problems = Partial<Record<keyof WriteFields | 'secret', string>>
+
+export type FieldCheck =
+  | { readonly kind: 'ready'; readonly body: string }
+  | { readonly kind: 'refused'; readonly problems: Problems }
+
+export type SignedWrite = {
+  readonly body: string
+  readonly timestamp: string
+  readonly signature: string
+}
+
+export type WriteOutcome =
+  | { readonly kind: 'accepted'; readonly accepted: WriteAnswer }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'conflict' }
+  | { readonly kind: 'failed'; readonly what: string }
+  | { readonly kind: 'no-answer' }
+
+/** ISO 8601 as the service reads it has years of four digits. */
+const LAST_YEAR = 9_999
+/** A stored write takes milliseconds; after this long the connection is given up, and the same write may be sent again. */
+const ANSWER_LIMIT_MS = 15_000
+
+const REQUIRED = {
+  patient: 'Say whose record this is.',
+  domain: 'Say what the record is about, for example medication.',
+  value: 'Write the sentence that is to be said.',
+  authorId: 'Give your id: a signed write needs one.',
+}
+
+function textProblem(fields: WriteFields, name: keyof typeof REQUIRED): string | undefined {
+  const text = fields[name]
+  if (text.trim() === '') return REQUIRED[name]
+  if (!text.isWellFormed())
+    return 'This holds half a character (a lone surrogate), which cannot be stored.'
+  if (name === 'value' || name === 'authorId') return undefined
+  if (!isRecordName(text)) return 'This cannot hold “/” or “|”.'
+  return text === text.trim()
+    ? undefined
+    : 'This begins or ends with a space, which would make another record.'
+}
+
+function staleAfterProblem(text: string, nowMs: number): string | undefined {
+  if (text === '') return undefined
+  const atMs = Date.parse(text)
+  if (Number.isNaN(atMs) || new Date(atMs).getUTCFullYear() > LAST_YEAR)
+    return 'This is not a date and time.'
+  return atMs <= nowMs ? 'This is past: the record would be stale at once.' : undefined
+}
+
+function priorityProblem(text: string): string | undefined {
+  if (text === '') return undefined
+  const priority = Number(text)
+  return text.trim() !== '' && priority >= 0 && priority <= 1
+    ? undefined
+    : 'Give a number from 0 (least) to 1 (most), or nothing.'
+}
+
+const audienceOf = (fields: WriteFields): ChainSlot['audience'] =>
+  fields.audience === 'assistant' ? 'assistant' : 'user'
+
+function findProblems(fields: WriteFields, nowMs: number): Problems {
+  const found: Record<string, string | undefined> = {
+    patient: textProblem(fields, 'patient'),
+    domain: textProblem(fields, 'domain'),
+    value: textProblem(fields, 'value'),
+    authorId: textProblem(fields, 'authorId'),
+    authorLabel: fields.authorLabel.isWellFormed()
+      ? undefined
+      : 'This holds half a character (a lone surrogate), which cannot be stored.',
+    audience: ['user', 'assistant'].includes(fields.audience)
+      ? undefined
+      : 'Choose who may hear it.',
+    staleAfter: staleAfterProblem(fields.staleAfter, nowMs),
+    priority: priorityProblem(fields.priority),
+  }
+  const hasNames = found['patient'] === undefined && found['domain'] === undefined
+  if (hasNames && !fitsRecordUri({ ...fields, audience: audienceOf(fields) }))
+    found['domain'] = 'The name and the topic are too long together for an address.'
+  return Object.fromEntries(Object.entries(found).filter(([, problem]) => problem !== undefined))
+}
+
+function writeBody(fields: WriteFields): string {
+  const { patient, domain, value, authorId, authorLabel, staleAfter, priority } = fields
+  return JSON.stringify({
+    patient,
+    domain,
+    value,
+    audience: audienceOf(fields),
+    authorId,
+    authorLabel: authorLabel === '' ? undefined : authorLabel,
+    staleAfter: staleAfter === '' ? undefined : new Date(staleAfter).toISOString(),
+    priority: priority === '' ? undefined : Number(priority),
+  })
+}
+
+/** Returns the body to sign, or one sentence for each field that the service would refuse. */
+export function checkFields(fields: WriteFields, nowMs: number): FieldCheck {
+  const problems = findProblems(fields, nowMs)
+  if (Object.keys(problems).length > 0) return { kind: 'refused', problems }
+  const body = writeBody(fields)
+  const bytes = bytesOf(body).length
+  if (bytes <= WRITE_BODY_BYTES_MAX) return { kind: 'ready', body }
+  const value = `This is too long by ${bytes - WRITE_BODY_BYTES_MAX} bytes: a write may have ${WRITE_BODY_BYTES_MAX}.`
+  return { kind: 'refused', problems: { value } }
+}
+
+/** Whether this page may sign: browsers offer WebCrypto on https and on this machine's own address only. */
+export const canSign = (): boolean => globalThis.crypto?.subtle !== undefined
+
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
+
+/**
+ * Signs a write: lower-case hex of HMAC-SHA256 over the bytes `<timestamp>.<raw body>`, the key being the UTF-8 bytes
+ * of the write secret (S3).
+ */
+export async function signWrite(
+  write: Omit<SignedWrite, 'signature'> & { readonly secret: string },
+): Promise<SignedWrite> {
+  const { body, timestamp, secret } = write
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const key = await crypto.subtle.importKey('raw', bytesOf(secret), algorithm, false, ['sign'])
+  const mac = await crypto.subtle.sign('HMAC', key, bytesOf(`${timestamp}.${body}`))
+  const digits = Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, '0'))
+  return { body, timestamp, signature: digits.join('') }
+}
+
+/**
+ * Sends a signed write. Sent again unchanged inside its five minutes it gets the first answer and adds no version (C14),
+ * so that `no-answer` and `failed` may always be repeated.
+ */
+export async function sendWrite(signed: SignedWrite): Promise<WriteOutcome> {
+  const { body, timestamp, signature } = signed
+  const headers = {
+    'content-type': 'application/json',
+    [`x-${serviceName()}-timestamp`]: timestamp,
+    [`x-${serviceName()}-signature`]: signature,
+  }
+  try {
+    const signal = AbortSignal.timeout(ANSWER_LIMIT_MS)
+    const answer = await fetch('/write', { method: 'POST', headers, body, signal })
+    if (answer.ok) return { kind: 'accepted', accepted: await answer.json() }
+    if (answer.status === 401) return { kind: 'refused' }
+    if (answer.status === 409) return { kind: 'conflict' }
+    const { error = '' }: { error?: string } = await answer.json().catch(() => ({}))
+    return { kind: 'failed', what: `${answer.status} ${error}`.trim() }
+  } catch {
+    return { kind: 'no-answer' }
+  }
+}
+
+/**
+ * How far this computer's clock is ahead of the service's, in seconds (negative: behind), read from the `Date` of an
+ * answer; undefined where the service does not answer. Exact to about a second.
+ */
+export async function clockAheadSeconds(): Promise<number | undefined> {
+  try {
+    const answer = await fetch('/health', { cache: 'no-store' })
+    const serverMs = Date.parse(answer.headers.get('date') ?? '')
+    return Number.isNaN(serverMs) ? undefined : Math.round((Date.now() - serverMs) / 1_000)
+  } catch {
+    return undefined
+  }
+}
