@@ -1,26 +1,27 @@
 // The payer's side of a pay-once access service: call the resource (paying where no window is open), read the status,
 // watch the window, cancel, top up. What can be expected is an outcome; a service or ledger that is down throws its error.
-import type { Clock } from '@tallystick/x402'
+import { type Clock, LedgerUnavailable } from '@tallystick/x402'
 import { agentMemo } from '@tallystick/x402/hedera'
 import type { SchemeNetworkClient } from '@x402/fetch'
 import type { Address, LocalAccount } from 'viem'
-import { type AccessContract, createAccessContract } from './access-contract.ts'
+import {
+  type AccessContract,
+  type CancelOutcome,
+  cancelAndClaim,
+  createAccessContract,
+  type TopUpOutcome,
+  topUp,
+} from './access-contract.ts'
 import {
   type AccessOutcome,
   AccessServiceUnavailable,
-  type CancelOutcome,
-  type StatusOutcome,
-  type TopUpOutcome,
-} from './access-outcome.ts'
-import { cancelAndClaim, topUp } from './change-subscription.ts'
-import { LedgerUnavailable } from './contract-call.ts'
-import { requestPaid } from './paid-request.ts'
-import {
   answeredOutcome,
   RETRY_AFTER_SECONDS,
+  type StatusOutcome,
   statusOutcome,
   unsignedOutcome,
-} from './read-answers.ts'
+} from './access-outcome.ts'
+import { requestPaid } from './paid-request.ts'
 import { type WindowChange, watchWindow } from './window-watch.ts'
 
 /** A purchase answers within 15 s of its receipt; twice that and the ledger's own seconds fit in here. */
@@ -44,12 +45,12 @@ export type AccessAgentOptions = {
   /** The service's own name in its paths, `/api/<name>/access`. */
   readonly serviceName: string
   /** Left out, the agent only reads: nothing is ever signed, and `agent` must be stated. */
-  readonly signer?: AgentSigner
+  readonly signer?: AgentSigner | undefined
   readonly clock: Clock
   /** Whose window: the signer's own unless stated. A payment for another is a gift. */
-  readonly agent?: Address
+  readonly agent?: Address | undefined
   /** The most that one call may pay, tinybar. Left out, nothing is ever signed. */
-  readonly maxPaymentTinybar?: bigint
+  readonly maxPaymentTinybar?: bigint | undefined
   /** CAIP-2 network that is paid on; `hedera:testnet` unless stated. */
   readonly network?: `${string}:${string}`
   /** JSON-RPC of the ledger, for `cancel` and `topUp`. */

@@ -1,16 +1,19 @@
-import type { Hex } from 'viem'
-import type { AccessStatus, Metering, Subscription } from './access-answers.ts'
-
-/** A payment that this agent signed for a request. */
-export type SignedPayment = {
-  readonly amountTinybar: bigint
-  /** Account that is paid, `0.0.x`. */
-  readonly payTo: string
-  /** Id of the transfer, `0.0.x@seconds.nanoseconds`, under which any explorer shows what became of it. */
-  readonly transaction: string
-  /** Value of the `PAYMENT-SIGNATURE` header: whoever holds it can only send this very payment. */
-  readonly header: string
-}
+// What came of a request to the access service, status by status (access.md, "Endpoints").
+import { decodePaymentResponseHeader } from '@x402/fetch'
+import {
+  type AccessStatus,
+  ErrorBody,
+  GrantedBody,
+  type Metering,
+  StatusBody,
+  type Subscription,
+} from './access-answers.ts'
+import {
+  hbarOffer,
+  type PaidExchange,
+  retryAfterSeconds,
+  type SignedPayment,
+} from './paid-request.ts'
 
 /** What came of one call of the paid resource. */
 export type AccessOutcome =
@@ -63,30 +66,137 @@ export type StatusOutcome =
   | { readonly kind: 'status'; readonly status: AccessStatus }
   | { readonly kind: 'unavailable'; readonly httpStatus: number; readonly error: string }
 
-/** What came of cancelling; `refused` names an error of the contract. */
-export type CancelOutcome =
-  | {
-      readonly kind: 'cancelled'
-      readonly refundTinybar: bigint
-      /** Absent where there was nothing to refund. */
-      readonly transaction: Hex | undefined
-    }
-  | { readonly kind: 'nothing-to-cancel' }
-  | { readonly kind: 'refused'; readonly errorName: string }
-
-/** What came of topping up; `refused` names an error of the contract. */
-export type TopUpOutcome =
-  | {
-      readonly kind: 'topped-up'
-      readonly amountTinybar: bigint
-      readonly balanceTinybar: bigint
-      readonly transaction: Hex
-    }
-  /** A window must be open to be topped up: pay instead. */
-  | { readonly kind: 'no-open-window' }
-  | { readonly kind: 'refused'; readonly errorName: string }
-
 /** The service was unreachable or answered what access.md does not know. */
 export class AccessServiceUnavailable extends Error {
   override readonly name = 'AccessServiceUnavailable'
+}
+
+/** What a payment without an answer, or with one that has no `Retry-After`, is asked about again after. */
+export const RETRY_AFTER_SECONDS = 5
+
+async function bodyOf(response: Response): Promise<unknown> {
+  try {
+    return await response.json()
+  } catch {
+    return undefined
+  }
+}
+
+function errorCode(body: unknown): string {
+  return ErrorBody.safeParse(body).data?.error ?? 'no_error_named'
+}
+
+function unexpected(response: Response): AccessServiceUnavailable {
+  return new AccessServiceUnavailable(
+    `The service answered ${response.status}, which its description does not know.`,
+  )
+}
+
+/** What came of one request to the access endpoint, read. */
+type Answer = {
+  readonly response: Response
+  readonly body: unknown
+  readonly payment: SignedPayment | undefined
+}
+
+function pendingOutcome({ response, body, payment }: Answer): AccessOutcome {
+  return {
+    kind: 'payment-pending',
+    retryAfterSeconds: retryAfterSeconds(response) ?? RETRY_AFTER_SECONDS,
+    error: errorCode(body),
+    payment,
+  }
+}
+
+/** For an answer that access.md does not know: it must not hide a payment, or its caller would sign another. */
+function unexpectedOutcome(answer: Answer): AccessOutcome {
+  if (answer.payment === undefined) throw unexpected(answer.response)
+  return pendingOutcome(answer)
+}
+
+function settledPayment({ response, payment }: Answer) {
+  const header = response.headers.get('payment-response')
+  if (header === null || payment === undefined) return undefined
+  try {
+    const { transaction, payer = '' } = decodePaymentResponseHeader(header)
+    return { amountTinybar: payment.amountTinybar, transaction, payer }
+  } catch {
+    return 'unreadable'
+  }
+}
+
+function grantedOutcome(answer: Answer): AccessOutcome {
+  const granted = GrantedBody.safeParse(answer.body)
+  const payment = settledPayment(answer)
+  if (!granted.success || payment === 'unreadable') return unexpectedOutcome(answer)
+  const { access: _constant, ...rest } = granted.data
+  const { why, metering } = rest
+  return { ...rest, kind: 'granted', why, metering, payment, signedPayment: answer.payment }
+}
+
+/**
+ * The outcome of an answer of the access endpoint. Without a payment it throws AccessServiceUnavailable for what access.md
+ * does not know; with one that is a pending payment.
+ */
+export async function answeredOutcome(
+  response: Response,
+  payment: SignedPayment | undefined,
+): Promise<AccessOutcome> {
+  const body = await bodyOf(response)
+  const answer = { response, body, payment }
+  switch (response.status) {
+    case 200:
+      return grantedOutcome(answer)
+    case 402:
+      if (payment === undefined) throw unexpected(response)
+      return { kind: 'payment-refused', reason: errorCode(body), payment }
+    case 429:
+      return {
+        kind: 'quota-spent',
+        retryAfterSeconds: retryAfterSeconds(response) ?? RETRY_AFTER_SECONDS,
+      }
+    case 502:
+    case 503:
+      return payment !== undefined || errorCode(body) === 'payment_pending'
+        ? pendingOutcome(answer)
+        : { kind: 'unavailable', httpStatus: response.status, error: errorCode(body) }
+    default:
+      return unexpectedOutcome(answer)
+  }
+}
+
+/** The outcome of a challenge that nothing was signed for. Throws what kept an affordable payment from being signed. */
+export function unsignedOutcome(
+  exchange: Extract<PaidExchange, { kind: 'unsigned' }>,
+  terms: { readonly network: string; readonly maxPaymentTinybar: bigint },
+): AccessOutcome {
+  const { challenge } = exchange
+  const offer = hbarOffer(challenge, terms.network)
+  if (offer === undefined) {
+    const offers = challenge.accepts.map(
+      ({ scheme, network, asset }) => `${scheme} ${network} ${asset}`,
+    )
+    return { kind: 'cannot-pay', offers }
+  }
+  const priceTinybar = BigInt(offer.amount)
+  // within the maximum and yet unsigned: the scheme or the signer failed, which no outcome hides
+  if (priceTinybar <= terms.maxPaymentTinybar) throw exchange.cause
+  return {
+    kind: 'payment-needed',
+    priceTinybar,
+    maxPaymentTinybar: terms.maxPaymentTinybar,
+    payTo: offer.payTo,
+    description: challenge.resource?.description,
+  }
+}
+
+/** The outcome of an answer of the status endpoint. Throws AccessServiceUnavailable likewise. */
+export async function statusOutcome(response: Response): Promise<StatusOutcome> {
+  const body = await bodyOf(response)
+  if (response.status === 502 || response.status === 503) {
+    return { kind: 'unavailable', httpStatus: response.status, error: errorCode(body) }
+  }
+  const status = StatusBody.safeParse(body)
+  if (response.status !== 200 || !status.success) throw unexpected(response)
+  return { kind: 'status', status: status.data }
 }

@@ -1,3 +1,4 @@
+export { LedgerUnavailable } from '@tallystick/x402'
 export {
   type AccessAgent,
   type AccessAgentOptions,
@@ -5,16 +6,12 @@ export {
   createAccessAgent,
 } from './access-agent.ts'
 export type { AccessStatus, Metering, Subscription } from './access-answers.ts'
+export type { CancelOutcome, TopUpOutcome } from './access-contract.ts'
 export {
   type AccessOutcome,
   AccessServiceUnavailable,
-  type CancelOutcome,
-  type SignedPayment,
   type StatusOutcome,
-  type TopUpOutcome,
 } from './access-outcome.ts'
-export { agentSigner } from './agent-signer.ts'
-export { LedgerUnavailable } from './contract-call.ts'
-export { AccountUnknown, resolveAccountId } from './resolve-account-id.ts'
-export { systemClock } from './system-clock.ts'
-export { renewedPeriods, type WindowChange } from './window-watch.ts'
+export { AccountUnknown, agentSigner, resolveAccountId } from './agent-signer.ts'
+export type { SignedPayment } from './paid-request.ts'
+export { renewedPeriods, systemClock, type WindowChange } from './window-watch.ts'

@@ -1,13 +1,16 @@
 #!/usr/bin/env node
-import { processOutput } from './command/agent-output.ts'
 import { runAgent } from './command/run-agent.ts'
-import { systemClock } from './system-clock.ts'
+import { systemClock } from './window-watch.ts'
 
 process.exitCode = await runAgent({
   arguments: process.argv.slice(2),
   environment: process.env,
   clock: systemClock,
-  output: processOutput(),
+  output: {
+    print: (line) => process.stdout.write(`${line}\n`),
+    printError: (line) => process.stderr.write(`${line}\n`),
+    redraw: process.stdout.isTTY ? (line) => process.stdout.write(`\r\u001B[2K${line}`) : undefined,
+  },
   onInterrupt: (run) => {
     process.once('SIGINT', run)
     process.once('SIGTERM', run)

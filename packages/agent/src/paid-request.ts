@@ -1,6 +1,8 @@
 // One request through the official `@x402/fetch`, with what an agent must know about it afterwards: what was asked, and
-// whether a payment was signed. The official client decides and signs; nothing of it is changed.
-import type { Clock } from '@tallystick/x402'
+// whether a payment was signed. The official client decides and signs, and sends its payment once: at a 502 the caller would
+// be left with money perhaps moved and, at the next 402, would sign a second payment. So the `fetch` that it gets sends a
+// paid request again, byte for byte, while the service cannot say what became of the payment (X9).
+import { type Clock } from '@tallystick/x402'
 import { canonicalTransactionId, HBAR_ASSET, readTransfer } from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import {
@@ -11,8 +13,28 @@ import {
   x402Client,
   x402HTTPClient,
 } from '@x402/fetch'
-import type { SignedPayment } from './access-outcome.ts'
-import { createResendingFetch, PAYMENT_HEADER } from './resending-fetch.ts'
+
+/** Header that carries a signed payment (x402 v2). */
+const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
+
+/** Pause where an answer names none: the service looks its payments up on the ledger every 10 s at most. */
+const RETRY_AFTER_SECONDS = 2
+/** A longer `Retry-After` is cut to this, so that the limit below bounds the wait. */
+const RETRY_AFTER_SECONDS_MAX = 15
+
+/** What the service, or a gateway that waited for it in vain, answers where the fate of the payment is open. */
+const OPEN_STATUSES: readonly number[] = [502, 504]
+
+/** A payment that this agent signed for a request. */
+export type SignedPayment = {
+  readonly amountTinybar: bigint
+  /** Account that is paid, `0.0.x`. */
+  readonly payTo: string
+  /** Id of the transfer, `0.0.x@seconds.nanoseconds`, under which any explorer shows what became of it. */
+  readonly transaction: string
+  /** Value of the `PAYMENT-SIGNATURE` header: whoever holds it can only send this very payment. */
+  readonly header: string
+}
 
 export type PaidRequestOptions = {
   readonly url: string
@@ -24,8 +46,10 @@ export type PaidRequestOptions = {
   readonly scheme: SchemeNetworkClient | undefined
   /** The most that this request may pay, tinybar; 0 signs nothing. */
   readonly maxPaymentTinybar: bigint
+  /** How long one payment is resent, milliseconds, from its first sending. */
   readonly resendMs: number
   readonly requestMs: number
+  /** Called before each resend. */
   readonly onResend?: ((attempt: number) => void) | undefined
 }
 
@@ -122,14 +146,9 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
 /** Sends a GET, paying once if it is asked to and may. Never signs twice. */
 export async function requestPaid(options: PaidRequestOptions): Promise<PaidExchange> {
   const trace: Trace = { challenge: undefined, payment: undefined, failure: undefined }
-  const inner = createResendingFetch({
-    fetch: tracingFetch(options, trace),
-    clock: options.clock,
-    resendMs: options.resendMs,
-    onResend: options.onResend,
-  })
+  const send = resendingFetch(options, tracingFetch(options, trace))
   try {
-    const paidFetch = wrapFetchWithPayment(inner, payingClient(options, trace))
+    const paidFetch = wrapFetchWithPayment(send, payingClient(options, trace))
     const response = await paidFetch(options.url, { headers: { accept: 'application/json' } })
     return { kind: 'answered', response, payment: trace.payment }
   } catch (cause) {
@@ -137,5 +156,52 @@ export async function requestPaid(options: PaidRequestOptions): Promise<PaidExch
       return { kind: 'unsigned', challenge: trace.challenge, cause: trace.failure ?? cause }
     }
     return { kind: 'unanswered', payment: trace.payment, cause }
+  }
+}
+
+/** Seconds that an answer asks to wait, at least 1; `undefined` where it names none or names it as a date. */
+export function retryAfterSeconds(response: Response): number | undefined {
+  const text = response.headers.get('retry-after')
+  if (text === null || !/^\d{1,6}$/.test(text)) return undefined
+  return Math.max(1, Number(text))
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve))
+}
+
+/**
+ * `fetch` that resends a request with a payment header after a 502 or 504, or after no answer at all, until the service
+ * knows or the limit is reached; then it gives the last answer, or throws the last failure. Other requests are sent once.
+ */
+function resendingFetch(
+  options: PaidRequestOptions,
+  send: typeof globalThis.fetch,
+): typeof globalThis.fetch {
+  async function attempt(request: Request): Promise<Response | Error> {
+    try {
+      return await send(request.clone())
+    } catch (cause) {
+      return new Error('no answer to a request that carries a payment', { cause })
+    }
+  }
+
+  return async (input, init) => {
+    const request = new Request(input, init)
+    if (!request.headers.has(PAYMENT_HEADER)) return await send(request)
+    const endsAtMs = options.clock.unixMs() + options.resendMs
+    for (let count = 1; ; count += 1) {
+      const result = await attempt(request)
+      if (result instanceof Response && !OPEN_STATUSES.includes(result.status)) return result
+      const asked = result instanceof Response ? retryAfterSeconds(result) : undefined
+      const pauseMs = Math.min(asked ?? RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1_000
+      if (options.clock.unixMs() + pauseMs > endsAtMs) {
+        if (result instanceof Response) return result
+        throw result
+      }
+      await (result instanceof Response ? result.body?.cancel() : undefined)
+      await pause(options.clock, pauseMs)
+      options.onResend?.(count)
+    }
   }
 }

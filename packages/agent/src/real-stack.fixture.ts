@@ -1,10 +1,12 @@
 // The real thing for the command's tests: a local ledger and a facilitator in this process, the contract deployed by the
-// seller's command, the access service and the agent's command as processes of their own.
+// seller's command, and the access service as a process of its own.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { type RunningFacilitator, startFacilitator } from '@tallystick/facilitator'
+import { runAgent } from './command/run-agent.ts'
+import { systemClock } from './window-watch.ts'
 
 /** 10,000 HBAR. */
 const BALANCE_TINYBAR = 1_000_000_000_000n
@@ -24,8 +26,10 @@ export type RealStack = {
   readonly devnet: Devnet
   readonly environment: Readonly<Record<string, string>>
   newAgent(name: string): Promise<DevnetAccount>
-  /** Runs the agent's command as a process, with that key in its environment. */
+  /** Runs the agent's command in this process, with that key in its environment. */
   agent(key: string, line: readonly string[]): Promise<CommandResult>
+  /** The same as a process of its own, which takes a second to start. */
+  agentProcess(key: string, line: readonly string[]): Promise<CommandResult>
   stop(): Promise<void>
 }
 
@@ -43,6 +47,29 @@ function runProcess(
       resolve({ code, out, err })
     })
   })
+}
+
+async function runHere(
+  line: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<CommandResult> {
+  const written = { out: '', err: '' }
+  const code = await runAgent({
+    arguments: line,
+    environment,
+    clock: systemClock,
+    onInterrupt: () => {},
+    output: {
+      print: (text) => {
+        written.out += `${text}\n`
+      },
+      printError: (text) => {
+        written.err += `${text}\n`
+      },
+      redraw: undefined,
+    },
+  })
+  return { code, ...written }
 }
 
 async function listening(child: ChildProcess, log: readonly string[]): Promise<string> {
@@ -141,7 +168,8 @@ export async function startRealStack(): Promise<RealStack> {
       environment,
       newAgent: async (name) =>
         await devnet.createAccount({ name, balanceTinybar: BALANCE_TINYBAR }),
-      agent: async (AGENT_KEY, line) =>
+      agent: async (AGENT_KEY, line) => await runHere(line, { ...environment, AGENT_KEY }),
+      agentProcess: async (AGENT_KEY, line) =>
         await runProcess(fileOf('main.ts'), line, { ...environment, AGENT_KEY }),
       stop,
     }

@@ -6,16 +6,16 @@ import type { DevnetAccount } from '@tallystick/devnet'
 import { type Address, createPublicClient, type Hex, http } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type AccessAgent, createAccessAgent } from './access-agent.ts'
-import type { TopUpOutcome } from './access-outcome.ts'
+import type { TopUpOutcome } from './access-contract.ts'
 import { agentSigner } from './agent-signer.ts'
 import { type RealStack, startRealStack } from './real-stack.fixture.ts'
-import { systemClock } from './system-clock.ts'
+import { systemClock } from './window-watch.ts'
 
 /** More than two windows hold. */
 const CALLS = 12
 /** 600 HBAR, 200 periods. */
 const KEPT_OPEN_TINYBAR = 60_000_000_000n
-/** A process takes a second to start, and ten where others load the machine; one test starts nine. */
+/** A process takes a second to start, and ten where others load the machine. */
 vi.setConfig({ testTimeout: 240_000 })
 
 let stack: RealStack
@@ -40,7 +40,7 @@ function libraryAgent({ privateKey, accountId }: DevnetAccount, agent?: Address)
   })
 }
 
-/** Funds half an hour, from here, where no process has to start first: however slow the commands, the window is open. */
+/** Funds half an hour: however slow the machine, the window is open. */
 async function keepOpen(account: DevnetAccount, agent?: Address): Promise<void> {
   const outcome = await libraryAgent(account, agent).topUp(KEPT_OPEN_TINYBAR)
   expect(outcome).toMatchObject({ kind: 'topped-up' })
@@ -71,7 +71,7 @@ test('A16: the command pays once, is served for free, sees the window renew, top
   expect(asked).toMatchObject({ code: 3, err: '' })
   expect(asked.out).toContain('pay --max-hbar 12')
 
-  const paid = await run('pay', '--max-hbar', '12')
+  const paid = await stack.agentProcess(privateKey, ['pay', '--max-hbar', '12'])
   expect(paid).toMatchObject({ code: 0, err: '' })
   expect(paid.out).toContain(`Paid 12 HBAR from ${accountId}: 0.0.`)
   expect(paid.out).toMatch(/recorded on the ledger by 0x[0-9a-f]{64}/)
@@ -135,7 +135,7 @@ test('A16: a refund comes back although the ledger’s reads and nonces lag behi
   expect(await stack.agent(privateKey, ['pay', '--max-hbar', '12'])).toMatchObject({ code: 0 })
   // by another account: this one's nonce is not to move before it lags
   await keepOpen(await stack.newAgent('patron'), account.evmAddress)
-  stack.devnet.controls.setReadLagMs(1_500)
+  stack.devnet.controls.setReadLagMs(500)
   stack.devnet.controls.setNonceLagMs(8_000)
   try {
     const shown = libraryAgent(account)

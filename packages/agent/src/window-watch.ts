@@ -96,3 +96,12 @@ export function watchWindow(options: WatchOptions): () => void {
     cancelTimer?.()
   }
 }
+
+/** The runtime's clock and timers. */
+export const systemClock: Clock = {
+  unixMs: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms)
+    return () => clearTimeout(timer)
+  },
+}

@@ -1,25 +1,57 @@
 import { parseArgs } from 'node:util'
 import { parseHbar } from '@tallystick/x402/hedera'
 import { type Address, isAddress } from 'viem'
-
-/** What a person may say after the verb. */
-export type AgentArguments = {
-  readonly verb: AgentVerbName
-  /** Whose window, where it is not the signer's own. */
-  readonly agent: Address | undefined
-  /** The most that this call may pay, tinybar. */
-  readonly maxPaymentTinybar: bigint | undefined
-  /** What `topup` adds, tinybar. */
-  readonly amountTinybar: bigint | undefined
-  readonly untilRenewals: number | undefined
-  readonly isJson: boolean
-}
+import { z } from 'zod'
 
 /** The verbs of the command. */
-export const AGENT_VERBS = ['pay', 'status', 'watch', 'cancel', 'topup'] as const
+const AGENT_VERBS = ['pay', 'status', 'watch', 'cancel', 'topup'] as const
 
-/** One verb of the command. */
-export type AgentVerbName = (typeof AGENT_VERBS)[number]
+const hbar = z
+  .string()
+  .transform(parseHbar)
+  .refine((tinybar) => tinybar !== undefined, 'An amount is in HBAR, with at most 8 decimals.')
+  .optional()
+
+const isEvmAddress = (value: unknown): boolean =>
+  typeof value === 'string' && isAddress(value, { strict: false })
+
+const Arguments = z
+  .object({
+    verb: z.enum(AGENT_VERBS, `Say one of: ${AGENT_VERBS.join(', ')}. See --help.`),
+    for: z
+      .custom<Address>(isEvmAddress, '--for takes an EVM address, 0x and 40 hexadecimal digits.')
+      .optional(),
+    'max-hbar': hbar,
+    hbar,
+    'until-renewals': z
+      .string()
+      .regex(/^[1-9]\d{0,5}$/, '--until-renewals takes a whole number above 0.')
+      .transform(Number)
+      .optional(),
+    json: z.boolean().default(false),
+  })
+  .refine(({ verb, hbar: tinybar }) => verb !== 'topup' || (tinybar ?? 0n) > 0n, {
+    error: 'Say how much to add: topup --hbar N.',
+    abort: true,
+  })
+  .refine((given) => given.verb !== 'cancel' || given.for === undefined, {
+    error: 'Only the agent itself can cancel: --for does not go with cancel.',
+    abort: true,
+  })
+  .transform((given) => ({
+    verb: given.verb,
+    /** Whose window, where it is not the signer's own. */
+    agent: given.for,
+    /** The most that this call may pay, tinybar. */
+    maxPaymentTinybar: given['max-hbar'],
+    /** What `topup` adds, tinybar. */
+    amountTinybar: given.hbar,
+    untilRenewals: given['until-renewals'],
+    isJson: given.json,
+  }))
+
+/** What a person may say. */
+export type AgentArguments = z.output<typeof Arguments>
 
 export type ArgumentsReading =
   | { readonly kind: 'arguments'; readonly arguments: AgentArguments }
@@ -31,85 +63,32 @@ const KEY_REFUSAL =
   'One argument looks like a private key. Keys come from the environment (AGENT_KEY or AGENT_KEY_FILE), where other users of this machine do not see them. If it is a real key, replace it: your shell may have kept this line.'
 
 /** Whether a text may be a private key: 64 hexadecimal digits in a row, or the DER prefix of one. */
-export function looksLikeKey(text: string): boolean {
+function looksLikeKey(text: string): boolean {
   return /[0-9a-f]{64}/i.test(text) || /30(2e|30|54|77)0201/i.test(text)
 }
 
-const invalid = (message: string): ArgumentsReading => ({ kind: 'invalid', message })
-
-function hbarOf(text: string | undefined): bigint | undefined | 'bad' {
-  if (text === undefined) return undefined
-  return parseHbar(text) ?? 'bad'
-}
-
-function isVerb(text: string): text is AgentVerbName {
-  return AGENT_VERBS.some((verb) => verb === text)
-}
-
-type Values = {
-  readonly for?: string | undefined
-  readonly 'max-hbar'?: string | undefined
-  readonly hbar?: string | undefined
-  readonly 'until-renewals'?: string | undefined
-  readonly json?: boolean | undefined
-}
-
-function checked(verb: AgentVerbName, values: Values): ArgumentsReading {
-  const agent = values.for
-  if (agent !== undefined && !isAddress(agent, { strict: false })) {
-    return invalid('--for takes an EVM address, 0x and 40 hexadecimal digits.')
-  }
-  const maxPaymentTinybar = hbarOf(values['max-hbar'])
-  const amountTinybar = hbarOf(values.hbar)
-  if (maxPaymentTinybar === 'bad' || amountTinybar === 'bad') {
-    return invalid('An amount is in HBAR, with at most 8 decimals.')
-  }
-  if (verb === 'topup' && (amountTinybar === undefined || amountTinybar === 0n)) {
-    return invalid('Say how much to add: topup --hbar N.')
-  }
-  if (verb === 'cancel' && agent !== undefined) {
-    return invalid('Only the agent itself can cancel: --for does not go with cancel.')
-  }
-  const until = values['until-renewals']
-  if (until !== undefined && !/^[1-9]\d{0,5}$/.test(until)) {
-    return invalid('--until-renewals takes a whole number above 0.')
-  }
-  return {
-    kind: 'arguments',
-    arguments: {
-      verb,
-      agent,
-      maxPaymentTinybar,
-      amountTinybar,
-      untilRenewals: until === undefined ? undefined : Number(until),
-      isJson: values.json === true,
-    },
-  }
-}
+const options = {
+  for: { type: 'string' },
+  'max-hbar': { type: 'string' },
+  hbar: { type: 'string' },
+  'until-renewals': { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
 
 /** Reads the argument list. A text that looks like a key is refused before anything else is read. */
 export function readArguments(list: readonly string[]): ArgumentsReading {
-  if (list.some(looksLikeKey)) return invalid(KEY_REFUSAL)
+  if (list.some(looksLikeKey)) return { kind: 'invalid', message: KEY_REFUSAL }
   try {
-    const { values, positionals } = parseArgs({
-      args: [...list],
-      allowPositionals: true,
-      options: {
-        for: { type: 'string' },
-        'max-hbar': { type: 'string' },
-        hbar: { type: 'string' },
-        'until-renewals': { type: 'string' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
-    const [verb, ...rest] = positionals
-    if (values.help === true || verb === 'help') return { kind: 'help' }
-    if (verb === undefined || !isVerb(verb) || rest.length > 0) {
-      return invalid(`Say one of: ${AGENT_VERBS.join(', ')}. See --help.`)
-    }
-    return checked(verb, values)
+    const { values, positionals } = parseArgs({ args: [...list], allowPositionals: true, options })
+    if (values.help === true || positionals[0] === 'help') return { kind: 'help' }
+    const verb = positionals.length === 1 ? positionals[0] : undefined
+    const { data, error } = Arguments.safeParse({ verb, ...values })
+    return data === undefined
+      ? { kind: 'invalid', message: error?.issues[0]?.message ?? '' }
+      : { kind: 'arguments', arguments: data }
   } catch {
-    return invalid('There is an option that this command does not know. See --help.')
+    const message = 'There is an option that this command does not know. See --help.'
+    return { kind: 'invalid', message }
   }
 }

@@ -14,7 +14,7 @@ import {
   signedTransfer,
   startStandIn,
 } from '../access-stand-in.fixture.ts'
-import { EXIT } from './exit-codes.ts'
+import { EXIT } from './output.ts'
 import { readArguments } from './read-arguments.ts'
 import { runAgent } from './run-agent.ts'
 

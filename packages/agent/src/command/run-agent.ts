@@ -1,17 +1,11 @@
 // From an argument list and an environment to an agent, a verb and an exit code.
-import { type Clock, LedgerUnavailable as MirrorUnavailable } from '@tallystick/x402'
+import { type Clock, LedgerUnavailable } from '@tallystick/x402'
+import type { Address } from 'viem'
 import { type AccessAgent, createAccessAgent } from '../access-agent.ts'
-import {
-  type AccessOutcome,
-  AccessServiceUnavailable,
-  type CancelOutcome,
-  type TopUpOutcome,
-} from '../access-outcome.ts'
-import { agentSigner } from '../agent-signer.ts'
-import { LedgerUnavailable } from '../contract-call.ts'
-import { AccountUnknown, resolveAccountId } from '../resolve-account-id.ts'
-import { type AgentOutput, jsonLine } from './agent-output.ts'
-import { EXIT, type ExitCode } from './exit-codes.ts'
+import type { CancelOutcome, TopUpOutcome } from '../access-contract.ts'
+import { type AccessOutcome, AccessServiceUnavailable } from '../access-outcome.ts'
+import { AccountUnknown, agentSigner, resolveAccountId } from '../agent-signer.ts'
+import { type AgentOutput, EXIT, type ExitCode, jsonLine } from './output.ts'
 import { type AgentArguments, readArguments } from './read-arguments.ts'
 import { type AgentConfig, type Environment, readEnvironment } from './read-environment.ts'
 import { runWatch } from './run-watch.ts'
@@ -68,36 +62,24 @@ LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, NETWORK. A key is never taken from 
 Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable, 3 a payment is needed and not
 allowed by --max-hbar, 4 quota spent, 5 a payment is pending (do not pay anew), 6 nothing to cancel, top up or watch`
 
-async function openAgent(
-  given: AgentArguments,
-  config: AgentConfig,
-  run: AgentRun,
-): Promise<AccessAgent> {
+function openAgent(given: AgentArguments, config: AgentConfig, run: AgentRun): AccessAgent {
   const { clock } = run
-  const shared = {
+  const { AGENT_ACCOUNT_ID, AGENT_KEY: privateKey, MIRROR_URL: mirrorUrl } = config
+  const lookUp = async (evmAddress: Address) =>
+    await resolveAccountId({ mirrorUrl, evmAddress, clock })
+  return createAccessAgent({
     baseUrl: config.ACCESS_URL,
     serviceName: config.SERVICE_NAME,
     clock,
     network: config.NETWORK,
     ledger: { rpcUrl: config.LEDGER_RPC_URL, chainId: config.LEDGER_CHAIN_ID },
-    ...(given.agent === undefined ? {} : { agent: given.agent }),
-    ...(given.maxPaymentTinybar === undefined
-      ? {}
-      : { maxPaymentTinybar: given.maxPaymentTinybar }),
+    agent: given.agent,
+    maxPaymentTinybar: given.maxPaymentTinybar,
+    signer: privateKey && agentSigner({ privateKey, accountId: AGENT_ACCOUNT_ID ?? lookUp }),
     onResend: () => {
       if (!given.isJson) run.output.print(RESEND_SENTENCE)
     },
-  }
-  const privateKey = config.AGENT_KEY
-  if (privateKey === undefined) return createAccessAgent(shared)
-  const signer = agentSigner({
-    privateKey,
-    accountId:
-      config.AGENT_ACCOUNT_ID ??
-      (async (evmAddress) =>
-        await resolveAccountId({ mirrorUrl: config.MIRROR_URL, evmAddress, clock })),
   })
-  return createAccessAgent({ ...shared, signer })
 }
 
 async function runVerb(
@@ -139,7 +121,6 @@ function expectedFailure(error: unknown): string | undefined {
   const isExpected =
     error instanceof AccessServiceUnavailable ||
     error instanceof LedgerUnavailable ||
-    error instanceof MirrorUnavailable ||
     error instanceof AccountUnknown
   return isExpected ? error.message : undefined
 }
@@ -164,7 +145,7 @@ export async function runAgent(run: AgentRun): Promise<ExitCode> {
     return EXIT.usage
   }
   try {
-    const agent = await openAgent(given, environment.config, run)
+    const agent = openAgent(given, environment.config, run)
     return await runVerb(given, agent, run)
   } catch (error) {
     const message = expectedFailure(error)

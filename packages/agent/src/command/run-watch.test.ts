@@ -3,9 +3,8 @@ import type { AccessAgent } from '../access-agent.ts'
 import { type AccessStatus, StatusBody } from '../access-answers.ts'
 import { statusBody } from '../access-stand-in.fixture.ts'
 import type { WindowChange } from '../window-watch.ts'
-import { EXIT, type ExitCode } from './exit-codes.ts'
-import { liveLine } from './live-line.ts'
-import { runWatch } from './run-watch.ts'
+import { EXIT, type ExitCode } from './output.ts'
+import { liveLine, runWatch } from './run-watch.ts'
 
 const status = (change: Readonly<Record<string, unknown>> = {}): AccessStatus =>
   StatusBody.parse(statusBody(change))

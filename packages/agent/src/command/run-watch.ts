@@ -1,11 +1,10 @@
 // The `watch` verb: a live line on a terminal, events line by line anywhere else.
 import type { Clock } from '@tallystick/x402'
+import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessAgent } from '../access-agent.ts'
 import type { AccessStatus } from '../access-answers.ts'
 import type { WindowChange } from '../window-watch.ts'
-import { type AgentOutput, jsonLine } from './agent-output.ts'
-import { EXIT, type ExitCode } from './exit-codes.ts'
-import { liveLine } from './live-line.ts'
+import { type AgentOutput, EXIT, type ExitCode, jsonLine } from './output.ts'
 import { counted, statusLines, timeOfDay } from './sentences.ts'
 
 /** Often enough for the tenths of a second to run, seldom enough to cost nothing. */
@@ -105,4 +104,23 @@ export function runWatch(run: WatchRun): Promise<ExitCode> {
     })
     run.onInterrupt(() => finish(EXIT.done))
   })
+}
+
+const BAR_CELLS = 20
+
+/** The window as one line: a bar that empties, seconds, renewals, quota. `elapsedMs` since the status was read. */
+export function liveLine(status: AccessStatus, elapsedMs: number): string {
+  if (!status.hasAccess) return 'No window is open.'
+  const remaining = Math.max(0, status.secondsRemaining - elapsedMs / 1_000)
+  const share = status.periodSeconds === 0 ? 0 : Math.min(1, remaining / status.periodSeconds)
+  const full = Math.round(share * BAR_CELLS)
+  const bar = '█'.repeat(full) + '░'.repeat(BAR_CELLS - full)
+  const calls =
+    status.usage === null
+      ? ''
+      : ` · ${status.usage.callsRemaining} of ${status.usage.callsAllowed} calls`
+  const renewals = status.isActive
+    ? `renews ${counted(status.periodsFunded, 'more time')} (${formatHbar(status.balanceTinybar)})`
+    : 'cancelled'
+  return `${bar} ${remaining.toFixed(1).padStart(6)} s · ${renewals}${calls}`
 }

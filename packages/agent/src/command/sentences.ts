@@ -2,12 +2,8 @@
 
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessStatus } from '../access-answers.ts'
-import type {
-  AccessOutcome,
-  CancelOutcome,
-  StatusOutcome,
-  TopUpOutcome,
-} from '../access-outcome.ts'
+import type { CancelOutcome, TopUpOutcome } from '../access-contract.ts'
+import type { AccessOutcome, StatusOutcome } from '../access-outcome.ts'
 
 const ZERO_ADDRESS = /^0x0{40}$/
 /** Lines of the paid resource that are shown; `--json` gives all of it. */

@@ -1,3 +1,18 @@
+/** Where the command writes. */
+export type AgentOutput = {
+  readonly print: (line: string) => void
+  readonly printError: (line: string) => void
+  /** Replaces the unfinished last line; only there on a terminal. An empty text clears it. */
+  readonly redraw: ((line: string) => void) | undefined
+}
+
+/** JSON for scripts, amounts as decimal strings in tinybar. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'bigint' ? part.toString() : part,
+  )
+}
+
 /** Exit codes of `tallystick-agent`, for scripts. */
 export const EXIT = {
   done: 0,
@@ -15,5 +30,4 @@ export const EXIT = {
   nothingThere: 6,
 } as const
 
-/** One of the exit codes. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import type { AccessContract, ContractOutcome } from './access-contract.ts'
-import { cancelAndClaim, topUp } from './change-subscription.ts'
+import {
+  type AccessContract,
+  type ContractOutcome,
+  cancelAndClaim,
+  topUp,
+} from './access-contract.ts'
 
 const AGENT = `0x${'a1'.repeat(20)}` as const
 const refused = (errorName: string) => ({ kind: 'refused', errorName }) as const
 
 type Script = {
-  readonly cancel?: ContractOutcome<{ readonly refundTinybar: bigint }>
-  readonly claim?: ContractOutcome<{ readonly amountTinybar: bigint }>
-  readonly topUp?: ContractOutcome<{ readonly balanceTinybar: bigint }>
+  readonly cancel?: ContractOutcome
+  readonly claim?: ContractOutcome
+  readonly topUp?: ContractOutcome
 }
 
 const untold = async () => refused('untold')
@@ -18,8 +22,8 @@ function contractOf(script: Script) {
   const claims: boolean[] = []
   const contract: AccessContract = {
     cancel: async () => script.cancel ?? (await untold()),
-    async claimRefund(options) {
-      claims.push(options?.isCertain ?? false)
+    async claimRefund({ isCertain }) {
+      claims.push(isCertain)
       return script.claim ?? (await untold())
     },
     topUp: async () => script.topUp ?? (await untold()),
@@ -27,12 +31,11 @@ function contractOf(script: Script) {
   return { contract, claims }
 }
 
-const cancelled = (refundTinybar: bigint) =>
-  ({ kind: 'done', transaction: '0x01', refundTinybar }) as const
+const cancelled = (tinybar: bigint) => ({ kind: 'done', transaction: '0x01', tinybar }) as const
 
 describe('cancel', () => {
   test('claims what the cancel left without trying first, since reads lag behind it', async () => {
-    const claim = { kind: 'done', transaction: '0x02', amountTinybar: 9n } as const
+    const claim = { kind: 'done', transaction: '0x02', tinybar: 9n } as const
     const { contract, claims } = contractOf({ cancel: cancelled(9n), claim })
     expect(await cancelAndClaim(contract)).toEqual({
       kind: 'cancelled',
@@ -49,7 +52,7 @@ describe('cancel', () => {
   })
 
   test('claims what an earlier cancel left unclaimed, trying first', async () => {
-    const claim = { kind: 'done', transaction: '0x02', amountTinybar: 5n } as const
+    const claim = { kind: 'done', transaction: '0x02', tinybar: 5n } as const
     const cancel = refused('AccessWindow_NothingToCancel')
     const { contract, claims } = contractOf({ cancel, claim })
     expect(await cancelAndClaim(contract)).toMatchObject({ kind: 'cancelled', refundTinybar: 5n })
@@ -74,7 +77,7 @@ describe('top up', () => {
 
   test('gives the new balance', async () => {
     const { contract } = contractOf({
-      topUp: { kind: 'done', transaction: '0x03', balanceTinybar: 12n },
+      topUp: { kind: 'done', transaction: '0x03', tinybar: 12n },
     })
     expect(await topUp(contract, options)).toEqual({
       kind: 'topped-up',
