@@ -6,32 +6,30 @@ import {
   parseTransactionId,
   refundOfMemo,
 } from '@tallystick/x402/hedera'
-import { MirrorUnavailable, type PaymentLog, type PayToCredit } from '../domain/ports.ts'
+import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
 
-export type MirrorPaymentLogOptions = {
+/** payTo's transfers through a mirror node. Which of them are purchases is decided in domain/unresolved-credits.ts. */
+export function createMirrorPaymentLog(options: {
   readonly mirror: MirrorNode
   readonly accounts: AccountDirectory
   /** `0.0.x`. */
   readonly payTo: string
-}
-
-/** payTo's transfers through a mirror node. Which of them are purchases is decided in domain/credit-sweep.ts. */
-export function createMirrorPaymentLog(options: MirrorPaymentLogOptions): PaymentLog {
-  const { mirror, accounts, payTo } = options
+}): PaymentLog {
+  const { mirror, accounts, payTo: accountId } = options
   return {
-    creditsAfter: (afterTimestamp) =>
-      mapped(mirror.credits({ accountId: payTo, afterTimestamp }), toCredit),
-    debitsAfter: (afterTimestamp) =>
-      mapped(mirror.debits({ accountId: payTo, afterTimestamp }), (transfer) => ({
-        consensusTimestamp: transfer.consensusTimestamp,
-        refundOf: refundOfMemo(transfer.memo),
-      })),
-    latestConsensusSeconds: () => named(() => mirror.latestConsensusSeconds()),
-    evmAddressOf: (accountId) =>
-      named(async () => {
-        const account = await accounts.account(accountId)
-        return account?.evmAddress ?? longZeroAddress(accountId)
-      }),
+    async *creditsAfter(afterTimestamp) {
+      for await (const transfer of mirror.credits({ accountId, afterTimestamp }))
+        yield toCredit(transfer)
+    },
+    async *debitsAfter(afterTimestamp) {
+      for await (const { consensusTimestamp, memo } of mirror.debits({ accountId, afterTimestamp }))
+        yield { consensusTimestamp, refundOf: refundOfMemo(memo) }
+    },
+    latestConsensusSeconds: () => mirror.latestConsensusSeconds(),
+    async evmAddressOf(payer) {
+      const account = await accounts.account(payer)
+      return account?.evmAddress ?? longZeroAddress(payer)
+    },
   }
 }
 
@@ -49,25 +47,3 @@ function toCredit(transfer: LedgerTransfer): PayToCredit {
     payer: isOnePayer ? payer.accountId : undefined,
   }
 }
-
-async function* mapped<From, To>(
-  source: AsyncIterable<From>,
-  map: (item: From) => To,
-): AsyncGenerator<To> {
-  try {
-    for await (const item of source) yield map(item)
-  } catch (error) {
-    throw unavailable(error)
-  }
-}
-
-async function named<Result>(run: () => Promise<Result>): Promise<Result> {
-  try {
-    return await run()
-  } catch (error) {
-    throw unavailable(error)
-  }
-}
-
-const unavailable = (cause: unknown): MirrorUnavailable =>
-  new MirrorUnavailable('the mirror node could not be read', { cause })

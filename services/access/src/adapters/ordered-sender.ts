@@ -3,7 +3,7 @@
  * lags by seconds, and a gap is lost without a receipt. Another process may use the same key (A14): a nonce that it took
  * is asked for anew. What a transaction means is the caller's business.
  */
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, pause } from '@tallystick/service-kit'
 import { keccak256, type PublicClient, type TransactionReceipt } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../domain/access-window.ts'
@@ -58,10 +58,6 @@ export function createOrderedSender(options: OrderedSenderOptions): OrderedSende
   let nextNonce: number | undefined
   let queue: Promise<unknown> = Promise.resolve()
 
-  const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      clock.after(ms, resolve)
-    })
   const gasPriceWeibar = async (): Promise<bigint> => offeredGasPrice(await client.getGasPrice())
 
   const submit = async (call: OutgoingCall): Promise<Hex> => {
@@ -87,7 +83,7 @@ export function createOrderedSender(options: OrderedSenderOptions): OrderedSende
         // Bytes that may have been taken are waited for like those that were.
         if (refusal === 'already-known' || refusal === 'unclear') return keccak256(serialized)
         if (refusal === 'insufficient-funds' || attempt >= SEND_TRIES) throw error
-        if (nextNonce === undefined) await pause(NONCE_PAUSE_MS)
+        if (nextNonce === undefined) await pause(clock, NONCE_PAUSE_MS)
       }
     }
   }
@@ -104,7 +100,7 @@ export function createOrderedSender(options: OrderedSenderOptions): OrderedSende
           throw error
         }
       }
-      await pause(RECEIPT_POLL_MS)
+      await pause(clock, RECEIPT_POLL_MS)
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, readLimited } from '@tallystick/service-kit'
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import type { PublicClient } from 'viem'
 import { type PaidResourceReader, ResourceUnavailable } from '../domain/ports.ts'
@@ -95,22 +95,13 @@ export function createUpstreamResource(options: {
           redirect: 'error',
         })
         if (!response.ok) throw new Error(`the upstream answered ${response.status}`)
-        return JSON.parse(await readText(response)) as unknown
+        const bytes = await readLimited(response.body, BODY_BYTES_MAX)
+        if (bytes === 'too_large')
+          throw new Error(`the upstream sent more than ${BODY_BYTES_MAX} bytes`)
+        return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
       } catch (error) {
         throw new ResourceUnavailable('the resource could not be read', { cause: error })
       }
     },
   }
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes > BODY_BYTES_MAX)
-      throw new Error(`the upstream sent more than ${BODY_BYTES_MAX} bytes`)
-    chunks.push(chunk)
-  }
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
 }

@@ -74,22 +74,7 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
   }
 }
 
-type ChainWindow = {
-  readonly exists: boolean
-  readonly isOpen: boolean
-  readonly isCancelled: boolean
-  readonly expiresAt: bigint
-  readonly periodSeconds: number
-  readonly priceTinybar: bigint
-  readonly balanceTinybar: bigint
-  readonly periodsFunded: bigint
-  readonly callsUsed: number
-  readonly callsAllowed: number
-  readonly schedule: Hex
-  readonly scheduledAt: bigint
-}
-
-function toAccessWindow(window: ChainWindow): AccessWindow {
+function toAccessWindow(window: Awaited<ReturnType<typeof readWindow>>): AccessWindow {
   return {
     exists: window.exists,
     isOpen: window.isOpen,

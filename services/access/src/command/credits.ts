@@ -42,7 +42,7 @@ const WORDS: Readonly<Record<NoPurchase, string>> = {
   'paid-by-contract': 'the contract paid it out, so that it is yours',
 }
 
-/** Decides by the same rules as the service's sweep. Throws ChainUnavailable, ContractAbsent or MirrorUnavailable. */
+/** Decides by the same rules as the service's sweep. Throws ChainUnavailable, ContractAbsent or LedgerUnavailable. */
 export async function creditOutcome(
   facts: CreditFacts,
   credit: PayToCredit,
@@ -66,7 +66,7 @@ export async function creditOutcome(
   }
 }
 
-/** Transaction ids that payTo paid back since a consensus timestamp. Throws MirrorUnavailable. */
+/** Transaction ids that payTo paid back since a consensus timestamp. Throws LedgerUnavailable. */
 export async function refundedSince(
   log: PaymentLog,
   consensusTimestamp: string,

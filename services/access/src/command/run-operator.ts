@@ -7,11 +7,8 @@ import {
   type ExitCode,
   runCommand,
 } from '@tallystick/service-kit/command'
-import {
-  FacilitatorUnavailable,
-  LedgerUnavailable as MirrorNodeUnavailable,
-} from '@tallystick/x402'
-import { ChainUnavailable, ContractAbsent, MirrorUnavailable } from '../domain/ports.ts'
+import { FacilitatorUnavailable, LedgerUnavailable } from '@tallystick/x402'
+import { ChainUnavailable, ContractAbsent } from '../domain/ports.ts'
 import { fund, pause, reap, resume, setOffer, status, withdraw } from './contract-verbs.ts'
 import { deploy } from './deploy.ts'
 import { reasonOf } from './operator-contract.ts'
@@ -35,13 +32,7 @@ const NOTES = [
 ]
 
 /** Failures of the service's adapters, which leave the reason to their cause. */
-const UNAVAILABLE = [
-  FacilitatorUnavailable,
-  MirrorUnavailable,
-  MirrorNodeUnavailable,
-  ChainUnavailable,
-  ContractAbsent,
-]
+const UNAVAILABLE = [FacilitatorUnavailable, LedgerUnavailable, ChainUnavailable, ContractAbsent]
 
 /** What a person can do something about; undefined for a bug. */
 function refusalOf(error: unknown): string | undefined {

@@ -18,6 +18,7 @@ import {
   type PurchaseAnswer,
   type PurchaseDeclined,
   type PurchaseDeps,
+  type PurchaseRefusal,
   purchaseJob,
 } from './purchase.ts'
 import type { Reaper } from './reaper.ts'
@@ -30,32 +31,33 @@ export type AccessOutcome =
       readonly body: AccessGranted
       readonly settlement?: Settlement | undefined
     }
-  | { readonly kind: 'quota-spent'; readonly retryAfterSeconds: number }
-  /** The usage of this call could not be recorded, so it is not served. */
-  | { readonly kind: 'usage-unavailable' }
   | {
       readonly kind: 'challenged'
       readonly error: ChallengeError
       readonly terms: PaymentTerms
       readonly settlement?: Settlement | undefined
     }
-  | { readonly kind: 'payment-pending'; readonly retryAfterSeconds: number }
-  /** Payments made before this process started are not read yet, so that no payment is asked for. */
-  | { readonly kind: 'payments-unread' }
-  | { readonly kind: 'no-fee-payer' }
-  | { readonly kind: 'sales-paused' }
-  | { readonly kind: 'payment-unavailable'; readonly dependency: 'facilitator' | 'ledger' }
-  /** Forwarding was rehearsed and would fail, for want of payTo's money or by the contract; nothing was settled. */
-  | { readonly kind: 'float-low' }
-  | { readonly kind: 'forward-refused' }
+  /** Neither served nor asked to pay; errors.ts says what each error means. */
+  | {
+      readonly kind: 'refused'
+      readonly error:
+        | 'quota_exhausted'
+        | 'usage_unavailable'
+        | 'payments_unread'
+        | 'no_fee_payer'
+        | 'facilitator_unavailable'
+        | 'ledger_unavailable'
+        | PurchaseRefusal
+      readonly retryAfterSeconds?: number
+    }
 
-export type CallAccessDeps = PurchaseDeps & {
+type CallAccessDeps = PurchaseDeps & {
   readonly reaper: Reaper
   readonly usage: UsageRecorder
   readonly terms: SalesTerms
 }
 
-export type AccessCall = {
+type AccessCall = {
   readonly agent: Hex
   readonly headers: PaymentHeaders
   /** Of the request, for the log. */
@@ -64,6 +66,12 @@ export type AccessCall = {
 
 /** How soon a call is worth repeating while a payment is being completed, seconds. */
 const PENDING_RETRY_SECONDS = 5
+
+const pending = (retryAfterSeconds = PENDING_RETRY_SECONDS): AccessOutcome => ({
+  kind: 'refused',
+  error: 'payment_pending',
+  retryAfterSeconds,
+})
 
 /** Answers calls. Throws ChainUnavailable, ContractAbsent, ResourceUnavailable. */
 export type CallAccess = (call: AccessCall) => Promise<AccessOutcome>
@@ -84,7 +92,7 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     const payment = headers.paymentSignature ?? headers.xPayment
     if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
     const terms = await deps.terms.accepted()
-    if (terms.requirements.length === 0) return { kind: 'no-fee-payer' }
+    if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
     // Before the lock, so that whoever sends what is no payment cannot keep the agent's own payment waiting.
     const error = await deps.gate.refusalOf(headers, terms)
     if (error !== undefined) {
@@ -112,7 +120,8 @@ async function serveFromWindow(
     callsUsedInRead: window.callsUsed,
   }
   const quotaSpent = {
-    kind: 'quota-spent',
+    kind: 'refused',
+    error: 'quota_exhausted',
     retryAfterSeconds: Math.max(1, secondsRemaining(window, nowSeconds)),
   } as const
   if (deps.usage.callsRemaining(call) <= 0) return quotaSpent
@@ -122,7 +131,7 @@ async function serveFromWindow(
     case 'quota-spent':
       return quotaSpent
     case 'unavailable':
-      return { kind: 'usage-unavailable' }
+      return { kind: 'refused', error: 'usage_unavailable' }
     case 'recorded':
       deps.report({ kind: 'granted', isPaid: false })
       return {
@@ -153,11 +162,10 @@ async function challenge(
   agent: Hex,
   { error, settlement }: Refusal,
 ): Promise<AccessOutcome> {
-  if (deps.gate.isPending(agent) || deps.sweep.isPending(agent))
-    return { kind: 'payment-pending', retryAfterSeconds: PENDING_RETRY_SECONDS }
-  if (!deps.sweep.hasReadPastStart()) return { kind: 'payments-unread' }
+  if (deps.gate.isPending(agent) || deps.sweep.isPending(agent)) return pending()
+  if (!deps.sweep.hasReadPastStart()) return { kind: 'refused', error: 'payments_unread' }
   const terms = await deps.terms.challenged()
-  if (terms.requirements.length === 0) return { kind: 'no-fee-payer' }
+  if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
   return { kind: 'challenged', error, terms, settlement }
 }
 
@@ -192,9 +200,9 @@ async function sell(
     case 'declined':
       return declinedOutcome(deps, { agent, requestId }, outcome.declined)
     case 'pending':
-      return { kind: 'payment-pending', retryAfterSeconds: outcome.retryAfterSeconds }
+      return pending(outcome.retryAfterSeconds)
     case 'unavailable':
-      return { kind: 'payment-unavailable', dependency: outcome.dependency }
+      return { kind: 'refused', error: `${outcome.dependency}_unavailable` }
     default:
       return outcome satisfies never
   }
@@ -208,19 +216,15 @@ async function declinedOutcome(
   switch (declined.kind) {
     case 'window-open':
       return serveFromWindow(deps, agent, declined.window)
-    case 'payment-pending':
-      return { kind: 'payment-pending', retryAfterSeconds: PENDING_RETRY_SECONDS }
-    case 'sales-paused':
-      return { kind: 'sales-paused' }
     case 'memo-names-another-agent':
       return challenge(deps, agent, { error: 'payment_memo_mismatch' })
     case 'already-used':
       return refuse(deps, agent, { error: 'payment_already_used' })
-    case 'float-low':
-      return { kind: 'float-low' }
-    case 'refused':
-      deps.report({ kind: 'forward-refused', requestId, agent, reason: declined.reason })
-      return { kind: 'forward-refused' }
+    case 'refused': {
+      const { error, reason } = declined
+      if (reason !== undefined) deps.report({ kind: 'forward-refused', requestId, agent, reason })
+      return error === 'payment_pending' ? pending() : { kind: 'refused', error }
+    }
     default:
       return declined satisfies never
   }

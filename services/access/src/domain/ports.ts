@@ -122,7 +122,7 @@ export type PayToDebit = {
   readonly refundOf: string | undefined
 }
 
-/** The mirror node's log of payTo's transfers, oldest first, read page by page. Everything throws MirrorUnavailable. */
+/** The mirror node's log of payTo's transfers, oldest first, read page by page. Everything throws x402's LedgerUnavailable. */
 export type PaymentLog = {
   creditsAfter(consensusTimestamp: string): AsyncIterable<PayToCredit>
   debitsAfter(consensusTimestamp: string): AsyncIterable<PayToDebit>
@@ -130,11 +130,6 @@ export type PaymentLog = {
   latestConsensusSeconds(): Promise<number>
   /** The EVM address that an account's payments buy for. */
   evmAddressOf(accountId: string): Promise<Hex>
-}
-
-/** The mirror node was unreachable or slow, or answered nonsense. */
-export class MirrorUnavailable extends Error {
-  override readonly name = 'MirrorUnavailable'
 }
 
 /** What a granted call is served: any JSON. */

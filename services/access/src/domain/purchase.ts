@@ -36,13 +36,18 @@ export type PurchaseAnswer =
 export type PurchaseDeclined =
   /** Another request opened the window meanwhile: the call is served by it, unpaid. */
   | { readonly kind: 'window-open'; readonly window: AccessWindow }
-  /** Another payment for this agent is not resolved yet. */
-  | { readonly kind: 'payment-pending' }
   | { readonly kind: 'memo-names-another-agent' }
-  | { readonly kind: 'sales-paused' }
   | { readonly kind: 'already-used' }
-  | { readonly kind: 'float-low' }
-  | { readonly kind: 'refused'; readonly reason: string }
+  /** `reason`: what the contract would say against it. */
+  | {
+      readonly kind: 'refused'
+      readonly error: PurchaseRefusal
+      readonly reason?: string | undefined
+    }
+
+export type PurchaseRefusal =
+  /** Another payment for this agent is not resolved yet. */
+  'payment_pending' | 'sales_paused' | 'seller_float_low' | 'forward_refused'
 
 export type PurchaseDeps = {
   readonly contract: AccessContract
@@ -80,6 +85,8 @@ export function purchaseJob(
 }
 
 const decline = (declined: PurchaseDeclined) => ({ kind: 'declined', declined }) as const
+const refuse = (error: PurchaseRefusal, reason?: string) =>
+  decline({ kind: 'refused', error, reason })
 
 /** `isSettled`: the payment was found on the ledger, so that a pause cannot stop it any more (A3). */
 async function prepare(
@@ -91,7 +98,7 @@ async function prepare(
   await deps.sweep.lookAgain()
   const isOtherPending =
     deps.sweep.isPending(agent, payment.nonce) || (!isSettled && deps.gate.isPending(agent))
-  if (isOtherPending) return decline({ kind: 'payment-pending' })
+  if (isOtherPending) return refuse('payment_pending')
   const [window, isPaused, offers] = await Promise.all([
     deps.subscriptions.read(agent),
     deps.contract.areSalesPaused(),
@@ -99,14 +106,14 @@ async function prepare(
   ])
   if (window.isOpen) return decline({ kind: 'window-open', window })
   if (isPaused && !isSettled && !(await isOwnAndLanded(deps, agent, payment)))
-    return decline({ kind: 'sales-paused' })
+    return refuse('sales_paused')
   const offer = offerOfPayment({
     offers: payableOffers(offers, ledgerSeconds(deps.clock)),
     amountTinybar: payment.amount,
     paidAtSeconds: payment.validFromSeconds,
     periodsPerPurchase: deps.periodsPerPurchase,
   })
-  if (offer === undefined) return decline({ kind: 'refused', reason: 'no_such_offer' })
+  if (offer === undefined) return refuse('forward_refused', 'no_such_offer')
   const order: PurchaseOrder = {
     agent,
     offerId: offer.offerId,
@@ -119,9 +126,18 @@ async function prepare(
     deps.sender.rehearse(order),
     deps.resource.read(),
   ])
-  return rehearsal.kind === 'ready'
-    ? { kind: 'ready', prepared: { order, resource } }
-    : decline(rehearsal)
+  switch (rehearsal.kind) {
+    case 'ready':
+      return { kind: 'ready', prepared: { order, resource } }
+    case 'already-used':
+      return decline(rehearsal)
+    case 'float-low':
+      return refuse('seller_float_low')
+    case 'refused':
+      return refuse('forward_refused', rehearsal.reason)
+    default:
+      return rehearsal satisfies never
+  }
 }
 
 /** Whether a payment that meets a pause was settled before, by a process that died or a facilitator that fell silent. */

@@ -33,7 +33,7 @@ const none = (reason: NoPurchase) => ({ kind: 'none', reason }) as const
  * What a credit pays for (A4). It is a purchase when one account paid a whole purchase at a price that the contract
  * offered then, and the contract does not know its reference. A signed memo may name any address, the contract's and the
  * zero address too: the gate sells to them as well, and what it settled is opened. Throws ChainUnavailable,
- * ContractAbsent or MirrorUnavailable.
+ * ContractAbsent or LedgerUnavailable.
  */
 export async function judgeCredit(
   deps: {

@@ -3,7 +3,7 @@ import { encodePaymentResponse, type PaymentGate, type Settlement } from '@tally
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Hex } from '../domain/access-window.ts'
 import type { AccessOutcome, CallAccess } from '../domain/call-access.ts'
-import { type AccessError, errorAnswer } from '../errors.ts'
+import { errorAnswer } from '../errors.ts'
 import {
   accessErrorSchema,
   accessGrantedSchema,
@@ -61,36 +61,19 @@ export function addAccessRoute(app: ServiceApp, path: string, deps: AccessRouteD
   })
 }
 
-function sendOutcome(deps: AccessRouteDeps, reply: FastifyReply, outcome: AccessOutcome) {
-  const fail = (error: AccessError, more?: Parameters<typeof errorAnswer>[1]) =>
-    sendError(reply, errorAnswer(error, more))
+function sendOutcome({ gate }: AccessRouteDeps, reply: FastifyReply, outcome: AccessOutcome) {
   switch (outcome.kind) {
     case 'granted':
       return withSettlement(reply, outcome.settlement).send(outcome.body)
     case 'challenged': {
-      const { body, headers } = deps.gate.challenge(outcome.terms, outcome.error)
+      const { body, headers } = gate.challenge(outcome.terms, outcome.error)
       return withSettlement(reply, outcome.settlement).code(402).headers(headers).send(body)
     }
-    case 'quota-spent':
-      return fail('quota_exhausted', outcome)
-    case 'usage-unavailable':
-      return fail('usage_unavailable')
-    case 'payment-pending':
-      return fail('payment_pending', outcome)
-    case 'payments-unread':
-      return fail('payments_unread')
-    case 'no-fee-payer':
-      return fail('no_fee_payer')
-    case 'sales-paused':
-      return fail('sales_paused')
-    case 'payment-unavailable':
-      return fail(
-        outcome.dependency === 'facilitator' ? 'facilitator_unavailable' : 'ledger_unavailable',
+    case 'refused':
+      return sendError(
+        reply,
+        errorAnswer(outcome.error, { retryAfterSeconds: outcome.retryAfterSeconds }),
       )
-    case 'float-low':
-      return fail('seller_float_low')
-    case 'forward-refused':
-      return fail('forward_refused')
     default:
       return outcome satisfies never
   }

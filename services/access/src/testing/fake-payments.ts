@@ -1,16 +1,12 @@
 import {
   type Facilitator,
   FacilitatorUnavailable,
+  LedgerUnavailable,
   type PaymentScheme,
   type Settlement,
 } from '@tallystick/x402'
 import type { Hex } from '../domain/access-window.ts'
-import {
-  MirrorUnavailable,
-  type PaymentLog,
-  type PayToCredit,
-  type PayToDebit,
-} from '../domain/ports.ts'
+import { type PaymentLog, type PayToCredit, type PayToDebit } from '../domain/ports.ts'
 
 export const FEE_PAYER = '0.0.9001'
 export const PAYER = '0.0.5001'
@@ -106,7 +102,7 @@ export function createFakePaymentLog(reachedSeconds: number): FakePaymentLog {
     items: readonly Item[],
     timestamp: string,
   ): AsyncGenerator<Item> {
-    if (fake.isDown) throw new MirrorUnavailable('down')
+    if (fake.isDown) throw new LedgerUnavailable('down')
     for (const item of items) if (Number(item.consensusTimestamp) > Number(timestamp)) yield item
   }
   const fake: FakePaymentLog = {
@@ -117,7 +113,7 @@ export function createFakePaymentLog(reachedSeconds: number): FakePaymentLog {
     creditsAfter: (timestamp) => after(fake.credits, timestamp),
     debitsAfter: (timestamp) => after(fake.debits, timestamp),
     async latestConsensusSeconds() {
-      if (fake.isDown) throw new MirrorUnavailable('down')
+      if (fake.isDown) throw new LedgerUnavailable('down')
       return fake.reachedSeconds
     },
     evmAddressOf: async (accountId) => (accountId === PAY_TO ? PAY_TO_ADDRESS : PAYER_ADDRESS),
