@@ -34,7 +34,7 @@ import { createViemUsageLedger, usageGasLimit } from './adapters/viem-usage-ledg
 import { buildAccessApp } from './app.ts'
 import { type AccessConfig, keyHex } from './config.ts'
 import { readStatus } from './domain/access-answers.ts'
-import { ZERO_ADDRESS } from './domain/access-window.ts'
+import { createReaper, createSubscriptions, ZERO_ADDRESS } from './domain/access-window.ts'
 import { type CallAccess, createCallAccess } from './domain/call-access.ts'
 import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
 import type { UsageEventListener } from './domain/events.ts'
@@ -44,9 +44,7 @@ import type {
   PaidResourceReader,
   PaymentLog,
 } from './domain/ports.ts'
-import { createReaper } from './domain/reaper.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
-import { createSubscriptions } from './domain/subscriptions.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from './domain/usage-limits.ts'
 import { createUsageRecorder, type UsageRecorder } from './domain/usage-recorder.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'

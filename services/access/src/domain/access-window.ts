@@ -1,4 +1,10 @@
-import type { Clock } from '@tallystick/service-kit'
+/**
+ * The window of an agent's subscription: the contract's own rule of time and money, reads of it that may lag, and the
+ * background call that arms an overdue renewal anew.
+ */
+import { BoundedMap, type Clock } from '@tallystick/service-kit'
+import type { ReportAccessEvent } from './events.ts'
+import type { AccessContract, ContractSender } from './ports.ts'
 
 /** An EVM address or 32-byte word in lower-case hex. */
 export type Hex = `0x${string}`
@@ -7,7 +13,7 @@ export type Hex = `0x${string}`
 export const ZERO_ADDRESS: Hex = '0x0000000000000000000000000000000000000000'
 
 /** Past this, the network has either made a scheduled call or never will (A7, A12), seconds. */
-export const SCHEDULE_OVERDUE_SECONDS = 30
+const SCHEDULE_OVERDUE_SECONDS = 30
 
 /** A subscription as it stands at one second, with the periods that are paid for already counted in (A6). */
 export type AccessWindow = {
@@ -97,4 +103,102 @@ export function isShownBy(read: AccessWindow, receipted: AccessWindow): boolean 
  */
 export function ledgerSeconds(clock: Clock): number {
   return Math.floor(clock.unixMs() / 1000)
+}
+
+/** Reads lag behind receipts by 3–10 s on the public network; a minute is past all of it. */
+const HOLD_MS = 60_000
+
+/** Windows held at once: at one purchase a second a minute's worth is 60; beyond this the oldest is let go. */
+const HELD_MAX = 1_000
+
+type HeldWindow = { readonly window: AccessWindow; readonly untilMs: number }
+
+/**
+ * Reads of an agent's window. What this process opened counts from its receipt on, although reads may lag behind it for
+ * seconds (A5): such a window is held until a read shows it, or until reads cannot lag any more.
+ */
+export type Subscriptions = {
+  /** The agent's window now. Throws ChainUnavailable or ContractAbsent. */
+  read(agent: Hex): Promise<AccessWindow>
+  /** The same from the contract alone. */
+  readChain(agent: Hex): Promise<AccessWindow>
+  /** Treats the agent as open until a read shows what a receipt has told. */
+  hold(agent: Hex, window: AccessWindow): void
+}
+
+export function createSubscriptions(deps: {
+  readonly contract: AccessContract
+  readonly clock: Clock
+}): Subscriptions {
+  const { contract, clock } = deps
+  const held = new BoundedMap<Hex, HeldWindow>(HELD_MAX)
+
+  const readChain = (agent: Hex): Promise<AccessWindow> =>
+    contract.windowOf(agent, ledgerSeconds(clock))
+
+  return {
+    readChain,
+    async read(agent) {
+      const chain = await readChain(agent)
+      const own = held.get(agent)
+      if (own === undefined) return chain
+      if (own.untilMs < clock.unixMs() || isShownBy(chain, own.window)) {
+        held.delete(agent)
+        return chain
+      }
+      return projectWindow(own.window, ledgerSeconds(clock))
+    },
+    hold(agent, window) {
+      held.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
+    },
+  }
+}
+
+/** One attempt per agent in this time: a reap is visible to reads after at most 10 s, and another costs gas. */
+const REAP_AGAIN_MS = 60_000
+
+/** Agents remembered as tried; beyond it the oldest may be tried again early, which the contract refuses harmlessly. */
+const TRIED_MAX = 1_000
+
+/** Arms anew, in the background, the renewal of a served agent whose schedule the network never made (A7). */
+export type Reaper = {
+  consider(agent: Hex, window: AccessWindow): void
+  /** Returns when no attempt runs any more. */
+  close(): Promise<void>
+}
+
+export function createReaper(deps: {
+  readonly sender: ContractSender
+  readonly clock: Clock
+  readonly report: ReportAccessEvent
+}): Reaper {
+  const { sender, clock, report } = deps
+  const triedAtMs = new BoundedMap<Hex, number>(TRIED_MAX)
+  const running = new Set<Promise<void>>()
+  let isClosed = false
+
+  const reap = async (agent: Hex): Promise<void> => {
+    try {
+      const outcome = await sender.reap(agent)
+      if (outcome.kind === 'reaped')
+        report({ kind: 'reaped', agent, transactionHash: outcome.transactionHash })
+    } catch (error) {
+      report({ kind: 'reap-failed', agent, error })
+    }
+  }
+
+  return {
+    consider(agent, window) {
+      if (isClosed || !isScheduleOverdue(window, ledgerSeconds(clock))) return
+      const nowMs = clock.unixMs()
+      if (nowMs - (triedAtMs.get(agent) ?? Number.NEGATIVE_INFINITY) < REAP_AGAIN_MS) return
+      triedAtMs.set(agent, nowMs)
+      const attempt = reap(agent).finally(() => running.delete(attempt))
+      running.add(attempt)
+    },
+    async close() {
+      isClosed = true
+      await Promise.all(running)
+    },
+  }
 }

@@ -9,6 +9,7 @@ import {
   type AccessWindow,
   type Hex,
   ledgerSeconds,
+  type Reaper,
   secondsPastSchedule,
   secondsRemaining,
 } from './access-window.ts'
@@ -21,7 +22,6 @@ import {
   type PurchaseRefusal,
   purchaseJob,
 } from './purchase.ts'
-import type { Reaper } from './reaper.ts'
 import type { SalesTerms } from './sales-terms.ts'
 import type { UsageRecorder } from './usage-recorder.ts'
 

@@ -4,10 +4,9 @@
  * holds unresolved credits only; everything else is behind the cursor.
  */
 import type { Clock } from '@tallystick/service-kit'
-import { type Hex, ledgerSeconds } from './access-window.ts'
+import { type Hex, ledgerSeconds, type Subscriptions } from './access-window.ts'
 import type { ReportAccessEvent } from './events.ts'
 import type { AccessContract, ContractSender, PaymentLog } from './ports.ts'
-import type { Subscriptions } from './subscriptions.ts'
 import { type CreditPurchase, createUnresolvedCredits } from './unresolved-credits.ts'
 
 /** How far back a new process looks, seconds: 30 days, longer than any outage that nobody has looked at. */

@@ -6,7 +6,13 @@ import { type Clock, pause } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, PaymentScheme, VerifiedPayment } from '@tallystick/x402'
 import type { AccessGranted } from '../wire/access-answers.ts'
 import { grantedBody, usageBody } from './access-answers.ts'
-import { type AccessWindow, type Hex, isShownBy, ledgerSeconds } from './access-window.ts'
+import {
+  type AccessWindow,
+  type Hex,
+  isShownBy,
+  ledgerSeconds,
+  type Subscriptions,
+} from './access-window.ts'
 import type { CreditSweep } from './credit-sweep.ts'
 import type { ReportAccessEvent } from './events.ts'
 import { memoAllows, readPaymentMemo } from './payment-memo.ts'
@@ -18,7 +24,6 @@ import type {
   PurchaseOrder,
 } from './ports.ts'
 import { offerOfPayment, payableOffers } from './sales-terms.ts'
-import type { Subscriptions } from './subscriptions.ts'
 
 /** How long a paid request waits for its own window to show in reads after the receipt (A5), milliseconds. */
 const VISIBLE_MS = 15_000

@@ -1,7 +1,7 @@
 import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { createFakeContract, openWindow } from '../testing/fake-contract.ts'
-import { createSubscriptions } from './subscriptions.ts'
+import { createSubscriptions } from './access-window.ts'
 
 const AGENT = '0x00000000000000000000000000000000000000aa'
 
