@@ -6,22 +6,11 @@ export type FeePayerDirectoryOptions = {
   readonly clock: Clock
   /** Fee payers by network from configuration; they win over what the facilitator says. */
   readonly configured?: ReadonlyMap<string, readonly string[]>
-  readonly refreshMs?: number
-  readonly retryMs?: number
+  readonly refreshMs?: number | undefined
 }
 
 /** Who pays fees on each network, as last known (X11). */
-export type FeePayerDirectory = {
-  /** The fee payer to challenge with, or undefined where none is known: the challenge is a 502 then. */
-  feePayer(network: string): string | undefined
-  /** All that a payment may name. */
-  feePayers(network: string): readonly string[]
-  /** Unix milliseconds of the last good answer, and what went wrong since; for readiness. */
-  state(): { readonly readAtMs: number | undefined; readonly failure: unknown }
-  /** Resolves when the first attempt is over, well or badly. */
-  readonly firstAttempt: Promise<void>
-  close(): void
-}
+export type FeePayerDirectory = ReturnType<typeof createFeePayerDirectory>
 
 /** Fee payers change with a facilitator's deployment, not oftener. */
 const REFRESH_MS = 300_000
@@ -33,8 +22,8 @@ const RETRY_MS = 5_000
  * Fee payers from configuration or the facilitator's last good `/supported`, read in the background: a service starts
  * while its facilitator is down, and keeps the last answer when it goes down later.
  */
-export function createFeePayerDirectory(options: FeePayerDirectoryOptions): FeePayerDirectory {
-  const { clock, configured = new Map(), facilitator } = options
+export function createFeePayerDirectory(options: FeePayerDirectoryOptions) {
+  const { clock, configured = new Map(), facilitator, refreshMs = REFRESH_MS } = options
   let known: ReadonlyMap<string, readonly string[]> = new Map()
   let readAtMs: number | undefined
   let failure: unknown
@@ -50,20 +39,22 @@ export function createFeePayerDirectory(options: FeePayerDirectoryOptions): FeeP
       failure = error
     }
     if (isClosed) return
-    const pauseMs =
-      failure === undefined ? (options.refreshMs ?? REFRESH_MS) : (options.retryMs ?? RETRY_MS)
-    cancel = clock.after(pauseMs, () => void refresh())
+    cancel = clock.after(failure === undefined ? refreshMs : RETRY_MS, () => void refresh())
   }
 
   const feePayers = (network: string): readonly string[] =>
     configured.get(network) ?? known.get(network) ?? []
   const firstAttempt = refresh()
   return {
+    /** All that a payment may name. */
     feePayers,
-    feePayer: (network) => feePayers(network)[0],
+    /** The fee payer to challenge with, or undefined where none is known: the challenge is a 502 then. */
+    feePayer: (network: string): string | undefined => feePayers(network)[0],
+    /** Unix milliseconds of the last good answer, and what went wrong since; for readiness. */
     state: () => ({ readAtMs, failure }),
+    /** Resolves when the first attempt is over, well or badly. */
     firstAttempt,
-    close() {
+    close(): void {
       isClosed = true
       cancel?.()
     },

@@ -17,7 +17,7 @@ let facilitator: Facilitator
 
 beforeAll(async () => {
   server = await scriptedServer()
-  facilitator = createHttpFacilitator({ url: `${server.url}/`, clock, headers: { 'x-key': 'k' } })
+  facilitator = createHttpFacilitator({ url: `${server.url}/`, clock })
 })
 afterAll(async () => {
   await server.close()

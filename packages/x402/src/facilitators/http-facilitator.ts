@@ -8,14 +8,9 @@ export type HttpFacilitatorOptions = {
   /** Base address; `/settle` and `/supported` are below it. */
   readonly url: string
   readonly clock: Clock
-  /** Longest wait for a settlement; a facilitator answers after consensus. */
-  readonly settleTimeoutMs?: number
-  readonly supportedTimeoutMs?: number
-  /** Sent with every call, e.g. an authorization. */
-  readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Consensus takes 3 s, a busy node retried three times 24 s. */
+/** Longest wait for a settlement: consensus takes 3 s, a busy node retried three times 24 s. */
 const SETTLE_TIMEOUT_MS = 30_000
 
 /** `/supported` is a static answer. */
@@ -24,7 +19,10 @@ const SUPPORTED_TIMEOUT_MS = 5_000
 /** A settlement is under 1 kB and a list of kinds a few; more than this is nonsense. */
 const ANSWER_BYTES_MAX = 65_536
 
-const text = z.string().nullish()
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? undefined)
 const settlementSchema = z.object({
   success: z.boolean(),
   // Some facilitators follow the specification's text, which calls it `transactionId`.
@@ -52,15 +50,15 @@ const supportedSchema = z.object({
  * status 4xx; everything that is no settlement throws FacilitatorUnavailable, and so does every 5xx.
  */
 export function createHttpFacilitator(options: HttpFacilitatorOptions): Facilitator {
-  const { clock, headers = {}, settleTimeoutMs = SETTLE_TIMEOUT_MS } = options
+  const { clock } = options
   const base = options.url.replace(/\/+$/, '')
-  const common = { clock, headers, bytesMax: ANSWER_BYTES_MAX }
+  const common = { clock, bytesMax: ANSWER_BYTES_MAX }
   return {
     async settle(paymentPayload, paymentRequirements) {
       const answer = await fetchJson({
         ...common,
         url: `${base}/settle`,
-        timeoutMs: settleTimeoutMs,
+        timeoutMs: SETTLE_TIMEOUT_MS,
         body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements }),
       })
       const json = jsonOf(answer, 'settle')
@@ -81,7 +79,7 @@ export function createHttpFacilitator(options: HttpFacilitatorOptions): Facilita
       const answer = await fetchJson({
         ...common,
         url: `${base}/supported`,
-        timeoutMs: options.supportedTimeoutMs ?? SUPPORTED_TIMEOUT_MS,
+        timeoutMs: SUPPORTED_TIMEOUT_MS,
       })
       const parsed = supportedSchema.safeParse(jsonOf(answer, 'supported'))
       if (!parsed.success || (answer.kind === 'answered' && answer.status !== 200)) {
@@ -104,15 +102,12 @@ function nonsense(answer: JsonAnswer, cause: unknown): FacilitatorUnavailable {
   return new FacilitatorUnavailable(`facilitator answered nonsense, status ${status}`, { cause })
 }
 
-function toSettlement(data: z.infer<typeof settlementSchema>, network: string): Settlement {
-  return {
-    success: data.success,
-    transaction: data.transaction ?? data.transactionId ?? '',
-    network: data.network ?? network,
-    payer: data.payer ?? undefined,
-    amount: data.amount ?? undefined,
-    errorReason: data.errorReason ?? undefined,
-  }
+function toSettlement(
+  { transactionId, ...data }: z.infer<typeof settlementSchema>,
+  network: string,
+): Settlement {
+  const transaction = data.transaction ?? transactionId ?? ''
+  return { ...data, transaction, network: data.network ?? network }
 }
 
 /** `extra.feePayer` of each v2 `exact` kind; one network may be offered with several. */

@@ -170,15 +170,15 @@ describe('pending and timeout are polled, not settled', () => {
 
   test('until the deadline: then it is pending, with its transaction, for the ledger to decide', async () => {
     const { client, clock, pauses, seen } = await okx([wrap(pending)])
-    const settling = client({ settleDeadlineMs: 5_000, pollMs: 1_000 }).settle(...(await order()))
+    const settling = client().settle(...(await order()))
     await advanceUntil({ clock, pauses }, settling)
     expect(await settling).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
       transaction: HASH,
     })
-    expect(clock.unixMs() - START_MS).toBeLessThanOrEqual(6_000)
-    expect(seen.length).toBeLessThanOrEqual(6)
+    expect(clock.unixMs() - START_MS).toBeLessThanOrEqual(26_000)
+    expect(seen.length).toBeLessThanOrEqual(26)
   })
 
   test('without a transaction there is nothing to poll', async () => {

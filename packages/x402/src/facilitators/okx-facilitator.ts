@@ -13,31 +13,27 @@ import { type Facilitator, FacilitatorUnavailable } from './facilitator.ts'
 export type OkxFacilitatorOptions = {
   /** Origin of the interface. */
   readonly url?: string
-  /** Path below it, which is signed too; older deployments have `/api/v6/x402`. */
-  readonly path?: string
   readonly apiKey: string
   readonly passphrase: string
   /** Signs; never sent. */
   readonly secretKey: string
   readonly clock: Clock
-  /** Longest wait for the answer to one call. */
-  readonly callTimeoutMs?: number
-  /** Longest wait, from the call to settle on, for a settlement that is pending. */
-  readonly settleDeadlineMs?: number
-  /** Pause between two questions after a pending settlement. */
-  readonly pollMs?: number
 }
 
 const URL_OF_OKX = 'https://web3.okx.com'
+/** Path below it, which is signed too. */
 const PATH = '/api/v6/pay/x402'
 
 /** Settling with `syncSettle` waits for the block, a few seconds. */
 const CALL_TIMEOUT_MS = 15_000
 
-/** Below a gate's patience with a request (45 s), so that the ledger can still be asked within it. */
+/**
+ * Longest wait, from the call to settle on, for a settlement that is pending. Below a gate's patience with a request
+ * (45 s), so that the ledger can still be asked within it.
+ */
 const SETTLE_DEADLINE_MS = 25_000
 
-/** X Layer closes a block a second. */
+/** Between two questions after a pending settlement: X Layer closes a block a second. */
 const POLL_MS = 1_000
 
 /** A settlement is under 1 kB and a list of kinds a few; more than this is nonsense. */
@@ -51,7 +47,10 @@ const envelope = z.object({
   msg: z.string().nullish(),
   data: z.unknown(),
 })
-const text = z.string().nullish()
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? undefined)
 const settlement = z.object({
   success: z.boolean(),
   status: text,
@@ -72,22 +71,22 @@ type Ask = (request: { readonly path: string; readonly body?: string }) => Promi
  * looked at; every other failure leaves open what happened.
  */
 export function createOkxFacilitator(options: OkxFacilitatorOptions): Facilitator {
-  const { clock, pollMs = POLL_MS, settleDeadlineMs = SETTLE_DEADLINE_MS } = options
+  const { clock } = options
   const ask = createAsk(options)
   return {
     async settle(paymentPayload, paymentRequirements) {
       const { network } = paymentRequirements
-      const deadlineMs = clock.unixMs() + settleDeadlineMs
+      const deadlineMs = clock.unixMs() + SETTLE_DEADLINE_MS
       const request = { x402Version: 2, paymentPayload, paymentRequirements, syncSettle: true }
       const answer = readSettlement(
         await ask({ path: '/settle', body: JSON.stringify(request) }),
         network,
       )
       let latest = answer
-      while (isUnfinished(latest) && clock.unixMs() + pollMs <= deadlineMs) {
+      while (isUnfinished(latest) && clock.unixMs() + POLL_MS <= deadlineMs) {
         const transaction = hashOf(answer) || hashOf(latest)
         if (transaction === '') break
-        await new Promise<void>((resolve) => clock.after(pollMs, resolve))
+        await new Promise<void>((resolve) => clock.after(POLL_MS, resolve))
         const path = `/settle/status?txHash=${encodeURIComponent(transaction)}`
         // A question that fails is asked again: what is settling settles without us.
         const polled = await ask({ path })
@@ -107,17 +106,16 @@ export function createOkxFacilitator(options: OkxFacilitatorOptions): Facilitato
 }
 
 function createAsk(options: OkxFacilitatorOptions): Ask {
-  const { apiKey, callTimeoutMs = CALL_TIMEOUT_MS, clock, passphrase, secretKey } = options
+  const { apiKey, clock, passphrase, secretKey } = options
   const base = (options.url ?? URL_OF_OKX).replace(/\/+$/, '')
-  const root = options.path ?? PATH
   return async ({ body, path }) => {
     const timestamp = new Date(clock.unixMs()).toISOString()
     const method = body === undefined ? 'GET' : 'POST'
-    const signed = `${timestamp}${method}${root}${path}${body ?? ''}`
+    const signed = `${timestamp}${method}${PATH}${path}${body ?? ''}`
     const answer = await fetchJson({
-      url: `${base}${root}${path}`,
+      url: `${base}${PATH}${path}`,
       clock,
-      timeoutMs: callTimeoutMs,
+      timeoutMs: CALL_TIMEOUT_MS,
       bytesMax: ANSWER_BYTES_MAX,
       body,
       headers: {
@@ -176,14 +174,12 @@ function toSettlement(
 ): Settlement {
   const isSettled = answer.success && !isUnfinished(answer)
   if (isSettled && known.transaction === '') throw nonsense('settle', 'a success without a hash')
-  const errorReason = isUnfinished(answer)
-    ? 'settlement_pending'
-    : (answer.errorReason ?? undefined)
+  const errorReason = isUnfinished(answer) ? 'settlement_pending' : answer.errorReason
   return {
     success: isSettled,
     ...known,
-    payer: answer.payer ?? undefined,
-    amount: answer.amount ?? undefined,
+    payer: answer.payer,
+    amount: answer.amount,
     errorReason: isSettled ? undefined : errorReason,
   }
 }

@@ -110,7 +110,7 @@ export function createPaymentGate(options: PaymentGateOptions): ResumingPaymentG
   async function resume(reservation: Reservation, job: PaymentForJob['job']): Promise<AnyOutcome> {
     const { payment } = reservation
     const scheme = schemeOf(schemes, payment.network)
-    return await inFlight.pay({ payment, scheme, job, order: undefined }, { isResumed: true })
+    return await inFlight.joinOrRun({ payment, scheme, job, order: undefined }, { isResumed: true })
   }
 
   return {
@@ -129,7 +129,7 @@ export function createPaymentGate(options: PaymentGateOptions): ResumingPaymentG
       const admission = await admit(schemes, headers, terms)
       if (admission.kind !== 'admitted') return admission
       const { payment } = admission
-      const outcome = await inFlight.pay({ ...admission, job })
+      const outcome = await inFlight.joinOrRun({ ...admission, job })
       if (outcome.kind !== 'paid' || job.keepsAnswer === undefined) return outcome as Outcome
       return { ...outcome, delivered: () => reservations.delivered(payment) } as Outcome
     },

@@ -70,7 +70,7 @@ async function settle(
   order: SettlementOrder,
 ): Promise<AnyOutcome> {
   const { payment, progress } = paid
-  const preparation = await prepareOrRelease(gate, paid)
+  const preparation = await prepare(gate, paid, { isOwed: false })
   if (preparation.kind === 'declined') return preparation
   const { prepared } = preparation
   const startedSeconds = Math.floor(gate.clock.unixMs() / 1_000)
@@ -178,36 +178,32 @@ async function honour(
     await gate.reservations.released(payment)
     return { kind: 'challenged', error: 'payment_already_used' }
   }
-  const preparation = found.preparation ?? (await prepareFound(gate, paid))
+  const isOwed = paid.reservation.keepsAnswer !== undefined
+  const preparation = found.preparation ?? (await prepare(gate, paid, { isOwed }))
   if (preparation.kind === 'declined') return preparation
   const { prepared } = preparation
   return await complete(gate, paid, { prepared, ...landingOf(payment, finding) })
 }
 
-async function prepareOrRelease(
+/**
+ * Prepares the work. A job that declines or throws releases the payment; only where the answer to what was paid already
+ * is owed to the payer a throw is tried again, and releases nothing.
+ */
+async function prepare(
   gate: GateParts,
-  { job, payment, reservation }: ReservedPayment,
+  paid: ReservedPayment,
+  { isOwed }: { readonly isOwed: boolean },
 ): Promise<Preparation<unknown, unknown>> {
+  const { job, payment, reservation } = paid
+  const once = () => job.prepare(payment, reservation.request)
   try {
-    const preparation = await job.prepare(payment, reservation.request)
+    const preparation = isOwed ? await retried(gate, paid, once) : await once()
     if (preparation.kind === 'declined') await gate.reservations.released(payment)
     return preparation
   } catch (error) {
-    await gate.reservations.released(payment)
+    if (!isOwed) await gate.reservations.released(payment)
     throw error
   }
-}
-
-/** Prepares what was paid already. Where the answer is owed to the payer a throw is tried again, and releases nothing. */
-async function prepareFound(
-  gate: GateParts,
-  paid: ReservedPayment,
-): Promise<Preparation<unknown, unknown>> {
-  const { job, payment, reservation } = paid
-  if (reservation.keepsAnswer === undefined) return await prepareOrRelease(gate, paid)
-  const preparation = await retried(gate, paid, () => job.prepare(payment, reservation.request))
-  if (preparation.kind === 'declined') await gate.reservations.released(payment)
-  return preparation
 }
 
 /** Does the paid work; from here on nothing may block (X6), so that failures are retried and never refused. */

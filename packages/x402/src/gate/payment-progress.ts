@@ -6,26 +6,10 @@ export class GateClosed extends Error {
   override readonly name = 'GateClosed'
 }
 
-/** How far a payment in flight has come, and how it waits between attempts. */
-export type PaymentProgress = {
-  /** Resolves once the store has reserved the payment here, or has ended it. */
-  readonly reserved: Promise<void>
-  /** Resolves at the first sign that the outcome will not come at once; requests then wait less long. */
-  readonly inDoubt: Promise<void>
-  isPossiblySettled(): boolean
-  markReserved(): void
-  markPossiblySettled(): void
-  /**
-   * Runs `step` until it succeeds, with growing pauses; `step` says that it is not done yet by `undefined`. Once the
-   * gate is closed it is run no second time: throws GateClosed.
-   */
-  persist<Value extends object>(step: () => Promise<Value | undefined>): Promise<Value>
-  /** Ends the present pause at once. */
-  wake(): void
-  close(): void
-}
+export type PaymentProgress = ReturnType<typeof createPaymentProgress>
 
-export function createPaymentProgress(clock: Clock, limits: GateLimits): PaymentProgress {
+/** How far a payment in flight has come, and how it waits between attempts. */
+export function createPaymentProgress(clock: Clock, limits: GateLimits) {
   const reserved = Promise.withResolvers<void>()
   const inDoubt = Promise.withResolvers<void>()
   let possiblySettled = false
@@ -42,14 +26,20 @@ export function createPaymentProgress(clock: Clock, limits: GateLimits): Payment
       endPause = end
     })
   return {
+    /** Resolves once the store has reserved the payment here, or has ended it. */
     reserved: reserved.promise,
+    /** Resolves at the first sign that the outcome will not come at once; requests then wait less long. */
     inDoubt: inDoubt.promise,
-    isPossiblySettled: () => possiblySettled,
-    markReserved: () => reserved.resolve(),
-    markPossiblySettled() {
+    isPossiblySettled: (): boolean => possiblySettled,
+    markReserved: (): void => reserved.resolve(),
+    markPossiblySettled(): void {
       possiblySettled = true
     },
-    async persist(step) {
+    /**
+     * Runs `step` until it succeeds, with growing pauses; `step` says that it is not done yet by `undefined`. Once the
+     * gate is closed it is run no second time: throws GateClosed.
+     */
+    async persist<Value extends object>(step: () => Promise<Value | undefined>): Promise<Value> {
       let pauseMs = limits.retryFirstMs
       for (;;) {
         const value = await step()
@@ -60,8 +50,9 @@ export function createPaymentProgress(clock: Clock, limits: GateLimits): Payment
         pauseMs = Math.min(pauseMs * 2, limits.retryMaxMs)
       }
     },
-    wake: () => endPause?.(),
-    close() {
+    /** Ends the present pause at once. */
+    wake: (): void => endPause?.(),
+    close(): void {
       isClosed = true
       endPause?.()
     },

@@ -19,25 +19,13 @@ type InFlight = {
   readonly done: Promise<AnyOutcome>
 }
 
-/** The payments in flight of one gate. */
-export type PaymentsInFlight = {
-  /**
-   * Joins this payment where it is in flight, else runs it, and waits as long as a request may. One that is `resumed`
-   * was left open by an earlier process: no other payment stands in its way.
-   */
-  pay(paid: PaymentForJob, how?: { readonly isResumed: boolean }): Promise<AnyOutcome>
-  isPending(subject: string): boolean
-  /** What the job that brought this payment called its request; undefined where it is not in flight. */
-  requestIdOf(paymentId: string): string | undefined
-  close(): Promise<void>
-}
-
 const ALREADY_USED: AnyOutcome = { kind: 'challenged', error: 'payment_already_used' }
 
+/** The payments in flight of one gate. */
 export function createPaymentsInFlight(
   gate: GateParts,
   { guesses, limits }: { readonly guesses: GuessLimit; readonly limits: GateLimits },
-): PaymentsInFlight {
+) {
   const { clock } = gate
   const inFlight = new Map<string, InFlight>()
   const bySubject = new Map<string, Set<InFlight>>()
@@ -75,7 +63,14 @@ export function createPaymentsInFlight(
   }
 
   return {
-    async pay(paid, how) {
+    /**
+     * Joins this payment where it is in flight, else runs it, and waits as long as a request may. One that is `resumed`
+     * was left open by an earlier process: no other payment stands in its way.
+     */
+    async joinOrRun(
+      paid: PaymentForJob,
+      how?: { readonly isResumed: boolean },
+    ): Promise<AnyOutcome> {
       const { job, payment } = paid
       const { id } = payment
       for (let held = inFlight.get(id); held !== undefined; held = inFlight.get(id)) {
@@ -96,10 +91,11 @@ export function createPaymentsInFlight(
       }
       return await waits.waitFor(start(paid))
     },
-    isPending: (subject) =>
+    isPending: (subject: string): boolean =>
       [...(bySubject.get(subject) ?? [])].some(({ progress }) => progress.isPossiblySettled()),
-    requestIdOf: (paymentId) => inFlight.get(paymentId)?.requestId,
-    close() {
+    /** What the job that brought this payment called its request; undefined where it is not in flight. */
+    requestIdOf: (paymentId: string): string | undefined => inFlight.get(paymentId)?.requestId,
+    close(): Promise<void> {
       closing ??= closeAll()
       return closing
     },

@@ -1,18 +1,13 @@
 /** Store writes that failed after settlement and wait for their payment to be asked about; the next start finds any other. */
 const LATE_WRITES_MAX = 1_000
 
-/** Ends of payments that a store could not take: without them a payer would be told to wait until the next start. */
-export type LateWrites = {
-  /** Remembers a payment's write; beyond the limit it is left to the next start. */
-  owe(paymentId: string, run: () => Promise<void>): void
-  /** Nothing is owed to that payment any more. */
-  forget(paymentId: string): void
-  /** Writes what is owed to a payment; false where nothing is. Throws what the store throws; it stays owed then. */
-  write(paymentId: string): Promise<boolean>
-}
+export type LateWrites = ReturnType<typeof createLateWrites>
 
-/** No late writes yet. Each is written once for all who ask: a second time it could end what was reserved since. */
-export function createLateWrites(): LateWrites {
+/**
+ * Ends of payments that a store could not take: without them a payer would be told to wait until the next start. Each is
+ * written once for all who ask: a second time it could end what was reserved since.
+ */
+export function createLateWrites() {
   const owed = new Map<string, () => Promise<void>>()
   const running = new Map<string, Promise<void>>()
 
@@ -23,11 +18,14 @@ export function createLateWrites(): LateWrites {
   }
 
   return {
-    owe(paymentId, write) {
+    /** Remembers a payment's write; beyond the limit it is left to the next start. */
+    owe(paymentId: string, write: () => Promise<void>): void {
       if (owed.size < LATE_WRITES_MAX) owed.set(paymentId, write)
     },
-    forget: (paymentId) => void owed.delete(paymentId),
-    async write(paymentId) {
+    /** Nothing is owed to that payment any more. */
+    forget: (paymentId: string): void => void owed.delete(paymentId),
+    /** Writes what is owed to a payment; false where nothing is. Throws what the store throws; it stays owed then. */
+    async write(paymentId: string): Promise<boolean> {
       const write = owed.get(paymentId)
       if (write === undefined) return false
       let writing = running.get(paymentId)

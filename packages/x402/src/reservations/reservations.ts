@@ -40,17 +40,7 @@ type Reserved = {
 /** An answer with the settlement it was paid by: what a store keeps as text. */
 type PaidAnswer = { readonly answer: unknown; readonly settlement: Settlement }
 
-export type Reservations = {
-  /** Reserves a payment before any work. Throws what the store throws. */
-  reserve(paid: PaymentForJob): Promise<Reserved | Resumed | Ended>
-  /** Asks the store once more about a payment that was resumed. Throws what the store throws. */
-  recall(paid: PaymentForJob): Promise<Resumed | Ended>
-  /** The rest never throws: a store that fails is reported, and asked again when the payment is. */
-  settled(payment: VerifiedPayment): Promise<void>
-  answered(reservation: Reservation, paid: PaidAnswer): Promise<void>
-  released(payment: VerifiedPayment): Promise<void>
-  delivered(payment: VerifiedPayment): Promise<void>
-}
+export type Reservations = ReturnType<typeof createReservations>
 
 type ReservationsOptions = {
   readonly store: ReservationStore
@@ -64,7 +54,7 @@ type ReservationsOptions = {
 const ended = (outcome: AnyOutcome): Ended => ({ kind: 'ended', outcome })
 const challenged = (error: string): Ended => ended({ kind: 'challenged', error })
 
-export function createReservations(options: ReservationsOptions): Reservations {
+export function createReservations(options: ReservationsOptions) {
   const { guesses, observe, retryAfterSeconds, store, unixMs } = options
   const lateWrites = createLateWrites()
 
@@ -84,7 +74,8 @@ export function createReservations(options: ReservationsOptions): Reservations {
   }
 
   return {
-    async reserve(paid) {
+    /** Reserves a payment before any work. Throws what the store throws. */
+    async reserve(paid: PaymentForJob): Promise<Reserved | Resumed | Ended> {
       const sight = await lookAtUnseen(store, paid)
       if (sight.kind === 'ended') return sight
       const reservation = reservationFor(paid)
@@ -106,26 +97,28 @@ export function createReservations(options: ReservationsOptions): Reservations {
           return reserved satisfies never
       }
     },
-    async recall(paid) {
+    /** Asks the store once more about a payment that was resumed. Throws what the store throws. */
+    async recall(paid: PaymentForJob): Promise<Resumed | Ended> {
       const held = await store.get(paid.payment.id)
       return held === undefined
         ? challenged('payment_already_used')
         : judgeHeld(held, paid, guesses)
     },
-    async settled(payment) {
+    // From here on nothing throws: a store that fails is reported, and asked again when the payment is.
+    async settled(payment: VerifiedPayment): Promise<void> {
       await write(payment, () => store.markSettled(payment.id))
     },
-    async answered(reservation, paid) {
+    async answered(reservation: Reservation, paid: PaidAnswer): Promise<void> {
       const { payment, paymentId } = reservation
       const expiresAtSeconds = answerExpiry(reservation, unixMs() / 1_000)
       await end(payment, () =>
         store.keepAnswer(paymentId, { answer: JSON.stringify(paid), expiresAtSeconds }),
       )
     },
-    async released(payment) {
+    async released(payment: VerifiedPayment): Promise<void> {
       await end(payment, () => store.release(payment.id))
     },
-    async delivered(payment) {
+    async delivered(payment: VerifiedPayment): Promise<void> {
       await write(payment, () => store.markDelivered(payment.id))
     },
   }

@@ -26,22 +26,18 @@ export const GUESSES_MAX = 8
 /** Payments remembered, some 200 bytes each; the one that was tried longest ago is forgotten first. */
 const REMEMBERED_MAX = 10_000
 
-export type GuessLimit = {
-  /** Counts a request that was not the one the payment bought. */
-  note(paymentId: string): void
-  /** Whether the payment gives nobody anything any more. */
-  isSpent(paymentId: string): boolean
-}
+export type GuessLimit = ReturnType<typeof createGuessLimit>
 
 /**
  * Bounds how often one payment may be tried on different requests. A settled payment can be read from a public chain and
  * sent by anybody: without a bound he could ask, guess by guess, what its payer bought, and get the answer for the right
  * one. In this process's memory: every replica and every start counts anew.
  */
-export function createGuessLimit(): GuessLimit {
+export function createGuessLimit() {
   const counts = new Map<string, number>()
   return {
-    note(paymentId) {
+    /** Counts a request that was not the one the payment bought. */
+    note(paymentId: string): void {
       const count = (counts.get(paymentId) ?? 0) + 1
       counts.delete(paymentId)
       counts.set(paymentId, count)
@@ -51,6 +47,7 @@ export function createGuessLimit(): GuessLimit {
         break
       }
     },
-    isSpent: (paymentId) => (counts.get(paymentId) ?? 0) >= GUESSES_MAX,
+    /** Whether the payment gives nobody anything any more. */
+    isSpent: (paymentId: string): boolean => (counts.get(paymentId) ?? 0) >= GUESSES_MAX,
   }
 }

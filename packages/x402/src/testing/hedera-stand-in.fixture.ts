@@ -11,7 +11,6 @@ import {
   ExactHederaClient,
   type HederaSigner,
   hederaSigner,
-  type PaymentMemo,
 } from '../schemes/hedera/exact-hedera-client.ts'
 import {
   createExactHederaScheme,
@@ -208,7 +207,7 @@ export class HederaStandIn {
 
 export type PayOptions = {
   readonly payer?: string
-  readonly memo?: PaymentMemo
+  readonly memo?: string
   readonly nodeAccountIds?: readonly string[]
   readonly randomNanos?: () => number
 }

@@ -1,30 +1,50 @@
+import { z } from 'zod'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import { domainSeparatorHex } from './authorization.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
-import type { Hex } from './evm-words.ts'
+import { type Hex, hexSchema, wordSchema } from './evm-words.ts'
 
 /** What makes an authorization unique: the token, who signed, and the nonce. All in lower case. */
 export type AuthorizationKey = { readonly asset: Hex; readonly payer: Hex; readonly nonce: Hex }
 
-export type EvmBlock = { readonly number: bigint; readonly timestampSeconds: number }
+/** A number in hex, as JSON-RPC writes one. */
+export const quantitySchema = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,64}$/)
+  .transform(BigInt)
+
+export const blockSchema = z
+  .object({ number: quantitySchema, timestamp: quantitySchema })
+  .transform(({ number, timestamp }) => ({ number, timestampSeconds: Number(timestamp) }))
 
 /** One event of a contract. Address, topics and data in lower case. */
-export type EvmLog = {
-  readonly address: Hex
-  readonly topics: readonly Hex[]
-  readonly data: Hex
-  readonly logIndex: number
-  readonly transaction: Hex
-  readonly blockNumber: bigint
-}
+export const logSchema = z
+  .object({
+    address: hexSchema,
+    topics: z.array(wordSchema),
+    data: hexSchema,
+    logIndex: quantitySchema.transform(Number),
+    transactionHash: wordSchema,
+    blockNumber: quantitySchema,
+    removed: z.boolean().optional(),
+  })
+  .transform(({ transactionHash: transaction, ...rest }) => ({ ...rest, transaction }))
 
-export type EvmReceipt = {
-  readonly transaction: Hex
-  readonly isSuccess: boolean
-  readonly blockNumber: bigint
-  /** In the order in which they were emitted. */
-  readonly logs: readonly EvmLog[]
-}
+/** What a transaction did; its logs in the order in which they were emitted. */
+export const receiptSchema = z
+  .object({
+    transactionHash: wordSchema,
+    status: quantitySchema,
+    blockNumber: quantitySchema,
+    logs: z.array(logSchema),
+  })
+  .transform(({ status, transactionHash: transaction, ...rest }) => {
+    return { ...rest, transaction, isSuccess: status === 1n }
+  })
+
+export type EvmBlock = Readonly<z.output<typeof blockSchema>>
+export type EvmLog = Readonly<z.output<typeof logSchema>>
+export type EvmReceipt = Readonly<z.output<typeof receiptSchema>>
 
 /** What payments need to read of an EVM chain. Every method throws LedgerUnavailable. */
 export type EvmLedger = {

@@ -71,8 +71,6 @@ export function evmSigner(options: { readonly privateKey: string }): EvmSigner {
 export type ExactEvmClientOptions = {
   readonly signer: EvmSigner
   readonly clock?: Pick<Clock, 'unixMs'>
-  /** 32 bytes that were never used with this token. */
-  readonly randomNonce?: () => Uint8Array
 }
 
 /** Scheme `exact` on EVM, client side. `client.register('eip155:*', new ExactEvmClient({ signer }))`. */
@@ -123,7 +121,7 @@ export class ExactEvmClient implements SchemeNetworkClient {
   #authorization({ amount, maxTimeoutSeconds, payTo }: PaymentRequirements): TransferAuthorization {
     if (!/^[1-9]\d{0,77}$/.test(amount)) throw new RangeError('amount is not a positive integer')
     if (!isEvmAddress(payTo)) throw new RangeError('payTo is no address')
-    const { clock, randomNonce = () => randomBytes(32), signer } = this.#options
+    const { clock, signer } = this.#options
     const nowSeconds = Math.floor((clock?.unixMs() ?? Date.now()) / 1_000)
     return {
       from: signer.address,
@@ -131,7 +129,7 @@ export class ExactEvmClient implements SchemeNetworkClient {
       value: BigInt(amount),
       validAfter: 0n,
       validBefore: BigInt(nowSeconds + Math.floor(maxTimeoutSeconds)),
-      nonce: hexOfBytes(randomNonce()),
+      nonce: hexOfBytes(randomBytes(32)),
     }
   }
 }

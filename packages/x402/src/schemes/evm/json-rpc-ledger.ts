@@ -6,7 +6,13 @@ import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import { fetchJson } from '../../http-json.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
-import type { EvmLedger } from './evm-ledger.ts'
+import {
+  blockSchema,
+  type EvmLedger,
+  logSchema,
+  quantitySchema,
+  receiptSchema,
+} from './evm-ledger.ts'
 import {
   addressWord,
   type Hex,
@@ -26,7 +32,6 @@ export type JsonRpcLedgerOptions = {
   /** JSON-RPC address. */
   readonly url: string
   readonly clock: Clock
-  readonly timeoutMs?: number
 }
 
 /** A public node answers in 0.1 to 1 s. */
@@ -48,36 +53,6 @@ const SELECTORS = {
   isValidSignature: selectorOf('isValidSignature(bytes32,bytes)'),
 }
 
-const quantity = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{1,64}$/)
-  .transform(BigInt)
-const block = z
-  .object({ number: quantity, timestamp: quantity })
-  .transform(({ number, timestamp }) => ({ number, timestampSeconds: Number(timestamp) }))
-const log = z
-  .object({
-    address: hexSchema,
-    topics: z.array(word),
-    data: hexSchema,
-    logIndex: quantity,
-    transactionHash: word,
-    blockNumber: quantity,
-    removed: z.boolean().optional(),
-  })
-  .transform(({ logIndex, removed, transactionHash: transaction, ...rest }) => ({
-    ...rest,
-    transaction,
-    logIndex: Number(logIndex),
-    isRemoved: removed ?? false,
-  }))
-const receipt = z
-  .object({ transactionHash: word, status: quantity, blockNumber: quantity, logs: z.array(log) })
-  .transform(({ status, transactionHash: transaction, ...rest }) => ({
-    ...rest,
-    transaction,
-    isSuccess: status === 1n,
-  }))
 const answer = z.object({
   result: z.unknown().optional(),
   error: z.object({ code: z.number(), message: z.string() }).optional(),
@@ -105,9 +80,9 @@ export function createJsonRpcLedger(options: JsonRpcLedgerOptions): EvmLedger {
     }
   }
   return {
-    chainId: async () => Number(await call(quantity, 'eth_chainId', [])),
-    latestBlock: () => call(block, 'eth_getBlockByNumber', ['latest', false]),
-    block: (number) => call(block, 'eth_getBlockByNumber', [blockTag(number), false]),
+    chainId: async () => Number(await call(quantitySchema, 'eth_chainId', [])),
+    latestBlock: () => call(blockSchema, 'eth_getBlockByNumber', ['latest', false]),
+    block: (number) => call(blockSchema, 'eth_getBlockByNumber', [blockTag(number), false]),
     async isAuthorizationUsed({ asset, nonce, payer }, atBlock) {
       const data = `${SELECTORS.authorizationState}${hexOf(addressWord(payer))}${nonce.slice(2)}`
       return BigInt(await view(asset, data, atBlock)) !== 0n
@@ -119,13 +94,16 @@ export function createJsonRpcLedger(options: JsonRpcLedgerOptions): EvmLedger {
         nonce,
       ]
       const range = { fromBlock: blockTag(fromBlock), toBlock: blockTag(toBlock) }
-      const logs = await call(z.array(log), 'eth_getLogs', [{ address: asset, topics, ...range }])
+      const logs = await call(z.array(logSchema), 'eth_getLogs', [
+        { address: asset, topics, ...range },
+      ])
       return logs.filter(
-        (one) => !one.isRemoved && one.address === asset && one.topics[2] === nonce,
+        (one) => one.removed !== true && one.address === asset && one.topics[2] === nonce,
       )
     },
     receipt: async (transaction) =>
-      (await call(receipt.nullable(), 'eth_getTransactionReceipt', [transaction])) ?? undefined,
+      (await call(receiptSchema.nullable(), 'eth_getTransactionReceipt', [transaction])) ??
+      undefined,
     hasCode: async (address) =>
       (await call(hexSchema, 'eth_getCode', [address, 'latest'])).length > 2,
     async isValidSignature({ digest, signature, wallet }) {
@@ -145,12 +123,12 @@ export function createJsonRpcLedger(options: JsonRpcLedgerOptions): EvmLedger {
 }
 
 function createCaller(options: JsonRpcLedgerOptions): Call {
-  const { clock, timeoutMs = TIMEOUT_MS, url } = options
+  const { clock, url } = options
   return async (schema, method, parameters) => {
     const answered = await fetchJson({
       url,
       clock,
-      timeoutMs,
+      timeoutMs: TIMEOUT_MS,
       bytesMax: ANSWER_BYTES_MAX,
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: parameters }),
     })

@@ -11,7 +11,6 @@ import type {
 } from '@x402/core/types'
 import secp256k1 from 'secp256k1'
 import type { Clock } from '../../clock.ts'
-import type { PaidResource } from '../../payment.ts'
 import { isAccountId } from './account-id.ts'
 import {
   DEFAULT_NODE_ACCOUNT_IDS,
@@ -93,20 +92,12 @@ function readPrivateKey(
   return { keyKind, bytes }
 }
 
-/** What a challenge says of the thing on sale, as far as it does. */
-type NamedResource = { readonly [Field in keyof PaidResource]?: string | undefined }
-
-/** The memo of a payment: a text, or one made from what is asked and what is on sale. */
-export type PaymentMemo =
-  | string
-  | ((requirements: PaymentRequirements, resource: NamedResource | undefined) => string | undefined)
-
 export type ExactHederaClientOptions = {
   readonly signer: HederaSigner
   /** Nodes that the facilitator may submit to. */
   readonly nodeAccountIds?: readonly string[]
-  /** E.g. `x402:0x…`, which ties the payment to an agent (X10). None by default, as official clients do. */
-  readonly memo?: PaymentMemo
+  /** At most 100 bytes, e.g. `x402:0x…`, which ties the payment to an agent (X10). None by default, as official clients do. */
+  readonly memo?: string | undefined
   readonly clock?: Pick<Clock, 'unixMs'>
   /** A number from 0 to 999,999,999: keeps two payments through one fee payer in one second apart. */
   readonly randomNanos?: () => number
@@ -118,19 +109,10 @@ const BACKDATED_SECONDS = 8
 /** Scheme `exact` on Hedera, client side. `client.register('hedera:*', new ExactHederaClient({ signer }))`. */
 export class ExactHederaClient implements SchemeNetworkClient {
   readonly scheme = 'exact'
-  readonly schemeHooks: NonNullable<SchemeNetworkClient['schemeHooks']>
   readonly #options: ExactHederaClientOptions
-  /** The official client hands the resource to hooks only. */
-  readonly #resources = new WeakMap<PaymentRequirements, NamedResource>()
 
   constructor(options: ExactHederaClientOptions) {
     this.#options = options
-    this.schemeHooks = {
-      onBeforePaymentCreation: async ({ paymentRequired, selectedRequirements }) => {
-        const { url, description, mimeType } = paymentRequired.resource
-        this.#resources.set(selectedRequirements, { url, description, mimeType })
-      },
-    }
   }
 
   /** Signs a payment of what is asked. Throws RangeError where that is no HBAR transfer through a fee payer. */
@@ -164,7 +146,10 @@ export class ExactHederaClient implements SchemeNetworkClient {
       throw new RangeError('a Hedera payment needs account ids as payTo and extra.feePayer')
     }
     if (!/^[1-9]\d*$/.test(amount)) throw new RangeError('amount is not a positive integer')
-    const { clock, randomNanos = () => randomInt(1_000_000_000), signer } = this.#options
+    const { clock, memo = '', randomNanos = () => randomInt(1_000_000_000), signer } = this.#options
+    if (Buffer.byteLength(memo) > MEMO_BYTES_MAX) {
+      throw new RangeError(`a memo has at most ${MEMO_BYTES_MAX} bytes`)
+    }
     const nowSeconds = Math.floor((clock?.unixMs() ?? Date.now()) / 1_000)
     return {
       transactionId: {
@@ -177,20 +162,8 @@ export class ExactHederaClient implements SchemeNetworkClient {
       amountTinybar: BigInt(amount),
       feeMaxTinybar: FEE_MAX_TINYBAR,
       validDurationSeconds: durationOf(maxTimeoutSeconds),
-      memo: this.#memo(requirements),
+      memo,
     }
-  }
-
-  #memo(requirements: PaymentRequirements): string {
-    const { memo = '' } = this.#options
-    const text =
-      typeof memo === 'string'
-        ? memo
-        : (memo(requirements, this.#resources.get(requirements)) ?? '')
-    if (Buffer.byteLength(text) > MEMO_BYTES_MAX) {
-      throw new RangeError(`a memo has at most ${MEMO_BYTES_MAX} bytes`)
-    }
-    return text
   }
 }
 

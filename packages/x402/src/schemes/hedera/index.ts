@@ -8,7 +8,6 @@ export {
   ExactHederaClient,
   type HederaSigner,
   hederaSigner,
-  type PaymentMemo,
 } from './exact-hedera-client.ts'
 export {
   createExactHederaScheme,

@@ -1,6 +1,5 @@
 /** A transaction's records as mirror nodes tell them, read as far as payments need, and what they moved. */
 import { z } from 'zod'
-import { LedgerUnavailable } from '../payment-scheme.ts'
 import {
   canonicalTransactionId,
   type PaymentReference,
@@ -8,62 +7,66 @@ import {
   paymentReference,
 } from './transaction-id.ts'
 
-/** Unix seconds and nanoseconds. */
+/** Unix seconds and nanoseconds, `seconds.nanos`. */
 export const timestampSchema = z.string().regex(/^\d{1,19}\.\d{1,9}$/)
 
-/** Amounts in tinybar. JSON numbers: 5e18 tinybar of total supply exceed 2^53, a single transfer does not in practice. */
-const tinybarSchema = z.int().transform(BigInt)
+/** Tinybar, debits negative. JSON numbers: 5e18 of total supply exceed 2^53, a single transfer does not in practice. */
+const lines = z
+  .array(
+    z
+      .object({ account: z.string(), amount: z.int().transform(BigInt) })
+      .transform(({ account, amount }) => ({ accountId: account, amountTinybar: amount })),
+  )
+  .nullish()
+  .transform((value) => value ?? [])
 
-const transactionSchema = z.object({
-  transaction_id: z.string(),
-  consensus_timestamp: timestampSchema.nullish(),
-  charged_tx_fee: z.int().nullish(),
-  memo_base64: z.string().nullish(),
-  name: z.string(),
-  nonce: z.int().nullish(),
-  scheduled: z.boolean().nullish(),
-  result: z.string(),
-  transfers: z
-    .array(
-      z.object({
-        account: z.string(),
-        amount: tinybarSchema,
-        is_approval: z.boolean().nullish(),
-      }),
-    )
-    .nullish(),
-  staking_reward_transfers: z
-    .array(z.object({ account: z.string(), amount: tinybarSchema }))
-    .nullish(),
-})
+/** One record of a transaction. One without a readable id or consensus time is none. */
+const recordSchema = z
+  .object({
+    transaction_id: z.string().transform((text, context) => {
+      const id = parseTransactionId(text)
+      if (id === undefined) context.addIssue('not a transaction id')
+      return id ?? z.NEVER
+    }),
+    consensus_timestamp: timestampSchema,
+    charged_tx_fee: z.int().nullish(),
+    memo_base64: z.string().nullish(),
+    name: z.string(),
+    nonce: z.int().nullish(),
+    scheduled: z.boolean().nullish(),
+    result: z.string(),
+    transfers: lines,
+    staking_reward_transfers: lines,
+  })
+  .transform((json) => ({
+    /** `0.0.x@seconds.nanos`, nine digits. */
+    transactionId: canonicalTransactionId(json.transaction_id),
+    /** The account of the transaction id, who pays the fee. */
+    feePayer: json.transaction_id.accountId,
+    /** `seconds.nanos`. */
+    consensusTimestamp: json.consensus_timestamp,
+    consensusSeconds: Math.floor(Number(json.consensus_timestamp)),
+    /** `SUCCESS`, or why it failed. */
+    result: json.result,
+    /** Kind of transaction, e.g. `CRYPTOTRANSFER`. */
+    name: json.name,
+    /** 0 for the transaction itself, more for what it caused. */
+    nonce: json.nonce ?? 0,
+    isScheduled: json.scheduled ?? false,
+    memo: Buffer.from(json.memo_base64 ?? '', 'base64').toString('utf8'),
+    feeTinybar: BigInt(json.charged_tx_fee ?? 0),
+    transfers: json.transfers,
+    /** Staking rewards that the transaction paid out on the way; they are part of `transfers` as well. */
+    rewards: json.staking_reward_transfers,
+  }))
 
 export const transactionsSchema = z.object({
-  transactions: z.array(transactionSchema),
+  transactions: z.array(recordSchema),
   links: z.object({ next: z.string().nullish() }).nullish(),
 })
 
-/** One record of a transaction, as the mirror node tells it. Amounts in tinybar, debits negative. */
-export type LedgerRecord = {
-  /** `0.0.x@seconds.nanos`, nine digits. */
-  readonly transactionId: string
-  /** The account of the transaction id, who pays the fee. */
-  readonly feePayer: string
-  /** `seconds.nanos`. */
-  readonly consensusTimestamp: string
-  readonly consensusSeconds: number
-  /** `SUCCESS`, or why it failed. */
-  readonly result: string
-  /** Kind of transaction, e.g. `CRYPTOTRANSFER`. */
-  readonly name: string
-  /** 0 for the transaction itself, more for what it caused. */
-  readonly nonce: number
-  readonly isScheduled: boolean
-  readonly memo: string
-  readonly feeTinybar: bigint
-  readonly transfers: readonly { readonly accountId: string; readonly amountTinybar: bigint }[]
-  /** Staking rewards that the transaction paid out on the way; they are part of `transfers` as well. */
-  readonly rewards: readonly { readonly accountId: string; readonly amountTinybar: bigint }[]
-}
+/** One record of a transaction, as the mirror node tells it. */
+export type LedgerRecord = Readonly<z.output<typeof recordSchema>>
 
 /** The account that pays staking rewards. */
 const STAKING_REWARD_ACCOUNT = '0.0.800'
@@ -85,35 +88,6 @@ export type LedgerTransfer = {
    * network fee accounts, which every transaction credits, are among a debit's.
    */
   readonly counterparties: readonly { readonly accountId: string; readonly amountTinybar: bigint }[]
-}
-
-/** A record from a mirror node's JSON. Throws LedgerUnavailable for one without a readable id or consensus time. */
-export function toRecord(json: z.infer<typeof transactionSchema>): LedgerRecord {
-  const id = parseTransactionId(json.transaction_id)
-  const timestamp = json.consensus_timestamp
-  if (id === undefined || typeof timestamp !== 'string') {
-    throw new LedgerUnavailable('the mirror node gave a record without id or consensus time')
-  }
-  return {
-    transactionId: canonicalTransactionId(id),
-    feePayer: id.accountId,
-    consensusTimestamp: timestamp,
-    consensusSeconds: Math.floor(Number(timestamp)),
-    result: json.result,
-    name: json.name,
-    nonce: json.nonce ?? 0,
-    isScheduled: json.scheduled ?? false,
-    memo: Buffer.from(json.memo_base64 ?? '', 'base64').toString('utf8'),
-    feeTinybar: BigInt(json.charged_tx_fee ?? 0),
-    transfers: (json.transfers ?? []).map(({ account, amount }) => ({
-      accountId: account,
-      amountTinybar: amount,
-    })),
-    rewards: (json.staking_reward_transfers ?? []).map(({ account, amount }) => ({
-      accountId: account,
-      amountTinybar: amount,
-    })),
-  }
 }
 
 /** What a successful record moved to or from an account, undefined where it moved nothing but fees. */

@@ -14,7 +14,6 @@ import {
   type LedgerRecord,
   type LedgerTransfer,
   timestampSchema,
-  toRecord,
   toTransfer,
   transactionsSchema,
 } from './ledger-record.ts'
@@ -24,7 +23,6 @@ export type MirrorNodeOptions = {
   /** Base address, without `/api/v1`. */
   readonly url: string
   readonly clock: Clock
-  readonly timeoutMs?: number
 }
 
 /** A public mirror node answers in 0.1 to 2 s. */
@@ -44,7 +42,12 @@ const TRANSFERS: ReadonlySet<string> = new Set(['CRYPTOTRANSFER', 'ETHEREUMTRANS
 
 const accountSchema = z.object({
   account: z.string(),
-  evm_address: z.string().nullish(),
+  evm_address: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/)
+    .transform((text) => text.toLowerCase() as `0x${string}`)
+    .nullish()
+    .catch(undefined),
   deleted: z.boolean().nullish(),
   key: z
     .object({ _type: z.string(), key: z.string() })
@@ -65,18 +68,7 @@ export type TransfersSince = {
   readonly afterTimestamp: string
 }
 
-export type MirrorNode = {
-  /** An account by `0.0.x`, `0x` address or base32 key alias; undefined where there is none. */
-  account(name: string): Promise<LedgerAccount | undefined>
-  /** All records of a transaction id, in either spelling: its own, its duplicates' and its children's. */
-  transaction(transactionId: string): Promise<readonly LedgerRecord[]>
-  /** Successful transfers that credited the account, oldest first, page after page. */
-  credits(since: TransfersSince): AsyncIterable<LedgerTransfer>
-  /** Successful transfers that debited the account, oldest first; refunds are among them. */
-  debits(since: TransfersSince): AsyncIterable<LedgerTransfer>
-  /** Consensus time, Unix seconds, up to which the node has read the ledger. */
-  latestConsensusSeconds(): Promise<number>
-}
+export type MirrorNode = ReturnType<typeof createMirrorNode>
 
 type Read = <Schema extends z.ZodType>(
   path: string,
@@ -85,25 +77,32 @@ type Read = <Schema extends z.ZodType>(
 ) => Promise<z.infer<Schema> | undefined>
 
 /** A mirror node at `url`. Every method throws LedgerUnavailable where the node does not answer well. */
-export function createMirrorNode(options: MirrorNodeOptions): MirrorNode {
+export function createMirrorNode(options: MirrorNodeOptions) {
   const read = createReader(options)
   return {
-    async account(name) {
+    /** An account by `0.0.x`, `0x` address or base32 key alias; undefined where there is none. */
+    async account(name: string): Promise<LedgerAccount | undefined> {
       const path = `/api/v1/accounts/${encodeURIComponent(name)}?transactions=false`
       // A number beyond what the ledger can ever give out is a bad request to the node, and no account either.
       const found = await read(path, accountSchema, [400, 404])
       return found === undefined ? undefined : toAccount(found)
     },
-    async transaction(transactionId) {
+    /** All records of a transaction id, in either spelling: its own, its duplicates' and its children's. */
+    async transaction(transactionId: string): Promise<readonly LedgerRecord[]> {
       const id = parseTransactionId(transactionId)
       if (id === undefined) throw new RangeError('not a transaction id')
       const path = `/api/v1/transactions/${mirrorTransactionId(id)}`
       const found = await read(path, transactionsSchema)
-      return (found?.transactions ?? []).map(toRecord)
+      return found?.transactions ?? []
     },
-    credits: (since) => readTransfers(read, { ...since, direction: 'credit' }),
-    debits: (since) => readTransfers(read, { ...since, direction: 'debit' }),
-    async latestConsensusSeconds() {
+    /** Successful transfers that credited the account, oldest first, page after page. */
+    credits: (since: TransfersSince): AsyncIterable<LedgerTransfer> =>
+      readTransfers(read, { ...since, direction: 'credit' }),
+    /** Successful transfers that debited the account, oldest first; refunds are among them. */
+    debits: (since: TransfersSince): AsyncIterable<LedgerTransfer> =>
+      readTransfers(read, { ...since, direction: 'debit' }),
+    /** Consensus time, Unix seconds, up to which the node has read the ledger. */
+    async latestConsensusSeconds(): Promise<number> {
       const found = await read('/api/v1/blocks?limit=1&order=desc', blocksSchema)
       const last = found?.blocks[0]?.timestamp
       if (last === undefined) throw new LedgerUnavailable('the mirror node knows no block')
@@ -115,12 +114,12 @@ export function createMirrorNode(options: MirrorNodeOptions): MirrorNode {
 /** Reads one path: parsed JSON, undefined for the statuses that mean absence, LedgerUnavailable for everything else. */
 function createReader(options: MirrorNodeOptions): Read {
   const base = options.url.replace(/\/+$/, '')
-  const { clock, timeoutMs = TIMEOUT_MS } = options
+  const { clock } = options
   return async (path, schema, absent = [404]) => {
     const answer = await fetchJson({
       url: `${base}${path}`,
       clock,
-      timeoutMs,
+      timeoutMs: TIMEOUT_MS,
       bytesMax: ANSWER_BYTES_MAX,
     })
     if (answer.kind !== 'answered') {
@@ -156,8 +155,7 @@ async function* readTransfers(
       path,
       transactionsSchema,
     )
-    for (const transaction of answer?.transactions ?? []) {
-      const record = toRecord(transaction)
+    for (const record of answer?.transactions ?? []) {
       if (!TRANSFERS.has(record.name)) continue
       const transfer = toTransfer(record, wanted.accountId)
       if (transfer?.direction === wanted.direction) yield transfer
@@ -174,16 +172,13 @@ function nextPath(next: string | null | undefined): string | undefined {
 }
 
 function toAccount(found: z.infer<typeof accountSchema>): LedgerAccount {
-  const { account: accountId, evm_address: evmAddress } = found
+  const { account: accountId, deleted, evm_address: evmAddress, key } = found
   try {
     return {
       accountId,
-      evmAddress:
-        typeof evmAddress === 'string' && /^0x[0-9a-fA-F]{40}$/.test(evmAddress)
-          ? (evmAddress.toLowerCase() as `0x${string}`)
-          : longZeroAddress(accountId),
-      key: toKey(found.key),
-      isDeleted: found.deleted ?? false,
+      evmAddress: evmAddress ?? longZeroAddress(accountId),
+      key: toKey(key),
+      isDeleted: deleted ?? false,
     }
   } catch (cause) {
     throw new LedgerUnavailable('the mirror node gave an account that cannot be read', { cause })
