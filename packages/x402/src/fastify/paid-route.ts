@@ -2,7 +2,7 @@
  * Route options that put a price on one Fastify route (X1): they attach to the route itself, so that there is no path
  * to match and none to slip past. What is sold, and what a refusal says, stays with the caller.
  */
-import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Challenge, PaymentTerms } from '../gate/challenge.ts'
 import type { AnyPaidJob, PaymentOutcome } from '../gate/paid-job.ts'
 import type { PaymentGate } from '../gate/payment-gate.ts'
@@ -33,13 +33,6 @@ export type PaidRouteOptions<Prepared, Answer, Declined> = {
   readonly sendKeyConflict?: (reply: FastifyReply, error: 'idempotency_key_reused') => FastifyReply
 }
 
-/** What to spread into `app.route` or `app.post`'s options. */
-export type PaidRoute = {
-  readonly exposeHeadRoute: false
-  readonly onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-  readonly handler: RouteHandlerMethod
-}
-
 /** When to come back while nothing can be sold; a facilitator's directory is read again after 5 s. */
 const UNAVAILABLE_RETRY_SECONDS = 5
 
@@ -55,17 +48,17 @@ type PaidCall<Prepared, Answer, Declined> = {
  */
 export function paidRoute<Prepared, Answer, Declined>(
   options: PaidRouteOptions<Prepared, Answer, Declined>,
-): PaidRoute {
+) {
   const { gate, job, sendProblem = sendPlainProblem } = options
   return {
-    exposeHeadRoute: false,
-    async onRequest(request, reply) {
+    exposeHeadRoute: false as const,
+    async onRequest(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
       if (request.method !== 'HEAD') return undefined
       const methods = [request.routeOptions.method ?? []].flat().filter((one) => one !== 'HEAD')
       const refusal = reply.code(405).header('allow', methods.join(', '))
       return await refusal.send({ error: 'method_not_allowed' })
     },
-    handler(request, reply) {
+    handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined {
       const terms = options.terms(request)
       const headers = paymentHeadersOf(request)
       if (terms === undefined) {
@@ -131,11 +124,11 @@ function sendOutcome<Prepared, Answer, Declined>(
 
 /** Sends a 402 (X2, X5): the challenge's own bytes as body and header. */
 function sendChallenge(reply: FastifyReply, challenge: Challenge): FastifyReply {
-  // A string goes out as it is: no serialiser may touch the bytes that the header repeats.
+  // A string goes out unchanged: no serialiser may touch the bytes that the header repeats.
   return reply.code(402).headers(challenge.headers).serializer(String).send(challenge.body)
 }
 
-/** Puts a settlement into `PAYMENT-RESPONSE`, of an answer that nobody may store (X5, X6). */
+/** Puts a settlement into `PAYMENT-RESPONSE`, of an answer that no cache may store (X5, X6). */
 function setPaymentResponse(reply: FastifyReply, settlement: Settlement): FastifyReply {
   return reply
     .header('PAYMENT-RESPONSE', encodePaymentResponse(settlement))
@@ -143,8 +136,8 @@ function setPaymentResponse(reply: FastifyReply, settlement: Settlement): Fastif
 }
 
 /**
- * Tells the gate when a paid answer has left whole (X9). A client that went before gets no `finish`, only `close`; an
- * answer that could not be sent finishes with another status. Neither is a delivery.
+ * Tells the gate when a paid answer has left whole (X9). A client that disconnects earlier causes `close` without
+ * `finish`; an answer that could not be sent finishes with another status. Neither is a delivery.
  */
 function markDelivery(reply: FastifyReply, delivered: (() => Promise<void>) | undefined): void {
   if (delivered === undefined) return

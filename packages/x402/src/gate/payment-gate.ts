@@ -31,7 +31,7 @@ export type PaymentGateOptions = {
   readonly facilitator: Facilitator
   readonly reservations: ReservationStore
   readonly clock: Clock
-  /** Hears what the gate does, for logs and metrics. */
+  /** Called with everything the gate does, for logs and metrics. */
   readonly observe?: ((event: GateEvent) => void) | undefined
   readonly limits?: Partial<GateLimits>
 }
@@ -69,7 +69,7 @@ export type ResumingPaymentGate = PaymentGate & {
   ): Promise<void>
 }
 
-/** How the resuming of one reservation went. */
+/** What became of one open reservation. */
 export type Resumed = {
   readonly reservation: Reservation
   /**
@@ -77,7 +77,7 @@ export type Resumed = {
    * its payer waiting; `failed`: the store, or making or preparing its job, threw; it may be open still.
    */
   readonly end: AnyOutcome['kind'] | 'left_open' | 'failed'
-  /** What was thrown, where it failed. */
+  /** The error, where it failed. */
   readonly cause?: unknown
 }
 
@@ -99,7 +99,7 @@ export function createPaymentGate(options: PaymentGateOptions): ResumingPaymentG
     try {
       options.observe?.(requestId === undefined ? event : { ...event, requestId })
     } catch {
-      // An observer may fail: the gate has nobody to tell, and what listens must not stop a settled payment.
+      // An observer that throws must not stop a settled payment.
     }
   }
   const guesses = createGuessLimit()
@@ -198,7 +198,7 @@ async function admit(
   }
 }
 
-/** The scheme of a network; a network of ours without one is a mistake of ours. */
+/** The scheme of a network; a network of ours without one is our own mistake. */
 function schemeOf(schemes: readonly PaymentScheme[], network: string): PaymentScheme {
   const scheme = schemes.find((one) => one.networks.includes(network))
   if (scheme === undefined) throw new Error(`no payment scheme for ${network}`)

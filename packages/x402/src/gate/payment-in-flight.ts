@@ -63,7 +63,7 @@ export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promis
   return await honour(gate, reserved, { finding })
 }
 
-/** Prepares and settles a payment that nobody has sent before. */
+/** Prepares and settles a payment that has not been sent to the ledger before. */
 async function settle(
   gate: GateParts,
   paid: ReservedPayment,
@@ -100,7 +100,7 @@ async function settle(
   }
 }
 
-/** What came of one call to the facilitator; `unclear` is for the ledger to decide. */
+/** The result of one call to the facilitator; `unclear` is for the ledger to decide. */
 type Submission =
   | { readonly kind: 'settled' | 'refused'; readonly settlement: Settlement }
   | { readonly kind: 'unsent' }
@@ -139,7 +139,7 @@ async function submit(
   return { kind: 'unclear', refusal: settlement }
 }
 
-/** Asks the ledger until it knows; the last word on every payment that no facilitator answered for. */
+/** Asks the ledger until it knows. It has the last word on every payment without a clear answer from the facilitator. */
 async function lookUp(
   gate: GateParts,
   { payment, progress, scheme }: PaymentInFlight,
@@ -234,7 +234,7 @@ async function refuse(
   return { kind: 'challenged', error: errorReason, settlement: { ...settlement, errorReason } }
 }
 
-/** Runs a step until it does not throw, with growing pauses; each failure is told. */
+/** Runs a step until it does not throw, with growing pauses, and tells each failure. */
 function retried<Value extends object>(
   gate: GateParts,
   { payment, progress }: PaymentInFlight,

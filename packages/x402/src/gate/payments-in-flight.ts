@@ -107,7 +107,7 @@ function createWaits(
   clock: Clock,
   { limits, pending }: { readonly limits: GateLimits; readonly pending: AnyOutcome },
 ) {
-  /** Ends each wait; a set, since whatever raced with one lasting promise would never be freed. */
+  /** Ends each wait. A set, since a promise that lasts would keep everything that ever raced with it. */
   const open = new Set<() => void>()
   return {
     /** The outcome, or `pending` when it takes longer than a request may wait or the gate has closed. */

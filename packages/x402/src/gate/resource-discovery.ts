@@ -16,7 +16,7 @@ export type ResourceCall = {
   readonly output: { readonly example: object; readonly schema: JsonSchema }
 }
 
-/** The extension: `info` says it by example, `schema` is what `info` keeps to. */
+/** The extension: `info` is an example of the call, `schema` the JSON Schema of `info`. */
 export type ResourceDiscovery = {
   readonly info: {
     readonly input: object
@@ -25,7 +25,7 @@ export type ResourceDiscovery = {
   readonly schema: JsonSchema
 }
 
-/** Largest extension, bytes of JSON: official clients send it back in `PAYMENT-SIGNATURE`, which has to stay under 8 KiB. */
+/** Largest extension, bytes of JSON: official clients send it back in `PAYMENT-SIGNATURE`, which must stay under 8 KiB. */
 const DISCOVERY_BYTES_MAX = 2_048
 
 const text = (value: string) => ({ type: 'string', const: value })

@@ -86,7 +86,7 @@ export function createMemoryReservationStore(
   }
 }
 
-/** Answers in order of use, as many as there may be; `hear` is told of each that is forgotten. */
+/** A bounded number of answers in order of use; `hear` gets each one that is forgotten. */
 function createAnswers(
   { answeredMax = ANSWERED_MAX, clock }: MemoryReservationStoreOptions,
   hear: (gone: Reservation) => void,

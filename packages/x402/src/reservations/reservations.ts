@@ -137,8 +137,8 @@ async function lookAtUnseen(
   if (scheme.isUsed === undefined && scheme.canPay === undefined)
     return { kind: 'passed', canPay: true }
   if ((await store.get(payment.id)) !== undefined) return { kind: 'passed', canPay: true }
-  // Whether a payment is honoured hangs on its nonce, so that nothing is sold while that cannot be read. The balance only
-  // spares work: where it cannot be read the facilitator looks at it before it sends.
+  // The nonce decides whether a payment is honoured, so nothing is sold while it cannot be read. The balance only spares
+  // work: where it cannot be read, the facilitator checks it before it sends.
   const canPay = order === undefined ? undefined : scheme.canPay?.(payment).catch(unknownIsEnough)
   try {
     const [isUsed, hasEnough] = await Promise.all([scheme.isUsed?.(payment), canPay])
@@ -157,14 +157,14 @@ function unknownIsEnough(error: unknown): true {
   throw error
 }
 
-/** Reserves, after the write that the store owes to the payment in the way. */
+/** Reserves; where a payment blocks that a late write would end, writes that first. */
 async function reserveAfterLateWrite(
   reservation: Reservation,
   { lateWrites, store }: { lateWrites: LateWrites; store: ReservationStore },
 ): Promise<ReserveOutcome> {
   const once = async (): Promise<ReserveOutcome> => {
     const reserved = await store.reserve(reservation)
-    // What was reserved before is over: a write of its end that the store has done, and could not say so, is owed no more.
+    // The earlier reservation is over: the store did write its end, although it reported a failure.
     if (reserved.kind === 'reserved') lateWrites.forget(reservation.paymentId)
     return reserved
   }
@@ -173,14 +173,14 @@ async function reserveAfterLateWrite(
   return blocking !== undefined && (await lateWrites.write(blocking)) ? await once() : reserved
 }
 
-/** The payment without an answer that stands in a new one's way, if any. */
+/** The unanswered payment that blocks a new one, if any. */
 function blockingPaymentOf(reserved: ReserveOutcome): string | undefined {
   if (reserved.kind === 'unresolved') return reserved.paymentId
   if (reserved.kind !== 'held' || reserved.reservation.state === 'answered') return undefined
   return reserved.reservation.paymentId
 }
 
-/** When an answer of now may be forgotten, Unix seconds. */
+/** When an answer given now may be forgotten, Unix seconds. */
 function answerExpiry({ keepsAnswer, payment }: Reservation, nowSeconds: number): number {
   const untilSeconds = payment.validUntilSeconds + ANSWER_KEPT_SECONDS
   return keepsAnswer ? Math.max(untilSeconds, nowSeconds + PAYER_ANSWER_KEPT_SECONDS) : untilSeconds

@@ -20,7 +20,7 @@ export function isSamePurchase(
   )
 }
 
-/** More than a payer gets wrong by himself, and far fewer than there are requests to guess from. */
+/** More mistakes than an honest payer makes, and far fewer than there are requests to guess from. */
 export const GUESSES_MAX = 8
 
 /** Payments remembered, some 200 bytes each; the one that was tried longest ago is forgotten first. */

@@ -52,7 +52,7 @@ export class LedgerUnavailable extends Error {
   override readonly name = 'LedgerUnavailable'
 }
 
-/** The same scheme; the time that each verification takes, its failure too, is heard in seconds. */
+/** The same scheme; the time that each verification takes, failures included, is reported in seconds. */
 export function timedScheme(
   scheme: PaymentScheme,
   watch: { readonly nowMs: () => number; readonly hear: (seconds: number) => void },

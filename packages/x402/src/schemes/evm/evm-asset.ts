@@ -1,6 +1,6 @@
 import { type Hex, isEvmAddress } from './evm-words.ts'
 
-/** A token with signed transfers (EIP-3009), as it is named in what payers sign. */
+/** A token with signed transfers (EIP-3009), named as in what payers sign. */
 export type EvmAsset = {
   /** CAIP-2, e.g. `eip155:196`. */
   readonly network: string

@@ -41,7 +41,7 @@ export type TransferTypedData = {
   readonly message: TransferAuthorization
 }
 
-/** Who pays: an address and something that signs typed data for it, such as an account of viem as it is. */
+/** Who pays: an address and something that signs typed data for it, such as an unchanged account of viem. */
 export type EvmSigner = {
   readonly address: Hex
   signTypedData(typedData: TransferTypedData): Promise<Hex>

@@ -15,7 +15,7 @@ export const EVM_NEVER_AFTER_SECONDS = 30
 /** Longest `maxTimeoutSeconds` of a requirement: together with the slack it bounds how far back events are searched. */
 export const EVM_TIMEOUT_SECONDS_MAX = 900
 
-/** Clock differences between us and the chain when the earliest possible block of a payment is reckoned. */
+/** Clock differences between us and the chain when the earliest possible block of a payment is estimated. */
 const CLOCK_SKEW_SECONDS = 60
 
 /** A payment cannot have been used before we first saw it, which is at most this long before its validity ends. */

@@ -24,7 +24,7 @@ export type SignedBody = {
 /** One line of a transfer list; negative amounts are debits, in tinybar. */
 export type TransferLine = { readonly account: AccountName; readonly amountTinybar: bigint }
 
-/** A transfer of HBAR for one or more nodes, alike for all of them. */
+/** A transfer of HBAR for one or more nodes, the same for each. */
 export type HbarTransfer = {
   readonly transactionId: TransactionId
   readonly feeMaxTinybar: bigint
