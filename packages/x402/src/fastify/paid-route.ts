@@ -2,7 +2,7 @@
  * Route options that put a price on one Fastify route (X1): they attach to the route itself, so that there is no path
  * to match and none to slip past. What is sold, and what a refusal says, stays with the caller.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { Challenge, PaymentTerms } from '../gate/challenge.ts'
 import type { AnyPaidJob, PaymentOutcome } from '../gate/paid-job.ts'
 import type { PaymentGate } from '../gate/payment-gate.ts'
@@ -33,6 +33,12 @@ export type PaidRouteOptions<Prepared, Answer, Declined> = {
   readonly sendKeyConflict?: (reply: FastifyReply, error: 'idempotency_key_reused') => FastifyReply
 }
 
+type PaidRoute = {
+  readonly exposeHeadRoute: false
+  readonly onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  readonly handler: RouteHandlerMethod
+}
+
 /** When to come back while nothing can be sold; a facilitator's directory is read again after 5 s. */
 const UNAVAILABLE_RETRY_SECONDS = 5
 
@@ -48,17 +54,17 @@ type PaidCall<Prepared, Answer, Declined> = {
  */
 export function paidRoute<Prepared, Answer, Declined>(
   options: PaidRouteOptions<Prepared, Answer, Declined>,
-) {
+): PaidRoute {
   const { gate, job, sendProblem = sendPlainProblem } = options
   return {
-    exposeHeadRoute: false as const,
-    async onRequest(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    exposeHeadRoute: false,
+    async onRequest(request, reply) {
       if (request.method !== 'HEAD') return undefined
       const methods = [request.routeOptions.method ?? []].flat().filter((one) => one !== 'HEAD')
       const refusal = reply.code(405).header('allow', methods.join(', '))
       return await refusal.send({ error: 'method_not_allowed' })
     },
-    handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined {
+    handler(request, reply) {
       const terms = options.terms(request)
       const headers = paymentHeadersOf(request)
       if (terms === undefined) {

@@ -36,19 +36,17 @@ export function createPaymentsInFlight(
   function start(paid: PaymentForJob): InFlight {
     const { job, payment } = paid
     const { fingerprint, requestId, subject } = job
+    const ofSubject = bySubject.get(subject) ?? new Set()
     const progress = createPaymentProgress(clock, limits)
     const done = unlessClosed(runPayment(gate, { ...paid, progress }), pending).finally(() => {
       inFlight.delete(payment.id)
-      const others = bySubject.get(subject)
-      others?.delete(started)
-      if (others?.size === 0) bySubject.delete(subject)
+      ofSubject.delete(started)
+      if (ofSubject.size === 0) bySubject.delete(subject)
       progress.markReserved()
     })
     const started: InFlight = { payment, fingerprint, requestId, progress, done }
     inFlight.set(payment.id, started)
-    const others = bySubject.get(subject)
-    if (others === undefined) bySubject.set(subject, new Set([started]))
-    else others.add(started)
+    bySubject.set(subject, ofSubject.add(started))
     return started
   }
 
