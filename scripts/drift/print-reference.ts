@@ -17,8 +17,18 @@ const builders: Readonly<Record<string, () => Promise<ServiceApp>>> = {
     return app
   },
   care: async () => {
-    const { buildReferenceApp } = await import('../../services/care/src/reference-app.ts')
-    return await buildReferenceApp()
+    const { careConfigSchema, createCareService } = await import(
+      '../../services/care/src/service.ts'
+    )
+    const secret = 'x'.repeat(32)
+    const config = careConfigSchema.parse({
+      WRITE_SECRET: secret,
+      TOKEN_SECRET: secret,
+      DATABASE_PATH: ':memory:',
+    })
+    const service = await createCareService({ config, clock: systemClock })
+    service.app.addHook('onClose', () => service.close())
+    return service.app
   },
   grading: async () => {
     const { gradingConfigSchema } = await import('../../services/grading/src/config.ts')

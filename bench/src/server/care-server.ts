@@ -32,7 +32,7 @@ await service.app.listen({ host: '127.0.0.1', port: 0 })
 answerProbe({
   url: listeningUrl(service.app),
   async stop() {
-    service.endStreams()
+    await service.stopping()
     await service.app.close()
     await service.close()
   },

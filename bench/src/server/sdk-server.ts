@@ -19,13 +19,13 @@ import {
 } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { openSqliteRecordStore } from '../../../services/care/src/adapters/sqlite-record-store.ts'
-import type { CallContext } from '../../../services/care/src/mcp/call-context.ts'
-import { readBody } from '../../../services/care/src/mcp/read-body.ts'
+import { readBody } from '../../../services/care/src/mcp/json-rpc.ts'
 import { readResource } from '../../../services/care/src/mcp/resource-methods.ts'
-import { noticeMessage, updatedMessage } from '../../../services/care/src/mcp/revision-notice.ts'
+import { noticeMessage, updatedMessage } from '../../../services/care/src/mcp/session-hub.ts'
 import { CAPABILITIES, initializeResult } from '../../../services/care/src/mcp/session-server.ts'
-import { createTokenCheck } from '../../../services/care/src/mcp/token-check.ts'
-import { corsHook } from '../../../services/care/src/routes/cors.ts'
+import type { CallContext } from '../../../services/care/src/mcp/visible-records.ts'
+import { checkBearer } from '../../../services/care/src/routes/bearer.ts'
+import { corsHook } from '../../../services/care/src/routes/service-routes.ts'
 import { answerProbe } from './answer-probe.ts'
 import { BENCH_BASE_URL, BENCH_TOKEN_SECRET } from './bench-protocol.ts'
 
@@ -43,15 +43,15 @@ const store = openSqliteRecordStore({
 })
 const held = new Map<string, Held>()
 const subscribed = new Set<Held>()
-const checkToken = createTokenCheck({
+const bearer = {
   tokens: createTokenVerifier({
     keys: createTokenKeys([Buffer.from(BENCH_TOKEN_SECRET)]),
     audience: `${BENCH_BASE_URL}/mcp`,
     clock: systemClock,
   }),
   serviceName: NAMES.serviceName,
-  baseUrl: BENCH_BASE_URL,
-})
+  metadataUrl: BENCH_BASE_URL,
+}
 
 /** What reading a record needs of the service; sessions of one scope. */
 const context = {
@@ -152,7 +152,8 @@ const takingOver =
   (answer: Answer) =>
   (request: FastifyRequest, reply: FastifyReply): void => {
     const fail = (error: unknown): void => void reply.send(error)
-    if (checkToken(request.headers.authorization).kind === 'refused') void reply.code(401).send()
+    if (checkBearer(request.headers.authorization, bearer).kind === 'refused')
+      void reply.code(401).send()
     else if (request.method === 'POST')
       readBody(request.raw, BODY_BYTES_MAX, (body) => {
         const message = JSON.parse(Buffer.from(body ?? []).toString()) as Message

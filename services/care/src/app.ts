@@ -1,75 +1,92 @@
 /** The table of contents: what the service serves, and from what. Nothing here reads the environment or opens a store. */
+import type { TokenVerifier } from '@tallystick/jwt-lite'
 import {
   type Clock,
   createServiceApp,
-  type ReadinessCheck,
   type Registry,
-  type Secret,
   type ServiceApp,
   sendError,
 } from '@tallystick/service-kit'
-import { addPageRoutes, type PageFile } from '@tallystick/service-kit/pages'
+import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
+import type { CareConfig } from './config.ts'
+import type { AuditTrail, PublishRecord } from './domain/publish-record.ts'
+import type { RecordStore } from './domain/record-store.ts'
+import type { ChainVerifier } from './domain/verification.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
-import { PAGE_POLICY } from './pages/page-files.ts'
-import { corsHook } from './routes/cors.ts'
-import { addHealthRoute } from './routes/health-route.ts'
-import { addMetadataRoutes, type MetadataRouteDeps } from './routes/metadata-routes.ts'
-import { addCheckpointRoute, type CheckpointRouteDeps } from './routes/verify-checkpoint-route.ts'
-import { addExportRoute, type ExportRouteDeps } from './routes/verify-export-route.ts'
-import { addVerifyRoute, type VerifyRouteDeps } from './routes/verify-route.ts'
-import { addWriteRoute, type WriteRouteDeps } from './routes/write-route.ts'
+import type { McpEndpoint } from './mcp/mcp-endpoint.ts'
+import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
+import { createSignatureCheck } from './routes/judge-write.ts'
+import {
+  addHealthRoute,
+  addMetadataRoutes,
+  corsHook,
+  METADATA_PATH,
+} from './routes/service-routes.ts'
+import { addCheckpointRoute, addExportRoute, addVerifyRoute } from './routes/verify-routes.ts'
+import { addWriteRoute } from './routes/write-route.ts'
 
 export const CARE_VERSION = '0.1.0'
 
-export type CareAppDeps = Omit<WriteRouteDeps, 'serviceName'> &
-  VerifyRouteDeps &
-  ExportRouteDeps &
-  CheckpointRouteDeps &
-  MetadataRouteDeps & {
-    readonly clock: Clock
-    /** Adds `/mcp`. */
-    readonly addMcpRoutes: (app: ServiceApp) => void | Promise<void>
-    /** Open MCP sessions. */
-    readonly sessions: () => number
-    readonly pages: readonly PageFile[]
-    readonly logger?: FastifyBaseLogger
-    readonly registry?: Registry
-    readonly metricsToken?: Secret | undefined
-    readonly readiness?: Readonly<Record<string, ReadinessCheck>>
-    readonly llmsNotes?: string
-  }
+export type CareAppDeps = {
+  readonly config: CareConfig
+  readonly clock: Clock
+  readonly logger?: FastifyBaseLogger | undefined
+  readonly registry: Registry
+  readonly store: RecordStore
+  readonly audit: AuditTrail
+  readonly tokens: TokenVerifier
+  readonly publish: PublishRecord
+  readonly verifier: ChainVerifier
+  readonly mcp: McpEndpoint
+}
 
 /** Builds the application; it listens nowhere yet. */
 export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
-  const { clock, logger, registry, metricsToken, readiness, llmsNotes } = deps
-  const cors = corsHook(deps.serviceName)
+  const { config, clock, logger, registry, store, audit, tokens, publish, verifier, mcp } = deps
+  const { BASE_URL: baseUrl, SERVICE_NAME: serviceName } = config
+  const resource = `${baseUrl}/mcp`
+  const metadataUrl = `${baseUrl}${METADATA_PATH}`
+  const isoNow = () => new Date(clock.unixMs()).toISOString()
+  const verifySignature = createSignatureCheck({ secret: config.WRITE_SECRET.bytes(), clock })
+  const bearer = { tokens, metadataUrl, serviceName }
+  const cors = corsHook(serviceName)
   const app = await createServiceApp({
     name: 'tallystick-care',
     version: CARE_VERSION,
     description:
       'Care records as hash chains, read by assistants over MCP, corrected by clinicians with a signed write, and verifiable by anyone.',
     clock,
-    // The document fixes every header of its own policy: routes/cors.ts.
+    // The document fixes every header of its own policy: routes/service-routes.ts.
     cors: false,
     health: false,
     errors: { answer: dependencyAnswer },
-    ...(logger === undefined ? {} : { logger }),
-    ...(registry === undefined ? {} : { registry }),
-    ...(readiness === undefined ? {} : { readiness }),
-    ...(llmsNotes === undefined ? {} : { llmsNotes }),
-    metricsToken,
+    logger,
+    registry,
+    readiness: {
+      // A full disk shows at the next write, as 503.
+      async store() {
+        await store.heads({ audiences: ['user'], limit: 1 })
+        return { kind: 'ready', details: { sealed: store.sealing().isSealed } }
+      },
+    },
+    llmsNotes: llmsNotes({ baseUrl, resource, metadataUrl }),
+    metricsToken: config.METRICS_TOKEN,
     unroutedHook: cors,
-    async routes(scope) {
+    routes(scope) {
       scope.addHook('onRequest', cors)
-      await deps.addMcpRoutes(scope)
-      addWriteRoute(scope, deps)
-      addVerifyRoute(scope, deps)
-      addExportRoute(scope, deps)
-      addCheckpointRoute(scope, deps)
-      addMetadataRoutes(scope, deps)
-      addHealthRoute(scope, deps)
-      addPageRoutes(scope, deps.pages, PAGE_POLICY)
+      mcp.addRoutes(scope)
+      addWriteRoute(scope, { serviceName, verifySignature, tokens, publish, audit, isoNow })
+      addVerifyRoute(scope, { ...bearer, verifier, resource, store })
+      addExportRoute(scope, { ...bearer, store })
+      addCheckpointRoute(scope, { ...bearer, store })
+      addMetadataRoutes(scope, {
+        resource,
+        baseUrl,
+        authorizationServers: config.AUTHORIZATION_SERVERS,
+      })
+      addHealthRoute(scope, mcp.hub)
+      addPageRoutes(scope, readPageFiles({ baseUrl, serviceName }), PAGE_POLICY)
     },
   })
   // For what is not in the scope above: the kit's own routes, wrong methods and unknown paths.
@@ -79,4 +96,19 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
     request.is404 ? sendError(reply, errorAnswer('not_found')) : undefined,
   )
   return app
+}
+
+/** Ends `/llms.txt`: how a program reads, follows and checks records. */
+function llmsNotes(places: {
+  readonly baseUrl: string
+  readonly resource: string
+  readonly metadataUrl: string
+}): string {
+  return `## How to use it
+
+1. MCP (Streamable HTTP) is at ${places.resource}. Every request carries \`Authorization: Bearer <token>\`; ${places.metadataUrl} names the issuers and scopes.
+2. \`care://<patient>/<domain>\` may be spoken to the person. \`care-internal://…\` must never be spoken; reading it needs \`care.read.assistant\`.
+3. Subscribe to the URIs that you speak from. On \`notifications/resources/updated\` read again; where the answer's \`_meta\` carries a retraction, say it.
+4. Say a record's age where its text begins to: \`[STALE — …; say this age aloud]\`.
+5. \`GET ${places.baseUrl}/verify\` replays every chain, without a token. /doc/verify has the hashed bytes.`
 }

@@ -1,14 +1,12 @@
 import { type KeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
 import {
-  baseUrlField,
-  hostField,
   integerField,
-  logLevelField,
-  metricsTokenField,
-  portField,
   Secret,
   secretField,
+  serviceNameField,
+  sharedConfigFields,
+  strictBase64,
   textField,
   withFieldMeta,
 } from '@tallystick/service-kit'
@@ -19,81 +17,84 @@ const WRITE_SECRET_BYTES_MIN = 32
 const CHECKPOINT_SEED_BYTES = 32
 const SECONDS_PER_DAY = 86_400
 
-const serviceNameText = 'lower-case letters, digits and dashes, a letter first, at most 32'
+/** A field that `parse` reads; undefined is a problem, reported by what was expected. */
+const parsedField = <Value>(
+  parse: (text: string) => Value | undefined,
+  meta: { readonly expected: string; readonly isSecret?: boolean },
+) =>
+  withFieldMeta(
+    z.string().transform((text, context): Value => {
+      const value = parse(text)
+      if (value !== undefined) return value
+      context.addIssue({ code: 'custom', message: meta.expected })
+      return z.NEVER
+    }),
+    meta,
+  )
 
-const tokenKeysText = `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one a line`
-/** A transformed secret has no text left to print: keys live in `KeyObject`s. */
+/** A parsed secret has no text left to print: keys live in `KeyObject`s. */
 const tokenKeys = () =>
-  withFieldMeta(
-    z.string().transform((text, context): TokenKeys => {
+  parsedField(
+    (text): TokenKeys | undefined => {
       const parsed = parseTokenKeys(text)
-      if (parsed.kind === 'keys') return parsed.keys
-      context.addIssue({ code: 'custom', message: tokenKeysText })
-      return z.NEVER
-    }),
-    { expected: tokenKeysText, isSecret: true },
+      return parsed.kind === 'keys' ? parsed.keys : undefined
+    },
+    {
+      expected: `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one a line`,
+      isSecret: true,
+    },
   )
 
-const sealKeysText = 'id:base64 of 32 bytes, several separated by commas, the active one first'
 const sealKeys = () =>
-  withFieldMeta(
-    z.string().transform((text, context): KeyRing => {
+  parsedField(
+    (text): KeyRing | undefined => {
       const parsed = parseKeyRing(text)
-      if (parsed.kind === 'ring') return parsed.ring
-      context.addIssue({ code: 'custom', message: sealKeysText })
-      return z.NEVER
-    }),
-    { expected: sealKeysText, isSecret: true },
+      return parsed.kind === 'ring' ? parsed.ring : undefined
+    },
+    {
+      expected: 'id:base64 of 32 bytes, several separated by commas, the active one first',
+      isSecret: true,
+    },
   )
 
-const checkpointKeyText = 'an Ed25519 seed: 32 bytes in base64'
 const checkpointKey = () =>
-  withFieldMeta(
-    z
-      .string()
-      .refine((text) => {
-        const seed = Buffer.from(text, 'base64')
-        return seed.length === CHECKPOINT_SEED_BYTES && seed.toString('base64') === text
-      }, checkpointKeyText)
-      .transform((text) => new Secret(text)),
-    { expected: checkpointKeyText, isSecret: true },
+  parsedField(
+    (text) => (strictBase64(text)?.length === CHECKPOINT_SEED_BYTES ? new Secret(text) : undefined),
+    { expected: 'an Ed25519 seed: 32 bytes in base64', isSecret: true },
   )
 
-const serversText = 'a JSON array of http or https URLs'
 const serverList = z.array(z.url({ protocol: /^https?$/ }))
 const authorizationServers = () =>
-  withFieldMeta(
-    z.string().transform((text, context): readonly string[] => {
+  parsedField(
+    (text): readonly string[] | undefined => {
       try {
         return serverList.parse(JSON.parse(text))
       } catch {
-        context.addIssue({ code: 'custom', message: serversText })
-        return z.NEVER
+        return undefined
       }
-    }),
-    { expected: serversText },
+    },
+    { expected: 'a JSON array of http or https URLs' },
   )
 
-const hostsText = 'host names, separated by commas; a port is not looked at'
 const hosts = () =>
-  withFieldMeta(
-    z
-      .string()
-      .regex(/^\s*[^\s,/]+\s*(,\s*[^\s,/]+\s*)*$/, hostsText)
-      .transform((text) => text.split(',').map((host) => host.trim().toLowerCase())),
-    { expected: hostsText },
+  parsedField(
+    (text) =>
+      /^\s*[^\s,/]+\s*(,\s*[^\s,/]+\s*)*$/.test(text)
+        ? text.split(',').map((host) => host.trim().toLowerCase())
+        : undefined,
+    { expected: 'host names, separated by commas; a port is not looked at' },
   )
+
+const shared = sharedConfigFields({ port: 3002, baseUrl: 'http://localhost:3002' })
 
 /** The whole environment of the service (S3). */
 export const careConfigSchema = z.object({
-  PORT: portField(3002),
-  HOST: hostField(),
-  BASE_URL: baseUrlField('http://localhost:3002'),
-  SERVICE_NAME: withFieldMeta(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, serviceNameText), {
-    expected: serviceNameText,
-  })
-    .prefault('care')
-    .describe('Name in headers (x-<name>-signature), `_meta` keys, token types and card URIs.'),
+  PORT: shared.PORT,
+  HOST: shared.HOST,
+  BASE_URL: shared.BASE_URL,
+  SERVICE_NAME: serviceNameField('care').describe(
+    'Name in headers (x-<name>-signature), `_meta` keys, token types and card URIs.',
+  ),
   WRITE_SECRET: secretField({ minBytes: WRITE_SECRET_BYTES_MIN }).describe(
     'Key of signed writes; its UTF-8 bytes are used as they are.',
   ),
@@ -129,8 +130,8 @@ export const careConfigSchema = z.object({
   SESSIONS_PER_SUB_MAX: integerField({ min: 1, max: 1_000_000 })
     .prefault('64')
     .describe('Open MCP sessions of one principal; the next is 429.'),
-  METRICS_TOKEN: metricsTokenField(),
-  LOG_LEVEL: logLevelField(),
+  METRICS_TOKEN: shared.METRICS_TOKEN,
+  LOG_LEVEL: shared.LOG_LEVEL,
 })
 
 export type CareConfig = z.output<typeof careConfigSchema>

@@ -1,9 +1,9 @@
 /**
  * Every literal `error` of this service's own routes, with its status and what it means; JSON-RPC errors are in
- * mcp/json-rpc.ts. Failing dependencies are mapped to answers here and nowhere else.
+ * mcp/json-rpc.ts. Failing dependencies become answers here and nowhere else.
  */
 import type { TokenFailure } from '@tallystick/jwt-lite'
-import type { ErrorAnswer } from '@tallystick/service-kit'
+import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
 import { CARE_SCOPES } from './domain/care-record.ts'
 
 /** Seconds after which a request that met a failing store, or a queue, is worth repeating. */
@@ -30,49 +30,31 @@ export const careErrors = {
     status: 500,
     meaning: 'A fault of the service; the request id leads to its log.',
   },
-  busy: { status: 503, meaning: 'Too many replays wait already.' },
+  busy: {
+    status: 503,
+    meaning: 'Too many replays wait already.',
+    retryAfterSeconds: RETRY_SECONDS,
+  },
   store_unavailable: {
     status: 503,
     meaning: 'The record store cannot be read or written. A write may be sent again as it is.',
+    retryAfterSeconds: RETRY_SECONDS,
   },
-} as const satisfies Readonly<Record<string, { readonly status: number; readonly meaning: string }>>
+} as const
 
-export type CareError = keyof typeof careErrors
+export const errorAnswer = errorAnswers(careErrors)
 
-/** The answer for one code. */
-export function errorAnswer(
-  error: CareError,
-  details?: Readonly<Record<string, unknown>>,
-): ErrorAnswer {
-  const { status } = careErrors[error]
-  return {
-    status,
-    error,
-    headers: {
-      'cache-control': 'no-store',
-      ...(status === 503 ? { 'retry-after': String(RETRY_SECONDS) } : {}),
-    },
-    ...(details === undefined ? {} : { details }),
-  }
-}
-
-/** The 401 of care.md, Authentication 8. `failure` is undefined where no bearer token was presented. */
+/** A 401 `invalid_token` with its challenge (care.md, Authentication 8); `failure` is undefined where no token came. */
 export function invalidToken(
   failure: TokenFailure | undefined,
   place: { readonly serviceName: string; readonly metadataUrl: string },
 ): ErrorAnswer {
   const challenge = `Bearer realm="${place.serviceName}", resource_metadata="${place.metadataUrl}"`
   const failed = `, error="invalid_token", scope="${CARE_SCOPES.join(' ')}"`
-  const answer = errorAnswer('invalid_token', {
-    error_description: failure ?? 'bearer token required',
+  return errorAnswer('invalid_token', {
+    details: { error_description: failure ?? 'bearer token required' },
+    headers: { 'www-authenticate': failure === undefined ? challenge : `${challenge}${failed}` },
   })
-  return {
-    ...answer,
-    headers: {
-      ...answer.headers,
-      'www-authenticate': failure === undefined ? challenge : `${challenge}${failed}`,
-    },
-  }
 }
 
 /** Names of what the adapters throw; the domain knows no adapter. */

@@ -1,40 +1,48 @@
-/** Builds the service for one configuration: stores, MCP side, application. Nothing here reads the environment. */
+/** The one composition: stores, domain, MCP side and application for one configuration. Nothing here reads the environment. */
 import { randomBytes } from 'node:crypto'
-import { type Clock, Registry, type ServiceApp } from '@tallystick/service-kit'
+import { createTokenVerifier, type TokenVerifier } from '@tallystick/jwt-lite'
+import {
+  type Clock,
+  type Environment,
+  findProgram,
+  Registry,
+  type Service,
+} from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
-import { createEspeakSpeech, findEspeak } from './adapters/espeak-speech.ts'
+import { createEspeakSpeech } from './adapters/espeak-speech.ts'
 import { openSqliteAuditTrail } from './adapters/sqlite-audit-trail.ts'
 import { openSqliteRecordStore } from './adapters/sqlite-record-store.ts'
 import { openSqliteSessionStore } from './adapters/sqlite-session-store.ts'
-import { loadCheckpointSeed } from './adapters/store-checkpoint-key.ts'
-import { checkpointOrigin } from './adapters/store-origin.ts'
-import { storePaths } from './adapters/store-paths.ts'
-import { CARE_VERSION } from './app.ts'
-import { assembleCare, careTokens } from './assemble-care.ts'
+import { checkpointOrigin, loadCheckpointSeed } from './adapters/store-checkpoint.ts'
+import { storePaths } from './adapters/store-files.ts'
+import { buildCareApp, CARE_VERSION } from './app.ts'
 import { type CareConfig, checkpointSeed } from './config.ts'
-import type { AuditTrail } from './domain/publish-record.ts'
+import {
+  type AuditTrail,
+  createPublisher,
+  type PublishRecord,
+  type SessionHub,
+} from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
 import type { SessionStore } from './domain/session-store.ts'
+import { createChainVerifier } from './domain/verification.ts'
 import { createMcpEndpoint, type McpEndpoint } from './mcp/mcp-endpoint.ts'
-import { observeMcp } from './telemetry.ts'
+import { createTelemetry, registerFigures, type Telemetry } from './telemetry.ts'
 
 export { type CareConfig, careConfigSchema } from './config.ts'
 
 export type CareServiceOptions = {
   readonly config: CareConfig
   readonly clock: Clock
-  readonly logger?: FastifyBaseLogger
-  /** Folders where `espeak-ng` is looked for, as in `PATH`; without it no record has an audio form. */
-  readonly programPath?: string
+  readonly logger?: FastifyBaseLogger | undefined
+  /** Its `PATH` is searched for `espeak-ng`; without the program no record has an audio form. */
+  readonly environment?: Environment | undefined
 }
 
-export type CareService = {
-  readonly app: ServiceApp
-  readonly registry: Registry
-  /** Ends event streams, telling clients to come back: for the moment when the process is asked to stop. */
-  endStreams(): void
-  /** Flushes and closes sessions and stores; the application is closed by whoever listens, before. */
-  close(): Promise<void>
+export type CareService = Required<Omit<Service, 'start'>> & {
+  readonly store: RecordStore
+  readonly audit: AuditTrail
+  readonly hub: SessionHub
 }
 
 type Stores = {
@@ -44,10 +52,12 @@ type Stores = {
   close(): Promise<void>
 }
 
-async function openStores(options: CareServiceOptions): Promise<Stores> {
-  const { config, clock, logger } = options
+async function openStores(
+  { config, clock, logger }: CareServiceOptions,
+  telemetry: Telemetry,
+): Promise<Stores> {
   const databasePath = config.DATABASE_PATH
-  const paths = storePaths(databasePath)
+  const path = storePaths(databasePath).sessions
   const onProblem = (error: unknown): void => logger?.error({ err: error }, 'store problem')
   const opened: { close(): Promise<void> }[] = []
   const close = async (): Promise<void> => {
@@ -57,15 +67,15 @@ async function openStores(options: CareServiceOptions): Promise<Stores> {
     const records = openSqliteRecordStore({
       databasePath,
       clock,
-      ...(config.SEAL_KEYS === undefined ? {} : { keyRing: config.SEAL_KEYS }),
-      checkpointSeed: loadCheckpointSeed({ databasePath, configured: checkpointSeed(config) }),
-      origin: checkpointOrigin({ baseUrl: config.BASE_URL, serviceName: config.SERVICE_NAME }),
+      keyRing: config.SEAL_KEYS,
+      checkpointSeed: loadCheckpointSeed(databasePath, checkpointSeed(config)),
+      origin: checkpointOrigin(config.BASE_URL, config.SERVICE_NAME),
       onProblem,
     })
     opened.push(records)
-    const sessions = openSqliteSessionStore({ path: paths.sessions, onProblem })
+    const sessions = openSqliteSessionStore({ path, onProblem })
     opened.push(sessions)
-    const audit = openSqliteAuditTrail({ path: paths.sessions, clock, onProblem })
+    const audit = openSqliteAuditTrail({ path, clock, onProblem, onRow: telemetry.onWrite })
     opened.push(audit)
     return { records, sessions, audit, close }
   } catch (error) {
@@ -75,23 +85,23 @@ async function openStores(options: CareServiceOptions): Promise<Stores> {
 }
 
 function openMcp(
-  stores: Stores,
-  options: CareServiceOptions & {
-    readonly tokens: ReturnType<typeof careTokens>
-    readonly registry: Registry
+  { config, clock, environment }: CareServiceOptions,
+  parts: {
+    readonly stores: Stores
+    readonly tokens: TokenVerifier
+    readonly telemetry: Telemetry
   },
 ): Promise<McpEndpoint> {
-  const { config, clock, logger, tokens } = options
-  const program = findEspeak(options.programPath ?? '')
+  const program = findProgram('espeak-ng', environment?.['PATH'] ?? '')
   return createMcpEndpoint({
-    store: stores.records,
-    sessions: stores.sessions,
-    tokens,
+    store: parts.stores.records,
+    sessions: parts.stores.sessions,
+    tokens: parts.tokens,
     clock,
     random: randomBytes,
     speech: program === undefined ? undefined : createEspeakSpeech({ program, clock }),
     baseUrl: config.BASE_URL,
-    ...(config.ALLOWED_HOSTS === undefined ? {} : { allowedHosts: config.ALLOWED_HOSTS }),
+    allowedHosts: config.ALLOWED_HOSTS,
     serviceName: config.SERVICE_NAME,
     version: CARE_VERSION,
     limits: {
@@ -100,7 +110,7 @@ function openMcp(
       sessionsMax: config.SESSIONS_MAX,
       sessionsPerSubMax: config.SESSIONS_PER_SUB_MAX,
     },
-    observe: observeMcp(options.registry, logger),
+    observe: parts.telemetry.onMcp,
   })
 }
 
@@ -110,25 +120,30 @@ function openMcp(
  */
 export async function createCareService(options: CareServiceOptions): Promise<CareService> {
   const { config, clock, logger } = options
-  const stores = await openStores(options)
+  const registry = new Registry()
+  const telemetry = createTelemetry(registry, logger)
+  const stores = await openStores(options, telemetry)
+  const { records: store, audit } = stores
   try {
-    const tokens = careTokens(config, clock)
-    const registry = new Registry()
-    const mcp = await openMcp(stores, { ...options, tokens, registry })
-    const { app } = await assembleCare({
-      config,
-      clock,
-      ...(logger === undefined ? {} : { logger }),
-      store: stores.records,
-      audit: stores.audit,
-      tokens,
-      registry,
-      mcp,
-    })
+    const audience = `${config.BASE_URL}/mcp`
+    const tokens = createTokenVerifier({ keys: config.TOKEN_SECRET, audience, clock })
+    const mcp = await openMcp(options, { stores, tokens, telemetry })
+    const { hub } = mcp
+    const isoNow = () => new Date(clock.unixMs()).toISOString()
+    const verifier = createChainVerifier({ store, isoNow })
+    const { startCommit } = telemetry
+    const publisher = createPublisher({ store, hub, audit, isoNow, startCommit })
+    const publish: PublishRecord = (write) => publisher(write).finally(() => verifier.noteWrite())
+    registerFigures(registry, { mcp: () => mcp.figures(), replays: () => verifier.runs() })
+    const parts = { config, clock, logger, registry, store, audit, tokens }
+    const app = await buildCareApp({ ...parts, publish, verifier, mcp })
     return {
       app,
       registry,
-      endStreams: () => mcp.endStreams(),
+      store,
+      audit,
+      hub,
+      stopping: () => mcp.endStreams(),
       async close() {
         await mcp.close()
         await stores.close()

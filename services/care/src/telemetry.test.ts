@@ -1,6 +1,6 @@
 import { Registry } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
-import { mcpFigures, observeMcp, registerFigures } from './telemetry.ts'
+import { createTelemetry, registerFigures } from './telemetry.ts'
 
 test('what only grows is a counter that starts at 0; asked again, it says the same; the rest are gauges', async () => {
   const registry = new Registry()
@@ -11,10 +11,7 @@ test('what only grows is a counter that starts at 0; asked again, it says the sa
     framesHeld: 7,
     framesSent: 0,
   }
-  registerFigures(
-    registry,
-    mcpFigures(() => figures),
-  )
+  registerFigures(registry, { mcp: () => figures, replays: () => 0 })
   const lines = async () =>
     (await registry.metrics()).split('\n').filter((line) => /^(# TYPE )?care_/.test(line))
   expect(await lines()).toContain('care_frames_sent_total 0')
@@ -31,13 +28,15 @@ test('what only grows is a counter that starts at 0; asked again, it says the sa
     'care_frames_held 7',
     '# TYPE care_frames_sent_total counter',
     'care_frames_sent_total 11',
+    '# TYPE care_replays_total counter',
+    'care_replays_total 0',
   ])
 })
 
 test('how streams end is counted by reason: readers that were too slow among them', async () => {
   const registry = new Registry()
-  const observe = observeMcp(registry, undefined)
-  for (const reason of ['slow', 'gone', 'slow'] as const) observe({ kind: 'stream-ended', reason })
+  const { onMcp } = createTelemetry(registry)
+  for (const reason of ['slow', 'gone', 'slow'] as const) onMcp({ kind: 'stream-ended', reason })
   const lines = (await registry.metrics()).split('\n')
   expect(lines.filter((line) => line.startsWith('care_streams_ended_total'))).toEqual([
     'care_streams_ended_total{reason="slow"} 2',

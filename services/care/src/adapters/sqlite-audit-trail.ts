@@ -7,7 +7,7 @@ import type { Clock } from '@tallystick/service-kit'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
 import { BUSY_TIMEOUT_MS } from './sqlite-record-database.ts'
-import { makePrivateFile } from './store-private-file.ts'
+import { makePrivateFile } from './store-files.ts'
 
 /** Rows of refused writes that are kept, the newest; some 15 MB. */
 const REFUSALS_KEPT_MAX = 100_000
@@ -40,7 +40,9 @@ export type SqliteAuditTrailOptions = {
   readonly path: string
   readonly clock: Clock
   /** Told when refusals could not be written; they are dropped. */
-  readonly onProblem?: (error: unknown) => void
+  readonly onProblem?: ((error: unknown) => void) | undefined
+  /** Told of every row. */
+  readonly onRow?: ((row: AuditRow) => void) | undefined
   /** Bound on kept refusals; `REFUSALS_KEPT_MAX` unless a test says otherwise. */
   readonly refusalsKeptMax?: number
 }
@@ -59,7 +61,7 @@ export function openSqliteAuditTrail(options: SqliteAuditTrailOptions): AuditTra
 /** Opens the trail to read beside a running service. Throws AuditTrailUnavailable. */
 export function readAuditRows(
   path: string,
-  query: { readonly limit: number; readonly before?: number },
+  query: { readonly limit: number; readonly before?: number | undefined },
 ): readonly KeptAuditRow[] {
   return asUnavailable(path, () => {
     const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
@@ -73,7 +75,10 @@ export function readAuditRows(
 
 function readRows(
   database: DatabaseSync,
-  { limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit: number; readonly before?: number },
+  {
+    limit,
+    before = Number.MAX_SAFE_INTEGER,
+  }: { readonly limit: number; readonly before?: number | undefined },
 ): readonly KeptAuditRow[] {
   return database
     .prepare(
@@ -125,6 +130,7 @@ class SqliteAuditTrail implements AuditTrail {
   }
 
   async add(row: AuditRow): Promise<void> {
+    this.#options.onRow?.(row)
     if (this.#isClosed) throw new AuditTrailUnavailable('the audit trail is closed')
     if (row.outcome === 'accepted') {
       await new Promise<void>((resolve, reject) => {
@@ -143,7 +149,7 @@ class SqliteAuditTrail implements AuditTrail {
 
   async read(query: {
     readonly limit: number
-    readonly before?: number
+    readonly before?: number | undefined
   }): Promise<readonly KeptAuditRow[]> {
     this.#flush()
     return asUnavailable(this.#options.path, () => readRows(this.#database, query))

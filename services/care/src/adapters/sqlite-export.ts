@@ -1,20 +1,16 @@
 // What an auditor gets: a journal's leaf hashes and entries up to one moment, and the checkpoint of that moment.
 
+import { versionPreimage } from '@tallystick/hashchain'
 import type { RecordStore } from '../domain/record-store.ts'
-import {
-  EXPORT_LEAVES_PER_LINE,
-  exportCheckpoint,
-  exportedJournals,
-  exportHeader,
-  exportLeaves,
-  exportVersion,
-} from '../domain/record-store-export.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import { type ChainSlot, chainUri, versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
+import { EXPORT_FORMAT, type ExportLine } from '../wire/verify.ts'
 import { openVersion, slotOfChain } from './sqlite-reads.ts'
 import type { VersionRow } from './sqlite-statements.ts'
 import { nextTurn, sliceEnd, type VerifySource } from './sqlite-verify.ts'
 
+/** Leaf hashes on one line: about 70 KB of text, and the memory that a reader needs. */
+const LEAVES_PER_LINE = 1_024
 /** Versions of one chain read at once. */
 const CHAIN_VERSIONS_PER_READ = 64
 
@@ -25,34 +21,46 @@ export type ExportSource = VerifySource & {
   readonly verifierKey: (audience: Audience) => string
 }
 
-/** The exporting half of the store. */
+/** The exporting half of the store: NDJSON lines. */
 export async function* exportRecordLines(
   source: ExportSource,
   query: Parameters<RecordStore['exportLines']>[0],
 ): AsyncGenerator<string> {
+  for await (const line of exportLines(source, query)) yield JSON.stringify(line)
+}
+
+async function* exportLines(
+  source: ExportSource,
+  query: Parameters<RecordStore['exportLines']>[0],
+): AsyncGenerator<ExportLine> {
   const { slot } = query
-  yield exportHeader(query)
-  for (const journal of exportedJournals(query)) {
+  // An export of one chain holds that chain's journal alone.
+  const audiences = [...new Set(query.audiences)].filter(
+    (audience) => slot === undefined || slot.audience === audience,
+  )
+  const uri = slot === undefined ? undefined : chainUri(slot)
+  yield { kind: 'export', format: EXPORT_FORMAT, audiences, uri }
+  for (const journal of audiences) {
     // Size and note are of one moment; what is appended later is behind it.
     const size = source.journalSize(journal)
     const note = source.checkpoint(journal)
     const chainRows = slot === undefined ? undefined : rowsOfChain(source, slot)
-    for (let from = 0; from < size; from += EXPORT_LEAVES_PER_LINE) {
-      const to = Math.min(from + EXPORT_LEAVES_PER_LINE, size)
-      const hashes = source.statements.versions[journal].leafHashes.all(from, to)
-      yield exportLeaves({ journal, from, hashes: hashes.map(([leafHash]) => leafHash) })
+    for (let from = 0; from < size; from += LEAVES_PER_LINE) {
+      const to = Math.min(from + LEAVES_PER_LINE, size)
+      const rows = source.statements.versions[journal].leafHashes.all(from, to)
+      yield { kind: 'leaves', journal, from, hashes: rows.map(([leafHash]) => leafHash) }
       if (slot === undefined) yield* journalLines(source, { audience: journal, from, to })
       else if (chainRows !== undefined) yield* chainLines(source, { slot, rows: chainRows, to })
       await nextTurn()
     }
-    yield exportCheckpoint({ journal, note, verifierKey: source.verifierKey(journal) })
+    yield { kind: 'checkpoint', journal, note, verifierKey: source.verifierKey(journal) }
   }
 }
 
 async function* journalLines(
   source: VerifySource,
   range: { readonly audience: Audience; readonly from: number; readonly to: number },
-): AsyncGenerator<string> {
+): AsyncGenerator<ExportLine> {
   const { audience, to } = range
   for (let { from } = range; from < to; ) {
     const end = sliceEnd(source, { audience, from, to })
@@ -96,7 +104,7 @@ function rowsOfChain(source: VerifySource, slot: ChainSlot): ChainRows | undefin
 function* chainLines(
   source: VerifySource,
   { slot, rows, to }: { readonly slot: ChainSlot; readonly rows: ChainRows; readonly to: number },
-): Generator<string> {
+): Generator<ExportLine> {
   for (let row = rows.peek(); row !== undefined && row[0] < to; row = rows.peek()) {
     rows.next()
     yield lineOf({ source, row, slot })
@@ -107,14 +115,13 @@ function lineOf(options: {
   readonly source: VerifySource
   readonly row: VersionRow
   readonly slot: ChainSlot
-}): string {
+}): ExportLine {
   const { source, row, slot } = options
   const [leafIndex, , version] = row
+  const place = { uri: versionUri(slot, version), journal: slot.audience, leafIndex, version }
   const opened = openVersion({ row, slot, seal: source.seal })
-  return exportVersion({
-    slot,
-    version,
-    leafIndex,
-    found: opened.kind === 'holds' ? { kind: 'entry', text: opened.entry } : opened,
-  })
+  if (opened.kind === 'broken') return { kind: 'broken', ...place, fault: opened.fault }
+  const { record, entry } = opened
+  const { versionHash } = record
+  return { kind: 'version', ...place, versionHash, preimage: versionPreimage(record), entry }
 }

@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type CompactRange, createCompactRange, type TreeHead } from '@tallystick/hashchain'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
-import { VERSION_TABLES } from './sqlite-record-schema.ts'
+import { VERSION_TABLES } from './sqlite-record-database.ts'
 
 /** Leaf hashes read at once. */
 const LEAVES_PER_READ = 10_000

@@ -1,6 +1,7 @@
 // Reads of single versions and of lists. Every version is checked against its slot, its leaf and its hash before its text
 // leaves here, straight from the stored bytes: there is no cache that could hide an alteration.
 
+import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { CareRecord } from '../domain/care-record.ts'
 import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
 import type { ChainHead, ReadOutcome, RecordStore } from '../domain/record-store.ts'
@@ -8,8 +9,8 @@ import { createVersionCheck } from '../domain/verify-chain.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { VersionFault } from '../wire/verify.ts'
-import type { RecordStatements, VersionRow, WholeChainRow } from './sqlite-statements.ts'
-import { guarded } from './store-guard.ts'
+import { guarded } from './sqlite-record-database.ts'
+import type { ChainRow, RecordStatements, VersionRow, WholeChainRow } from './sqlite-statements.ts'
 import { type EntrySeal, slotTextOf } from './store-seal.ts'
 
 /** A stored version, opened and checked by itself. */
@@ -118,6 +119,37 @@ function readVersion({ statements, seal, slot }: SlotReading, version: number): 
   return linked({ statements, seal, slot }, { id, latestVersion, opened })
 }
 
+/** The record at a leaf, where it holds. */
+export function readLeaf(
+  at: Omit<SlotReading, 'slot'> & { readonly audience: Audience; readonly leafIndex: number },
+): CareRecord | undefined {
+  const { statements, seal } = at
+  const row = statements.versions[at.audience].byLeaf.get(at.leafIndex)
+  const chain = row === undefined ? undefined : statements.chainById.get(row[1])
+  if (row === undefined || chain === undefined) return undefined
+  const opened = openVersion({ row, slot: slotOfChain(chain), seal })
+  return opened.kind === 'holds' ? opened.record : undefined
+}
+
+const VERSION_HASH = /^[0-9a-f]{64}$/
+
+/**
+ * What a new version follows: the newest version that is stored, or, where that does not hold, what the chain's row says
+ * of it. A chain that was tampered with still takes new versions, behind everything that is there.
+ */
+export function readTail(
+  { statements, seal, slot }: SlotReading,
+  chain: ChainRow | undefined,
+): Pick<CareRecord, 'version' | 'versionHash'> {
+  if (chain === undefined) return { version: 0, versionHash: GENESIS_PREV_HASH }
+  const [id, , latestVersion, headHash] = chain
+  const row = statements.versions[slot.audience].newest.get(id)
+  const opened = row?.[2] === latestVersion ? openVersion({ row, slot, seal }) : undefined
+  if (opened?.kind === 'holds') return opened.record
+  const version = Math.max(latestVersion, row?.[2] ?? 0)
+  return { version, versionHash: VERSION_HASH.test(headHash) ? headHash : GENESIS_PREV_HASH }
+}
+
 /** A version that names another hash than the version before it, where that one holds, is broken too. */
 function linked(
   { statements, seal, slot }: SlotReading,
@@ -164,9 +196,9 @@ function headOf({ statements, seal, slot }: SlotReading, chain: WholeChainRow): 
   return {
     ...slot,
     latestVersion,
-    // Of a broken version only the time that is kept beside it.
+    // A broken version shows only the time that is kept beside it.
     writtenAt: record?.writtenAt ?? row?.[3] ?? '',
-    ...(record?.priority === undefined ? {} : { priority: record.priority }),
+    priority: record?.priority,
     sequence: id,
   }
 }

@@ -5,13 +5,12 @@ import { createKeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { describe, expect, it } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { collect } from '../domain/record-store-stage.fixture.ts'
-import { openSqliteRecordReader } from './sqlite-record-reader.ts'
+import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 import { BOTH, TEA, useStoreStage, writeValues } from './sqlite-store-stage.fixture.ts'
-import { acceptBackup } from './store-accept-backup.ts'
-import { backupRecords } from './store-backup.ts'
-import { loadCheckpointSeed } from './store-checkpoint-key.ts'
+import { acceptBackup, backupRecords } from './store-backup.ts'
+import { loadCheckpointSeed } from './store-checkpoint.ts'
 
 const stage = useStoreStage()
 
@@ -83,12 +82,12 @@ describe('C9: checkpoints', () => {
 
   it('a generated checkpoint key is kept, readable by its owner only; a damaged one is refused', () => {
     const { databasePath } = stage.folder
-    const seed = loadCheckpointSeed({ databasePath })
-    expect(loadCheckpointSeed({ databasePath })).toEqual(seed)
+    const seed = loadCheckpointSeed(databasePath, undefined)
+    expect(loadCheckpointSeed(databasePath, undefined)).toEqual(seed)
     expect(statSync(`${databasePath}.checkpoint-key`).mode & 0o777).toBe(0o600)
-    expect(loadCheckpointSeed({ databasePath, configured: TEST_SEED })).toBe(TEST_SEED)
+    expect(loadCheckpointSeed(databasePath, TEST_SEED)).toBe(TEST_SEED)
     writeFileSync(`${databasePath}.checkpoint-key`, 'short')
-    expect(() => loadCheckpointSeed({ databasePath })).toThrow(RecordStoreUnavailable)
+    expect(() => loadCheckpointSeed(databasePath, undefined)).toThrow(RecordStoreUnavailable)
   })
 })
 

@@ -1,52 +1,43 @@
 // The record store on SQLite: WAL, synchronous FULL, one writing process (C14, C16, C17). This file opens and closes it and
 // joins its halves: sqlite-append.ts, sqlite-reads.ts, sqlite-verify.ts, sqlite-export.ts.
-
-import { randomBytes } from 'node:crypto'
-import { createNoteSigner, type KeyRing } from '@tallystick/hashchain'
+import type { DatabaseSync } from 'node:sqlite'
+import type { KeyRing, TreeHead } from '@tallystick/hashchain'
 import type { Clock } from '@tallystick/service-kit'
-import {
-  type AppendOutcome,
-  type RecordStore,
-  RecordStoreUnavailable,
-  requireStorable,
-} from '../domain/record-store.ts'
-import { createRepeatedRequests, type RepeatedRequests } from '../domain/record-store-requests.ts'
+import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
-import { SqliteAppender, type WriteResult } from './sqlite-append.ts'
+import { SqliteAppender } from './sqlite-append.ts'
 import { exportRecordLines } from './sqlite-export.ts'
 import { openJournal } from './sqlite-journal.ts'
 import { createSqliteReads } from './sqlite-reads.ts'
-import { openRecordDatabase } from './sqlite-record-database.ts'
+import {
+  guardedOpening,
+  guardedStream,
+  openRecordDatabase,
+  openRecordDatabaseReadOnly,
+} from './sqlite-record-database.ts'
 import { prepareStatements } from './sqlite-statements.ts'
 import { verifyChains } from './sqlite-verify.ts'
 import {
-  createCheckpointWriter,
-  readCheckpointFile,
-  signHead,
-  writeCheckpointFile,
-} from './store-checkpoint-file.ts'
-import { guardedOpening, guardedStream } from './store-guard.ts'
-import { takeStoreLock } from './store-lock.ts'
-import { storePaths } from './store-paths.ts'
+  type CheckpointOwner,
+  type JournalCheckpoint,
+  journalCheckpoint,
+} from './store-checkpoint.ts'
+import { storePaths, takeStoreLock } from './store-files.ts'
 import { createEntrySeal, registerActiveKey, requireSealKeys } from './store-seal.ts'
 
-export type SqliteRecordStoreOptions = {
-  /** The database's file; lock and checkpoints lie beside it (store-paths.ts). */
-  readonly databasePath: string
-  readonly clock: Clock
+/** What a reader needs; the lock and the checkpoints lie beside the database. */
+export type SqliteRecordReaderOptions = CheckpointOwner & {
   /** Seals new values under its active key; absent, values are kept in the clear. */
-  readonly keyRing?: KeyRing
-  /** Ed25519 seed that signs checkpoints, 32 bytes (store-checkpoint-key.ts). */
-  readonly checkpointSeed: Uint8Array
-  /** What checkpoints call the journals, before `/user` and `/assistant`, such as `care.example.org/care`. */
-  readonly origin: string
+  readonly keyRing?: KeyRing | undefined
+}
+
+export type SqliteRecordStoreOptions = SqliteRecordReaderOptions & {
+  readonly clock: Clock
   /** Told of what goes wrong in the background: a checkpoint file that cannot be written. */
-  readonly onProblem?: (error: unknown) => void
+  readonly onProblem?: ((error: unknown) => void) | undefined
   /** Pages that the database may grow to; tests of a full disk set it. */
   readonly pagesMax?: number
 }
-
-const AUDIENCES: readonly Audience[] = ['user', 'assistant']
 
 /**
  * Opens the store, making it where there is none. Throws RecordStoreUnavailable where another process has it, the file is
@@ -54,14 +45,9 @@ const AUDIENCES: readonly Audience[] = ['user', 'assistant']
  * keep it from opening: it is reported as BROKEN.
  */
 export function openSqliteRecordStore(options: SqliteRecordStoreOptions): RecordStore {
-  const paths = storePaths(options.databasePath)
-  const lock = takeStoreLock(paths.lock)
+  const lock = takeStoreLock(storePaths(options.databasePath).lock)
   try {
-    return guardedOpening(() =>
-      openLocked(options, () => {
-        lock.release()
-      }),
-    )
+    return guardedOpening(() => openLocked(options, () => lock.release()))
   } catch (error) {
     lock.release()
     throw error
@@ -69,67 +55,55 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
 }
 
 function openLocked(options: SqliteRecordStoreOptions, release: () => void): RecordStore {
-  const { databasePath, checkpointSeed, keyRing, origin, onProblem = () => undefined } = options
-  const paths = storePaths(databasePath)
+  const { databasePath, keyRing, clock, pagesMax, onProblem = () => undefined } = options
   const database = openRecordDatabase(databasePath)
   try {
     requireSealKeys(database, keyRing)
     if (keyRing !== undefined) registerActiveKey(database, keyRing)
-    if (options.pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${options.pagesMax}`)
-    const signers = eachAudience((audience) =>
-      createNoteSigner({ keyName: `${origin}/${audience}`, seed: checkpointSeed }),
-    )
+    if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`)
+    const checkpoints = eachAudience((audience) => journalCheckpoint(options, audience))
     const journals = eachAudience((audience) => {
-      const path = paths.checkpoint(audience)
-      const checkpoint = readCheckpointFile({ path, audience, seed: checkpointSeed })
+      const checkpoint = checkpoints[audience].read()
       const journal = openJournal({ database, audience, checkpoint })
-      writeCheckpointFile(path, signHead(signers[audience], treeHead(journal)))
+      checkpoints[audience].write(journal)
       return journal
     })
-    const statements = prepareStatements(database)
-    const seal = createEntrySeal(keyRing)
-    const appender: SqliteAppender = new SqliteAppender({
+    const stored = {
       database,
-      statements,
-      seal,
-      clock: options.clock,
-      random: randomBytes,
+      statements: prepareStatements(database),
+      seal: createEntrySeal(keyRing),
+    }
+    const appender = new SqliteAppender({
+      ...stored,
+      clock,
       journals,
       onCommitted: (grown) => {
-        for (const audience of grown) writers[audience].renew()
+        for (const audience of grown)
+          checkpoints[audience].renew(() => appender.journal(audience), onProblem)
       },
     })
-    const checkpoint = (audience: Audience): string =>
-      signHead(signers[audience], treeHead(appender.journal(audience)))
-    const writers = eachAudience((audience) =>
-      createCheckpointWriter({
-        path: paths.checkpoint(audience),
-        note: () => checkpoint(audience),
-        onProblem,
-      }),
-    )
-    const source = {
-      statements,
-      seal,
-      checkpoint,
-      journalSize: (audience: Audience) => appender.journal(audience).size,
-      verifierKey: (audience: Audience) => signers[audience].verifierKey,
-    }
+    const source = sourceOf(stored, {
+      checkpoints,
+      journal: (audience) => appender.journal(audience),
+    })
     const close = async (): Promise<void> => {
       appender.close()
-      await Promise.all(AUDIENCES.map((audience) => writers[audience].flush()))
+      await Promise.all([checkpoints.user.flush(), checkpoints.assistant.flush()])
       database.close()
       release()
     }
+    let closing: Promise<void> | undefined
     return {
-      ...appending(appender, createRepeatedRequests(options.clock)),
-      ...createSqliteReads(statements, seal),
+      append: (record, request) => appender.append(record, request),
+      noteSubscribers: (request, subscribers) => appender.noteSubscribers(request, subscribers),
+      ...createSqliteReads(stored.statements, stored.seal),
       verify: guardedStream((query) => verifyChains(source, query)),
       exportLines: guardedStream((query) => exportRecordLines(source, query)),
-      checkpoint: async (audience) => checkpoint(audience),
+      checkpoint: async (audience) => source.checkpoint(audience),
       verifierKey: source.verifierKey,
-      sealing: () => sealingOf(keyRing),
-      close: onceOnly(close),
+      sealing: () =>
+        keyRing === undefined ? { isSealed: false } : { isSealed: true, keyId: keyRing.activeId },
+      close: () => (closing ??= close()),
     }
   } catch (error) {
     database.close()
@@ -137,48 +111,76 @@ function openLocked(options: SqliteRecordStoreOptions, release: () => void): Rec
   }
 }
 
-type Appending = Pick<RecordStore, 'append' | 'noteSubscribers'>
-
-function appending(appender: SqliteAppender, requests: RepeatedRequests): Appending {
-  const outcomeOf = async (result: WriteResult): Promise<AppendOutcome> => {
-    if (result.kind === 'known-broken')
-      throw new RecordStoreUnavailable('the version that this request made does not hold any more')
-    if (result.kind !== 'known') return result
-    await requests.told(result.mac)
-    const subscribers = appender.subscribersOf(result.mac)
-    return { kind: 'repeated', record: result.record, subscribers }
-  }
-  return {
-    append: async (record, request) => {
-      requireStorable(record)
-      const result = await appender.write(record, request)
-      if (result.kind === 'appended' && request !== undefined) requests.begin(request.mac)
-      return outcomeOf(result)
-    },
-    noteSubscribers: async (request, subscribers) => {
-      await appender.note(request, subscribers)
-      requests.settle(request.mac)
-    },
-  }
+type Stored = {
+  readonly statements: ReturnType<typeof prepareStatements>
+  readonly seal: ReturnType<typeof createEntrySeal>
 }
 
-const treeHead = (journal: { readonly size: number; rootHash(): Uint8Array }) => ({
-  size: journal.size,
-  rootHash: journal.rootHash(),
-})
+type Journal = { readonly size: number; rootHash(): Uint8Array }
+
+/** Where verification and export read. */
+function sourceOf(
+  { statements, seal }: Stored,
+  of: {
+    readonly checkpoints: Readonly<Record<Audience, JournalCheckpoint>>
+    readonly journal: (audience: Audience) => Journal
+  },
+) {
+  return {
+    statements,
+    seal,
+    journalSize: (audience: Audience) => of.journal(audience).size,
+    verifierKey: (audience: Audience) => of.checkpoints[audience].verifierKey,
+    checkpoint: (audience: Audience) => of.checkpoints[audience].sign(of.journal(audience)),
+  }
+}
 
 function eachAudience<Made>(make: (audience: Audience) => Made): Readonly<Record<Audience, Made>> {
   return { user: make('user'), assistant: make('assistant') }
 }
 
-function sealingOf(ring: KeyRing | undefined): ReturnType<RecordStore['sealing']> {
-  return ring === undefined ? { isSealed: false } : { isSealed: true, keyId: ring.activeId }
+/** What can be read beside a running service. */
+export type SqliteRecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'close'>
+
+/**
+ * Opens a store to read, without its lock, as it is at this moment: what the service appends meanwhile is not seen.
+ * Throws RecordStoreUnavailable as opening to write does.
+ */
+export function openSqliteRecordReader(options: SqliteRecordReaderOptions): SqliteRecordReader {
+  const checkpoints = eachAudience((audience) => journalCheckpoint(options, audience))
+  // Before the snapshot, which then holds at least what they count.
+  const heads = eachAudience((audience) => checkpoints[audience].read())
+  return guardedOpening(() => {
+    const database = openRecordDatabaseReadOnly(options.databasePath)
+    try {
+      const journals = openSnapshot(database, { keyRing: options.keyRing, heads })
+      const stored = {
+        statements: prepareStatements(database),
+        seal: createEntrySeal(options.keyRing),
+      }
+      const source = sourceOf(stored, { checkpoints, journal: (audience) => journals[audience] })
+      return {
+        verify: guardedStream((query) => verifyChains(source, query)),
+        exportLines: guardedStream((query) => exportRecordLines(source, query)),
+        close: async () => database.close(),
+      }
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  })
 }
 
-function onceOnly(close: () => Promise<void>): () => Promise<void> {
-  let closing: Promise<void> | undefined
-  return () => {
-    closing ??= close()
-    return closing
-  }
+function openSnapshot(
+  database: DatabaseSync,
+  of: {
+    readonly keyRing: KeyRing | undefined
+    readonly heads: Readonly<Record<Audience, TreeHead | undefined>>
+  },
+): Readonly<Record<Audience, Journal>> {
+  database.exec('BEGIN')
+  requireSealKeys(database, of.keyRing)
+  return eachAudience((audience) =>
+    openJournal({ database, audience, checkpoint: of.heads[audience] }),
+  )
 }

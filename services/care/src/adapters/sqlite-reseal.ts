@@ -6,11 +6,9 @@ import { type KeyRing, sealedKeyId } from '@tallystick/hashchain'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { slotOfChain } from './sqlite-reads.ts'
-import { openRecordDatabase } from './sqlite-record-database.ts'
-import { VERSION_TABLES } from './sqlite-record-schema.ts'
+import { openRecordDatabase, VERSION_TABLES } from './sqlite-record-database.ts'
 import { prepareStatements, type RecordStatements, type VersionRow } from './sqlite-statements.ts'
-import { type StoreLock, takeStoreLock } from './store-lock.ts'
-import { storePaths } from './store-paths.ts'
+import { type StoreLock, storePaths, takeStoreLock } from './store-files.ts'
 import {
   createEntrySeal,
   type EntrySeal,

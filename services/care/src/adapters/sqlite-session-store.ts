@@ -4,8 +4,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import {
   type FrameRecipient,
-  LOG_LEVELS,
-  type LogLevel,
   type RestoredSessions,
   type SessionChange,
   type SessionStore,
@@ -13,6 +11,7 @@ import {
   type StoredFrame,
   type StoredSession,
 } from '../domain/session-store.ts'
+import { LOG_LEVELS, type LogLevel } from '../wire/mcp.ts'
 
 /** The service's own connections never overlap; what another program holds is tried again with the next commit. */
 const BUSY_TIMEOUT_MS = 50

@@ -2,7 +2,7 @@
 // as objects; each statement's row type says what stands where.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Audience } from '../wire/records.ts'
-import { VERSION_TABLES } from './sqlite-record-schema.ts'
+import { VERSION_TABLES } from './sqlite-record-database.ts'
 
 /** A query whose rows have the shape `Row`. */
 export type Query<Row> = {

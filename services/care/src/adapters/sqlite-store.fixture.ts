@@ -57,6 +57,16 @@ export function makeStoreFolder(clock: Clock = manualClock(TEST_START_MS)): Stor
   }
 }
 
+/** A store of its own in memory. */
+export function openMemoryStore(clock: Clock = manualClock(TEST_START_MS)): RecordStore {
+  return openSqliteRecordStore({
+    databasePath: ':memory:',
+    clock,
+    checkpointSeed: TEST_SEED,
+    origin: TEST_ORIGIN,
+  })
+}
+
 /** Changes a stored entry behind the store's back; one that is sealed is sealed again, in its slot, under the ring's key. */
 export function tamperEntry(options: {
   readonly folder: StoreFolder

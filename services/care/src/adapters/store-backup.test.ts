@@ -3,11 +3,10 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { openSqliteRecordReader } from './sqlite-record-reader.ts'
+import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 import { isIntact, TEA, useStoreStage, writeValues } from './sqlite-store-stage.fixture.ts'
-import { acceptBackup } from './store-accept-backup.ts'
-import { backupRecords } from './store-backup.ts'
+import { acceptBackup, backupRecords } from './store-backup.ts'
 
 const stage = useStoreStage()
 

@@ -1,25 +1,28 @@
+// Backups: the copy of a store, also of a running one, and the signature under a copy that was put back.
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import type { Audience } from '../wire/records.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { readJournal } from './sqlite-journal.ts'
-import { openRecordDatabaseReadOnly } from './sqlite-record-database.ts'
-import { PRIVATE_FILE_MODE } from './store-private-file.ts'
+import {
+  findDamage,
+  openRecordDatabase,
+  openRecordDatabaseReadOnly,
+} from './sqlite-record-database.ts'
+import { type CheckpointOwner, journalCheckpoint } from './store-checkpoint.ts'
+import { PRIVATE_FILE_MODE, storePaths, takeStoreLock } from './store-files.ts'
 
 /** Pages copied in one step: all of them, so that a busy service cannot make the copy start again and again. */
 const PAGES_PER_STEP = 2 ** 31 - 1
 
-export type BackupOutcome = Readonly<Record<Audience, number>>
-
 /**
- * Copies the records of a store, also of a running one, into a new file and returns how many entries each journal has
- * there. Checkpoints are left out on purpose: they tell a restored copy from the newest state. Throws
- * RecordStoreUnavailable; a file that it began is not left behind then.
+ * Copies the records of a store into a new file and returns how many entries each journal has there. Checkpoints are left
+ * out on purpose: they tell a restored copy from the newest state. Throws RecordStoreUnavailable and leaves no half a file.
  */
 export async function backupRecords(options: {
   readonly databasePath: string
   readonly targetPath: string
-}): Promise<BackupOutcome> {
+}): Promise<Readonly<Record<Audience, number>>> {
   const { databasePath, targetPath } = options
   const source = openRecordDatabaseReadOnly(databasePath)
   try {
@@ -45,14 +48,12 @@ async function copyInto(targetPath: string, source: DatabaseSync): Promise<void>
   }
 }
 
-function checkedEntries(targetPath: string): BackupOutcome {
+function checkedEntries(targetPath: string): Readonly<Record<Audience, number>> {
   const copy = new DatabaseSync(targetPath)
   try {
-    const check = Object.values(copy.prepare('PRAGMA integrity_check(1)').get() ?? {})[0]
-    if (check !== 'ok')
-      throw new RecordStoreUnavailable(
-        `${targetPath} is damaged, and was removed: ${String(check)}`,
-      )
+    const damage = findDamage(copy)
+    if (damage !== undefined)
+      throw new RecordStoreUnavailable(`${targetPath} is damaged, and was removed: ${damage}`)
     return { user: entriesIn(copy, 'user'), assistant: entriesIn(copy, 'assistant') }
   } finally {
     copy.close()
@@ -75,4 +76,49 @@ function entriesIn(database: DatabaseSync, audience: Audience): number {
   const reading = readJournal({ database, audience, checkpoint: 'unchecked' })
   if (reading.kind === 'read') return reading.tree.size
   throw new RecordStoreUnavailable(`the ${audience} journal is incomplete: ${reading.reason}`)
+}
+
+/** What was accepted of one journal. */
+export type AcceptedJournal = {
+  readonly audience: Audience
+  /** Entries that are there now. */
+  readonly size: number
+  /** Entries that the last checkpoint counted; undefined without one by our key. */
+  readonly signedSize: number | undefined
+}
+
+/**
+ * Signs the journals as they are found, so that a restored backup opens again. Entries must be there without gaps; what the
+ * last checkpoint counted beyond them is given up. Throws RecordStoreUnavailable, also beside a running service.
+ */
+export function acceptBackup(owner: CheckpointOwner): readonly AcceptedJournal[] {
+  const lock = takeStoreLock(storePaths(owner.databasePath).lock)
+  try {
+    const database = openRecordDatabase(owner.databasePath, 'existing')
+    try {
+      const readings = AUDIENCES.map((audience) => {
+        const reading = readJournal({ database, audience, checkpoint: 'unchecked' })
+        if (reading.kind === 'refused')
+          throw new RecordStoreUnavailable(`the ${audience} journal has gaps: ${reading.reason}`)
+        return { audience, tree: reading.tree }
+      })
+      return readings.map(({ audience, tree }) => {
+        const signedSize = signedSizeOf(owner, audience)
+        journalCheckpoint(owner, audience).write(tree)
+        return { audience, size: tree.size, signedSize }
+      })
+    } finally {
+      database.close()
+    }
+  } finally {
+    lock.release()
+  }
+}
+
+function signedSizeOf(owner: CheckpointOwner, audience: Audience): number | undefined {
+  try {
+    return journalCheckpoint(owner, audience).read()?.size
+  } catch {
+    return undefined // not by our key: this call puts that right
+  }
 }

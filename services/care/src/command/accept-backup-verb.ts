@@ -1,5 +1,5 @@
 import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
-import { acceptBackup } from '../adapters/store-accept-backup.ts'
+import { acceptBackup } from '../adapters/store-backup.ts'
 import { storeOptions } from './command-config.ts'
 
 /** `care accept-backup`: signs the journals as a restored backup has them. */

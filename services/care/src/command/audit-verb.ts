@@ -1,6 +1,6 @@
 import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { readAuditRows } from '../adapters/sqlite-audit-trail.ts'
-import { storePaths } from '../adapters/store-paths.ts'
+import { storePaths } from '../adapters/store-files.ts'
 import type { KeptAuditRow } from '../wire/write.ts'
 import { commandConfig } from './command-config.ts'
 

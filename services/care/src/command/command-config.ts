@@ -1,7 +1,6 @@
 import { type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { z } from 'zod'
-import { loadCheckpointSeed } from '../adapters/store-checkpoint-key.ts'
-import { checkpointOrigin } from '../adapters/store-origin.ts'
+import { checkpointOrigin, loadCheckpointSeed } from '../adapters/store-checkpoint.ts'
 import { careConfigSchema, checkpointSeed } from '../config.ts'
 
 type Shape = typeof careConfigSchema.shape
@@ -27,8 +26,8 @@ export function storeOptions(terminal: CommandTerminal) {
   const databasePath = config.DATABASE_PATH
   return {
     databasePath,
-    checkpointSeed: loadCheckpointSeed({ databasePath, configured: checkpointSeed(config) }),
-    origin: checkpointOrigin({ baseUrl: config.BASE_URL, serviceName: config.SERVICE_NAME }),
-    ...(config.SEAL_KEYS === undefined ? {} : { keyRing: config.SEAL_KEYS }),
+    checkpointSeed: loadCheckpointSeed(databasePath, checkpointSeed(config)),
+    origin: checkpointOrigin(config.BASE_URL, config.SERVICE_NAME),
+    keyRing: config.SEAL_KEYS,
   }
 }

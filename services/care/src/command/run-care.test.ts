@@ -10,7 +10,7 @@ import {
   TEST_START_MS,
 } from '../adapters/sqlite-store.fixture.ts'
 import { storeRecord, TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
-import { storePaths } from '../adapters/store-paths.ts'
+import { storePaths } from '../adapters/store-files.ts'
 import { runCare } from './run-care.ts'
 
 const SECRET = 'a token secret of more than thirty-two bytes'

@@ -19,7 +19,7 @@ const values = [
 
 let world: CareWorld
 beforeEach(async () => {
-  world = await startCareWorld()
+  world = await startCareWorld({ isOnDisk: true })
   for (const value of values) await world.write({ ...chain, value })
 })
 afterEach(() => world.close())
@@ -60,7 +60,7 @@ describe('/doc/verify: the exact bytes, and a shell script that replays a chain 
   })
 
   test('BROKEN: a version that the service itself could not give', async () => {
-    world.store.tamper({ ...chain, audience: 'user' }, 2, (entry) => entry.replace('no', 'so'))
+    world.tamper({ ...chain, audience: 'user' }, 2, (entry) => entry.replace('no', 'so'))
     expect(replay(await exported()).stdout).toContain('BROKEN at version 2')
   })
 })

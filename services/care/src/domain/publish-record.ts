@@ -54,8 +54,10 @@ export function createPublisher(deps: {
   readonly audit: Pick<AuditTrail, 'add'>
   /** The present time in ISO 8601. */
   readonly isoNow: () => string
+  /** Told of a record that goes to the store; the returned function is called when that has ended. */
+  readonly startCommit: () => () => void
 }): PublishRecord {
-  const { store, hub, audit, isoNow } = deps
+  const { store, hub, audit, isoNow, startCommit } = deps
   const lastOfChain = new Map<string, Promise<unknown>>()
 
   /** Runs `tell` when what began earlier for the same chain has ended, well or not. */
@@ -100,7 +102,8 @@ export function createPublisher(deps: {
   }
 
   return async (write) => {
-    const outcome = await store.append(write.record, write.request)
+    const endCommit = startCommit()
+    const outcome = await store.append(write.record, write.request).finally(endCommit)
     if (outcome.kind === 'audience-conflict') {
       await addRow(write)
       return { kind: 'conflict' }

@@ -2,8 +2,8 @@
 // what it has stored behind its back.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
+import { REPEAT_WAIT_MS } from './record-store.ts'
 import { describeProofs } from './record-store-proofs.contract.ts'
-import { REPEAT_WAIT_MS } from './record-store-requests.ts'
 import {
   appended,
   PLAN,

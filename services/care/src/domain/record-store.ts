@@ -12,6 +12,9 @@ export type AppendOutcome =
   /** The chain of that patient and domain belongs to the other audience. */
   | { readonly kind: 'audience-conflict' }
 
+/** Longest that a repeated request waits for the first one's subscribers: telling sessions takes milliseconds. */
+export const REPEAT_WAIT_MS = 2_000
+
 /** Identifies a signed write that may be sent again: the MAC, until its timestamp leaves the window. */
 export type RequestKey = { readonly mac: string; readonly expiresAtMs: number }
 
@@ -52,7 +55,7 @@ export type ChainVerification = {
 export type RecordStore = {
   /**
    * Durable when it resolves: appended and fsynced, in one commit with whatever came at the same time. A request that is
-   * repeated while its first write is still being told to sessions waits for `noteSubscribers`, at most 2 s, so that both
+   * repeated while its first write is still being told to sessions waits for `noteSubscribers`, at most `REPEAT_WAIT_MS`, so that both
    * answers are the same: call it after every write with a request, also with 0. Rejects with RecordStoreUnavailable;
    * throws a TypeError for names or texts that no version may hold (a lone surrogate, a `/` in a name).
    */
@@ -92,7 +95,7 @@ export type RecordStore = {
   verifierKey(audience: Audience): string
   /**
    * NDJSON lines of everything an auditor may see, each without its newline: journal entries, versions, leaf hashes,
-   * checkpoint (record-store-export.ts says how they look, verify-export.ts checks them).
+   * checkpoint (wire/verify.ts has their shape, verify-export.ts checks them).
    */
   exportLines(query: {
     readonly audiences: readonly Audience[]

@@ -1,20 +1,7 @@
 // The port behind which MCP sessions outlive the process: who they belong to, what they subscribed to and the frames that
 // they may still ask for. SQLite implements it (adapters/sqlite-session-store.ts); session-store.contract.ts is the suite
 // that every implementation passes. The live state is in memory (mcp/): the store is written behind it and read at start.
-
-/** The severities of RFC 5424 in rising order, as MCP names them. */
-export const LOG_LEVELS = [
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-] as const
-
-export type LogLevel = (typeof LOG_LEVELS)[number]
+import type { LogLevel } from '../wire/mcp.ts'
 
 /** A session as it is kept. Times are Unix milliseconds. */
 export type StoredSession = {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryRecordStore } from '../testing/memory-record-store.ts'
+import { openMemoryStore } from '../adapters/sqlite-store.fixture.ts'
 import { collect, sampleRecord } from './record-store-stage.fixture.ts'
 import { NotAnExport, verifyExport } from './verify-export.ts'
 
@@ -9,7 +9,7 @@ describe('C9: an export that was changed is found', () => {
   let lines: string[]
   let verifierKey: string
   beforeEach(async () => {
-    const store = createMemoryRecordStore()
+    const store = openMemoryStore()
     for (const value of ['one', 'two', 'three']) await store.append(sampleRecord({ value }))
     await store.append(sampleRecord({ domain: 'plan', audience: 'assistant' }))
     lines = await collect(store.exportLines({ audiences: BOTH }))

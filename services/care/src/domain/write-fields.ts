@@ -3,10 +3,10 @@
  * say. Signatures, tokens and the store are decided elsewhere.
  */
 import { hasLoneSurrogate } from '@tallystick/hashchain'
+import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { fitsRecordUri, isRecordName } from '../wire/record-uri.ts'
 import { writeBody } from '../wire/write.ts'
 import type { NewRecord } from './care-record.ts'
-import { isoTimeMs } from './iso-time.ts'
 
 export type WriteFields =
   | { readonly kind: 'valid'; readonly record: NewRecord }
@@ -31,7 +31,7 @@ export function readWriteFields(body: unknown, defaultAuthorId?: string): WriteF
   if (!parsed.success || holdsLoneSurrogate(parsed.data)) return invalid
   const { patient, domain, value, authorLabel, staleAfter, priority } = parsed.data
   if (!isRecordName(patient) || !isRecordName(domain)) return invalid
-  if (typeof staleAfter === 'string' && isoTimeMs(staleAfter) === undefined) return invalid
+  if (typeof staleAfter === 'string' && parseIsoTime(staleAfter) === undefined) return invalid
   const authorId = parsed.data.authorId || defaultAuthorId
   if (authorId === undefined || hasLoneSurrogate(authorId)) return invalid
   const audience = parsed.data.audience === 'assistant' ? 'assistant' : 'user'

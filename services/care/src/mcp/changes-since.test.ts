@@ -8,7 +8,7 @@ const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
 let world: McpWorld
 let session: ClientSession
 beforeEach(async () => {
-  world = await mcpWorld({ limits: { idleMs: 24 * HOUR_MS } })
+  world = await mcpWorld({ isOnDisk: true, limits: { idleMs: 24 * HOUR_MS } })
   session = await world.open(BOTH, { lifetimeSeconds: 86_400 })
 })
 afterEach(() => world.close())
@@ -65,7 +65,7 @@ describe('the newest value is what holds', () => {
       world.clock.advanceMs(1)
       await write(`value ${count}`)
     }
-    world.store.tamper(TEA, 300, (entry) => entry.replace('value 300', 'value 003'))
+    world.tamper(TEA, 300, (entry) => entry.replace('value 300', 'value 003'))
     const found = await whatsChanged()
     expect(found).toMatchObject({ changed: [{ version: 600, revisions: 599 }], failed: [] })
     expect(JSON.stringify(found)).not.toMatch(/value 003|value 300/)

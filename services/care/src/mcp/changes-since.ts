@@ -1,9 +1,11 @@
+/** What changed in a patient's records since a time, for the prompt and the tool of that name. */
+import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import type { CareRecord } from '../domain/care-record.ts'
-import { type ChangedRecord, changedRecord } from '../domain/changed-record.ts'
-import { isoTimeMs } from '../domain/iso-time.ts'
+import { retractionSentence } from '../domain/retraction.ts'
+import type { ChangesQuery, ToolOutput } from '../wire/mcp.ts'
 import { chainUri, versionUri } from '../wire/record-uri.ts'
-import { type CallContext, visibleAudiences } from './call-context.ts'
 import { RPC_CODES, RpcFailure } from './json-rpc.ts'
+import { type CallContext, versionBefore, visibleAudiences } from './visible-records.ts'
 
 /** Versions that one store call brings. */
 const PAGE_VERSIONS = 500
@@ -41,15 +43,6 @@ async function versionsSince(
   throw tooMany()
 }
 
-async function versionBefore(
-  { store }: CallContext,
-  record: CareRecord,
-): Promise<CareRecord | undefined> {
-  if (record.version < 2) return undefined
-  const before = await store.version(record, record.version - 1)
-  return before.kind === 'found' ? before.record : undefined
-}
-
 /**
  * The versions of a chain from the first that was written since, to the newest. Those between that were not found by their
  * time are looked up: a clock that was set back gives a later version an earlier time. Broken ones are left out.
@@ -72,9 +65,16 @@ async function versionsTo(
   return all
 }
 
-/** What changed for a patient. */
+/** What changed in one record: as the tool answers it, its age left out. */
+type ChangedRecord = Omit<ToolOutput<'whats_changed'>['changed'][number], 'age'> & {
+  /** The newest version. */
+  readonly record: CareRecord
+}
+
 export type PatientChanges = {
   readonly changed: readonly ChangedRecord[]
+  /** Versions written since, of all records. */
+  readonly revisions: number
   /** URIs of records whose newest version does not hold: nothing is said of them, least of all an older value. */
   readonly failed: readonly string[]
 }
@@ -82,9 +82,9 @@ export type PatientChanges = {
 /** What changed for a patient since a time, record by record, as far as the caller may see. */
 export async function changesSince(
   context: CallContext,
-  query: { readonly patient: string; readonly since?: string | undefined },
+  query: ChangesQuery,
 ): Promise<PatientChanges> {
-  const sinceMs = query.since === undefined ? undefined : isoTimeMs(query.since)
+  const sinceMs = query.since === undefined ? undefined : parseIsoTime(query.since)
   const sinceIso = sinceMs === undefined ? BEGINNING : new Date(sinceMs).toISOString()
   const versions = await versionsSince(context, { patient: query.patient, sinceIso })
   const byChain = new Map<string, [CareRecord, ...CareRecord[]]>()
@@ -106,5 +106,34 @@ export async function changesSince(
     const before = await versionBefore(context, since[0])
     changed.push(changedRecord({ before, since }))
   }
-  return { changed, failed }
+  return { changed, revisions: changed.reduce((sum, one) => sum + one.revisions, 0), failed }
+}
+
+/** Sums up one chain: the versions written since, by rising version, and the one before them where there is one. */
+export function changedRecord({
+  before,
+  since,
+}: {
+  readonly before: CareRecord | undefined
+  readonly since: readonly [CareRecord, ...CareRecord[]]
+}): ChangedRecord {
+  const versions = before === undefined ? since : [before, ...since]
+  const record = versions.at(-1) ?? since[0]
+  const previousValue = versions.at(-2)?.value
+  const past = versions.slice(0, -1).map(({ value }) => value)
+  return {
+    record,
+    uri: chainUri(record),
+    domain: record.domain,
+    audience: record.audience,
+    version: record.version,
+    revisions: since.length,
+    value: record.value,
+    previousValue: previousValue ?? null,
+    withdrawn: [...new Set(past)].filter((value) => value !== record.value),
+    authorLabel: record.authorLabel,
+    writtenAt: record.writtenAt,
+    retraction:
+      previousValue === undefined ? undefined : retractionSentence({ ...record, previousValue }),
+  }
 }

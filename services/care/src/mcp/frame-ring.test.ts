@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatEventId, parseEventId } from './event-id.ts'
-import type { Frame } from './frame.ts'
-import { FrameRing } from './frame-ring.ts'
+import { formatEventId, parseEventId } from './event-streams.ts'
+import { type Frame, FrameRing } from './replay-buffer.ts'
 
 const frame = (number: number): Frame => ({
   number,

@@ -2,8 +2,8 @@
 // nothing of rings, cursors or sockets: it keeps, for each session, the list of all frames that it is to receive.
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseEventId } from './event-id.ts'
 import type { EventReader } from './event-reader.fixture.ts'
+import { parseEventId } from './event-streams.ts'
 import { BOTH, type ClientSession, type McpWorld, mcpWorld, USER } from './mcp-world.fixture.ts'
 
 const RUNS = process.env['TALLYSTICK_LONG'] === '1' ? 10_000 : 1_000

@@ -1,4 +1,11 @@
+/**
+ * JSON-RPC over HTTP: the bytes of a POST become a message or one of the transport's refusals, and answers go out past
+ * Fastify. mcp-route.ts has the order of the checks.
+ */
+import type { IncomingMessage } from 'node:http'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
 
 /** The codes that this service answers with: JSON-RPC 2.0's, MCP 2025-11-25's -32002, and those of care.md's Errors. */
 export const RPC_CODES = {
@@ -13,9 +20,9 @@ export const RPC_CODES = {
   sessionForeign: -32_003,
 } as const
 
-export type RpcCode = (typeof RPC_CODES)[keyof typeof RPC_CODES]
+type RpcCode = (typeof RPC_CODES)[keyof typeof RPC_CODES]
 
-/** An answer in the making: what a handler throws when a request is to be refused. Its message is public. */
+/** What a handler throws to refuse a request. Its message is public. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure'
   readonly code: RpcCode
@@ -28,13 +35,44 @@ export class RpcFailure extends Error {
   }
 }
 
-/** The body of an error that belongs to no request: `id` is null (care.md, Errors). */
-export function rpcErrorBody(error: { readonly code: RpcCode; readonly message: string }): string {
-  return JSON.stringify({ jsonrpc: '2.0', error, id: null })
+/** The parameters of a request; refuses with -32602 and the path of what does not fit, never the value. */
+export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
+  const parsed = schema.safeParse(params ?? {})
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const path = ['params', ...(issue?.path ?? [])].join('.')
+  throw new RpcFailure(RPC_CODES.invalidParams, `${path}: ${issue?.message ?? 'invalid'}`)
+}
+
+/** Reads a request's body; `undefined` where it is too large. Nothing is called where the client goes meanwhile. */
+export function readBody(
+  request: IncomingMessage,
+  bytesMax: number,
+  take: (body: Uint8Array | undefined) => void,
+): void {
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return take(undefined)
+  const pieces: Buffer[] = []
+  let bytes = 0
+  const onData = (piece: Buffer): void => {
+    bytes += piece.length
+    pieces.push(piece)
+    if (bytes <= bytesMax) return
+    request.off('data', onData)
+    request.off('end', onEnd)
+    take(undefined)
+  }
+  const onEnd = (): void => {
+    const [first] = pieces
+    take(first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces))
+  }
+  request.on('data', onData)
+  request.on('end', onEnd)
+  // A client that goes in the middle of its body gets no answer; without a listener the error would end the process.
+  request.on('error', () => undefined)
 }
 
 /** A POST body as it was understood. */
-export type IncomingMessage =
+export type PostedMessage =
   | { readonly kind: 'not-json' }
   /** JSON, but no single JSON-RPC message; batches ended with MCP 2025-06-18. */
   | { readonly kind: 'invalid' }
@@ -57,7 +95,7 @@ const isParams = (params: unknown): boolean =>
   params === undefined || (typeof params === 'object' && params !== null && !Array.isArray(params))
 
 /** Reads the bytes of a POST body. Never throws. */
-export function parseMessage(body: Uint8Array | undefined): IncomingMessage {
+export function parseMessage(body: Uint8Array): PostedMessage {
   let parsed: unknown
   try {
     parsed = JSON.parse(utf8.decode(body))
@@ -77,4 +115,109 @@ export function parseMessage(body: Uint8Array | undefined): IncomingMessage {
   if (id === undefined) return { kind: 'notification', method, message: clean as JSONRPCMessage }
   if (!isId(id)) return { kind: 'invalid' }
   return { kind: 'request', id, method, message: { ...clean, id } as JSONRPCMessage }
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** A refusal of the transport: an HTTP status and a JSON-RPC error without an id (care.md, Errors). */
+export type Refusal = { readonly status: number; readonly code: RpcCode; readonly message: string }
+
+export const REFUSALS = {
+  foreignHost: { status: 403, code: RPC_CODES.badRequest, message: 'Host not allowed' },
+  wrongMethod: { status: 405, code: RPC_CODES.badRequest, message: 'Method not allowed' },
+  notJson: { status: 400, code: RPC_CODES.parseError, message: 'Parse error' },
+  noSession: {
+    status: 400,
+    code: RPC_CODES.badRequest,
+    message: 'Bad Request: mcp-session-id header required, or an initialize request',
+  },
+  unknownSession: { status: 404, code: RPC_CODES.sessionUnknown, message: 'Session not found' },
+  foreignSession: {
+    status: 403,
+    code: RPC_CODES.sessionForeign,
+    message: 'Session belongs to another principal',
+  },
+  unknownVersion: {
+    status: 400,
+    code: RPC_CODES.badRequest,
+    message: 'Bad Request: unsupported mcp-protocol-version',
+  },
+  unknownEvent: { status: 400, code: RPC_CODES.badRequest, message: 'Unknown event id' },
+  invalidMessage: { status: 400, code: RPC_CODES.invalidRequest, message: 'Invalid Request' },
+  idInUse: {
+    status: 400,
+    code: RPC_CODES.invalidRequest,
+    message: 'Invalid Request: a request with this id is under way',
+  },
+  alreadyOpen: {
+    status: 400,
+    code: RPC_CODES.invalidRequest,
+    message: 'Invalid Request: the session is initialized',
+  },
+  tooManySessions: { status: 429, code: RPC_CODES.badRequest, message: 'Too many sessions' },
+} as const satisfies Readonly<Record<string, Refusal>>
+
+/** Sends a refusal of the transport. */
+export function sendRefusal(reply: FastifyReply, { status, code, message }: Refusal): void {
+  void reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .type(JSON_TYPE)
+    .send(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }))
+}
+
+/** Whether a client takes JSON (C3): unless it asks for an event stream and for no JSON. */
+function takesJson(accept: string | undefined): boolean {
+  if (accept === undefined) return true
+  const types = accept.toLowerCase()
+  return !types.includes('text/event-stream') || /application\/(?:json|\*)|\*\/\*/.test(types)
+}
+
+/** A request, its reply and the session that it belongs to, where there is one. */
+export type Answered = {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly sessionId?: string
+}
+
+/** Longer texts are sent as bytes: Node writes what fits its stack at once, and long text that is not Latin-1 slowly. */
+const TEXT_CHARS_MAX = 4_096
+
+/**
+ * Writes an answer past Fastify, whose hooks and serialisers have nothing to add: half of what a ping cost. The headers
+ * that hooks have set on Node's response (CORS) go with it; the log line and the metrics follow at its end.
+ */
+function writeAnswer(
+  { request, reply, sessionId }: Answered,
+  answer: { readonly status: 200 | 202; readonly type?: string; readonly text: string },
+): void {
+  const { status, type, text } = answer
+  const response = reply.raw
+  reply.hijack()
+  if (response.destroyed) return
+  const body = text.length > TEXT_CHARS_MAX ? Buffer.from(text) : text
+  response.writeHead(status, {
+    ...(type === undefined ? {} : { 'content-type': type, 'cache-control': 'no-store' }),
+    'content-length': Buffer.byteLength(body),
+    ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),
+    'x-content-type-options': 'nosniff',
+    'x-request-id': request.id,
+  })
+  response.end(body)
+}
+
+/** Answers what has no answer: a notification, a response, a cancelled request. */
+export function sendAccepted(answered: Answered): void {
+  writeAnswer(answered, { status: 202, text: '' })
+}
+
+/** Sends the answer to a request, as JSON or as a stream of one event. */
+export function sendAnswer(answered: Answered, message: unknown): void {
+  const json = JSON.stringify(message)
+  writeAnswer(
+    answered,
+    takesJson(answered.request.headers.accept)
+      ? { status: 200, type: JSON_TYPE, text: json }
+      : { status: 200, type: 'text/event-stream', text: `event: message\ndata: ${json}\n\n` },
+  )
 }

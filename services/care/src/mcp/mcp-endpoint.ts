@@ -9,20 +9,18 @@ import type { SessionHub } from '../domain/publish-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { type SessionStore, SessionStoreUnavailable } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
+import { METADATA_PATH } from '../routes/service-routes.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
-import type { McpServices } from './call-context.ts'
 import { createDispatch } from './dispatch.ts'
-import type { StreamEnd } from './event-stream.ts'
-import { createFrameShelf } from './frame-shelf.ts'
-import { createHostGuard } from './host-guard.ts'
+import { createStreamKeeper, type StreamEnd, type StreamKeeper } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
-import { addMcpRoute } from './mcp-route.ts'
+import { addMcpRoute, createHostGuard } from './mcp-route.ts'
 import { createRecordAudio } from './record-audio.ts'
+import { createReplayBuffer } from './replay-buffer.ts'
 import { createSessionHub } from './session-hub.ts'
 import { type SessionEnd, SessionRegistry } from './session-registry.ts'
 import { SessionServer } from './session-server.ts'
-import { createStreamKeeper, type StreamKeeper } from './stream-keeper.ts'
-import { createTokenCheck } from './token-check.ts'
+import type { McpServices } from './visible-records.ts'
 
 /** What the endpoint reports, for logs and metrics. Nothing in it names a record, patient, principal or session. */
 export type McpEvent =
@@ -61,13 +59,13 @@ export type McpEndpointDeps = {
   /** Without a trailing slash. */
   readonly baseUrl: string
   /** Host names beside the base URL's and loopback under which `/mcp` is reached. */
-  readonly allowedHosts?: readonly string[]
+  readonly allowedHosts?: readonly string[] | undefined
   /** `<service>` of the document, e.g. `care`. */
   readonly serviceName: string
   /** Of the product. */
   readonly version: string
-  readonly limits?: Partial<McpLimits>
-  readonly observe?: (event: McpEvent) => void
+  readonly limits?: Partial<McpLimits> | undefined
+  readonly observe?: ((event: McpEvent) => void) | undefined
 }
 
 export type McpEndpoint = {
@@ -86,12 +84,12 @@ export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpo
   const { clock, serviceName, version, baseUrl, sessions: kept, observe = () => undefined } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
   const flush = (): Promise<void> => flushReporting(kept, observe)
-  const shelf = createFrameShelf({ store: kept, framesMax: limits.replayFramesMax })
+  const replay = createReplayBuffer(kept, limits.replayFramesMax)
   const registry = new SessionRegistry({
     clock,
     limits,
     store: kept,
-    shelf,
+    replay,
     randomBytes: deps.random,
     onEnd: (session, reason) => {
       server.release(session)
@@ -122,7 +120,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpo
   const hub = createSessionHub({
     serviceName,
     registry,
-    shelf,
+    replay,
     store: kept,
     flush,
     clock,
@@ -131,16 +129,16 @@ export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpo
   const restored = await kept.restore()
   registry.restore(restored)
   await tellWhatWasMissed({ store: deps.store, registry, hub, published: restored.published })
-  const checkToken = createTokenCheck({ tokens: deps.tokens, serviceName, baseUrl })
+  const bearer = { tokens: deps.tokens, serviceName, metadataUrl: `${baseUrl}${METADATA_PATH}` }
   const isOwnHost = createHostGuard({ baseUrl, allowedHosts: deps.allowedHosts ?? [] })
 
   return {
     hub,
     addRoutes(app) {
       app.addHook('preClose', async () => streams.endAll('shutdown'))
-      addMcpRoute(app, { registry, streams, limits, checkToken, isOwnHost, server, flush })
+      addMcpRoute(app, { registry, streams, limits, bearer, isOwnHost, server, flush })
     },
-    figures: () => figuresOf({ registry, streams, framesHeld: shelf.count() }),
+    figures: () => figuresOf({ registry, streams, framesHeld: replay.count() }),
     endStreams: () => streams.endAll('shutdown'),
     async close() {
       streams.endAll('shutdown')
@@ -201,7 +199,7 @@ const figuresOf = (parts: {
 }): McpFigures => ({
   sessions: parts.registry.count,
   streams: parts.streams.count(),
-  subscriptions: parts.registry.subscriptions.count(),
+  subscriptions: parts.registry.subscriptions.count,
   framesHeld: parts.framesHeld,
   framesSent: parts.streams.framesSent(),
 })

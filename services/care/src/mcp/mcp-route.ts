@@ -8,37 +8,37 @@ import type { TokenClaims } from '@tallystick/jwt-lite'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { BearerCheck } from '../routes/check-bearer.ts'
-import { initializeExample } from '../wire/examples.ts'
-import { parseEventId } from './event-id.ts'
-import { type IncomingMessage, parseMessage, RPC_CODES } from './json-rpc.ts'
-import type { McpLimits } from './limits.ts'
+import { type BearerCheckDeps, checkBearer } from '../routes/bearer.ts'
+import { initializeParams, mcpMessage } from '../wire/mcp.ts'
+import { parseEventId, type StreamKeeper } from './event-streams.ts'
 import {
   type Answered,
+  type PostedMessage,
+  parseMessage,
   REFUSALS,
   type Refusal,
+  RPC_CODES,
+  readBody,
   sendAccepted,
   sendAnswer,
   sendRefusal,
-} from './mcp-answers.ts'
-import { readBody } from './read-body.ts'
-import type { McpSession } from './session.ts'
-import type { SessionRegistry } from './session-registry.ts'
+} from './json-rpc.ts'
+import type { McpLimits } from './limits.ts'
+import type { McpSession, SessionRegistry } from './session-registry.ts'
 import type { SessionServer } from './session-server.ts'
-import type { StreamKeeper } from './stream-keeper.ts'
 
 export type McpRouteDeps = {
   readonly registry: SessionRegistry
   readonly streams: StreamKeeper
   readonly limits: McpLimits
-  readonly checkToken: (authorization: string | undefined) => BearerCheck
+  readonly bearer: BearerCheckDeps
   readonly isOwnHost: (host: string | undefined) => boolean
   readonly server: Pick<SessionServer, 'ask' | 'tell'>
   /** Resolves when what was saved of the sessions is kept. */
   readonly flush: () => Promise<void>
 }
 
-type RequestMessage = IncomingMessage & { readonly kind: 'request' }
+type RequestMessage = PostedMessage & { readonly kind: 'request' }
 
 /** Dated protocol versions there are; each is accepted in the header, an unknown one is not (C1). */
 const KNOWN_VERSIONS: ReadonlySet<string> = new Set([
@@ -58,13 +58,7 @@ const REFUSED = METHODS.filter(
   (method) => !['POST', 'GET', 'DELETE', 'OPTIONS', 'CONNECT'].includes(method),
 )
 
-const initializeParams = z.object({
-  protocolVersion: z.string(),
-  capabilities: z.looseObject({}),
-  clientInfo: z.looseObject({ name: z.string(), version: z.string() }),
-})
-
-const header = (request: FastifyRequest, name: string): string | undefined => {
+const headerOf = (request: FastifyRequest, name: string): string | undefined => {
   const value = request.headers[name]
   return typeof value === 'string' ? value : undefined
 }
@@ -76,30 +70,16 @@ const header = (request: FastifyRequest, name: string): string | undefined => {
 export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
     if (!deps.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
-    const check = deps.checkToken(request.headers.authorization)
+    const check = checkBearer(request.headers.authorization, deps.bearer)
     if (check.kind === 'refused') sendError(reply, check.answer)
     else takeOver({ deps, request, reply, claims: check.claims })
   }
   const config = { takesOverBody: true }
   const options = { url: '/mcp', config, onRequest: admit, handler: neverReached }
-  app.route({ ...options, method: 'POST', schema: { ...DOCUMENTATION, body: messageBody } })
+  app.route({ ...options, method: 'POST', schema: { ...DOCUMENTATION, body: mcpMessage } })
   app.route({ ...options, method: ['GET', 'DELETE'], schema: DOCUMENTATION })
   app.route({ ...options, method: REFUSED, schema: { hide: true } })
 }
-
-/** For the reference alone: the hook reads the message. */
-const messageBody = z
-  .looseObject({
-    jsonrpc: z.literal('2.0'),
-    id: z.union([z.string(), z.int()]).optional(),
-    method: z.string().optional(),
-    params: z.looseObject({}).optional(),
-  })
-  .meta({
-    id: 'McpMessage',
-    description: 'One JSON-RPC message of MCP.',
-    examples: [initializeExample],
-  })
 
 /** Its route's hook has answered. */
 const neverReached = (): void => undefined
@@ -146,7 +126,7 @@ function tooLarge(reply: FastifyReply): Error {
 function findSession(call: McpCall): McpSession | undefined {
   const { deps, request, reply, claims } = call
   const { registry } = deps
-  const id = header(request, 'mcp-session-id')
+  const id = headerOf(request, 'mcp-session-id')
   const refuse = (refusal: Refusal): undefined => {
     sendRefusal(reply, refusal)
   }
@@ -164,7 +144,7 @@ const named = ({ reply, sessionId }: Required<Answered>): FastifyReply =>
   reply.header('mcp-session-id', sessionId)
 
 function isKnownVersion(request: FastifyRequest): boolean {
-  const version = header(request, 'mcp-protocol-version')
+  const version = headerOf(request, 'mcp-protocol-version')
   return version === undefined || KNOWN_VERSIONS.has(version)
 }
 
@@ -173,7 +153,7 @@ async function handlePost(call: McpCall, body: Uint8Array): Promise<void> {
   const message = parseMessage(body)
   if (message.kind === 'not-json') return sendRefusal(reply, REFUSALS.notJson)
   const isInitialize = message.kind === 'request' && message.method === 'initialize'
-  if (isInitialize && header(request, 'mcp-session-id') === undefined)
+  if (isInitialize && headerOf(request, 'mcp-session-id') === undefined)
     return openSession(call, message)
   const session = findSession(call)
   if (session === undefined) return
@@ -197,13 +177,12 @@ async function openSession(call: McpCall, message: RequestMessage): Promise<void
     const answer = { jsonrpc: '2.0', id: message.id, error }
     return sendAnswer({ request, reply }, answer)
   }
-  const outcome = deps.registry.open(claims)
-  if (outcome.kind === 'too-many')
+  const session = deps.registry.open(claims)
+  if (session === undefined)
     return sendRefusal(
       reply.header('retry-after', String(TOO_MANY_RETRY_SECONDS)),
       REFUSALS.tooManySessions,
     )
-  const { session } = outcome
   return ask(call, session, message)
 }
 
@@ -222,7 +201,7 @@ async function ask(
 
 /** The sequence after which a stream begins; undefined for an event id that is foreign, unknown or too old. */
 function startOfStream(request: FastifyRequest, session: McpSession): number | undefined {
-  const eventId = header(request, 'last-event-id')
+  const eventId = headerOf(request, 'last-event-id')
   // Without an id the stream begins with what no stream of the session has carried (C3).
   if (eventId === undefined) return Math.max(session.carriedSequence, session.ring.floorSequence)
   const sequence = parseEventId(session, eventId)
@@ -263,4 +242,35 @@ async function handleDelete(call: McpCall): Promise<void> {
   deps.registry.end(session, 'deleted')
   await deps.flush()
   void reply.code(200).send()
+}
+
+/** Names under which the machine itself is reached. */
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'] as const
+
+/** The name in a Host header, without its port; undefined for anything that is none. */
+function hostName(hostHeader: string): string | undefined {
+  const match = /^(\[[0-9a-f:.]+\]|[^:/@[\]\s]+)(?::\d{1,5})?$/i.exec(hostHeader)
+  return match?.[1]?.toLowerCase()
+}
+
+/**
+ * Whether a Host header names this service: a browser that was rebound to its address names another (C2). Names are
+ * compared without ports, since a proxy or a container may listen on another one.
+ */
+export function createHostGuard(options: {
+  readonly baseUrl: string
+  /** Further names or `name:port`, e.g. those of a reverse proxy. */
+  readonly allowedHosts: readonly string[]
+}): (host: string | undefined) => boolean {
+  const names = [new URL(options.baseUrl).host, ...options.allowedHosts, ...LOOPBACK]
+  const allowed = new Set(names.map((host) => hostName(host)).filter((name) => name !== undefined))
+  // Nearly every request of a process carries the same header; it is read once.
+  let lastAllowed: string | undefined
+  return (host) => {
+    if (host !== undefined && host === lastAllowed) return true
+    const name = host === undefined ? undefined : hostName(host)
+    if (name === undefined || !allowed.has(name)) return false
+    lastAllowed = host
+    return true
+  }
 }

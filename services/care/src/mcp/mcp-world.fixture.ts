@@ -9,11 +9,18 @@ import {
   manualClock,
   type ServiceApp,
 } from '@tallystick/service-kit'
+import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
+import {
+  makeStoreFolder,
+  openMemoryStore,
+  type StoreFolder,
+  tamperEntry,
+} from '../adapters/sqlite-store.fixture.ts'
 import type { CareRecord, NewRecord } from '../domain/care-record.ts'
+import type { RecordStore } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
-import { corsHook } from '../routes/cors.ts'
-import { createMemoryRecordStore, type MemoryRecordStore } from '../testing/memory-record-store.ts'
-import { createMemorySessionStore } from '../testing/memory-session-store.ts'
+import { corsHook } from '../routes/service-routes.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
 import { EventReader } from './event-reader.fixture.ts'
 import {
   createMcpEndpoint,
@@ -75,7 +82,7 @@ export type ClientSession = {
 export type McpWorld = {
   readonly url: string
   readonly clock: ManualClock
-  readonly store: MemoryRecordStore
+  readonly store: RecordStore
   readonly sessions: SessionStore
   readonly events: McpEvent[]
   readonly endpoint: McpEndpoint
@@ -87,6 +94,8 @@ export type McpWorld = {
   with(id: string, token: string): ClientSession
   /** Appends and publishes, as an accepted write does; returns how many were subscribed. */
   write(record: Partial<NewRecord>): Promise<{ record: CareRecord; subscribers: number }>
+  /** Changes a stored entry behind the store's back. */
+  tamper(slot: ChainSlot, version: number, change: (entry: string) => string): void
   /** Stops the process and starts another on what it kept. */
   restart(): Promise<void>
   /** Throws if anything is left running. */
@@ -112,13 +121,17 @@ async function answerOf(response: Response): Promise<HttpAnswer> {
 }
 
 export type McpWorldOptions = Partial<
-  Pick<McpEndpointDeps, 'limits' | 'speech' | 'allowedHosts' | 'sessions'>
+  Pick<McpEndpointDeps, 'limits' | 'speech' | 'allowedHosts' | 'sessions'> & {
+    /** Records in a temporary folder, where `tamper` can reach them; in memory otherwise. */
+    readonly isOnDisk: boolean
+  }
 >
 
 /** The process: stores, endpoint and application; it is stopped and started on what it kept. */
 class McpProcess {
   readonly clock = manualClock(START_MS)
-  readonly store = createMemoryRecordStore({ clock: this.clock })
+  readonly store: RecordStore
+  readonly folder: StoreFolder | undefined
   readonly sessions: SessionStore
   readonly events: McpEvent[] = []
   readonly #options: McpWorldOptions
@@ -128,7 +141,9 @@ class McpProcess {
 
   constructor(options: McpWorldOptions) {
     this.#options = options
-    this.sessions = options.sessions ?? createMemorySessionStore()
+    this.folder = options.isOnDisk === true ? makeStoreFolder(this.clock) : undefined
+    this.store = this.folder?.open() ?? openMemoryStore(this.clock)
+    this.sessions = options.sessions ?? openSqliteSessionStore({ path: ':memory:' })
   }
 
   async start(): Promise<McpEndpoint> {
@@ -267,12 +282,18 @@ export async function mcpWorld(options: McpWorldOptions = {}): Promise<McpWorld>
     },
     with: (id, token) => clientSession(process, id, token),
     write: (over) => process.write(over),
+    tamper(slot, version, change) {
+      if (process.folder === undefined) throw new Error('only records on disk can be tampered with')
+      tamperEntry({ folder: process.folder, slot, version, change })
+    },
     async restart() {
       await process.stop()
       await process.start()
     },
     async close() {
       await process.stop()
+      await store.close()
+      process.folder?.remove()
       if (clock.pendingCount() > 0) throw new Error('a timer was left behind')
     },
   }

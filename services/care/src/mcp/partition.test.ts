@@ -27,8 +27,8 @@ let withSecrets: McpWorld
 let without: McpWorld
 beforeEach(async () => {
   ;[withSecrets, without] = [
-    await mcpWorld({ limits: { pageChains: 2 } }),
-    await mcpWorld({ limits: { pageChains: 2 } }),
+    await mcpWorld({ isOnDisk: true, limits: { pageChains: 2 } }),
+    await mcpWorld({ isOnDisk: true, limits: { pageChains: 2 } }),
   ]
 })
 afterEach(async () => {
@@ -169,7 +169,7 @@ describe('a user-scope principal finds no trace of an internal record', () => {
   it('broken and hidden is absent too', async () => {
     await fill()
     const slot = { patient: 'ann', domain: 'plan', audience: 'assistant' } as const
-    withSecrets.store.tamper(slot, 1, (entry) => entry.replace('falls', 'stairs'))
+    withSecrets.tamper(slot, 1, (entry) => entry.replace('falls', 'stairs'))
     const session = await withSecrets.open(USER)
     const answer = await session.call('resources/read', { uri: `${HIDDEN}/1` })
     expect(answer.error?.code).toBe(-32002)

@@ -1,16 +1,24 @@
 /** `prompts/list` and `prompts/get`: `brief_carer` and `whats_changed` (C12). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
-import { z } from 'zod'
-import { isoTimeMs } from '../domain/iso-time.ts'
-import { isRecordName } from '../wire/record-uri.ts'
-import { type CallContext, canSee } from './call-context.ts'
-import { readChainPage } from './chain-page.ts'
+import {
+  briefCarerParams,
+  type ChangesQuery,
+  cursorParams,
+  promptParams,
+  whatsChangedParams,
+} from '../wire/mcp.ts'
 import { changesSince, type PatientChanges } from './changes-since.ts'
-import { RPC_CODES, RpcFailure } from './json-rpc.ts'
-import { readVisible, recordText } from './record-view.ts'
-import { cursorParams, parseParams } from './request-params.ts'
+import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
+import {
+  type CallContext,
+  canSee,
+  readChainPage,
+  readVisible,
+  recordText,
+} from './visible-records.ts'
 
-const PROMPTS = [
+/** The prompts as `prompts/list` shows them. */
+export const PROMPTS = [
   {
     name: 'brief_carer',
     title: 'Brief a carer',
@@ -29,24 +37,6 @@ const PROMPTS = [
   },
 ] as const
 
-/** A patient as arguments name one. */
-export const patientName = z
-  .string()
-  .refine(isRecordName, { message: 'expected a name without "/" and "|"' })
-/** A time as `since` takes it. */
-export const sinceTime = z.string().refine((text) => isoTimeMs(text) !== undefined, {
-  message: 'expected an ISO 8601 time with its offset, or a date',
-})
-
-const getParams = z.object({
-  name: z.string(),
-  arguments: z.record(z.string(), z.string()).optional(),
-})
-const briefArguments = z.object({ arguments: z.object({ patient: patientName }) })
-const changedArguments = z.object({
-  arguments: z.object({ patient: patientName, since: sinceTime.optional() }),
-})
-
 /** Pages of chains that one brief reads: more domains than any patient has. */
 const BRIEF_PAGES_MAX = 10
 
@@ -58,13 +48,13 @@ export async function listPrompts(_context: CallContext, params: unknown): Promi
 
 /** Fills a prompt with what the caller may see. */
 export async function getPrompt(context: CallContext, params: unknown): Promise<Result> {
-  const { name } = parseParams(getParams, params)
+  const { name } = parseParams(promptParams, params)
   if (name === 'brief_carer') {
-    const { patient } = parseParams(briefArguments, params).arguments
+    const { patient } = parseParams(briefCarerParams, params).arguments
     return promptResult('What may be said', await briefText(context, patient))
   }
   if (name === 'whats_changed') {
-    const query = parseParams(changedArguments, params).arguments
+    const query = parseParams(whatsChangedParams, params).arguments
     return promptResult('What has changed', changedText(query, await changesSince(context, query)))
   }
   throw new RpcFailure(RPC_CODES.invalidParams, 'params.name: unknown prompt')
@@ -103,28 +93,12 @@ async function briefLine(
     : `${slot.domain}: this record failed verification and is left out.`
 }
 
-function changedText(
-  query: { readonly patient: string; readonly since?: string | undefined },
-  { changed, failed }: PatientChanges,
-): string {
-  const count = changed.reduce((sum, { revisions }) => sum + revisions, 0)
+function changedText(query: ChangesQuery, { changed, revisions, failed }: PatientChanges): string {
   const when = query.since === undefined ? '' : ` since ${query.since}`
-  const facts = changed.map(({ record, uri, revisions, previousValue, withdrawn, retraction }) => ({
-    uri,
-    domain: record.domain,
-    audience: record.audience,
-    version: record.version,
-    revisions,
-    value: record.value,
-    previousValue,
-    withdrawn,
-    authorLabel: record.authorLabel,
-    writtenAt: record.writtenAt,
-    ...(retraction === undefined ? {} : { retraction }),
-  }))
+  const facts = changed.map(({ record: _record, ...shown }) => shown)
   return [
-    `${count} ${count === 1 ? 'revision' : 'revisions'} of the records of ${query.patient}${when}.`,
+    `${revisions} ${revisions === 1 ? 'revision' : 'revisions'} of the records of ${query.patient}${when}.`,
     'Say each retraction first, then what holds now. Records of audience "assistant" are never spoken. Records under "failed" did not pass verification: say nothing of them.',
-    JSON.stringify({ count, changed: facts, failed }, undefined, 1),
+    JSON.stringify({ count: revisions, changed: facts, failed }, undefined, 1),
   ].join('\n\n')
 }

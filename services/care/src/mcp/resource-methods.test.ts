@@ -165,11 +165,11 @@ describe('C10: reads', () => {
   })
 
   it('a version whose hash, seal or slot fails is never served: -32603 without its text, in reads, prompts and tools; a new write is accepted', async () => {
-    const broken = await mcpWorld()
+    const broken = await mcpWorld({ isOnDisk: true })
     const slot = { patient: 'ann', domain: 'tea', audience: 'user' } as const
     await broken.write({ domain: 'tea', value: 'One sugar.' })
     await broken.write({ domain: 'tea', value: 'Two sugars.' })
-    broken.store.tamper(slot, 2, (entry) => entry.replace('Two', 'Ten'))
+    broken.tamper(slot, 2, (entry) => entry.replace('Two', 'Ten'))
     const held = await broken.open(BOTH)
     const answers = [
       await held.call('resources/read', { uri: 'care://ann/tea' }),

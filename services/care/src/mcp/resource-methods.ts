@@ -2,24 +2,42 @@
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import type { CareRecord } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
+import { cursorParams, uriParams } from '../wire/mcp.ts'
 import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../wire/record-uri.ts'
-import { type CallContext, canSee, visibleAudiences } from './call-context.ts'
-import { cardResources, readCard } from './card.ts'
-import { readChainPage } from './chain-page.ts'
-import { RPC_CODES, RpcFailure } from './json-rpc.ts'
+import type { RecordMeta } from '../wire/records.ts'
+import { CARD_PAGE } from './card-page.ts'
+import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
 import {
+  type CallContext,
   canonicalUri,
+  canSee,
+  readChainPage,
   readVisible,
   recordAge,
   recordAnnotations,
   recordMeta,
-  recordName,
   recordText,
-} from './record-view.ts'
-import { cursorParams, parseParams, uriParams } from './request-params.ts'
+  visibleAudiences,
+} from './visible-records.ts'
 
 const TEXT = 'text/plain'
 const WAV = 'audio/wav'
+
+/** The cards for hosts of either kind. The first MIME type is fixed by care.md, the second is MCP Apps' (SEP-1865). */
+const cards = (serviceName: string) => [
+  { uri: `ui://${serviceName}/echo`, name: 'echo', mimeType: 'text/html+skybridge' },
+  {
+    uri: `ui://${serviceName}/echo-app`,
+    name: 'echo-app',
+    mimeType: 'text/html;profile=mcp-app',
+  },
+]
+
+/** The `_meta` that binds the card to a tool, for hosts of both kinds (C12). */
+export function cardBinding(serviceName: string): Record<string, unknown> {
+  const [skybridge, app] = cards(serviceName)
+  return { 'openai/outputTemplate': skybridge?.uri, ui: { resourceUri: app?.uri } }
+}
 
 /** The one answer to what is not there and to what is not for the caller: they are the same (care.md, Errors). */
 export function resourceNotFound(uri: string): RpcFailure {
@@ -32,22 +50,22 @@ export function recordBroken(): RpcFailure {
 }
 
 function listedChain(context: CallContext, head: ChainHead): object[] {
-  const { audience, latestVersion, writtenAt, priority } = head
+  const { patient, domain, audience, latestVersion, writtenAt, priority } = head
   const facts = { version: latestVersion, audience, writtenAt }
   const annotations = recordAnnotations(head)
   const chain = {
     uri: chainUri(head),
-    name: recordName(head),
-    title: `${head.domain} of ${head.patient}`,
+    name: `${patient}/${domain}`,
+    title: `${domain} of ${patient}`,
     mimeType: TEXT,
     annotations,
-    _meta: priority === undefined ? facts : { ...facts, priority },
+    _meta: { ...facts, priority },
   }
   if (context.audio === undefined || audience !== 'user') return [chain]
   const audio = {
     uri: audioUri(head, latestVersion),
-    name: `${recordName(head)}/audio`,
-    title: `${head.domain} of ${head.patient}, spoken`,
+    name: `${patient}/${domain}/audio`,
+    title: `${domain} of ${patient}, spoken`,
     mimeType: WAV,
     annotations,
     _meta: facts,
@@ -60,9 +78,13 @@ export async function listResources(context: CallContext, params: unknown): Prom
   const { cursor } = parseParams(cursorParams, params)
   const audiences = visibleAudiences(context)
   const { heads, nextCursor } = await readChainPage(context, { audiences, cursor })
-  const cards = cursor === undefined ? cardResources(context.serviceName) : []
-  const resources = [...cards, ...heads.flatMap((head) => listedChain(context, head))]
-  return nextCursor === undefined ? { resources } : { resources, nextCursor }
+  const title = 'Card with what holds now and what it corrects'
+  const first =
+    cursor === undefined ? cards(context.serviceName).map((card) => ({ ...card, title })) : []
+  return {
+    resources: [...first, ...heads.flatMap((head) => listedChain(context, head))],
+    nextCursor,
+  }
 }
 
 const template = (scheme: string): string => `${scheme}://{patient}/{domain}/{version}`
@@ -105,8 +127,8 @@ export async function listResourceTemplates(
 /** Reads a record, its spoken form or a card. */
 export async function readResource(context: CallContext, params: unknown): Promise<Result> {
   const { uri } = parseParams(uriParams, params)
-  const card = readCard(context.serviceName, uri)
-  if (card !== undefined) return { contents: [card] }
+  const card = cards(context.serviceName).find((one) => one.uri === uri)
+  if (card !== undefined) return { contents: [{ uri, mimeType: card.mimeType, text: CARD_PAGE }] }
   const parsed = parseRecordUri(uri)
   if (parsed === undefined) throw resourceNotFound(uri)
   const outcome = await readVisible(context, parsed)
@@ -125,7 +147,7 @@ async function audioResult(
     readonly parsed: RecordUri
     readonly record: CareRecord
     readonly uri: string
-    readonly _meta: Record<string, unknown>
+    readonly _meta: RecordMeta
   },
 ): Promise<Result> {
   const { parsed, record, uri, _meta } = read
@@ -141,7 +163,7 @@ type Subscribable = { readonly uri: string; readonly latestVersion?: number }
 
 /** What a subscription would be; undefined where it may not be made. Hidden and absent chains are looked up alike. */
 async function subscribable(context: CallContext, uri: string): Promise<Subscribable | undefined> {
-  if (readCard(context.serviceName, uri) !== undefined) return { uri }
+  if (cards(context.serviceName).some((card) => card.uri === uri)) return { uri }
   const parsed = parseRecordUri(uri)
   if (parsed === undefined) return undefined
   const head = await context.store.head(parsed.slot)
@@ -156,8 +178,7 @@ export async function subscribe(context: CallContext, params: unknown): Promise<
   const { uri } = parseParams(uriParams, params)
   const found = await subscribable(context, uri)
   if (found === undefined) throw resourceNotFound(uri)
-  const outcome = context.registry.subscribe(context.session, found)
-  if (outcome.kind === 'too-many')
+  if (!context.registry.subscribe(context.session, found))
     throw new RpcFailure(RPC_CODES.badRequest, 'This session has too many subscriptions')
   await context.flush()
   return {}

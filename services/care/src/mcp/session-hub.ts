@@ -1,43 +1,88 @@
+/** How an accepted write reaches sessions: the frames of a version, who gets which, and their way to the open streams. */
 import type { Clock } from '@tallystick/service-kit'
 import { type CareRecord, mayRead } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
 import type { SessionStore } from '../domain/session-store.ts'
+import { LOG_LEVELS, type LogLevel } from '../wire/mcp.ts'
 import { chainUri } from '../wire/record-uri.ts'
-import type { FrameShelf } from './frame-shelf.ts'
-import {
-  letsNoticeThrough,
-  listChangedMessage,
-  noticeMessage,
-  updatedMessage,
-} from './revision-notice.ts'
-import type { McpSession } from './session.ts'
-import type { SessionRegistry } from './session-registry.ts'
+import type { RevisionNotice } from '../wire/records.ts'
+import type { ReplayBuffer } from './replay-buffer.ts'
+import type { McpSession, SessionRegistry } from './session-registry.ts'
 
-/** Sessions that are written to before other work gets a turn. */
+/** Sessions that are written to before other work runs. */
 const FAN_OUT_SLICE = 500
+/** The level of a revision notice: normal but significant (RFC 5424). */
+const NOTICE_LEVEL: LogLevel = 'notice'
+/** Names and labels in a notice are cut at this many characters, so that rings of notices stay small. */
+const LABEL_CHARS_MAX = 256
 
-const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+const cutOff = (label: string): string =>
+  label.length > LABEL_CHARS_MAX ? `${label.slice(0, LABEL_CHARS_MAX).toWellFormed()}…` : label
+
+/** Whether a session's log level lets a revision notice through; without a level everything is sent. */
+function letsNoticeThrough(logLevel: LogLevel | undefined): boolean {
+  return logLevel === undefined || LOG_LEVELS.indexOf(logLevel) <= LOG_LEVELS.indexOf(NOTICE_LEVEL)
+}
+
+/** `notifications/resources/updated` for the chain of a record. */
+export function updatedMessage(record: CareRecord): object {
+  return {
+    jsonrpc: '2.0',
+    method: 'notifications/resources/updated',
+    params: { uri: chainUri(record) },
+  }
+}
+
+const LIST_CHANGED = { jsonrpc: '2.0', method: 'notifications/resources/list_changed' }
+
+/** The revision notice on the log channel. */
+export function noticeMessage(options: {
+  readonly serviceName: string
+  readonly record: CareRecord
+  readonly previous: CareRecord | undefined
+}): object {
+  const { serviceName, record, previous } = options
+  const { version, versionHash, prevHash, writtenAt, authorId, authorLabel } = record
+  const data: RevisionNotice = {
+    uri: chainUri(record),
+    version,
+    previousVersion: version > 1 ? version - 1 : null,
+    valueChanged: previous === undefined || previous.value !== record.value,
+    versionHash,
+    prevHash,
+    writtenAt,
+    authorId: cutOff(authorId),
+    authorLabel: cutOff(authorLabel),
+    staleAfter: record.staleAfter,
+    priority: record.priority,
+  }
+  return {
+    jsonrpc: '2.0',
+    method: 'notifications/message',
+    params: { level: NOTICE_LEVEL, logger: `${serviceName}/revisions`, data },
+  }
+}
 
 /** Writes to the streams of sessions, in slices that leave the event loop to others. */
 async function pumpAll(sessions: Iterable<McpSession>): Promise<void> {
   let count = 0
   for (const session of sessions) {
     if (session.stream === undefined) continue
-    if (count > 0 && count % FAN_OUT_SLICE === 0) await turn()
+    if (count > 0 && count % FAN_OUT_SLICE === 0)
+      await new Promise<void>((resolve) => void setImmediate(resolve))
     count += 1
     session.stream?.pump()
   }
 }
 
 /**
- * The hub that a write goes through: frames are stored for every session that is to receive them by its last scopes, its
- * token expired or not (C4), kept, and only then sent, so that no client ever holds an event id that a restart would not
- * know.
+ * Frames are stored for every session that may receive them by its last scopes, its token expired or not (C4), kept, and
+ * only then sent: no client ever holds an event id that a restart would not know.
  */
 export function createSessionHub(deps: {
   readonly serviceName: string
   readonly registry: SessionRegistry
-  readonly shelf: FrameShelf
+  readonly replay: ReplayBuffer
   readonly store: SessionStore
   /** Resolves when what was saved is kept, or the failure to keep it was reported. */
   readonly flush: () => Promise<void>
@@ -45,23 +90,18 @@ export function createSessionHub(deps: {
   /** Told when the frames of a record are written to every open stream that they are for, and how long that took. */
   readonly onFannedOut: (seconds: number) => void
 }): SessionHub {
-  const { clock, serviceName, registry, shelf, store, flush, onFannedOut } = deps
-
-  const mayKnow = ({ audience }: CareRecord): McpSession[] =>
-    [...registry.all()].filter(({ scopes }) => mayRead(scopes, audience))
-
+  const { clock, serviceName, registry, replay, store, flush, onFannedOut } = deps
   return {
     async publish(record, previous) {
       const startedMs = clock.unixMs()
       const about = chainUri(record)
       const subscribed = [...registry.subscriptions.of(about)]
-      const knowing = mayKnow(record)
-      shelf.add({ message: updatedMessage(record), about, recipients: subscribed })
+      const knowing = [...registry.all()].filter(({ scopes }) => mayRead(scopes, record.audience))
+      replay.add({ message: updatedMessage(record), about, recipients: subscribed })
       const heeding = knowing.filter(({ logLevel }) => letsNoticeThrough(logLevel))
       const notice = noticeMessage({ serviceName, record, previous })
-      shelf.add({ message: notice, about, recipients: heeding })
-      if (record.version === 1)
-        shelf.add({ message: listChangedMessage(), about, recipients: knowing })
+      replay.add({ message: notice, about, recipients: heeding })
+      if (record.version === 1) replay.add({ message: LIST_CHANGED, about, recipients: knowing })
       store.save([{ kind: 'published', uri: about, version: record.version }])
       await flush()
       // The subscribed are among the knowing: a subscription is lost with its scope.

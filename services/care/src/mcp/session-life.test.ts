@@ -1,10 +1,9 @@
 // Sessions from their opening to their end: caps, time limits, restarts, and that nothing is left behind (C5).
 import { afterEach, describe, expect, it } from 'vitest'
+import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
 import { type SessionStore, SessionStoreUnavailable } from '../domain/session-store.ts'
-import { createMemorySessionStore } from '../testing/memory-session-store.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { BOTH, initializeBody, type McpWorld, mcpWorld } from './mcp-world.fixture.ts'
-import { describeRestart } from './session-restart.contract.ts'
 
 const TEA = 'care://ann/tea'
 const NOTHING = { sessions: 0, streams: 0, subscriptions: 0, framesHeld: 0 }
@@ -156,18 +155,14 @@ describe('opened and abandoned sessions leave nothing', () => {
   }, 600_000)
 })
 
-describeRestart('kept in memory', createMemorySessionStore)
-
 describe('a session file that cannot be written', () => {
   it('is reported; sessions go on in memory, and what is kept catches up', async () => {
-    const kept = createMemorySessionStore()
+    const sessions = openSqliteSessionStore({ path: ':memory:' })
+    const flush = sessions.flush.bind(sessions)
     let isBroken = false
-    const sessions: SessionStore = {
-      ...kept,
-      async flush() {
-        if (isBroken) throw new SessionStoreUnavailable('disk full')
-        await kept.flush()
-      },
+    sessions.flush = async () => {
+      if (isBroken) throw new SessionStoreUnavailable('disk full')
+      await flush()
     }
     world = await mcpWorld({ sessions })
     await world.write({ domain: 'tea' })

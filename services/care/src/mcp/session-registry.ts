@@ -2,48 +2,125 @@
  * The open sessions: opened within caps, found again, refreshed by the token of each request, ended by their owner or by
  * time. All that ends a session goes through one method, so that nothing of it is left behind (C5).
  */
+import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Clock } from '@tallystick/service-kit'
 import { mayRead } from '../domain/care-record.ts'
 import type {
-  LogLevel,
   RestoredSessions,
   SessionChange,
   SessionStore,
+  StoredSession,
 } from '../domain/session-store.ts'
+import type { LogLevel } from '../wire/mcp.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
-import type { FrameShelf } from './frame-shelf.ts'
+import type { EventStream } from './event-streams.ts'
 import type { McpLimits } from './limits.ts'
-import { McpSession } from './session.ts'
-import { createSubscriptionIndex } from './subscription-index.ts'
+import { FrameRing, type ReplayBuffer } from './replay-buffer.ts'
+
+/**
+ * One MCP session: who it belongs to, what it listens to, and the frames that it may request again. A class, since tens of
+ * thousands live at once: methods are shared, and what is not used is not made.
+ */
+export class McpSession {
+  readonly number: number
+  readonly sub: string
+  /** What clients send in `mcp-session-id`; event ids begin with a part of it. */
+  readonly id: string
+  readonly createdAtMs: number
+  /** Of the token that was presented last. */
+  scopes: readonly string[]
+  /** Unset until the client sets it: everything is sent then. */
+  logLevel: LogLevel | undefined
+  lastSeenMs: number
+  /** Sequence of the newest frame that any stream of the session has carried. */
+  carriedSequence: number
+  /** The one open stream. */
+  stream: EventStream | undefined
+  /** Chain URIs, and numbered ones, which never fire; absent while empty. */
+  subscriptions: Set<string> | undefined
+  /** Requests in flight, by the client's id: their numbers at the server. Absent while there are none. */
+  waiting: Map<RequestId, number> | undefined
+  readonly ring: FrameRing
+  isEnded = false
+
+  constructor(stored: StoredSession, lastSeenMs: number) {
+    this.number = stored.number
+    this.sub = stored.sub
+    this.id = stored.id
+    this.createdAtMs = stored.createdAtMs
+    this.scopes = stored.scopes
+    this.logLevel = stored.logLevel
+    this.lastSeenMs = lastSeenMs
+    this.carriedSequence = stored.carriedSequence
+    this.ring = new FrameRing(stored.lastSequence)
+  }
+
+  toStored(): StoredSession {
+    const { number, id, sub, scopes, logLevel, createdAtMs, carriedSequence } = this
+    const { lastSequence } = this.ring
+    return { number, id, sub, scopes, logLevel, createdAtMs, carriedSequence, lastSequence }
+  }
+}
+
+const NOBODY: ReadonlySet<McpSession> = new Set()
+
+/** Who subscribes to what, by session and by URI. */
+export class SubscriptionIndex {
+  readonly #byUri = new Map<string, Set<McpSession>>()
+  count = 0
+
+  /** False where the session already subscribes. */
+  add(session: McpSession, uri: string): boolean {
+    session.subscriptions ??= new Set()
+    if (session.subscriptions.has(uri)) return false
+    session.subscriptions.add(uri)
+    this.count += 1
+    this.#byUri.set(uri, (this.#byUri.get(uri) ?? new Set()).add(session))
+    return true
+  }
+
+  /** False where the session did not subscribe. */
+  remove(session: McpSession, uri: string): boolean {
+    if (session.subscriptions?.delete(uri) !== true) return false
+    this.count -= 1
+    if (session.subscriptions.size === 0) session.subscriptions = undefined
+    const subscribed = this.#byUri.get(uri)
+    subscribed?.delete(session)
+    if (subscribed?.size === 0) this.#byUri.delete(uri)
+    return true
+  }
+
+  of(uri: string): ReadonlySet<McpSession> {
+    return this.#byUri.get(uri) ?? NOBODY
+  }
+
+  uris(): Iterable<string> {
+    return this.#byUri.keys()
+  }
+}
 
 /** Why a session is over. */
 export type SessionEnd = 'deleted' | 'idle' | 'too-old'
 
-export type OpenOutcome =
-  | { readonly kind: 'opened'; readonly session: McpSession }
-  | { readonly kind: 'too-many' }
-
-export type SubscribeOutcome = { readonly kind: 'subscribed' } | { readonly kind: 'too-many' }
-
 /** Whose token a request carries. */
-export type Principal = { readonly sub: string; readonly scopes: readonly string[] }
+type Principal = { readonly sub: string; readonly scopes: readonly string[] }
 
 export type SessionRegistryDeps = {
   readonly clock: Clock
   readonly limits: McpLimits
   readonly store: SessionStore
-  readonly shelf: FrameShelf
+  readonly replay: ReplayBuffer
   readonly randomBytes: (size: number) => Uint8Array
   readonly onEnd: (session: McpSession, reason: SessionEnd) => void
 }
 
 /** 192 bits: guessing one is out of the question, although the id alone opens nothing. */
 const SESSION_ID_BYTES = 24
-/** How often ended sessions are looked for; their time limits are minutes and hours. */
+/** How often the registry looks for expired sessions; their limits are minutes and hours. */
 const SWEEP_MS = 30_000
 
 export class SessionRegistry {
-  readonly subscriptions = createSubscriptionIndex()
+  readonly subscriptions = new SubscriptionIndex()
   readonly #deps: SessionRegistryDeps
   readonly #byId = new Map<string, McpSession>()
   readonly #countBySub = new Map<string, number>()
@@ -74,14 +151,14 @@ export class SessionRegistry {
     // A number that a kept frame still names must not be given to a new session.
     for (const { recipients } of frames)
       for (const { session } of recipients) this.#lastNumber = Math.max(this.#lastNumber, session)
-    this.#deps.shelf.restore(frames, byNumber)
+    this.#deps.replay.restore(frames, byNumber)
   }
 
-  /** Opens a session for a principal, within the caps (C5). */
-  open({ sub, scopes }: Principal): OpenOutcome {
+  /** Opens a session for a principal; undefined where that would pass a cap (C5). */
+  open({ sub, scopes }: Principal): McpSession | undefined {
     const { limits, clock, randomBytes } = this.#deps
-    if (this.#byId.size >= limits.sessionsMax) return { kind: 'too-many' }
-    if ((this.#countBySub.get(sub) ?? 0) >= limits.sessionsPerSubMax) return { kind: 'too-many' }
+    if (this.#byId.size >= limits.sessionsMax) return undefined
+    if ((this.#countBySub.get(sub) ?? 0) >= limits.sessionsPerSubMax) return undefined
     const id = Buffer.from(randomBytes(SESSION_ID_BYTES)).toString('base64url')
     const number = this.#lastNumber + 1
     const createdAtMs = clock.unixMs()
@@ -91,7 +168,7 @@ export class SessionRegistry {
     )
     this.#add(session)
     this.keep(session)
-    return { kind: 'opened', session }
+    return session
   }
 
   /** The session with an id, unless its time is over. */
@@ -123,22 +200,24 @@ export class SessionRegistry {
     session.lastSeenMs = this.#deps.clock.unixMs()
   }
 
-  /** Subscribes a session; `latestVersion` is where the chain stands, so that a restart knows what its subscribers were told. */
+  /**
+   * Subscribes a session; false where it has too many subscriptions. `latestVersion` is where the chain stands, so that a
+   * restart knows what its subscribers were told.
+   */
   subscribe(
     session: McpSession,
     { uri, latestVersion }: { readonly uri: string; readonly latestVersion?: number },
-  ): SubscribeOutcome {
-    // Its answer goes nowhere any more, and an index entry would never be removed.
-    if (session.isEnded) return { kind: 'subscribed' }
-    if (session.subscriptions?.has(uri) === true) return { kind: 'subscribed' }
+  ): boolean {
+    // An ended session gets no answer any more, and nobody would remove its entry.
+    if (session.isEnded || session.subscriptions?.has(uri) === true) return true
     if ((session.subscriptions?.size ?? 0) >= this.#deps.limits.subscriptionsPerSessionMax)
-      return { kind: 'too-many' }
+      return false
     this.subscriptions.add(session, uri)
     const changes: SessionChange[] = [{ kind: 'subscribed', session: session.number, uri }]
     if (latestVersion !== undefined)
       changes.push({ kind: 'published', uri, version: latestVersion })
     this.#deps.store.save(changes)
-    return { kind: 'subscribed' }
+    return true
   }
 
   unsubscribe(session: McpSession, uri: string): void {
@@ -156,7 +235,7 @@ export class SessionRegistry {
     if (!session.isEnded) this.#deps.store.save([{ kind: 'session', session: session.toStored() }])
   }
 
-  /** Ends a session and lets go of all that was its. */
+  /** Ends a session and lets go of all that belongs to it. */
   end(session: McpSession, reason: SessionEnd): void {
     if (session.isEnded) return
     session.isEnded = true
@@ -166,13 +245,13 @@ export class SessionRegistry {
     else this.#countBySub.set(session.sub, left)
     for (const uri of session.subscriptions ?? []) this.subscriptions.remove(session, uri)
     session.stream?.end('session-ended')
-    this.#deps.shelf.release(session)
+    this.#deps.replay.release(session)
     this.#deps.store.save([{ kind: 'ended', session: session.number }])
     if (this.#byId.size === 0) this.stop()
     this.#deps.onEnd(session, reason)
   }
 
-  /** Stops looking for sessions whose time is over. */
+  /** Stops looking for expired sessions. */
   stop(): void {
     this.#cancelSweep?.()
     this.#cancelSweep = undefined
@@ -188,10 +267,7 @@ export class SessionRegistry {
   #armSweep(): void {
     this.#cancelSweep ??= this.#deps.clock.after(SWEEP_MS, () => {
       this.#cancelSweep = undefined
-      for (const session of this.#byId.values()) {
-        const reason = this.#overBy(session)
-        if (reason !== undefined) this.end(session, reason)
-      }
+      for (const session of this.#byId.values()) this.find(session.id)
       if (this.#byId.size > 0) this.#armSweep()
     })
   }

@@ -8,8 +8,7 @@ import type {
   ServerCapabilities,
 } from '@modelcontextprotocol/sdk/types.js'
 import type { JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js'
-import { RPC_CODES, RpcFailure } from './json-rpc.ts'
-import type { McpSession } from './session.ts'
+import type { McpSession } from './session-registry.ts'
 
 /** The only version that is negotiated: the floor (C1), and the newest whose sessions this transport speaks. */
 export const PROTOCOL_VERSION = '2025-11-25'
@@ -189,8 +188,3 @@ const INSTRUCTIONS = [
   'Read a record right before you speak it. If its text carries a [STALE …] line, say the age aloud with it.',
   'Subscribe to each record that you have spoken. When it is updated, read it again; if the read carries a retraction in its _meta, say that sentence first.',
 ].join('\n')
-
-/** The code of a method that nobody answers. */
-export function methodNotFound(): RpcFailure {
-  return new RpcFailure(RPC_CODES.methodNotFound, 'Method not found')
-}

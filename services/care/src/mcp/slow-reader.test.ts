@@ -3,13 +3,13 @@ import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { createMemorySessionStore } from '../testing/memory-session-store.ts'
+import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
 import { chainUri } from '../wire/record-uri.ts'
-import { EventStream, type StreamEnd } from './event-stream.ts'
-import { createFrameShelf } from './frame-shelf.ts'
+import { EventStream, type StreamEnd } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { USER } from './mcp-world.fixture.ts'
-import { McpSession } from './session.ts'
+import { createReplayBuffer } from './replay-buffer.ts'
+import { McpSession } from './session-registry.ts'
 import { TEA, useStreamStage } from './stream-stage.fixture.ts'
 
 const stage = useStreamStage()
@@ -35,11 +35,11 @@ const openUnread = (): Socket => {
   return socket
 }
 
-/** A stream whose reader takes not even the first bytes, and the shelf that its frames come from. */
+/** A stream whose reader takes not even the first bytes, and the buffer that its frames come from. */
 const stalledStream = (lagBytesMax: number) => {
-  const store = createMemorySessionStore()
+  const store = openSqliteSessionStore({ path: ':memory:' })
   const limits = { ...DEFAULT_MCP_LIMITS, lagBytesMax }
-  const shelf = createFrameShelf({ store, framesMax: limits.replayFramesMax })
+  const replay = createReplayBuffer(store, limits.replayFramesMax)
   const session = new McpSession(
     {
       number: 1,
@@ -67,7 +67,7 @@ const stalledStream = (lagBytesMax: number) => {
   })
   opened.open()
   const add = (message: object): void => {
-    shelf.add({ message, about: TEA, recipients: [session] })
+    replay.add({ message, about: TEA, recipients: [session] })
     opened.pump()
   }
   return { add, ends }

@@ -1,8 +1,8 @@
 // What the tests of event streams share: a world with a chain of each audience, a session that reads both, and streams that
 // are dropped when a test is over.
 import { afterEach, beforeEach } from 'vitest'
-import { parseEventId } from './event-id.ts'
 import type { EventReader } from './event-reader.fixture.ts'
+import { parseEventId } from './event-streams.ts'
 import {
   BOTH,
   type ClientSession,

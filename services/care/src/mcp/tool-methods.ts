@@ -2,51 +2,118 @@
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { ageLine, isStale } from '../domain/staleness.ts'
+import {
+  cursorParams,
+  TOOL_INPUTS,
+  TOOL_OUTPUTS,
+  type ToolInput,
+  type ToolName,
+  type ToolOutput,
+  toolParams,
+} from '../wire/mcp.ts'
 import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
-import { type CallContext, visibleAudiences } from './call-context.ts'
-import { readChainPage } from './chain-page.ts'
 import { changesSince } from './changes-since.ts'
-import { RPC_CODES, RpcFailure } from './json-rpc.ts'
-import { readVisible, recordAge, recordAnnotations, recordMeta, recordText } from './record-view.ts'
-import { cursorParams, parseParams } from './request-params.ts'
-import { recordBroken, resourceNotFound } from './resource-methods.ts'
-import { TOOL_INPUTS, toolDescriptions } from './tool-schemas.ts'
+import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
+import { cardBinding, recordBroken, resourceNotFound } from './resource-methods.ts'
+import {
+  type CallContext,
+  readChainPage,
+  readVisible,
+  recordAge,
+  recordAnnotations,
+  recordMeta,
+  recordText,
+  visibleAudiences,
+} from './visible-records.ts'
 
-const callParams = z.object({
-  name: z.string(),
-  arguments: z.record(z.string(), z.unknown()).optional(),
-})
+type ToolWords = {
+  readonly name: ToolName
+  readonly title: string
+  readonly description: string
+  /** Whether the card can show the answer. */
+  readonly hasCard: boolean
+}
+
+const TOOLS: readonly ToolWords[] = [
+  {
+    name: 'list_records',
+    title: 'List care records',
+    description: 'Lists the care records that you may read, one line per record.',
+    hasCard: false,
+  },
+  {
+    name: 'read_record',
+    title: 'Read a care record',
+    description:
+      'Reads a record with its age. Read right before speaking; say a retraction first. Records of audience "assistant" are never spoken.',
+    hasCard: true,
+  },
+  {
+    name: 'whats_changed',
+    title: 'What has changed',
+    description:
+      'What changed in a patient’s records since a time, with previous values and retractions to say.',
+    hasCard: true,
+  },
+]
+
+const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): object =>
+  z.toJSONSchema(schema, { target: 'draft-2020-12', io })
+
+const DESCRIPTIONS = TOOLS.map(({ hasCard, ...words }) => ({
+  hasCard,
+  shown: {
+    ...words,
+    inputSchema: schemaOf(TOOL_INPUTS[words.name], 'input'),
+    outputSchema: schemaOf(TOOL_OUTPUTS[words.name], 'output'),
+    annotations: {
+      readOnlyHint: true,
+      destructiveHint: false,
+      idempotentHint: true,
+      openWorldHint: false,
+    },
+  },
+}))
 
 /** The three tools, in one page. */
 export async function listTools(context: CallContext, params: unknown): Promise<Result> {
   parseParams(cursorParams, params)
-  return { tools: toolDescriptions(context.serviceName) }
+  const _meta = cardBinding(context.serviceName)
+  return {
+    tools: DESCRIPTIONS.map(({ hasCard, shown }) => (hasCard ? { ...shown, _meta } : shown)),
+  }
 }
 
 /** Runs a tool. What a model can mend (its arguments, a URI that is not there) is a result with `isError`, as MCP asks. */
 export async function callTool(context: CallContext, params: unknown): Promise<Result> {
-  const { name, arguments: given = {} } = parseParams(callParams, params)
-  try {
+  const { name, arguments: given = {} } = parseParams(toolParams, params)
+  const run = (): Promise<Result> | undefined => {
     switch (name) {
       case 'list_records':
-        return await listRecords(context, parseParams(TOOL_INPUTS.list_records, given))
+        return listRecords(context, parseParams(TOOL_INPUTS.list_records, given))
       case 'read_record':
-        return await readRecord(context, parseParams(TOOL_INPUTS.read_record, given))
+        return readRecord(context, parseParams(TOOL_INPUTS.read_record, given))
       case 'whats_changed':
-        return await whatsChanged(context, parseParams(TOOL_INPUTS.whats_changed, given))
+        return whatsChanged(context, parseParams(TOOL_INPUTS.whats_changed, given))
       default:
-        throw new UnknownTool()
+        return undefined
     }
+  }
+  const result = await runTool(run)
+  if (result === undefined)
+    throw new RpcFailure(RPC_CODES.invalidParams, 'params.name: unknown tool')
+  return result
+}
+
+async function runTool(run: () => Promise<Result> | undefined): Promise<Result | undefined> {
+  try {
+    return await run()
   } catch (error) {
-    if (error instanceof UnknownTool)
-      throw new RpcFailure(RPC_CODES.invalidParams, 'params.name: unknown tool')
     if (error instanceof RpcFailure && error.code === RPC_CODES.invalidParams)
       return toolError(error.message.replace(/^params/, 'arguments'))
     throw error
   }
 }
-
-class UnknownTool extends Error {}
 
 function toolError(text: string): Result {
   return { content: [{ type: 'text', text }], isError: true }
@@ -54,7 +121,7 @@ function toolError(text: string): Result {
 
 async function listRecords(
   context: CallContext,
-  query: z.output<typeof TOOL_INPUTS.list_records>,
+  query: ToolInput<'list_records'>,
 ): Promise<Result> {
   const audiences = visibleAudiences(context)
   const { heads, nextCursor } = await readChainPage(context, { ...query, audiences })
@@ -65,9 +132,9 @@ async function listRecords(
     audience: head.audience,
     version: head.latestVersion,
     writtenAt: head.writtenAt,
-    ...(head.priority === undefined ? {} : { priority: head.priority }),
+    priority: head.priority,
   }))
-  const structuredContent = { records, ...(nextCursor === undefined ? {} : { nextCursor }) }
+  const structuredContent: ToolOutput<'list_records'> = { records, nextCursor }
   const lines = records.map(({ uri, version }) => `${uri} (version ${version})`)
   const text = lines.length === 0 ? 'No records.' : lines.join('\n')
   return { content: [{ type: 'text', text }], structuredContent }
@@ -75,7 +142,7 @@ async function listRecords(
 
 async function readRecord(
   context: CallContext,
-  { uri }: z.output<typeof TOOL_INPUTS.read_record>,
+  { uri }: ToolInput<'read_record'>,
 ): Promise<Result> {
   const parsed = parseRecordUri(uri)
   if (parsed === undefined || parsed.isAudio) return toolError(resourceNotFound(uri).message)
@@ -84,7 +151,7 @@ async function readRecord(
   if (outcome.kind === 'broken') return toolError(recordBroken().message)
   const { record, retraction, previousValue, latestVersion } = outcome.visible
   const age = recordAge(context, record)
-  const structuredContent = {
+  const structuredContent: ToolOutput<'read_record'> = {
     uri: versionUri(record, record.version),
     patient: record.patient,
     domain: record.domain,
@@ -97,17 +164,12 @@ async function readRecord(
     stale: isStale(age),
     authorLabel: record.authorLabel,
     writtenAt: record.writtenAt,
-    ...(retraction === undefined ? {} : { retraction }),
+    retraction,
   }
-  const text = recordText(context, record)
+  const said = recordText(context, record)
+  const text = retraction === undefined ? said : `${retraction}\n${said}`
   return {
-    content: [
-      {
-        type: 'text',
-        text: retraction === undefined ? text : `${retraction}\n${text}`,
-        annotations: recordAnnotations(record),
-      },
-    ],
+    content: [{ type: 'text', text, annotations: recordAnnotations(record) }],
     structuredContent,
     _meta: recordMeta(context, outcome.visible),
   }
@@ -115,34 +177,23 @@ async function readRecord(
 
 async function whatsChanged(
   context: CallContext,
-  query: z.output<typeof TOOL_INPUTS.whats_changed>,
+  query: ToolInput<'whats_changed'>,
 ): Promise<Result> {
-  const found = await changesSince(context, query)
-  const changed = found.changed.map(
-    ({ record, uri, revisions, previousValue, withdrawn, retraction }) => ({
-      uri,
-      domain: record.domain,
-      audience: record.audience,
-      version: record.version,
-      revisions,
-      value: record.value,
-      previousValue,
-      withdrawn,
+  const { changed, failed, revisions } = await changesSince(context, query)
+  const structuredContent: ToolOutput<'whats_changed'> = {
+    patient: query.patient,
+    asOf: new Date(context.clock.unixMs()).toISOString(),
+    revisions,
+    changed: changed.map(({ record, ...facts }) => ({
+      ...facts,
       age: ageLine(recordAge(context, record)),
-      authorLabel: record.authorLabel,
-      writtenAt: record.writtenAt,
-      ...(retraction === undefined ? {} : { retraction }),
-    }),
-  )
-  const revisions = changed.reduce((sum, one) => sum + one.revisions, 0)
-  const asOf = new Date(context.clock.unixMs()).toISOString()
-  const lines = changed.map(
-    ({ uri, retraction, value }) => `${uri}: ${retraction ?? `now ${value}`}`,
-  )
-  const failed = found.failed.map((uri) => `${uri}: failed verification, say nothing of it`)
-  const text = [`${revisions} revision(s).`, ...lines, ...failed].join('\n')
-  return {
-    content: [{ type: 'text', text }],
-    structuredContent: { patient: query.patient, asOf, revisions, changed, failed: found.failed },
+    })),
+    failed: [...failed],
   }
+  const text = [
+    `${revisions} revision(s).`,
+    ...changed.map(({ uri, retraction, value }) => `${uri}: ${retraction ?? `now ${value}`}`),
+    ...failed.map((uri) => `${uri}: failed verification, say nothing of it`),
+  ].join('\n')
+  return { content: [{ type: 'text', text }], structuredContent }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { RESOURCE } from '../testing/care-world.ts'
-import { isJsonAccepted } from './verify-route.ts'
+import { isJsonAccepted } from './verify-routes.ts'
 import { BOTH, diet, medication, useVerifyStage } from './verify-stage.fixture.ts'
 
 const stage = useVerifyStage()
@@ -47,7 +47,7 @@ describe('200 JSON', () => {
   })
 
   test('a stored value altered: BROKEN at that version', async () => {
-    stage.world.store.tamper({ ...medication, ...user }, 2, (entry) => entry.replace('Two', 'Ten'))
+    stage.world.tamper({ ...medication, ...user }, 2, (entry) => entry.replace('Two', 'Ten'))
     const answer = (await stage.world.get('/verify')).json()
     expect(answer.intact).toBe(false)
     expect(answer.chains).toEqual([
@@ -103,7 +103,7 @@ describe('200 with a uri filter', () => {
   })
 
   test('a broken chain carries its break', async () => {
-    stage.world.store.tamper({ ...diet, ...user }, 1, (entry) => entry.replace('No', 'So'))
+    stage.world.tamper({ ...diet, ...user }, 1, (entry) => entry.replace('No', 'So'))
     expect((await stage.world.get('/verify?uri=care://ann/diet')).json()).toMatchObject({
       intact: false,
       brokenAt: 1,
@@ -129,7 +129,7 @@ describe('200 plain text', () => {
   })
 
   test('BROKEN with the break version, and CHAIN BROKEN', async () => {
-    stage.world.store.tamper({ ...medication, ...user }, 1, (entry) => entry.replace('One', 'Ten'))
+    stage.world.tamper({ ...medication, ...user }, 1, (entry) => entry.replace('One', 'Ten'))
     const { body } = await stage.world.get('/verify', { accept: 'text/html' })
     expect(body).toContain('BROKEN care://ann/medication 2 version(s), broken at version 1')
     expect(body).toContain('INTACT care://ann/diet')

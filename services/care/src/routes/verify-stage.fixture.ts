@@ -31,7 +31,7 @@ export type VerifyStage = {
 export function useVerifyStage(): VerifyStage {
   let world: CareWorld
   beforeEach(async () => {
-    world = await startCareWorld()
+    world = await startCareWorld({ isOnDisk: true })
     await world.write(medication)
     await world.write({ ...medication, value: 'Two tablets.' })
     await world.write(diet)

@@ -1,3 +1,5 @@
+/** `POST /write`: reads the bytes, has them judged, and publishes or refuses. */
+import type { IncomingMessage } from 'node:http'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail, PublishRecord } from '../domain/publish-record.ts'
@@ -6,7 +8,6 @@ import { writeExample } from '../wire/examples.ts'
 import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
 import { writeAnswer, writeBody } from '../wire/write.ts'
 import { type JudgeWriteDeps, judgeWrite, type WriteRefusal } from './judge-write.ts'
-import { readRequestBody } from './request-body.ts'
 
 export type WriteRouteDeps = JudgeWriteDeps & {
   readonly serviceName: string
@@ -14,6 +15,50 @@ export type WriteRouteDeps = JudgeWriteDeps & {
   readonly audit: Pick<AuditTrail, 'add'>
   /** The present time in ISO 8601. */
   readonly isoNow: () => string
+}
+
+/** The sender went away before its body ended: there is nobody to answer. */
+class SenderGone extends Error {
+  override readonly name = 'SenderGone'
+  /** Not the service's fault, so that it is not logged as one. */
+  readonly statusCode = 400
+}
+
+/**
+ * How much of a body that is refused for its size is still read, so that its sender finishes and sees the answer; who
+ * sends more is cut off.
+ */
+const DISCARDED_BYTES_MAX = 4 * 1_024 * 1_024
+
+/**
+ * Reads a body byte for byte, whatever its content type and before any parsing: a MAC is over these bytes. Resolves as
+ * `too-large` at the first byte over the limit, or before any where more is announced than would be read.
+ */
+function readRequestBody(
+  request: IncomingMessage,
+  limitBytes: number,
+): Promise<Uint8Array | 'too-large'> {
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = []
+    let total = 0
+    const announced = Number(request.headers['content-length'] ?? 0)
+    if (announced > limitBytes + DISCARDED_BYTES_MAX) resolve('too-large')
+    request.on('data', (chunk: Buffer) => {
+      total += chunk.length
+      if (total <= limitBytes) {
+        chunks.push(chunk)
+        return
+      }
+      chunks = []
+      resolve('too-large')
+      if (total > limitBytes + DISCARDED_BYTES_MAX) request.destroy()
+    })
+    request.on('end', () => resolve(Buffer.concat(chunks)))
+    const giveUp = (cause?: unknown): void =>
+      reject(new SenderGone('the body did not end', { cause }))
+    request.on('error', giveUp)
+    request.on('close', () => giveUp())
+  })
 }
 
 /** A header that came once; twice is a value that nothing is equal to. */
@@ -29,16 +74,16 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
   const timestampHeader = `x-${deps.serviceName}-timestamp`
 
   const refuse = async (
-    exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+    { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
     refusal: WriteRefusal,
   ): Promise<FastifyReply> => {
     try {
       await deps.audit.add({ at: deps.isoNow(), outcome: 'rejected', ...refusal })
     } catch (error) {
       // The answer stays the one answer; the operator learns of the trail.
-      exchange.request.log.error({ err: error, reason: refusal.reason }, 'audit row was not kept')
+      request.log.error({ err: error, reason: refusal.reason }, 'audit row was not kept')
     }
-    return sendError(exchange.reply, errorAnswer('unauthorized'))
+    return sendError(reply, errorAnswer('unauthorized'))
   }
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const body = await readRequestBody(request.raw, WRITE_BODY_BYTES_MAX)

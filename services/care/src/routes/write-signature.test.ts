@@ -3,7 +3,7 @@ import { manualClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createSignatureCheck } from './write-signature.ts'
+import { createSignatureCheck } from './judge-write.ts'
 
 const vector = z.object({
   name: z.string(),

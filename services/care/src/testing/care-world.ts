@@ -1,14 +1,16 @@
-// The whole service in one process with stores in memory and a hub that only remembers: for tests of the HTTP side.
+// The whole service with its stores in memory and a hub that only remembers: for tests of the HTTP side.
 import { createHmac } from 'node:crypto'
 import { mintToken } from '@tallystick/jwt-lite'
 import { type ManualClock, manualClock, readConfig, type ServiceApp } from '@tallystick/service-kit'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import { assembleCare, careTokens } from '../assemble-care.ts'
+import { makeStoreFolder, tamperEntry } from '../adapters/sqlite-store.fixture.ts'
 import { type CareConfig, careConfigSchema } from '../config.ts'
 import type { CareRecord } from '../domain/care-record.ts'
 import type { AuditTrail, SessionHub } from '../domain/publish-record.ts'
+import type { RecordStore } from '../domain/record-store.ts'
+import { createCareService } from '../service.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
-import { createMemoryRecordStore, type MemoryRecordStore } from './memory-record-store.ts'
 
 export const START_MS = Date.UTC(2026, 10, 21, 12)
 export const WRITE_SECRET = 'write-secret-for-tests-0123456789abcdef'
@@ -39,7 +41,7 @@ export type CareWorld = {
   readonly app: ServiceApp
   readonly config: CareConfig
   readonly clock: ManualClock
-  readonly store: MemoryRecordStore
+  readonly store: RecordStore
   readonly audit: AuditTrail & { readonly rows: AuditRow[] }
   readonly hub: RecordingHub
   /** A valid token with these scopes, unless claims say otherwise. */
@@ -49,6 +51,8 @@ export type CareWorld = {
   ): string
   /** Sends a body as a signed write. */
   write(body: unknown, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  /** Changes a stored entry behind the store's back. */
+  tamper(slot: ChainSlot, version: number, change: (entry: string) => string): void
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
   close(): Promise<void>
 }
@@ -71,60 +75,53 @@ export function signatureOf(signed: {
     .digest('hex')
 }
 
-function memoryAudit(): AuditTrail & { readonly rows: AuditRow[] } {
+/** The trail, whose rows the test can also see at once. */
+function recordingAudit(audit: AuditTrail): CareWorld['audit'] {
   const rows: AuditRow[] = []
-  return {
+  const add = audit.add.bind(audit)
+  return Object.assign(audit, {
     rows,
-    add: async (row) => {
+    add: async (row: AuditRow) => {
       rows.push(row)
+      await add(row)
     },
-    read: async ({ limit, before = Number.POSITIVE_INFINITY }) =>
-      rows
-        .map((row, index) => ({ ...row, sequence: index + 1 }))
-        .filter(({ sequence }) => sequence < before)
-        .toReversed()
-        .slice(0, limit),
-    close: async () => undefined,
-  }
+  })
 }
 
 function recordingHub(): RecordingHub {
-  const hub: RecordingHub = {
+  return {
     published: [],
     subscribers: 0,
     openSessions: 0,
     during: async () => undefined,
     async publish(record, previous) {
-      await hub.during(record)
-      hub.published.push({ record, previous })
-      return hub.subscribers
+      await this.during(record)
+      this.published.push({ record, previous })
+      return this.subscribers
     },
-    sessions: () => hub.openSessions,
+    sessions() {
+      return this.openSessions
+    },
   }
-  return hub
 }
 
 export async function startCareWorld(
-  options: { readonly environment?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly environment?: Readonly<Record<string, string>>
+    /** In a temporary folder, where `tamper` can reach it; in memory otherwise. */
+    readonly isOnDisk?: boolean
+  } = {},
 ): Promise<CareWorld> {
-  const config = testConfig(options.environment)
+  const folder = options.isOnDisk === true ? makeStoreFolder() : undefined
+  const config = testConfig({
+    DATABASE_PATH: folder?.databasePath ?? ':memory:',
+    ...options.environment,
+  })
   const clock = manualClock(START_MS)
-  const store = createMemoryRecordStore({ clock })
-  const audit = memoryAudit()
-  const hub = recordingHub()
-  const tokens = careTokens(config, clock)
-  const mcp = {
-    hub,
-    addRoutes: () => undefined,
-    figures: () => ({
-      sessions: hub.openSessions,
-      streams: 0,
-      subscriptions: 0,
-      framesHeld: 0,
-      framesSent: 0,
-    }),
-  }
-  const { app } = await assembleCare({ config, clock, store, audit, tokens, mcp })
+  const service = await createCareService({ config, clock })
+  const { app, store } = service
+  const hub = Object.assign(service.hub, recordingHub())
+  const audit = recordingAudit(service.audit)
   await app.ready()
   const inject = (request: InjectOptions): Promise<LightMyRequestResponse> => app.inject(request)
   return {
@@ -134,6 +131,10 @@ export async function startCareWorld(
     store,
     audit,
     hub,
+    tamper(slot, version, change) {
+      if (folder === undefined) throw new Error('only a store on disk can be tampered with')
+      tamperEntry({ folder, slot, version, change })
+    },
     token: (scope, { sub = 'clinician-1', audience = RESOURCE, lifetimeSeconds = 3_600 } = {}) =>
       mintToken({
         sub,
@@ -159,6 +160,8 @@ export async function startCareWorld(
     get: (url, headers = {}) => inject({ method: 'GET', url, headers }),
     close: async () => {
       await app.close()
+      await service.close()
+      folder?.remove()
     },
   }
 }

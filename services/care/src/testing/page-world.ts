@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mintToken } from '@tallystick/jwt-lite'
 import { systemClock } from '@tallystick/service-kit'
-import { storePaths } from '../adapters/store-paths.ts'
+import { storePaths } from '../adapters/store-files.ts'
 import type { CareConfig } from '../config.ts'
 import { createCareService } from '../service.ts'
 import type { WriteAnswer } from '../wire/write.ts'
@@ -42,13 +42,13 @@ async function serveOn(port: number, config: CareConfig, options: WorldOptions):
   const service = await createCareService({
     config,
     clock: systemClock,
-    programPath: options.hasVoice ? (process.env['PATH'] ?? '') : '',
+    environment: options.hasVoice ? process.env : {},
   })
   await service.app.listen({ port, host: '127.0.0.1' })
   return {
     port: Number(new URL(service.app.listeningOrigin).port),
     async stop() {
-      service.endStreams()
+      await service.stopping()
       await service.app.close()
       await service.close()
     },

@@ -32,15 +32,14 @@ export type RunningCareOptions = {
 export async function startRunningCare(options: RunningCareOptions = {}): Promise<RunningCare> {
   const folder = options.databasePath ?? join(mkdtempSync(join(tmpdir(), 'care-')), 'care.db')
   const config = testConfig({ ...options.environment, DATABASE_PATH: folder })
-  const programPath = process.env['PATH'] ?? ''
-  const service = await createCareService({ config, clock: systemClock, programPath })
+  const service = await createCareService({ config, clock: systemClock, environment: process.env })
   await service.app.listen({ host: '127.0.0.1', port: 0 })
   const url = listeningUrl(service.app)
   let isStopped = false
   const stop = async (): Promise<void> => {
     if (isStopped) return
     isStopped = true
-    service.endStreams()
+    await service.stopping()
     await service.app.close()
     await service.close()
   }

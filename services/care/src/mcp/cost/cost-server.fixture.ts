@@ -15,17 +15,17 @@ import {
   systemClock,
 } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { openSqliteRecordStore } from '../../adapters/sqlite-record-store.ts'
+import { openSqliteSessionStore } from '../../adapters/sqlite-session-store.ts'
 import type { CareRecord } from '../../domain/care-record.ts'
-import { createMemoryRecordStore } from '../../testing/memory-record-store.ts'
-import { createMemorySessionStore } from '../../testing/memory-session-store.ts'
-import type { CallContext } from '../call-context.ts'
+import { checkBearer } from '../../routes/bearer.ts'
+import { readBody } from '../json-rpc.ts'
 import { DEFAULT_MCP_LIMITS } from '../limits.ts'
 import { createMcpEndpoint } from '../mcp-endpoint.ts'
-import { readBody } from '../read-body.ts'
 import { readResource } from '../resource-methods.ts'
-import { noticeMessage } from '../revision-notice.ts'
+import { noticeMessage } from '../session-hub.ts'
 import { CAPABILITIES, initializeResult } from '../session-server.ts'
-import { createTokenCheck } from '../token-check.ts'
+import type { CallContext } from '../visible-records.ts'
 import {
   COST_BASE_URL,
   COST_SECRET,
@@ -36,12 +36,18 @@ import {
 } from './cost-terms.fixture.ts'
 
 const clock = systemClock
-const store = createMemoryRecordStore({ clock })
+const store = openSqliteRecordStore({
+  databasePath: ':memory:',
+  clock,
+  checkpointSeed: new Uint8Array(32).fill(7),
+  origin: 'cost.test/care',
+})
 const tokens = createTokenVerifier({
   keys: createTokenKeys([Buffer.from(COST_SECRET)]),
   audience: `${COST_BASE_URL}/mcp`,
   clock,
 })
+const bearer = { tokens, serviceName: 'care', metadataUrl: COST_BASE_URL }
 const limits = { ...DEFAULT_MCP_LIMITS, sessionsPerSubMax: 20_000 }
 
 /** A variant, ready to be measured: its routes, and a write that tells everybody. Returns how many frames were sent. */
@@ -53,7 +59,7 @@ type Variant = {
 async function ours(): Promise<Variant> {
   const endpoint = await createMcpEndpoint({
     store,
-    sessions: createMemorySessionStore(),
+    sessions: openSqliteSessionStore({ path: ':memory:' }),
     tokens,
     clock,
     random: randomBytes,
@@ -91,12 +97,12 @@ const addBytesRoute = (app: ServiceApp, handle: BytesHandler): void => {
 
 /** The application, token check, JSON and methods alone: no session, no protocol. */
 function floor(): Variant {
-  const checkToken = createTokenCheck({ tokens, serviceName: 'care', baseUrl: COST_BASE_URL })
   const context = { store, clock, serviceName: 'care', session: { scopes: ['care.read.user'] } }
   return {
     addRoutes(app) {
       addBytesRoute(app, async (request, reply, body) => {
-        if (checkToken(request.headers.authorization).kind === 'refused') throw new Error('token')
+        if (checkBearer(request.headers.authorization, bearer).kind === 'refused')
+          throw new Error('token')
         const { id, method, params } = JSON.parse(Buffer.from(body ?? []).toString()) as {
           id?: number
           method: string
@@ -124,7 +130,6 @@ function sdk(): Variant {
   type Held = { readonly server: Server; readonly transport: StreamableHTTPServerTransport }
   const held = new Map<string, Held>()
   const subscribed = new Set<Held>()
-  const checkToken = createTokenCheck({ tokens, serviceName: 'care', baseUrl: COST_BASE_URL })
   const connect = async (scopes: readonly string[]): Promise<Held> => {
     const server = new Server(
       { name: 'care', version: '0' },
@@ -152,7 +157,7 @@ function sdk(): Variant {
   return {
     addRoutes(app) {
       addBytesRoute(app, async (request, reply, body) => {
-        const check = checkToken(request.headers.authorization)
+        const check = checkBearer(request.headers.authorization, bearer)
         if (check.kind === 'refused') return reply.code(401).send()
         const id = request.headers['mcp-session-id']
         const known = typeof id === 'string' ? held.get(id) : undefined

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { CareRecord } from './care-record.ts'
-import { changedRecord } from './changed-record.ts'
+import type { CareRecord } from '../domain/care-record.ts'
+import { changedRecord } from './changes-since.ts'
 
 const version = (number: number, value: string): CareRecord => ({
   patient: 'ann',

@@ -1,13 +1,12 @@
 /**
- * One open server-sent event stream (C3). It holds no frames of its own: a cursor runs through its session's ring as fast as
+ * Server-sent event streams (C3). A stream holds no frames of its own: a cursor runs through its session's ring as fast as
  * the reader takes what is written, so a slow reader costs one socket buffer, and beyond a bounded lag its stream.
  */
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '@tallystick/service-kit'
-import { mayReceive } from '../domain/frame-access.ts'
-import { formatEventId } from './event-id.ts'
 import type { McpLimits } from './limits.ts'
-import type { McpSession } from './session.ts'
+import { mayReceive } from './replay-buffer.ts'
+import type { McpSession } from './session-registry.ts'
 
 /** How soon a client comes back after a drop: at once as people see it, without a storm. */
 const RETRY_MS = 500
@@ -42,10 +41,7 @@ export type EventStreamOptions = {
 export class EventStream {
   readonly session: McpSession
   readonly expiresAtMs: number
-  readonly #response: ServerResponse
-  readonly #limits: McpLimits
-  readonly #clock: Pick<Clock, 'unixMs'>
-  readonly #onEnd: (stream: EventStream, reason: StreamEnd) => void
+  readonly #options: EventStreamOptions
   #cursor: number
   /** When, and at which of the session's frames, the reader stopped taking what is written. */
   #stalled: { readonly sinceMs: number; readonly atSequence: number } | undefined
@@ -56,10 +52,7 @@ export class EventStream {
   constructor(options: EventStreamOptions) {
     this.session = options.session
     this.expiresAtMs = options.expiresAtMs
-    this.#response = options.response
-    this.#limits = options.limits
-    this.#clock = options.clock
-    this.#onEnd = options.onEnd
+    this.#options = options
     this.#cursor = options.cursor
     // An error is followed by `close`; without a listener it would end the process.
     options.response.on('error', () => undefined)
@@ -79,7 +72,7 @@ export class EventStream {
   /** Writes what the session's ring holds beyond the cursor, as far as the reader takes it. */
   pump(): void {
     if (this.#hasEnded) return
-    if (this.expiresAtMs <= this.#clock.unixMs()) {
+    if (this.expiresAtMs <= this.#options.clock.unixMs()) {
       this.end('token-expired')
       return
     }
@@ -108,11 +101,11 @@ export class EventStream {
     this.#finish(reason)
     // What a reader does not take cannot be ended in order: the last words would wait behind the rest.
     if (reason === 'slow' || this.#stalled !== undefined) {
-      this.#response.destroy()
+      this.#options.response.destroy()
       return
     }
     const retryMs = reason === 'taken-over' ? TAKEN_OVER_RETRY_MS : RETRY_MS
-    this.#response.end(`retry: ${retryMs}\n\n`)
+    this.#options.response.end(`retry: ${retryMs}\n\n`)
   }
 
   /** The next events as text, re-authorised by the session's present scopes; moves the cursor past them. */
@@ -130,15 +123,15 @@ export class EventStream {
   }
 
   #write(text: string): void {
-    if (this.#response.write(text)) return
+    if (this.#options.response.write(text)) return
     const atSequence = this.session.ring.lastSequence
-    this.#stalled ??= { sinceMs: this.#clock.unixMs(), atSequence }
+    this.#stalled ??= { sinceMs: this.#options.clock.unixMs(), atSequence }
   }
 
   /** What came since the reader stopped is its backlog; what it had still to read before is not held against it. */
   #cutIfTooSlow(): void {
     if (this.#stalled === undefined) return
-    const { lagFramesMax, lagBytesMax, stallMs } = this.#limits
+    const { lagFramesMax, lagBytesMax, stallMs } = this.#options.limits
     const { sinceMs, atSequence } = this.#stalled
     const { ring } = this.session
     let backlogBytes = 0
@@ -147,13 +140,107 @@ export class EventStream {
     const isTooSlow =
       ring.lastSequence - atSequence > lagFramesMax ||
       backlogBytes > lagBytesMax ||
-      this.#clock.unixMs() - sinceMs > stallMs
+      this.#options.clock.unixMs() - sinceMs > stallMs
     if (isTooSlow) this.end('slow')
   }
 
   #finish(reason: StreamEnd): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    this.#onEnd(this, reason)
+    this.#options.onEnd(this, reason)
+  }
+}
+
+/** Characters of the session id that its event ids begin with: enough that no other session's id is taken for its own. */
+const TAG_CHARS = 12
+
+const PATTERN = /^(.+)-(0|[1-9]\d{0,14})$/
+
+/** The id of an event: it names its session, and the sequence number of its frame in that session. */
+export function formatEventId(session: { readonly id: string }, sequence: number): string {
+  return `${session.id.slice(0, TAG_CHARS)}-${sequence}`
+}
+
+/** The sequence that an event id of this session names; undefined for a foreign or malformed id. */
+export function parseEventId(
+  session: { readonly id: string },
+  eventId: string,
+): number | undefined {
+  const match = PATTERN.exec(eventId)
+  return match?.[1] === session.id.slice(0, TAG_CHARS) ? Number(match[2]) : undefined
+}
+
+/** Streams of all sessions: one timer for all of them keeps them alive and ends those whose token expired. */
+export type StreamKeeper = {
+  /** Opens the session's stream after a sequence, ending the one that was open: the newest wins (C3). */
+  open(options: {
+    readonly session: McpSession
+    readonly response: ServerResponse
+    readonly expiresAtMs: number
+    readonly cursor: number
+  }): void
+  endAll(reason: StreamEnd): void
+  count(): number
+  framesSent(): number
+}
+
+/** Precision with which streams end at their token's expiry; frames are never written after it. */
+const TICK_MS = 1_000
+
+/** Builds the keeper; its timer runs only while a stream is open. */
+export function createStreamKeeper(deps: {
+  readonly clock: Clock
+  readonly limits: McpLimits
+  /** Called when a stream is over, with the session as it left it. */
+  readonly onEnd: (session: McpSession, reason: StreamEnd) => void
+}): StreamKeeper {
+  const { clock, limits, onEnd } = deps
+  const streams = new Set<EventStream>()
+  // Keep-alives are spread over this many ticks, so that ten thousand streams are not written to at once.
+  const ticksPerRound = Math.max(1, Math.floor(limits.keepAliveMs / TICK_MS))
+  let framesSentByEnded = 0
+  let tickCount = 0
+  let cancelTick: (() => void) | undefined
+
+  const tick = (): void => {
+    cancelTick = undefined
+    tickCount += 1
+    const nowMs = clock.unixMs()
+    for (const stream of streams) {
+      if (stream.expiresAtMs <= nowMs) stream.end('token-expired')
+      else if ((stream.session.number + tickCount) % ticksPerRound === 0) stream.keepAlive()
+    }
+    arm()
+  }
+  const arm = (): void => {
+    if (streams.size > 0) cancelTick ??= clock.after(TICK_MS, tick)
+  }
+  const forget = (stream: EventStream, reason: StreamEnd): void => {
+    streams.delete(stream)
+    framesSentByEnded += stream.framesSent
+    const { session } = stream
+    if (session.stream === stream) session.stream = undefined
+    if (streams.size === 0) {
+      cancelTick?.()
+      cancelTick = undefined
+    }
+    onEnd(session, reason)
+  }
+
+  return {
+    open(options) {
+      options.session.stream?.end('taken-over')
+      const stream = new EventStream({ ...options, limits, clock, onEnd: forget })
+      options.session.stream = stream
+      streams.add(stream)
+      stream.open()
+      arm()
+    },
+    endAll(reason) {
+      for (const stream of streams) stream.end(reason)
+    },
+    count: () => streams.size,
+    framesSent: () =>
+      [...streams].reduce((sum, stream) => sum + stream.framesSent, framesSentByEnded),
   }
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CARE_SCOPES, isCardUri, mayRead, readableAudiences } from './care-record.ts'
-import { frameAudiences, frameUris, mayReceive } from './frame-access.ts'
+import { CARE_SCOPES, isCardUri, mayRead, readableAudiences } from '../domain/care-record.ts'
+import { frameAudiences, frameUris, mayReceive } from './replay-buffer.ts'
 
 const USER = ['care.read.user']
 const BOTH = ['care.read.user', 'care.read.assistant']

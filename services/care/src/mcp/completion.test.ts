@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { COMPLETION_VALUES_MAX, completeNames, completeVersions } from './completion.ts'
+import { COMPLETION_VALUES_MAX, completeNames, completeVersions } from './completion-methods.ts'
 
 describe('completion of {version}', () => {
   it('returns the available versions (newest first)', () => {

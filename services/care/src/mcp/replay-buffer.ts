@@ -1,0 +1,247 @@
+/**
+ * The frames that sessions may request again. Each is held once in memory, shared by the rings of all its recipients, and
+ * kept by the session store; who may receive one is judged from the URIs in it (C6).
+ */
+import { isCardUri, mayRead } from '../domain/care-record.ts'
+import type {
+  FrameRecipient,
+  SessionChange,
+  SessionStore,
+  StoredFrame,
+} from '../domain/session-store.ts'
+import { parseRecordUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import type { McpSession } from './session-registry.ts'
+
+/** One message to clients. */
+export type Frame = {
+  readonly number: number
+  /** The JSON-RPC message as text. */
+  readonly text: string
+  /** Of the text in UTF-8, counted once for all streams that carry it. */
+  readonly bytes: number
+  /** The URI whose scope the frame requires. */
+  readonly about: string
+  /** Audiences whose scope a reader needs; undefined: nobody may have it. */
+  readonly audiences: readonly Audience[] | undefined
+  /** Rings that hold it; at 0 it is forgotten. */
+  holders: number
+}
+
+/** Dropped slots at the front before the array is compacted: amortises the copy. */
+const COMPACT_AT = 256
+
+/**
+ * The frames that a session may request, by their sequence numbers, which have no gaps; at the limit the oldest goes. A
+ * class, since tens of thousands of sessions have one: methods are shared and an empty ring is two numbers.
+ */
+export class FrameRing {
+  #frames: (Frame | undefined)[] | undefined
+  #head = 0
+  #lastSequence: number
+
+  /** `lastSequence`: of the newest frame that the session was ever given, 0 for a new session. */
+  constructor(lastSequence: number) {
+    this.#lastSequence = lastSequence
+  }
+
+  get size(): number {
+    return (this.#frames?.length ?? 0) - this.#head
+  }
+
+  get lastSequence(): number {
+    return this.#lastSequence
+  }
+
+  /** The oldest point from which nothing is missing: the sequence before the oldest frame that is held. */
+  get floorSequence(): number {
+    return this.#lastSequence - this.size
+  }
+
+  /** Adds a frame under the next sequence; returns the frame that had to go, if one had. */
+  push(frame: Frame, framesMax: number): Frame | undefined {
+    this.#frames ??= []
+    this.#frames.push(frame)
+    this.#lastSequence += 1
+    return this.size > framesMax ? this.#dropOldest() : undefined
+  }
+
+  /**
+   * Says which sequence the next frame has, where a ring is filled from kept frames. Frames before a gap could not be
+   * requested without missing one: they go.
+   */
+  expect(sequence: number): readonly Frame[] {
+    if (sequence === this.#lastSequence + 1) return []
+    const dropped = this.clear()
+    this.#lastSequence = sequence - 1
+    return dropped
+  }
+
+  /** The frame with a sequence, undefined where it is not held. */
+  at(sequence: number): Frame | undefined {
+    const offset = sequence - this.floorSequence - 1
+    return offset < 0 ? undefined : this.#frames?.[this.#head + offset]
+  }
+
+  /** Empties the ring and returns what it held. */
+  clear(): readonly Frame[] {
+    const held = (this.#frames ?? []).slice(this.#head).filter((frame) => frame !== undefined)
+    this.#frames = undefined
+    this.#head = 0
+    return held
+  }
+
+  #dropOldest(): Frame | undefined {
+    const frames = this.#frames ?? []
+    const oldest = frames[this.#head]
+    frames[this.#head] = undefined
+    this.#head += 1
+    if (this.#head >= COMPACT_AT) {
+      this.#frames = frames.slice(this.#head)
+      this.#head = 0
+    }
+    return oldest
+  }
+}
+
+const member = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined
+
+const listed = (list: unknown): readonly unknown[] =>
+  Array.isArray(list) ? list.map((entry) => member(entry, 'uri')) : []
+
+/**
+ * Every URI that a JSON-RPC frame names (care.md, Events): `params.uri`, `params.data.uri`, `result.contents[].uri` and
+ * `result.resources[].uri`. A place that holds something else than a text gives undefined: such a frame cannot be judged.
+ */
+export function frameUris(frame: unknown): readonly (string | undefined)[] {
+  const params = member(frame, 'params')
+  const result = member(frame, 'result')
+  const found = [
+    ...[member(params, 'uri'), member(member(params, 'data'), 'uri')].filter(
+      (uri) => uri !== undefined,
+    ),
+    ...listed(member(result, 'contents')),
+    ...listed(member(result, 'resources')),
+  ]
+  return found.map((uri) => (typeof uri === 'string' ? uri : undefined))
+}
+
+/**
+ * The audiences whose scope a frame requires; undefined where a URI in it cannot be parsed: nobody may receive it then.
+ * `about` is the URI of a frame whose message names none (`list_changed`).
+ */
+export function frameAudiences({
+  message,
+  about,
+}: {
+  readonly message: unknown
+  readonly about?: string | undefined
+}): readonly Audience[] | undefined {
+  const uris = about === undefined ? frameUris(message) : [...frameUris(message), about]
+  const audiences = new Set<Audience>()
+  for (const uri of uris) {
+    if (uri === undefined) return undefined
+    if (isCardUri(uri)) continue
+    const parsed = parseRecordUri(uri)
+    if (parsed === undefined) return undefined
+    audiences.add(parsed.slot.audience)
+  }
+  return [...audiences]
+}
+
+/** Whether a principal with these scopes may receive a frame. One that names no record may go to everybody. */
+export function mayReceive(
+  scopes: readonly string[],
+  audiences: readonly Audience[] | undefined,
+): boolean {
+  return audiences?.every((audience) => mayRead(scopes, audience)) ?? false
+}
+
+export type ReplayBuffer = {
+  /** Puts a message into its recipients' rings and queues it for keeping. Sends nothing. */
+  add(frame: {
+    readonly message: object
+    /** The URI whose scope it requires. */
+    readonly about: string
+    readonly recipients: Iterable<McpSession>
+  }): void
+  /** Forgets what only this session held. */
+  release(session: McpSession): void
+  /** Puts kept frames back into the rings of the sessions that still exist. */
+  restore(frames: readonly StoredFrame[], sessions: ReadonlyMap<number, McpSession>): void
+  /** Frames held. */
+  count(): number
+}
+
+/** A frame that nobody holds yet; `message` is what its text says. */
+const newFrame = (frame: Pick<Frame, 'number' | 'text' | 'about'>, message: unknown): Frame => ({
+  ...frame,
+  bytes: Buffer.byteLength(frame.text),
+  audiences: frameAudiences({ message, about: frame.about }),
+  holders: 0,
+})
+
+/** `framesMax` is what one session's ring holds. */
+export function createReplayBuffer(store: SessionStore, framesMax: number): ReplayBuffer {
+  let lastNumber = 0
+  let held = 0
+
+  const letGo = (frames: readonly (Frame | undefined)[]): SessionChange[] => {
+    const dropped: number[] = []
+    for (const frame of frames) {
+      if (frame === undefined) continue
+      frame.holders -= 1
+      if (frame.holders === 0) dropped.push(frame.number)
+    }
+    held -= dropped.length
+    return dropped.length === 0 ? [] : [{ kind: 'frames-dropped', numbers: dropped }]
+  }
+  const give = (frame: Frame, session: McpSession): Frame | undefined => {
+    frame.holders += 1
+    if (frame.holders === 1) held += 1
+    return session.ring.push(frame, framesMax)
+  }
+
+  return {
+    add({ message, about, recipients }) {
+      lastNumber += 1
+      const number = lastNumber
+      const text = JSON.stringify(message)
+      const frame = newFrame({ number, text, about }, message)
+      const given: FrameRecipient[] = []
+      const evicted: (Frame | undefined)[] = []
+      for (const session of recipients) {
+        evicted.push(give(frame, session))
+        given.push({ session: session.number, sequence: session.ring.lastSequence })
+      }
+      if (given.length === 0) return
+      store.save([
+        { kind: 'frame', frame: { number, text, about, recipients: given } },
+        ...letGo(evicted),
+      ])
+    },
+    release(session) {
+      const changes = letGo(session.ring.clear())
+      if (changes.length > 0) store.save(changes)
+    },
+    restore(frames, sessions) {
+      for (const { number, text, about, recipients } of frames) {
+        lastNumber = Math.max(lastNumber, number)
+        const frame = newFrame({ number, text, about }, JSON.parse(text))
+        const evicted: (Frame | undefined)[] = []
+        for (const { session: owner, sequence } of recipients) {
+          const session = sessions.get(owner)
+          if (session === undefined) continue
+          evicted.push(...session.ring.expect(sequence), give(frame, session))
+        }
+        const changes = letGo(evicted)
+        if (frame.holders === 0) changes.push({ kind: 'frames-dropped', numbers: [number] })
+        store.save(changes)
+      }
+    },
+    count: () => held,
+  }
+}

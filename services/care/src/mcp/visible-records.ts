@@ -1,0 +1,185 @@
+/**
+ * What a caller may see of the records, and how one version is shown: its text with its age, and the facts about it.
+ * Everything that serves a value (reads, prompts, tools) goes through `readVisible` and these functions, so that a hidden
+ * record and an absent one take the same path, and a broken one is never shown.
+ */
+import type { Clock } from '@tallystick/service-kit'
+import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import { type CareRecord, mayRead, readableAudiences } from '../domain/care-record.ts'
+import type { ChainHead, RecordStore } from '../domain/record-store.ts'
+import { retractionSentence } from '../domain/retraction.ts'
+import { ageLine, isStale, type RecordAge } from '../domain/staleness.ts'
+import {
+  audioUri,
+  type ChainSlot,
+  chainUri,
+  parseRecordUri,
+  type RecordUri,
+  versionUri,
+} from '../wire/record-uri.ts'
+import type { Audience, RecordMeta } from '../wire/records.ts'
+import { RPC_CODES, RpcFailure } from './json-rpc.ts'
+import type { McpLimits } from './limits.ts'
+import type { RecordAudio } from './record-audio.ts'
+import type { McpSession, SessionRegistry } from './session-registry.ts'
+
+/** What every method works with. */
+export type McpServices = {
+  readonly store: RecordStore
+  readonly registry: SessionRegistry
+  readonly clock: Clock
+  /** Absent where nothing can speak. */
+  readonly audio: RecordAudio | undefined
+  readonly serviceName: string
+  readonly version: string
+  readonly limits: McpLimits
+  /** Resolves when what was saved of the sessions is kept. */
+  readonly flush: () => Promise<void>
+}
+
+/** A request in its session, whose present scopes decide what it may see. */
+export type CallContext = McpServices & { readonly session: McpSession }
+
+export function canSee({ session }: CallContext, audience: Audience): boolean {
+  return mayRead(session.scopes, audience)
+}
+
+export function visibleAudiences({ session }: CallContext): readonly Audience[] {
+  return readableAudiences(session.scopes)
+}
+
+/** A version that the caller may see. */
+export type VisibleRecord = {
+  readonly record: CareRecord
+  readonly latestVersion: number
+  /** Said before the new value, where version n ≥ 2 changed the value of n−1. */
+  readonly retraction: string | undefined
+  readonly previousValue: string | undefined
+}
+
+export type VisibleOutcome =
+  | { readonly kind: 'found'; readonly visible: VisibleRecord }
+  /** Not there, or not for this caller: neither the answer nor the look-ups tell which. */
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'broken' }
+
+/** The outcome of a read as the caller may know it. The store is asked either way. */
+export async function readVisible(context: CallContext, uri: RecordUri): Promise<VisibleOutcome> {
+  const { store } = context
+  const { slot, version } = uri
+  const outcome = await (version === undefined ? store.latest(slot) : store.version(slot, version))
+  if (!canSee(context, slot.audience) || outcome.kind === 'absent') return { kind: 'absent' }
+  if (outcome.kind === 'broken') return { kind: 'broken' }
+  const { record, latestVersion } = outcome
+  const previousValue = (await versionBefore(context, record))?.value
+  const retraction =
+    previousValue === undefined ? undefined : retractionSentence({ ...record, previousValue })
+  return { kind: 'found', visible: { record, latestVersion, previousValue, retraction } }
+}
+
+/** The version before, where it holds: a retraction does not serve a broken one either. */
+export async function versionBefore(
+  { store }: CallContext,
+  record: CareRecord,
+): Promise<CareRecord | undefined> {
+  if (record.version < 2) return undefined
+  const before = await store.version(record, record.version - 1)
+  return before.kind === 'found' ? before.record : undefined
+}
+
+/** The age of a record at the present moment. */
+export function recordAge({ clock }: CallContext, record: CareRecord): RecordAge {
+  const { authorLabel, writtenAt, staleAfter } = record
+  const nowMs = clock.unixMs()
+  return {
+    authorLabel,
+    writtenAtMs: parseIsoTime(writtenAt) ?? nowMs,
+    staleAfterMs: staleAfter === undefined ? undefined : parseIsoTime(staleAfter),
+    nowMs,
+  }
+}
+
+/** The text of a read: value, newline, age line (C10). */
+export function recordText(context: CallContext, record: CareRecord): string {
+  return `${record.value}\n${ageLine(recordAge(context, record))}`
+}
+
+/** MCP's annotations of a record (C11). Priority is clamped to MCP's 0–1; `_meta` has it as written. */
+export function recordAnnotations(
+  record: Pick<CareRecord, 'audience' | 'writtenAt' | 'priority'>,
+): object {
+  const { audience, writtenAt, priority } = record
+  return {
+    audience: [audience],
+    lastModified: writtenAt,
+    priority: priority === undefined ? undefined : Math.min(1, Math.max(0, priority)),
+  }
+}
+
+/** The `_meta` of a read (C10): every fact about the version, its raw value, and what it corrects. */
+export function recordMeta(context: CallContext, visible: VisibleRecord): RecordMeta {
+  const { record, latestVersion, retraction } = visible
+  const { version, versionHash, prevHash, writtenAt, authorId, authorLabel, value } = record
+  return {
+    uri: versionUri(record, version),
+    version,
+    versionHash,
+    prevHash,
+    writtenAt,
+    authorId,
+    authorLabel,
+    audience: record.audience,
+    value,
+    stale: isStale(recordAge(context, record)),
+    staleAfter: record.staleAfter,
+    priority: record.priority,
+    supersededBy: version === latestVersion ? undefined : latestVersion,
+    [`${context.serviceName}/retraction`]: retraction,
+  }
+}
+
+/** The one spelling of a URI, which reads answer with and subscriptions are kept under. */
+export function canonicalUri({ slot, version, isAudio }: RecordUri): string {
+  if (version === undefined) return chainUri(slot)
+  return isAudio ? audioUri(slot, version) : versionUri(slot, version)
+}
+
+/** A page of chains that the caller may see. */
+export type ChainPage = {
+  readonly heads: readonly ChainHead[]
+  readonly nextCursor: string | undefined
+}
+
+/**
+ * The sequence after which a cursor continues. A cursor names the last chain of its page, which its reader has seen, and
+ * not its number: the gaps between numbers would tell how many hidden chains lie between. A hidden and an unknown chain in
+ * it are the same bad cursor, after the same look-up.
+ */
+async function sequenceAfter(context: CallContext, cursor: string): Promise<number> {
+  const parsed = parseRecordUri(Buffer.from(cursor, 'base64url').toString('utf8'))
+  const head = parsed === undefined ? undefined : await context.store.head(parsed.slot)
+  if (head === undefined || !canSee(context, head.audience))
+    throw new RpcFailure(RPC_CODES.invalidParams, 'params.cursor: unknown cursor')
+  return head.sequence
+}
+
+/** Reads the page after a cursor, the first without one, in order of creation. */
+export async function readChainPage(
+  context: CallContext,
+  query: {
+    readonly audiences: readonly Audience[]
+    readonly cursor?: string | undefined
+    readonly patient?: ChainSlot['patient'] | undefined
+  },
+): Promise<ChainPage> {
+  const { pageChains } = context.limits
+  const { audiences, cursor, patient } = query
+  const after = cursor === undefined ? undefined : await sequenceAfter(context, cursor)
+  // One more than the page, to know whether there is another.
+  const found = await context.store.heads({ audiences, limit: pageChains + 1, after, patient })
+  const heads = found.slice(0, pageChains)
+  const last = heads.at(-1)
+  const isLast = found.length === heads.length || last === undefined
+  const nextCursor = isLast ? undefined : Buffer.from(chainUri(last), 'utf8').toString('base64url')
+  return { heads, nextCursor }
+}

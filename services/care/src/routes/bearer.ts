@@ -1,0 +1,62 @@
+/** What an `Authorization` header is worth: on routes that need a token, and on public ones where it is optional. */
+import type { TokenClaims, TokenVerifier } from '@tallystick/jwt-lite'
+import { type ErrorAnswer, presentedToken, sendError } from '@tallystick/service-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { readableAudiences } from '../domain/care-record.ts'
+import { invalidToken } from '../errors.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
+
+export type BearerCheck =
+  | { readonly kind: 'valid'; readonly claims: TokenClaims }
+  /** With the 401 that says so. */
+  | { readonly kind: 'refused'; readonly answer: ErrorAnswer }
+
+export type BearerCheckDeps = {
+  readonly tokens: Pick<TokenVerifier, 'verify'>
+  /** The URL that a 401 names (care.md, Authentication 8). */
+  readonly metadataUrl: string
+  readonly serviceName: string
+}
+
+/** Nothing, or more than one word, after `Bearer` is no token (RFC 6750 §2.1). */
+const IS_ONE_WORD = /^\S+$/
+
+/** Checks the bearer token of a route that answers a missing or failing one with 401 `invalid_token`. */
+export function checkBearer(authorization: string | undefined, deps: BearerCheckDeps): BearerCheck {
+  const presented = presentedToken(authorization)
+  if (presented.kind !== 'bearer' || !IS_ONE_WORD.test(presented.token))
+    return { kind: 'refused', answer: invalidToken(undefined, deps) }
+  const verdict = deps.tokens.verify(presented.token)
+  return verdict.kind === 'valid'
+    ? verdict
+    : { kind: 'refused', answer: invalidToken(verdict.failure, deps) }
+}
+
+/** Who asks on a public route. */
+export type Reader = {
+  /** Audiences whose chains may be known to exist: `user` always, `assistant` with its scope. */
+  readonly visible: readonly Audience[]
+  /** Audiences whose records may be read; none without a token. */
+  readonly readable: readonly Audience[]
+  readonly isAnonymous: boolean
+}
+
+/** The reader of a request. Undefined where its token is refused: the 401 has been sent then. */
+export function readerOf(
+  exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  deps: BearerCheckDeps,
+): Reader | undefined {
+  const { authorization } = exchange.request.headers
+  if (authorization === undefined) return { visible: ['user'], readable: [], isAnonymous: true }
+  const check = checkBearer(authorization, deps)
+  if (check.kind === 'refused') {
+    sendError(exchange.reply, check.answer)
+    return undefined
+  }
+  const readable = readableAudiences(check.claims.scopes)
+  return {
+    visible: readable.includes('assistant') ? AUDIENCES : ['user'],
+    readable,
+    isAnonymous: false,
+  }
+}

@@ -1,0 +1,161 @@
+/** `GET /verify`: anyone replays every chain that they may know of (C18). Its export and its checkpoints are for auditors. */
+import { Readable } from 'node:stream'
+import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import type { RecordStore } from '../domain/record-store.ts'
+import {
+  atRestLine,
+  type ChainVerifier,
+  chainPayload,
+  type ReportPlace,
+  type VerifyRun,
+  verifyPayload,
+  verifyText,
+} from '../domain/verification.ts'
+import { errorAnswer, invalidToken } from '../errors.ts'
+import { parseRecordUri } from '../wire/record-uri.ts'
+import { journalQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
+import { type BearerCheckDeps, readerOf } from './bearer.ts'
+
+/** JSON where `Accept` is application/json, any type or absent, unless it holds text/html (care.md). */
+export function isJsonAccepted(accept: string | undefined): boolean {
+  const types = (accept ?? '').toLowerCase()
+  if (types.includes('text/html')) return false
+  return types.trim() === '' || types.includes('application/json') || types.includes('*/*')
+}
+
+const sendText = (reply: FastifyReply, text: string): FastifyReply =>
+  reply.type('text/plain; charset=utf-8').send(text)
+
+/** Sends text that was serialised here: a schema would walk every chain of a large answer once more. */
+const sendJson = (reply: FastifyReply, json: string): FastifyReply =>
+  reply.type('application/json; charset=utf-8').send(json)
+
+const unknownUri = (uri: string | string[] | undefined) =>
+  errorAnswer('not_found', { details: { uri: [uri].flat()[0] } })
+
+export function addVerifyRoute(
+  app: ServiceApp,
+  deps: BearerCheckDeps & {
+    readonly verifier: Pick<ChainVerifier, 'verify'>
+    /** The MCP endpoint's URL. */
+    readonly resource: string
+    readonly store: Pick<RecordStore, 'sealing'>
+  },
+): void {
+  const schema = {
+    tags: ['verify'],
+    summary: 'Replays every chain from its stored bytes.',
+    description:
+      'Public. Without a token it shows `care://` chains, with the assistant scope internal ones as well. JSON, or plain text where `Accept` asks for another type. It holds no value, version hash, author or time of a record.',
+    querystring: uriQuery,
+    response: { 200: verifyAnswer, 401: errorBody, 404: errorBody, 503: errorBody },
+  }
+  const serialised = new WeakMap<VerifyRun, string>()
+  /** Requests that share a run share its text. */
+  const payloadOf = (run: VerifyRun, place: ReportPlace): string => {
+    const json = serialised.get(run) ?? JSON.stringify(verifyPayload(run, place))
+    serialised.set(run, json)
+    return json
+  }
+  app.get('/verify', { schema }, async (request, reply) => {
+    const reader = readerOf({ request, reply }, deps)
+    if (reader === undefined) return reply
+    void reply.header('cache-control', 'no-store')
+    const place: ReportPlace = { resource: deps.resource, atRest: atRestLine(deps.store.sealing()) }
+    const isJson = isJsonAccepted(request.headers.accept)
+    const { uri } = request.query
+    const target = typeof uri === 'string' ? parseRecordUri(uri) : undefined
+    if (uri !== undefined && target === undefined) return sendError(reply, unknownUri(uri))
+    // A hidden chain takes the way of an unknown one: the store is asked the same, and finds nothing.
+    const run = await deps.verifier.verify({ audiences: reader.visible, slot: target?.slot })
+    if (run === undefined) return sendError(reply, errorAnswer('busy'))
+    const [chain] = run.chains
+    if (target !== undefined && (chain === undefined || (target.version ?? 1) > chain.versions))
+      return sendError(reply, unknownUri(uri))
+    if (!isJson) return sendText(reply, verifyText(run, place))
+    return target === undefined || chain === undefined
+      ? sendJson(reply, payloadOf(run, place))
+      : sendJson(reply, JSON.stringify(chainPayload(chain)))
+  })
+}
+
+async function* lines(texts: AsyncIterable<string>): AsyncIterable<string> {
+  for await (const text of texts) yield `${text}\n`
+}
+
+/**
+ * Serves `GET /verify/export`: what an auditor needs to replay chains without this service (C8). It holds records, so it
+ * asks for a token that may read them; `uri` narrows it to one chain.
+ */
+export function addExportRoute(
+  app: ServiceApp,
+  deps: BearerCheckDeps & { readonly store: Pick<RecordStore, 'head' | 'exportLines'> },
+): void {
+  const schema = {
+    tags: ['verify'],
+    summary: 'Journals and versions as NDJSON, for a replay without this service.',
+    description:
+      'Needs a token; holds what its scopes read. /doc/verify says what the lines are, with a shell script that replays a chain.',
+    querystring: uriQuery,
+    response: {
+      200: z.unknown().describe('NDJSON.'),
+      401: errorBody,
+      403: errorBody,
+      404: errorBody,
+      503: errorBody,
+    },
+  }
+  app.get('/verify/export', { schema }, async (request, reply) => {
+    const reader = readerOf({ request, reply }, deps)
+    if (reader === undefined) return reply
+    if (reader.isAnonymous) return sendError(reply, invalidToken(undefined, deps))
+    if (reader.readable.length === 0) return sendError(reply, errorAnswer('insufficient_scope'))
+    const { uri } = request.query
+    const slot = typeof uri === 'string' ? parseRecordUri(uri)?.slot : undefined
+    if (uri !== undefined) {
+      // The store is asked in either case: hidden and absent take the same way.
+      const head = slot === undefined ? undefined : await deps.store.head(slot)
+      if (head === undefined || !reader.readable.includes(head.audience))
+        return sendError(reply, unknownUri(uri))
+    }
+    const audiences = slot === undefined ? reader.readable : [slot.audience]
+    return reply
+      .header('cache-control', 'no-store')
+      .type('application/x-ndjson; charset=utf-8')
+      .send(Readable.from(lines(deps.store.exportLines({ audiences, slot }))))
+  })
+}
+
+/** The header that names the key which checks the note: its text is public and has no place inside the note. */
+const VERIFIER_KEY_HEADER = 'x-checkpoint-key'
+
+/** Serves `GET /verify/checkpoint`: the signed head of a journal (C9), text/plain. */
+export function addCheckpointRoute(
+  app: ServiceApp,
+  deps: BearerCheckDeps & { readonly store: Pick<RecordStore, 'checkpoint' | 'verifierKey'> },
+): void {
+  const schema = {
+    tags: ['verify'],
+    summary: 'The signed head of a journal, a C2SP note.',
+    description: `Origin, size, root hash, signature. The key that checks it is in the header \`${VERIFIER_KEY_HEADER}\`; compare it with one that you got another way.`,
+    querystring: journalQuery,
+    response: { 200: z.string(), 401: errorBody, 403: errorBody, 503: errorBody },
+  }
+  app.get('/verify/checkpoint', { schema }, async (request, reply) => {
+    const reader = readerOf({ request, reply }, deps)
+    if (reader === undefined) return reply
+    const { journal } = request.query
+    if (!reader.visible.includes(journal))
+      return sendError(
+        reply,
+        reader.isAnonymous ? invalidToken(undefined, deps) : errorAnswer('insufficient_scope'),
+      )
+    return reply
+      .header('cache-control', 'no-store')
+      .header(VERIFIER_KEY_HEADER, deps.store.verifierKey(journal))
+      .type('text/plain; charset=utf-8')
+      .send(await deps.store.checkpoint(journal))
+  })
+}

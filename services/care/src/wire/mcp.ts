@@ -1,0 +1,161 @@
+/** What MCP's methods take and the tools answer. Refusals name the path of what does not fit, never the value. */
+import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import { z } from 'zod'
+import { initializeExample } from './examples.ts'
+import { isRecordName } from './record-uri.ts'
+import { audience } from './records.ts'
+
+/** One JSON-RPC message, for the reference alone: mcp/json-rpc.ts reads it. */
+export const mcpMessage = z
+  .looseObject({
+    jsonrpc: z.literal('2.0'),
+    id: z.union([z.string(), z.int()]).optional(),
+    method: z.string().optional(),
+    params: z.looseObject({}).optional(),
+  })
+  .meta({
+    id: 'McpMessage',
+    description: 'One JSON-RPC message of MCP.',
+    examples: [initializeExample],
+  })
+
+export const initializeParams = z.object({
+  protocolVersion: z.string(),
+  capabilities: z.looseObject({}),
+  clientInfo: z.looseObject({ name: z.string(), version: z.string() }),
+})
+
+/** The severities of RFC 5424 in rising order, as MCP names them. */
+const logLevel = z.enum([
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+])
+
+export const LOG_LEVELS = logLevel.options
+
+export type LogLevel = z.infer<typeof logLevel>
+
+export const levelParams = z.object({ level: logLevel })
+
+/** Lists take an opaque cursor. */
+export const cursorParams = z.object({ cursor: z.string().optional() })
+
+/** Reads and subscriptions name a resource. */
+export const uriParams = z.object({ uri: z.string() })
+
+export const completeParams = z.object({
+  ref: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('ref/resource'), uri: z.string() }),
+    z.object({ type: z.literal('ref/prompt'), name: z.string() }),
+  ]),
+  argument: z.object({ name: z.string(), value: z.string() }),
+  context: z.object({ arguments: z.record(z.string(), z.string()).optional() }).optional(),
+})
+
+export type CompleteParams = z.infer<typeof completeParams>
+
+const patient = z.string().refine(isRecordName, { message: 'expected a name without "/" and "|"' })
+const since = z.string().refine((text) => parseIsoTime(text) !== undefined, {
+  message: 'expected an ISO 8601 time with its offset, or a date',
+})
+
+export const promptParams = z.object({
+  name: z.string(),
+  arguments: z.record(z.string(), z.string()).optional(),
+})
+export const briefCarerParams = z.object({ arguments: z.object({ patient }) })
+export const whatsChangedParams = z.object({
+  arguments: z.object({ patient, since: since.optional() }),
+})
+
+/** Arguments of a question for changes, whoever asks. */
+export type ChangesQuery = z.infer<typeof whatsChangedParams>['arguments']
+
+export const toolParams = z.object({
+  name: z.string(),
+  arguments: z.record(z.string(), z.unknown()).optional(),
+})
+
+/** What each tool takes; a tool refuses members that it does not know. */
+export const TOOL_INPUTS = {
+  list_records: z.strictObject({
+    patient: patient.optional().describe('Only this patient’s records'),
+    cursor: z.string().optional().describe('nextCursor of the page before'),
+  }),
+  read_record: z.strictObject({
+    uri: z
+      .string()
+      .describe('care://<patient>/<domain>, optionally /<version>; or care-internal://…'),
+  }),
+  whats_changed: z.strictObject({
+    patient: patient.describe('Whose records'),
+    since: since.optional().describe('ISO 8601 time; everything without it'),
+  }),
+} as const
+
+const spokenAudience = audience.describe('assistant: never to be spoken')
+const retraction = z.string().optional().describe('Say this first')
+
+const changedRecord = z.object({
+  uri: z.string(),
+  domain: z.string(),
+  audience: spokenAudience,
+  version: z.int(),
+  revisions: z.int().describe('Versions written since'),
+  value: z.string(),
+  previousValue: z.string().nullable(),
+  withdrawn: z.array(z.string()).describe('Earlier values that no longer hold'),
+  age: z.string(),
+  authorLabel: z.string(),
+  writtenAt: z.string(),
+  retraction,
+})
+
+export const TOOL_OUTPUTS = {
+  list_records: z.object({
+    records: z.array(
+      z.object({
+        uri: z.string(),
+        patient: z.string(),
+        domain: z.string(),
+        audience: spokenAudience,
+        version: z.int(),
+        writtenAt: z.string(),
+        priority: z.number().optional(),
+      }),
+    ),
+    nextCursor: z.string().optional(),
+  }),
+  read_record: z.object({
+    uri: z.string(),
+    patient: z.string(),
+    domain: z.string(),
+    audience: spokenAudience,
+    version: z.int(),
+    latestVersion: z.int(),
+    value: z.string(),
+    previousValue: z.string().nullable(),
+    age: z.string(),
+    stale: z.boolean(),
+    authorLabel: z.string(),
+    writtenAt: z.string(),
+    retraction,
+  }),
+  whats_changed: z.object({
+    patient: z.string(),
+    asOf: z.string(),
+    revisions: z.int(),
+    changed: z.array(changedRecord),
+    failed: z.array(z.string()).describe('Records that failed verification: say nothing of them'),
+  }),
+} as const
+
+export type ToolName = keyof typeof TOOL_INPUTS
+export type ToolInput<Name extends ToolName> = z.infer<(typeof TOOL_INPUTS)[Name]>
+export type ToolOutput<Name extends ToolName> = z.infer<(typeof TOOL_OUTPUTS)[Name]>
