@@ -5,17 +5,14 @@
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
 import { calibrationAnswer } from '../../../services/grading/src/domain/calibration.ts'
-import { answerText } from '../../../services/grading/src/domain/card-text.ts'
+import { answerText } from '../../../services/grading/src/domain/card-parts.ts'
 import { createGrader } from '../../../services/grading/src/domain/grader.ts'
 import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
 import type { PickRequest } from '../../../services/grading/src/domain/pick-request.ts'
 import { readFootballData } from '../../../services/grading/src/ingest/football-data.ts'
 import { ingestPayload } from '../../../services/grading/src/ingest/ingest-payload.ts'
 import { readSale } from '../../../services/grading/src/routes/read-sale.ts'
-import {
-  SYNTHETIC_FEED,
-  syntheticFixtures,
-} from '../../../services/grading/src/seed/synthetic-fixtures.ts'
+import { SYNTHETIC_FEED, syntheticFixtures } from '../../../services/grading/src/seed/synthetic-fixtures.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { median } from '../quantile.ts'
 import { temporaryFolder } from '../temporary-folder.ts'

@@ -19,7 +19,7 @@ import { addUploadRoute, type UploadRouteDeps } from './routes/upload-route.ts'
 
 const GRADING_VERSION = '0.1.0'
 
-export type GradingAppDeps = FreeRouteDeps &
+type GradingAppDeps = FreeRouteDeps &
   SaleRouteDeps &
   UploadRouteDeps & {
     readonly logger?: FastifyBaseLogger | undefined

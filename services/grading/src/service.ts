@@ -19,10 +19,10 @@ import { createGrader } from './domain/grader.ts'
 import { type GradingStore, GradingStoreUnavailable } from './domain/grading-store.ts'
 import { createPollRounds } from './ingest/odds-poller.ts'
 import { connectPayments, pagePayment } from './payments.ts'
-import { resumeSales } from './routes/sale-job.ts'
+import { resumeSales } from './routes/sale-route.ts'
 import { createTelemetry, registerLedgerFigures, type Telemetry } from './telemetry.ts'
 
-export type GradingServiceOptions = {
+type GradingServiceOptions = {
   readonly config: GradingConfig
   readonly clock: Clock
   readonly logger?: FastifyBaseLogger | undefined

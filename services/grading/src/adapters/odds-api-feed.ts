@@ -2,7 +2,7 @@
 import type { Clock } from '@tallystick/service-kit'
 import type { OddsFeed } from '../ingest/odds-poller.ts'
 
-export type OddsApiFeedOptions = {
+type OddsApiFeedOptions = {
   /** Origin, without a trailing slash. */
   readonly url: string
   readonly apiKey: string

@@ -165,7 +165,7 @@ export const openReservationDatabase = (databasePath: string): DatabaseSync =>
 export const isOnDisk = (databasePath: string): boolean => databasePath !== ':memory:'
 
 /** A query whose rows are arrays of the shape `Row`, which node:sqlite builds twice as fast as objects. */
-export type Query<Row> = {
+type Query<Row> = {
   get(...values: SQLInputValue[]): Row | undefined
   all(...values: SQLInputValue[]): readonly Row[]
 }

@@ -7,6 +7,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { createNoteSigner, preimageHash } from '@tallystick/hashchain'
 import type { Clock } from '@tallystick/service-kit'
 import { addIngested, advanceEvent, NOTHING_INGESTED, recount } from '../domain/advance-event.ts'
+import { commitmentOf } from '../domain/committed-pick.ts'
 import type {
   GradingStore,
   IngestBatch,
@@ -14,7 +15,7 @@ import type {
   KeepPickOutcome,
   StoredPick,
 } from '../domain/grading-store.ts'
-import { commitmentOf, saltEntry, writeEntry } from '../domain/ledger-entry.ts'
+import { saltEntry } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import type { Observation } from '../domain/observation.ts'
 import {
@@ -148,7 +149,7 @@ function ingestSlice(
       append: (entry) => {
         event ??= events.idFor(observation.event)
         const salted = saltEntry(entry, { secret, seq: tree.size })
-        return tree.append({ text: writeEntry(salted), event })
+        return tree.append({ entry: salted, event })
       },
     })
     outcome = addIngested(outcome, advanced.outcome)
@@ -170,8 +171,10 @@ function keepPick(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean):
   const path = eventPathOf(pick.opening.market)
   const { receivedAtSeconds } = pick.opening
   const commitment = commitmentOf(pick.opening)
-  const text = writeEntry({ type: 'pick', commitment, receivedAtSeconds })
-  const { seq } = tree.append({ text, event: null })
+  const { seq } = tree.append({
+    entry: { type: 'pick', commitment, receivedAtSeconds },
+    event: null,
+  })
   const state = events.read(path)
   const kept = { ...pick, seq }
   const isSettled = state !== undefined && state.outcomes.length > 0

@@ -5,6 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import {
   type CompactRange,
+  canonicalJson,
   createCompactRange,
   emptyRootHash,
   leafHash,
@@ -85,8 +86,9 @@ export function openLedgerTree(database: DatabaseSync) {
       return range.size
     },
     rootHash: (): Uint8Array => range.rootHash(),
-    /** Appends a text as the next entry, about an event or none, within the caller's transaction. */
-    append: ({ text, event }: { readonly text: string; readonly event: number | null }) => {
+    /** Appends an entry as RFC 8785 JSON, about an event or none, within the caller's transaction. */
+    append: ({ entry, event }: { readonly entry: LedgerEntry; readonly event: number | null }) => {
+      const text = canonicalJson(entry)
       const seq = range.size
       const hash = leafHash(Buffer.from(text))
       insert.run(seq, event, text, hash)

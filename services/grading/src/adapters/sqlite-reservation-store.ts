@@ -155,7 +155,7 @@ function reservationTable(database: DatabaseSync) {
 }
 
 /** A reservation store that closes its file. */
-export type SqliteReservationStore = ReservationStore & { close(): void }
+type SqliteReservationStore = ReservationStore & { close(): void }
 
 /** Opens the reservations beside a ledger. Throws GradingStoreUnavailable. */
 export function openSqliteReservationStore(options: {

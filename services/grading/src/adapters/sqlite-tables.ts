@@ -1,7 +1,7 @@
 /** The tables of paid picks and of the truth table. */
 import type { DatabaseSync } from 'node:sqlite'
+import type { PickOpening } from '../domain/committed-pick.ts'
 import type { StoredPick } from '../domain/grading-store.ts'
-import type { PickOpening } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import { emptyTruth, readCell, writeCell } from '../domain/truth-table.ts'
 import { prepareQuery } from './sqlite-database.ts'

@@ -5,9 +5,10 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { createCompactRange, leafHash, rootOf } from '@tallystick/hashchain'
+import { commitmentOf } from '../domain/committed-pick.ts'
 import { eventContribution } from '../domain/event-contribution.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
-import { commitmentOf, type LedgerEntry } from '../domain/ledger-entry.ts'
+import type { LedgerEntry } from '../domain/ledger-entry.ts'
 import { applyEvent, emptyTruth, readCell, sameTruth } from '../domain/truth-table.ts'
 import type { CheckpointReading } from './checkpoint-file.ts'
 import { nextIteration, prepareQuery, readingAsync } from './sqlite-database.ts'

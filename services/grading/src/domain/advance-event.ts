@@ -2,7 +2,8 @@
 
 import { canonicalJson } from '@tallystick/hashchain'
 import { applyEntry, closeGroup, familyOf } from './apply-entry.ts'
-import { type CommittedPick, eventContribution } from './event-contribution.ts'
+import type { CommittedPick } from './committed-pick.ts'
+import { eventContribution } from './event-contribution.ts'
 import type {
   CloseRecord,
   EventInfo,
@@ -12,8 +13,15 @@ import type {
   RecordReference,
 } from './event-state.ts'
 import type { IngestBatch, IngestOutcome } from './grading-store.ts'
-import type { CloseEntry, EventLedgerEntry, OutcomeEntry, SnapshotEntry } from './ledger-entry.ts'
-import type { Observation, ObservedOutcome, ObservedPrices } from './observation.ts'
+import type {
+  CloseEntry,
+  EntryPrices,
+  EventLedgerEntry,
+  ObservedOutcome,
+  OutcomeEntry,
+  SnapshotEntry,
+} from './ledger-entry.ts'
+import type { Observation } from './observation.ts'
 import { applyEvent, type MutableTruth } from './truth-table.ts'
 
 /** Nothing ingested. */
@@ -60,7 +68,7 @@ export function recount(
 }
 
 /** What an observation made of an event. */
-export type AdvancedEvent = {
+type AdvancedEvent = {
   readonly state: EventState
   readonly outcome: IngestOutcome
   /** Keys of the truth table that changed. */
@@ -106,12 +114,12 @@ export function advanceEvent(options: {
 }
 
 /** The entries of one observation, and how many of its parts were known already. */
-export type DecidedEntries = {
+type DecidedEntries = {
   readonly entries: readonly EventLedgerEntry[]
   readonly unchanged: number
 }
 
-const sameOdds = (known: PriceRecord, { odds }: ObservedPrices): boolean => {
+const sameOdds = (known: PriceRecord, { odds }: EntryPrices): boolean => {
   const texts = Object.entries(odds)
   return (
     texts.length === Object.keys(known.odds).length &&
@@ -127,7 +135,7 @@ const isNewInfo = (known: EventInfo | undefined, info: EventInfo): boolean =>
 
 const SECONDS_PER_MINUTE = 60
 
-const isSameMinute = (one: PriceRecord, other: ObservedPrices): boolean =>
+const isSameMinute = (one: PriceRecord, other: EntryPrices): boolean =>
   one.capturedAtSeconds !== undefined &&
   other.capturedAtSeconds !== undefined &&
   Math.floor(one.capturedAtSeconds / SECONDS_PER_MINUTE) ===
@@ -137,7 +145,7 @@ function newSnapshots(
   state: EventState | undefined,
   observation: Observation,
   feed: string,
-): readonly ObservedPrices[] {
+): readonly EntryPrices[] {
   if (state === undefined) return observation.snapshots
   return observation.snapshots.filter((prices) => {
     const known = state.snapshots.filter(
@@ -154,7 +162,7 @@ function newSnapshots(
 }
 
 type CloseGroup = {
-  readonly prices: readonly ObservedPrices[]
+  readonly prices: readonly EntryPrices[]
   readonly known: readonly CloseRecord[]
 }
 
@@ -163,7 +171,7 @@ function closeGroups(
   observation: Observation,
   feed: string,
 ): readonly CloseGroup[] {
-  const groups = new Map<string, ObservedPrices[]>()
+  const groups = new Map<string, EntryPrices[]>()
   for (const prices of observation.closes) {
     const name = closeGroup({ ...prices, family: familyOf(prices.market), feed })
     const group = groups.get(name)
@@ -218,7 +226,7 @@ const sameOutcome = (known: OutcomeRecord | undefined, seen: ObservedOutcome): b
 }
 
 /** Decides an observation's entries, given what the ledger knows of its event. Pure. */
-export function decideEntries(
+function decideEntries(
   state: EventState | undefined,
   observation: Observation,
   batch: Omit<IngestBatch, 'observations'>,

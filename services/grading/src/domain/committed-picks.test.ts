@@ -11,8 +11,8 @@ import {
   scored,
 } from '../testing/samples.fixture.ts'
 import { calibrationAnswer } from './calibration.ts'
+import { commitmentOf, type PickOpening } from './committed-pick.ts'
 import { coverageAnswer } from './coverage.ts'
-import { commitmentOf, type PickOpening } from './ledger-entry.ts'
 import { writeCell } from './truth-table.ts'
 
 const early = samplePrices({

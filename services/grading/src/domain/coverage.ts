@@ -1,9 +1,9 @@
 /** What is recorded of a market or an event, never a price (G7). */
 import type { CoverageAnswer, CoverageStatus, CoveredEvent } from '../wire/coverage.ts'
+import { isoText } from '../wire/times.ts'
 import type { EventState } from './event-state.ts'
 import { searchWords } from './find-events.ts'
 import type { GradingStore } from './grading-store.ts'
-import { isoText } from './iso-time.ts'
 import { eventPathOf } from './markets.ts'
 
 /** Markets listed of one event. */

@@ -2,9 +2,10 @@
  * Team names in a pick's key into the one event that they fit. Each name is looked up once per request and by whole words,
  * which costs an index some tens of microseconds: an audit of 1,000 named picks needs no limit of its own.
  */
+
+import { isoText } from '../wire/times.ts'
 import type { EventInfo } from './event-state.ts'
 import type { GradingStore } from './grading-store.ts'
-import { isoText } from './iso-time.ts'
 import { formatMarketKey } from './markets.ts'
 import type { AskedPick, PickRequest } from './pick-request.ts'
 
@@ -86,18 +87,3 @@ export const eventWords = (info: Pick<EventInfo, 'league' | 'home' | 'away'>): s
 
 /** Letters of a word from which on it may stand for a longer one: "a" begins a word of nearly every event. */
 export const PREFIX_LETTERS_MIN = 3
-
-/** Whether the event has every word, or unless whole ones are asked for, one that begins so. */
-export function matchesWords(
-  text: string,
-  {
-    words,
-    isWholeWords = false,
-  }: { readonly words: readonly string[]; readonly isWholeWords?: boolean },
-): boolean {
-  return words.every((word) =>
-    isWholeWords || word.length < PREFIX_LETTERS_MIN
-      ? `${text} `.includes(` ${word} `)
-      : text.includes(` ${word}`),
-  )
-}

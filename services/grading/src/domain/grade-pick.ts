@@ -14,14 +14,10 @@ import type {
   UngradedCard,
   UngradedCode,
 } from '../wire/cards.ts'
+import { type GradableSelection, type PreparedResult, prepareSelection } from './card-parts.ts'
 import { type EventState, hasStarted } from './event-state.ts'
 import { formatMarketKey } from './markets.ts'
 import type { AmbiguousPick, PickRequest } from './pick-request.ts'
-import {
-  type GradableSelection,
-  type PreparedResult,
-  prepareSelection,
-} from './prepare-selection.ts'
 import { returnOf } from './settle-selection.ts'
 
 /** What a grade is made from. */
@@ -214,10 +210,10 @@ export function gradedSummary(card: {
 }
 
 /** Instead of the message of `no_close_recorded`, where only the book that was asked for has no close. */
-export const NO_CLOSE_OF_BOOK = 'The ledger has no closing price of this market at that book.'
+const NO_CLOSE_OF_BOOK = 'The ledger has no closing price of this market at that book.'
 
 /** Why a pick has no grade, in a sentence. */
-export const UNGRADED_MESSAGES: Readonly<Record<UngradedCode, string>> = {
+const UNGRADED_MESSAGES: Readonly<Record<UngradedCode, string>> = {
   no_close_recorded: 'The ledger has no closing price of this market.',
   close_not_final:
     'The close is not final yet: the market has not started, or its last price is provisional.',

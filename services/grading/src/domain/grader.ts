@@ -5,12 +5,12 @@ import type { Card, CardCounting, GradedCard } from '../wire/cards.ts'
 import type { PublicEntry } from '../wire/ledger.ts'
 import { auditCards } from './audit-picks.ts'
 import { createCardFigures } from './calibration.ts'
-import { countedPicks, refusalOf } from './event-contribution.ts'
+import { countedPicks, type PickOpening, refusalOf } from './committed-pick.ts'
 import { type EventState, hasStarted } from './event-state.ts'
 import { resolveEvents } from './find-events.ts'
 import { ambiguousCard, gradePick } from './grade-pick.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
-import { hexOf, type PickOpening, publicView } from './ledger-entry.ts'
+import { hexOf, publicView } from './ledger-entry.ts'
 import { eventPath, eventPathOf, formatMarketKey, keyTexts, marketPath } from './markets.ts'
 import { parseMarket } from './parse-market.ts'
 import type { AskedPick, GradeOptions, PickRequest } from './pick-request.ts'
@@ -23,7 +23,7 @@ export type AuditRequest = {
 }
 
 /** A paid grade on its way out. */
-export type GradeRelease = {
+type GradeRelease = {
   readonly pick: AskedPick
   /** The card as `grade` gave it. */
   readonly card: Card

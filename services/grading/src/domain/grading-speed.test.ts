@@ -6,7 +6,7 @@ import { SYNTHETIC_FEED, syntheticFixtures } from '../seed/synthetic-fixtures.ts
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { START_SECONDS } from '../testing/samples.fixture.ts'
 import { calibrationAnswer } from './calibration.ts'
-import { cardText } from './card-text.ts'
+import { cardText } from './card-parts.ts'
 import { gradePick } from './grade-pick.ts'
 import { parseMarket } from './parse-market.ts'
 import { DEFAULT_GRADE_OPTIONS, type PickRequest } from './pick-request.ts'

@@ -8,8 +8,8 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
+import { commitmentOf, type PickOpening } from './committed-pick.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
-import { commitmentOf, type PickOpening } from './ledger-entry.ts'
 
 /** An opening for tests. */
 const opening: PickOpening = {

@@ -3,9 +3,9 @@
  * decide-entries.ts, events folded by apply-entry.ts and truth counted by truth-table.ts, in every store alike.
  */
 
-import type { CommittedPick } from './event-contribution.ts'
+import type { CommittedPick, PickOpening } from './committed-pick.ts'
 import type { EventInfo, EventState, FeedInfo } from './event-state.ts'
-import type { LedgerEntry, PickOpening } from './ledger-entry.ts'
+import type { LedgerEntry } from './ledger-entry.ts'
 import type { Observation } from './observation.ts'
 import type { TruthTable } from './truth-table.ts'
 

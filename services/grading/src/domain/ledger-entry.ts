@@ -2,27 +2,25 @@
  * The entries of the ledger, as they are hashed: RFC 8785 JSON, one RFC 9162 leaf each, at their place in the order. An
  * entry is never changed; a later one supersedes it.
  */
-import { canonicalJson, preimageHash } from '@tallystick/hashchain'
+import { preimageHash } from '@tallystick/hashchain'
 import type { PublicEntry } from '../wire/ledger.ts'
 import type { SelectionResult } from '../wire/upload.ts'
-import { type CloseRule, type EventInfo, hasStarted } from './event-state.ts'
+import type { PickOpening } from './committed-pick.ts'
+import { type CloseRule, type EventInfo, type FeedInfo, hasStarted } from './event-state.ts'
 import type { StoredEntry, StoredPick } from './grading-store.ts'
 
 /** What every entry about an event begins with. */
-type EventEntry = {
+type EventEntry = FeedInfo & {
   readonly event: EventInfo
-  readonly feed: string
-  readonly isRedistributable: boolean
-  readonly isSynthetic: boolean
   /** When the bytes were received, Unix seconds. */
   readonly receivedAtSeconds: number
   /** SHA-256 of the raw bytes that it was read from, hex. */
   readonly rawSha256: string
-  /** 32 bytes, hex, that nobody outside can know; where the prices may not be shown (salt-entry.ts). */
+  /** 32 bytes, hex, that nobody outside can know; where the prices may not be shown (saltEntry). */
   readonly salt?: string
 }
 
-/** Prices of one market at one book; decimal odds in canonical text. */
+/** Prices of one market at one book: decimal odds in canonical text, without missing, suspended and sentinel prices. */
 export type EntryPrices = {
   readonly market: string
   readonly book: string
@@ -50,19 +48,23 @@ export type CloseEntry = EventEntry & {
   readonly supersedes?: readonly number[]
 }
 
-/** A result, or a correction of one; `withdrawn` takes a result back, so that picks are pending again. */
-export type OutcomeEntry = EventEntry & {
-  readonly type: 'outcome'
+/** A result of one period, or a correction of one; `withdrawn` takes a result back, so that picks are pending again. */
+export type ObservedOutcome = {
   readonly period: string
   readonly status: 'final' | 'void' | 'withdrawn'
   readonly score?: { readonly home: number; readonly away: number }
   readonly results?: Readonly<Record<string, Readonly<Record<string, SelectionResult>>>>
-  readonly settledAtSeconds: number
-  readonly supersedes?: readonly number[]
 }
 
-/** The salted commitment to a pick that came before its start (commitment.ts); it says nothing else. */
-export type PickEntry = {
+export type OutcomeEntry = EventEntry &
+  ObservedOutcome & {
+    readonly type: 'outcome'
+    readonly settledAtSeconds: number
+    readonly supersedes?: readonly number[]
+  }
+
+/** The salted commitment to a pick that came before its start (committed-pick.ts); it says nothing else. */
+type PickEntry = {
   readonly type: 'pick'
   /** SHA-256 of the opening's canonical JSON, hex. */
   readonly commitment: string
@@ -72,11 +74,7 @@ export type PickEntry = {
 /** An entry that an event is made of. */
 export type EventLedgerEntry = SnapshotEntry | CloseEntry | OutcomeEntry
 
-/** Any entry. */
 export type LedgerEntry = EventLedgerEntry | PickEntry
-
-/** The text of an entry that is hashed and stored. */
-export const writeEntry = (entry: LedgerEntry): string => canonicalJson(entry)
 
 /**
  * The entry as a ledger takes it. One whose prices may not be shown gets a salt: everything else of it is public, its hash
@@ -90,28 +88,6 @@ export function saltEntry(
   if (entry.type === 'pick' || entry.type === 'outcome' || entry.isRedistributable) return entry
   return { ...entry, salt: preimageHash(`${secret} entry ${seq}`) }
 }
-
-/** What a committed pick says, shown once its event has started. */
-export type PickOpening = {
-  /** The whole market key, as text. */
-  readonly market: string
-  readonly selection: string
-  /** Decimal odds taken, canonical text. */
-  readonly odds: string
-  /** When the service received it, Unix seconds. */
-  readonly receivedAtSeconds: number
-  /** When the payer says that the bet was placed, Unix seconds. */
-  readonly placedAtSeconds?: number
-  /** Best price of the selection that the ledger had when it was received, canonical text; left out where it had none. */
-  readonly bestRecorded?: string
-  /** One tag per payer and store, so that repeats can be counted and nobody is named. */
-  readonly payerTag: string
-  /** 32 random bytes, hex: without them the commitment of a likely pick could be guessed. */
-  readonly salt: string
-}
-
-/** The commitment to a pick: SHA-256 of the opening's RFC 8785 JSON, hex. */
-export const commitmentOf = (opening: PickOpening): string => preimageHash(canonicalJson(opening))
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -11,7 +11,7 @@ import type { GradingStore } from './grading-store.ts'
 import { hexOf } from './ledger-entry.ts'
 
 /** What checking an export found. */
-export type ExportVerdict =
+type ExportVerdict =
   | {
       readonly kind: 'intact'
       readonly entries: number

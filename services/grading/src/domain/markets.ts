@@ -71,7 +71,7 @@ export function marketPath(
 export const formatMarketKey = (key: MarketKey): string => `${eventPath(key)}/${marketPath(key)}`
 
 /** A key's texts, as maps are asked for them. */
-export type KeyTexts = { readonly event: string; readonly market: string }
+type KeyTexts = { readonly event: string; readonly market: string }
 
 const texts = new WeakMap<MarketKey, KeyTexts>()
 
@@ -86,7 +86,7 @@ export function keyTexts(key: MarketKey): KeyTexts {
 }
 
 /** How a type of market works. */
-export type MarketShape = {
+type MarketShape = {
   /** Its selections in the order of the close; undefined where every market has its own. */
   readonly selections: readonly string[] | undefined
   readonly hasLine: 'always' | 'never' | 'maybe'

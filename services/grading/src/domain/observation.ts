@@ -3,43 +3,22 @@
  * reasons. Deciding what of it is new, and writing entries, is decide-entries.ts.
  */
 
-import type { SelectionResult } from '../wire/upload.ts'
 import type { CloseRule, EventInfo, FeedInfo } from './event-state.ts'
-
-/** Prices of one market at one book. */
-export type ObservedPrices = {
-  readonly market: string
-  readonly book: string
-  /** Canonical decimal text by selection; missing, suspended and sentinel prices are left out. */
-  readonly odds: Readonly<Record<string, string>>
-  /** Where a market's selections are its own (correct scores, outrights): whether all of them are listed. */
-  readonly isWhole?: boolean
-  /** A feed's further lines beside the main one, which it gives by themselves: neither replaces the other. */
-  readonly isAlternative?: boolean
-  readonly capturedAtSeconds?: number
-}
-
-/** A result of one period. */
-export type ObservedOutcome = {
-  readonly period: string
-  readonly status: 'final' | 'void' | 'withdrawn'
-  readonly score?: { readonly home: number; readonly away: number }
-  readonly results?: Readonly<Record<string, Readonly<Record<string, SelectionResult>>>>
-}
+import type { EntryPrices, ObservedOutcome } from './ledger-entry.ts'
 
 /** Everything that one payload says of one event. */
 export type Observation = {
   readonly event: EventInfo
   readonly rule: CloseRule
-  readonly snapshots: readonly ObservedPrices[]
-  readonly closes: readonly ObservedPrices[]
+  readonly snapshots: readonly EntryPrices[]
+  readonly closes: readonly EntryPrices[]
   /** Status of `closes`. */
   readonly closeStatus: 'provisional' | 'final' | 'void'
   readonly outcomes: readonly ObservedOutcome[]
 }
 
 /** Why something in a payload was not taken. */
-export type RefusalReason =
+type RefusalReason =
   | 'malformed_row'
   | 'unknown_market'
   | 'stale_price'

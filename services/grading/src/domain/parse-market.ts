@@ -14,7 +14,7 @@ import {
 } from './markets.ts'
 
 /** A market as it comes: a key as text, or its parts. */
-export type MarketInput =
+type MarketInput =
   | string
   | {
       readonly sport: string
@@ -56,8 +56,7 @@ const malformed = (path: string, expected: string): ParsedMarket => ({
 })
 
 /** Whether a number can be a line: a multiple of 0.25 within ±1000. */
-export const isLine = (line: number): boolean =>
-  Number.isInteger(line * 4) && Math.abs(line) <= LINE_MAX
+const isLine = (line: number): boolean => Number.isInteger(line * 4) && Math.abs(line) <= LINE_MAX
 
 type Parts = {
   readonly sport: string
@@ -187,4 +186,28 @@ export function readMarketPath(
     ...(line === undefined ? {} : { line }),
     ...(participant === undefined ? {} : { participant }),
   }
+}
+
+/** Markets with their selections that are kept, below 1 kB each; then it begins anew. */
+const KNOWN_MAX = 8_192
+
+const known = new Map<string, Map<string, ParsedMarket>>()
+let size = 0
+
+/** What parseMarket says; for a market that was read of late the very same key, so that what is known of it is found by it. */
+export function knownMarket(pick: Parameters<typeof parseMarket>[0]): ParsedMarket {
+  const { market, selection, line } = pick
+  if (typeof market !== 'string' || line !== undefined) return parseMarket(pick)
+  const found = known.get(market)?.get(selection)
+  if (found !== undefined) return found
+  const parsed = parseMarket(pick)
+  if (parsed.kind !== 'market') return parsed
+  if (size >= KNOWN_MAX) {
+    known.clear()
+    size = 0
+  }
+  const bySelection = known.get(market) ?? new Map<string, ParsedMarket>()
+  known.set(market, bySelection.set(selection, parsed))
+  size += 1
+  return parsed
 }

@@ -23,7 +23,7 @@ const rankOf = (book: string): number => {
 }
 
 /** A close to grade against, or why there is none. */
-export type ChosenClose =
+type ChosenClose =
   | { readonly kind: 'close'; readonly close: CloseRecord; readonly odds: number }
   | {
       readonly kind: 'none'

@@ -34,11 +34,7 @@ function teamTotal(market: Market, selection: string, score: Score): LineResult 
 }
 
 /** A selection's result by the score; undefined for markets that a score does not settle. */
-export function resultByScore(
-  market: Market,
-  selection: string,
-  score: Score,
-): LineResult | undefined {
+function resultByScore(market: Market, selection: string, score: Score): LineResult | undefined {
   const margin = score.home - score.away
   switch (market.type) {
     case '1x2':

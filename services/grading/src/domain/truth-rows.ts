@@ -103,7 +103,7 @@ const POWERS = [0, 1, 1, 2, 2]
 const power = (place: number): number => MICRO ** (POWERS[place] ?? 0)
 
 /** Least squares of return on value with clustered standard errors, from the sums alone. */
-export function calibrationLine(sums: LineSums | undefined): CalibrationLine | null {
+function calibrationLine(sums: LineSums | undefined): CalibrationLine | null {
   if (sums === undefined) return null
   const { moments } = sums
   const first = (place: number): number => Number(moments.first[place] ?? 0n) / power(place)

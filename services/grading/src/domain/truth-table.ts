@@ -12,7 +12,7 @@ export const SCOPE_ALL = 'all'
 export const SCOPE_SYNTHETIC = 'synthetic'
 
 /** How a counted pick ended; void picks are not counted. */
-export type CountedResult = LineResult | 'dead_heat'
+type CountedResult = LineResult | 'dead_heat'
 
 /** One settled pick, as the table counts it. */
 export type SettledRow = {
@@ -28,7 +28,7 @@ export type SettledRow = {
 }
 
 /** How many picks ended how. */
-export type ResultCounts = Record<CountedResult, number>
+type ResultCounts = Record<CountedResult, number>
 
 /** What the table holds of one band: sums over picks, and over events the moments of (picks, return, value). */
 export type BandSums = { readonly results: ResultCounts; readonly moments: MomentSums }
@@ -66,9 +66,9 @@ export const bandKey = (column: Column & { readonly band: GradeBand }): string =
   `${lineKey(column)} ${column.band}`
 
 /** Quantities of a band's moments: picks, return, value. */
-export const BAND_QUANTITIES = 3
+const BAND_QUANTITIES = 3
 /** Quantities of a regression's moments: picks, value, return, value², value × return. */
-export const LINE_QUANTITIES = 5
+const LINE_QUANTITIES = 5
 
 /** A table that counts nothing. */
 export const emptyTruth = (): MutableTruth => ({ bands: new Map(), lines: new Map(), asOfSeq: 0 })
@@ -195,7 +195,7 @@ export const sameTruth = (one: TruthTable, other: TruthTable): boolean =>
   sameCells(one.bands, other.bands) && sameCells(one.lines, other.lines)
 
 /** Sums over clusters (events) of some quantities, and of their products in pairs; whole numbers of any size. */
-export type MomentSums = {
+type MomentSums = {
   clusters: number
   /** Sum of each quantity. */
   readonly first: bigint[]
@@ -204,7 +204,7 @@ export type MomentSums = {
 }
 
 /** Sums of no cluster, over this many quantities. */
-export function noMoments(quantities: number): MomentSums {
+function noMoments(quantities: number): MomentSums {
   return {
     clusters: 0,
     first: Array.from({ length: quantities }, () => 0n),
@@ -213,7 +213,7 @@ export function noMoments(quantities: number): MomentSums {
 }
 
 /** Adds (sign 1) or takes back (sign -1) one cluster's quantities, in place. Taking back what was added is exact. */
-export function addMoments(sums: MomentSums, values: readonly bigint[], sign: 1 | -1): void {
+function addMoments(sums: MomentSums, values: readonly bigint[], sign: 1 | -1): void {
   const factor = BigInt(sign)
   sums.clusters += sign
   let place = 0

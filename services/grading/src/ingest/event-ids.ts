@@ -8,8 +8,8 @@ import { hash } from 'node:crypto'
 import type { EventInfo } from '../domain/event-state.ts'
 import { searchWords } from '../domain/find-events.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
-import { civilDay } from '../domain/iso-time.ts'
 import type { Observation } from '../domain/observation.ts'
+import { isoDay } from '../wire/times.ts'
 
 /** Matches of one pair of teams that are looked at, the newest first: some seasons of a league. */
 const MATCHES_MAX = 100
@@ -105,7 +105,6 @@ export function eventSlug(event: {
   readonly home: string
   readonly away: string
 }): string {
-  const { year, month, day } = civilDay(event.daySeconds)
-  const date = `${year}${String(month).padStart(2, '0')}${String(day).padStart(2, '0')}`
+  const date = isoDay(event.daySeconds).replaceAll('-', '')
   return `${nameSlug(event.league)}.${date}.${nameSlug(event.home)}-${nameSlug(event.away)}`
 }

@@ -4,7 +4,7 @@
  */
 
 /** One book's columns at one stage, by selection. */
-export type BookColumns = {
+type BookColumns = {
   readonly book: string
   readonly matchOdds: Readonly<Record<string, number>>
   readonly total: Readonly<Record<string, number>>
@@ -12,7 +12,7 @@ export type BookColumns = {
 }
 
 /** The columns of early or of closing prices. */
-export type StageColumns = { readonly books: readonly BookColumns[]; readonly handicapLine: number }
+type StageColumns = { readonly books: readonly BookColumns[]; readonly handicapLine: number }
 
 /** Column numbers from 0; -1 where a file has no such column. */
 export type FootballColumns = {

@@ -4,8 +4,9 @@
  * around as one table. Pure: bytes in, observations out.
  */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
-import { civilDay, dayStartSeconds } from '../domain/iso-time.ts'
-import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
+import type { EntryPrices } from '../domain/ledger-entry.ts'
+import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
+import { isoDay, isoSeconds } from '../wire/times.ts'
 import { readPrice, refuseBook } from './accept-price.ts'
 import { type CsvRow, csvRows, csvSlices } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'
@@ -17,13 +18,13 @@ import {
 } from './football-columns.ts'
 
 /** Where the site's rows come from; its prices may be downloaded by anybody and redistributed by nobody. */
-export const FOOTBALL_DATA_FEED: FeedInfo = {
+const FOOTBALL_DATA_FEED: FeedInfo = {
   feed: 'football-data',
   isRedistributable: false,
   isSynthetic: false,
 }
 
-type Taken = { prices: ObservedPrices[]; missing: number; refusals: Refusal[] }
+type Taken = { prices: EntryPrices[]; missing: number; refusals: Refusal[] }
 
 /** Goals; a handicap beyond is a slip. */
 const HANDICAP_MAX = 20
@@ -194,22 +195,19 @@ export function normaliseFootballData(
   return { feed, ...whole }
 }
 
-const ISO_DAY = /^(\d{4})-(\d{2})-(\d{2})$/
+const ISO_DAY = /^\d{4}-\d{2}-\d{2}$/
 const BRITISH_DAY = /^(\d{2})\/(\d{2})\/(\d{2}|\d{4})$/
 const CLOCK_TIME = /^(\d{2}):(\d{2})$/
 
 /** Two-digit years below this are of this century. */
-const CENTURY_TURNS = 70
+const CENTURY_ENDS_AT = 70
 
 function daySeconds(text: string): number | undefined {
-  const iso = ISO_DAY.exec(text)
-  if (iso !== null)
-    return dayStartSeconds({ year: Number(iso[1]), month: Number(iso[2]), day: Number(iso[3]) })
   const british = BRITISH_DAY.exec(text)
-  if (british === null) return undefined
-  const short = Number(british[3])
-  const year = short > 99 ? short : short + (short < CENTURY_TURNS ? 2000 : 1900)
-  return dayStartSeconds({ year, month: Number(british[2]), day: Number(british[1]) })
+  if (british === null) return ISO_DAY.test(text) ? isoSeconds(text) : undefined
+  const [, day, month, short] = british
+  const century = short?.length === 4 ? '' : Number(short) < CENTURY_ENDS_AT ? '20' : '19'
+  return isoSeconds(`${century}${short}-${month}-${day}`)
 }
 
 /** Days of March and of October, in both of which London's clock changes on the last Sunday. */
@@ -245,7 +243,7 @@ const FIRST_WEEKDAY = 4
 function startOf(day: number, time: string): Pick<EventInfo, 'startAtSeconds' | 'startPrecision'> {
   const clock = CLOCK_TIME.exec(time)
   if (clock === null) return { startAtSeconds: day, startPrecision: 'day' }
-  const { month, day: date } = civilDay(day)
+  const [, month = 0, date = 0] = isoDay(day).split('-').map(Number)
   const weekday = (Math.floor(day / SECONDS_PER_DAY) + FIRST_WEEKDAY) % 7
   const seconds = Number(clock[1]) * 3_600 + Number(clock[2]) * 60
   return {
@@ -255,10 +253,7 @@ function startOf(day: number, time: string): Pick<EventInfo, 'startAtSeconds' | 
 }
 
 /** The event of a row; undefined without a date or a team. Only the day is known where the file has no times. */
-export function footballEvent(
-  row: readonly string[],
-  columns: FootballColumns,
-): EventInfo | undefined {
+function footballEvent(row: readonly string[], columns: FootballColumns): EventInfo | undefined {
   const cell = (column: number): string => row[column]?.trim() ?? ''
   const [date, home, away] = [cell(columns.date), cell(columns.home), cell(columns.away)]
   const day = daySeconds(date)

@@ -24,7 +24,7 @@ export type PayloadAccount = IngestOutcome & {
 }
 
 /** SHA-256 of raw bytes, hex. */
-export const rawSha256Of = (raw: Uint8Array): string => hash('sha256', raw)
+const rawSha256Of = (raw: Uint8Array): string => hash('sha256', raw)
 
 /** Takes in a payload, idempotent on its bytes' hash. `onSlice` hears the account so far. */
 export async function ingestPayload(options: {
@@ -71,7 +71,7 @@ export async function ingestPayload(options: {
 }
 
 /** A payload whose form was recognised, or what is wrong with it. */
-export type PayloadReading =
+type PayloadReading =
   | {
       readonly kind: 'payload'
       readonly form: 'football-data' | 'the-odds-api' | 'manual'

@@ -1,9 +1,10 @@
 /** The upload of an operator into observations. Pure. */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
-import { isoSeconds } from '../domain/iso-time.ts'
+import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { marketPath, marketShape, marketTypesNamed, selectionNamed } from '../domain/markets.ts'
-import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
+import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
 import { parseMarket, readMarketPath } from '../domain/parse-market.ts'
+import { isoSeconds } from '../wire/times.ts'
 import type { Upload } from '../wire/upload.ts'
 import { readPrice, refuseBook, refuseTime } from './accept-price.ts'
 
@@ -81,7 +82,7 @@ function readPrices(
     readonly place: string
     readonly isClose: boolean
   },
-): readonly ObservedPrices[] {
+): readonly EntryPrices[] {
   const { event, prices, place, isClose } = options
   const refuse = (refusal: Pick<Refusal, 'reason' | 'detail'>): readonly [] => {
     gathered.refusals.push({ ...refusal, place })

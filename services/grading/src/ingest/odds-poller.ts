@@ -39,7 +39,7 @@ function isFresh(close: CloseRecord, startAtSeconds: number): boolean {
 }
 
 /** The observation that makes a started event's last prices final; undefined where none is provisional. */
-export function finalClose(
+function finalClose(
   state: EventState,
   nowSeconds: number,
 ): { readonly observation: Observation; readonly stale: number } | undefined {
@@ -70,7 +70,7 @@ export function finalClose(
 }
 
 /** Makes final what has started. Idempotent. */
-export async function finaliseStarted(
+async function finaliseStarted(
   store: GradingStore,
   nowSeconds: number,
 ): Promise<{ readonly finalised: number; readonly stale: number }> {
@@ -124,7 +124,7 @@ export async function pollOdds(options: {
   return { account, ...(await finaliseStarted(store, receivedAtSeconds)) }
 }
 
-export type PollRoundsOptions = {
+type PollRoundsOptions = {
   readonly store: GradingStore
   readonly feeds: readonly OddsFeed[]
   readonly clock: Clock
@@ -133,7 +133,7 @@ export type PollRoundsOptions = {
   readonly onFailed: (error: unknown) => void
 }
 
-export type PollRounds = {
+type PollRounds = {
   /** Begins the first round at once. */
   start(): void
   /** Ends the rounds; a feed that is just being asked is waited for no longer. */

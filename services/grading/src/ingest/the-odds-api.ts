@@ -5,9 +5,10 @@
  */
 import { z } from 'zod'
 import type { EventInfo } from '../domain/event-state.ts'
-import { isoSeconds } from '../domain/iso-time.ts'
+import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { marketTypesNamed, ownValue } from '../domain/markets.ts'
-import type { Normalised, Observation, ObservedPrices, Refusal } from '../domain/observation.ts'
+import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
+import { isoSeconds } from '../wire/times.ts'
 import { readPrice, refuseBook, refuseTime } from './accept-price.ts'
 import { eventSlug, nameSlug } from './event-ids.ts'
 
@@ -128,7 +129,7 @@ function lineOf(selection: string, point: number | null | undefined): number | u
   return line === 0 ? 0 : line
 }
 
-type Gathered = { prices: ObservedPrices[]; refusals: Refusal[]; missing: number }
+type Gathered = { prices: EntryPrices[]; refusals: Refusal[]; missing: number }
 
 function gatherMarket(
   gathered: Gathered,

@@ -6,11 +6,11 @@
 import { type OddsRefusal, parseOdds } from '@tallystick/odds'
 import type { RequestIssue } from '@tallystick/service-kit'
 import type { AuditRequest } from '../domain/grader.ts'
-import { isoSeconds } from '../domain/iso-time.ts'
-import { knownMarket } from '../domain/known-market.ts'
 import { formatMarketKey } from '../domain/markets.ts'
+import { knownMarket } from '../domain/parse-market.ts'
 import { type AskedPick, DEFAULT_GRADE_OPTIONS, type GradeOptions } from '../domain/pick-request.ts'
 import { auditSchema, gradeSchema, type WireOptions, type WirePick } from '../wire/requests.ts'
+import { isoSeconds } from '../wire/times.ts'
 import { requestIssuesOf } from './read-body.ts'
 
 /** A paid request, read. */

@@ -8,7 +8,7 @@ import {
 import { type EvmAsset, evmRequirement } from '@tallystick/x402/evm'
 import { auditExample, gradeExample } from '../wire/examples.ts'
 import type { SaleKind } from './read-sale.ts'
-import { salePath } from './sale-job.ts'
+import { salePath } from './sale-route.ts'
 
 /** A grade is $0.01: 1 cent, 10000 at six decimals. An audit is $0.20: 20 cents, 200000. */
 const PRICE_CENTS: Readonly<Record<SaleKind, bigint>> = { grade: 1n, audit: 20n }
@@ -62,7 +62,7 @@ const PICK: JsonSchema = {
 const [firstPick] = auditExample.picks
 
 /** By kind of sale. */
-export const saleDiscovery: Readonly<Record<SaleKind, ResourceDiscovery>> = {
+const saleDiscovery: Readonly<Record<SaleKind, ResourceDiscovery>> = {
   grade: describeCall({
     input: {
       method: 'POST',

@@ -4,9 +4,9 @@
  */
 import type { FeedInfo } from '../domain/event-state.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
-import { civilDay } from '../domain/iso-time.ts'
 import { readFootballData } from '../ingest/football-data.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
+import { isoDay } from '../wire/times.ts'
 import {
   createRandomSource,
   evenHandicap,
@@ -26,7 +26,7 @@ export const SYNTHETIC_FEED: FeedInfo = {
 }
 
 /** How much is made. */
-export type SyntheticOptions = {
+type SyntheticOptions = {
   readonly nowSeconds: number
   /** Matches with results, spread over the two years before now. */
   readonly pastMatches: number
@@ -73,13 +73,11 @@ type Match = {
   readonly truth: MatchBelief
 }
 
-const twoDigits = (value: number): string => String(value).padStart(2, '0')
-
 /** Day and time as the file writes them. Winter time all year: the importer reads London's clock. */
-function whenText(unixSeconds: number): readonly [string, string] {
-  const { year, month, day } = civilDay(unixSeconds)
-  return [`${twoDigits(day)}/${twoDigits(month)}/${year}`, '15:00']
-}
+const whenText = (unixSeconds: number): readonly [string, string] => [
+  isoDay(unixSeconds).split('-').toReversed().join('/'),
+  '15:00',
+]
 
 function drawMatch(random: RandomSource, startAtSeconds: number): Match {
   const home = Math.floor(random() * TEAMS.length)
@@ -153,7 +151,7 @@ const PAST_MATCHES = 2_000
 const COMING_MATCHES = 40
 
 /** What seeding did. */
-export type SeedOutcome =
+type SeedOutcome =
   | { readonly kind: 'seeded'; readonly account: PayloadAccount }
   /** The ledger has entries already: nothing was written. */
   | { readonly kind: 'already-there' }

@@ -13,7 +13,7 @@ const ROOT = '/api/v6/pay/x402'
 /** OKX refuses times further off than this. */
 const SKEW_MS_MAX = 30_000
 
-export type OkxStandIn = {
+type OkxStandIn = {
   readonly url: string
   /** Requests whose signature was right. */
   readonly seen: string[]
@@ -69,7 +69,7 @@ export async function startOkxStandIn(facilitatorUrl: string): Promise<OkxStandI
   return { url: `http://127.0.0.1:${port}`, seen, refused, stop: () => app.close() }
 }
 
-export type SlowFacilitator = {
+type SlowFacilitator = {
   readonly url: string
   /** Resolves when the next settlement is on the chain and its answer kept back. */
   settled(): Promise<void>

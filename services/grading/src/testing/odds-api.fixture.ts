@@ -1,5 +1,5 @@
 /** The sample match as The Odds API tells of it. */
-import { isoText } from '../domain/iso-time.ts'
+import { isoText } from '../wire/times.ts'
 import { START_SECONDS } from './samples.fixture.ts'
 
 /** The path that its event has in the ledger. */

@@ -3,7 +3,8 @@
 import { parseOdds } from '@tallystick/odds'
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { IngestBatch } from '../domain/grading-store.ts'
-import type { Observation, ObservedPrices } from '../domain/observation.ts'
+import type { EntryPrices } from '../domain/ledger-entry.ts'
+import type { Observation } from '../domain/observation.ts'
 import { parseMarket } from '../domain/parse-market.ts'
 import {
   DEFAULT_GRADE_OPTIONS,
@@ -15,7 +16,7 @@ import {
 export const START_SECONDS = 1_780_336_800
 
 /** A feed that may be shown to anybody. */
-export const OPEN_FEED: FeedInfo = { feed: 'manual', isRedistributable: true, isSynthetic: false }
+const OPEN_FEED: FeedInfo = { feed: 'manual', isRedistributable: true, isSynthetic: false }
 
 /** A match, `soccer/epl.20260601.ars-che` by default. */
 export function sampleEvent(over: Partial<EventInfo> = {}): EventInfo {
@@ -32,7 +33,7 @@ export function sampleEvent(over: Partial<EventInfo> = {}): EventInfo {
 }
 
 /** Prices of a 1X2 market by default: a close of 2.05, 3.55, 3.90 five minutes before the start. */
-export function samplePrices(over: Partial<ObservedPrices> = {}): ObservedPrices {
+export function samplePrices(over: Partial<EntryPrices> = {}): EntryPrices {
   return {
     market: '1x2/ft',
     book: 'pinnacle',

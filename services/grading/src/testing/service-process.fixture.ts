@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
-export type Ended = {
+type Ended = {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly output: string

@@ -164,7 +164,7 @@ export async function until(isDone: () => Promise<boolean>, limitMs = 20_000): P
 }
 
 /** A payment that the official client has signed and that nobody has sent yet, as the headers of its request. */
-export async function signedPayment(
+async function signedPayment(
   fixture: Pick<XLayerFixture, 'chain'>,
   payer: XLayerAccount,
   request: { readonly url: string; readonly body: unknown },

@@ -1,8 +1,8 @@
 /** What `/api/ingest` takes and answers: closes, prices and results of any market, corrections and voids among them. */
 import { z } from 'zod'
-import { isoSeconds } from '../domain/iso-time.ts'
 import { PERIOD } from '../domain/parse-market.ts'
 import { uploadExample } from './examples.ts'
+import { isoSeconds } from './times.ts'
 
 /** Events in one upload; more are several uploads. */
 const UPLOAD_EVENTS_MAX = 1_000

@@ -4,11 +4,11 @@
  * many people grade the same selections; an event's state never changes, it is replaced.
  */
 import type { MarginMethod } from '@tallystick/odds'
-import type { CardPick, GradedCard, GradeFlag, UngradedCode } from '../wire/cards.ts'
+import type { AuditAnswer } from '../wire/audit.ts'
+import type { Card, CardPick, GradedCard, GradeFlag, UngradedCode } from '../wire/cards.ts'
+import { isoText } from '../wire/times.ts'
 import type { SelectionResult } from '../wire/upload.ts'
-import { sharedPart } from './card-text.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
-import { isoText } from './iso-time.ts'
 import { formatMarketKey, keyTexts } from './markets.ts'
 import { DEFAULT_GRADE_OPTIONS, type PickRequest } from './pick-request.ts'
 import { chooseClose, type FairClose, fairClose, fairProbabilityOf } from './reference-close.ts'
@@ -52,7 +52,7 @@ export type GradableSelection = {
 }
 
 /** A selection that cannot be graded, whatever the price. */
-export type UngradableSelection = {
+type UngradableSelection = {
   readonly kind: 'ungradable'
   readonly code: UngradedCode
   readonly nearest?: readonly string[]
@@ -63,13 +63,13 @@ export type UngradableSelection = {
 }
 
 /** Either. */
-export type PreparedSelection = GradableSelection | UngradableSelection
+type PreparedSelection = GradableSelection | UngradableSelection
 
 const kept = new WeakMap<EventState, Map<string, Map<string, PreparedSelection>>>()
 const events = new WeakMap<EventInfo, NonNullable<CardPick['event']>>()
 
 /** The event as cards name it; one object per event, so that its text is written once. */
-export function eventOnCard(info: EventInfo): NonNullable<CardPick['event']> {
+function eventOnCard(info: EventInfo): NonNullable<CardPick['event']> {
   let event = events.get(info)
   if (event === undefined) {
     event = { home: info.home, away: info.away, starts_at: isoText(info.startAtSeconds) }
@@ -213,4 +213,66 @@ export function prepareSelection(state: EventState, pick: PickRequest): Prepared
     byName.set(name, prepared)
   }
   return prepared
+}
+
+const texts = new WeakMap<object, string>()
+
+/** The text of a part that is shared between cards and never changes. */
+function sharedText(part: object): string {
+  let text = texts.get(part)
+  if (text === undefined) {
+    text = JSON.stringify(part)
+    texts.set(part, text)
+  }
+  return text
+}
+
+/** Marks a close as one that cards share; returns it. */
+export function sharedPart(close: GradedCard['close']): GradedCard['close'] {
+  sharedText(close)
+  return close
+}
+
+/** Texts whose every character stands for itself in JSON; most are. */
+const PLAIN = /^[ !#-[\]-~]*$/
+
+const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
+
+function pickText({ market, selection, event, ref }: Card['pick']): string {
+  const eventText = event === undefined ? '' : `,"event":${sharedText(event)}`
+  const refText = ref === undefined ? '' : `,"ref":${quoted(ref)}`
+  return `{"market":${quoted(market)},"selection":${quoted(selection)}${eventText}${refText}}`
+}
+
+function clvText({ price, fair, log, points, beat_close }: GradedCard['clv']): string {
+  const values = fair === undefined ? '' : `,"fair":${fair},"log":${log},"points":${points}`
+  return `{"price":${price}${values},"beat_close":${beat_close}}`
+}
+
+function takenText({ odds, text, line }: GradedCard['taken']): string {
+  return `{"odds":${odds},"text":"${text}"${line === undefined ? '' : `,"line":${line}`}}`
+}
+
+function scoreboardText(scoreboard: GradedCard['scoreboard']): string {
+  if (scoreboard.status === 'pending') return '{"status":"pending"}'
+  const { status, return_units, score } = scoreboard
+  return `{"status":"${status}","return_units":${return_units}${score === undefined ? '' : `,"score":"${score}"`}}`
+}
+
+function gradedText(card: GradedCard): string {
+  const { method_spread: spread, receipt } = card
+  return `{"outcome":"GRADED","grade":"${card.grade}","basis":"${card.basis}","pick":${pickText(card.pick)},"clv":${clvText(card.clv)},"taken":${takenText(card.taken)},"close":${sharedText(card.close)},"scoreboard":${scoreboardText(card.scoreboard)},"calibration":${sharedText(card.calibration)}${spread === undefined ? '' : `,"method_spread":${spread}`},"grade_margin":${card.grade_margin},"flags":${sharedText(card.flags)},"summary":${quoted(card.summary)},"counted":${sharedText(card.counted)}${receipt === undefined ? '' : `,"receipt":"${receipt}"`}}`
+}
+
+/** The card's text. */
+export function cardText(card: Card): string {
+  const isOurs = card.outcome === 'GRADED' && texts.has(card.close)
+  return isOurs ? gradedText(card) : JSON.stringify(card)
+}
+
+/** The text of what was sold. */
+export function answerText(answer: Card | AuditAnswer): string {
+  if (!('picks' in answer)) return cardText(answer)
+  const { picks, ...sums } = answer
+  return `${JSON.stringify(sums).slice(0, -1)},"picks":[${picks.map(cardText).join(',')}]}`
 }

@@ -9,7 +9,7 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-import { answerText, cardText } from './card-text.ts'
+import { answerText, cardText } from './card-parts.ts'
 
 test('a card’s text says what JSON.stringify says, whatever names and marks are in it', async () => {
   await fc.assert(
