@@ -29,7 +29,7 @@ const asset = () =>
     { expected: assetText },
   )
 
-/** A price in cents needs a token that can be split into them. */
+/** Prices in cents need a token with two decimals or more. */
 const CENT_DECIMALS = 2
 
 const addressText = 'an EVM address'
@@ -55,7 +55,7 @@ const tokenKeys = () =>
     { expected: tokenKeysText, isSecret: true },
   )
 
-/** The Odds API charges per sport and round: more than this is a slip. */
+/** The Odds API charges per sport and round: more is a mistake. */
 const SPORTS_MAX = 50
 const listText = 'names in lower case, separated by commas'
 const names = () =>
@@ -116,7 +116,7 @@ const fields = z.object({
 
 const OKX = ['OKX_API_KEY', 'OKX_SECRET_KEY', 'OKX_PASSPHRASE'] as const
 
-/** What was read; after a bad variable some of it is missing. */
+/** After a bad variable some members are missing. */
 type Partly = Partial<z.output<typeof fields>>
 
 /** The first variable at fault where not exactly one facilitator is configured. */
@@ -134,11 +134,11 @@ export const gradingConfigSchema = fields.superRefine(
     if (fault !== undefined)
       context.addIssue({ code: 'custom', path: [fault], message: facilitatorText })
     const { ASSET, NETWORK } = config
-    // An address alone stands for USD₮0 on X Layer; on another network the token is written in full.
+    // An address alone is USD₮0 on X Layer; on another network the token is written in full.
     if (ASSET !== undefined && NETWORK !== undefined && parseEvmAsset(ASSET, NETWORK) === undefined)
       context.addIssue({ code: 'custom', path: ['ASSET'], message: assetText })
   },
-  // Also beside other bad variables, so that one message names them all.
+  // Run beside other problems, so that one message names them all.
   { when: () => true },
 )
 

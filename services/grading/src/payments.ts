@@ -85,7 +85,7 @@ export function connectPayments(options: {
   }
 }
 
-/** A node's address with a path, a query or a name in it may hold somebody's key. */
+/** A node's address with a path, a query or credentials may hold a key. */
 function isPublicAddress(address: string): boolean {
   const { pathname, search, username, password } = new URL(address)
   return pathname === '/' && search === '' && username === '' && password === ''
@@ -106,7 +106,7 @@ export function pagePayment(config: GradingConfig): PagesOptions['payment'] {
   }
 }
 
-/** While the network does not answer, its token is asked for this often, milliseconds. */
+/** Pause between attempts to read the token while the network does not answer, milliseconds. */
 const RETRY_MS = 30_000
 
 /** Whether the configured token is the one on the network (G9): asked at the start, by `/ready`, and until it is known. */
@@ -114,7 +114,7 @@ export function createTokenCheck(options: {
   readonly asset: EvmAsset
   readonly ledger: Pick<EvmLedger, 'chainId' | 'domainSeparator'>
   readonly clock: Clock
-  /** Hears of each look that found another token than the configured one. */
+  /** Called each time the network is found to have another token. */
   readonly onWrong?: (found: DomainCheck) => void
 }) {
   const { asset, clock, ledger } = options

@@ -28,7 +28,7 @@ type GradingServiceOptions = {
   readonly logger?: FastifyBaseLogger | undefined
 }
 
-/** With the ledger, for whoever fills it in the same process. */
+/** With its ledger, for tests that fill it in the same process. */
 export type GradingService = Service & { readonly store: GradingStore; start(): void }
 
 /** The configured token is not the one on the network: every payment would fail. The message is for the operator. */

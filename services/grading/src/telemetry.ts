@@ -159,7 +159,7 @@ export function observedGate<Gate extends PaymentGate>(
     if (isPayment) hear(outcome)
     return outcome
   }
-  // One signature stands for both of the gate's: what a job without kept answers ends in is among the outcomes.
+  // One signature covers both of the gate's: the outcomes of a job without kept answers are among these.
   return { ...gate, pay: pay as PaymentGate['pay'] }
 }
 

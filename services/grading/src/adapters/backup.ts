@@ -47,7 +47,7 @@ export async function backupGrading(options: {
     try {
       await copy(source, target)
     } catch (error) {
-      // Half a copy must neither pass for one nor stand in the way of the next.
+      // Half a copy must not pass for a whole one, or block the next.
       rmSync(target, { force: true })
       throw new GradingStoreUnavailable(`${source} could not be copied to ${target}`, {
         cause: error,
@@ -56,7 +56,6 @@ export async function backupGrading(options: {
   return files.map(([, target]) => target)
 }
 
-/** What was accepted. */
 export type AcceptedLedger = {
   /** Entries that are there now. */
   readonly size: number

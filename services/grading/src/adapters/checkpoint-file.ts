@@ -29,10 +29,9 @@ import { GradingStoreUnavailable, type LedgerHead } from '../domain/grading-stor
 import { isOnDisk } from './sqlite-database.ts'
 import type { LedgerTree } from './sqlite-ledger-tree.ts'
 
-/** Where a ledger's last checkpoint lies. */
 const checkpointPathOf = (databasePath: string): string => `${databasePath}.checkpoint`
 
-/** Replaces the file at once: whoever reads it finds the old note or the new one, whole. Throws GradingStoreUnavailable. */
+/** Replaces the file atomically: a reader finds the old note or the new one. Throws GradingStoreUnavailable. */
 export function writeCheckpointFile(databasePath: string, note: string): void {
   if (!isOnDisk(databasePath)) return
   const path = checkpointPathOf(databasePath)
@@ -81,7 +80,6 @@ function verifierKeyOf(note: string, seed: Uint8Array): string {
 export const signHead = (signer: NoteSigner, head: LedgerHead): string =>
   signer.sign(formatCheckpoint({ origin: signer.keyName, ...head }))
 
-/** What the file of a checkpoint says. */
 export type CheckpointReading =
   | Extract<ParsedCheckpoint, { kind: 'checkpoint' }>
   | { readonly kind: 'absent' | 'refused' }

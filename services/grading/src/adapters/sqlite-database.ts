@@ -35,7 +35,7 @@ function appliedOf(database: Connection, { applicationId, migrations }: Database
  */
 export function applyMigrations(database: Connection, kind: DatabaseKind): void {
   const { applicationId, migrations } = kind
-  // Nearly always: nobody has to wait for a lock to find nothing to do.
+  // The usual case takes no lock.
   if (appliedOf(database, kind) === migrations.length) return
   database.exec('BEGIN IMMEDIATE')
   // Asked again: another process may have been first.

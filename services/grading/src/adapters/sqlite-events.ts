@@ -98,7 +98,7 @@ const byStart = (condition: string): string =>
     AND NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE instr(words || ' ', word.value) = 0)
     ORDER BY start_at DESC LIMIT ?`
 
-/** Two, so that each has its index: a sport that nobody plays must not be looked for in every event. */
+/** Two, so that each has its index: a rare sport must not be searched for in every event. */
 export const EVENT_LOOKUPS = { byStart: byStart(''), bySport: byStart('AND sport = ?') } as const
 
 /** The index of one connection; it writes within the caller's transaction. */

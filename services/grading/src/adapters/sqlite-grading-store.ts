@@ -31,12 +31,11 @@ import { openPickTable, openTruthTable } from './sqlite-tables.ts'
 import { verifyLedger } from './sqlite-verify.ts'
 import { openWriteQueue } from './sqlite-write-queue.ts'
 
-/** Observations in one write: some 50 ms, so that requests get their turn during an import. */
+/** Observations in one write: some 50 ms, so that requests are served during an import. */
 const OBSERVATIONS_PER_WRITE = 500
 /** Searches in one iteration of the event loop, some 10 ms where their words are common: an audit may ask for a thousand names. */
 const SEARCHES_PER_ITERATION = 5
 
-/** What the store is opened with. */
 export type SqliteGradingStoreOptions = {
   readonly databasePath: string
   readonly clock: Clock
@@ -53,7 +52,7 @@ export type SqliteGradingStoreOptions = {
 /** The ledger's secret, made with the file: payer tags and hidden prices are salted with it. */
 function ledgerSecret(database: DatabaseSync): string {
   const find = database.prepare("SELECT value FROM meta WHERE name = 'payer_secret'")
-  // Written once: to write at every start would wait for whoever writes just then.
+  // Written once: a write at every start would wait for other writers.
   if (find.get() === undefined)
     database
       .prepare("INSERT OR IGNORE INTO meta (name, value) VALUES ('payer_secret', ?)")
@@ -61,7 +60,6 @@ function ledgerSecret(database: DatabaseSync): string {
   return String(find.get()?.['value'])
 }
 
-/** Everything that one connection has open. */
 function partsOf(database: DatabaseSync, { clock }: Pick<SqliteGradingStoreOptions, 'clock'>) {
   const tree = openLedgerTree(database)
   const events = openEventReader(database)
@@ -76,7 +74,7 @@ function partsOf(database: DatabaseSync, { clock }: Pick<SqliteGradingStoreOptio
     events.forget()
     table.reload()
   }
-  /** Another connection's write is told by SQLite itself. */
+  /** SQLite itself says whether another connection has written. */
   const catchUp = (): void => {
     const current = version.get()?.[0]
     if (current === seenVersion) return
@@ -188,7 +186,6 @@ function keepPick(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean):
   return { kind: 'kept', pick: kept }
 }
 
-/** Payloads and totals. */
 function openReads({ database, tree, picks }: Parts) {
   const payload = prepareQuery<readonly [number]>(
     database,

@@ -1,7 +1,7 @@
 /**
  * Verifying the ledger: every text is hashed again and compared with its leaf, the tree with its stored head, nodes and
  * signed checkpoint, every committed pick with its commitment, the index of events with the entries, and the truth table with one
- * that is counted anew. Work is cut into slices; the event loop belongs to others between them.
+ * that is counted again. Work is cut into slices, and requests are served between them.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { createCompactRange, leafHash, rootOf } from '@tallystick/hashchain'
@@ -98,7 +98,7 @@ async function checkEntries(
   return { size: range.size, rootHash: range.rootHash() }
 }
 
-/** Second pass: events folded anew, and the truth table counted anew. */
+/** Second pass: folds all events and counts the truth table again. */
 async function checkTruth(database: DatabaseSync): Promise<Broken | undefined> {
   const events = prepareQuery<readonly [number]>(
     database,

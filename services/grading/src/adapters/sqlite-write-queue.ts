@@ -24,7 +24,7 @@ type WriteQueueOptions = {
   readonly undo: () => void
 }
 
-/** Writes of one transaction; returns those that are still to be written where one of them was at fault by itself. */
+/** Writes in one transaction; where one write alone failed, returns the others, which are still to be written. */
 function openWriter({
   database,
   before,

@@ -34,7 +34,7 @@ export function ledgerOptions(terminal: CommandTerminal) {
   }
 }
 
-/** As withStore, for what only reads: makes no ledger where there is none. */
+/** Like withStore, but makes no ledger where there is none. */
 export async function withLedger<Result>(
   terminal: CommandTerminal,
   use: (store: GradingStore) => Promise<Result>,

@@ -15,7 +15,7 @@ import { withStore } from './command-store.ts'
 
 /** A file is read whole, so that its hash is known before its first row: twelve seasons of 38 leagues are 29 MB. What gzip blows up to more is no table of odds. */
 const FILE_BYTES_MAX = 268_435_456
-/** Progress is told at most so often, ms. */
+/** Shortest pause between two progress lines, ms. */
 const PROGRESS_MS = 250
 /** Refusals that are printed one by one. */
 const REFUSALS_SHOWN_MAX = 10

@@ -24,7 +24,6 @@ import type {
 import type { Observation } from './observation.ts'
 import { applyEvent, type MutableTruth } from './truth-table.ts'
 
-/** Nothing ingested. */
 export const NOTHING_INGESTED: IngestOutcome = {
   events: 0,
   snapshots: 0,
@@ -34,7 +33,6 @@ export const NOTHING_INGESTED: IngestOutcome = {
   unchanged: 0,
 }
 
-/** The sum of two outcomes. */
 export function addIngested(one: IngestOutcome, other: IngestOutcome): IngestOutcome {
   return {
     events: one.events + other.events,
@@ -67,7 +65,6 @@ export function recount(
   return keys
 }
 
-/** What an observation made of an event. */
 type AdvancedEvent = {
   readonly state: EventState
   readonly outcome: IngestOutcome
@@ -75,7 +72,7 @@ type AdvancedEvent = {
   readonly truthKeys: readonly string[]
 }
 
-/** Advances an event, or returns undefined where the observation says nothing new of a known event, or nothing at all. */
+/** Advances an event; `state` is undefined where the observation says nothing new. */
 export function advanceEvent(options: {
   readonly state: EventState | undefined
   /** Committed picks on the event; asked only where a result makes them count. */
@@ -113,7 +110,7 @@ export function advanceEvent(options: {
   }
 }
 
-/** The entries of one observation, and how many of its parts were known already. */
+/** `unchanged` counts the parts that were known already. */
 type DecidedEntries = {
   readonly entries: readonly EventLedgerEntry[]
   readonly unchanged: number
@@ -127,7 +124,7 @@ const sameOdds = (known: PriceRecord, { odds }: EntryPrices): boolean => {
   )
 }
 
-/** Whether an event's start is told anew; a day says nothing about a start known to the second. */
+/** Whether an event's start changed; a day says nothing about a start known to the second. */
 const isNewInfo = (known: EventInfo | undefined, info: EventInfo): boolean =>
   known !== undefined &&
   (info.startPrecision === 'second' || known.startPrecision === 'day') &&
@@ -220,7 +217,7 @@ const sameOutcome = (known: OutcomeRecord | undefined, seen: ObservedOutcome): b
     known.status === seen.status &&
     known.score?.home === seen.score?.home &&
     known.score?.away === seen.score?.away &&
-    // Canonical: the order of members, as somebody writes them, is no correction.
+    // Canonical: another order of members is no correction.
     canonicalJson(known.results ?? {}) === canonicalJson(seen.results ?? {})
   )
 }

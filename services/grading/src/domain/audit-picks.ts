@@ -26,7 +26,7 @@ const settledReturn = (scoreboard: Scoreboard | undefined): number | undefined =
     ? undefined
     : scoreboard.return_units
 
-/** A pick's flat-stake result, graded or not. */
+/** A flat-stake result, graded or not. */
 type FlatResult = { readonly returnUnits: number; readonly odds: number }
 
 const meanOf = (values: readonly number[]): number | null =>
@@ -160,7 +160,6 @@ function verdictOf(score: AuditScore, roi: RawRoi): string {
   return `${record}; the prices show ${edge}: not enough to tell sharp from lucky.`
 }
 
-/** Adds up cards. */
 export function auditCards(cards: readonly Card[], label?: string): AuditAnswer {
   const graded = cards.filter(isGraded)
   const results = cards.flatMap(({ scoreboard, taken }) => {

@@ -1,4 +1,4 @@
-/** What is told of the truth table: the answer of `/api/calibration`, and the figures on cards. */
+/** What is published of the truth table: the answer of `/api/calibration`, and the figures on cards. */
 import type { CalibrationAnswer, CalibrationFilters } from '../wire/calibration.ts'
 import type { CardCalibration } from '../wire/cards.ts'
 import type { GradeContext } from './grade-pick.ts'

@@ -18,7 +18,7 @@ import { settleSelection } from './settle-selection.ts'
 const ANCHOR_MOVED_SECONDS_MAX = 60
 /** Closes whose fair prices differ by more than this disagree. */
 const CLOSES_DIFFER_MAX = 0.03
-/** Markets kept per event, and selections per market: those of a rich event; beyond it somebody is trying out lines. */
+/** Markets kept per event, and selections per market: enough for a rich event. */
 const MARKETS_MAX = 64
 const PREPARED_MAX = 32
 
@@ -47,7 +47,6 @@ export type GradableSelection = {
   readonly lateFlags: readonly GradeFlag[]
   readonly result: PreparedResult
   readonly event: NonNullable<CardPick['event']>
-  /** The whole key as text. */
   readonly market: string
 }
 
@@ -58,11 +57,9 @@ type UngradableSelection = {
   readonly nearest?: readonly string[]
   readonly result: PreparedResult
   readonly event: NonNullable<CardPick['event']>
-  /** The whole key as text. */
   readonly market: string
 }
 
-/** Either. */
 type PreparedSelection = GradableSelection | UngradableSelection
 
 const kept = new WeakMap<EventState, Map<string, Map<string, PreparedSelection>>>()
@@ -179,14 +176,14 @@ function prepare(state: EventState, pick: PickRequest): PreparedSelection {
   }
 }
 
-/** What of a pick a preparation depends on besides the market. */
+/** What a preparation depends on besides the market. */
 function nameOf({ options, selection }: PickRequest): string {
   if (options === DEFAULT_GRADE_OPTIONS) return selection
   const { basis, method, reference = '' } = options
   return `${selection} ${method} ${basis} ${reference}`
 }
 
-/** The map under a name; a new one, in place of all where they are too many, where there is none. */
+/** The map under a name, made where there is none; beyond the limit all are dropped first. */
 function mapUnder<Value>(maps: Map<string, Map<string, Value>>, name: string): Map<string, Value> {
   let map = maps.get(name)
   if (map === undefined) {
@@ -233,7 +230,7 @@ export function sharedPart(close: GradedCard['close']): GradedCard['close'] {
   return close
 }
 
-/** Texts whose every character stands for itself in JSON; most are. */
+/** Texts that JSON does not escape; most are. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
@@ -264,13 +261,11 @@ function gradedText(card: GradedCard): string {
   return `{"outcome":"GRADED","grade":"${card.grade}","basis":"${card.basis}","pick":${pickText(card.pick)},"clv":${clvText(card.clv)},"taken":${takenText(card.taken)},"close":${sharedText(card.close)},"scoreboard":${scoreboardText(card.scoreboard)},"calibration":${sharedText(card.calibration)}${spread === undefined ? '' : `,"method_spread":${spread}`},"grade_margin":${card.grade_margin},"flags":${sharedText(card.flags)},"summary":${quoted(card.summary)},"counted":${sharedText(card.counted)}${receipt === undefined ? '' : `,"receipt":"${receipt}"`}}`
 }
 
-/** The card's text. */
 export function cardText(card: Card): string {
   const isOurs = card.outcome === 'GRADED' && texts.has(card.close)
   return isOurs ? gradedText(card) : JSON.stringify(card)
 }
 
-/** The text of what was sold. */
 export function answerText(answer: Card | AuditAnswer): string {
   if (!('picks' in answer)) return cardText(answer)
   const { picks, ...sums } = answer

@@ -17,7 +17,7 @@ export type PickOpening = {
   readonly placedAtSeconds?: number
   /** Best price of the selection that the ledger had when it was received, canonical text; left out where it had none. */
   readonly bestRecorded?: string
-  /** One tag per payer and store, so that repeats can be counted and nobody is named. */
+  /** One tag per payer and store: repeats can be counted, and no payer is named. */
   readonly payerTag: string
   /** 32 random bytes, hex: without them the commitment of a likely pick could be guessed. */
   readonly salt: string
@@ -34,7 +34,7 @@ const ROUNDING = 1e-9
 /** A committed pick with its place in the ledger. */
 export type CommittedPick = { readonly seq: number; readonly opening: PickOpening }
 
-/** Why a committed pick does not count, by itself; undefined where it does (G6). */
+/** Why a committed pick alone does not count; undefined where it does (G6). */
 export function refusalOf(
   info: EventInfo,
   { opening }: Pick<CommittedPick, 'opening'>,

@@ -24,7 +24,7 @@ type PricedSelection = {
   readonly scopes: readonly string[]
 }
 
-/** What was made up never stands beside what happened: its rows have scopes of their own. */
+/** Made-up prices never mix with real ones: their rows have scopes of their own. */
 const syntheticScope = (scope: string): string =>
   scope === SCOPE_ALL ? SCOPE_SYNTHETIC : `${SCOPE_SYNTHETIC}/${scope}`
 

@@ -34,7 +34,7 @@ export type FeedInfo = {
 
 /** Prices of one market at one book at one time. */
 export type PriceRecord = FeedInfo & {
-  /** `ah/ft/-0.75` (market-key.ts). */
+  /** `ah/ft/-0.75` (markets.ts). */
   readonly market: string
   /** `ah/ft`: the market without its line. */
   readonly family: string
@@ -86,7 +86,7 @@ export type EventState = {
 
 const SECONDS_PER_DAY = 86_400
 
-/** Whether an event has surely started by a moment, Unix seconds: a day's precision waits for the day to end. */
+/** Whether an event has certainly started by a moment, Unix seconds: a day's precision waits for the day to end. */
 export function hasStarted(
   { startAtSeconds, startPrecision }: Pick<EventInfo, 'startAtSeconds' | 'startPrecision'>,
   atSeconds: number,

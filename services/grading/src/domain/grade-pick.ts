@@ -20,7 +20,6 @@ import { formatMarketKey } from './markets.ts'
 import type { AmbiguousPick, PickRequest } from './pick-request.ts'
 import { returnOf } from './settle-selection.ts'
 
-/** What a grade is made from. */
 export type GradeContext = {
   readonly state: EventState | undefined
   /** Whether the pick came after the start: graded all the same, with the flag. */
@@ -209,7 +208,7 @@ export function gradedSummary(card: {
   return `${kind}${RESULT_WORDS[scoreboard.status]}. Taken at ${taken} against a close of ${close}: ${priceWords(grade.price)}, ${worth}. Grade ${grade.band satisfies GradeBand}.`
 }
 
-/** Instead of the message of `no_close_recorded`, where only the book that was asked for has no close. */
+/** The message of `no_close_recorded` where only the requested book has no close. */
 const NO_CLOSE_OF_BOOK = 'The ledger has no closing price of this market at that book.'
 
 /** Why a pick has no grade, in a sentence. */

@@ -16,7 +16,6 @@ import { parseMarket } from './parse-market.ts'
 import type { AskedPick, GradeOptions, PickRequest } from './pick-request.ts'
 import { bestRecorded } from './reference-close.ts'
 
-/** Picks to be audited together. */
 export type AuditRequest = {
   readonly picks: readonly AskedPick[]
   readonly label?: string | undefined

@@ -1,6 +1,6 @@
 /**
- * The ledger, the picks and the truth table behind one port. A store folds nothing by itself: entries are decided by
- * decide-entries.ts, events folded by apply-entry.ts and truth counted by truth-table.ts, in every store alike.
+ * The ledger, the picks and the truth table behind one port. What happens to an event
+ * is decided in advance-event.ts, apply-entry.ts and truth-table.ts, never in a store.
  */
 
 import type { CommittedPick, PickOpening } from './committed-pick.ts'
@@ -18,7 +18,6 @@ export type IngestBatch = {
   readonly observations: readonly Observation[]
 }
 
-/** What a batch came to. */
 export type IngestOutcome = {
   readonly events: number
   /** Entries written. */
@@ -45,13 +44,11 @@ export type StoredPick = {
   readonly seq?: number
 }
 
-/** What keeping a pick came to. */
 export type KeepPickOutcome =
   | { readonly kind: 'kept'; readonly pick: StoredPick }
   /** The payment has a pick already: this is it. */
   | { readonly kind: 'known'; readonly pick: StoredPick }
 
-/** Size and root of the ledger. */
 export type LedgerHead = { readonly size: number; readonly rootHash: Uint8Array }
 
 /** An entry as it is stored. */
@@ -64,7 +61,6 @@ export type StoredEntry = {
   readonly hash: string
 }
 
-/** What checking every entry found. */
 export type LedgerVerdict =
   | { readonly kind: 'intact'; readonly entries: number; readonly rootHash: Uint8Array }
   /** `seq` is the first entry that does not hold, where one can be named. */
@@ -82,7 +78,6 @@ export type EventSearch = {
   readonly limit: number
 }
 
-/** Totals for a page. */
 export type LedgerCounts = {
   readonly entries: number
   readonly events: number
@@ -96,9 +91,9 @@ export type GradingStore = {
   searchEvents(search: EventSearch): Promise<readonly EventInfo[]>
   /** Writes what is new, in groups of one commit and one fsync; resolves when it is durable. Unchanged content is no entry. */
   ingest(batch: IngestBatch): Promise<IngestOutcome>
-  /** Whether a payload with this hash was taken in whole. */
+  /** Whether a payload with this hash was ingested completely. */
   hasPayload(rawSha256: string): Promise<boolean>
-  /** Marks a payload as taken in whole. */
+  /** Marks a payload as ingested completely. */
   markPayload(payload: {
     readonly rawSha256: string
     readonly feed: string
@@ -124,7 +119,7 @@ export type GradingStore = {
   /** The table as of the ledger's head. O(bands). */
   truth(): Promise<TruthTable>
   counts(): Promise<LedgerCounts>
-  /** Rehashes every entry, folds everything anew and compares: entries, tree, picks and truth table. */
+  /** Rehashes every entry, folds all events again and compares entries, tree, picks and truth table. */
   verify(): Promise<LedgerVerdict>
   close(): Promise<void>
 }

@@ -16,7 +16,7 @@ type EventEntry = FeedInfo & {
   readonly receivedAtSeconds: number
   /** SHA-256 of the raw bytes that it was read from, hex. */
   readonly rawSha256: string
-  /** 32 bytes, hex, that nobody outside can know; where the prices may not be shown (saltEntry). */
+  /** 32 secret bytes, hex, where the prices may not be shown (saltEntry). */
   readonly salt?: string
 }
 
@@ -27,7 +27,7 @@ export type EntryPrices = {
   readonly odds: Readonly<Record<string, string>>
   /** Where a market's selections are its own: whether all of them are listed. */
   readonly isWhole?: boolean
-  /** Further lines beside the main one: what they replace is further lines. */
+  /** Further lines beside the main one; they replace further lines only. */
   readonly isAlternative?: boolean
   readonly capturedAtSeconds?: number
 }
@@ -71,7 +71,6 @@ type PickEntry = {
   readonly receivedAtSeconds: number
 }
 
-/** An entry that an event is made of. */
 export type EventLedgerEntry = SnapshotEntry | CloseEntry | OutcomeEntry
 
 export type LedgerEntry = EventLedgerEntry | PickEntry
@@ -99,7 +98,7 @@ function withoutOdds({ odds, ...rest }: EntryPrices): Members {
 function redacted(entry: LedgerEntry): Members | undefined {
   if (entry.type === 'pick' || entry.type === 'outcome') return undefined
   if (entry.isRedistributable) return undefined
-  // Neither the salt, which hides the prices from whoever tries them on the hash, nor the hash of the bytes that held them.
+  // Without the salt, which keeps likely prices from being tried against the hash, and without the hash of the raw bytes.
   const { prices, rawSha256: _raw, salt: _salt, ...rest } = entry
   return { ...rest, prices: prices.map(withoutOdds) }
 }

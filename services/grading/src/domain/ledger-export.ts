@@ -10,7 +10,6 @@ import { z } from 'zod'
 import type { GradingStore } from './grading-store.ts'
 import { hexOf } from './ledger-entry.ts'
 
-/** What checking an export found. */
 type ExportVerdict =
   | {
       readonly kind: 'intact'

@@ -67,15 +67,14 @@ export function marketPath(
   return `${key.type}/${key.period}${line}${participant}`
 }
 
-/** The whole key as text. */
 export const formatMarketKey = (key: MarketKey): string => `${eventPath(key)}/${marketPath(key)}`
 
-/** A key's texts, as maps are asked for them. */
+/** A key's texts, as maps look them up. */
 type KeyTexts = { readonly event: string; readonly market: string }
 
 const texts = new WeakMap<MarketKey, KeyTexts>()
 
-/** The event's path and the market's within it, joined once per key: a text that is joined anew is hashed anew by every map. */
+/** The event's path and the market's within it, joined once per key: a new string is hashed again by every map. */
 export function keyTexts(key: MarketKey): KeyTexts {
   let joined = texts.get(key)
   if (joined === undefined) {
@@ -85,7 +84,6 @@ export function keyTexts(key: MarketKey): KeyTexts {
   return joined
 }
 
-/** How a type of market works. */
 type MarketShape = {
   /** Its selections in the order of the close; undefined where every market has its own. */
   readonly selections: readonly string[] | undefined
@@ -124,7 +122,6 @@ const SHAPES: Readonly<Record<(typeof MARKET_TYPES)[number] | 'prop', MarketShap
   prop: shape(undefined, { hasLine: 'maybe', hasParticipant: true }),
 }
 
-/** The shape of a type. */
 export const marketShape = (type: MarketType): MarketShape =>
   SHAPES[type.startsWith('prop:') ? 'prop' : (type as (typeof MARKET_TYPES)[number])]
 

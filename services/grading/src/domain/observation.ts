@@ -1,6 +1,6 @@
 /**
  * What a feed's normaliser gives: observations of events, prices and results in our words, and refusals with their
- * reasons. Deciding what of it is new, and writing entries, is decide-entries.ts.
+ * reasons. Deciding what of it is new, and writing entries, is advance-event.ts.
  */
 
 import type { CloseRule, EventInfo, FeedInfo } from './event-state.ts'
@@ -35,7 +35,6 @@ export type Refusal = {
   readonly detail: string
 }
 
-/** A payload, read. */
 export type Normalised = {
   readonly feed: FeedInfo
   readonly observations: readonly Observation[]

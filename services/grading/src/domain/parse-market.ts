@@ -13,7 +13,7 @@ import {
   selectionNamed,
 } from './markets.ts'
 
-/** A market as it comes: a key as text, or its parts. */
+/** A key as text, or its parts. */
 type MarketInput =
   | string
   | {
@@ -24,7 +24,6 @@ type MarketInput =
       readonly participant?: string | undefined
     }
 
-/** A market and a selection, read. */
 export type ParsedMarket =
   | { readonly kind: 'market'; readonly key: MarketKey; readonly selection: string }
   /** The name means several markets: fail closed. */
@@ -32,9 +31,8 @@ export type ParsedMarket =
   | { readonly kind: 'malformed'; readonly path: string; readonly expected: string }
 
 const SPORT = /^[a-z0-9_-]{1,40}$/
-/** Free text (with spaces) is allowed besides ids: it is looked up among the ledger's events. */
+/** An id, or free text with spaces, which is looked up among the ledger's events. */
 const EVENT = /^[\p{L}\p{N}][\p{L}\p{N} ._'&()-]{0,119}$/u
-/** What periods are called. */
 export const PERIOD = /^(?:ft|reg|h[12]|q[1-4]|p[1-3]|i[1-9]|f5|map[1-9])$/
 const PARTICIPANT = /^[a-z0-9][a-z0-9_.-]{0,79}$/
 const PERIOD_ALIASES: Readonly<Record<string, string>> = {
@@ -188,13 +186,16 @@ export function readMarketPath(
   }
 }
 
-/** Markets with their selections that are kept, below 1 kB each; then it begins anew. */
+/** Markets with their selections that are kept, below 1 kB each; then all are dropped. */
 const KNOWN_MAX = 8_192
 
 const known = new Map<string, Map<string, ParsedMarket>>()
 let size = 0
 
-/** What parseMarket says; for a market that was read of late the very same key, so that what is known of it is found by it. */
+/**
+ * What parseMarket says, cached: reading a market costs a third of a grade. A market that was read before has the same key
+ * object, so that caches by key find it.
+ */
 export function knownMarket(pick: Parameters<typeof parseMarket>[0]): ParsedMarket {
   const { market, selection, line } = pick
   if (typeof market !== 'string' || line !== undefined) return parseMarket(pick)

@@ -1,7 +1,6 @@
 import type { MarginMethod, Odds } from '@tallystick/odds'
 import type { MarketKey } from './markets.ts'
 
-/** How a grade is asked for. */
 export type GradeOptions = {
   /** A book whose close to grade against; else the first of the reference order that has one. */
   readonly reference?: string | undefined

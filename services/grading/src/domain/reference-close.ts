@@ -134,7 +134,7 @@ type Standing = { readonly atSeconds: number; readonly odds: number | undefined 
 
 /**
  * The highest price of a selection that stood in the ledger at a time: of every book its last price by then. A price that
- * the book has changed since is nobody's any more. Undefined where the ledger had none of this very market.
+ * the book has changed since no longer counts. Undefined where the ledger had none of this market.
  */
 export function bestRecorded(
   state: EventState | undefined,

@@ -39,7 +39,7 @@ function resultByScore(market: Market, selection: string, score: Score): LineRes
   switch (market.type) {
     case '1x2':
       return wonIf(selection === (margin > 0 ? 'home' : margin < 0 ? 'away' : 'draw'))
-    // Two ways and level: nobody won, stakes come back.
+    // Two-way and level: the stake is returned.
     case 'ml':
     case 'dnb':
       return handicapResult(margin, 0, selection)

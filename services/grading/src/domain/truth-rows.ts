@@ -166,7 +166,7 @@ export function calibrationColumn(truth: TruthTable, column: Column): Calibratio
 const RETURN_UNITS = 1
 /** A band is 4 points of value wide and known anyway. */
 const VALUE_UNITS = 0.25
-/** Deviations are told to a tenth. */
+/** Deviations are rounded to a tenth. */
 const DEVIATION_STEP = 0.1
 /** Below this many events intervals, gaps and lines are noise, and would tell a few prices as sums of squares. */
 const EVENTS_MIN = 30
@@ -194,7 +194,7 @@ export function publishedRow(row: CalibrationRow): CalibrationRow {
   const step = RETURN_UNITS / n
   return {
     ...row,
-    // Told exactly: whoever reads `n` and `wins` knows it.
+    // Exact: `n` and `wins` give it away anyway.
     win_rate: winRate === null ? null : withoutNoise(winRate),
     roi: orNull(roi, step),
     // Outwards, so that it covers what it covered.

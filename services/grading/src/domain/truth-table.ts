@@ -27,7 +27,6 @@ export type SettledRow = {
   readonly clvMicro: number
 }
 
-/** How many picks ended how. */
 type ResultCounts = Record<CountedResult, number>
 
 /** What the table holds of one band: sums over picks, and over events the moments of (picks, return, value). */

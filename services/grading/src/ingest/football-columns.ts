@@ -1,6 +1,6 @@
 /**
  * Where football-data.co.uk keeps what: the header of a file into column numbers. The site's names changed over the years
- * (BbAv became Avg, P became PS); both are read. Best-of-books columns (Max) are nobody's close and count as early prices.
+ * (BbAv became Avg, P became PS); both are read. Best-of-books columns (Max) are no book's close and count as early prices.
  */
 
 /** One book's columns at one stage, by selection. */
@@ -28,7 +28,7 @@ export type FootballColumns = {
   readonly closing: StageColumns
 }
 
-/** What books are called in a made-up table: nobody's name stands on prices that nobody asked. */
+/** Names of books in a made-up table: no real book is named on prices that it never asked. */
 export const SYNTHETIC_BOOKS: Readonly<Record<string, string>> = {
   pinnacle: 'synthetic_sharp',
   bet365: 'synthetic_soft',
@@ -36,7 +36,6 @@ export const SYNTHETIC_BOOKS: Readonly<Record<string, string>> = {
   best_of_books: 'synthetic_best',
 }
 
-/** What a header turns out to be. */
 export type FoundColumns =
   | { readonly kind: 'columns'; readonly columns: FootballColumns }
   | { readonly kind: 'unknown'; readonly problem: string }

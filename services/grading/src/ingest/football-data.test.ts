@@ -1,6 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { gunzipSync } from 'node:zlib'
-import { removeMargin } from '@tallystick/odds'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseMarket } from '../domain/parse-market.ts'
@@ -226,43 +223,3 @@ describe('taking a payload in', () => {
     })
   })
 })
-
-/** Real odds lie beside the project, where they lie at all; they are never part of it. */
-const REAL_FILE = new URL('../../../../../shared/data/football_fd.csv.gz', import.meta.url)
-const isThere = existsSync(REAL_FILE)
-
-test.skipIf(!isThere)(
-  `the real table reads without a malformed row${isThere ? '' : ' (skipped: the file of real odds is not here)'}`,
-  () => {
-    const { observations, refusals, missingPrices } = normaliseFootballData(
-      gunzipSync(readFileSync(REAL_FILE)),
-    )
-    expect(observations).toHaveLength(153_116)
-    expect(refusals.map(({ reason }) => reason)).toEqual(
-      Array.from({ length: 3 }, () => 'booksum_out_of_range'),
-    )
-    expect(missingPrices).toBe(16)
-  },
-)
-
-test.skipIf(!isThere)(
-  `convergence on every closing book of the real table, by every method${isThere ? '' : ' (skipped: the file of real odds is not here)'}`,
-  () => {
-    const { observations } = normaliseFootballData(gunzipSync(readFileSync(REAL_FILE)))
-    let [books, failed] = [0, 0]
-    for (const { closes } of observations)
-      for (const { market, odds } of closes) {
-        const prices = Object.values(odds).map(Number)
-        if (prices.length !== (market.startsWith('1x2') ? 3 : 2)) continue
-        books += 1
-        for (const method of ['power', 'shin', 'odds_ratio', 'multiplicative'] as const) {
-          const removal = removeMargin(prices, method)
-          const sum =
-            removal.kind === 'fair' ? removal.probabilities.reduce((all, one) => all + one, 0) : 0
-          if (Math.abs(sum - 1) > 1e-12) failed += 1
-        }
-      }
-    expect(books).toBeGreaterThan(390_000)
-    expect(failed).toBe(0)
-  },
-)

@@ -17,7 +17,7 @@ import {
   SYNTHETIC_BOOKS,
 } from './football-columns.ts'
 
-/** Where the site's rows come from; its prices may be downloaded by anybody and redistributed by nobody. */
+/** The site's prices may be downloaded by anybody and redistributed by nobody. */
 const FOOTBALL_DATA_FEED: FeedInfo = {
   feed: 'football-data',
   isRedistributable: false,

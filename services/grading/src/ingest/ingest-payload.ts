@@ -12,9 +12,8 @@ import { normaliseOddsApi, type OddsApiReading } from './the-odds-api.ts'
 /** Refusals that an account keeps in full; the rest is counted. */
 const REFUSALS_KEPT_MAX = 100
 
-/** What taking in a payload came to. */
 export type PayloadAccount = IngestOutcome & {
-  /** These very bytes were taken in before: nothing was read. */
+  /** The same bytes were ingested before: nothing was read. */
   readonly isRepeated: boolean
   readonly rawSha256: string
   readonly observations: number
@@ -23,7 +22,6 @@ export type PayloadAccount = IngestOutcome & {
   readonly refusals: readonly Refusal[]
 }
 
-/** SHA-256 of raw bytes, hex. */
 const rawSha256Of = (raw: Uint8Array): string => hash('sha256', raw)
 
 /** Takes in a payload, idempotent on its bytes' hash. `onSlice` hears the account so far. */

@@ -28,7 +28,7 @@ const infoOf = (event: UploadEvent): EventInfo => ({
   startPrecision: 'second',
 })
 
-/** A market path in canonical form; undefined for one that is none, or may be several. */
+/** A market path in canonical form; undefined for an unknown or ambiguous one. */
 function pathOf(event: UploadEvent, text: string): string | undefined {
   const [type = ''] = text.toLowerCase().split('/')
   const [named] = marketTypesNamed(type, { sport: sportOf(event) })

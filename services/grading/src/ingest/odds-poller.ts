@@ -14,7 +14,6 @@ import { normaliseOddsApi } from './the-odds-api.ts'
 /** A feed that answers raw bytes; an adapter fetches them, and gives up at the signal. */
 export type OddsFeed = { fetchOdds(signal: AbortSignal): Promise<Uint8Array> }
 
-/** What one round did. */
 export type PollOutcome = {
   readonly account: PayloadAccount
   /** Events whose closes became final, and those whose last price was too old. */
@@ -101,7 +100,7 @@ async function finaliseStarted(
   }
 }
 
-/** One round: first what came, then what has started. Throws what the feed throws, with that done as well. */
+/** One round: ingests the feed's payload, then finalises started events, also where the feed throws. */
 export async function pollOdds(options: {
   readonly store: GradingStore
   readonly feed: OddsFeed

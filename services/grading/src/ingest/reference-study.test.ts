@@ -1,22 +1,30 @@
-/** docs/grading-reference-study.md, its figures by importer, ledger and truth table. */
+/** The real table of odds: how it is read, and the figures of docs/grading-reference-study.md. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { removeMargin } from '@tallystick/odds'
 import { systemClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
 import { calibrationColumn } from '../domain/truth-rows.ts'
 import type { TruthTable } from '../domain/truth-table.ts'
 import type { GradeBasis } from '../wire/cards.ts'
-import { readFootballData } from './football-data.ts'
+import { normaliseFootballData, readFootballData } from './football-data.ts'
 import { ingestPayload } from './ingest-payload.ts'
 
-/** Real odds lie beside the project, where they lie at all; they are never part of it. */
+/** Real odds, where they are there at all, lie beside the project; they are never part of it. */
 const REAL_FILE = new URL('../../../../../shared/data/football_fd.csv.gz', import.meta.url)
-const isThere = existsSync(REAL_FILE)
 
-/** An import of 153,116 matches, on a machine that does other things too. */
+const skipped = !existsSync(REAL_FILE)
+  ? ' (skipped: the file of real odds is not here)'
+  : process.env['TALLYSTICK_LONG'] !== '1'
+    ? ' (skipped: long runs only)'
+    : undefined
+
+const realTable = (): Buffer => gunzipSync(readFileSync(REAL_FILE))
+
+/** An import of 153,116 matches takes a minute on a busy machine. */
 const TIMEOUT_MS = 600_000
 
 const percent = (value: number | null): string => ((value ?? Number.NaN) * 100).toFixed(2)
@@ -62,8 +70,8 @@ function expectStudy(truth: TruthTable): void {
   expect(lineOf(truth, 'soccer/ah/pinnacle')).toBe('47295 -0.36 0.716 0.101')
 }
 
-test.skipIf(!isThere)(
-  `the reference study: ROI per grade and return on closing-line value, from the ledger${isThere ? '' : ' (skipped: the file of real odds is not here)'}`,
+test.skipIf(skipped !== undefined)(
+  `the reference study: ROI per grade and return on closing-line value, from the ledger${skipped ?? ''}`,
   { timeout: TIMEOUT_MS },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'grading-study-'))
@@ -74,7 +82,7 @@ test.skipIf(!isThere)(
       origin: 'grading.test/ledger',
     })
     try {
-      const raw = gunzipSync(readFileSync(REAL_FILE))
+      const raw = realTable()
       const read = () => readFootballData(raw)
       const account = await ingestPayload({ store, raw, receivedAtSeconds: 1_780_000_000, read })
       expect(account).toMatchObject({
@@ -92,5 +100,39 @@ test.skipIf(!isThere)(
       await store.close()
       rmSync(folder, { recursive: true, force: true })
     }
+  },
+)
+
+test.skipIf(skipped !== undefined)(
+  `the real table reads without a malformed row${skipped ?? ''}`,
+  () => {
+    const { observations, refusals, missingPrices } = normaliseFootballData(realTable())
+    expect(observations).toHaveLength(153_116)
+    expect(refusals.map(({ reason }) => reason)).toEqual(
+      Array.from({ length: 3 }, () => 'booksum_out_of_range'),
+    )
+    expect(missingPrices).toBe(16)
+  },
+)
+
+test.skipIf(skipped !== undefined)(
+  `convergence on every closing book of the real table, by every method${skipped ?? ''}`,
+  () => {
+    const { observations } = normaliseFootballData(realTable())
+    let [books, failed] = [0, 0]
+    for (const { closes } of observations)
+      for (const { market, odds } of closes) {
+        const prices = Object.values(odds).map(Number)
+        if (prices.length !== (market.startsWith('1x2') ? 3 : 2)) continue
+        books += 1
+        for (const method of ['power', 'shin', 'odds_ratio', 'multiplicative'] as const) {
+          const removal = removeMargin(prices, method)
+          const sum =
+            removal.kind === 'fair' ? removal.probabilities.reduce((all, one) => all + one, 0) : 0
+          if (Math.abs(sum - 1) > 1e-12) failed += 1
+        }
+      }
+    expect(books).toBeGreaterThan(390_000)
+    expect(failed).toBe(0)
   },
 )

@@ -59,9 +59,8 @@ const payloadSchema = z.union([
 type FeedEvent = z.output<typeof eventSchema>
 type FeedMarket = z.output<typeof marketSchema>
 
-/** How a payload is read. */
 export type OddsApiReading = {
-  /** When it was received, Unix seconds; a history payload's own timestamp stands in its place. */
+  /** When it was received, Unix seconds; a history payload's own timestamp replaces it. */
   readonly receivedAtSeconds: number
   /** `final`: the prices that are in it are the last before the start. */
   readonly stage: 'provisional' | 'final'
@@ -241,7 +240,7 @@ function parseJson(raw: Uint8Array): unknown {
   }
 }
 
-/** Reads a payload. An event that cannot be read is refused by itself, a payload that is none as a whole. */
+/** Reads a payload. An unreadable event is refused alone, an unreadable payload as a whole. */
 export function normaliseOddsApi(raw: Uint8Array, reading: OddsApiReading): Normalised {
   const payload = payloadSchema.safeParse(parseJson(raw))
   const nothing = { feed: FEED, observations: [], missingPrices: 0 }

@@ -13,17 +13,14 @@ import { auditSchema, gradeSchema, type WireOptions, type WirePick } from '../wi
 import { isoSeconds } from '../wire/times.ts'
 import { requestIssuesOf } from './read-body.ts'
 
-/** A paid request, read. */
 export type SaleRequest =
   | { readonly kind: 'grade'; readonly pick: AskedPick }
   | { readonly kind: 'audit'; readonly audit: AuditRequest }
 
-/** What is sold. */
 export type SaleKind = SaleRequest['kind']
 
-/** What a body is. */
 export type ReadSale =
-  /** No body, or an empty one: somebody asks what it costs. */
+  /** No body, or an empty one: a request for the price. */
   | { readonly kind: 'probe' }
   | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
   /** `text` is the one text of the body, whatever the order and spacing that it came in: what the payment buys. */

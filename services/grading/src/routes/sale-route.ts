@@ -157,7 +157,7 @@ type PreparedSale = {
 
 export type SaleDeps = {
   readonly grader: Pick<Grader, 'grade' | 'release' | 'audit'>
-  /** Hears of each sale, once its answer is there. */
+  /** Called for each sale, once its answer is there. */
   readonly report: (sale: SoldAnswer) => void
 }
 
@@ -195,7 +195,7 @@ const receivedAtOf = (kept: string | undefined): number | undefined => {
   return match === null ? undefined : Number(match[2])
 }
 
-/** A sale that was kept, as it was asked; undefined for what is none. */
+/** A kept sale as it was requested; undefined for another text. */
 function readKeptSale(kept: string): AskedSale | undefined {
   const match = KEPT_SALE.exec(kept)
   if (match === null) return undefined
@@ -240,7 +240,7 @@ export function saleJob(
         card: prepared.answer as Card,
         payer: payment.payer,
         paymentId: payment.id,
-        // Paid for, it was received: who can hold his payment back must not choose after the start what he committed to.
+        // Received means paid: a payer who holds a payment back must not choose after the start.
         receivedAtSeconds: Math.max(prepared.receivedAtSeconds, landedAtSeconds ?? 0),
       })
       report({ kind: 'grade', card })
@@ -253,7 +253,7 @@ function unasked(): never {
   throw new Error('a payment without a request is not honoured')
 }
 
-/** A payment whose validity had ended when it was reserved: it was only looked for, and there is nothing to give. */
+/** A payment whose validity had ended when it was reserved was only looked up: there is nothing to release. */
 const nothingToGive = ({
   fingerprint,
   subject,
@@ -276,7 +276,7 @@ export async function resumeSales(
   await deps.gate.resumeOpen((reservation) => {
     if (reservation.request === undefined) return nothingToGive(reservation)
     const asked = readKeptSale(reservation.request)
-    // Paid for, perhaps, and not understood by this version: left open for one that does.
+    // Perhaps paid for, and not understood by this version: left open for one that understands it.
     if (asked === undefined) return undefined
     // As it was reserved: a newer version may write the same request in another order.
     const { fingerprint, subject } = reservation

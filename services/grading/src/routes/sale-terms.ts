@@ -61,7 +61,6 @@ const PICK: JsonSchema = {
 
 const [firstPick] = auditExample.picks
 
-/** By kind of sale. */
 const saleDiscovery: Readonly<Record<SaleKind, ResourceDiscovery>> = {
   grade: describeCall({
     input: {

@@ -16,7 +16,6 @@ export const GRADING_TOKEN_TYPE = 'grading+jwt'
 /** The scope that an upload asks for (G8). */
 export const GRADING_WRITE_SCOPE = 'grading.write'
 
-/** How a presented token was judged. */
 type UploadTokenVerdict =
   | { readonly kind: 'may_write' }
   | { readonly kind: 'invalid'; readonly failure: TokenFailure | 'wrong_type' }
@@ -30,7 +29,7 @@ function typeOf(token: string): unknown {
 
 /**
  * Judges a token: first as any of ours, by `verify`, then its type, which jwt-lite leaves to the service: a token that was
- * minted for another service under the same secret is none of this one's.
+ * minted for another service under the same secret is refused.
  */
 function judgeUploadToken(
   token: string,

@@ -25,7 +25,6 @@ export const SYNTHETIC_FEED: FeedInfo = {
   isSynthetic: true,
 }
 
-/** How much is made. */
 type SyntheticOptions = {
   readonly nowSeconds: number
   /** Matches with results, spread over the two years before now. */
@@ -150,7 +149,6 @@ export function syntheticFixtures(options: SyntheticOptions): string {
 const PAST_MATCHES = 2_000
 const COMING_MATCHES = 40
 
-/** What seeding did. */
 type SeedOutcome =
   | { readonly kind: 'seeded'; readonly account: PayloadAccount }
   /** The ledger has entries already: nothing was written. */

@@ -59,7 +59,6 @@ export function quote(chances: readonly number[], margin: number): readonly stri
 /** Numbers from 0 (inclusive) to 1 that look random and are the same for the same seed (mulberry32). */
 export type RandomSource = () => number
 
-/** A source for a whole-number seed. */
 export function createRandomSource(seed: number): RandomSource {
   let state = seed >>> 0
   return () => {

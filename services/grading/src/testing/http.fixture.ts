@@ -168,7 +168,6 @@ export async function createHttpFixture(): Promise<HttpFixture> {
   })
 }
 
-/** What is sold. */
 export type SaleKind = 'grade' | 'audit'
 
 /** One call of a paid route. */

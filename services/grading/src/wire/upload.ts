@@ -58,7 +58,7 @@ const eventSchema = z.strictObject({
 /** Names of feeds of our own: an upload under one of them would replace what that feed said. */
 const RESERVED_SOURCES: readonly string[] = ['football-data', 'the-odds-api', 'synthetic']
 
-/** How ids of made-up events begin, and no others: results that nobody played never reach a real event. */
+/** Ids of made-up events begin so, and no others: made-up results never reach a real event. */
 const SYNTHETIC_ID = /^[^/]+\/synthetic/
 
 export const uploadSchema = z
