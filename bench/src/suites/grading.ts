@@ -12,7 +12,10 @@ import type { PickRequest } from '../../../services/grading/src/domain/pick-requ
 import { readFootballData } from '../../../services/grading/src/ingest/football-data.ts'
 import { ingestPayload } from '../../../services/grading/src/ingest/ingest-payload.ts'
 import { readSale } from '../../../services/grading/src/routes/read-sale.ts'
-import { SYNTHETIC_FEED, syntheticFixtures } from '../../../services/grading/src/seed/synthetic-fixtures.ts'
+import {
+  SYNTHETIC_FEED,
+  syntheticFixtures,
+} from '../../../services/grading/src/seed/synthetic-fixtures.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { median } from '../quantile.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
