@@ -35,22 +35,14 @@ export {
   isSealed,
   type OpenedValue,
   openValue,
-  recordSlot,
   SEAL_ALGORITHM,
   sealedKeyId,
   sealValue,
 } from './seal.ts'
 export { createNoteSigner, type NoteSigner, type OpenedNote, openNote } from './signed-note.ts'
 export {
-  type BreakReason,
-  type ChainedVersion,
-  type ChainReplay,
-  type ChainVerdict,
-  createChainReplay,
   GENESIS_PREV_HASH,
   hasLoneSurrogate,
-  type PreimagedVersion,
-  parsePreimage,
   preimageHash,
   type VersionContent,
   versionHash,

@@ -36,25 +36,6 @@ export type OpenedValue =
     }
 
 /**
- * The slot of a record's version, `patient|domain|version|audience`. Throws a RangeError where a part is empty or
- * holds `|` (or patient or domain `/`), since two slots would then share one text.
- */
-export function recordSlot(parts: {
-  readonly patient: string
-  readonly domain: string
-  /** From 1. */
-  readonly version: number
-  readonly audience: 'user' | 'assistant'
-}): string {
-  const { patient, domain, version, audience } = parts
-  if (!isSlotName(patient) || !isSlotName(domain))
-    throw new RangeError('patient and domain of a slot are not empty and hold neither "/" nor "|"')
-  if (!Number.isSafeInteger(version) || version < 1)
-    throw new RangeError('the version of a slot is a whole number from 1')
-  return `${patient}|${domain}|${version}|${audience}`
-}
-
-/**
  * The sealed bytes of a value under the ring's active key, bound to `slot`. Throws a RangeError for a value or slot
  * with a lone surrogate, which has no UTF-8 form to seal.
  */
@@ -148,8 +129,4 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-}
-
-function isSlotName(text: string): boolean {
-  return text !== '' && !/[/|]/.test(text)
 }

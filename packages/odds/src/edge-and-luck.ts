@@ -1,4 +1,4 @@
-import { normalCdf } from './normal-cdf.ts'
+import { normalCdf } from './statistics.ts'
 
 /** One settled pick with a grade. */
 export type SettledPick = {

@@ -1,11 +1,145 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import golden from '../vectors/golden.json' with { type: 'json' }
-import { gradePrice } from './grade-price.ts'
-import type { MarginMethod } from './margin-removal.ts'
-import { removeMargin } from './remove-margin.ts'
+import {
+  fairClv,
+  GRADE_BANDS,
+  gradeBand,
+  gradeMargin,
+  gradePrice,
+  logClv,
+  pointsClv,
+  priceClv,
+  toBillionths,
+} from './grade-price.ts'
+import { type MarginMethod, removeMargin } from './remove-margin.ts'
 import { anyBook } from './testing/any-book.ts'
 import { fairProbabilities } from './testing/fair-probabilities.ts'
+
+test.for([
+  { value: 0.08, billionths: 80_000_000 },
+  { value: -0.04, billionths: -40_000_000 },
+  { value: 1e-10, billionths: 0 },
+  { value: -1e-10, billionths: 0 },
+  { value: -0, billionths: 0 },
+  { value: 5e-10, billionths: 1 },
+  { value: -5e-10, billionths: -1 },
+])('$value is $billionths', ({ value, billionths }) => {
+  expect(toBillionths(value)).toBe(billionths)
+})
+
+test('a value and its negative round alike', () => {
+  fc.assert(
+    fc.property(fc.double({ min: 0, max: 2, noNaN: true }), (value) => {
+      expect(toBillionths(-value) + toBillionths(value)).toBe(0)
+    }),
+  )
+})
+
+describe('G1: A+ ≥ 8 %, A ≥ 4 %, B ≥ 0, C ≥ −4 %, D ≥ −8 %, F below, rounded to 1e-9 first', () => {
+  test.for([
+    { value: 0.08, band: 'A+' },
+    { value: 0.079_999_999_6, band: 'A+' },
+    { value: 0.079_999_999_4, band: 'A' },
+    { value: 0.04, band: 'A' },
+    { value: 0.039_999_999, band: 'B' },
+    { value: 0, band: 'B' },
+    { value: -0.000_000_000_4, band: 'B' },
+    { value: -0.000_000_001, band: 'C' },
+    { value: -0.04, band: 'C' },
+    { value: -0.040_000_001, band: 'D' },
+    { value: -0.08, band: 'D' },
+    { value: -0.080_000_001, band: 'F' },
+    { value: -1, band: 'F' },
+    { value: -Infinity, band: 'F' },
+    { value: Infinity, band: 'A+' },
+  ])('$value is $band', ({ value, band }) => {
+    expect(gradeBand(value)).toBe(band)
+  })
+
+  test('a higher value never has a worse band', () => {
+    const order = GRADE_BANDS.map(({ band }) => band)
+    const value = fc.double({ min: -0.2, max: 0.2, noNaN: true })
+    fc.assert(
+      fc.property(value, value, (one, other) => {
+        const better = order.indexOf(gradeBand(Math.max(one, other)))
+        expect(better).toBeLessThanOrEqual(order.indexOf(gradeBand(Math.min(one, other))))
+      }),
+    )
+  })
+
+  test('the fair price of a symmetric book is B, whatever its margin', () => {
+    for (let cents = 170; cents < 200; cents += 0.25) {
+      const [fairProbability = 0] = fairProbabilities([cents / 100, cents / 100])
+      expect(gradeBand(fairClv({ taken: 2, fairProbability }))).toBe('B')
+    }
+  })
+
+  test('no number has no grade', () => {
+    expect(() => gradeBand(Number.NaN)).toThrow(RangeError)
+  })
+})
+
+test.for([
+  { value: 0.08, margin: 0 },
+  { value: 0.05, margin: 0.01 },
+  { value: -0.001, margin: 0.001 },
+  { value: -0.2, margin: 0.12 },
+  { value: 0.5, margin: 0.42 },
+])('$value lies $margin from the nearest edge', ({ value, margin }) => {
+  expect(gradeMargin(value)).toBe(margin)
+})
+
+test.for(golden.grades)('golden: $name', ({ taken, close, selection, clv_price }) => {
+  expect(priceClv({ taken: Number(taken), close: Number(close[selection]) })).toBeCloseTo(
+    Number(clv_price),
+    12,
+  )
+})
+
+test('is exactly 0 at the closing price', () => {
+  for (const close of [1.1, 1.91, 21 / 11, 3.3]) expect(priceClv({ taken: close, close })).toBe(0)
+})
+
+test.for(golden.grades)('golden, from the closing prices on: $name', (vector) => {
+  const fairProbability = fairProbabilities(vector.close.map(Number))[vector.selection] ?? 0
+  expect(fairProbability).toBeCloseTo(Number(vector.fair_prob), 12)
+  const value = fairClv({ taken: Number(vector.taken), fairProbability })
+  expect(value).toBeCloseTo(Number(vector.clv_fair), 12)
+})
+
+test.for(golden.grades)('golden: $name', ({ taken, fair_prob, clv_log }) => {
+  const value = logClv({ taken: Number(taken), fairProbability: Number(fair_prob) })
+  expect(value).toBeCloseTo(Number(clv_log), 12)
+})
+
+test('a price too high and one too low by the same factor cancel out', () => {
+  fc.assert(
+    fc.property(
+      fc.double({ min: 0.05, max: 0.95, noNaN: true }),
+      fc.double({ min: 1, max: 1.5, noNaN: true }),
+      (fairProbability, factor) => {
+        const high = logClv({ taken: factor / fairProbability, fairProbability })
+        const low = logClv({ taken: 1 / fairProbability / factor, fairProbability })
+        expect(high + low).toBeCloseTo(0, 14)
+      },
+    ),
+  )
+})
+
+test('a price of 2.20 needs 45.5 %; a fair 50 % is 4.5 points more', () => {
+  expect(pointsClv({ taken: 2.2, fairProbability: 0.5 })).toBeCloseTo(0.5 - 5 / 11, 15)
+})
+
+test('is the fair value over the price taken', () => {
+  const price = fc.double({ min: 1.01, max: 100, noNaN: true })
+  fc.assert(
+    fc.property(price, fc.double({ min: 0.001, max: 0.999, noNaN: true }), (taken, p) => {
+      const pick = { taken, fairProbability: p }
+      expect(pointsClv(pick)).toBeCloseTo(fairClv(pick) / taken, 13)
+    }),
+  )
+})
 
 const poor = ['C', 'D', 'F']
 const twenty = [5.5, 6.5, 7, 8, 9, 11, 13, 15, 17, 19, 21, 23, 26, 29, 34, 41, 51, 67, 81, 101]
@@ -55,16 +189,6 @@ describe('gradePrice', () => {
       gradeMargin: expect.closeTo(0.006829268, 12),
       isCapped: false,
     })
-  })
-
-  test('exposure scales the value of a line that can push', () => {
-    const grade = gradePrice({
-      taken: 1.97,
-      close: 1.88,
-      fairProbability: 0.518_663,
-      exposure: 0.5,
-    })
-    expect(grade).toMatchObject({ fair: expect.closeTo(0.5 * (1.97 * 0.518_663 - 1), 14) })
   })
 
   test('G1: a price below the close of its selection never grades above C, whatever the booksum and method', () => {

@@ -1,15 +1,15 @@
+import { expect, test } from 'vitest'
+import { fitFootballClose } from './football-line.ts'
+import { gradePrice } from './grade-price.ts'
+import { parseOdds } from './odds.ts'
+import { type MarginMethod, removeMargin } from './remove-margin.ts'
+import { sharpScore } from './sharp-score.ts'
+
 /**
  * How long the arithmetic takes. Every sample makes 1,000 calls, since a clock cannot see one: a mean in milliseconds is
  * the microseconds of one call. Aims: margin removal of 3 outcomes within 0.35 µs, of 20 within 2 µs. Nothing asserts a
  * time; run it with `pnpm bench` on an idle machine.
  */
-import { expect, test } from 'vitest'
-import { fitFootballClose } from './fit-football-close.ts'
-import { gradePrice } from './grade-price.ts'
-import type { MarginMethod } from './margin-removal.ts'
-import { parseOdds } from './parse-odds.ts'
-import { removeMargin } from './remove-margin.ts'
-import { sharpScore } from './sharp-score.ts'
 
 /** How long each figure is measured, in milliseconds: long enough to be steady to a few per cent. */
 const MEASURE = { time: 300, warmupTime: 100 }

@@ -1,11 +1,80 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BOOKSUM_MAX, BOOKSUM_MIN, type MarginMethod, OUTCOMES_MAX } from './margin-removal.ts'
-import { DECIMAL_ODDS_MAX } from './odds-limits.ts'
-import { removeMargin } from './remove-margin.ts'
+import { DECIMAL_ODDS_MAX } from './odds.ts'
+import {
+  additiveProbabilities,
+  BOOKSUM_MAX,
+  BOOKSUM_MIN,
+  booksum,
+  type MarginMethod,
+  multiplicativeProbabilities,
+  OUTCOMES_MAX,
+  removeMargin,
+} from './remove-margin.ts'
 import { anyBook } from './testing/any-book.ts'
 import { fairProbabilities } from './testing/fair-probabilities.ts'
+import { largestDifference } from './testing/largest-difference.ts'
 import { marginVectors } from './testing/margin-vectors.ts'
+
+test.for([
+  { prices: [2, 2], sum: 1 },
+  { prices: [2, 4, 4], sum: 1 },
+  { prices: [1.5, 2.74], sum: 1.031630170316302 },
+  { prices: [2.2, 4, 4.2], sum: 0.9426406926406926 },
+  { prices: [], sum: 0 },
+])('the booksum of $prices is $sum', ({ prices, sum }) => {
+  expect(booksum(prices)).toBeCloseTo(sum, 15)
+})
+
+describe('multiplicativeProbabilities', () => {
+  test.for(marginVectors('multiplicative'))('agrees to 1e-12 with 60 digits: $name', (vector) => {
+    const { probabilities, parameter } = multiplicativeProbabilities(vector.prices)
+    expect(largestDifference(probabilities, vector.probabilities)).toBeLessThan(1e-12)
+    expect(Math.abs(parameter - vector.parameter)).toBeLessThan(1e-9 * (1 + Math.abs(parameter)))
+  })
+
+  test('does not change when every price is multiplied by one factor', () => {
+    fc.assert(
+      fc.property(
+        anyBook({ low: 0.9, high: 1.4 }),
+        fc.double({ min: 0.5, max: 2, noNaN: true }),
+        (prices, factor) => {
+          expect(
+            largestDifference(
+              multiplicativeProbabilities(prices.map((price) => price * factor)).probabilities,
+              multiplicativeProbabilities(prices).probabilities,
+            ),
+          ).toBeLessThan(1e-11)
+        },
+      ),
+    )
+  })
+})
+
+describe('additiveProbabilities', () => {
+  test.for(marginVectors('additive'))('agrees to 1e-12 with 60 digits: $name', (vector) => {
+    const { probabilities, parameter } = additiveProbabilities(vector.prices)
+    expect(largestDifference(probabilities, vector.probabilities)).toBeLessThan(1e-12)
+    expect(Math.abs(parameter - vector.parameter)).toBeLessThan(1e-9 * (1 + Math.abs(parameter)))
+  })
+
+  test('does not change when every inverse price grows by one amount', () => {
+    fc.assert(
+      fc.property(
+        anyBook({ low: 0.9, high: 1.4 }),
+        fc.double({ min: 0, max: 0.1, noNaN: true }),
+        (prices, amount) => {
+          expect(
+            largestDifference(
+              additiveProbabilities(prices.map((price) => 1 / (1 / price + amount))).probabilities,
+              additiveProbabilities(prices).probabilities,
+            ),
+          ).toBeLessThan(1e-11)
+        },
+      ),
+    )
+  })
+})
 
 const proper: readonly MarginMethod[] = ['power', 'shin', 'odds_ratio', 'multiplicative']
 const methods: readonly MarginMethod[] = [...proper, 'additive']
@@ -90,9 +159,9 @@ describe.for(proper)('%s, on any book of 2–30 outcomes', (method) => {
       fc.property(
         fc.integer({ min: 2, max: 200 }),
         fc.double({ min: 0.6, max: 1.45, noNaN: true }),
-        (count, booksum) => {
-          fc.pre(count / booksum > 1)
-          const prices = Array.from({ length: count }, () => count / booksum)
+        (count, sum) => {
+          fc.pre(count / sum > 1)
+          const prices = Array.from({ length: count }, () => count / sum)
           for (const probability of fairProbabilities(prices, method))
             expect(Math.abs(probability * count - 1)).toBeLessThan(1e-12)
         },

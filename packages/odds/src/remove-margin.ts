@@ -1,17 +1,92 @@
-import { additiveProbabilities } from './additive-probabilities.ts'
-import {
-  BOOKSUM_MAX,
-  BOOKSUM_MIN,
-  type MarginMethod,
-  type MarginRemoval,
-  type MethodResult,
-  OUTCOMES_MAX,
-} from './margin-removal.ts'
-import { multiplicativeProbabilities } from './multiplicative-probabilities.ts'
-import { DECIMAL_ODDS_MAX } from './odds-limits.ts'
+/**
+ * Takes the bookmaker's margin out of a book of prices. The two methods of one line are here, the ones that solve for a
+ * number in files of their own.
+ */
+import { DECIMAL_ODDS_MAX } from './odds.ts'
 import { oddsRatioProbabilities } from './odds-ratio-probabilities.ts'
 import { powerProbabilities } from './power-probabilities.ts'
 import { shinProbabilities } from './shin-probabilities.ts'
+
+/** A way to turn a book of prices into probabilities; see each method's function for formula and source. */
+export type MarginMethod = 'power' | 'shin' | 'odds_ratio' | 'multiplicative' | 'additive'
+
+/** Probabilities that sum to one, with the number that the method solved for. */
+export type MethodResult = {
+  /** One probability per price, in the order of the prices. */
+  readonly probabilities: readonly number[]
+  /**
+   * power: exponent k; shin: share z of insiders; odds_ratio: c; multiplicative: booksum; additive: the amount taken off
+   * each.
+   */
+  readonly parameter: number
+}
+
+/**
+ * Why a book was refused. `too_few_outcomes`: fewer than two, a selection's price alone says nothing about its margin;
+ * `too_many_outcomes`: more than `OUTCOMES_MAX`; `price_out_of_range`: a price is missing, suspended, not above 1 or
+ * above `DECIMAL_ODDS_MAX`; `booksum_out_of_range`: the prices belong to no one market at one time.
+ */
+export type MarginRefusal =
+  | 'too_few_outcomes'
+  | 'too_many_outcomes'
+  | 'price_out_of_range'
+  | 'booksum_out_of_range'
+
+/** What removing a margin gives. */
+export type MarginRemoval =
+  /** Every probability lies strictly between 0 and 1. */
+  | (MethodResult & {
+      readonly kind: 'fair'
+      readonly method: MarginMethod
+      /** Sum of the inverse prices: 1 plus the margin. */
+      readonly booksum: number
+    })
+  /** The method's formula gives at least one probability outside (0, 1); no fair price exists by it. */
+  | (MethodResult & {
+      readonly kind: 'improper'
+      readonly method: MarginMethod
+      readonly booksum: number
+    })
+  /** `position` is that of the first price out of range, counted from 0; undefined where the book as a whole is at fault. */
+  | {
+      readonly kind: 'refused'
+      readonly reason: MarginRefusal
+      readonly position: number | undefined
+    }
+
+/** The most outcomes of one book: golf and outright fields stay below 300. Bounds the time that one call takes. */
+export const OUTCOMES_MAX = 1000
+
+/** The booksum above which prices are taken for broken data; real soft books with 20 runners stay below 1.4. */
+export const BOOKSUM_MAX = 1.5
+
+/** The booksum below which prices are taken for broken data; best-of-books and exchange sums stay above 0.9. */
+export const BOOKSUM_MIN = 0.5
+
+/** The sum of the inverse decimal prices of one market: 1 plus the bookmaker's margin, below 1 for an arbitrage. */
+export function booksum(prices: readonly number[]): number {
+  let sum = 0
+  for (const price of prices) sum += 1 / price
+  return sum
+}
+
+/**
+ * Multiplicative (basic, proportional) method: p = r / S with r = 1 / price and S the booksum. Spreads the margin in
+ * proportion and so overrates longshots. The parameter is S. Prices must be above 1.
+ */
+export function multiplicativeProbabilities(prices: readonly number[]): MethodResult {
+  const sum = booksum(prices)
+  return { probabilities: prices.map((price) => 1 / price / sum), parameter: sum }
+}
+
+/**
+ * Additive method, also known as margin weights proportional to the odds (Buchdahl): p = r - (S - 1) / n. Equals Shin's
+ * for two outcomes; can fall to zero or below for longshots. The parameter is (S - 1) / n. Prices must be above 1.
+ */
+export function additiveProbabilities(prices: readonly number[]): MethodResult {
+  const share = (booksum(prices) - 1) / prices.length
+  return { probabilities: prices.map((price) => 1 / price - share), parameter: share }
+}
 
 /** The methods' functions; they trust their prices. */
 const METHODS: Readonly<Record<MarginMethod, (prices: readonly number[]) => MethodResult>> = {

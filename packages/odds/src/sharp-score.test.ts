@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import golden from '../vectors/golden.json' with { type: 'json' }
 import { type ScoredPick, sharpScore } from './sharp-score.ts'
 
-const scored = (picks: readonly ScoredPick[], options?: { halfLifeDays: number }) => {
-  const score = sharpScore(picks, options)
+const scored = (picks: readonly ScoredPick[]) => {
+  const score = sharpScore(picks)
   if (score.kind !== 'scored') throw new Error('insufficient')
   return score
 }
@@ -16,7 +16,6 @@ const anyPick = fc.record(
     clv: fc.double({ min: -0.4, max: 0.4, noNaN: true }),
     odds: fc.double({ min: 1.2, max: 20, noNaN: true }),
     returnUnits: fc.double({ min: -1, max: 19, noNaN: true }),
-    ageDays: fc.double({ min: 0, max: 1000, noNaN: true }),
   },
   { requiredKeys: ['clv', 'odds'] },
 )
@@ -58,9 +57,7 @@ describe('sharpScore', () => {
   test('the order of picks does not matter', () => {
     fc.assert(
       fc.property(anyPicks, (picks) => {
-        const options = { halfLifeDays: 180 }
-        const backwards = scored(picks.toReversed(), options).score
-        expect(backwards).toBeCloseTo(scored(picks, options).score, 9)
+        expect(scored(picks.toReversed()).score).toBeCloseTo(scored(picks).score, 9)
       }),
     )
   })
@@ -101,16 +98,6 @@ describe('sharpScore', () => {
     expect(score).toMatchObject({ picks: 2, settled: 1 })
     expect(score.meanClv).toBeCloseTo(0.06, 14)
     expect(score.resultWeight).toBeCloseTo(0.015 ** 2 / (0.015 ** 2 + 2), 14)
-  })
-
-  test('picks of one age weigh as without a half-life; older ones weigh less', () => {
-    const young = same(20, { clv: 0.08, odds: 2, ageDays: 0 })
-    const old = same(20, { clv: -0.08, odds: 2, ageDays: 720 })
-    const aged = young.map((pick) => ({ ...pick, ageDays: 90 }))
-    expect(scored(aged, { halfLifeDays: 180 }).edge).toBeCloseTo(scored(young).edge, 13)
-    const weighted = scored([...young, ...old], { halfLifeDays: 180 })
-    expect(weighted.meanClv).toBeCloseTo((0.08 - 0.08 / 16) / (1 + 1 / 16), 13)
-    expect(weighted.effectivePicks).toBeCloseTo((20 + 20 / 16) ** 2 / (20 + 20 / 256), 10)
   })
 
   test('values that are no number are a bug of the caller, not a score', () => {

@@ -1,10 +1,10 @@
+import { type Interval, normalCdf } from './statistics.ts'
+
 /**
  * The Sharp Score: how likely a tipster's prices are to make money, from the closing-line values of the picks and, much
  * damped, from their results. A normal prior (a typical payer of the margin, edge -3 % ± 5 %) is updated by the mean
  * closing-line value; what the results add beyond it counts little until there are thousands of picks.
  */
-import type { Interval } from './interval.ts'
-import { normalCdf } from './normal-cdf.ts'
 
 /** The score's constants; edges, values and deviations are fractions per unit staked. */
 export const SHARP_SCORE_MODEL = {
@@ -35,8 +35,6 @@ export type ScoredPick = {
   readonly odds: number
   /** Return per unit of a flat stake; left out while there is no result, and for a void bet. */
   readonly returnUnits?: number
-  /** Age, for the half-life; 0 when left out. */
-  readonly ageDays?: number
 }
 
 /** The score and everything that it was made of. */
@@ -53,9 +51,8 @@ export type SharpScore =
       readonly deviation: number
       /** Probability of an edge above zero. */
       readonly chanceOfEdge: number
-      /** Graded picks, and their number after weighting by age. */
+      /** Graded picks. */
       readonly picks: number
-      readonly effectivePicks: number
       /** Picks with a result. */
       readonly settled: number
       /** Mean of the cut closing-line values, and the variance of one. */
@@ -68,62 +65,46 @@ export type SharpScore =
   /** No graded pick: the prior alone says nothing about anyone. */
   | { readonly kind: 'insufficient' }
 
-/** A pick with its cut value and weight. */
-type WeightedPick = { pick: ScoredPick; value: number; weight: number }
+/** A pick with its cut value. */
+type ValuedPick = { readonly pick: ScoredPick; readonly value: number }
 
-/** The effective number of weighted picks: (Σ w)² / Σ w², the plain number where weights are equal. */
-const effectiveNumber = (picks: readonly WeightedPick[]): number => {
-  let [sum, squares] = [0, 0]
-  for (const { weight } of picks) [sum, squares] = [sum + weight, squares + weight * weight]
-  return squares === 0 ? 0 : (sum * sum) / squares
-}
-
-/** The weighted mean of something about each pick; 0 for none. */
-const meanOf = (picks: readonly WeightedPick[], read: (entry: WeightedPick) => number): number => {
-  let [sum, weights] = [0, 0]
-  for (const entry of picks) {
-    sum += entry.weight * read(entry)
-    weights += entry.weight
-  }
-  return weights === 0 ? 0 : sum / weights
+/** The mean of something about each pick; 0 for none. */
+function meanOf(picks: readonly ValuedPick[], read: (entry: ValuedPick) => number): number {
+  let sum = 0
+  for (const entry of picks) sum += read(entry)
+  return picks.length === 0 ? 0 : sum / picks.length
 }
 
 /** How much results count against values, and by how much they were better, over picks with a result. */
-const resultEvidence = (weighted: readonly WeightedPick[]) => {
-  const settled = weighted.filter(({ pick }) => pick.returnUnits !== undefined)
+function resultEvidence(picks: readonly ValuedPick[]) {
+  const settled = picks.filter(({ pick }) => pick.returnUnits !== undefined)
   if (settled.length === 0) return { settled: 0, resultWeight: 0, residual: 0 }
   const hidden = SHARP_SCORE_MODEL.hiddenDeviation ** 2
-  const noise = meanOf(settled, ({ pick }) => pick.odds - 1) / effectiveNumber(settled)
+  const noise = meanOf(settled, ({ pick }) => pick.odds - 1) / settled.length
   const residual = meanOf(settled, ({ pick, value }) => (pick.returnUnits ?? 0) - value)
   return { settled: settled.length, resultWeight: hidden / (hidden + noise), residual }
 }
 
 /**
  * Scores graded picks; ungraded ones must be left out and reported as coverage. The order of picks does not matter.
- * `halfLifeDays` weights picks by 2^(-age / half-life). Throws a RangeError where a value, or the odds or return of a
- * pick with a result, is no number. One caution: a single extreme value also widens the spread, so raising it further
- * may lower the score.
+ * Throws a RangeError where a value, or the odds or return of a pick with a result, is no number. A single extreme value
+ * also widens the spread, so raising it further may lower the score.
  */
-export function sharpScore(
-  picks: readonly ScoredPick[],
-  options: { readonly halfLifeDays?: number } = {},
-): SharpScore {
+export function sharpScore(picks: readonly ScoredPick[]): SharpScore {
   if (picks.length === 0) return { kind: 'insufficient' }
   const model = SHARP_SCORE_MODEL
-  const halfLifeDays = options.halfLifeDays ?? Infinity
-  const weighted = picks.map((pick) => ({
+  const valued = picks.map((pick) => ({
     pick,
     value: Math.min(model.valueLimit, Math.max(-model.valueLimit, pick.clv)),
-    weight: 2 ** (-(pick.ageDays ?? 0) / halfLifeDays),
   }))
-  const number = effectiveNumber(weighted)
-  const meanClv = meanOf(weighted, ({ value }) => value)
-  const spread = number * meanOf(weighted, ({ value }) => (value - meanClv) ** 2)
+  const number = picks.length
+  const meanClv = meanOf(valued, ({ value }) => value)
+  const spread = number * meanOf(valued, ({ value }) => (value - meanClv) ** 2)
   const clvVariance =
     (spread + model.assumedPicks * model.assumedDeviation ** 2) / (number + model.assumedPicks - 1)
   const priorVariance = model.priorDeviation ** 2
   const clvWeight = priorVariance / (priorVariance + clvVariance / number)
-  const { settled, resultWeight, residual } = resultEvidence(weighted)
+  const { settled, resultWeight, residual } = resultEvidence(valued)
   const edge = model.priorEdge + clvWeight * (meanClv - model.priorEdge) + resultWeight * residual
   if (!Number.isFinite(edge)) throw new RangeError('values, odds and returns must be numbers')
   const variance = priorVariance * (1 - clvWeight) + model.hiddenDeviation ** 2 * (1 - resultWeight)
@@ -136,8 +117,7 @@ export function sharpScore(
     interval: { low: edge - half, high: edge + half },
     deviation,
     chanceOfEdge: normalCdf(edge / deviation),
-    picks: picks.length,
-    effectivePicks: number,
+    picks: number,
     settled,
     meanClv,
     clvVariance,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { additiveProbabilities } from './additive-probabilities.ts'
+import { additiveProbabilities } from './remove-margin.ts'
 import { shinProbabilities } from './shin-probabilities.ts'
 import { anyBook } from './testing/any-book.ts'
 import { largestDifference } from './testing/largest-difference.ts'

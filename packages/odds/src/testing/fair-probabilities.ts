@@ -1,4 +1,4 @@
-import type { MarginMethod } from '../margin-removal.ts'
+import type { MarginMethod } from '../remove-margin.ts'
 import { removeMargin } from '../remove-margin.ts'
 
 /** The probabilities of a book that must be fair; throws where it is not. */

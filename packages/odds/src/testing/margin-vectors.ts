@@ -1,6 +1,6 @@
 import known from '../../vectors/devig.json' with { type: 'json' }
 import more from '../../vectors/devig-more.json' with { type: 'json' }
-import type { MarginMethod } from '../margin-removal.ts'
+import type { MarginMethod } from '../remove-margin.ts'
 
 /** One book with a method's probabilities from independent arithmetic with 60 digits. */
 export type MarginVector = {

@@ -25,7 +25,6 @@ export type EntrySeal = {
 
 /** The additional authenticated data of a version, `patient|domain|version|audience`, for each version of a chain. */
 export function slotTextOf({ patient, domain, audience }: ChainSlot): (version: number) => string {
-  // Not recordSlot: it throws for names that only a tampered row can hold, and those just must not open.
   return (version) => `${patient}|${domain}|${version}|${audience}`
 }
 

@@ -1,6 +1,6 @@
-import { clusterRegression } from '@tallystick/odds'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { clusterRegression } from '../testing/cluster-regression.fixture.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   START_SECONDS,
