@@ -142,11 +142,11 @@ describe.for(proper)('%s, on any book of 2–30 outcomes', (method) => {
     )
   })
 
-  test('with a margin no outcome is likelier than its inverse price; below a booksum of 1 none is less likely', () => {
+  test('with a margin no outcome is likelier than its inverse price; below a overround of 1 none is less likely', () => {
     fc.assert(
       fc.property(wide, (prices) => {
-        const booksum = prices.reduce((sum, price) => sum + 1 / price, 0)
-        const direction = booksum >= 1 ? 1 : -1
+        const overround = prices.reduce((sum, price) => sum + 1 / price, 0)
+        const direction = overround >= 1 ? 1 : -1
         for (const [index, probability] of fairProbabilities(prices, method).entries())
           expect(direction * (probability - 1 / (prices[index] ?? 1))).toBeLessThan(1e-13)
       }),
