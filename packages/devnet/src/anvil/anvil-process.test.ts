@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { createAnvilClient } from './anvil-client.ts'
 import { AnvilMissing, findAnvil, startAnvil } from './anvil-process.ts'
 
@@ -10,8 +10,11 @@ const OPTIONS = { chainId: 296, genesisSecond: 1_700_000_000, gasLimit: 15_000_0
 
 // A temporary folder of its own, so that no ledger of another test is counted.
 const temporary = mkdtempSync(join(tmpdir(), 'anvil-process-'))
-process.env['TMPDIR'] = temporary
-afterAll(() => rmSync(temporary, { recursive: true, force: true }))
+vi.stubEnv('TMPDIR', temporary)
+afterAll(() => {
+  vi.unstubAllEnvs()
+  rmSync(temporary, { recursive: true, force: true })
+})
 
 function isAlive(processId: number): boolean {
   try {
