@@ -1,16 +1,11 @@
-export type FirstRequest = {
-  /** The paid resource's address, without a query. */
-  readonly url: string
-  readonly network: string
-  /** Price of a purchase: what the client is allowed to spend. Base units. */
-  readonly amount: string
-}
-
 /**
  * An agent's first request, whole: the official client with our Hedera scheme. Its `setSpendControls` line is needed,
- * since without it official clients refuse HBAR (X13).
+ * since without it official clients refuse HBAR (X13). `url` has no query; `amount`, in base units, is what the client may spend.
  */
-export function firstRequestCode({ url, network, amount }: FirstRequest): string {
+export function firstRequestCode(
+  offer: Readonly<Record<'url' | 'network' | 'amount', string>>,
+): string {
+  const { url, network, amount } = offer
   return `import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 

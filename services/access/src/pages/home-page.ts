@@ -71,11 +71,7 @@ export async function homePage(deps: HomePageDeps): Promise<Page> {
 }
 
 /** Ends `/llms.txt`: how a program pays. */
-export function llmsNotes(deps: {
-  readonly accessUrl: string
-  readonly statusUrl: string
-  readonly network: string
-}): string {
+export function llmsNotes(deps: Pick<HomePageDeps, 'accessUrl' | 'statusUrl' | 'network'>): string {
   return `## How to get in
 
 1. \`GET ${deps.statusUrl}?agent=<your EVM address>\` is free: \`hasAccess\` says whether a window is open.

@@ -5,7 +5,7 @@
 import { axeFindings } from '@tallystick/page-testing'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { cannotRunReason, openPage, startBrowser } from '../testing/page-browser.ts'
+import { cannotRunReason, openPage, startBrowser } from '../pages/page-browser.fixture.ts'
 import { BOTH, type ClientSession, type McpWorld, mcpWorld } from './mcp-world.fixture.ts'
 
 const LIMIT_MS = 60_000

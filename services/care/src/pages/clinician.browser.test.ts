@@ -1,6 +1,5 @@
 /** The clinician’s form. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
 import { describe, expect, it } from 'vitest'
-import { openPage, startBrowser } from '../testing/page-browser.ts'
 import {
   corrected,
   describePages,
@@ -8,16 +7,17 @@ import {
   focusedId,
   medication,
   newest,
+  OTHER_HOST,
   text,
   USER,
   WAIT,
-} from '../testing/page-stage.ts'
+} from './page-browser.fixture.ts'
 
-describePages((stage) => {
+describePages((pages) => {
   describe('the clinician’s form', () => {
     it('is written and published with the keyboard alone', async () => {
-      const world = await stage.start()
-      const page = await stage.visit('/clinician.html')
+      const service = await pages.start()
+      const page = await pages.visit('/clinician.html')
       const type = async (words: string): Promise<void> => {
         await page.keyboard.press('Tab')
         await page.keyboard.type(words)
@@ -43,7 +43,7 @@ describePages((stage) => {
       expect(await focusedId(page)).toBe('read-token')
       await type(medication.authorId)
       await type(medication.authorLabel)
-      await type(world.writeSecret)
+      await type(service.writeSecret)
       await page.keyboard.press('Tab')
       expect(await focusedId(page)).toBe('send')
       await page.keyboard.press('Enter')
@@ -52,8 +52,8 @@ describePages((stage) => {
     })
 
     it('checks its fields itself, names each problem and goes to the first', async () => {
-      await stage.start()
-      const page = await stage.visit('/clinician.html')
+      await pages.start()
+      const page = await pages.visit('/clinician.html')
       await fillWrite(page, { patient: 'a/b', domain: 'medication', authorId: 'x' })
       const requests: string[] = []
       page.on('request', (request) => requests.push(request.url()))
@@ -68,8 +68,8 @@ describePages((stage) => {
     })
 
     it('a wrong secret: says that the service does not say why, and what it can tell itself', async () => {
-      await stage.start()
-      const page = await stage.visit('/clinician.html#secret=not-the-secret')
+      await pages.start()
+      const page = await pages.visit('/clinician.html#secret=not-the-secret')
       await fillWrite(page, medication)
       await page.click('#send')
       await page.waitForSelector('text=Refused', WAIT)
@@ -80,10 +80,10 @@ describePages((stage) => {
     })
 
     it('a clock that is off: says by how much', async () => {
-      const world = await stage.start()
-      const page = await stage.visit('/clinician.html')
+      const service = await pages.start()
+      const page = await pages.visit('/clinician.html')
       await page.clock.setFixedTime(Date.now() + 400_000)
-      await fillWrite(page, { ...medication, secret: world.writeSecret })
+      await fillWrite(page, { ...medication, secret: service.writeSecret })
       await page.click('#send')
       await expect
         .poll(() => text(page, '#outcome'), WAIT)
@@ -91,18 +91,18 @@ describePages((stage) => {
     })
 
     it('a button that is pressed twice writes once', async () => {
-      const world = await stage.start()
-      const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      const service = await pages.start()
+      const page = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
       await fillWrite(page, medication)
       await page.evaluate('send.click(); send.click()')
       await expect.poll(() => text(page, '#outcome-title'), WAIT).toBe('Version 1 is stored')
-      expect((await world.write(medication)).version).toBe(2)
+      expect((await service.write(medication)).version).toBe(2)
     })
 
     it('409: a record of the other audience is said to be fixed', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      const service = await pages.start()
+      await service.write(medication)
+      const page = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
       await fillWrite(page, medication)
       await page.check('[name="audience"][value="assistant"]')
       await page.click('#send')
@@ -112,39 +112,34 @@ describePages((stage) => {
     })
 
     it('previews the retraction from the version before, with a token; without one says that it cannot', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      const service = await pages.start()
+      await service.write(medication)
+      const page = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
       await fillWrite(page, { ...medication, value: corrected })
       expect(await text(page, '#before')).toBe(
         'Not known here: this page has no token to read it with.',
       )
       expect(await text(page, '#will-say')).toBe(corrected)
-      await page.fill('#read-token', world.token(USER))
+      await page.fill('#read-token', service.token(USER))
       await page.keyboard.press('Enter')
       await expect.poll(() => text(page, '#before'), WAIT).toContain(medication.value)
       const preview = await text(page, '#will-say')
       expect(preview).toContain(`disregard “${medication.value}”`)
-      const echo = await stage.listen()
+      const echo = await pages.listen()
       await page.click('#send')
       await echo.waitForSelector(`${newest} .retraction`, WAIT)
       expect(await text(echo, `${newest} .retraction`)).toBe(preview)
     })
 
     it('where the browser has no WebCrypto (plain http elsewhere) it says so and does not send', async () => {
-      const world = await stage.start()
-      const elsewhere = await startBrowser({
-        extraArguments: ['--host-resolver-rules=MAP care.test 127.0.0.1'],
-      })
-      try {
-        const watched = await openPage(elsewhere)
-        // An opener policy does nothing on an origin without https, and Chromium says so.
-        await watched.page.goto(`${world.url.replace('127.0.0.1', 'care.test')}/clinician.html`)
-        expect(await watched.page.isVisible('text=This page cannot sign here.')).toBe(true)
-        expect(await watched.page.isDisabled('#send')).toBe(true)
-      } finally {
-        await elsewhere.close()
-      }
+      const service = await pages.start()
+      const page = await pages.visit(
+        `${service.url.replace('127.0.0.1', OTHER_HOST)}/clinician.html`,
+      )
+      expect(await page.isVisible('text=This page cannot sign here.')).toBe(true)
+      expect(await page.isDisabled('#send')).toBe(true)
+      // An opener policy does nothing on an origin without https, and Chromium says so.
+      pages.forgive()
     })
   })
 })

@@ -1,7 +1,6 @@
 /** A correction on the echo page. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { startBrowser } from '../testing/page-browser.ts'
 import {
   corrected,
   describePages,
@@ -9,10 +8,11 @@ import {
   focusedId,
   medication,
   newest,
+  startBrowser,
   text,
   USER,
   WAIT,
-} from '../testing/page-stage.ts'
+} from './page-browser.fixture.ts'
 
 // What runs in the page is text: this file is compiled without the browser's types.
 const WATCH_CORRECTION = `
@@ -42,15 +42,15 @@ async function withoutGesture(page: Page): Promise<(expression: string) => Promi
   }
 }
 
-describePages((stage) => {
+describePages((pages) => {
   describe('a correction', () => {
     it('made in the browser form is shown in the live region of the echo page, and its spoken WAV starts to play there, in under a second', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.listen()
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.listen()
       await echo.waitForSelector('#records li', WAIT)
       await echo.evaluate(WATCH_CORRECTION)
-      const clinician = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      const clinician = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
       await fillWrite(clinician, { ...medication, value: corrected })
       await clinician.evaluate(WATCH_CLICK)
       await clinician.click('#send')
@@ -72,17 +72,17 @@ describePages((stage) => {
     })
 
     it('of what is being said cuts it off; the new sentence is said', async () => {
-      const world = await stage.start()
-      await world.write({ ...medication, value: 'one' })
-      const echo = await stage.listen()
+      const service = await pages.start()
+      await service.write({ ...medication, value: 'one' })
+      const echo = await pages.listen()
       const sources: string[] = []
       await echo.exposeFunction('heard', (source: string) => sources.push(source))
       await echo.evaluate(
         'document.querySelector("audio").addEventListener("playing", ({ target }) => heard(target.src))',
       )
-      await world.write({ ...medication, value: 'This is a long sentence. '.repeat(8) })
+      await service.write({ ...medication, value: 'This is a long sentence. '.repeat(8) })
       await expect.poll(() => sources.length, WAIT).toBe(1)
-      await world.write({ ...medication, value: corrected })
+      await service.write({ ...medication, value: corrected })
       await expect.poll(() => sources.length, WAIT).toBe(2)
       expect(sources[1]).not.toBe(sources[0])
       expect(await text(echo, `${newest} .now`)).toBe(corrected)
@@ -90,18 +90,18 @@ describePages((stage) => {
     })
 
     it('where the browser holds sound back, one clear button plays it', async () => {
-      const world = await stage.start()
-      await world.write(medication)
+      const service = await pages.start()
+      await service.write(medication)
       const strict = await startBrowser({ mayAutoplay: false })
       try {
-        const echo = await stage.visit(`/echo.html#token=${world.token(USER)}`, {
+        const echo = await pages.visit(`/echo.html#token=${service.token(USER)}`, {
           browser: strict,
         })
         const peek = await withoutGesture(echo)
         await expect
           .poll(() => peek('document.querySelectorAll("#records li").length'), WAIT)
           .toBe(1)
-        await world.write({ ...medication, value: 'None.' })
+        await service.write({ ...medication, value: 'None.' })
         await expect.poll(() => peek('latest.dataset.voice'), WAIT).toBe('blocked')
         expect(await text(echo, '#again')).toBe('Play the sentence')
         expect(await text(echo, `${newest} .now`)).toBe('None.')
@@ -115,11 +115,11 @@ describePages((stage) => {
     })
 
     it('with the sound off is shown, and said when asked for', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.listen()
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.listen()
       await echo.uncheck('#sound')
-      await world.write({ ...medication, value: corrected })
+      await service.write({ ...medication, value: corrected })
       await echo.waitForSelector('#latest[data-voice="muted"]', WAIT)
       await echo.waitForSelector(`${newest} .now`, WAIT)
       await expect.poll(() => echo.getAttribute('#latest', 'data-voice'), WAIT).toBe('muted')
@@ -131,10 +131,10 @@ describePages((stage) => {
     })
 
     it('C13: where the service has no voice it is shown only, and the page says so', async () => {
-      const world = await stage.start({ hasVoice: false })
-      await world.write(medication)
-      const echo = await stage.listen()
-      await world.write({ ...medication, value: corrected })
+      const service = await pages.start({ hasVoice: false })
+      await service.write(medication)
+      const echo = await pages.listen()
+      await service.write({ ...medication, value: corrected })
       await expect
         .poll(() => text(echo, '#voice'), WAIT)
         .toBe('The service has no voice for it: it is shown only.')
@@ -143,24 +143,24 @@ describePages((stage) => {
     })
 
     it('that confirms a sentence is shown as that and not said again', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.listen()
-      await world.write(medication)
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.listen()
+      await service.write(medication)
       await echo.waitForSelector('article[data-kind="confirmed"]', WAIT)
       expect(await text(echo, '#records li')).toContain('version 2')
       expect(await echo.evaluate<string>('document.querySelector("audio").src')).toBe('')
     })
 
     it('C6: a new record is announced without a reload', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.listen()
-      await world.write({ ...medication, domain: 'visit', value: 'The nurse comes at ten.' })
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.listen()
+      await service.write({ ...medication, domain: 'visit', value: 'The nurse comes at ten.' })
       await echo.waitForSelector('article[data-kind="new"]', WAIT)
       expect(await echo.locator('#records li').count()).toBe(2)
       expect(await text(echo, '#count')).toBe('2 records are followed.')
-      await world.write({ ...medication, domain: 'visit', value: 'The nurse comes at noon.' })
+      await service.write({ ...medication, domain: 'visit', value: 'The nurse comes at noon.' })
       await echo.waitForSelector('article[data-kind="correction"]', WAIT)
     })
   })

@@ -9,7 +9,7 @@ import {
   text,
   USER,
   WAIT,
-} from '../testing/page-stage.ts'
+} from './page-browser.fixture.ts'
 
 // What runs in the page is text: this file is compiled without the browser's types.
 const WHAT_IS_KEPT = `({
@@ -19,23 +19,23 @@ const WHAT_IS_KEPT = `({
   typed: Array.from(document.querySelectorAll('input'), ({ value }) => value),
 })`
 
-describePages((stage) => {
+describePages((pages) => {
   describe('a lost connection', () => {
     it('is resumed after the last event: a correction missed while it was away is shown and said', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.listen()
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.listen()
       const resumed: (string | undefined)[] = []
       echo.on('request', (request) => {
         const isStream = request.method() === 'GET' && request.url().endsWith('/mcp')
         if (isStream) resumed.push(request.headers()['last-event-id'])
       })
-      world.network.cut()
+      service.network.cut()
       await echo.waitForSelector('#state[data-state="waiting"]', WAIT)
-      await world.write({ ...medication, value: 'Take no tablet today.' })
-      await world.write({ ...medication, value: corrected })
+      await service.write({ ...medication, value: 'Take no tablet today.' })
+      await service.write({ ...medication, value: corrected })
       expect(await echo.locator('#announcement article').count()).toBe(0)
-      world.network.mend()
+      service.network.mend()
       await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
       expect(await text(echo, `${newest} .now`)).toBe(corrected)
       expect(await text(echo, newest)).toContain('Last shown here was version 1')
@@ -45,25 +45,25 @@ describePages((stage) => {
     })
 
     it('to a service that forgot the session: another is opened and everything read anew', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.listen()
-      world.network.cut()
-      await world.write({ ...medication, value: corrected })
-      await world.restart({ keepsSessions: false })
-      world.network.mend()
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.listen()
+      service.network.cut()
+      await service.write({ ...medication, value: corrected })
+      await service.restart({ keepsSessions: false })
+      service.network.mend()
       await echo.waitForSelector('article[data-kind="correction"]', WAIT)
       expect(await text(echo, `${newest} .now`)).toBe(corrected)
-      await world.write({ ...medication, value: 'Take three.' })
+      await service.write({ ...medication, value: 'Take three.' })
       await expect.poll(() => text(echo, `${newest} .now`), WAIT).toBe('Take three.')
     })
 
     it('C3: a stream that falls silent, without even a keep-alive, is given up and resumed', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.visit('/echo.html')
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.visit('/echo.html')
       await echo.clock.install()
-      await echo.fill('#token', world.token(USER))
+      await echo.fill('#token', service.token(USER))
       await echo.click('#listen button')
       await echo.waitForSelector('#records[aria-busy="false"]', WAIT)
       const resumed: string[] = []
@@ -75,30 +75,30 @@ describePages((stage) => {
       expect(resumed).toEqual([])
       await echo.clock.fastForward(2_000)
       await expect.poll(() => resumed.length, WAIT).toBe(1)
-      await world.write({ ...medication, value: corrected })
+      await service.write({ ...medication, value: corrected })
       await echo.waitForSelector('article[data-kind="correction"]', WAIT)
     })
 
     it('C5: to a service that restarted: the session goes on, nothing is missed', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.listen()
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.listen()
       const opened: string[] = []
       echo.on('request', (request) => {
         if (request.postData()?.includes('"initialize"') === true) opened.push(request.url())
       })
-      world.network.cut()
-      await world.write({ ...medication, value: corrected })
-      await world.restart({ keepsSessions: true })
-      world.network.mend()
+      service.network.cut()
+      await service.write({ ...medication, value: corrected })
+      await service.restart({ keepsSessions: true })
+      service.network.mend()
       await echo.waitForSelector('article[data-kind="correction"]', WAIT)
       expect(await text(echo, `${newest} .now`)).toBe(corrected)
       expect(opened).toEqual([])
     })
 
     it('C14: a write without an answer is sent again as it was, and stored once', async () => {
-      const world = await stage.start()
-      const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
+      const service = await pages.start()
+      const page = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
       await fillWrite(page, medication)
       // The service stores it and the answer gets lost on its way.
       await page.route('**/write', async (route) => {
@@ -115,12 +115,12 @@ describePages((stage) => {
 
   describe('tokens and secrets', () => {
     it('C19: a link’s token leaves the address bar, and is kept in memory only', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.listen()
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.listen()
       const places = await echo.evaluate(WHAT_IS_KEPT)
       expect(places).toEqual({
-        address: `${world.url}/echo.html`,
+        address: `${service.url}/echo.html`,
         kept: [0, 0, ''],
         state: null,
         typed: ['on', ''],
@@ -131,10 +131,10 @@ describePages((stage) => {
     })
 
     it('C19: the secret of a link goes into its field and out of the address bar', async () => {
-      const world = await stage.start()
-      const page = await stage.visit(`/clinician.html#secret=${world.writeSecret}`)
-      await expect.poll(() => page.inputValue('#secret')).toBe(world.writeSecret)
-      expect(page.url()).toBe(`${world.url}/clinician.html`)
+      const service = await pages.start()
+      const page = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
+      await expect.poll(() => page.inputValue('#secret')).toBe(service.writeSecret)
+      expect(page.url()).toBe(`${service.url}/clinician.html`)
       await page.reload()
       expect(await page.inputValue('#secret')).toBe('')
     })
@@ -143,24 +143,24 @@ describePages((stage) => {
       [-60, 'The token has expired. Ask for a new one.'],
       [60, 'The token was not signed by this service’s issuer.'],
     ])('a token that is refused (%s s) says why, and asks for another', async (lifetime, words) => {
-      const world = await stage.start()
-      await world.write(medication)
-      const good = world.token(USER, lifetime)
+      const service = await pages.start()
+      await service.write(medication)
+      const good = service.token(USER, lifetime)
       const token = lifetime > 0 ? `${good.slice(0, -6)}AAAAAA` : good
-      const echo = await stage.visit('/echo.html')
+      const echo = await pages.visit('/echo.html')
       await echo.fill('#token', token)
       await echo.click('#listen button')
       await expect.poll(() => text(echo, '#token-problem'), WAIT).toBe(words)
       expect(await text(echo, '#state')).toBe('The service refused the token')
-      await echo.fill('#token', world.token(USER))
+      await echo.fill('#token', service.token(USER))
       await echo.keyboard.press('Enter')
       await echo.waitForSelector('#records li', WAIT)
     })
 
     it('C4: a token that expires while the page listens ends it, with the reason', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.visit(`/echo.html#token=${world.token(USER, 5)}`)
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.visit(`/echo.html#token=${service.token(USER, 5)}`)
       await echo.waitForSelector('#records li', WAIT)
       await expect
         .poll(() => text(echo, '#token-problem'), WAIT)
@@ -169,13 +169,13 @@ describePages((stage) => {
     })
 
     it('internal records are never shown or said, whatever the token may read', async () => {
-      const world = await stage.start()
-      await world.write(medication)
+      const service = await pages.start()
+      await service.write(medication)
       const plan = { ...medication, domain: 'plan', audience: 'assistant' }
-      await world.write({ ...plan, value: 'Watch for dizziness.' })
-      const echo = await stage.listen({ scope: `${USER} care.read.assistant` })
-      await world.write({ ...plan, value: 'Watch for falls.' })
-      await world.write({ ...medication, value: corrected })
+      await service.write({ ...plan, value: 'Watch for dizziness.' })
+      const echo = await pages.listen({ scope: `${USER} care.read.assistant` })
+      await service.write({ ...plan, value: 'Watch for falls.' })
+      await service.write({ ...medication, value: corrected })
       await echo.waitForSelector('article[data-kind="correction"]', WAIT)
       const whole = await echo.content()
       for (const word of ['dizziness', 'falls', 'plan', 'care-internal'])

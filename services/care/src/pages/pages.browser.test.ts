@@ -11,14 +11,14 @@ import {
   text,
   USER,
   WAIT,
-} from '../testing/page-stage.ts'
+} from './page-browser.fixture.ts'
 
-describePages((stage) => {
+describePages((pages) => {
   describe('C19: record text reaches a page as text', () => {
     const hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>{{baseUrl}}&amp;\u202e'
 
     it('values, labels and names that are markup are shown as they are; nothing of them runs', async () => {
-      const world = await stage.start()
+      const service = await pages.start()
       const record = {
         patient: '<b>rosa<script>alert(1)<',
         domain: '"onload=alert(1) x="',
@@ -26,12 +26,12 @@ describePages((stage) => {
         authorId: 'x',
         authorLabel: '<img src=x onerror=alert(3)>',
       }
-      await world.write({ ...record, patient: '<b>rosa<svg onload=alert(1)>', value: 'before' })
-      await world.write({ ...record, patient: '<b>rosa<svg onload=alert(1)>' })
-      const echo = await stage.listen()
+      await service.write({ ...record, patient: '<b>rosa<svg onload=alert(1)>', value: 'before' })
+      await service.write({ ...record, patient: '<b>rosa<svg onload=alert(1)>' })
+      const echo = await pages.listen()
       expect(await text(echo, '#records li .said')).toBe(hostile)
       expect(await text(echo, '#records h3')).toBe('<b>rosa<svg onload=alert(1)>')
-      await world.write({
+      await service.write({
         ...record,
         patient: '<b>rosa<svg onload=alert(1)>',
         value: `${hostile}!`,
@@ -39,9 +39,9 @@ describePages((stage) => {
       await echo.waitForSelector('article[data-kind="correction"]', WAIT)
       expect(await text(echo, `${newest} .now`)).toBe(`${hostile}!`)
       expect(await text(echo, `${newest} .retraction`)).toContain('<img src=x onerror=alert(3)>')
-      const overview = await stage.visit('/')
+      const overview = await pages.visit('/')
       await overview.waitForSelector('#chains .badge', WAIT)
-      const clinician = await stage.visit(`/clinician.html#token=${world.token(USER)}`)
+      const clinician = await pages.visit(`/clinician.html#token=${service.token(USER)}`)
       await fillWrite(clinician, {
         patient: '<b>rosa<svg onload=alert(1)>',
         domain: record.domain,
@@ -52,8 +52,8 @@ describePages((stage) => {
     })
 
     it('the policy keeps injected markup, scripts, styles and requests elsewhere from running', async () => {
-      await stage.start()
-      const page = await stage.visit('/echo.html')
+      await pages.start()
+      const page = await pages.visit('/echo.html')
       expect(await tryPolicy(page)).toEqual({
         markup: 'TypeError',
         elsewhere: 'kept',
@@ -70,18 +70,18 @@ describePages((stage) => {
             'require-trusted-types-for',
           ]),
         )
-      stage.forgive()
+      pages.forgive()
     })
   })
 
   describe('the overview', () => {
     it('shows the chains with their verdicts, the checkpoint and the sessions, and holds no sentence', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      await world.write({ ...medication, value: corrected })
-      await world.write({ ...medication, domain: 'plan', audience: 'assistant', value: 'secret' })
-      await stage.listen()
-      const page = await stage.visit('/')
+      const service = await pages.start()
+      await service.write(medication)
+      await service.write({ ...medication, value: corrected })
+      await service.write({ ...medication, domain: 'plan', audience: 'assistant', value: 'secret' })
+      await pages.listen()
+      const page = await pages.visit('/')
       await page.waitForSelector('#verdict.good', WAIT)
       expect(await text(page, '#verdict-words')).toBe('The one chain is intact')
       expect(await text(page, '#chains')).toContain('care://rosa-12/medication')
@@ -96,11 +96,11 @@ describePages((stage) => {
     })
 
     it('a chain that was altered stands first, BROKEN, with its version', async () => {
-      const world = await stage.start()
-      await world.write({ ...medication, patient: 'anna-1' })
-      await world.write(medication)
-      await world.write({ ...medication, value: corrected })
-      const store = new DatabaseSync(world.databasePath, { timeout: 2_000 })
+      const service = await pages.start()
+      await service.write({ ...medication, patient: 'anna-1' })
+      await service.write(medication)
+      await service.write({ ...medication, value: corrected })
+      const store = new DatabaseSync(service.databasePath, { timeout: 2_000 })
       const tables = store
         .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE '%version%'")
         .all()
@@ -113,12 +113,12 @@ describePages((stage) => {
         `UPDATE ${user} SET ${entry?.[0]} = replace(${entry?.[0]}, 'one tablet', 'ten tablets') WHERE ${entry?.[0]} LIKE '%one tablet%'`,
       )
       store.close()
-      const page = await stage.visit('/')
+      const page = await pages.visit('/')
       await page.waitForSelector('#verdict.bad', WAIT)
       expect(await text(page, '#verdict-words')).toBe('One chain is BROKEN')
       expect(await text(page, '#chains tr:first-child')).toContain('BROKEN at 2')
       expect(await text(page, '#chains tr:first-child')).toContain('rosa-12')
-      const echo = await stage.listen()
+      const echo = await pages.listen()
       expect(await echo.content()).not.toContain('ten tablets')
       expect(await text(echo, newest)).toContain('is not served')
     })
@@ -130,16 +130,16 @@ describePages((stage) => {
     it.each(schemes)(
       'axe finds nothing on any page, %s',
       async (colorScheme) => {
-        const world = await stage.start()
-        await world.write(medication)
-        await world.write({ ...medication, domain: 'visit', staleAfter: '2020-01-01' })
+        const service = await pages.start()
+        await service.write(medication)
+        await service.write({ ...medication, domain: 'visit', staleAfter: '2020-01-01' })
         const reducedMotion = 'reduce'
-        const echo = await stage.listen({ colorScheme, reducedMotion })
-        await world.write({ ...medication, value: corrected })
+        const echo = await pages.listen({ colorScheme, reducedMotion })
+        await service.write({ ...medication, value: corrected })
         await echo.waitForSelector('article[data-kind="correction"]', WAIT)
-        const overview = await stage.visit('/', { colorScheme, reducedMotion })
+        const overview = await pages.visit('/', { colorScheme, reducedMotion })
         await overview.waitForSelector('#verdict.good', WAIT)
-        const clinician = await stage.visit('/clinician.html#secret=wrong', {
+        const clinician = await pages.visit('/clinician.html#secret=wrong', {
           colorScheme,
           reducedMotion,
         })
@@ -150,13 +150,13 @@ describePages((stage) => {
         await clinician.click('#send')
         await clinician.waitForSelector('text=Refused', WAIT)
         expect(await axeFindings(clinician), 'a refusal').toEqual([])
-        await clinician.fill('#secret', world.writeSecret)
+        await clinician.fill('#secret', service.writeSecret)
         await clinician.click('#send')
         await clinician.waitForSelector('text=Version 3 is stored', WAIT)
         expect(await axeFindings(clinician), 'an accepted write').toEqual([])
         expect(await axeFindings(echo), 'echo, listening').toEqual([])
         expect(await axeFindings(overview), 'overview').toEqual([])
-        const waiting = await stage.visit('/echo.html', { colorScheme, reducedMotion })
+        const waiting = await pages.visit('/echo.html', { colorScheme, reducedMotion })
         await waiting.click('#listen button')
         expect(await axeFindings(waiting), 'echo, asking for a token').toEqual([])
       },
@@ -166,11 +166,11 @@ describePages((stage) => {
     it.each(['/', '/clinician.html', '/echo.html'])(
       '%s fits a phone, 390 wide, and zooms to 320',
       async (path) => {
-        const world = await stage.start()
-        await world.write({ ...medication, patient: 'a'.repeat(80), value: 'w'.repeat(300) })
+        const service = await pages.start()
+        await service.write({ ...medication, patient: 'a'.repeat(80), value: 'w'.repeat(300) })
         for (const width of [390, 320]) {
-          const hash = path === '/echo.html' ? `#token=${world.token(USER)}` : ''
-          const page = await stage.visit(path + hash, { viewport: { width, height: 800 } })
+          const hash = path === '/echo.html' ? `#token=${service.token(USER)}` : ''
+          const page = await pages.visit(path + hash, { viewport: { width, height: 800 } })
           if (path === '/') await page.waitForSelector('#chains .badge', WAIT)
           if (hash !== '') await page.waitForSelector('#records li', WAIT)
           await page.evaluate(
@@ -185,23 +185,23 @@ describePages((stage) => {
     )
 
     it('with reduced motion nothing moves', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.listen({ reducedMotion: 'reduce' })
-      await world.write({ ...medication, value: corrected })
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.listen({ reducedMotion: 'reduce' })
+      await service.write({ ...medication, value: corrected })
       await echo.waitForSelector('#records .changed', WAIT)
       expect(await echo.evaluate<number>('document.getAnimations().length')).toBe(0)
     })
 
     it('a correction moves nothing above the records by more than its own text needs', async () => {
-      const world = await stage.start()
-      await world.write(medication)
-      const echo = await stage.listen({ viewport: { width: 1200, height: 900 } })
+      const service = await pages.start()
+      await service.write(medication)
+      const echo = await pages.listen({ viewport: { width: 1200, height: 900 } })
       const recordsTop = async () => (await echo.locator('#records').boundingBox())?.y ?? Number.NaN
       const latestHeight = async () =>
         (await echo.locator('#latest').boundingBox())?.height ?? Number.NaN
       const [topBefore, heightBefore] = [await recordsTop(), await latestHeight()]
-      await world.write({ ...medication, value: corrected })
+      await service.write({ ...medication, value: corrected })
       await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
       // How many lines the sentence takes is the fonts' matter.
       const needed = (await latestHeight()) - heightBefore

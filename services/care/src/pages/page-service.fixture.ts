@@ -11,11 +11,11 @@ import { systemClock } from '@tallystick/service-kit'
 import { storePaths } from '../adapters/store-files.ts'
 import type { CareConfig } from '../config.ts'
 import { createCareService } from '../service.ts'
+import { RESOURCE, signatureOf, testConfig, WRITE_SECRET } from '../testing/care-world.ts'
+import { type CutProxy, openCutProxy } from '../testing/cut-proxy.ts'
 import type { WriteAnswer } from '../wire/write.ts'
-import { RESOURCE, signatureOf, testConfig, WRITE_SECRET } from './care-world.ts'
-import { type CutProxy, openCutProxy } from './cut-proxy.ts'
 
-export type PageWorld = {
+export type PageService = {
   /** Where a browser finds the service, without a trailing slash. */
   readonly url: string
   readonly writeSecret: string
@@ -33,12 +33,16 @@ export type PageWorld = {
 /** What runs: the service on a port. */
 type Served = { readonly port: number; stop(): Promise<void> }
 
-type WorldOptions = {
+type PageServiceOptions = {
   /** False for a machine without a speech program. */
   readonly hasVoice: boolean
 }
 
-async function serveOn(port: number, config: CareConfig, options: WorldOptions): Promise<Served> {
+async function serveOn(
+  port: number,
+  config: CareConfig,
+  options: PageServiceOptions,
+): Promise<Served> {
   const service = await createCareService({
     config,
     clock: systemClock,
@@ -87,7 +91,7 @@ async function sendSigned(port: number, fields: object): Promise<WriteAnswer> {
 }
 
 /** Starts the service with empty stores. */
-export async function startPageWorld(options: WorldOptions): Promise<PageWorld> {
+export async function startPageService(options: PageServiceOptions): Promise<PageService> {
   const folder = mkdtempSync(join(tmpdir(), 'care-pages-'))
   const databasePath = join(folder, 'care.db')
   const config = testConfig({ DATABASE_PATH: databasePath })

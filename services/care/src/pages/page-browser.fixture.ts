@@ -2,11 +2,50 @@
  * What the browser tests of the pages share: one Chromium per file, one service per test, pages that are watched for faults
  * and closed, and the few gestures that every test makes.
  */
-import type { WatchedPage } from '@tallystick/page-testing'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import {
+  chromiumMissing,
+  launchChromium,
+  type WatchedPage,
+  watchPage,
+} from '@tallystick/page-testing'
+import type { Browser, BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
-import { cannotRunReason, openPage, startBrowser } from './page-browser.ts'
-import { type PageWorld, startPageWorld } from './page-world.ts'
+import { findEspeak } from '../adapters/espeak-speech.ts'
+import { type PageService, startPageService } from './page-service.fixture.ts'
+
+const espeakMissing =
+  findEspeak(process.env['PATH'] ?? '') === undefined ? 'no espeak-ng in PATH' : undefined
+const missing = [chromiumMissing, espeakMissing].filter((reason) => reason !== undefined)
+/** Why the pages cannot be tested on this machine, in parentheses; undefined where they can. */
+export const cannotRunReason = missing.length === 0 ? undefined : `(${missing.join(', ')})`
+
+/** A name that is no loopback one and leads here all the same. */
+export const OTHER_HOST = 'care.test'
+
+/** Starts Chromium; sounds start without a gesture unless told otherwise. */
+export async function startBrowser(
+  options: { readonly mayAutoplay?: boolean } = {},
+): Promise<Browser> {
+  const { mayAutoplay = true } = options
+  const autoplay = mayAutoplay ? 'no-user-gesture-required' : 'document-user-activation-required'
+  return await launchChromium([
+    `--autoplay-policy=${autoplay}`,
+    `--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`,
+  ])
+}
+
+/** What tests do on purpose, as Chromium tells it: a network that is cut, and refusals of these two routes. */
+const isProvoked = (message: ConsoleMessage): boolean =>
+  message.text().includes('net::ERR_') ||
+  (message.text().includes('status of 4') && /\/(mcp|write)$/.test(message.location().url))
+
+/** Opens a page in a context of its own. */
+export async function openPage(
+  browser: Browser,
+  context: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  return await watchPage(browser, { context, isProvoked })
+}
 
 /** Longest that a condition of a test may take on a busy machine. */
 export const WAIT = { timeout: 15_000 }
@@ -43,9 +82,9 @@ type Visit = BrowserContextOptions & {
   readonly browser?: Browser
 }
 
-type PageStage = {
+type PageTests = {
   /** Starts the service of this test. */
-  start(options?: { readonly hasVoice?: boolean }): Promise<PageWorld>
+  start(options?: { readonly hasVoice?: boolean }): Promise<PageService>
   visit(path: string, options?: Visit): Promise<Page>
   /** Opens the echo page by a link with a token, and waits until it listens and has read everything. */
   listen(options?: Visit & { readonly scope?: string }): Promise<Page>
@@ -54,9 +93,9 @@ type PageStage = {
 }
 
 /** Registers the hooks of a file; a fault on any page fails the test in which it happened. */
-function usePageStage(): PageStage {
+function usePages(): PageTests {
   let browser: Browser
-  let world: PageWorld
+  let service: PageService
   const opened: WatchedPage[] = []
   beforeAll(async () => {
     browser = await startBrowser()
@@ -67,24 +106,24 @@ function usePageStage(): PageStage {
   afterEach(async () => {
     const faults = opened.flatMap((watched) => watched.faults)
     for (const { page } of opened.splice(0)) await page.context().close()
-    await world.close()
+    await service.close()
     if (faults.length > 0) throw new Error(`The pages had faults:\n${faults.join('\n')}`)
   })
   const visit = async (path: string, options: Visit = {}): Promise<Page> => {
     const { browser: other = browser, ...context } = options
     const watched = await openPage(other, context)
     opened.push(watched)
-    await watched.page.goto(world.url + path)
+    await watched.page.goto(new URL(path, service.url).href)
     return watched.page
   }
   return {
     visit,
     async start({ hasVoice = true } = {}) {
-      world = await startPageWorld({ hasVoice })
-      return world
+      service = await startPageService({ hasVoice })
+      return service
     },
     async listen({ scope = USER, ...options } = {}) {
-      const page = await visit(`/echo.html#token=${world.token(scope)}`, options)
+      const page = await visit(`/echo.html#token=${service.token(scope)}`, options)
       await page.waitForSelector('#state[data-state="live"]', WAIT)
       await page.waitForSelector('#records[aria-busy="false"]', WAIT)
       return page
@@ -95,13 +134,13 @@ function usePageStage(): PageStage {
   }
 }
 
-/** The tests of a file on their stage; skipped with the reason where this machine lacks what they need. */
-export function describePages(tests: (stage: PageStage) => void): void {
+/** The tests of a file; skipped with the reason where this machine lacks what they need. */
+export function describePages(tests: (pages: PageTests) => void): void {
   describe.skipIf(cannotRunReason !== undefined)(
     `pages in a browser ${cannotRunReason ?? ''}`,
     { timeout: TEST_LIMIT_MS },
     () => {
-      tests(usePageStage())
+      tests(usePages())
     },
   )
 }
