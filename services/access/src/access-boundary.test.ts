@@ -11,8 +11,8 @@ import {
   buyWindow,
   problemsOf,
 } from './testing/boundary-calls.ts'
-import { type FaultWorld, startFaultWorld } from './testing/fault-world.ts'
 import { createPayingAgent, type PayingAgent } from './testing/paying-agent.ts'
+import { type ReplicaStack, startReplicaStack } from './testing/replica-stack.ts'
 
 const isLong = process.env.TALLYSTICK_LONG === '1'
 const CALLS_ALLOWED = 24
@@ -31,25 +31,25 @@ const moods = [
   { name: 'nothing', arm: () => undefined },
   {
     name: 'reads lag by 3 s',
-    arm: (world: FaultWorld) => world.devnet.controls.setReadLagMs(3_000),
+    arm: (stack: ReplicaStack) => stack.devnet.controls.setReadLagMs(3_000),
   },
   {
     name: 'reads lag by 10 s',
-    arm: (world: FaultWorld) => world.devnet.controls.setReadLagMs(10_000),
+    arm: (stack: ReplicaStack) => stack.devnet.controls.setReadLagMs(10_000),
   },
   {
     name: 'the network makes no renewal',
-    arm: (world: FaultWorld) => world.devnet.controls.setBalanceTinybar(world.contract, 1n),
+    arm: (stack: ReplicaStack) => stack.devnet.controls.setBalanceTinybar(stack.contract, 1n),
   },
 ] as const
 
-let world: FaultWorld
+let stack: ReplicaStack
 
 beforeAll(async () => {
-  world = await startFaultWorld({ periodSeconds: PERIOD_SECONDS, callsAllowed: CALLS_ALLOWED })
-  await world.heal()
+  stack = await startReplicaStack({ periodSeconds: PERIOD_SECONDS, callsAllowed: CALLS_ALLOWED })
+  await stack.heal()
 }, 90_000)
-afterAll(() => world.stop(), 60_000)
+afterAll(() => stack.stop(), 60_000)
 
 /** Fires volleys around the second at which the agents' windows close. */
 async function crossBoundary(
@@ -58,41 +58,41 @@ async function crossBoundary(
 ): Promise<BoundaryCall[]> {
   const calls: BoundaryCall[] = []
   for (const offset of VOLLEYS) {
-    const waitSeconds = expiresAt + offset - world.devnet.nowSeconds()
-    if (waitSeconds > 0) await world.devnet.controls.advanceSeconds(waitSeconds)
+    const waitSeconds = expiresAt + offset - stack.devnet.nowSeconds()
+    if (waitSeconds > 0) await stack.devnet.controls.advanceSeconds(waitSeconds)
     const volley = agents.flatMap((agent) =>
-      world.replicas.flatMap((_replica, at) =>
-        Array.from({ length: CALLS_EACH }, () => boundaryCall(world, agent, at)),
+      stack.replicas.flatMap((_replica, at) =>
+        Array.from({ length: CALLS_EACH }, () => boundaryCall(stack, agent, at)),
       ),
     )
-    calls.push(...(await world.drive(Promise.all(volley))))
+    calls.push(...(await stack.drive(Promise.all(volley))))
   }
   return calls
 }
 
 async function playPurchase(number: number): Promise<{ record: BoundaryRecord; calls: number }> {
-  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
   const fromBlock = await client.getBlockNumber()
   const agents = await Promise.all(
     Array.from({ length: AGENTS }, (_, index) =>
-      createPayingAgent(world, { name: `boundary-${number}-${index}`, hasMemo: index % 2 === 0 }),
+      createPayingAgent(stack, { name: `boundary-${number}-${index}`, hasMemo: index % 2 === 0 }),
     ),
   )
   const buying = agents.map(async (agent, at) => ({
     agent,
-    answer: await buyWindow(world, agent, at),
+    answer: await buyWindow(stack, agent, at),
   }))
-  const purchases = await world.drive(Promise.all(buying))
+  const purchases = await stack.drive(Promise.all(buying))
   const firstEnd = Math.min(...purchases.map(({ answer }) => answer.body.subscription.expiresAt))
   const calls: BoundaryCall[] = []
   for (let period = 0; period < PERIODS; period += 1) {
-    await moods[(number + period) % moods.length]?.arm(world)
+    await moods[(number + period) % moods.length]?.arm(stack)
     calls.push(...(await crossBoundary(agents, firstEnd + period * PERIOD_SECONDS)))
-    await world.devnet.controls.setBalanceTinybar(world.contract, 10_000_000_000_000n)
-    await world.heal()
+    await stack.devnet.controls.setBalanceTinybar(stack.contract, 10_000_000_000_000n)
+    await stack.heal()
   }
-  await world.devnet.controls.advanceSeconds(15)
-  const record = { world, calls, purchases, callsAllowed: CALLS_ALLOWED, fromBlock }
+  await stack.devnet.controls.advanceSeconds(15)
+  const record = { stack, calls, purchases, callsAllowed: CALLS_ALLOWED, fromBlock }
   return { record, calls: calls.length }
 }
 

@@ -1,30 +1,37 @@
-/** The service on a real local ledger while parts of the world fail. */
+/** The service on a real local ledger while parts of the stack fail. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type RealWorld, type RunningService, startRealWorld, until } from './testing/real-world.ts'
-import { callsOf, readAnswer, type ServiceCalls } from './testing/service-calls.ts'
+import {
+  callsOf,
+  type LocalStack,
+  type RunningService,
+  readAnswer,
+  type ServiceCalls,
+  startLocalStack,
+  until,
+} from './testing/local-stack.ts'
 
-let world: RealWorld
+let stack: LocalStack
 let service: RunningService
 let here: ServiceCalls
 
 beforeAll(async () => {
-  world = await startRealWorld({ periodSeconds: 600, callsAllowed: 20 })
-  service = await world.startService()
+  stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 20 })
+  service = await stack.startService()
   here = callsOf(service)
   await until(here.isReady)
 }, 60_000)
-afterAll(() => world.stop(), 30_000)
+afterAll(() => stack.stop(), 30_000)
 beforeEach(() =>
-  world.devnet.controls.setUnavailable({ rpc: false, mirror: false, consensus: false }),
+  stack.devnet.controls.setUnavailable({ rpc: false, mirror: false, consensus: false }),
 )
 
 describe('503 and 502 of the chain', () => {
   test('the access contract is not deployed: no address, or no code at it', async () => {
-    const agent = await world.agent('nowhere')
+    const agent = await stack.agent('nowhere')
     for (const contract of ['', '0x00000000000000000000000000000000000c0de0']) {
-      const other = await world.startService({ ACCESS_CONTRACT: contract })
+      const other = await stack.startService({ ACCESS_CONTRACT: contract })
       for (const route of ['access', 'status']) {
         const answer = await readAnswer(
           await fetch(`${other.baseUrl}/api/svc/${route}?agent=${agent.evmAddress}`),
@@ -39,30 +46,30 @@ describe('503 and 502 of the chain', () => {
   }, 60_000)
 
   test('another chain id, and a ledger that does not answer', async () => {
-    const agent = await world.agent('elsewhere')
-    const other = await world.startService({ LEDGER_CHAIN_ID: '295' })
+    const agent = await stack.agent('elsewhere')
+    const other = await stack.startService({ LEDGER_CHAIN_ID: '295' })
     expect(await callsOf(other).call(agent.evmAddress)).toEqual({
       status: 502,
       body: { error: 'wrong_chain' },
     })
     await other.stop()
-    world.devnet.controls.setUnavailable({ rpc: true })
+    stack.devnet.controls.setUnavailable({ rpc: true })
     for (const route of ['access', 'status']) {
       const answer = await readAnswer(
         await fetch(`${service.baseUrl}/api/svc/${route}?agent=${agent.evmAddress}`),
       )
       expect(answer).toEqual({ status: 502, body: { error: 'chain_unavailable' } })
     }
-    world.devnet.controls.setUnavailable({ rpc: false })
+    stack.devnet.controls.setUnavailable({ rpc: false })
     expect((await here.call(agent.evmAddress)).status).toBe(402)
   }, 60_000)
 })
 
 describe('502 of facilitator and mirror node', () => {
   test('X11: with the facilitator down an unpaid payment is 502, the service goes on and says so on /ready', async () => {
-    const agent = await world.agent('no-facilitator')
+    const agent = await stack.agent('no-facilitator')
     const nobody = await closedUrl()
-    const other = await world.startService({ FACILITATOR_URL: nobody })
+    const other = await stack.startService({ FACILITATOR_URL: nobody })
     await until(
       async () => (await callsOf(other).call(agent.evmAddress)).body.error === 'no_fee_payer',
     )
@@ -71,7 +78,7 @@ describe('502 of facilitator and mirror node', () => {
     })
     await other.stop()
     const feePayer = (await signedFeePayer(agent)) ?? ''
-    const configured = await world.startService({
+    const configured = await stack.startService({
       FACILITATOR_URL: nobody,
       FEE_PAYERS: feePayer,
     })
@@ -89,17 +96,17 @@ describe('502 of facilitator and mirror node', () => {
   }, 60_000)
 
   test('A4: with the mirror node down a new process issues no challenge and serves open windows', async () => {
-    const agent = await world.agent('no-mirror')
+    const agent = await stack.agent('no-mirror')
     await here.pay(agent)
-    world.devnet.controls.setUnavailable({ mirror: true })
-    const other = await world.startService()
+    stack.devnet.controls.setUnavailable({ mirror: true })
+    const other = await stack.startService()
     const stranger = '0x00000000000000000000000000000000000add1e'
     await until(async () => (await callsOf(other).call(stranger)).body.error === 'payments_unread')
     expect((await callsOf(other).call(agent.evmAddress)).status).toBe(200)
     expect((await callsOf(other).readyChecks())['mirror']).toMatchObject({
       reason: 'payments_unread',
     })
-    world.devnet.controls.setUnavailable({ mirror: false })
+    stack.devnet.controls.setUnavailable({ mirror: false })
     await until(async () => (await callsOf(other).call(stranger)).status === 402)
     await other.stop()
   }, 60_000)
@@ -124,29 +131,29 @@ async function signedFeePayer(agent: { readonly evmAddress: string }): Promise<s
 
 describe('the seller’s money', () => {
   test('A3: a float below one purchase and its forward is 502, unpaid, and named on /ready', async () => {
-    const agent = await world.agent('floatless')
+    const agent = await stack.agent('floatless')
     const header = await here.signedPayment(agent)
-    await world.devnet.controls.setBalanceTinybar(world.payTo.accountId, 1_000_000_000n)
+    await stack.devnet.controls.setBalanceTinybar(stack.payTo.accountId, 1_000_000_000n)
     expect(await here.send(agent.evmAddress, header)).toEqual({
       status: 502,
       body: { error: 'seller_float_low' },
     })
     expect((await here.readyChecks())['float']).toMatchObject({ reason: 'payto_float_low' })
-    await world.devnet.controls.setBalanceTinybar(world.payTo.accountId, 1_000_000_000_000n)
+    await stack.devnet.controls.setBalanceTinybar(stack.payTo.accountId, 1_000_000_000_000n)
     expect((await here.send(agent.evmAddress, header)).status).toBe(200)
   }, 60_000)
 
   test('a recorder without gas money is named on /ready', async () => {
-    await world.devnet.controls.setBalanceTinybar(world.recorder.accountId, 1n)
+    await stack.devnet.controls.setBalanceTinybar(stack.recorder.accountId, 1n)
     expect((await here.readyChecks())['recorder']).toMatchObject({ reason: 'recorder_gas_low' })
-    await world.devnet.controls.setBalanceTinybar(world.recorder.accountId, 1_000_000_000_000n)
+    await stack.devnet.controls.setBalanceTinybar(stack.recorder.accountId, 1_000_000_000_000n)
     await until(here.isReady)
   }, 60_000)
 })
 
 test('a key that is not payTo’s is named on /ready', async () => {
-  const stranger = await world.agent('not-payto')
-  const other = await world.startService({ PAY_TO_KEY: stranger.privateKey })
+  const stranger = await stack.agent('not-payto')
+  const other = await stack.startService({ PAY_TO_KEY: stranger.privateKey })
   expect((await callsOf(other).readyChecks())['float']).toMatchObject({
     reason: 'payto_key_mismatch',
   })
@@ -155,12 +162,12 @@ test('a key that is not payTo’s is named on /ready', async () => {
 
 describe('the network fails', () => {
   test('a forward that the network loses is sent again: one settlement, one opening', async () => {
-    const agent = await world.agent('lost-forward')
+    const agent = await stack.agent('lost-forward')
     const header = await here.signedPayment(agent)
-    world.devnet.controls.dropNextTransactions(1)
+    stack.devnet.controls.dropNextTransactions(1)
     const paying = here.send(agent.evmAddress, header)
     await until(async () => {
-      await world.devnet.controls.advanceSeconds(1)
+      await stack.devnet.controls.advanceSeconds(1)
       return (await Promise.race([paying, Promise.resolve(undefined)])) !== undefined
     }, 60_000)
     expect(await paying).toMatchObject({
@@ -170,13 +177,13 @@ describe('the network fails', () => {
   }, 60_000)
 
   test('A7: a renewal that the network could not pay for is reaped while the agent is served', async () => {
-    const agent = await world.agent('unpaid-renewal')
+    const agent = await stack.agent('unpaid-renewal')
     const paid = await here.pay(agent)
     const { expiresAt, nextRenewalSchedule } = paid.body.subscription
-    await world.devnet.controls.setBalanceTinybar(world.contract, 1n)
-    await world.devnet.controls.advanceSeconds(expiresAt - world.devnet.nowSeconds() + 1)
-    await world.devnet.controls.setBalanceTinybar(world.contract, 100_000_000_000n)
-    await world.devnet.controls.advanceSeconds(35)
+    await stack.devnet.controls.setBalanceTinybar(stack.contract, 1n)
+    await stack.devnet.controls.advanceSeconds(expiresAt - stack.devnet.nowSeconds() + 1)
+    await stack.devnet.controls.setBalanceTinybar(stack.contract, 100_000_000_000n)
+    await stack.devnet.controls.advanceSeconds(35)
     expect((await here.call(agent.evmAddress)).body.subscription.nextRenewalSchedule).toBe(
       `0x${'0'.repeat(40)}`,
     )

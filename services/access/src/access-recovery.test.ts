@@ -2,26 +2,32 @@
 import { createPublicClient, createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asOwner } from './testing/as-owner.ts'
-import { type RealWorld, type RunningService, startRealWorld, until } from './testing/real-world.ts'
-import { callsOf, type ServiceCalls } from './testing/service-calls.ts'
+import {
+  asOwner,
+  callsOf,
+  type LocalStack,
+  type RunningService,
+  type ServiceCalls,
+  startLocalStack,
+  until,
+} from './testing/local-stack.ts'
 
-let world: RealWorld
+let stack: LocalStack
 let service: RunningService
 let here: ServiceCalls
 
 beforeAll(async () => {
-  world = await startRealWorld({ periodSeconds: 600, callsAllowed: 20 })
-  service = await world.startService()
+  stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 20 })
+  service = await stack.startService()
   here = callsOf(service)
   await until(here.isReady)
 }, 60_000)
-afterAll(() => world.stop(), 30_000)
+afterAll(() => stack.stop(), 30_000)
 
 /** Settles a payment as a process would that dies right after: the contract hears nothing of it. */
 async function settleOnly(header: string): Promise<void> {
   const envelope = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
-  const answer = await fetch(`${world.facilitator.url}/settle`, {
+  const answer = await fetch(`${stack.facilitator.url}/settle`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -35,14 +41,14 @@ async function settleOnly(header: string): Promise<void> {
 
 /** Pays payTo as an Ethereum wallet does: no memo, and no x402. */
 async function sendByEvm(
-  from: Awaited<ReturnType<RealWorld['agent']>>,
+  from: Awaited<ReturnType<LocalStack['agent']>>,
   amountTinybar: bigint,
 ): Promise<void> {
-  const transport = http(world.devnet.rpcUrl)
+  const transport = http(stack.devnet.rpcUrl)
   const client = createPublicClient({ transport })
   const account = privateKeyToAccount(from.privateKey)
   const hash = await createWalletClient({ account, transport }).sendTransaction({
-    to: world.payTo.evmAddress,
+    to: stack.payTo.evmAddress,
     value: amountTinybar * 10_000_000_000n,
     chain: null,
     gas: 21_000n,
@@ -55,10 +61,10 @@ async function sendByEvm(
 
 describe('A4: a kill between settlement and opening', () => {
   test('a new process opens what the dead one had settled, and does not ask for another payment', async () => {
-    const agent = await world.agent('orphan')
+    const agent = await stack.agent('orphan')
     const header = await here.signedPayment(agent, `x402:${agent.evmAddress}`)
     await settleOnly(header)
-    const next = await world.startService()
+    const next = await stack.startService()
     const statuses: number[] = []
     await until(async () => {
       const { status } = await callsOf(next).call(agent.evmAddress)
@@ -70,7 +76,7 @@ describe('A4: a kill between settlement and opening', () => {
   }, 60_000)
 
   test('X9: the same header sent again completes the job at once, on any replica', async () => {
-    const agent = await world.agent('resent')
+    const agent = await stack.agent('resent')
     const header = await here.signedPayment(agent)
     await settleOnly(header)
     const answer = await here.send(agent.evmAddress, header)
@@ -78,7 +84,7 @@ describe('A4: a kill between settlement and opening', () => {
   }, 60_000)
 
   test('X10: without a memo a found payment is honoured for its payer alone', async () => {
-    const agent = await world.agent('found')
+    const agent = await stack.agent('found')
     const header = await here.signedPayment(agent)
     await settleOnly(header)
     const thief = await here.send('0x00000000000000000000000000000000000badd1', header)
@@ -89,13 +95,13 @@ describe('A4: a kill between settlement and opening', () => {
 
 describe('A4: what reaches payTo by other ways', () => {
   test('an EVM transfer of a whole purchase buys for its sender when it is 200 s old, another amount buys nothing', async () => {
-    const [buyer, other] = await Promise.all([world.agent('evm-buyer'), world.agent('evm-other')])
+    const [buyer, other] = await Promise.all([stack.agent('evm-buyer'), stack.agent('evm-other')])
     await sendByEvm(buyer, 1_200_000_000n)
     await sendByEvm(other, 1_199_999_999n)
     await service.sweep.sweep()
     expect((await here.call(buyer.evmAddress)).body.error).toBe('payment_pending')
     expect((await here.call(other.evmAddress)).status).toBe(402)
-    await world.devnet.controls.advanceSeconds(201)
+    await stack.devnet.controls.advanceSeconds(201)
     await service.sweep.sweep()
     const opened = await here.call(buyer.evmAddress)
     expect(opened).toMatchObject({ status: 200, body: { paidThisRequest: false } })
@@ -106,11 +112,11 @@ describe('A4: what reaches payTo by other ways', () => {
 
 describe('A3: price change and pause', () => {
   test('a payment at the price that was challenged is taken after a change; new challenges ask the new price', async () => {
-    const agent = await world.agent('old-price')
+    const agent = await stack.agent('old-price')
     const header = await here.signedPayment(agent)
-    await asOwner(world, { functionName: 'setOffer', args: [200_000_000n, 600, 20] })
+    await asOwner(stack, { functionName: 'setOffer', args: [200_000_000n, 600, 20] })
     try {
-      const other = await world.agent('new-price')
+      const other = await stack.agent('new-price')
       expect((await here.call(other.evmAddress)).body.accepts?.[0]?.amount).toBe('800000000')
       expect((await here.send(agent.evmAddress, header)).body.subscription.balanceTinybar).toBe(
         '900000000',
@@ -118,24 +124,24 @@ describe('A3: price change and pause', () => {
       const paid = await here.pay(other)
       expect(paid.body.subscription.balanceTinybar).toBe('600000000')
     } finally {
-      await asOwner(world, { functionName: 'setOffer', args: [300_000_000n, 600, 20] })
+      await asOwner(stack, { functionName: 'setOffer', args: [300_000_000n, 600, 20] })
     }
   }, 60_000)
 
   test('paused sales: 503 sales_paused, unpaid; what was settled before is opened all the same', async () => {
-    const [late, settled] = await Promise.all([world.agent('late'), world.agent('settled')])
+    const [late, settled] = await Promise.all([stack.agent('late'), stack.agent('settled')])
     const headers = {
       late: await here.signedPayment(late),
       settled: await here.signedPayment(settled),
     }
     await settleOnly(headers.settled)
-    await asOwner(world, { functionName: 'pauseSales', args: [true] })
+    await asOwner(stack, { functionName: 'pauseSales', args: [true] })
     try {
       const refused = await here.send(late.evmAddress, headers.late)
       expect(refused).toMatchObject({ status: 503, body: { error: 'sales_paused' } })
       expect((await here.send(settled.evmAddress, headers.settled)).status).toBe(200)
     } finally {
-      await asOwner(world, { functionName: 'pauseSales', args: [false] })
+      await asOwner(stack, { functionName: 'pauseSales', args: [false] })
     }
     expect((await here.send(late.evmAddress, headers.late)).status).toBe(200)
   }, 60_000)

@@ -2,27 +2,27 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http, parseEventLogs } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asOwner } from './testing/as-owner.ts'
 import {
   type AnswerBody,
+  asOwner,
+  callsOf,
+  type LocalStack,
   payingFetch,
-  type RealWorld,
   type RunningService,
-  startRealWorld,
+  startLocalStack,
   until,
-} from './testing/real-world.ts'
-import { callsOf } from './testing/service-calls.ts'
+} from './testing/local-stack.ts'
 import type { Status } from './wire/access-answers.ts'
 
-let world: RealWorld
+let stack: LocalStack
 let service: RunningService
 
 beforeAll(async () => {
-  world = await startRealWorld({ periodSeconds: 600, callsAllowed: 5 })
-  service = await world.startService()
+  stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 5 })
+  service = await stack.startService()
   await until(callsOf(service).isReady)
 }, 60_000)
-afterAll(() => world.stop(), 30_000)
+afterAll(() => stack.stop(), 30_000)
 
 const accessUrl = (agent: string, from = service) => `${from.baseUrl}/api/svc/access?agent=${agent}`
 const call = async (agent: string, from = service) => {
@@ -34,7 +34,7 @@ const call = async (agent: string, from = service) => {
   }
 }
 const pay = async (
-  agent: Awaited<ReturnType<RealWorld['agent']>>,
+  agent: Awaited<ReturnType<LocalStack['agent']>>,
   forAgent: string = agent.evmAddress,
 ) => {
   const answer = await payingFetch(agent)(accessUrl(forAgent))
@@ -47,7 +47,7 @@ const pay = async (
 const status = async (agent: string) =>
   (await (await fetch(`${service.baseUrl}/api/svc/status?agent=${agent}`)).json()) as Status
 const usageOf = async (hash: string) => {
-  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
   const receipt = await client.waitForTransactionReceipt({
     hash: hash as `0x${string}`,
     pollingInterval: 50,
@@ -57,12 +57,12 @@ const usageOf = async (hash: string) => {
 
 describe('the story of one agent', () => {
   test('402, pays once with the official @x402/fetch client, 200; calls are free; the window renews itself; quota spent is 429', async () => {
-    const agent = await world.agent('story')
+    const agent = await stack.agent('story')
     const challenged = await call(agent.evmAddress)
     expect(challenged.status).toBe(402)
     expect(challenged.body.accepts?.[0]).toMatchObject({
       amount: '1200000000',
-      payTo: world.payTo.accountId,
+      payTo: stack.payTo.accountId,
     })
     expect(
       Buffer.from(String(challenged.headers.get('payment-required')), 'base64').toString(),
@@ -92,7 +92,7 @@ describe('the story of one agent', () => {
     })
     expect(await status(agent.evmAddress)).toMatchObject({
       hasAccess: true,
-      contract: world.contract,
+      contract: stack.contract,
       pricePerPeriodTinybar: '300000000',
       balanceTinybar: '900000000',
       periodsFunded: 3,
@@ -100,7 +100,7 @@ describe('the story of one agent', () => {
       unavailable: [],
     })
 
-    await world.devnet.controls.advanceSeconds(601)
+    await stack.devnet.controls.advanceSeconds(601)
     const renewed = await call(agent.evmAddress)
     expect(renewed).toMatchObject({
       status: 200,
@@ -117,17 +117,17 @@ describe('the story of one agent', () => {
     const spent = await call(agent.evmAddress)
     expect(spent).toMatchObject({ status: 429, body: { error: 'quota_exhausted' } })
     expect(Number(spent.headers.get('retry-after'))).toBeGreaterThan(590)
-    await world.devnet.controls.advanceSeconds(600)
+    await stack.devnet.controls.advanceSeconds(600)
     expect((await call(agent.evmAddress)).status).toBe(200)
   }, 60_000)
 
   test('A8: after the last funded period the next call is a 402', async () => {
-    const agent = await world.agent('until-the-end')
+    const agent = await stack.agent('until-the-end')
     expect((await pay(agent)).status).toBe(200)
-    await world.devnet.controls.advanceSeconds(3 * 600 + 300)
+    await stack.devnet.controls.advanceSeconds(3 * 600 + 300)
     expect(await status(agent.evmAddress)).toMatchObject({ hasAccess: true, periodsFunded: 0 })
     expect((await call(agent.evmAddress)).status).toBe(200)
-    await world.devnet.controls.advanceSeconds(301)
+    await stack.devnet.controls.advanceSeconds(301)
     expect(await status(agent.evmAddress)).toMatchObject({
       hasAccess: false,
       active: false,
@@ -138,7 +138,7 @@ describe('the story of one agent', () => {
   }, 60_000)
 
   test('X10: a memo ties a gift to its agent; the same payment for another agent is refused', async () => {
-    const giver = await world.agent('giver')
+    const giver = await stack.agent('giver')
     const friend = '0x00000000000000000000000000000000f00df00d'
     const refused = await payingFetch(giver, `x402:${giver.evmAddress}`)(accessUrl(friend))
     expect(refused.status).toBe(402)
@@ -153,7 +153,7 @@ describe('the story of one agent', () => {
 describe('many at once', () => {
   test('eight agents pay at the same time: each forwarded in order from payTo’s key', async () => {
     const agents = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => world.agent(`crowd-${index}`)),
+      Array.from({ length: 8 }, (_, index) => stack.agent(`crowd-${index}`)),
     )
     const answers = await Promise.all(agents.map((agent) => pay(agent)))
     expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 8 }, () => 200))
@@ -161,11 +161,11 @@ describe('many at once', () => {
   }, 60_000)
 
   test('A14: two replicas share payTo’s key: a nonce that the other took is retried', async () => {
-    const recorder = await world.agent('second-recorder')
-    const second = await world.startService({ RECORDER_KEY: recorder.privateKey })
+    const recorder = await stack.agent('second-recorder')
+    const second = await stack.startService({ RECORDER_KEY: recorder.privateKey })
     await until(async () => (await call(recorder.evmAddress, second)).status === 402)
     const agents = await Promise.all(
-      Array.from({ length: 6 }, (_, index) => world.agent(`replica-${index}`)),
+      Array.from({ length: 6 }, (_, index) => stack.agent(`replica-${index}`)),
     )
     const answers = await Promise.all(
       agents.map((agent, index) =>
@@ -179,31 +179,31 @@ describe('many at once', () => {
 
 describe('lagging reads', () => {
   test('A5, A8: no false 402 after a purchase or at a boundary while reads lag by 3 s', async () => {
-    const agent = await world.agent('lagging')
+    const agent = await stack.agent('lagging')
     // Something to lag behind: without it the ledger as it was is the ledger as it is.
-    world.devnet.controls.setReadLagMs(3_000)
+    stack.devnet.controls.setReadLagMs(3_000)
     try {
       const paying = pay(agent)
       expect((await paying).body.paidThisRequest).toBe(true)
       expect((await call(agent.evmAddress)).status).toBe(200)
       const { expiresAt } = (await call(agent.evmAddress)).body.subscription
-      await world.devnet.controls.advanceSeconds(expiresAt - world.devnet.nowSeconds() - 1)
+      await stack.devnet.controls.advanceSeconds(expiresAt - stack.devnet.nowSeconds() - 1)
       const statuses: number[] = []
       for (let step = 0; step < 6; step += 1) {
         statuses.push((await call(agent.evmAddress)).status)
-        await world.devnet.controls.advanceSeconds(1)
+        await stack.devnet.controls.advanceSeconds(1)
       }
       expect(statuses).not.toContain(402)
       expect(statuses.filter((one) => one === 200).length).toBeGreaterThan(3)
     } finally {
-      world.devnet.controls.setReadLagMs(0)
+      stack.devnet.controls.setReadLagMs(0)
     }
   }, 60_000)
 })
 
 describe('X9: identical requests', () => {
   test('the same header sent ten times at once, and later to another process, is paid once', async () => {
-    const agent = await world.agent('repeating')
+    const agent = await stack.agent('repeating')
     const header = await callsOf(service).signedPayment(agent)
     const send = (from = service) =>
       fetch(accessUrl(agent.evmAddress, from), { headers: { 'payment-signature': header } })
@@ -213,9 +213,9 @@ describe('X9: identical requests', () => {
     expect(new Set(bodies).size).toBe(1)
     expect(answers[0]?.headers.get('payment-response')).not.toBeNull()
     const before = await status(agent.evmAddress)
-    const recorder = await world.agent('repeating-recorder')
-    await asOwner(world, { functionName: 'setRecorder', args: [recorder.evmAddress, true] })
-    const second = await world.startService({ RECORDER_KEY: recorder.privateKey })
+    const recorder = await stack.agent('repeating-recorder')
+    await asOwner(stack, { functionName: 'setRecorder', args: [recorder.evmAddress, true] })
+    const second = await stack.startService({ RECORDER_KEY: recorder.privateKey })
     await until(callsOf(second).isReady)
     for (const later of [service, second])
       expect(await (await send(later)).json()).toMatchObject({ paidThisRequest: false })

@@ -7,24 +7,24 @@ import { accessErrors } from './errors.ts'
 import { openWindow } from './testing/fake-contract.ts'
 import {
   AGENT,
-  createFakeWorld,
-  type FakeWorld,
+  createFakes,
+  type Fakes,
   START_SECONDS,
   startFakeService,
-} from './testing/fake-world.ts'
+} from './testing/fake-service.ts'
 
 /** What the kit documents on every operation, and these routes do not name themselves. */
 const KIT_STATUSES = new Set(['408', '417', '431'])
 
 const accessUrl = `/api/svc/access?agent=${AGENT}`
 
-let world: FakeWorld
+let fakes: Fakes
 let service: Awaited<ReturnType<typeof startFakeService>>
 let app: ServiceApp
 
 beforeEach(async () => {
-  world = createFakeWorld()
-  service = await startFakeService(world, {
+  fakes = createFakes()
+  service = await startFakeService(fakes, {
     environment: { METRICS_TOKEN: 'a token of 24 characters' },
   })
   app = service.app
@@ -33,7 +33,7 @@ afterEach(() => service.close())
 
 describe('S4', () => {
   test('GET / shows what this is, live figures and a whole client with its setSpendControls line (X13)', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
     expect((await app.inject(accessUrl)).statusCode).toBe(200)
     const page = (await app.inject('/')).body
     expect(page).toContain('12 HBAR')
@@ -45,7 +45,7 @@ describe('S4', () => {
   })
 
   test('GET / goes on while the ledger is down', async () => {
-    world.contract.isDown = true
+    fakes.contract.isDown = true
     const page = await app.inject('/')
     expect(page.statusCode).toBe(200)
     expect(page.body).toContain('the ledger does not answer')
@@ -56,9 +56,9 @@ describe('S4', () => {
     const headers = { authorization: 'Bearer a token of 24 characters' }
     const metrics = async () => (await app.inject({ url: '/metrics', headers })).body
     expect(await metrics()).toMatch(/access_sweep_age_seconds nan/i)
-    world.log.credits.push(creditFor(AGENT, 3), credit({ ageSeconds: 2 }))
+    fakes.log.credits.push(creditFor(AGENT, 3), credit({ ageSeconds: 2 }))
     await service.sweep.sweep()
-    world.figures = { ...world.figures, unreceiptedCalls: 3 }
+    fakes.figures = { ...fakes.figures, unreceiptedCalls: 3 }
     const body = await metrics()
     expect(body).toContain('access_windows_opened_total{by="sweep",kind="opened"} 1')
     expect(body).toContain('access_usage_unreceipted_calls 3')
@@ -95,7 +95,7 @@ describe('S9', () => {
     })
     expect(answer.statusCode).toBe(204)
     expect(String(answer.headers['access-control-allow-headers'])).toMatch(/PAYMENT-SIGNATURE/i)
-    expect(world.contract.reads).toEqual([])
+    expect(fakes.contract.reads).toEqual([])
     const challenged = await app.inject({
       url: '/api/svc/access?agent=x',
       headers: { origin: 'https://agent.example' },

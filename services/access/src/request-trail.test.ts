@@ -3,15 +3,15 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { transactionIdOf } from './testing/fake-payments.ts'
 import {
   AGENT,
-  createFakeWorld,
-  type FakeWorld,
+  createFakes,
+  type Fakes,
   type LogLine,
   paymentHeader,
   START_SECONDS,
   startFakeService,
-} from './testing/fake-world.ts'
+} from './testing/fake-service.ts'
 
-let world: FakeWorld
+let fakes: Fakes
 let service: Awaited<ReturnType<typeof startFakeService>>
 
 afterEach(() => service.close())
@@ -20,17 +20,17 @@ const url = `/api/svc/access?agent=${AGENT}`
 
 /** A service that logs, with a challenge that has been taken. */
 async function startLogged() {
-  world = createFakeWorld()
-  service = await startFakeService(world)
+  fakes = createFakes()
+  service = await startFakeService(fakes)
   service.start()
   await expect.poll(async () => (await service.app.inject(url)).statusCode).toBe(402)
   const challenge = (await service.app.inject(url)).json()
-  world.lines.length = 0
+  fakes.lines.length = 0
   const payment = { nanos: 1, validFromSeconds: START_SECONDS, memo: `x402:${AGENT}` }
   return { headers: paymentHeader(challenge, payment) }
 }
 
-const linesOf = (id: unknown): readonly LogLine[] => world.lines.filter(({ reqId }) => reqId === id)
+const linesOf = (id: unknown): readonly LogLine[] => fakes.lines.filter(({ reqId }) => reqId === id)
 
 describe('S6: a payment is followed by the id of its request', () => {
   test('one search finds the request, the settlement, the window and the end of the work', async () => {
@@ -52,7 +52,7 @@ describe('S6: a payment is followed by the id of its request', () => {
 
   test('what the contract would refuse is one line with its reason and the request’s id', async () => {
     const { headers } = await startLogged()
-    world.sender.refusal = 'AccessWindow_NotForwarder'
+    fakes.sender.refusal = 'AccessWindow_NotForwarder'
     const answer = await service.app.inject({ url, headers })
     expect(answer.json()).toEqual({ error: 'forward_refused' })
     const found = linesOf(answer.headers['x-request-id'])
@@ -62,24 +62,24 @@ describe('S6: a payment is followed by the id of its request', () => {
       agent: AGENT,
       reason: 'AccessWindow_NotForwarder',
     })
-    expect(world.facilitator.settled).toEqual([])
+    expect(fakes.facilitator.settled).toEqual([])
   })
 
   test('what is completed in the background has the id of the request that began it', async () => {
     const { headers } = await startLogged()
-    world.facilitator.mode = 'silent'
+    fakes.facilitator.mode = 'silent'
     const paying = service.app.inject({ url, headers })
-    await expect.poll(() => world.lines.some(({ msg }) => msg === 'in_doubt')).toBe(true)
-    world.clock.advanceMs(12_000)
+    await expect.poll(() => fakes.lines.some(({ msg }) => msg === 'in_doubt')).toBe(true)
+    fakes.clock.advanceMs(12_000)
     const first = await paying
     expect(first.statusCode).toBe(502)
     const payment = { nanos: 1, validFromSeconds: START_SECONDS }
-    world.scheme.landed.add(transactionIdOf(payment))
-    world.facilitator.mode = 'settle'
+    fakes.scheme.landed.add(transactionIdOf(payment))
+    fakes.facilitator.mode = 'settle'
     await expect
       .poll(() => {
-        world.clock.advanceMs(10_000)
-        return world.lines.some(({ msg }) => msg === 'fulfilled')
+        fakes.clock.advanceMs(10_000)
+        return fakes.lines.some(({ msg }) => msg === 'fulfilled')
       })
       .toBe(true)
     const id = first.headers['x-request-id']

@@ -23,7 +23,7 @@ async function receipted(recorder: UsageRecorder): Promise<void> {
 }
 
 describe('the recorder on devnet', () => {
-  let world: UsageDevnet
+  let network: UsageDevnet
   let recorders: UsageRecorder[]
   let events: UsageEvent[]
   beforeEach(() => {
@@ -32,13 +32,13 @@ describe('the recorder on devnet', () => {
   })
   afterEach(async () => {
     await Promise.all(recorders.map((recorder) => recorder.close()))
-    await world.stop()
+    await network.stop()
   })
   const startRecorder = (recorderAt = 0): UsageRecorder => {
     const recorder = createUsageRecorder({
-      ledger: world.ledgerOf(recorderAt),
+      ledger: network.ledgerOf(recorderAt),
       clock: systemClock,
-      recorderCount: world.recorderKeys.length,
+      recorderCount: network.recorderKeys.length,
       onEvent: (event) => events.push(event),
     })
     recorders.push(recorder)
@@ -46,12 +46,12 @@ describe('the recorder on devnet', () => {
   }
   /** One call as the service makes it: read, then record. */
   const callOnce = async (recorder: UsageRecorder, agent: string): Promise<UsageOutcome> =>
-    recorder.record(await world.callOf(agent))
-  const usedOf = async (agent: string) => (await world.callOf(agent)).callsUsedInRead
+    recorder.record(await network.callOf(agent))
+  const usedOf = async (agent: string) => (await network.callOf(agent)).callsUsedInRead
 
   test('A9, A11: 200 concurrent calls on a quota of 150: 150 are answered, 50 find it spent, the chain counts 150, every hash is a successful receipt', async () => {
-    world = await startUsageDevnet({ quota: 150 })
-    const agent = await world.openWindow()
+    network = await startUsageDevnet({ quota: 150 })
+    const agent = await network.openWindow()
     const recorder = startRecorder()
     const outcomes = await Promise.all(Array.from({ length: 200 }, () => callOnce(recorder, agent)))
     const hashes = hashesOf(outcomes)
@@ -60,13 +60,13 @@ describe('the recorder on devnet', () => {
     await receipted(recorder)
     expect(await usedOf(agent)).toBe(150)
     for (const hash of new Set(hashes))
-      expect(await world.receiptOf(hash)).toMatchObject({ status: 'success' })
+      expect(await network.receiptOf(hash)).toMatchObject({ status: 'success' })
     expect(recorder.figures().transactionsSentTotal).toBeLessThan(50)
   })
 
   test('A10: at low load each call is one transaction, and calls remaining count down by one', async () => {
-    world = await startUsageDevnet({ quota: 20 })
-    const agent = await world.openWindow()
+    network = await startUsageDevnet({ quota: 20 })
+    const agent = await network.openWindow()
     const recorder = startRecorder()
     const outcomes: UsageOutcome[] = []
     for (let at = 0; at < 21; at += 1) {
@@ -83,12 +83,12 @@ describe('the recorder on devnet', () => {
   })
 
   test('A9: with reads and receipts that lag 700 ms the quota is neither overspent nor refused early', async () => {
-    world = await startUsageDevnet({ quota: 60 })
-    const agent = await world.openWindow()
-    world.devnet.controls.setReadLagMs(700)
-    await expect.poll(async () => (await world.callOf(agent)).callsAllowed, WAIT).toBe(60)
+    network = await startUsageDevnet({ quota: 60 })
+    const agent = await network.openWindow()
+    network.devnet.controls.setReadLagMs(700)
+    await expect.poll(async () => (await network.callOf(agent)).callsAllowed, WAIT).toBe(60)
     await expect
-      .poll(async () => (await world.callOf(agent)).windowExpiresAtSeconds, WAIT)
+      .poll(async () => (await network.callOf(agent)).windowExpiresAtSeconds, WAIT)
       .toBeGreaterThan(0)
     const recorder = startRecorder()
     const outcomes: UsageOutcome[] = []
@@ -99,13 +99,13 @@ describe('the recorder on devnet', () => {
     )
     expect(hashesOf(outcomes)).toHaveLength(60)
     await receipted(recorder)
-    world.devnet.controls.setReadLagMs(0)
+    network.devnet.controls.setReadLagMs(0)
     expect(await usedOf(agent)).toBe(60)
   })
 
   test('A11: two recorders with keys of their own: 400 calls on a quota of 250 never overspend, and the chain counts what was answered', async () => {
-    world = await startUsageDevnet({ quota: 250, recorderCount: 2 })
-    const agent = await world.openWindow()
+    network = await startUsageDevnet({ quota: 250, recorderCount: 2 })
+    const agent = await network.openWindow()
     const pair = [startRecorder(0), startRecorder(1)]
     const outcomes: UsageOutcome[] = []
     const caller = async (recorder: UsageRecorder): Promise<void> => {
@@ -121,15 +121,15 @@ describe('the recorder on devnet', () => {
     expect(hashes.length).toBeLessThanOrEqual(250)
     expect(hashes.length).toBeGreaterThan(200)
     for (const hash of new Set(hashes))
-      expect(await world.receiptOf(hash)).toMatchObject({ status: 'success' })
+      expect(await network.receiptOf(hash)).toMatchObject({ status: 'success' })
   })
 
   test('A10: many agents share transactions, each counted once, within the gas limit', async () => {
-    world = await startUsageDevnet({ quota: 20 })
+    network = await startUsageDevnet({ quota: 20 })
     const agents: string[] = []
-    for (let at = 0; at < 120; at += 1) agents.push(await world.openWindow())
+    for (let at = 0; at < 120; at += 1) agents.push(await network.openWindow())
     const recorder = startRecorder()
-    const calls = await Promise.all(agents.map((agent) => world.callOf(agent)))
+    const calls = await Promise.all(agents.map((agent) => network.callOf(agent)))
     const outcomes = await Promise.all(calls.map((call) => recorder.record(call)))
     expect(hashesOf(outcomes)).toHaveLength(120)
     await receipted(recorder)
@@ -138,48 +138,48 @@ describe('the recorder on devnet', () => {
   })
 
   test('A11: calls of windows that the ledger has yet to materialise fit the gas limit of their batch', async () => {
-    world = await startUsageDevnet({ quota: 20, periodSeconds: 100 })
+    network = await startUsageDevnet({ quota: 20, periodSeconds: 100 })
     const agents: string[] = []
-    for (let at = 0; at < 50; at += 1) agents.push(await world.openWindow(4))
-    await world.devnet.controls.advanceSeconds(150)
-    const calls = await Promise.all(agents.map((agent) => world.callOf(agent)))
-    const ledger = world.ledgerOf()
+    for (let at = 0; at < 50; at += 1) agents.push(await network.openWindow(4))
+    await network.devnet.controls.advanceSeconds(150)
+    const calls = await Promise.all(agents.map((agent) => network.callOf(agent)))
+    const ledger = network.ledgerOf()
     const signed = await ledger.sign({
       entries: calls.map((call) => ({ ...call, calls: 1 })),
       nonce: await ledger.readNonce(),
       gasPriceWeibar: 2n * (await ledger.quoteGasPriceWeibar()),
     })
     expect(await ledger.send(signed.rawTransaction)).toEqual({ kind: 'accepted' })
-    const { status, gasUsed } = await world.receiptOf(signed.hash)
+    const { status, gasUsed } = await network.receiptOf(signed.hash)
     expect(status).toBe('success')
     expect(await Promise.all(agents.map(usedOf))).toEqual(agents.map(() => 1))
     expect(gasUsed).toBeLessThan((usageGasLimit(50) * 9n) / 10n)
   })
 
   test('A10: dropped transactions are sent again unchanged: each answered hash is a successful receipt', async () => {
-    world = await startUsageDevnet({ quota: 20 })
-    const agent = await world.openWindow()
+    network = await startUsageDevnet({ quota: 20 })
+    const agent = await network.openWindow()
     const recorder = startRecorder()
     const first = await callOnce(recorder, agent)
     await receipted(recorder)
-    world.devnet.controls.dropNextTransactions(1)
+    network.devnet.controls.dropNextTransactions(1)
     const dropped = await callOnce(recorder, agent)
     // The next one shows the ledger the gap, and both go out again.
     const next = await callOnce(recorder, agent)
     await receipted(recorder)
     for (const hash of hashesOf([first, dropped, next]))
-      expect(await world.receiptOf(hash)).toMatchObject({ status: 'success' })
+      expect(await network.receiptOf(hash)).toMatchObject({ status: 'success' })
     expect(await usedOf(agent)).toBe(3)
     expect(recorder.figures()).toMatchObject({ resigningsTotal: 0 })
   })
 
   test('A10: a doubled gas price is signed anew, reported with both hashes, and counted once', async () => {
-    world = await startUsageDevnet({ quota: 20 })
-    const agent = await world.openWindow()
+    network = await startUsageDevnet({ quota: 20 })
+    const agent = await network.openWindow()
     const recorder = startRecorder()
     await callOnce(recorder, agent)
     await receipted(recorder)
-    world.devnet.controls.setGasPriceTinybar(500n)
+    network.devnet.controls.setGasPriceTinybar(500n)
     const [oldHash] = hashesOf([await callOnce(recorder, agent)])
     await receipted(recorder)
     const resigned = events.find((event) => event.kind === 're-signed')
@@ -188,12 +188,12 @@ describe('the recorder on devnet', () => {
   })
 
   test('A10: a process that starts on a nonce that lags 2 s signs anew, and its calls are counted once', async () => {
-    world = await startUsageDevnet({ quota: 20 })
-    const agent = await world.openWindow()
+    network = await startUsageDevnet({ quota: 20 })
+    const agent = await network.openWindow()
     const before = startRecorder()
     for (let at = 0; at < 4; at += 1) await callOnce(before, agent)
     await before.close()
-    world.devnet.controls.setNonceLagMs(2_000)
+    network.devnet.controls.setNonceLagMs(2_000)
     const after = startRecorder()
     const told = [await callOnce(after, agent), await callOnce(after, agent)]
     await receipted(after)
@@ -203,8 +203,8 @@ describe('the recorder on devnet', () => {
   })
 
   test('A10: a second process with the same key consumes nonces; nothing is lost or counted twice', async () => {
-    world = await startUsageDevnet({ quota: 200 })
-    const agents = [await world.openWindow(), await world.openWindow()] as const
+    network = await startUsageDevnet({ quota: 200 })
+    const agents = [await network.openWindow(), await network.openWindow()] as const
     const pair = [startRecorder(0), startRecorder(0)] as const
     const outcomes = await Promise.all(
       [0, 1].map(async (at) => {
@@ -220,16 +220,16 @@ describe('the recorder on devnet', () => {
   })
 
   test('A11: a recorder killed in the middle of its work loses at most what it had not sent, in the agent’s favour, and starts again', async () => {
-    world = await startUsageDevnet({ quota: 1_000_000 })
-    const agent = await world.openWindow()
-    const { windowExpiresAtSeconds } = await world.callOf(agent)
+    network = await startUsageDevnet({ quota: 1_000_000 })
+    const agent = await network.openWindow()
+    const { windowExpiresAtSeconds } = await network.callOf(agent)
     const child = spawn(
       process.execPath,
       [
         fileURLToPath(new URL('usage-recorder-process.fixture.ts', import.meta.url)),
-        world.devnet.rpcUrl,
-        world.contract,
-        world.recorderKeys[0] ?? '',
+        network.devnet.rpcUrl,
+        network.contract,
+        network.recorderKeys[0] ?? '',
         agent,
         String(windowExpiresAtSeconds),
       ],
@@ -253,7 +253,7 @@ describe('the recorder on devnet', () => {
     // Callers 20 at most were between the last line and the kill: accepted, never answered.
     expect(countedOfKilled).toBeLessThanOrEqual(answered.length + 20)
     const hashes = [...new Set(answered)]
-    const receipts = await Promise.all(hashes.map((hash) => world.ledgerOf().readReceipt(hash)))
+    const receipts = await Promise.all(hashes.map((hash) => network.ledgerOf().readReceipt(hash)))
     const lostFrom = receipts.findIndex(({ kind }) => kind === 'pending')
     const lost = lostFrom < 0 ? [] : receipts.slice(lostFrom)
     expect(lost.every(({ kind }) => kind === 'pending')).toBe(true)

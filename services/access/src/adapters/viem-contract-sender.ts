@@ -46,7 +46,7 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
   const { client, contract, clock } = options
   const sender = createOrderedSender(options)
 
-  const stage = async () => ({
+  const context = async () => ({
     client,
     contract: addressOf(contract),
     payTo: sender.address,
@@ -55,7 +55,7 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
 
   /** Undefined where it was sent and its fate is not known, or where it lost a race: the next rehearsal tells. */
   const attemptOpen = async (order: PurchaseOrder): Promise<OpenOutcome | undefined> => {
-    const rehearsal = await rehearsePurchase(await stage(), order)
+    const rehearsal = await rehearsePurchase(await context(), order)
     switch (rehearsal.kind) {
       case 'already-used':
         return { ...rehearsal, agent: (await contract.paymentOf(order.paymentReference)).agent }
@@ -100,7 +100,7 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
 
   return {
     address: sender.address,
-    rehearse: (order) => named(async () => rehearsePurchase(await stage(), order)),
+    rehearse: (order) => named(async () => rehearsePurchase(await context(), order)),
     openPaid: (order) => named(() => untilDefinite(() => attemptOpen(order))),
     reap: (agent) => named(() => reap(agent)),
     floatTinybar: () =>
@@ -194,7 +194,7 @@ export async function windowOfReceipt(opened: OpenedReceipt): Promise<{
 /** `openPaid` with arming uses up to 1.62 M gas; estimates are wrong for calls that schedule. Only what is used is charged. */
 export const OPEN_GAS = 2_000_000n
 
-export type RehearsalStage = {
+export type RehearsalContext = {
   readonly client: PublicClient
   readonly contract: Hex
   /** The sender: payTo's EVM address. */
@@ -220,10 +220,10 @@ export function forwardGas(gasPriceWeibar: bigint): bigint {
 
 /** Runs `openPaid` with its value without sending it (A3). Throws viem's error where the ledger does not answer. */
 export async function rehearsePurchase(
-  stage: RehearsalStage,
+  context: RehearsalContext,
   order: PurchaseOrder,
 ): Promise<Rehearsal> {
-  const { client, contract, payTo, gasPriceWeibar } = stage
+  const { client, contract, payTo, gasPriceWeibar } = context
   const balance = (await client.getBalance({ address: payTo })) / WEIBAR_PER_TINYBAR
   // Asked first: a node that checks the balance refuses the call itself, in words of its own.
   if (balance < order.valueTinybar + forwardGas(gasPriceWeibar)) return { kind: 'float-low' }

@@ -17,7 +17,7 @@ const credit: PayToCredit = {
   payer: PAYER,
 }
 
-function world() {
+function newFacts() {
   const contract = createFakeContract()
   const log = createFakePaymentLog(SECONDS)
   return { contract, log, periodsPerPurchase: 1, refunded: new Set<string>() }
@@ -29,19 +29,19 @@ describe('A15: what became of a credit', () => {
     ['its memo names no agent', { memo: 'x402:somebody' }],
     ['it is no whole purchase at a price of that time', { amountTinybar: 1n }],
   ])('refused: %s', async (reason, change) => {
-    const outcome = await creditOutcome(world(), { ...credit, ...change })
+    const outcome = await creditOutcome(newFacts(), { ...credit, ...change })
     expect(outcome).toEqual({ kind: 'refused', reason })
   })
 
   test('refused: the contract paid it out, so that it is yours', async () => {
-    const facts = world()
+    const facts = newFacts()
     facts.log.evmAddressOf = async () => CONTRACT
     const reason = 'the contract paid it out, so that it is yours'
     expect(await creditOutcome(facts, credit)).toEqual({ kind: 'refused', reason })
   })
 
   test('pending for its payer, then opened; with a refund both are told', async () => {
-    const facts = world()
+    const facts = newFacts()
     expect(await creditOutcome(facts, credit)).toMatchObject({
       kind: 'pending',
       purchase: { isNamed: false, order: { agent: PAYER_ADDRESS } },
@@ -54,7 +54,7 @@ describe('A15: what became of a credit', () => {
   })
 
   test('opened while it is judged: it is opened, not refused', async () => {
-    const facts = world()
+    const facts = newFacts()
     const offers = facts.contract.offers.bind(facts.contract)
     facts.contract.offers = () => {
       facts.contract.payments.set(credit.paymentReference, PAYER_ADDRESS)

@@ -60,33 +60,33 @@ function clockInsideSlot(): Clock & { moveMs(ms: number): void } {
   }
 }
 
-type Desk = {
+type Payees = {
   readonly facilitator: RunningFacilitator
   readonly clock: Clock
   readonly feePayer: DevnetAccount
   readonly payTo: DevnetAccount
 }
 
-async function payThrough(desk: Desk, payment: TestPayment): Promise<string> {
+async function payThrough(at: Payees, payment: TestPayment): Promise<string> {
   const { from, amountTinybar, memo } = payment
   const { accountId, privateKey } = from
   const client = new ExactHederaClient({
     signer: hederaSigner({ accountId, privateKey }),
-    clock: desk.clock,
+    clock: at.clock,
     ...(memo === undefined ? {} : { memo }),
   })
   const requirement = hederaRequirement({
     network: 'hedera:testnet',
     amountTinybar,
-    payTo: desk.payTo.accountId,
-    feePayer: desk.feePayer.accountId,
+    payTo: at.payTo.accountId,
+    feePayer: at.feePayer.accountId,
   })
   const { payload } = await client.createPaymentPayload(2, {
     ...requirement,
     network: 'hedera:testnet',
     extra: { ...requirement.extra },
   })
-  const facilitator = createHttpFacilitator({ url: desk.facilitator.url, clock: desk.clock })
+  const facilitator = createHttpFacilitator({ url: at.facilitator.url, clock: at.clock })
   const settlement = await facilitator.settle(
     { x402Version: 2, payload, accepted: requirement },
     requirement,
@@ -156,8 +156,7 @@ async function startOperatorStack(): Promise<OperatorStack> {
 }
 
 /** A stack with a contract on it, of 20 s periods and a reserve of 50 HBAR. */
-export type DeployedStack = {
-  readonly stack: OperatorStack
+export type DeployedStack = OperatorStack & {
   readonly contract: Address
   /** The environment that `deploy` told to set. */
   readonly deployed: { readonly ACCESS_CONTRACT: Address }
@@ -176,7 +175,7 @@ export async function startDeployedStack(): Promise<DeployedStack> {
     reserveTinybar: 50n * HBAR,
   })
   return {
-    stack,
+    ...stack,
     contract,
     deployed: { ACCESS_CONTRACT: contract },
     reader: createPublicClient({ transport: http(stack.devnet.rpcUrl) }),

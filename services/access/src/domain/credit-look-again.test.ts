@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   AGENT,
-  createFakeWorld,
-  type FakeWorld,
+  createFakes,
+  type Fakes,
   paymentHeader,
   START_SECONDS,
   startFakeService,
-} from '../testing/fake-world.ts'
+} from '../testing/fake-service.ts'
 import { credit } from './pay-to-credit.fixture.ts'
 
-let world: FakeWorld
+let fakes: Fakes
 let service: Awaited<ReturnType<typeof startFakeService>>
 
 beforeEach(async () => {
-  world = createFakeWorld()
-  service = await startFakeService(world)
+  fakes = createFakes()
+  service = await startFakeService(fakes)
 })
 afterEach(() => service.close())
 
@@ -25,31 +25,31 @@ describe('A14: another replica sells to the same agent', () => {
 
   test('a payment is left unsettled while another, settled there a moment ago, is on the ledger unopened', async () => {
     const challenge = (await call()).json()
-    world.log.credits.push(credit({ ageSeconds: 0, memo: `x402:${AGENT}` }))
+    fakes.log.credits.push(credit({ ageSeconds: 0, memo: `x402:${AGENT}` }))
     const headers = paymentHeader(challenge, { nanos: 77, validFromSeconds: START_SECONDS })
     const answer = await service.app.inject({ url: `/api/svc/access?agent=${AGENT}`, headers })
     expect(answer).toMatchObject({ statusCode: 502 })
     expect(answer.json()).toEqual({ error: 'payment_pending' })
-    expect(world.facilitator.settled).toEqual([])
+    expect(fakes.facilitator.settled).toEqual([])
     await service.sweep.sweep()
     expect((await call()).json().paidThisRequest).toBe(false)
   })
 
   test('a mirror node that does not answer then keeps nobody from paying, and is reported', async () => {
     const challenge = (await call()).json()
-    world.log.isDown = true
+    fakes.log.isDown = true
     const headers = paymentHeader(challenge, { nanos: 78, validFromSeconds: START_SECONDS })
     const answer = await service.app.inject({ url: `/api/svc/access?agent=${AGENT}`, headers })
     expect(answer.json()).toMatchObject({ paidThisRequest: true })
-    expect(world.lines).toContainEqual(expect.objectContaining({ msg: 'sweep-failed' }))
+    expect(fakes.lines).toContainEqual(expect.objectContaining({ msg: 'sweep-failed' }))
   })
 
   test('looks at the log are one at a time: those that wait share the next', async () => {
     let reads = 0
     let readsAtOnce = 0
     let readsAtOnceMost = 0
-    const log = { ...world.log }
-    Object.assign(world.log, {
+    const log = { ...fakes.log }
+    Object.assign(fakes.log, {
       async *creditsAfter(timestamp: string) {
         reads += 1
         readsAtOnce += 1

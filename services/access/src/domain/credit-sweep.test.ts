@@ -3,22 +3,22 @@ import { CONTRACT, openWindow } from '../testing/fake-contract.ts'
 import { PAY_TO_ADDRESS, PAYER_ADDRESS } from '../testing/fake-payments.ts'
 import {
   AGENT,
-  createFakeWorld,
-  type FakeWorld,
+  createFakes,
+  type Fakes,
   OTHER_AGENT,
   START_SECONDS,
   startFakeService,
-} from '../testing/fake-world.ts'
+} from '../testing/fake-service.ts'
 import { ZERO_ADDRESS } from './access-window.ts'
 import { credit, creditFor, threeForAgent, WHOLE } from './pay-to-credit.fixture.ts'
 import { ChainUnavailable } from './ports.ts'
 
-let world: FakeWorld
+let fakes: Fakes
 let service: Awaited<ReturnType<typeof startFakeService>>
 
 beforeEach(async () => {
-  world = createFakeWorld()
-  service = await startFakeService(world)
+  fakes = createFakes()
+  service = await startFakeService(fakes)
 })
 afterEach(() => service.close())
 
@@ -26,35 +26,35 @@ const call = (agent: string = AGENT) => service.app.inject(`/api/svc/access?agen
 
 describe('A4: what a credit buys', () => {
   test('one with a memo x402:<agent> is opened at once, without counting a call', async () => {
-    world.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${OTHER_AGENT}` }))
+    fakes.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${OTHER_AGENT}` }))
     await service.sweep.sweep()
-    expect(world.sender.opened).toMatchObject([
+    expect(fakes.sender.opened).toMatchObject([
       { agent: OTHER_AGENT, calls: 0, valueTinybar: WHOLE },
     ])
     expect(service.sweep.unresolvedCount()).toBe(0)
   })
 
   test('one without is opened for the payer’s own address when it is older than 200 s; until then its agent waits', async () => {
-    world.log.credits.push(credit({ ageSeconds: 100 }))
+    fakes.log.credits.push(credit({ ageSeconds: 100 }))
     await service.sweep.sweep()
-    expect(world.sender.opened).toEqual([])
+    expect(fakes.sender.opened).toEqual([])
     expect((await call(PAYER_ADDRESS)).json()).toEqual({ error: 'payment_pending' })
     expect((await call(OTHER_AGENT)).statusCode).toBe(402)
-    world.clock.advanceMs(100_000)
+    fakes.clock.advanceMs(100_000)
     await service.sweep.sweep()
-    expect(world.sender.opened).toMatchObject([{ agent: PAYER_ADDRESS }])
+    expect(fakes.sender.opened).toMatchObject([{ agent: PAYER_ADDRESS }])
     expect((await call(PAYER_ADDRESS)).statusCode).toBe(200)
   })
 
   test('one without a memo that was opened after it was read is pending no longer, however young', async () => {
     const opened = credit({ ageSeconds: 3 })
-    world.log.credits.push(opened)
+    fakes.log.credits.push(opened)
     await service.sweep.sweep()
     expect((await call()).json()).toEqual({ error: 'payment_pending' })
-    world.contract.payments.set(opened.paymentReference, AGENT)
+    fakes.contract.payments.set(opened.paymentReference, AGENT)
     await service.sweep.sweep()
     expect((await call()).statusCode).toBe(402)
-    expect(world.sender.opened).toEqual([])
+    expect(fakes.sender.opened).toEqual([])
   })
 
   test.each([
@@ -64,18 +64,18 @@ describe('A4: what a credit buys', () => {
   ])(
     'a memo may name %s: it is opened like any other, as the gate sells to it',
     async (_who, agent) => {
-      world.log.credits.push(creditFor(agent, 1))
+      fakes.log.credits.push(creditFor(agent, 1))
       await service.sweep.sweep()
-      expect(world.sender.opened).toMatchObject([{ agent }])
+      expect(fakes.sender.opened).toMatchObject([{ agent }])
       expect((await call(agent)).statusCode).toBe(200)
     },
   )
 
   test('what the contract itself paid out buys for nobody', async () => {
-    world.log.evmAddressOf = async () => CONTRACT
-    world.log.credits.push(credit({ ageSeconds: 1_000 }))
+    fakes.log.evmAddressOf = async () => CONTRACT
+    fakes.log.credits.push(credit({ ageSeconds: 1_000 }))
     await service.sweep.sweep()
-    expect(world.sender.opened).toEqual([])
+    expect(fakes.sender.opened).toEqual([])
     expect(service.sweep.unresolvedCount()).toBe(0)
   })
 
@@ -84,30 +84,30 @@ describe('A4: what a credit buys', () => {
     ['several payers', { payer: undefined }],
     ['a memo that begins like ours and names nobody', { memo: 'x402:somebody' }],
   ])('%s is only listed', async (_what, change) => {
-    world.log.credits.push(credit({ ageSeconds: 1_000, ...change }))
+    fakes.log.credits.push(credit({ ageSeconds: 1_000, ...change }))
     await service.sweep.sweep()
-    expect(world.sender.opened).toEqual([])
+    expect(fakes.sender.opened).toEqual([])
     expect(service.sweep.unresolvedCount()).toBe(0)
   })
 
   test('a reference that the contract knows is nothing new', async () => {
     const known = credit({ ageSeconds: 1_000 })
-    world.contract.payments.set(known.paymentReference, AGENT)
-    world.log.credits.push(known)
+    fakes.contract.payments.set(known.paymentReference, AGENT)
+    fakes.log.credits.push(known)
     await service.sweep.sweep()
-    expect(world.sender.opened).toEqual([])
+    expect(fakes.sender.opened).toEqual([])
   })
 
   test('the price is that of its time: the offer in force, or one replaced at most 600 s before', async () => {
-    const [first] = world.contract.offerList
+    const [first] = fakes.contract.offerList
     if (first === undefined) throw new Error('no offer')
-    world.contract.offerList.push({
+    fakes.contract.offerList.push({
       ...first,
       offerId: 1,
       priceTinybar: 7n,
       startsAtSeconds: START_SECONDS - 5_000,
     })
-    world.log.credits.push(
+    fakes.log.credits.push(
       credit({ ageSeconds: 6_000 }),
       credit({ ageSeconds: 4_401 }),
       credit({ ageSeconds: 4_399 }),
@@ -115,7 +115,7 @@ describe('A4: what a credit buys', () => {
     )
     await service.sweep.sweep()
     expect(
-      world.sender.opened.map(({ offerId, paidAtSeconds }) => [
+      fakes.sender.opened.map(({ offerId, paidAtSeconds }) => [
         offerId,
         START_SECONDS - paidAtSeconds,
       ]),
@@ -128,69 +128,69 @@ describe('A4: what a credit buys', () => {
 
   test('A15: a credit with a refund is never opened', async () => {
     const refunded = credit({ ageSeconds: 1_000 })
-    world.log.credits.push(refunded)
-    world.log.debits.push({
+    fakes.log.credits.push(refunded)
+    fakes.log.debits.push({
       consensusTimestamp: `${START_SECONDS - 10}.000000000`,
       refundOf: refunded.transactionId,
     })
     await service.sweep.sweep()
-    expect(world.sender.opened).toEqual([])
+    expect(fakes.sender.opened).toEqual([])
     expect(service.sweep.unresolvedCount()).toBe(0)
   })
 
   test('a credit older than 30 days is left to the operator', async () => {
-    world.log.credits.push(credit({ ageSeconds: 31 * 86_400 }), credit({ ageSeconds: 29 * 86_400 }))
+    fakes.log.credits.push(credit({ ageSeconds: 31 * 86_400 }), credit({ ageSeconds: 29 * 86_400 }))
     await service.sweep.sweep()
-    expect(world.sender.opened).toHaveLength(1)
+    expect(fakes.sender.opened).toHaveLength(1)
   })
 })
 
-describe('A4: when the world fails', () => {
+describe('A4: when a dependency fails', () => {
   test('no challenge is issued until a mirror read reaches past the start', async () => {
     // The second in which the process started has a part that the read does not reach.
-    world.log.reachedSeconds = START_SECONDS
+    fakes.log.reachedSeconds = START_SECONDS
     service.start()
-    await world.clock.advanceMsSettled(500)
+    await fakes.clock.advanceMsSettled(500)
     expect((await call()).json()).toEqual({ error: 'payments_unread' })
-    world.log.reachedSeconds = START_SECONDS + 1
-    await world.clock.advanceMsSettled(1_000)
+    fakes.log.reachedSeconds = START_SECONDS + 1
+    await fakes.clock.advanceMsSettled(1_000)
     expect((await call()).statusCode).toBe(402)
   })
 
   test('a mirror that is down keeps challenges back and is reported; an open window is served', async () => {
-    world.log.isDown = true
-    world.contract.windows.set(OTHER_AGENT, openWindow(START_SECONDS + 15))
+    fakes.log.isDown = true
+    fakes.contract.windows.set(OTHER_AGENT, openWindow(START_SECONDS + 15))
     service.start()
-    await world.clock.advanceMsSettled(500)
+    await fakes.clock.advanceMsSettled(500)
     expect((await call()).statusCode).toBe(502)
     expect((await call(OTHER_AGENT)).statusCode).toBe(200)
-    expect(world.lines.map(({ msg }) => msg)).toContain('sweep-failed')
+    expect(fakes.lines.map(({ msg }) => msg)).toContain('sweep-failed')
   })
 
   test('a contract that cannot be reached keeps the credit for the next sweep, every 10 s', async () => {
-    world.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${AGENT}` }))
-    world.sender.isDown = true
+    fakes.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${AGENT}` }))
+    fakes.sender.isDown = true
     service.start()
-    await world.clock.advanceMsSettled(500)
+    await fakes.clock.advanceMsSettled(500)
     expect((await call()).json()).toEqual({ error: 'payment_pending' })
-    world.sender.isDown = false
-    await world.clock.advanceMsSettled(10_000)
-    expect(world.sender.opened).toHaveLength(1)
+    fakes.sender.isDown = false
+    await fakes.clock.advanceMsSettled(10_000)
+    expect(fakes.sender.opened).toHaveLength(1)
     expect((await call()).statusCode).toBe(200)
   })
 
   test('a credit that the contract refuses stays pending and is told: its agent is not asked to pay again', async () => {
-    world.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${AGENT}` }))
-    world.sender.refusal = 'AccessWindow_NotForwarder'
+    fakes.log.credits.push(credit({ ageSeconds: 1, memo: `x402:${AGENT}` }))
+    fakes.sender.refusal = 'AccessWindow_NotForwarder'
     await service.sweep.sweep()
-    expect(world.lines).toMatchObject([
+    expect(fakes.lines).toMatchObject([
       {
         msg: 'a settled payment was refused by the contract',
         reason: 'AccessWindow_NotForwarder',
       },
     ])
     expect((await call()).json()).toEqual({ error: 'payment_pending' })
-    world.sender.refusal = undefined
+    fakes.sender.refusal = undefined
     await service.sweep.sweep()
     expect((await call()).statusCode).toBe(200)
   })
@@ -200,11 +200,11 @@ describe('A4: when the world fails', () => {
     /** Each attempt for AGENT fails, after so long. Returns how many there were. */
     const failFor = (lastingMs: number): (() => number) => {
       let attempts = 0
-      const openPaid = world.sender.openPaid.bind(world.sender)
-      world.sender.openPaid = async (order) => {
+      const openPaid = fakes.sender.openPaid.bind(fakes.sender)
+      fakes.sender.openPaid = async (order) => {
         if (order.agent !== AGENT) return openPaid(order)
         attempts += 1
-        world.clock.advanceMs(lastingMs)
+        fakes.clock.advanceMs(lastingMs)
         throw poison
       }
       return () => attempts
@@ -212,64 +212,64 @@ describe('A4: when the world fails', () => {
 
     test('one credit that cannot be opened does not stand in the way of the others', async () => {
       const bad = threeForAgent()
-      world.log.credits.push(...bad, creditFor(OTHER_AGENT, 1))
+      fakes.log.credits.push(...bad, creditFor(OTHER_AGENT, 1))
       const attempts = failFor(0)
       await service.sweep.sweep()
-      expect(world.sender.opened).toMatchObject([{ agent: OTHER_AGENT }])
+      expect(fakes.sender.opened).toMatchObject([{ agent: OTHER_AGENT }])
       expect(attempts()).toBe(3)
-      expect(world.lines.filter(({ msg }) => msg === 'sweep-failed')).toMatchObject(
+      expect(fakes.lines.filter(({ msg }) => msg === 'sweep-failed')).toMatchObject(
         bad.map(({ paymentReference }) => ({ err: { message: 'poison' }, paymentReference })),
       )
       expect(service.sweep.unresolvedCount()).toBe(3)
     })
 
     test('a ledger that does not answer ends the sweep at the first', async () => {
-      world.log.credits.push(...threeForAgent(), creditFor(OTHER_AGENT, 1))
+      fakes.log.credits.push(...threeForAgent(), creditFor(OTHER_AGENT, 1))
       const attempts = failFor(0)
-      const openPaid = world.sender.openPaid.bind(world.sender)
-      world.sender.openPaid = (order) => {
-        world.contract.isDown = true
+      const openPaid = fakes.sender.openPaid.bind(fakes.sender)
+      fakes.sender.openPaid = (order) => {
+        fakes.contract.isDown = true
         return openPaid(order)
       }
       await service.sweep.sweep()
       expect(attempts()).toBe(1)
-      expect(world.sender.opened).toEqual([])
-      world.contract.isDown = false
-      world.sender.openPaid = openPaid
+      expect(fakes.sender.opened).toEqual([])
+      fakes.contract.isDown = false
+      fakes.sender.openPaid = openPaid
       await service.sweep.sweep()
-      expect(world.sender.opened).toHaveLength(1)
+      expect(fakes.sender.opened).toHaveLength(1)
     })
 
     test('failures that take long end the sweep, which reads on and then begins with the others', async () => {
-      world.log.credits.push(...threeForAgent(), creditFor(OTHER_AGENT, 1))
+      fakes.log.credits.push(...threeForAgent(), creditFor(OTHER_AGENT, 1))
       const attempts = failFor(10_000)
       await service.sweep.sweep()
-      expect({ attempts: attempts(), opened: world.sender.opened }).toEqual({
+      expect({ attempts: attempts(), opened: fakes.sender.opened }).toEqual({
         attempts: 1,
         opened: [],
       })
       for (let sweeps = 0; sweeps < 3; sweeps += 1) await service.sweep.sweep()
-      expect(world.sender.opened).toHaveLength(1)
+      expect(fakes.sender.opened).toHaveLength(1)
     })
   })
 
   test('a kill between settlement and opening: the next process opens it, once', async () => {
     const settled = credit({ ageSeconds: 3, memo: `x402:${AGENT}` })
-    world.log.credits.push(settled)
+    fakes.log.credits.push(settled)
     await service.close()
-    service = await startFakeService(world)
+    service = await startFakeService(fakes)
     await service.sweep.sweep()
     await service.sweep.sweep()
-    const third = await startFakeService(world)
+    const third = await startFakeService(fakes)
     await third.sweep.sweep()
     await third.close()
-    expect(world.sender.opened).toHaveLength(1)
+    expect(fakes.sender.opened).toHaveLength(1)
   })
 })
 
 test('nothing is left running after close', async () => {
   service.start()
-  await world.clock.advanceMsSettled(500)
+  await fakes.clock.advanceMsSettled(500)
   await service.close()
-  expect(world.clock.pendingCount()).toBe(0)
+  expect(fakes.clock.pendingCount()).toBe(0)
 })

@@ -1,7 +1,7 @@
 import { paymentReference } from '@tallystick/x402/hedera'
 import { PRICE_TINYBAR } from '../testing/fake-contract.ts'
 import { PAYER, transactionIdOf } from '../testing/fake-payments.ts'
-import { AGENT, START_SECONDS } from '../testing/fake-world.ts'
+import { AGENT, START_SECONDS } from '../testing/fake-service.ts'
 import type { PayToCredit } from './ports.ts'
 
 /** A whole purchase, tinybar. */

@@ -13,7 +13,7 @@ import { usageWindowKey } from './usage-window.ts'
 
 const START_MS = 1_700_000_000_000
 const WINDOW_END_SECONDS = START_MS / 1000 + 100_000
-/** Agents of a world, each with one window. */
+/** Agents of a run, each with one window. */
 export const AGENTS = 3
 /** One thing that happens. */
 export type Step =
@@ -69,7 +69,7 @@ export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
 type Answer = { readonly call: UsageCall; readonly outcome: UsageOutcome }
 
 /** Some recorders over one chain, the answers that they gave, and what they reported. */
-export class RecorderWorld {
+export class RecorderRun {
   readonly clock: ManualClock = manualClock(START_MS)
   readonly chain: FakeUsageChain
   readonly ledgers: FakeUsageLedger[]
@@ -212,11 +212,11 @@ export class RecorderWorld {
 
 /** Lets the history happen, each step to the recorder beside it, and then mends everything. */
 export async function play(
-  world: RecorderWorld,
+  run: RecorderRun,
   history: readonly (readonly [Step, number])[],
 ): Promise<void> {
-  for (const [step, recorderAt] of history) await world.run(step, recorderAt)
-  await world.rest()
+  for (const [step, recorderAt] of history) await run.run(step, recorderAt)
+  await run.rest()
 }
 
 /** Up to 80 steps, each with the recorder that it befalls. */

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { SignedUsage, UsageEntry, UsageLedger, UsageReceipt } from './usage-ledger.ts'
 
 /** A ledger with an empty window, and ways to make it refuse. */
-export type UsageLedgerWorld = {
+export type UsageLedgerFixture = {
   readonly ledger: UsageLedger
   /** Quota of each window. */
   readonly quota: number
@@ -17,16 +17,16 @@ export type UsageLedgerWorld = {
 /** Runs the suite; `start` is called before each test. */
 export function describeUsageLedger(
   name: string,
-  start: () => Promise<UsageLedgerWorld> | UsageLedgerWorld,
+  start: () => Promise<UsageLedgerFixture> | UsageLedgerFixture,
 ): void {
   describe(`UsageLedger: ${name}`, () => {
-    let world: UsageLedgerWorld
+    let fixture: UsageLedgerFixture
     beforeEach(async () => {
-      world = await start()
+      fixture = await start()
     })
 
     const sign = async (entries: readonly UsageEntry[], nonceOffset = 0): Promise<SignedUsage> => {
-      const { ledger } = world
+      const { ledger } = fixture
       const nonce = (await ledger.readNonce()) + nonceOffset
       return ledger.sign({
         entries,
@@ -37,32 +37,36 @@ export function describeUsageLedger(
     /** Sends these entries and returns their receipt once there is one. */
     const receiptOf = async (entries: readonly UsageEntry[]): Promise<UsageReceipt> => {
       const signed = await sign(entries)
-      expect(await world.ledger.send(signed.rawTransaction)).toEqual({ kind: 'accepted' })
+      expect(await fixture.ledger.send(signed.rawTransaction)).toEqual({ kind: 'accepted' })
       await expect
-        .poll(async () => (await world.ledger.readReceipt(signed.hash)).kind)
+        .poll(async () => (await fixture.ledger.readReceipt(signed.hash)).kind)
         .not.toBe('pending')
-      return world.ledger.readReceipt(signed.hash)
+      return fixture.ledger.readReceipt(signed.hash)
     }
 
     test('A10: the same usage with the same nonce and price has the same bytes and hash; another nonce has others', async () => {
-      const entries = [{ ...(await world.newWindow()), calls: 1 }]
+      const entries = [{ ...(await fixture.newWindow()), calls: 1 }]
       const first = await sign(entries)
       expect(await sign(entries)).toEqual(first)
       expect((await sign(entries, 1)).hash).not.toBe(first.hash)
     })
 
     test('A11: one entry is counted in its window, and the receipt tells the counter', async () => {
-      const window = await world.newWindow()
-      expect(await world.ledger.readCallsUsed(window)).toBe(0)
+      const window = await fixture.newWindow()
+      expect(await fixture.ledger.readCallsUsed(window)).toBe(0)
       expect(await receiptOf([{ ...window, calls: 3 }])).toEqual({
         kind: 'mined',
         counts: [{ kind: 'recorded', ...window, callsUsed: 3 }],
       })
-      expect(await world.ledger.readCallsUsed(window)).toBe(3)
+      expect(await fixture.ledger.readCallsUsed(window)).toBe(3)
     })
 
     test('A11: a batch counts each of its entries', async () => {
-      const windows = [await world.newWindow(), await world.newWindow(), await world.newWindow()]
+      const windows = [
+        await fixture.newWindow(),
+        await fixture.newWindow(),
+        await fixture.newWindow(),
+      ]
       const receipt = await receiptOf(windows.map((window, at) => ({ ...window, calls: at + 1 })))
       expect(receipt).toEqual({
         kind: 'mined',
@@ -71,58 +75,62 @@ export function describeUsageLedger(
     })
 
     test('A11: a batch never reverts for one agent: what exceeds a quota is refused, the rest is counted', async () => {
-      const [full, other] = [await world.newWindow(), await world.newWindow()]
+      const [full, other] = [await fixture.newWindow(), await fixture.newWindow()]
       const receipt = await receiptOf([
-        { ...full, calls: world.quota + 1 },
+        { ...full, calls: fixture.quota + 1 },
         { ...other, calls: 1 },
       ])
       expect(receipt).toEqual({
         kind: 'mined',
         counts: [
-          { kind: 'refused', ...full, calls: world.quota + 1 },
+          { kind: 'refused', ...full, calls: fixture.quota + 1 },
           { kind: 'recorded', ...other, callsUsed: 1 },
         ],
       })
     })
 
     test('A10: no entry at all consumes the nonce and counts nothing', async () => {
-      const nonce = await world.ledger.readNonce()
+      const nonce = await fixture.ledger.readNonce()
       expect(await receiptOf([])).toEqual({ kind: 'mined', counts: [] })
-      expect(await world.ledger.readNonce()).toBe(nonce + 1)
+      expect(await fixture.ledger.readNonce()).toBe(nonce + 1)
     })
 
     test('A10: bytes sent again are refused by their nonce and count once', async () => {
-      const window = await world.newWindow()
+      const window = await fixture.newWindow()
       const signed = await sign([{ ...window, calls: 1 }])
-      await world.ledger.send(signed.rawTransaction)
-      await expect.poll(() => world.ledger.readCallsUsed(window)).toBe(1)
-      expect(await world.ledger.send(signed.rawTransaction)).toEqual({ kind: 'nonce-too-low' })
-      expect(await world.ledger.readCallsUsed(window)).toBe(1)
+      await fixture.ledger.send(signed.rawTransaction)
+      await expect.poll(() => fixture.ledger.readCallsUsed(window)).toBe(1)
+      expect(await fixture.ledger.send(signed.rawTransaction)).toEqual({ kind: 'nonce-too-low' })
+      expect(await fixture.ledger.readCallsUsed(window)).toBe(1)
     })
 
-    test('A10: a nonce ahead of its turn is refused and its receipt stays pending', async () => {
-      const signed = await sign([{ ...(await world.newWindow()), calls: 1 }], 1)
-      expect(await world.ledger.send(signed.rawTransaction)).toEqual({ kind: 'nonce-too-high' })
-      expect(await world.ledger.readReceipt(signed.hash)).toEqual({ kind: 'pending' })
+    test('A10: a nonce ahead of the account’s is refused and its receipt stays pending', async () => {
+      const signed = await sign([{ ...(await fixture.newWindow()), calls: 1 }], 1)
+      expect(await fixture.ledger.send(signed.rawTransaction)).toEqual({ kind: 'nonce-too-high' })
+      expect(await fixture.ledger.readReceipt(signed.hash)).toEqual({ kind: 'pending' })
     })
 
     test('A10: a gas price no longer accepted is told', async () => {
-      const signed = await sign([{ ...(await world.newWindow()), calls: 1 }])
-      await world.raiseGasPrice()
-      expect(await world.ledger.send(signed.rawTransaction)).toEqual({ kind: 'gas-price-too-low' })
+      const signed = await sign([{ ...(await fixture.newWindow()), calls: 1 }])
+      await fixture.raiseGasPrice()
+      expect(await fixture.ledger.send(signed.rawTransaction)).toEqual({
+        kind: 'gas-price-too-low',
+      })
     })
 
     test('A10: a key without gas money is told', async () => {
-      const signed = await sign([{ ...(await world.newWindow()), calls: 1 }])
-      await world.takeFunds()
-      expect(await world.ledger.send(signed.rawTransaction)).toEqual({ kind: 'insufficient-funds' })
+      const signed = await sign([{ ...(await fixture.newWindow()), calls: 1 }])
+      await fixture.takeFunds()
+      expect(await fixture.ledger.send(signed.rawTransaction)).toEqual({
+        kind: 'insufficient-funds',
+      })
     })
 
     test('A10: a ledger that does not answer rejects every request', async () => {
-      const window = await world.newWindow()
+      const window = await fixture.newWindow()
       const signed = await sign([{ ...window, calls: 1 }])
-      const { ledger } = world
-      await world.cutOff()
+      const { ledger } = fixture
+      await fixture.cutOff()
       const requests = [
         ledger.send(signed.rawTransaction),
         ledger.readNonce(),

@@ -5,7 +5,7 @@ import {
   arbitraryHistory,
   arbitraryStep,
   play,
-  RecorderWorld,
+  RecorderRun,
 } from './recorder-histories.fixture.ts'
 
 const isLong = process.env.TALLYSTICK_LONG === '1'
@@ -19,23 +19,23 @@ describe('properties', { timeout: 120_000 }, () => {
         arbitraryHistory(arbitraryStep, 1),
         fc.integer({ min: 5, max: 40 }),
         async (history, quota) => {
-          const world = new RecorderWorld({ quota, recorderCount: 1 })
-          await play(world, history)
-          expect(world.answers).toHaveLength(world.asked)
-          expect(world.total('unreceiptedCalls')).toBe(0)
+          const run = new RecorderRun({ quota, recorderCount: 1 })
+          await play(run, history)
+          expect(run.answers).toHaveLength(run.asked)
+          expect(run.total('unreceiptedCalls')).toBe(0)
           // Only a nonce that lags for minutes hides the proof that a batch must be signed anew.
           const isNonceLagging = history.some(([step]) => step.kind === 'nonce-lags')
-          expect(isNonceLagging || world.total('missingCallsTotal') === 0).toBe(true)
+          expect(isNonceLagging || run.total('missingCallsTotal') === 0).toBe(true)
           const reportedHashes = new Set(
-            world.events.flatMap((event) =>
+            run.events.flatMap((event) =>
               event.kind === 'usage-refused' || event.kind === 'receipt-missing'
                 ? [event.hash]
                 : [],
             ),
           )
-          for (const [hash, calls] of world.recordedByHash()) {
+          for (const [hash, calls] of run.recordedByHash()) {
             if (reportedHashes.has(hash)) continue
-            const counted = [...(world.chain.counted.get(hash)?.values() ?? [])]
+            const counted = [...(run.chain.counted.get(hash)?.values() ?? [])]
             expect(counted.reduce((sum, each) => sum + each, 0)).toBe(calls)
           }
         },
@@ -50,13 +50,13 @@ describe('properties', { timeout: 120_000 }, () => {
         arbitraryHistory(arbitraryStep, 1),
         fc.integer({ min: 5, max: 40 }),
         async (history, quota) => {
-          const world = new RecorderWorld({ quota, recorderCount: 1 })
-          await play(world, history)
-          const answered = world.answers.filter(({ outcome }) => outcome.kind === 'recorded').length
-          expect(world.used() - world.outside).toBe(
-            answered - world.total('refusedCallsTotal') - world.total('missingCallsTotal'),
+          const run = new RecorderRun({ quota, recorderCount: 1 })
+          await play(run, history)
+          const answered = run.answers.filter(({ outcome }) => outcome.kind === 'recorded').length
+          expect(run.used() - run.outside).toBe(
+            answered - run.total('refusedCallsTotal') - run.total('missingCallsTotal'),
           )
-          expect(world.total('recordedCallsTotal')).toBe(world.used() - world.outside)
+          expect(run.total('recordedCallsTotal')).toBe(run.used() - run.outside)
         },
       ),
       { numRuns },
@@ -70,19 +70,17 @@ describe('properties', { timeout: 120_000 }, () => {
         arbitraryHistory(steps, 1),
         fc.integer({ min: 5, max: 40 }),
         async (history, quota) => {
-          const world = new RecorderWorld({ quota, recorderCount: 1 })
-          await play(world, history)
-          expect(world.total('refusedCallsTotal')).toBe(0)
+          const run = new RecorderRun({ quota, recorderCount: 1 })
+          await play(run, history)
+          expect(run.total('refusedCallsTotal')).toBe(0)
           for (let agent = 0; agent < AGENTS; agent += 1) {
-            const { agent: address } = world.windowOf(agent)
-            const recorded = world.answers.filter(
+            const { agent: address } = run.windowOf(agent)
+            const recorded = run.answers.filter(
               ({ call, outcome }) => call.agent === address && outcome.kind === 'recorded',
             ).length
-            const missing = world.total('missingCallsTotal')
-            expect(recorded - missing).toBeLessThanOrEqual(
-              world.chain.usedOf(world.windowOf(agent)),
-            )
-            expect(world.chain.usedOf(world.windowOf(agent))).toBeLessThanOrEqual(recorded)
+            const missing = run.total('missingCallsTotal')
+            expect(recorded - missing).toBeLessThanOrEqual(run.chain.usedOf(run.windowOf(agent)))
+            expect(run.chain.usedOf(run.windowOf(agent))).toBeLessThanOrEqual(recorded)
             expect(recorded - missing).toBeLessThanOrEqual(quota)
           }
         },
@@ -98,19 +96,19 @@ describe('properties', { timeout: 120_000 }, () => {
         arbitraryHistory(steps, 1),
         fc.integer({ min: 5, max: 40 }),
         async (history, quota) => {
-          const world = new RecorderWorld({ quota, recorderCount: 1 })
-          await play(world, history)
+          const run = new RecorderRun({ quota, recorderCount: 1 })
+          await play(run, history)
           const givenBack = new Set(
-            world.answers.flatMap(({ call, outcome }) =>
+            run.answers.flatMap(({ call, outcome }) =>
               outcome.kind === 'unavailable' ? [call.agent] : [],
             ),
           )
-          const wronged = world.answers.filter(
+          const wronged = run.answers.filter(
             ({ call, outcome }) =>
               outcome.kind === 'quota-spent' &&
               !givenBack.has(call.agent) &&
-              world.total('missingCallsTotal') === 0 &&
-              world.chain.usedOf(call) < quota,
+              run.total('missingCallsTotal') === 0 &&
+              run.chain.usedOf(call) < quota,
           )
           expect(wronged).toEqual([])
         },
@@ -127,18 +125,18 @@ describe('properties', { timeout: 120_000 }, () => {
         fc.integer({ min: 5, max: 400 }),
         fc.integer({ min: 2, max: 3 }),
         async (history, quota, recorderCount) => {
-          const world = new RecorderWorld({ quota, recorderCount })
-          await play(world, history)
-          expect(world.answers).toHaveLength(world.asked)
+          const run = new RecorderRun({ quota, recorderCount })
+          await play(run, history)
+          expect(run.answers).toHaveLength(run.asked)
           for (let agent = 0; agent < AGENTS; agent += 1) {
-            const window = world.windowOf(agent)
-            const recorded = world.answers.filter(
+            const window = run.windowOf(agent)
+            const recorded = run.answers.filter(
               ({ call, outcome }) => call.agent === window.agent && outcome.kind === 'recorded',
             ).length
-            expect(recorded - world.total('missingCallsTotal')).toBeLessThanOrEqual(
-              world.chain.usedOf(window),
+            expect(recorded - run.total('missingCallsTotal')).toBeLessThanOrEqual(
+              run.chain.usedOf(window),
             )
-            expect(world.chain.usedOf(window)).toBeLessThanOrEqual(quota)
+            expect(run.chain.usedOf(window)).toBeLessThanOrEqual(quota)
           }
         },
       ),
@@ -152,16 +150,16 @@ describe('properties', { timeout: 120_000 }, () => {
       fc.asyncProperty(
         arbitraryHistory(fc.oneof({ weight: 3, arbitrary: arbitraryStep }, reverting), 1),
         async (history) => {
-          const world = new RecorderWorld({ quota: 30, recorderCount: 1 })
-          await play(world, history)
-          const answered = world.answers.filter(({ outcome }) => outcome.kind === 'recorded').length
-          expect(world.used() - world.outside).toBe(
+          const run = new RecorderRun({ quota: 30, recorderCount: 1 })
+          await play(run, history)
+          const answered = run.answers.filter(({ outcome }) => outcome.kind === 'recorded').length
+          expect(run.used() - run.outside).toBe(
             answered -
-              world.total('refusedCallsTotal') -
-              world.total('revertedCallsTotal') -
-              world.total('missingCallsTotal'),
+              run.total('refusedCallsTotal') -
+              run.total('revertedCallsTotal') -
+              run.total('missingCallsTotal'),
           )
-          expect(world.total('unreceiptedCalls')).toBe(0)
+          expect(run.total('unreceiptedCalls')).toBe(0)
         },
       ),
       { numRuns },

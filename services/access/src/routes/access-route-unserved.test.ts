@@ -4,19 +4,19 @@ import { accessDiscovery } from '../domain/sales-terms.ts'
 import { openWindow } from '../testing/fake-contract.ts'
 import {
   AGENT,
-  type FakeWorld,
+  type Fakes,
   OTHER_AGENT,
   paymentHeader,
   START_SECONDS,
-} from '../testing/fake-world.ts'
+} from '../testing/fake-service.ts'
 import { type AccessRoute, decoded, payment, startAccessRoute } from './access-route.fixture.ts'
 
 let route: AccessRoute
-let world: FakeWorld
+let fakes: Fakes
 
 beforeEach(async () => {
   route = await startAccessRoute()
-  world = route.world
+  fakes = route.fakes
 })
 afterEach(() => route.close())
 
@@ -52,9 +52,9 @@ describe('402', () => {
 
   test('A8: balance exhausted and nothing more funded: the next call is a 402', async () => {
     const window = openWindow(START_SECONDS, { periodsFunded: 0, balanceTinybar: 0n })
-    world.contract.windows.set(AGENT, window)
+    fakes.contract.windows.set(AGENT, window)
     expect((await route.call()).statusCode).toBe(402)
-    world.contract.windows.set(AGENT, { ...window, expiresAtSeconds: START_SECONDS + 1 })
+    fakes.contract.windows.set(AGENT, { ...window, expiresAtSeconds: START_SECONDS + 1 })
     expect((await route.call()).statusCode).toBe(200)
   })
 
@@ -75,7 +75,7 @@ describe('402', () => {
     const answer = await route.call(header)
     expect(answer.statusCode).toBe(402)
     expect(answer.json().error).toBe('payment_memo_mismatch')
-    expect(world.facilitator.settled).toEqual([])
+    expect(fakes.facilitator.settled).toEqual([])
   })
 
   test('X4: a v2 payload under X-PAYMENT is accepted as well', async () => {
@@ -100,12 +100,12 @@ describe('402', () => {
     const answer = await route.call(header, OTHER_AGENT)
     expect(answer.statusCode).toBe(402)
     expect(answer.json().error).toBe('payment_already_used')
-    expect(world.facilitator.settled).toHaveLength(1)
+    expect(fakes.facilitator.settled).toHaveLength(1)
   })
 
   test('X9: a definite refusal carries PAYMENT-RESPONSE success false and a fresh challenge', async () => {
-    world.facilitator.mode = 'refuse'
-    world.scheme.find = async () => ({ kind: 'never' })
+    fakes.facilitator.mode = 'refuse'
+    fakes.scheme.find = async () => ({ kind: 'never' })
     const answer = await route.call(paymentHeader(await route.challenge(), payment))
     expect(answer.statusCode).toBe(402)
     expect(JSON.parse(decoded(answer.headers['payment-response'])).success).toBe(false)
@@ -122,65 +122,65 @@ const expectError = async (error: string, headers: Record<string, string> = {}):
 
 describe('502', () => {
   test('an upstream read was unavailable: the chain', async () => {
-    world.contract.isDown = true
+    fakes.contract.isDown = true
     await expectError('chain_unavailable')
-    expect(world.facilitator.settled).toEqual([])
+    expect(fakes.facilitator.settled).toEqual([])
   })
 
   test('an upstream read was unavailable: the resource, before anything is metered', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
-    world.isResourceDown = true
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
+    fakes.isResourceDown = true
     await expectError('resource_unavailable')
-    expect(world.recorded).toEqual([])
+    expect(fakes.recorded).toEqual([])
   })
 
   test('A3: the resource fails before settlement: unpaid', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.isResourceDown = true
+    fakes.isResourceDown = true
     await expectError('resource_unavailable', header)
-    expect(world.facilitator.settled).toEqual([])
-    world.isResourceDown = false
+    expect(fakes.facilitator.settled).toEqual([])
+    fakes.isResourceDown = false
     expect((await route.call(header)).statusCode).toBe(200)
   })
 
   test('the usage of the call could not be recorded', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
-    world.usage = { kind: 'unavailable' }
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
+    fakes.usage = { kind: 'unavailable' }
     await expectError('usage_unavailable')
-    expect(world.recorded).toEqual([])
+    expect(fakes.recorded).toEqual([])
   })
 
   test('the payment facilitator was unavailable: nothing was sent', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.facilitator.mode = 'unreachable'
+    fakes.facilitator.mode = 'unreachable'
     await expectError('facilitator_unavailable', header)
-    world.facilitator.mode = 'settle'
+    fakes.facilitator.mode = 'settle'
     expect((await route.call(header)).statusCode).toBe(200)
   })
 
   test('X9: a payment whose fate is open keeps its agent from being challenged, until it is found', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.facilitator.mode = 'silent'
+    fakes.facilitator.mode = 'silent'
     const first = route.call(header)
-    await world.clock.advanceMsSettled(13_000)
+    await fakes.clock.advanceMsSettled(13_000)
     expect((await first).json()).toEqual({ error: 'payment_pending' })
     await expectError('payment_pending')
     await expectError(
       'payment_pending',
       paymentHeader(await route.challenge(OTHER_AGENT), { ...payment, nanos: 2 }),
     )
-    world.scheme.landed.add(`0.0.9001@${START_SECONDS}.000000001`)
-    await world.clock.advanceMsSettled(11_000)
+    fakes.scheme.landed.add(`0.0.9001@${START_SECONDS}.000000001`)
+    await fakes.clock.advanceMsSettled(11_000)
     expect((await route.call()).json().paidThisRequest).toBe(false)
-    expect(world.sender.opened).toHaveLength(1)
+    expect(fakes.sender.opened).toHaveLength(1)
   })
 
   test('a header that holds no payment waits for nobody', async () => {
     const header = paymentHeader(await route.challenge(), payment)
     const settling = Promise.withResolvers<void>()
-    world.facilitator.beforeAnswer = () => settling.promise
+    fakes.facilitator.beforeAnswer = () => settling.promise
     const paid = route.call(header)
-    await world.clock.advanceMsSettled(1)
+    await fakes.clock.advanceMsSettled(1)
     await expectError('payment_pending', { 'payment-signature': '%%%' })
     settling.resolve()
     expect((await paid).statusCode).toBe(200)
@@ -188,43 +188,43 @@ describe('502', () => {
 
   test('the contract cannot be reached after settlement: pending, completed in the background', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.facilitator.beforeAnswer = async () => {
-      world.sender.isDown = true
+    fakes.facilitator.beforeAnswer = async () => {
+      fakes.sender.isDown = true
     }
     const first = route.call(header)
-    await world.clock.advanceMsSettled(50_000)
+    await fakes.clock.advanceMsSettled(50_000)
     expect((await first).json()).toEqual({ error: 'payment_pending' })
-    world.sender.isDown = false
-    await world.clock.advanceMsSettled(11_000)
-    expect(world.sender.opened).toHaveLength(1)
+    fakes.sender.isDown = false
+    await fakes.clock.advanceMsSettled(11_000)
+    expect(fakes.sender.opened).toHaveLength(1)
     expect((await route.call()).json().paidThisRequest).toBe(false)
   })
 
   test('X11: with no fee payer known the challenge is 502', async () => {
-    world.feePayers = []
+    fakes.feePayers = []
     await expectError('no_fee_payer')
-    world.feePayers = ['0.0.9002']
+    fakes.feePayers = ['0.0.9002']
     expect((await route.challenge()).accepts[0].extra.feePayer).toBe('0.0.9002')
   })
 
   test('A3: payTo’s float is too low to forward: unpaid', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.sender.isFloatLow = true
+    fakes.sender.isFloatLow = true
     await expectError('seller_float_low', header)
-    expect(world.facilitator.settled).toEqual([])
+    expect(fakes.facilitator.settled).toEqual([])
   })
 
   test('A3: the contract would refuse the purchase: unpaid', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.sender.refusal = 'AccessWindow_NotForwarder'
+    fakes.sender.refusal = 'AccessWindow_NotForwarder'
     await expectError('forward_refused', header)
-    expect(world.facilitator.settled).toEqual([])
+    expect(fakes.facilitator.settled).toEqual([])
   })
 })
 
 describe('503', () => {
   test('the access contract is not deployed on the target network', async () => {
-    world.contract.isAbsent = true
+    fakes.contract.isAbsent = true
     const answer = await route.call()
     expect(answer.statusCode).toBe(503)
     expect(answer.json()).toEqual({ error: 'contract_not_deployed' })
@@ -232,12 +232,12 @@ describe('503', () => {
 
   test('A3: sales are paused: sales_paused, unpaid; an open window is served all the same', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.contract.isPaused = true
+    fakes.contract.isPaused = true
     const answer = await route.call(header)
     expect(answer.statusCode).toBe(503)
     expect(answer.json()).toEqual({ error: 'sales_paused' })
-    expect(world.facilitator.settled).toEqual([])
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
+    expect(fakes.facilitator.settled).toEqual([])
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
     expect((await route.call()).statusCode).toBe(200)
   })
 })

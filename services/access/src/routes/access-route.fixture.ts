@@ -1,12 +1,12 @@
-// The route over a fake world, for the tests that go by what it answers.
+// The route over a fake fakes, for the tests that go by what it answers.
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import {
   AGENT,
-  createFakeWorld,
-  type FakeWorld,
+  createFakes,
+  type Fakes,
   START_SECONDS,
   startFakeService,
-} from '../testing/fake-world.ts'
+} from '../testing/fake-service.ts'
 
 /** A payment as a test makes it; another has other `nanos`. */
 export const payment = { nanos: 1, validFromSeconds: START_SECONDS }
@@ -25,7 +25,7 @@ type ChallengeBody = {
 }
 
 export type AccessRoute = {
-  readonly world: FakeWorld
+  readonly fakes: Fakes
   inject(request: InjectOptions | string): Promise<LightMyRequestResponse>
   call(headers?: Readonly<Record<string, string>>, agent?: string): Promise<LightMyRequestResponse>
   /** The body that a call without payment is answered. */
@@ -35,14 +35,14 @@ export type AccessRoute = {
 
 /** Starts a process that has read the payments of earlier ones, and so sells. */
 export async function startAccessRoute(): Promise<AccessRoute> {
-  const world = createFakeWorld()
-  const service = await startFakeService(world)
+  const fakes = createFakes()
+  const service = await startFakeService(fakes)
   await service.sweep.sweep()
-  world.contract.reads.length = 0
+  fakes.contract.reads.length = 0
   const call: AccessRoute['call'] = async (headers = {}, agent = AGENT) =>
     await service.app.inject({ url: accessUrl(agent), headers })
   return {
-    world,
+    fakes,
     inject: async (request) => await service.app.inject(request),
     call,
     challenge: async (agent) => (await call({}, agent)).json<ChallengeBody>(),

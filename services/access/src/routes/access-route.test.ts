@@ -3,12 +3,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openWindow, PRICE_TINYBAR } from '../testing/fake-contract.ts'
 import {
   AGENT,
-  type FakeWorld,
+  type Fakes,
   OTHER_AGENT,
   paymentHeader,
   START_SECONDS,
   USAGE_HASH,
-} from '../testing/fake-world.ts'
+} from '../testing/fake-service.ts'
 import {
   type AccessRoute,
   accessUrl,
@@ -18,17 +18,17 @@ import {
 } from './access-route.fixture.ts'
 
 let route: AccessRoute
-let world: FakeWorld
+let fakes: Fakes
 
 beforeEach(async () => {
   route = await startAccessRoute()
-  world = route.world
+  fakes = route.fakes
 })
 afterEach(() => route.close())
 
 describe('200', () => {
   test('open window, quota left: paidThisRequest false, nothing signed or charged, usage recorded on-chain', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
     const answer = await route.call()
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['cache-control']).toBe('no-store')
@@ -52,7 +52,7 @@ describe('200', () => {
       },
       resource: { temperature: 21 },
     })
-    expect(world.recorded).toEqual([
+    expect(fakes.recorded).toEqual([
       {
         agent: AGENT,
         windowExpiresAtSeconds: START_SECONDS + 15,
@@ -76,7 +76,7 @@ describe('200', () => {
       success: true,
       transaction: `0.0.9001@${START_SECONDS}.000000001`,
     })
-    expect(world.sender.opened).toMatchObject([
+    expect(fakes.sender.opened).toMatchObject([
       {
         agent: AGENT,
         offerId: 0,
@@ -85,11 +85,11 @@ describe('200', () => {
         valueTinybar: 4n * PRICE_TINYBAR,
       },
     ])
-    expect(world.recorded).toEqual([])
+    expect(fakes.recorded).toEqual([])
   })
 
   test('A8: after the window would have expired: still 200, because the contract renewed itself', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS))
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS))
     const answer = await route.call()
     expect(answer.statusCode).toBe(200)
     expect(answer.json().subscription.expiresAt).toBe(START_SECONDS + 20)
@@ -97,9 +97,9 @@ describe('200', () => {
 
   test('an open window serves the call even with a payment header, which is not settled', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
     expect((await route.call(header)).json().paidThisRequest).toBe(false)
-    expect(world.facilitator.settled).toEqual([])
+    expect(fakes.facilitator.settled).toEqual([])
   })
 
   test('a window opened meanwhile by another request serves the call without settling', async () => {
@@ -110,24 +110,24 @@ describe('200', () => {
     ])
     expect(answers.map((answer) => answer.statusCode)).toEqual([200, 200])
     expect(answers.filter((answer) => answer.json().paidThisRequest === true)).toHaveLength(1)
-    expect(world.facilitator.settled).toHaveLength(1)
-    expect(world.sender.opened).toHaveLength(1)
+    expect(fakes.facilitator.settled).toHaveLength(1)
+    expect(fakes.sender.opened).toHaveLength(1)
   })
 
   test('X9: a payment that another replica took meanwhile is no 402: the window that it opened serves the call', async () => {
     const header = paymentHeader(await route.challenge(), payment)
     const transactionId = `0.0.9001@${START_SECONDS}.000000001`
-    world.facilitator.mode = 'silent'
-    world.scheme.find = async () => {
-      world.contract.payments.set(paymentReference(transactionId).hash, AGENT)
-      world.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
+    fakes.facilitator.mode = 'silent'
+    fakes.scheme.find = async () => {
+      fakes.contract.payments.set(paymentReference(transactionId).hash, AGENT)
+      fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
       return { kind: 'landed', transaction: transactionId, consensusSeconds: START_SECONDS - 60 }
     }
     expect((await route.call(header)).json()).toMatchObject({
       access: 'granted',
       paidThisRequest: false,
     })
-    expect(world.sender.opened).toEqual([])
+    expect(fakes.sender.opened).toEqual([])
   })
 
   test('X7: identical requests at once make one settlement, one opening, and get the same answer', async () => {
@@ -135,14 +135,14 @@ describe('200', () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => route.call(header)))
     expect(new Set(answers.map((answer) => answer.body)).size).toBe(1)
     expect(answers[0]?.json().paidThisRequest).toBe(true)
-    expect(world.facilitator.settled).toHaveLength(1)
-    expect(world.sender.opened).toHaveLength(1)
+    expect(fakes.facilitator.settled).toHaveLength(1)
+    expect(fakes.sender.opened).toHaveLength(1)
   })
 
   test('A2: a payment that met an open subscription tops it up, and why says so', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.facilitator.beforeAnswer = async () => {
-      world.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
+    fakes.facilitator.beforeAnswer = async () => {
+      fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
     }
     expect((await route.call(header)).json()).toMatchObject({
       paidThisRequest: true,
@@ -153,12 +153,12 @@ describe('200', () => {
 
   test('A5: reads that do not show a top-up yet do not hide it from its payer', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.facilitator.beforeAnswer = async () => {
-      world.contract.windows.set(AGENT, openWindow(START_SECONDS + 35))
-      world.sender.isVisible = false
+    fakes.facilitator.beforeAnswer = async () => {
+      fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 35))
+      fakes.sender.isVisible = false
     }
     const pending = route.call(header)
-    await world.clock.advanceMsSettled(16_000)
+    await fakes.clock.advanceMsSettled(16_000)
     expect((await pending).json()).toMatchObject({
       paidThisRequest: true,
       subscription: { balanceTinybar: '2100000000' },
@@ -166,9 +166,9 @@ describe('200', () => {
   })
 
   test('A5: reads that lag behind the receipt do not keep the agent out', async () => {
-    world.sender.isVisible = false
+    fakes.sender.isVisible = false
     const pending = route.call(paymentHeader(await route.challenge(), payment))
-    await world.clock.advanceMsSettled(16_000)
+    await fakes.clock.advanceMsSettled(16_000)
     expect((await pending).json()).toMatchObject({ paidThisRequest: true })
     expect((await route.call()).json()).toMatchObject({
       paidThisRequest: false,
@@ -178,9 +178,9 @@ describe('200', () => {
 
   test('A3: a payment at the previous price is taken within 10 minutes of the change, and not after', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    const [first] = world.contract.offerList
+    const [first] = fakes.contract.offerList
     if (first === undefined) throw new Error('no offer')
-    world.contract.offerList.push({
+    fakes.contract.offerList.push({
       ...first,
       offerId: 1,
       priceTinybar: 1n,
@@ -188,8 +188,8 @@ describe('200', () => {
     })
     expect((await route.challenge(OTHER_AGENT)).accepts[0].price.amount).toBe('4')
     expect((await route.call(header)).statusCode).toBe(200)
-    expect(world.sender.opened).toMatchObject([{ offerId: 0, valueTinybar: 4n * PRICE_TINYBAR }])
-    world.clock.advanceMs(601_000)
+    expect(fakes.sender.opened).toMatchObject([{ offerId: 0, valueTinybar: 4n * PRICE_TINYBAR }])
+    fakes.clock.advanceMs(601_000)
     const late = await route.call(header, OTHER_AGENT)
     expect(late.statusCode).toBe(402)
     expect(late.json().error).toBe('payment_requirements_mismatch')
@@ -197,10 +197,10 @@ describe('200', () => {
 
   test('A7: a served agent whose schedule is 30 s overdue is reaped, once', async () => {
     const window = openWindow(START_SECONDS + 15, { scheduledAtSeconds: START_SECONDS - 31 })
-    world.contract.windows.set(AGENT, window)
+    fakes.contract.windows.set(AGENT, window)
     await route.call()
     await route.call()
-    expect(world.sender.reaped).toEqual([AGENT])
+    expect(fakes.sender.reaped).toEqual([AGENT])
   })
 })
 
@@ -211,38 +211,38 @@ describe('400', () => {
       const answer = await route.inject(`/api/svc/access${query}`)
       expect(answer.statusCode).toBe(400)
       expect(answer.json()).toEqual({ error: 'invalid_agent' })
-      expect(world.contract.reads).toEqual([])
+      expect(fakes.contract.reads).toEqual([])
     },
   )
 
   test('comes before every other check', async () => {
-    world.contract.isAbsent = true
+    fakes.contract.isAbsent = true
     expect((await route.inject('/api/svc/access')).statusCode).toBe(400)
   })
 })
 
 describe('429', () => {
   test('metered quota for this period exhausted; resets when the window renews', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 7, { callsUsed: 20 }))
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 7, { callsUsed: 20 }))
     const answer = await route.call()
     expect(answer.statusCode).toBe(429)
     expect(answer.json()).toEqual({ error: 'quota_exhausted' })
     expect(answer.headers['retry-after']).toBe('7')
-    world.clock.advanceMs(7_000)
+    fakes.clock.advanceMs(7_000)
     expect((await route.call()).statusCode).toBe(200)
   })
 
   test('the recorder’s refusal is a 429 too', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
-    world.usage = { kind: 'quota-spent' }
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
+    fakes.usage = { kind: 'quota-spent' }
     expect((await route.call()).statusCode).toBe(429)
   })
 
   test('a payment does not buy past an exhausted quota', async () => {
     const header = paymentHeader(await route.challenge(), payment)
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 7, { callsUsed: 20 }))
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 7, { callsUsed: 20 }))
     expect((await route.call(header)).statusCode).toBe(429)
-    expect(world.facilitator.settled).toEqual([])
+    expect(fakes.facilitator.settled).toEqual([])
   })
 })
 
@@ -253,7 +253,7 @@ describe('405', () => {
       const answer = await route.inject({ method, url: accessUrl() })
       expect(answer.statusCode).toBe(405)
       expect(answer.headers.allow).toContain('GET')
-      expect(world.contract.reads).toEqual([])
+      expect(fakes.contract.reads).toEqual([])
     },
   )
 })
@@ -266,7 +266,7 @@ describe('X1: no path but its own reaches the paid handler', () => {
     '/api/svc/%61ccess',
     '/api/svc/ACCESS',
   ])('%s', async (path) => {
-    world.contract.windows.set(
+    fakes.contract.windows.set(
       AGENT,
       openWindow(START_SECONDS + 7, { isOpen: false, periodsFunded: 0, expiresAtSeconds: 1 }),
     )

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { z } from 'zod'
 import {
-  createFakeWorld,
+  createFakes,
   paymentHeader,
   START_SECONDS,
   startFakeService,
-} from '../testing/fake-world.ts'
+} from '../testing/fake-service.ts'
 import { accessGrantedSchema, paymentRequiredSchema, statusSchema } from '../wire/access-answers.ts'
 import { agentExample } from '../wire/access-requests.ts'
 
@@ -16,7 +16,7 @@ let payment: Record<string, string>
 const accessUrl = `/api/svc/access?agent=${agentExample}`
 
 beforeAll(async () => {
-  service = await startFakeService(createFakeWorld())
+  service = await startFakeService(createFakes())
   service.start()
   await vi.waitUntil(async () => (await service.app.inject(accessUrl)).statusCode === 402)
   const challenge = (await service.app.inject(accessUrl)).json()

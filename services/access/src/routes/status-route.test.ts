@@ -2,18 +2,18 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CONTRACT, openWindow } from '../testing/fake-contract.ts'
 import {
   AGENT,
-  createFakeWorld,
-  type FakeWorld,
+  createFakes,
+  type Fakes,
   START_SECONDS,
   startFakeService,
-} from '../testing/fake-world.ts'
+} from '../testing/fake-service.ts'
 
-let world: FakeWorld
+let fakes: Fakes
 let service: Awaited<ReturnType<typeof startFakeService>>
 
 beforeEach(async () => {
-  world = createFakeWorld()
-  service = await startFakeService(world)
+  fakes = createFakes()
+  service = await startFakeService(fakes)
 })
 afterEach(() => service.close())
 
@@ -45,7 +45,7 @@ describe('200', () => {
   })
 
   test('of an open window: every field, money as strings', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
     expect((await status(`?agent=${AGENT}`)).json()).toMatchObject({
       hasAccess: true,
       active: true,
@@ -59,7 +59,7 @@ describe('200', () => {
   })
 
   test('A12: expiresAt, balanceTinybar and periodsFunded are projected to now', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS - 25))
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS - 25))
     expect((await status(`?agent=${AGENT}`)).json()).toMatchObject({
       hasAccess: true,
       expiresAt: START_SECONDS + 15,
@@ -71,14 +71,14 @@ describe('200', () => {
 
   test('A12: nextRenewalSchedule is zero once its second is 30 s past', async () => {
     const window = openWindow(START_SECONDS + 15, { scheduledAtSeconds: START_SECONDS - 30 })
-    world.contract.windows.set(AGENT, window)
+    fakes.contract.windows.set(AGENT, window)
     expect((await status(`?agent=${AGENT}`)).json().nextRenewalSchedule).toBe(window.schedule)
-    world.clock.advanceMs(1_000)
+    fakes.clock.advanceMs(1_000)
     expect((await status(`?agent=${AGENT}`)).json().nextRenewalSchedule).toBe(ZERO)
   })
 
   test('A12: active = window open and not cancelled', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 15, { isCancelled: true }))
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 15, { isCancelled: true }))
     expect((await status(`?agent=${AGENT}`)).json()).toMatchObject({
       hasAccess: true,
       active: false,
@@ -86,7 +86,7 @@ describe('200', () => {
   })
 
   test('A8: balance exhausted: hasAccess and active are false, secondsRemaining 0', async () => {
-    world.contract.windows.set(
+    fakes.contract.windows.set(
       AGENT,
       openWindow(START_SECONDS - 1, { periodsFunded: 0, balanceTinybar: 5n }),
     )
@@ -99,8 +99,8 @@ describe('200', () => {
   })
 
   test('renewalsReserveCanArm: null when that read did not answer; unavailable names it, window fields unaffected', async () => {
-    world.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
-    world.contract.isReserveDown = true
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 15))
+    fakes.contract.isReserveDown = true
     expect((await status(`?agent=${AGENT}`)).json()).toMatchObject({
       hasAccess: true,
       renewalsReserveCanArm: null,
@@ -115,12 +115,12 @@ describe('200', () => {
 
   test('no side effects: nothing is opened, reaped or recorded', async () => {
     const overdue = openWindow(START_SECONDS + 15, { scheduledAtSeconds: START_SECONDS - 100 })
-    world.contract.windows.set(AGENT, overdue)
+    fakes.contract.windows.set(AGENT, overdue)
     await status(`?agent=${AGENT}`)
-    await world.clock.advanceMsSettled(60_000)
-    expect(world.sender.reaped).toEqual([])
-    expect(world.sender.opened).toEqual([])
-    expect(world.recorded).toEqual([])
+    await fakes.clock.advanceMsSettled(60_000)
+    expect(fakes.sender.reaped).toEqual([])
+    expect(fakes.sender.opened).toEqual([])
+    expect(fakes.recorded).toEqual([])
   })
 })
 
@@ -131,14 +131,14 @@ describe('400', () => {
       const answer = await status(query)
       expect(answer.statusCode).toBe(400)
       expect(answer.json()).toEqual({ error: 'invalid_agent' })
-      expect(world.contract.reads).toEqual([])
+      expect(fakes.contract.reads).toEqual([])
     },
   )
 })
 
 describe('502', () => {
   test('the contract read failed', async () => {
-    world.contract.isDown = true
+    fakes.contract.isDown = true
     const answer = await status(`?agent=${AGENT}`)
     expect(answer.statusCode).toBe(502)
     expect(answer.json()).toEqual({ error: 'chain_unavailable' })
@@ -148,7 +148,7 @@ describe('502', () => {
 
 describe('503', () => {
   test('the access contract is not deployed on the target network', async () => {
-    world.contract.isAbsent = true
+    fakes.contract.isAbsent = true
     const answer = await status(`?agent=${AGENT}`)
     expect(answer.statusCode).toBe(503)
     expect(answer.json()).toEqual({ error: 'contract_not_deployed' })

@@ -4,9 +4,9 @@
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http } from 'viem'
-import type { FaultWorld } from './fault-world.ts'
 import type { PayingAgent } from './paying-agent.ts'
 import { type Answer, callAccess } from './purchase-round.ts'
+import type { ReplicaStack } from './replica-stack.ts'
 
 export type BoundaryCall = {
   readonly agent: PayingAgent
@@ -25,12 +25,12 @@ const SENDS_MAX = 5
 
 /** One call, noted with the ledger's time before and after it. */
 export async function boundaryCall(
-  world: FaultWorld,
+  stack: ReplicaStack,
   agent: PayingAgent,
   at: number,
 ): Promise<BoundaryCall> {
-  const replica = world.replicas[at] ?? world.replicas[0]
-  const fromSeconds = world.devnet.nowSeconds()
+  const replica = stack.replicas[at] ?? stack.replicas[0]
+  const fromSeconds = stack.devnet.nowSeconds()
   const { status, body } = await callAccess(replica, agent.address)
   return {
     agent,
@@ -39,17 +39,17 @@ export async function boundaryCall(
     error: body.error ?? '',
     windowExpiresAt: status === 200 ? body.subscription.expiresAt : undefined,
     fromSeconds,
-    untilSeconds: world.devnet.nowSeconds(),
+    untilSeconds: stack.devnet.nowSeconds(),
   }
 }
 
-/** Pays for a new window at the replica whose turn it is, sending its payment until it is taken. */
+/** Pays for a new window at that replica, sending its payment until it is taken. */
 export async function buyWindow(
-  world: FaultWorld,
+  stack: ReplicaStack,
   agent: PayingAgent,
   at: number,
 ): Promise<Answer> {
-  const replica = world.replicas[at % world.replicas.length] ?? world.replicas[0]
+  const replica = stack.replicas[at % stack.replicas.length] ?? stack.replicas[0]
   const challenge = await callAccess(replica, agent.address)
   const payment = await agent.sign(challenge.body)
   for (let sends = 1; sends <= SENDS_MAX; sends += 1) {
@@ -63,14 +63,14 @@ type Counted = ReadonlyMap<number, number>
 
 /** Calls that the contract counted for an agent, by the end of their window. */
 async function countedOf(
-  world: FaultWorld,
+  stack: ReplicaStack,
   agent: PayingAgent,
   fromBlock: bigint,
 ): Promise<Counted> {
-  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
   const events = await client.getContractEvents({
     abi: accessWindowAbi,
-    address: world.contract,
+    address: stack.contract,
     eventName: 'UsageRecorded',
     args: { agent: agent.address },
     fromBlock,
@@ -84,15 +84,15 @@ async function countedOf(
 }
 
 async function hadAccess(
-  world: FaultWorld,
+  stack: ReplicaStack,
   call: BoundaryCall,
 ): Promise<'open' | 'closed' | 'both'> {
-  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
   const [before, after] = await Promise.all(
     [call.fromSeconds, call.untilSeconds].map((second) =>
       client.readContract({
         abi: accessWindowAbi,
-        address: world.contract,
+        address: stack.contract,
         functionName: 'hasAccess',
         args: [call.agent.address, BigInt(second)],
       }),
@@ -103,7 +103,7 @@ async function hadAccess(
 }
 
 export type BoundaryRecord = {
-  readonly world: FaultWorld
+  readonly stack: ReplicaStack
   readonly calls: readonly BoundaryCall[]
   /** Answers of purchases, by agent, whose `openPaid` counted a call. */
   readonly purchases: readonly { readonly agent: PayingAgent; readonly answer: Answer }[]
@@ -113,11 +113,11 @@ export type BoundaryRecord = {
 
 /** What the ledger says against these calls, if anything. To be asked when everything has been recorded. */
 export async function problemsOf(record: BoundaryRecord): Promise<readonly string[]> {
-  const { world, calls } = record
+  const { stack, calls } = record
   const problems: string[] = []
   for (const call of calls) {
     if (call.status !== 402 && call.status !== 200) continue
-    const access = await hadAccess(world, call)
+    const access = await hadAccess(stack, call)
     const told = `${call.agent.address} at replica ${call.replica}, ${call.fromSeconds} to ${call.untilSeconds}`
     if (call.status === 402 && access === 'open') problems.push(`a false 402: ${told}`)
     if (call.status === 200 && access === 'closed') problems.push(`served unpaid: ${told}`)
@@ -129,10 +129,10 @@ export async function problemsOf(record: BoundaryRecord): Promise<readonly strin
 
 /** No window has more calls counted, or answered, than its quota; and whatever was answered is counted. */
 async function countingProblems(
-  { world, calls, purchases, callsAllowed, fromBlock }: BoundaryRecord,
+  { stack, calls, purchases, callsAllowed, fromBlock }: BoundaryRecord,
   agent: PayingAgent,
 ): Promise<readonly string[]> {
-  const counted = await countedOf(world, agent, fromBlock)
+  const counted = await countedOf(stack, agent, fromBlock)
   const served = new Map<number, number>()
   const add = (window: number | undefined): void => {
     if (window !== undefined) served.set(window, (served.get(window) ?? 0) + 1)

@@ -1,7 +1,7 @@
 /**
  * An HTTP server in front of another one, on which a test decides for each request what becomes of it: passed on, lost
- * before or after it arrived, held back, or answered with anything at all. A process that reaches the world through such
- * edges alone can be made to die at any request: for the world it falls silent there.
+ * before or after it arrived, held back, or answered with anything at all. A process that reaches its dependencies through such
+ * edges alone can be made to die at any request: for the others it falls silent there.
  */
 import { once } from 'node:events'
 import {

@@ -17,7 +17,7 @@ import {
 import type { PaymentRequirements } from '@x402/core/types'
 import { createPublicClient, http, type PublicClient } from 'viem'
 import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
-import type { RealWorld } from './real-world.ts'
+import type { LocalStack } from './local-stack.ts'
 
 /** What every agent begins with: four purchases at the default price. */
 const FUNDS_TINYBAR = 5_000_000_000n
@@ -56,15 +56,15 @@ export type PayingAgentOptions = {
 }
 
 export async function createPayingAgent(
-  world: RealWorld,
+  stack: LocalStack,
   { name, hasMemo }: PayingAgentOptions,
 ): Promise<PayingAgent> {
-  const account = await world.devnet.createAccount({ name, balanceTinybar: FUNDS_TINYBAR })
-  const client = createPublicClient({ transport: http(world.devnet.rpcUrl) })
+  const account = await stack.devnet.createAccount({ name, balanceTinybar: FUNDS_TINYBAR })
+  const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
   const fromBlock = await client.getBlockNumber()
   const scheme = new ExactHederaClient({
     signer: hederaSigner(account),
-    clock: world.devnet.clock,
+    clock: stack.devnet.clock,
     ...(hasMemo ? { memo: `x402:${account.evmAddress}` } : {}),
   })
   const signed: SignedPayment[] = []
@@ -90,7 +90,7 @@ export async function createPayingAgent(
       signed.push(payment)
       return payment
     },
-    ledger: () => readLedger(world, { account, client, fromBlock }, signed),
+    ledger: () => readLedger(stack, { account, client, fromBlock }, signed),
   }
 }
 
@@ -108,11 +108,11 @@ type Place = {
 }
 
 async function readLedger(
-  world: RealWorld,
+  stack: LocalStack,
   { account, client, fromBlock }: Place,
   signed: readonly SignedPayment[],
 ): Promise<LedgerView> {
-  const { devnet, contract } = world
+  const { devnet, contract } = stack
   const [balance, consumed, hasAccess, isLanded] = await Promise.all([
     client.getBalance({ address: account.evmAddress }),
     client.getContractEvents({

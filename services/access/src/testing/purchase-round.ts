@@ -1,12 +1,12 @@
 /**
- * One round: an agent pays while one thing is broken, goes on in its way, the world is mended, and then the ledger alone is
+ * One round: an agent pays while one thing is broken, goes on in its way, the stack is mended, and then the ledger alone is
  * asked whether the money was kept safe. `problemsOf` is the model that the service is checked against.
  */
-import type { FaultWorld } from './fault-world.ts'
-import type { PurchaseFault } from './faults/purchase-fault.ts'
+
+import type { AnswerBody } from './local-stack.ts'
 import { createPayingAgent, type PayingAgent, type SignedPayment } from './paying-agent.ts'
-import type { AnswerBody } from './real-world.ts'
-import type { Replica } from './replica.ts'
+import type { PurchaseFault } from './purchase-fault.ts'
+import type { Replica, ReplicaStack } from './replica-stack.ts'
 
 /** How an agent goes on whose payment was not answered with 200. */
 export const ways = [
@@ -32,7 +32,7 @@ const SWEEPS_MAX = 30
 type Story = { readonly lines: string[]; wasAskedAgain: boolean }
 
 type Round = {
-  readonly world: FaultWorld
+  readonly stack: ReplicaStack
   readonly fault: PurchaseFault
   readonly way: Way
   readonly replica: Replica
@@ -60,26 +60,26 @@ export async function callAccess(
 
 /** Plays a round, numbered so that each has its own agent and its own replica; what the ledger says against it, if anything. */
 export async function playRound(
-  world: FaultWorld,
+  stack: ReplicaStack,
   number: number,
   { fault, way }: { readonly fault: PurchaseFault; readonly way: Way },
 ): Promise<readonly string[]> {
-  const [first, second, third] = world.replicas
+  const [first, second, third] = stack.replicas
   const replica = [first, second, third][number % 3] ?? first
   const elsewhere = [first, second, third][(number + 1) % 3] ?? first
-  const agent = await createPayingAgent(world, {
+  const agent = await createPayingAgent(stack, {
     name: `round-${number}`,
     hasMemo: number % 2 === 0,
   })
   const lines = [`round ${number}: ${fault.name}; the agent ${way.name}`]
   const story: Story = { lines, wasAskedAgain: false }
-  const round = { world, fault, way, replica, elsewhere, agent, story }
+  const round = { stack, fault, way, replica, elsewhere, agent, story }
   const challenge = await tell(round, 'asks', callAccess(replica, agent.address))
   const payment = await agent.sign(challenge.body)
-  await fault.arm({ world, replica })
+  await fault.arm({ stack, replica })
   const answer = await tell(round, 'pays', callAccess(replica, agent.address, payment))
   const isServed = answer.status === 200 || (await goOn(round, CALLS_UNMENDED))
-  await world.heal()
+  await stack.heal()
   const problems = [
     ...(isServed || (await goOn(round, CALLS_MAX)) ? [] : ['the agent was never served']),
     ...(await problemsOf(round)),
@@ -88,11 +88,11 @@ export async function playRound(
 }
 
 async function tell(
-  { world, story }: Round,
+  { stack, story }: Round,
   doing: string,
   work: Promise<Answer>,
 ): Promise<Answer> {
-  const answer = await world.drive(work)
+  const answer = await stack.drive(work)
   const line = `${doing}: ${answer.status} ${answer.body.error ?? ''}`
   const { lines } = story
   // Lines that repeat are told once, with how often.
@@ -104,7 +104,7 @@ async function tell(
 
 /** The agent calls until it is served, paying anew whenever it is asked to; whether it was. */
 async function goOn(round: Round, callsMax: number): Promise<boolean> {
-  const { agent, elsewhere, replica, way, world } = round
+  const { agent, elsewhere, replica, way, stack } = round
   const place = way.isElsewhere ? elsewhere : replica
   for (let calls = 0; calls < callsMax; calls += 1) {
     const payment = way.keepsHeader ? agent.signed.at(-1) : undefined
@@ -117,7 +117,7 @@ async function goOn(round: Round, callsMax: number): Promise<boolean> {
       const paid = await tell(round, 'pays anew', callAccess(place, agent.address, next))
       if (paid.status === 200) return true
     }
-    await world.devnet.controls.advanceSeconds(calls < CALLS_CLOSE ? 2 : 30)
+    await stack.devnet.controls.advanceSeconds(calls < CALLS_CLOSE ? 2 : 30)
   }
   return false
 }
@@ -128,11 +128,11 @@ async function goOn(round: Round, callsMax: number): Promise<boolean> {
  * may be asked for one before that replica has read of the first; it is then left unsettled.
  */
 async function problemsOf(round: Round): Promise<readonly string[]> {
-  const { agent, fault, story, way, world } = round
+  const { agent, fault, story, way, stack } = round
   let view = await agent.ledger()
   for (let sweeps = 0; sweeps < SWEEPS_MAX && view.taken.size < view.landed.length; sweeps += 1) {
-    await world.devnet.controls.advanceSeconds(10)
-    await Promise.all(world.replicas.map(({ service }) => service.sweep.sweep()))
+    await stack.devnet.controls.advanceSeconds(10)
+    await Promise.all(stack.replicas.map(({ service }) => service.sweep.sweep()))
     view = await agent.ledger()
   }
   const { landed, spentTinybar, taken } = view

@@ -41,8 +41,8 @@ export const kills: readonly PurchaseFault[] = [
   {
     name: 'the process is killed between settle and open while the mirror node lags by 10 s',
     isHidden: true,
-    arm({ world, replica }) {
-      world.devnet.controls.setMirrorLagMs(10_000)
+    arm({ stack, replica }) {
+      stack.devnet.controls.setMirrorLagMs(10_000)
       replica.edges.facilitator.intercept(
         where(isSettle, async (_request, forward) => {
           await forward()
@@ -55,13 +55,13 @@ export const kills: readonly PurchaseFault[] = [
   {
     name: 'the process is killed while the network holds the payment',
     isHidden: true,
-    arm({ world, replica }) {
-      world.devnet.controls.holdConsensus(true)
-      void later(world, 8_000).then(() => world.devnet.controls.holdConsensus(false))
+    arm({ stack, replica }) {
+      stack.devnet.controls.holdConsensus(true)
+      void later(stack, 8_000).then(() => stack.devnet.controls.holdConsensus(false))
       replica.edges.facilitator.intercept(
         where(isSettle, async (_request, forward) => {
           void forward().catch(() => undefined)
-          await later(world, 2_000)
+          await later(stack, 2_000)
           replica.kill()
           return 'cut'
         }),

@@ -1,7 +1,9 @@
 /**
  * The service on a real local ledger: devnet, the deployed contract and the facilitator, all in the test's process, with
- * devnet's clock. One world serves a whole test file.
+ * devnet's clock. One stack serves a whole test file.
  */
+
+import { accessWindowAbi } from '@tallystick/contracts'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { parseConsensusNodes, startFacilitator } from '@tallystick/facilitator'
 import {
@@ -13,6 +15,8 @@ import {
 } from '@tallystick/service-kit'
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { createPublicClient, createWalletClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { vi } from 'vitest'
 import { deployAccessWindow } from '../command/deploy.ts'
 import { accessConfigSchema } from '../config.ts'
@@ -21,7 +25,7 @@ import type { AccessGranted } from '../wire/access-answers.ts'
 
 const TINYBAR_PER_HBAR = 100_000_000n
 
-export type RealWorld = {
+export type LocalStack = {
   readonly devnet: Devnet
   readonly contract: `0x${string}`
   readonly owner: DevnetAccount
@@ -29,7 +33,7 @@ export type RealWorld = {
   readonly recorder: DevnetAccount
   readonly facilitator: Awaited<ReturnType<typeof startFacilitator>>
   agent(name: string): Promise<DevnetAccount>
-  /** Starts a process of the service; it ends with the world at the latest. */
+  /** Starts a process of the service; it ends with the stack at the latest. */
   startService(change?: Environment): Promise<RunningService>
   stop(): Promise<void>
 }
@@ -47,17 +51,17 @@ export type AnswerBody = AccessGranted & {
 
 export type RealOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
 
-export type RealWorldSettings = {
+export type LocalStackSettings = {
   /** Payments are stamped and judged by ledger time, so that they travel as well; wall time otherwise, as official clients stamp them. */
   readonly isPaymentTimeTheLedgers?: boolean
   /** First gas reserve of the contract, HBAR. */
   readonly reserveHbar?: bigint
 }
 
-export async function startRealWorld(
+export async function startLocalStack(
   offer: RealOffer,
-  settings: RealWorldSettings = {},
-): Promise<RealWorld> {
+  settings: LocalStackSettings = {},
+): Promise<LocalStack> {
   const { isPaymentTimeTheLedgers = false, reserveHbar = 500n } = settings
   let paymentClock: Clock = systemClock
   const devnet = await startDevnet({ wallClock: { unixMs: () => paymentClock.unixMs() } })
@@ -177,3 +181,72 @@ export function payingFetch(
 export async function until(isDone: () => Promise<boolean>, limitMs = 10_000): Promise<void> {
   await vi.waitUntil(isDone, { timeout: limitMs, interval: 50 })
 }
+
+export type OwnerCall = {
+  readonly functionName: 'setOffer' | 'pauseSales' | 'setRecorder'
+  readonly args: readonly unknown[]
+}
+
+/** Makes a call of the contract's owner and returns once it has its receipt. Throws where it was reverted. */
+export async function asOwner(
+  { devnet, owner, contract }: Pick<LocalStack, 'devnet' | 'owner' | 'contract'>,
+  { functionName, args }: OwnerCall,
+): Promise<void> {
+  const transport = http(devnet.rpcUrl)
+  const client = createPublicClient({ transport })
+  const wallet = createWalletClient({ account: privateKeyToAccount(owner.privateKey), transport })
+  const hash = await wallet.writeContract({
+    address: contract,
+    abi: accessWindowAbi,
+    functionName,
+    args: args as never,
+    chain: null,
+    gas: 200_000n,
+    gasPrice: await client.getGasPrice(),
+    type: 'legacy',
+  })
+  const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 20 })
+  if (receipt.status !== 'success') throw new Error(`${functionName} reverted`)
+}
+
+/** What a call was answered. */
+export type Answer = { readonly status: number; readonly body: AnswerBody }
+
+type ReadyCheck = { readonly kind: string; readonly reason?: string }
+
+export async function readAnswer(answer: Response): Promise<Answer> {
+  return { status: answer.status, body: (await answer.json()) as AnswerBody }
+}
+
+/** How a test calls one process of the service. */
+export function callsOf({ baseUrl }: Pick<RunningService, 'baseUrl'>) {
+  const accessUrl = (agent: string) => `${baseUrl}/api/svc/access?agent=${agent}`
+  return {
+    accessUrl,
+    call: async (agent: string): Promise<Answer> => readAnswer(await fetch(accessUrl(agent))),
+    /** With a payment that was signed before. */
+    send: async (agent: string, header: string): Promise<Answer> =>
+      readAnswer(await fetch(accessUrl(agent), { headers: { 'payment-signature': header } })),
+    /** As the official client calls, which pays at the first 402. */
+    pay: async (agent: DevnetAccount): Promise<Answer> =>
+      readAnswer(await payingFetch(agent)(accessUrl(agent.evmAddress))),
+    /** Signs a payment for a challenge and returns its header without sending it. */
+    async signedPayment(agent: DevnetAccount, memo?: string): Promise<string> {
+      let header = ''
+      const recording: typeof fetch = async (input, init) => {
+        const request = new Request(input, init)
+        header = request.headers.get('payment-signature') ?? header
+        return header === '' ? fetch(request) : new Response('{}', { status: 200 })
+      }
+      await payingFetch(agent, memo, recording)(accessUrl(agent.evmAddress))
+      return header
+    },
+    isReady: async (): Promise<boolean> => (await fetch(`${baseUrl}/ready`)).status === 200,
+    async readyChecks(): Promise<Readonly<Record<string, ReadyCheck>>> {
+      const answer = await fetch(`${baseUrl}/ready`)
+      return ((await answer.json()) as { checks: Record<string, ReadyCheck> }).checks
+    },
+  }
+}
+
+export type ServiceCalls = ReturnType<typeof callsOf>

@@ -31,7 +31,7 @@ export const USAGE_HASH = `0x${'ab'.repeat(32)}`
 export type LogLine = Readonly<Record<string, unknown>>
 
 /** Everything outside the process, as fakes that tests set: for what a real ledger does rarely. */
-export type FakeWorld = {
+export type Fakes = {
   readonly clock: ManualClock
   readonly contract: FakeContract
   readonly sender: FakeSender
@@ -47,7 +47,7 @@ export type FakeWorld = {
   isResourceDown: boolean
 }
 
-export function createFakeWorld(): FakeWorld {
+export function createFakes(): Fakes {
   const clock = manualClock(START_SECONDS * 1000)
   const contract = createFakeContract()
   return {
@@ -71,15 +71,15 @@ export function createFakeWorld(): FakeWorld {
 const remaining = (call: UsageCall): number => Math.max(0, call.callsAllowed - call.callsUsedInRead)
 
 /** A recorder that counts on the fake contract at once. */
-function fakeUsage(world: FakeWorld): UsageRecorder {
+function fakeUsage(fakes: Fakes): UsageRecorder {
   return {
     callsRemaining: remaining,
     async record(call) {
-      if (world.usage !== undefined) return world.usage
-      world.recorded.push(call)
+      if (fakes.usage !== undefined) return fakes.usage
+      fakes.recorded.push(call)
       return { kind: 'recorded', transactionHash: USAGE_HASH, callsRemaining: remaining(call) - 1 }
     },
-    figures: () => world.figures,
+    figures: () => fakes.figures,
     close: async () => undefined,
   }
 }
@@ -90,7 +90,7 @@ export type FakeServiceOptions = {
 
 /** One process of the service over fakes; `close` closes its application, too. */
 export async function startFakeService(
-  world: FakeWorld,
+  fakes: Fakes,
   { environment = {} }: FakeServiceOptions = {},
 ): Promise<AccessService> {
   const reading = readConfig(accessConfigSchema, {
@@ -103,26 +103,26 @@ export async function startFakeService(
   if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
   const service = await createAccessService({
     config: reading.config,
-    clock: world.clock,
+    clock: fakes.clock,
     logger: createLogger({
       name: 'access',
       level: 'info',
-      destination: { write: (line: string) => void world.lines.push(JSON.parse(line)) },
+      destination: { write: (line: string) => void fakes.lines.push(JSON.parse(line)) },
     }),
     connect: () => ({
-      ...world,
-      scheme: { ...world.scheme, find: (payment) => world.scheme.find(payment) },
-      usage: fakeUsage(world),
+      ...fakes,
+      scheme: { ...fakes.scheme, find: (payment) => fakes.scheme.find(payment) },
+      usage: fakeUsage(fakes),
       feePayers: {
-        feePayer: () => world.feePayers[0],
-        feePayers: () => world.feePayers,
+        feePayer: () => fakes.feePayers[0],
+        feePayers: () => fakes.feePayers,
         state: () => ({ readAtMs: undefined, failure: undefined }),
         close: () => undefined,
       },
       recorderGas: async () => ({ held: 1n, needed: 1n }),
       resource: {
         async read() {
-          if (world.isResourceDown) throw new ResourceUnavailable('down')
+          if (fakes.isResourceDown) throw new ResourceUnavailable('down')
           return { temperature: 21 }
         },
       },

@@ -1,16 +1,15 @@
 /**
  * What a fault of these tests is, and how one is made. A fault is armed after the agent has signed and before its payment
- * is sent; whoever runs it heals the world afterwards.
+ * is sent; whoever runs it heals the stack afterwards.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import { toFunctionSelector } from 'viem'
 import { getAbiItem } from 'viem/utils'
-import type { FaultWorld } from '../fault-world.ts'
-import type { EdgeAnswer, EdgeFate, EdgeRequest, Intercept } from '../faulty-edge.ts'
-import type { Replica } from '../replica.ts'
+import type { EdgeAnswer, EdgeFate, EdgeRequest, Intercept } from './faulty-edge.ts'
+import type { Replica, ReplicaStack } from './replica-stack.ts'
 
 export type FaultScene = {
-  readonly world: FaultWorld
+  readonly stack: ReplicaStack
   /** The replica that gets the payment. */
   readonly replica: Replica
 }
@@ -51,9 +50,9 @@ export const where =
   (request, forward) =>
     condition(request) ? how(request, forward) : forward()
 
-export const later = (world: FaultWorld, ms: number): Promise<void> =>
+export const later = (stack: ReplicaStack, ms: number): Promise<void> =>
   new Promise((resolve) => {
-    world.devnet.clock.after(ms, resolve)
+    stack.devnet.clock.after(ms, resolve)
   })
 
 /** What the ledger's JSON-RPC does from the moment when the money has moved. */

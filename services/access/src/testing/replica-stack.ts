@@ -1,0 +1,208 @@
+/** Three replicas of the service on one ledger, and how a test moves time while a request waits. */
+import { accessWindowAbi } from '@tallystick/contracts'
+import type { Environment } from '@tallystick/service-kit'
+import { createPublicClient, http } from 'viem'
+import { type FaultyEdge, startFaultyEdge } from './faulty-edge.ts'
+import {
+  asOwner,
+  type LocalStack,
+  type OwnerCall,
+  type RealOffer,
+  type RunningService,
+  startLocalStack,
+  until,
+} from './local-stack.ts'
+
+export type ReplicaStack = LocalStack & {
+  readonly replicas: readonly [Replica, Replica, Replica]
+  /** Waits for `work`, letting ledger time pass a second at a time when it is not done at once. */
+  drive<Result>(work: Promise<Result>): Promise<Result>
+  /** Makes network, accounts and edges as they were, starts dead replicas again, and waits until all of them sell. */
+  heal(): Promise<void>
+  asOwner(call: OwnerCall): Promise<void>
+}
+
+/** Real time that a request in good health takes on a busy machine, milliseconds: after it ledger time is moved on. */
+const PATIENCE_MS = 150
+
+/** Real time for each further second, milliseconds: what waits by then waits for ledger time. */
+const WAITING_MS = 30
+
+/** Requests made between two seconds: ten seconds, the shortest of the services' limits, are then forty of them. */
+const ROUND_TRIPS = 4
+
+/** Price of one period in every real stack. */
+const PRICE_TINYBAR = 300_000_000n
+
+const RICH_TINYBAR = 1_000_000_000_000n
+
+export async function startReplicaStack(offer: RealOffer): Promise<ReplicaStack> {
+  const stack = await startLocalStack(offer, {
+    isPaymentTimeTheLedgers: true,
+    reserveHbar: 20_000n,
+  })
+  const recorders = await Promise.all(
+    ['second-recorder', 'third-recorder'].map((name) => stack.agent(name)),
+  )
+  await setRecorders(
+    stack,
+    recorders.map((recorder) => recorder.evmAddress),
+  )
+  const keys = [stack.recorder, ...recorders].map((recorder) => recorder.privateKey)
+  const [first, second, third] = await Promise.all(
+    keys.map((key) => startReplica(stack, { RECORDER_KEY: key, RECORDER_COUNT: '3' })),
+  )
+  if (!first || !second || !third) throw new Error('unreachable')
+  const replicas = [first, second, third] as const
+  const { controls } = stack.devnet
+
+  const healNetwork = async (): Promise<void> => {
+    controls.setUnavailable({ rpc: false, mirror: false, consensus: false })
+    controls.setReadLagMs(0)
+    controls.setMirrorLagMs(0)
+    controls.setNonceLagMs(0)
+    controls.dropNextTransactions(0)
+    controls.dropNextTransfers(0)
+    controls.holdConsensus(false)
+    controls.setGasPriceTinybar(109n)
+    const rich = [stack.payTo, stack.recorder, ...recorders]
+    for (const { accountId } of rich) await controls.setBalanceTinybar(accountId, RICH_TINYBAR)
+  }
+  const drive = async <Result>(work: Promise<Result>): Promise<Result> => {
+    const state = { isDone: false }
+    const ended = work.then(
+      () => void (state.isDone = true),
+      () => void (state.isDone = true),
+    )
+    await Promise.race([ended, realMs(PATIENCE_MS)])
+    while (!state.isDone) {
+      await controls.advanceSeconds(1)
+      await Promise.race([ended, realMs(WAITING_MS)])
+      if (!state.isDone) await roundTrips(stack)
+    }
+    return work
+  }
+  return {
+    ...stack,
+    replicas,
+    drive,
+    async heal() {
+      await healNetwork()
+      await healTerms(stack, offer)
+      for (const replica of replicas) {
+        replica.heal()
+        await replica.restart()
+      }
+      await drive(until(() => areSelling(replicas), 60_000))
+    },
+    asOwner: (call) => asOwner(stack, call),
+    async stop() {
+      for (const replica of replicas) replica.kill()
+      await stack.stop()
+    },
+  }
+}
+
+const realMs = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
+
+/** Takes as long as requests take on this machine at present, so that ledger time never outruns the services' own. */
+async function roundTrips({ devnet }: LocalStack): Promise<void> {
+  for (let trips = 0; trips < ROUND_TRIPS; trips += 1) {
+    const answer = await fetch(`${devnet.mirrorUrl}/api/v1/blocks?limit=1&order=desc`)
+    await answer.body?.cancel()
+  }
+}
+
+async function areSelling(replicas: readonly Replica[]): Promise<boolean> {
+  const answers = await Promise.all(replicas.map(({ baseUrl }) => fetch(`${baseUrl}/ready`)))
+  for (const answer of answers) await answer.body?.cancel()
+  return answers.every((answer) => answer.ok)
+}
+
+/** The first terms again, and sales open. */
+async function healTerms(stack: LocalStack, offer: RealOffer): Promise<void> {
+  const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
+  const contract = { abi: accessWindowAbi, address: stack.contract } as const
+  const [isPaused, [, { priceTinybar }]] = await Promise.all([
+    client.readContract({ ...contract, functionName: 'salesPaused' }),
+    client.readContract({ ...contract, functionName: 'currentOffer' }),
+  ])
+  if (isPaused) await asOwner(stack, { functionName: 'pauseSales', args: [false] })
+  const first = [PRICE_TINYBAR, offer.periodSeconds, offer.callsAllowed]
+  if (priceTinybar !== PRICE_TINYBAR)
+    await asOwner(stack, { functionName: 'setOffer', args: first })
+}
+
+async function setRecorders(stack: LocalStack, addresses: readonly string[]): Promise<void> {
+  for (const address of addresses)
+    await asOwner(stack, { functionName: 'setRecorder', args: [address, true] })
+}
+
+/** A process of the service in the test's own process, which reaches the stack through edges that a test can cut or twist. */
+
+export type ReplicaEdges = {
+  readonly rpc: FaultyEdge
+  readonly mirror: FaultyEdge
+  readonly facilitator: FaultyEdge
+}
+
+export type Replica = {
+  readonly edges: ReplicaEdges
+  readonly baseUrl: string
+  readonly service: RunningService
+  isAlive(): boolean
+  /** The process dies: nothing that it does after this reaches anything or anybody. */
+  kill(): void
+  /** Starts the next process in its place, where the last one was killed. */
+  restart(): Promise<void>
+  /** Lets every request through again. */
+  heal(): void
+}
+
+/** Starts a replica in `stack`; `environment` is what is its own, e.g. its recorder's key. */
+export async function startReplica(stack: LocalStack, environment: Environment): Promise<Replica> {
+  let current = await startProcess(stack, environment)
+  return {
+    get edges() {
+      return current.edges
+    },
+    get baseUrl() {
+      return current.service.baseUrl
+    },
+    get service() {
+      return current.service
+    },
+    isAlive: () => current.isAlive,
+    kill() {
+      current.isAlive = false
+      for (const edge of Object.values(current.edges)) edge.kill()
+      current.service.app.server.closeAllConnections()
+      // Its timers end in the background, as far as they can: nobody hears of them any more.
+      void current.service.stop()
+    },
+    async restart() {
+      if (!current.isAlive) current = await startProcess(stack, environment)
+    },
+    heal() {
+      for (const edge of Object.values(current.edges)) edge.intercept()
+    },
+  }
+}
+
+async function startProcess(stack: LocalStack, environment: Environment) {
+  const [rpc, mirror, facilitator] = await Promise.all([
+    startFaultyEdge(stack.devnet.rpcUrl),
+    startFaultyEdge(stack.devnet.mirrorUrl),
+    startFaultyEdge(stack.facilitator.url),
+  ])
+  const service = await stack.startService({
+    ...environment,
+    LEDGER_RPC_URL: rpc.url,
+    MIRROR_URL: mirror.url,
+    FACILITATOR_URL: facilitator.url,
+  })
+  return { edges: { rpc, mirror, facilitator }, service, isAlive: true }
+}
