@@ -18,7 +18,7 @@ import {
   type EvmLedger,
 } from '@tallystick/x402/evm'
 import { type GradingConfig, paymentAsset } from './config.ts'
-import type { PagesOptions } from './pages/page-options.ts'
+import type { PagesOptions } from './pages/page-files.ts'
 import { priceUnits, saleTerms } from './routes/sale-terms.ts'
 import { observedGate, type Telemetry } from './telemetry.ts'
 
@@ -102,7 +102,7 @@ export function pagePayment(config: GradingConfig): PagesOptions['payment'] {
     decimals,
     gradeAmount: priceUnits('grade', asset),
     auditAmount: priceUnits('audit', asset),
-    ...(isPublicAddress(config.LEDGER_RPC_URL) ? { rpcUrl: config.LEDGER_RPC_URL } : {}),
+    rpcUrl: isPublicAddress(config.LEDGER_RPC_URL) ? config.LEDGER_RPC_URL : undefined,
   }
 }
 

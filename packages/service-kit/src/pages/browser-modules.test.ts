@@ -81,6 +81,15 @@ describe('what is served', () => {
     expect(bodies['/pages/a.js']).not.toMatch(/import|from/)
   })
 
+  test('modules that are loaded only when they are needed are served as well', () => {
+    const bodies = served(
+      { 'page/a.ts': "const { b } = await import('./b.ts')\n", 'page/b.ts': 'export const b = 1' },
+      'a.ts',
+    )
+    expect(bodies['/pages/a.js']).toBe("const { b } = await import('/pages/b.js')\n")
+    expect(bodies).toHaveProperty(['/pages/b.js'])
+  })
+
   test('words of an import in comments and texts are left alone', () => {
     const text = "export const a = 1\n// taken from 'b'\nexport const c = `\n  import d from 'e'`\n"
     expect(served({ 'page/a.ts': text }, 'a.ts')).toEqual({ '/pages/a.js': text })

@@ -9,10 +9,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { PAGE_TYPES, type PageFile, pageFile } from './page-routes.ts'
 
 /**
- * The specifier of a static import or re-export at the beginning of a line; once the types are out, nothing but names
- * stands before `from`.
+ * The specifier of a static import or re-export at the beginning of a line, or of an import that is awaited; once the types
+ * are out, nothing but names stands before `from`.
  */
-const SPECIFIER = /(?<=^(?:import|export)\b(?:[\w$*{},\s]*\bfrom)?\s*(['"]))[^'"\n]+(?=\1)/gm
+const SPECIFIER =
+  /(?<=^(?:import|export)\b(?:[\w$*{},\s]*\bfrom)?\s*(['"]))[^'"\n]+(?=\1)|(?<=\bawait import\((['"]))[^'"\n]+(?=\2\))/gm
 /** What is left of an import or re-export of nothing but types. */
 const OF_NOTHING = /^(?:import|export)\s*\{[\s,]*\}\s*from\s*(['"])[^'"\n]+\1;?/gm
 

@@ -31,6 +31,8 @@ export type Page = {
   readonly notice?: string
   /** In the footer; the kit's own where they are left out. */
   readonly links?: readonly PageLink[]
+  /** For pages with plots and wide tables. */
+  readonly isWide?: boolean
   /** Path of the page's module, e.g. `/pages/echo.js`. */
   readonly script?: string
   /** What the server tells the script: `meta` elements by name. */
@@ -90,7 +92,7 @@ ${facts}<title>${title}</title>
 <link rel="stylesheet" href="/pages/style.css">
 ${page.script !== undefined && html`<script type="module" src="${page.script}"></script>`}
 </head>
-<body>
+<body${page.isWide === true && html` class="wide"`}>
 <a class="skip" href="#content">Skip to the page</a>
 <header class="top"><div>
 <a class="brand" href="/"><img src="/pages/icon.svg" alt="" width="28" height="28">${brand}</a>

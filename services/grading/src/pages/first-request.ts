@@ -1,17 +1,14 @@
-export type FirstRequest = {
-  /** The service's address without a trailing slash. */
-  readonly baseUrl: string
-  readonly network: string
-  readonly asset: string
-  /** The dearest call: what the client is allowed to spend at once. Base units. */
-  readonly amountMax: bigint
-}
+import type { PagesOptions } from './page-files.ts'
 
 /**
  * An agent's first paid request, whole: the official client with our scheme for signed transfers. Its `setSpendControls`
  * line is needed, since without it official clients refuse this token (X13).
  */
-export function firstRequestCode({ baseUrl, network, asset, amountMax }: FirstRequest): string {
+export function firstRequestCode(
+  baseUrl: string,
+  payment: Pick<PagesOptions['payment'], 'asset' | 'auditAmount' | 'network'>,
+): string {
+  const { asset, auditAmount, network } = payment
   return `import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 
@@ -22,7 +19,7 @@ client.setSpendControls({
     {
       network: '${network}',
       asset: '${asset}',
-      maxAmountPerPayment: '${amountMax}',
+      maxAmountPerPayment: '${auditAmount}',
     },
   ],
 })

@@ -1,20 +1,11 @@
 /** The page about the method. Every number on it comes from `workedCase`, worked out when the service starts. */
 import { SHARP_SCORE_MODEL } from '@tallystick/odds'
-import { type Html, html } from '@tallystick/service-kit/pages'
+import { type Html, html, type Page } from '@tallystick/service-kit/pages'
 import { gradedSummary } from '../domain/grade-pick.ts'
+import { percent, signed, signedPercent } from './figures.ts'
 import { CASE_CLOSE, workedCase } from './worked-case.ts'
 
 type Case = ReturnType<typeof workedCase>
-
-const percentText = (fraction: number, digits = 1): string => {
-  const size = Math.abs(fraction * 100).toFixed(digits)
-  if (Number(size) === 0) return `${size} %`
-  return `${fraction < 0 ? '−' : '+'}${size} %`
-}
-const plainPercent = (fraction: number, digits = 1): string =>
-  `${(fraction * 100).toFixed(digits)} %`
-const signedText = (value: number, digits = 2): string =>
-  `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`
 
 function closeTable({ rows, booksum, exponent }: Case): Html {
   const cells = rows.map(
@@ -23,15 +14,15 @@ function closeTable({ rows, booksum, exponent }: Case): Html {
       close,
       implied,
       fair,
-    }) => html`<tr><th scope="row">${selection}</th><td class="number">${close.toFixed(2)}</td><td class="number">${plainPercent(implied, 2)}</td><td class="number">${plainPercent(fair, 2)}</td><td class="number">${(1 / fair).toFixed(3)}</td></tr>
+    }) => html`<tr><th scope="row">${selection}</th><td class="number">${close.toFixed(2)}</td><td class="number">${percent(implied, 2)}</td><td class="number">${percent(fair, 2)}</td><td class="number">${(1 / fair).toFixed(3)}</td></tr>
 `,
   )
   return html`<div class="scroll" tabindex="0" role="region" aria-label="The close and its fair prices"><table>
 <thead><tr><th scope="col">Selection</th><th scope="col" class="number">Close</th><th scope="col" class="number">1 / close</th><th scope="col" class="number">Fair chance</th><th scope="col" class="number">Fair price</th></tr></thead>
 <tbody>${cells}</tbody>
-<tfoot><tr><th scope="row">Sum</th><td></td><td class="number">${plainPercent(booksum, 2)}</td><td class="number">${plainPercent(1, 2)}</td><td></td></tr></tfoot>
+<tfoot><tr><th scope="row">Sum</th><td></td><td class="number">${percent(booksum, 2)}</td><td class="number">${percent(1, 2)}</td><td></td></tr></tfoot>
 </table></div>
-<p>The closing chances sum to ${plainPercent(booksum, 2)}: what is over 100 % is the bookmaker’s margin. It is taken out by the power method, which raises each 1 / close to the one power that makes them sum to 100 %, here ${exponent.toFixed(4)}: long shots give up more of it than favourites, as they do in real results.</p>`
+<p>The closing chances sum to ${percent(booksum, 2)}: what is over 100 % is the bookmaker’s margin. It is taken out by the power method, which raises each 1 / close to the one power that makes them sum to 100 %, here ${exponent.toFixed(4)}: long shots give up more of it than favourites, as they do in real results.</p>`
 }
 
 function bandTable({ bands, won }: Case): Html {
@@ -41,7 +32,9 @@ function bandTable({ bands, won }: Case): Html {
       from,
       below,
     }) => html`<tr${band === won.band && html` class="here"`}><th scope="row"><span class="letter small" data-band="${band}">${band}</span></th><td>${
-      Number.isFinite(from) ? `${percentText(from, 0)} or more` : `below ${percentText(below, 0)}`
+      Number.isFinite(from)
+        ? `${signedPercent(from, 0)} or more`
+        : `below ${signedPercent(below, 0)}`
     }</td></tr>
 `,
   )
@@ -51,7 +44,7 @@ function bandTable({ bands, won }: Case): Html {
 function methodTable({ methods }: Case): Html {
   const rows = methods.map(
     ({ method, fair }) =>
-      html`<tr><th scope="row" class="mono">${method}</th><td class="number">${percentText(fair, 2)}</td></tr>
+      html`<tr><th scope="row" class="mono">${method}</th><td class="number">${signedPercent(fair, 2)}</td></tr>
 `,
   )
   return html`<table class="narrow"><thead><tr><th scope="col">Margin taken out by</th><th scope="col" class="number">Value of the pick</th></tr></thead><tbody>${rows}</tbody></table>`
@@ -73,21 +66,21 @@ function caseSection(shown: Case): Html {
 <h2 id="case-title">One case, worked through</h2>
 <p>You back the home side at <strong>${taken.toFixed(2)}</strong>. It wins 2–1. At the start, the last prices were ${CASE_CLOSE.map((price) => price.toFixed(2)).join(', ')}.</p>
 <div class="sides" role="group" aria-label="Two results of one bet">
-<div class="side"><h3>Scoreboard</h3><p class="big good">Won</p><p>${signedText(units)} units, 2–1</p></div>
-<div class="side"><h3>Closing line</h3><p class="big"><span class="letter" data-band="${won.band}">${won.band}</span></p><p>${percentText(won.fair)} at the fair close</p></div>
+<div class="side"><h3>Scoreboard</h3><p class="big good">Won</p><p>${signed(units)} units, 2–1</p></div>
+<div class="side"><h3>Closing line</h3><p class="big"><span class="letter" data-band="${won.band}">${won.band}</span></p><p>${signedPercent(won.fair)} at the fair close</p></div>
 </div>
 <h3>First, the close without its margin</h3>
 ${closeTable(shown)}
 <h3>Then, what your price was worth</h3>
 <ol class="steps">
-<li>Against the close itself: ${taken.toFixed(2)} / ${close.toFixed(2)} − 1 = <strong>${percentText(won.price, 2)}</strong>. This is the price value; it does not see the margin.</li>
-<li>Against the fair close: ${taken.toFixed(2)} × ${plainPercent(fair, 2)} − 1 = <strong>${percentText(won.fair, 2)}</strong>. This is the fair value: what one unit at your price returns on average, if the fair close is right.</li>
-<li>${percentText(won.fair, 2)} is the band <strong>${won.band}</strong>.</li>
+<li>Against the close itself: ${taken.toFixed(2)} / ${close.toFixed(2)} − 1 = <strong>${signedPercent(won.price, 2)}</strong>. This is the price value; it does not see the margin.</li>
+<li>Against the fair close: ${taken.toFixed(2)} × ${percent(fair, 2)} − 1 = <strong>${signedPercent(won.fair, 2)}</strong>. This is the fair value: what one unit at your price returns on average, if the fair close is right.</li>
+<li>${signedPercent(won.fair, 2)} is the band <strong>${won.band}</strong>.</li>
 </ol>
 <p class="said">${summary}</p>
 <p>The win was real, and it was the better end of a bad price. Somebody who always takes such prices loses, whatever this match did.</p>
 <h3>Beating the close is not enough</h3>
-<p>The draw at ${drawTaken.toFixed(2)} beats its close of ${CASE_CLOSE[1].toFixed(2)} by ${percentText(draw.price, 2)}. Its fair value is ${percentText(draw.fair, 2)}: still a loss, and a <strong>${draw.band}</strong>. That is why the letter stands on the fair value, and why the card shows both.</p>
+<p>The draw at ${drawTaken.toFixed(2)} beats its close of ${CASE_CLOSE[1].toFixed(2)} by ${signedPercent(draw.price, 2)}. Its fair value is ${signedPercent(draw.fair, 2)}: still a loss, and a <strong>${draw.band}</strong>. That is why the letter stands on the fair value, and why the card shows both.</p>
 </section>`
 }
 
@@ -96,7 +89,7 @@ function scoreSection({ record: { picks, score, split } }: Case): Html {
   const { priorEdge, priorDeviation, scale } = SHARP_SCORE_MODEL
   const rows = picks.map(
     ({ clv, odds, returnUnits }, index) =>
-      html`<tr><th scope="row">${index + 1}</th><td class="number">${odds.toFixed(2)}</td><td>${returnUnits > 0 ? 'won' : 'lost'}</td><td class="number">${signedText(returnUnits)}</td><td class="number">${percentText(clv, 2)}</td></tr>
+      html`<tr><th scope="row">${index + 1}</th><td class="number">${odds.toFixed(2)}</td><td>${returnUnits > 0 ? 'won' : 'lost'}</td><td class="number">${signed(returnUnits)}</td><td class="number">${signedPercent(clv, 2)}</td></tr>
 `,
   )
   return html`<section aria-labelledby="score-title" class="stack">
@@ -105,19 +98,27 @@ function scoreSection({ record: { picks, score, split } }: Case): Html {
 <thead><tr><th scope="col">Pick</th><th scope="col" class="number">Odds</th><th scope="col">Result</th><th scope="col" class="number">Units</th><th scope="col" class="number">Fair value</th></tr></thead>
 <tbody>${rows}</tbody></table></div>
 <div class="sides" role="group" aria-label="Two readings of one record">
-<div class="side"><h3>Raw return, flat stakes</h3><p class="big">${percentText(roi)}</p><p>${signedText(split.profit)} units on ${picks.length}</p></div>
-<div class="side"><h3>Sharp Score</h3><p class="big">${score.score.toFixed(1)}<span class="of"> of 100</span></p><p>edge ${percentText(score.edge)}, 90 %: ${percentText(score.interval.low)} to ${percentText(score.interval.high)}</p></div>
+<div class="side"><h3>Raw return, flat stakes</h3><p class="big">${signedPercent(roi)}</p><p>${signed(split.profit)} units on ${picks.length}</p></div>
+<div class="side"><h3>Sharp Score</h3><p class="big">${score.score.toFixed(1)}<span class="of"> of 100</span></p><p>edge ${signedPercent(score.edge)}, 90 %: ${signedPercent(score.interval.low)} to ${signedPercent(score.interval.high)}</p></div>
 </div>
-<p>Of the ${signedText(split.profit)} units, the prices were worth ${signedText(split.edge)}; the other ${signedText(split.luck)} were luck. The score starts from a typical payer of the margin (an edge of ${percentText(priorEdge, 0)}, give or take ${plainPercent(priorDeviation, 0)}), moves with the mean fair value as picks come in, and lets results count only a little until there are thousands. It is the chance that a normal deviate stays below edge / ${plainPercent(scale, 0)}: no edge is 50, ${percentText(scale, 0)} is 84.</p>
+<p>Of the ${signed(split.profit)} units, the prices were worth ${signed(split.edge)}; the other ${signed(split.luck)} were luck. The score starts from a typical payer of the margin (an edge of ${signedPercent(priorEdge, 0)}, give or take ${percent(priorDeviation, 0)}), moves with the mean fair value as picks come in, and lets results count only a little until there are thousands. It is the chance that a normal deviate stays below edge / ${percent(scale, 0)}: no edge is 50, ${signedPercent(scale, 0)} is 84.</p>
 </section>`
 }
 
-/** What stands between header and footer. */
-export function methodBody(): Html {
+/** What the page shows in its frame. */
+export function methodPage(): Page {
   const shown = workedCase()
-  return html`<h1>How a price is graded</h1>
-<p class="lead">The last prices before the start are as good a public forecast of a match as there is. A bet is graded by what its price was worth under that forecast; the result of the match does not enter the grade.</p>
-${caseSection(shown)}
+  return {
+    title: 'Method – Tallystick grading',
+    description: 'How a price is graded against the close, one case worked through.',
+    heading: 'How a price is graded',
+    lead: 'The last prices before the start are as good a public forecast of a match as there is. A bet is graded by what its price was worth under that forecast; the result of the match does not enter the grade.',
+    body: methodBody(shown),
+  }
+}
+
+function methodBody(shown: Case): Html {
+  return html`${caseSection(shown)}
 <section aria-labelledby="bands-title" class="stack">
 <h2 id="bands-title">The letters</h2>
 ${bandTable(shown)}

@@ -1,81 +1,68 @@
-/** The files of grading's pages. */
+/** Grading's pages and their scripts, as they are served. */
 import { readFileSync } from 'node:fs'
 import { GRADE_BANDS } from '@tallystick/odds'
 import {
+  browserModules,
+  filledMarkup,
+  framedPage,
   type Html,
   html,
-  PAGE_TYPES,
+  type Page,
   type PageFile,
-  pageFile,
-  Html as SafeHtml,
 } from '@tallystick/service-kit/pages'
-import { MARKET_TYPES, marketShape } from '../domain/markets.ts'
+import { dollarText } from './figures.ts'
 import { firstRequestCode } from './first-request.ts'
-import { readLibraryModules, withServedSpecifiers } from './library-modules.ts'
-import { methodBody } from './method-page.ts'
-import type { PagesOptions } from './page-options.ts'
-import { type PageShell, pageShell } from './page-shell.ts'
+import { methodPage } from './method-page.ts'
 
-/** Modules of the browser's side, served under `/pages/`. */
-const SCRIPTS = [
-  'audit-view.js',
-  'band-scale.js',
-  'calibration-page.js',
-  'calibration-plot.js',
-  'calibration-words.js',
-  'card-view.js',
-  'card-words.js',
-  'challenge.js',
-  'development-key.js',
-  'figures.js',
-  'find-market.js',
-  'hex.js',
-  'home-page.js',
-  'market-words.js',
-  'offer-copies.js',
-  'page-api.js',
-  'page-element.js',
-  'pay-request.js',
-  'payment-words.js',
-  'plot-scale.js',
-  'read-checkpoint.js',
-  'read-picks.js',
-  'show-issues.js',
-  'take-fragment.js',
-  'transfer-digest.js',
-  'transfer-typed-data.js',
-  'try-page.js',
-  'try-payer.js',
-  'try-sale.js',
-  'wallet.js',
-] as const
-/** What signs with a development key. */
-const LIBRARIES = ['@noble/curves/secp256k1.js', '@noble/hashes/sha3.js']
+/** What the pages are told; every other figure on them comes from the public API, in the reader's browser. */
+export type PagesOptions = {
+  /** The service's address without a trailing slash, for the requests to copy. */
+  readonly baseUrl: string
+  readonly payment: {
+    /** CAIP-2, e.g. `eip155:196`. */
+    readonly network: string
+    /** The token's address. */
+    readonly asset: string
+    /** The token's name, e.g. `USD₮0`. */
+    readonly name: string
+    /** Digits after the decimal point of one token. */
+    readonly decimals: number
+    /** Price of a grade and of an audit, base units. */
+    readonly gradeAmount: bigint
+    readonly auditAmount: bigint
+    /** A JSON-RPC address that a wallet may be told when it does not know the network; left out, it is not offered. */
+    readonly rpcUrl?: string | undefined
+  }
+}
 
-const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
-
-/** Base units of a dollar token as dollars: `$0.01`. */
-export function dollarText(amount: bigint, decimals: number): string {
-  const digits = String(amount).padStart(decimals + 1, '0')
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return `$${digits.slice(0, digits.length - decimals)}.${fraction.padEnd(2, '0')}`
+const FRAME: Pick<Page, 'brand' | 'isWide' | 'nav' | 'notice'> = {
+  brand: 'Tallystick grading',
+  isWide: true,
+  nav: [
+    { href: '/', label: 'Overview' },
+    { href: '/calibration', label: 'Calibration' },
+    { href: '/try', label: 'Try it' },
+    { href: '/method', label: 'Method' },
+  ],
+  notice:
+    'Odds are data here: nothing on these pages is advice to bet. For people of 18 and older.',
 }
 
 /** What stands for `{{name}}` in the pages' files. */
-function placeValues({ baseUrl, payment }: PagesOptions): Readonly<Record<string, Html>> {
-  const { asset, auditAmount, decimals, gradeAmount, name, network } = payment
+function placeValues(options: PagesOptions) {
+  const { auditAmount, decimals, gradeAmount, name, network } = options.payment
   const bandTiles = GRADE_BANDS.map(
     ({ band }) =>
       html`<li data-band="${band}"><span class="letter" data-band="${band}">${band}</span><strong>–</strong><small></small></li>`,
   )
   return {
-    baseUrl: html`${baseUrl}`,
-    network: html`${network}`,
-    tokenName: html`${name}`,
-    gradePrice: html`${dollarText(gradeAmount, decimals)}`,
-    auditPrice: html`${dollarText(auditAmount, decimals)}`,
+    baseUrl: options.baseUrl,
+    network,
+    tokenName: name,
+    gradePrice: dollarText(gradeAmount, decimals),
+    auditPrice: dollarText(auditAmount, decimals),
     bandTiles: html`${bandTiles}`,
-    firstRequest: html`${firstRequestCode({ baseUrl, network, asset, amountMax: auditAmount })}`,
+    firstRequest: firstRequestCode(options.baseUrl, options.payment),
   }
 }
 
@@ -90,54 +77,47 @@ function tryFacts({ payment }: PagesOptions): Readonly<Record<string, string>> {
     'payment-grade': String(gradeAmount),
     'payment-audit': String(auditAmount),
     'payment-rpc': rpcUrl ?? '',
-    'market-selections': JSON.stringify(
-      Object.fromEntries(MARKET_TYPES.map((type) => [type, marketShape(type).selections ?? []])),
-    ),
   }
 }
 
-function page(paths: readonly [string, ...string[]], shell: Omit<PageShell, 'path'>): PageFile {
-  return pageFile(paths, PAGE_TYPES.html, String(pageShell({ path: paths[0], ...shell })))
-}
-
-/** Reads the pages, their scripts, styles and icon; `{{…}}` in a page becomes the value of that name. */
+/** Reads everything; `{{…}}` in a page becomes the value of that name. */
 export function readPageFiles(options: PagesOptions): readonly PageFile[] {
   const values = placeValues(options)
   const body = (name: string): Html =>
-    new SafeHtml(
-      read(name).replaceAll(/\{\{(\w+)\}\}/g, (whole, key: string) => String(values[key] ?? whole)),
-    )
+    filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), values)
   return [
-    page(['/', '/index.html'], {
+    framedPage(['/', '/index.html'], {
+      ...FRAME,
       title: 'Tallystick grading',
       description: 'Grades bets against the closing line, not the final score. Paid per call.',
-      script: 'home-page.js',
+      heading: 'Was it a good price, or a lucky bet?',
+      lead: `A bet can win at a bad price and lose at a good one. This service grades the price: what you took, against the last price before the start with the bookmaker’s margin taken out. A grade costs ${values.gradePrice}, an audit of a whole record ${values.auditPrice}; the evidence that grades mean something is public and free.`,
       body: body('home.html'),
+      script: '/pages/home.js',
     }),
-    page(['/calibration'], {
+    framedPage(['/calibration'], {
+      ...FRAME,
       title: 'Calibration – Tallystick grading',
       description: 'What each grade promised and what came back, with intervals.',
-      script: 'calibration-page.js',
+      heading: 'Do the grades come true?',
+      lead: 'Every settled price in the ledger has a grade, and the grade promises a return. Here is what came back. On the line, a grade was worth exactly what it promised.',
       body: body('calibration.html'),
+      script: '/pages/calibration.js',
     }),
-    page(['/try'], {
+    framedPage(['/try'], {
+      ...FRAME,
       title: 'Try it – Tallystick grading',
       description: 'Grade a pick or audit a record, and see the card.',
-      script: 'try-page.js',
-      facts: tryFacts(options),
+      heading: 'Try a grade',
+      lead: 'Look a market up, say what you took, and see both results on one card: the scoreboard’s and the closing line’s.',
       body: body('try.html'),
+      script: '/pages/try.js',
+      facts: tryFacts(options),
     }),
-    page(['/method'], {
-      title: 'Method – Tallystick grading',
-      description: 'How a price is graded against the close, one case worked through.',
-      body: methodBody(),
+    framedPage(['/method'], { ...FRAME, ...methodPage() }),
+    ...browserModules({
+      root: new URL('browser/', import.meta.url),
+      entries: ['home.ts', 'calibration.ts', 'try.ts'],
     }),
-    pageFile(['/pages/grading.css'], PAGE_TYPES.css, read('browser/grading.css')),
-    ...SCRIPTS.map((name) =>
-      pageFile([`/pages/${name}`], PAGE_TYPES.js, withServedSpecifiers(read(`browser/${name}`))),
-    ),
-    ...readLibraryModules(LIBRARIES).map((module) =>
-      pageFile([module.path], PAGE_TYPES.js, module.body),
-    ),
   ]
 }

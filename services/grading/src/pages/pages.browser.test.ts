@@ -9,16 +9,16 @@ import {
   scored,
 } from '../testing/samples.fixture.ts'
 import type { CalibrationAnswer } from '../wire/calibration.ts'
-import { cannotRunReason } from './testing/page-browser.ts'
 import {
+  cannotRunReason,
   fillPick,
   MARKET,
   payFor,
   TEST_LIMIT_MS,
   text,
-  usePageStage,
+  useSite,
   WAIT,
-} from './testing/page-stage.ts'
+} from './site.fixture.ts'
 
 const grouped = (count: number): string => new Intl.NumberFormat('en-GB').format(count)
 
@@ -30,9 +30,9 @@ describe.skipIf(cannotRunReason !== undefined)(
   `pages in a browser ${cannotRunReason ?? ''}`,
   { timeout: TEST_LIMIT_MS },
   () => {
-    const stage = usePageStage()
+    const site = useSite()
     const calibration = async (filters: Readonly<Record<string, string>>) => {
-      const answer = await fetch(`${stage.service().baseUrl}/api/calibration`, {
+      const answer = await fetch(`${site.service().baseUrl}/api/calibration`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ filters }),
@@ -46,7 +46,7 @@ describe.skipIf(cannotRunReason !== undefined)(
     describe('the overview', () => {
       it('S4: shows live figures, what each grade was worth, and a first paid request to copy', async () => {
         const { column, ledger } = await calibration({ basis: 'fair', population: 'mechanical' })
-        const page = await stage.visit('/')
+        const page = await site.visit('/')
         await expect.poll(() => text(page, '#settled'), WAIT).toBe(grouped(column.total.n))
         expect(await text(page, '#entries')).toBe(grouped(ledger.as_of_seq))
         expect(await text(page, '#bands li[data-band="F"]')).toContain(
@@ -58,7 +58,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('marks synthetic data', async () => {
-        const page = await stage.visit('/')
+        const page = await site.visit('/')
         await expect.poll(() => page.isVisible('#synthetic'), WAIT).toBe(true)
       })
     })
@@ -66,7 +66,7 @@ describe.skipIf(cannotRunReason !== undefined)(
     describe('calibration, plotted', () => {
       it('every band with settled picks stands in the plot with its interval and in the table with its figures', async () => {
         const { column } = await calibration({ basis: 'fair', population: 'mechanical' })
-        const page = await stage.visit('/calibration')
+        const page = await site.visit('/calibration')
         await page.waitForSelector('#plot .mark', WAIT)
         expect(await page.locator('#plot .mark').count()).toBe(
           column.bands.filter(({ n }) => n > 0).length,
@@ -84,7 +84,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('marks stand where their figures are: returns of nothing on the zero line, promises in order', async () => {
-        const page = await stage.visit('/calibration')
+        const page = await site.visit('/calibration')
         await page.waitForSelector('#plot .mark', WAIT)
         const { column } = await calibration({ basis: 'fair', population: 'mechanical' })
         const places = await page.evaluate<{ band: string; x: number; y: number }[]>(
@@ -105,7 +105,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('basis, population and scope are switchable, and stand in the address', async () => {
-        const page = await stage.visit('/calibration')
+        const page = await site.visit('/calibration')
         await page.waitForSelector('#plot .mark', WAIT)
         const fair = await text(page, '#rows')
         await page.check('input[name="basis"][value="price"]')
@@ -115,16 +115,16 @@ describe.skipIf(cannotRunReason !== undefined)(
         await page.check('input[name="population"][value="committed"]')
         await page.waitForSelector('#plot .empty', WAIT)
         expect(await text(page, '#line-verdict')).toBe('Nothing of this kind is settled yet.')
-        const again = await stage.visit(`/calibration${new URL(page.url()).search}`)
+        const again = await site.visit(`/calibration${new URL(page.url()).search}`)
         await again.waitForSelector('#plot .empty', WAIT)
         expect(await again.isChecked('input[name="basis"][value="price"]')).toBe(true)
         expect(await again.isChecked('input[name="population"][value="committed"]')).toBe(true)
       })
 
       it('marks synthetic data, and real markets are not marked', async () => {
-        const page = await stage.visit('/calibration')
+        const page = await site.visit('/calibration')
         await page.waitForSelector('#synthetic:visible', WAIT)
-        const real = await stage.world().startService('real.db')
+        const real = await site.xlayer().startService('real.db')
         const early = samplePrices({ odds: { home: '2.20', draw: '3.6', away: '3.9' } })
         const snapshots = [{ ...early, capturedAtSeconds: START_SECONDS - 3_600 }]
         await real.store.ingest(
@@ -143,19 +143,19 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('a service that does not answer is said, not shown as nothing', async () => {
-        const page = await stage.visit('/calibration')
+        const page = await site.visit('/calibration')
         await page.waitForSelector('#plot .mark', WAIT)
         await page.route('**/api/calibration', (route) => route.abort())
         await page.check('input[name="basis"][value="price"]')
         await page.waitForSelector('#state.bad', WAIT)
         expect(await text(page, '#state')).toContain('cannot be read just now')
-        stage.forgive()
+        site.forgive()
       })
     })
 
     describe('the method', () => {
       it('works the case through: won, price worse than the close, a poor grade', async () => {
-        const page = await stage.visit('/method')
+        const page = await site.visit('/method')
         const sides = await text(page, '.sides')
         expect(sides).toContain('Won')
         expect(sides).toContain('D')
@@ -167,7 +167,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       it.each(PATHS)(
         '%s: the policy keeps injected markup, scripts, styles and requests elsewhere from running',
         async (path) => {
-          const page = await stage.visit(path)
+          const page = await site.visit(path)
           const { shown, ...trial } = await tryPolicy(page)
           expect(trial).toEqual({ markup: 'TypeError', elsewhere: 'kept', ran: false })
           expect(shown).not.toBe('none')
@@ -181,12 +181,12 @@ describe.skipIf(cannotRunReason !== undefined)(
                 'require-trusted-types-for',
               ]),
             )
-          stage.forgive()
+          site.forgive()
         },
       )
 
       it.each(PATHS)('%s: every link leads somewhere', async (path) => {
-        const page = await stage.visit(path)
+        const page = await site.visit(path)
         const links = await page.evaluate<string[]>(
           '[...document.querySelectorAll("a[href]")].map((link) => link.href)',
         )
@@ -201,7 +201,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it.each(PATHS)('%s fits a phone of 360 px', async (path) => {
-        const page = await stage.visit(path, { viewport: { width: 360, height: 740 } })
+        const page = await site.visit(path, { viewport: { width: 360, height: 740 } })
         if (path === '/calibration') await page.waitForSelector('#plot .mark', WAIT)
         const width = await page.evaluate<number>('document.documentElement.scrollWidth')
         expect(width).toBeLessThanOrEqual(360)
@@ -210,7 +210,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       it.each(PATHS)(
         '%s is answered 304 while it has not changed, and 405 to a POST',
         async (path) => {
-          const url = `${stage.service().baseUrl}${path}`
+          const url = `${site.service().baseUrl}${path}`
           const first = await fetch(url)
           const etag = first.headers.get('etag') ?? ''
           const second = await fetch(url, { headers: { 'if-none-match': etag } })
@@ -225,12 +225,12 @@ describe.skipIf(cannotRunReason !== undefined)(
         'axe finds nothing on any page, %s',
         async (colorScheme) => {
           for (const path of ['/', '/calibration', '/method']) {
-            const page = await stage.visit(path, { colorScheme, reducedMotion: 'reduce' })
+            const page = await site.visit(path, { colorScheme, reducedMotion: 'reduce' })
             if (path === '/calibration') await page.waitForSelector('#plot .mark', WAIT)
             if (path === '/') await page.waitForSelector('#synthetic:visible', WAIT)
             expect(await axeFindings(page), path).toEqual([])
           }
-          const page = await stage.visitWithKey('agent-2', { colorScheme, reducedMotion: 'reduce' })
+          const page = await site.visitWithKey('agent-2', { colorScheme, reducedMotion: 'reduce' })
           expect(await axeFindings(page), 'the forms').toEqual([])
           await page.fill('#find-text', 'synthetic')
           await page.click('#find button[type=submit]')

@@ -4,17 +4,18 @@ import { promisify } from 'node:util'
 import { evmSigner, type TransferTypedData } from '@tallystick/x402/evm'
 import { describe, expect, it } from 'vitest'
 import { firstRequestCode } from './first-request.ts'
-import { cannotRunReason, OTHER_HOST } from './testing/page-browser.ts'
 import {
+  cannotRunReason,
   fillPick,
   MARKET,
-  type PageStage,
+  OTHER_HOST,
   payFor,
+  type Site,
   TEST_LIMIT_MS,
   text,
-  usePageStage,
+  useSite,
   WAIT,
-} from './testing/page-stage.ts'
+} from './site.fixture.ts'
 
 /** A wallet as browsers have them, whose key stays outside of the page. It starts on another network. */
 const WALLET = `globalThis.ethereum = {
@@ -30,10 +31,10 @@ const WALLET = `globalThis.ethereum = {
 }`
 
 /** A page with a wallet that signs with an agent's key; what it was asked is returned. */
-async function visitWithWallet(stage: PageStage, behaviour: { readonly declines?: boolean } = {}) {
-  const signer = evmSigner(stage.world().account('agent-8'))
+async function visitWithWallet(site: Site, behaviour: { readonly declines?: boolean } = {}) {
+  const signer = evmSigner(site.xlayer().account('agent-8'))
   const asked: string[] = []
-  const page = await stage.visit('/method')
+  const page = await site.visit('/method')
   await page.exposeFunction(
     'walletCall',
     async (method: string, params: string, chainId: string) => {
@@ -60,7 +61,7 @@ async function visitWithWallet(stage: PageStage, behaviour: { readonly declines?
     },
   )
   await page.addInitScript(WALLET)
-  await page.goto(`${stage.service().baseUrl}/try`)
+  await page.goto(`${site.service().baseUrl}/try`)
   await page.click('#connect')
   await page.waitForSelector(`#payer-words:has-text("${signer.address}")`, WAIT)
   return { page, asked }
@@ -70,13 +71,13 @@ describe.skipIf(cannotRunReason !== undefined)(
   `who pays, in a browser ${cannotRunReason ?? ''}`,
   { timeout: TEST_LIMIT_MS },
   () => {
-    const stage = usePageStage()
+    const site = useSite()
 
     describe('a development key from the link', () => {
       it('is taken out of the address bar and the history, and held in memory only', async () => {
-        const page = await stage.visitWithKey('agent-2')
-        const { address, privateKey } = stage.world().account('agent-2')
-        expect(page.url()).toBe(`${stage.service().baseUrl}/try`)
+        const page = await site.visitWithKey('agent-2')
+        const { address, privateKey } = site.xlayer().account('agent-2')
+        expect(page.url()).toBe(`${site.service().baseUrl}/try`)
         expect(await text(page, '#payer-words')).toContain(address)
         const kept = await page.evaluate<string>(
           'JSON.stringify([history.state, Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])',
@@ -88,25 +89,25 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('is dropped where the service is not on the reader’s own machine', async () => {
-        const { port } = new URL(stage.service().baseUrl)
-        const { privateKey } = stage.world().account('agent-2')
-        const page = await stage.visit(`http://${OTHER_HOST}:${port}/try#key=${privateKey}`)
+        const { port } = new URL(site.service().baseUrl)
+        const { privateKey } = site.xlayer().account('agent-2')
+        const page = await site.visit(`http://${OTHER_HOST}:${port}/try#key=${privateKey}`)
         await expect.poll(() => text(page, '#payer-problem'), WAIT).toContain('It was dropped')
         expect(page.url()).not.toContain('key=')
         expect(await text(page, '#grade-send')).toBe('Check the pick, free')
       })
 
       it('that is none is said, and nobody pays', async () => {
-        const page = await stage.visit('/try#key=0x12')
+        const page = await site.visit('/try#key=0x12')
         await expect.poll(() => text(page, '#payer-problem'), WAIT).toContain('that is none')
       })
     })
 
     describe('a wallet (EIP-1193)', () => {
       it('signs one transfer of the price on the right network, and pays', async () => {
-        const payer = stage.world().account('agent-8')
-        const before = await stage.balanceOf(payer)
-        const { page, asked } = await visitWithWallet(stage)
+        const payer = site.xlayer().account('agent-8')
+        const before = await site.balanceOf(payer)
+        const { page, asked } = await visitWithWallet(site)
         await fillPick(page, { odds: '1.90' })
         await payFor(page, 'GRADED')
         expect(asked).toEqual([
@@ -115,11 +116,11 @@ describe.skipIf(cannotRunReason !== undefined)(
           'wallet_switchEthereumChain',
           'eth_signTypedData_v4',
         ])
-        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+        expect(await site.balanceOf(payer)).toBe(before - 10_000n)
       })
 
       it('that declines is no charge', async () => {
-        const { page } = await visitWithWallet(stage, { declines: true })
+        const { page } = await visitWithWallet(site, { declines: true })
         await fillPick(page, { odds: '1.90' })
         await page.click('#grade-send')
         await expect
@@ -130,7 +131,7 @@ describe.skipIf(cannotRunReason !== undefined)(
 
     describe('nobody to pay', () => {
       it('a request is checked for nothing, with its price', async () => {
-        const page = await stage.visit('/try')
+        const page = await site.visit('/try')
         await fillPick(page, { odds: '1.90' })
         await expect.poll(() => text(page, '#grade-send'), WAIT).toBe('Check the pick, free')
         await page.click('#grade-send')
@@ -140,8 +141,8 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('an account without tokens is told that it was refused, and nothing moves', async () => {
-        const { privateKey } = stage.world().account('operator')
-        const page = await stage.visit(`/try#key=0x${'42'.repeat(32)}`)
+        const { privateKey } = site.xlayer().account('operator')
+        const page = await site.visit(`/try#key=0x${'42'.repeat(32)}`)
         expect(privateKey).not.toBe(`0x${'42'.repeat(32)}`)
         await page.waitForSelector('#payer-words:has-text("development key")', WAIT)
         await fillPick(page, { odds: '1.90' })
@@ -153,13 +154,12 @@ describe.skipIf(cannotRunReason !== undefined)(
     })
 
     it('X13: the first paid request to copy runs as it is, and pays', async () => {
-      const payer = stage.world().account('agent-9')
-      const before = await stage.balanceOf(payer)
-      const code = firstRequestCode({
-        baseUrl: stage.service().baseUrl,
+      const payer = site.xlayer().account('agent-9')
+      const before = await site.balanceOf(payer)
+      const code = firstRequestCode(site.service().baseUrl, {
         network: 'eip155:196',
-        asset: stage.world().chain.stablecoin.address,
-        amountMax: 200_000n,
+        asset: site.xlayer().chain.stablecoin.address,
+        auditAmount: 200_000n,
       })
       const { stdout } = await promisify(execFile)(
         process.execPath,
@@ -171,7 +171,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       )
       expect(stdout).toMatch(/^200/)
       expect(stdout).toContain("outcome: 'GRADED'")
-      expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+      expect(await site.balanceOf(payer)).toBe(before - 10_000n)
     })
   },
 )

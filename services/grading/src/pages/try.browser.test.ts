@@ -1,8 +1,8 @@
 /** The forms: looking up, checking, paying for real on a local X Layer, and reading the cards. Who pays is in try-payer.browser.test.ts. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { cannotRunReason } from './testing/page-browser.ts'
 import {
+  cannotRunReason,
   fillPick,
   HOSTILE,
   HOSTILE_MARKET,
@@ -10,9 +10,9 @@ import {
   payFor,
   TEST_LIMIT_MS,
   text,
-  usePageStage,
+  useSite,
   WAIT,
-} from './testing/page-stage.ts'
+} from './site.fixture.ts'
 
 const focusedId = (page: Page): Promise<string> =>
   page.evaluate<string>('document.activeElement?.id ?? ""')
@@ -21,17 +21,17 @@ describe.skipIf(cannotRunReason !== undefined)(
   `the forms in a browser ${cannotRunReason ?? ''}`,
   { timeout: TEST_LIMIT_MS },
   () => {
-    const stage = usePageStage()
+    const site = useSite()
 
     describe('a grade', () => {
       it('worked case: won, price worse than the close, a poor grade, side by side on one card', async () => {
-        const payer = stage.world().account('agent-2')
-        const before = await stage.balanceOf(payer)
-        const page = await stage.visitWithKey('agent-2')
+        const payer = site.xlayer().account('agent-2')
+        const before = await site.balanceOf(payer)
+        const page = await site.visitWithKey('agent-2')
         await fillPick(page, { odds: '1.95' })
         expect(await text(page, '#grade-send')).toBe('Pay $0.01 and grade')
         await payFor(page, 'GRADED')
-        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+        expect(await site.balanceOf(payer)).toBe(before - 10_000n)
         const [scoreboard, closing] = await page.locator('#outcome .side').allTextContents()
         expect(scoreboard).toContain('Won')
         expect(scoreboard).toContain('2–1')
@@ -44,16 +44,16 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('its receipt leads to the card as it stands', async () => {
-        const page = await stage.visitWithKey('agent-3')
+        const page = await site.visitWithKey('agent-3')
         await fillPick(page, { odds: '2.20' })
         await payFor(page, 'GRADED')
         const href = await page.getAttribute('#outcome a[href^="/api/picks/"]', 'href')
-        const answer = await fetch(new URL(href ?? '', stage.service().baseUrl))
+        const answer = await fetch(new URL(href ?? '', site.service().baseUrl))
         expect(await answer.json()).toMatchObject({ outcome: 'GRADED', grade: 'A' })
       })
 
       it('of a made-up close says so on the card', async () => {
-        const page = await stage.visitWithKey('agent-3')
+        const page = await site.visitWithKey('agent-3')
         await page.fill('#find-text', 'synthetic united')
         await page.click('#find button[type=submit]')
         await page.locator('.found button[data-close="final"]').first().click(WAIT)
@@ -64,9 +64,9 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('UNGRADED: the reason, what the ledger does have, and no number that was made up', async () => {
-        const payer = stage.world().account('agent-4')
-        const before = await stage.balanceOf(payer)
-        const page = await stage.visitWithKey('agent-4')
+        const payer = site.xlayer().account('agent-4')
+        const before = await site.balanceOf(payer)
+        const page = await site.visitWithKey('agent-4')
         await fillPick(page, {
           market: 'soccer/epl.20260601.ars-che/total/ft/2.5',
           selection: 'over',
@@ -78,13 +78,13 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(card).toContain('The ledger has no closing price of this market.')
         expect(card).toContain('No closing price is ever made up.')
         expect(card).not.toMatch(/%|fair/)
-        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+        expect(await site.balanceOf(payer)).toBe(before - 10_000n)
       })
 
       it('G3: malformed input is said beside its field, before anything is signed, and costs nothing', async () => {
-        const payer = stage.world().account('agent-5')
-        const before = await stage.balanceOf(payer)
-        const page = await stage.visitWithKey('agent-5')
+        const payer = site.xlayer().account('agent-5')
+        const before = await site.balanceOf(payer)
+        const page = await site.visitWithKey('agent-5')
         const headers: (string | undefined)[] = []
         page.on('request', (request) => {
           if (request.url().endsWith('/api/grade'))
@@ -101,23 +101,23 @@ describe.skipIf(cannotRunReason !== undefined)(
           .toContain('sport/event/type/period')
         expect(await text(page, '#odds-problem')).toBe('')
         expect(headers).toEqual([undefined, undefined])
-        expect(await stage.balanceOf(payer)).toBe(before)
+        expect(await site.balanceOf(payer)).toBe(before)
       })
 
       it('pressed twice, it is paid once', async () => {
-        const payer = stage.world().account('agent-5')
-        const before = await stage.balanceOf(payer)
-        const page = await stage.visitWithKey('agent-5')
+        const payer = site.xlayer().account('agent-5')
+        const before = await site.balanceOf(payer)
+        const page = await site.visitWithKey('agent-5')
         await fillPick(page, { odds: '1.90' })
         await page.dblclick('#grade-send')
         await page.waitForSelector('#outcome [data-outcome="GRADED"]', WAIT)
-        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
+        expect(await site.balanceOf(payer)).toBe(before - 10_000n)
       })
 
       it('whose answer was cut off is asked after again with the same payment', async () => {
-        const payer = stage.world().account('agent-6')
-        const before = await stage.balanceOf(payer)
-        const page = await stage.visitWithKey('agent-6')
+        const payer = site.xlayer().account('agent-6')
+        const before = await site.balanceOf(payer)
+        const page = await site.visitWithKey('agent-6')
         let cuts = 0
         await page.route('**/api/grade', async (route) => {
           if (route.request().headers()['payment-signature'] === undefined || cuts > 0)
@@ -129,12 +129,12 @@ describe.skipIf(cannotRunReason !== undefined)(
         await fillPick(page, { odds: '1.90' })
         await payFor(page, 'GRADED')
         expect(cuts).toBe(1)
-        expect(await stage.balanceOf(payer)).toBe(before - 10_000n)
-        stage.forgive()
+        expect(await site.balanceOf(payer)).toBe(before - 10_000n)
+        site.forgive()
       })
 
       it('can be done with the keyboard alone', async () => {
-        const page = await stage.visitWithKey('agent-2')
+        const page = await site.visitWithKey('agent-2')
         await page.focus('#find-text')
         await page.keyboard.press('ControlOrMeta+a')
         await page.keyboard.type('arsenal')
@@ -159,7 +159,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('names that are markup are shown as they are; nothing of them runs', async () => {
-        const page = await stage.visitWithKey('agent-2')
+        const page = await site.visitWithKey('agent-2')
         await page.fill('#find-text', 'villa img')
         await page.click('#find button[type=submit]')
         await page.waitForSelector('.found li', WAIT)
@@ -173,9 +173,9 @@ describe.skipIf(cannotRunReason !== undefined)(
 
     describe('an audit', () => {
       it('G5: raw return beside the Sharp Score, edge and luck, coverage, and a card for every pick', async () => {
-        const payer = stage.world().account('agent-7')
-        const before = await stage.balanceOf(payer)
-        const page = await stage.visitWithKey('agent-7')
+        const payer = site.xlayer().account('agent-7')
+        const before = await site.balanceOf(payer)
+        const page = await site.visitWithKey('agent-7')
         await page.check('input[value="audit"]')
         await page.fill(
           '#picks',
@@ -188,7 +188,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         )
         expect(await text(page, '#picks-count')).toBe('3 picks read.')
         await payFor(page, 'AUDIT')
-        expect(await stage.balanceOf(payer)).toBe(before - 200_000n)
+        expect(await site.balanceOf(payer)).toBe(before - 200_000n)
         const [raw, sharp] = await page.locator('#outcome .side').allTextContents()
         expect(raw).toContain('−2.5')
         expect(sharp).toContain('of 100')
@@ -201,7 +201,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('what is wrong is said by its line, before anything is signed', async () => {
-        const page = await stage.visitWithKey('agent-7')
+        const page = await site.visitWithKey('agent-7')
         await page.check('input[value="audit"]')
         await page.fill('#picks', `${MARKET}, home, 1.95\n${MARKET}, home`)
         await page.click('#audit-send')
@@ -214,7 +214,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
 
       it('an example is there to press the button with', async () => {
-        const page = await stage.visitWithKey('agent-7')
+        const page = await site.visitWithKey('agent-7')
         await page.check('input[value="audit"]')
         await page.click('#example')
         await expect.poll(() => text(page, '#picks-count'), WAIT).toMatch(/^\d+ picks? read\.$/)

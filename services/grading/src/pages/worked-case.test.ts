@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { methodBody } from './method-page.ts'
+import { methodPage } from './method-page.ts'
 import { workedCase } from './worked-case.ts'
 
 describe('the worked case', () => {
@@ -29,9 +29,9 @@ describe('the worked case', () => {
 })
 
 it('the page shows what was worked out', () => {
-  const page = String(methodBody())
+  const page = String(methodPage().body)
   const { rows, won } = workedCase()
-  for (const { fair } of rows) expect(page).toContain(`${(fair * 100).toFixed(2)} %`)
-  expect(page).toContain(`−${Math.abs(won.fair * 100).toFixed(2)} %`)
+  for (const { fair } of rows) expect(page).toContain(`${(fair * 100).toFixed(2)}\u00a0%`)
+  expect(page).toContain(`−${Math.abs(won.fair * 100).toFixed(2)}\u00a0%`)
   expect(page).toContain('Grade D.')
 })

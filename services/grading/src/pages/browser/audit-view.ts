@@ -1,0 +1,220 @@
+/** An audit for people: raw return beside the Sharp Score, what was edge and what was luck, and every card below. */
+import { element, svgElement } from '@tallystick/service-kit/browser'
+import type { AuditAnswer } from '../../wire/audit.ts'
+import type { Card, Scoreboard, UngradedCode } from '../../wire/cards.ts'
+import { counted, number, percent, percentInterval, signed, signedPercent } from '../figures.ts'
+import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
+import { RESULT_TONES, RESULT_WORDS, UNGRADED_WORDS } from './card-words.ts'
+import { marketWords, selectionWords } from './market-words.ts'
+
+/** Rows at first; the rest comes by a button, so that a phone is not given a thousand at once. */
+const ROWS_FIRST = 50
+
+function roiSide(roi: AuditAnswer['raw_roi']): HTMLElement {
+  const { pct, staked, profit, p_value: chance, ci95 } = roi
+  if (pct === null) return side('Raw return', big('–'), 'No pick has a result yet.')
+  return side(
+    'Raw return',
+    big(signedPercent(pct)),
+    `${signed(profit)} units on ${staked}, flat stakes`,
+    ...(ci95 === null ? [] : [`95 %: ${percentInterval(ci95)}`]),
+    ...(chance === null ? [] : [`by chance alone: ${percent(chance)}`]),
+  )
+}
+
+function scoreSide(score: AuditAnswer['sharp_score']): HTMLElement {
+  if (score === null) return side('Sharp Score', big('–'), 'No pick could be graded.')
+  const { value, edge, edge_ci90: interval, p_edge_positive: chance } = score
+  const shown = big(number(value, 1))
+  shown.append(element('span', { class: 'of' }, ' of 100'))
+  return side(
+    'Sharp Score',
+    shown,
+    scoreStrip(value),
+    `edge ${signedPercent(edge)}, 90 %: ${percentInterval(interval)}`,
+    `an edge above nothing: ${percent(chance)} likely`,
+  )
+}
+
+/** `value` is 0 to 100. */
+function scoreStrip(value: number): SVGSVGElement {
+  const width = 3 + (Math.min(100, Math.max(0, value)) / 100) * 194
+  const track = { x: 0, y: 4, height: 6, rx: 3 }
+  return svgElement(
+    'svg',
+    { class: 'score-strip', viewBox: '0 0 200 14', 'aria-hidden': 'true' },
+    svgElement('rect', { class: 'track', ...track, width: 200 }),
+    svgElement('rect', { class: 'half', x: 99, y: 1, width: 2, height: 12 }),
+    svgElement('rect', { class: 'filled', ...track, width }),
+  )
+}
+
+function luckWords(deviations: number): string {
+  if (Math.abs(deviations) < 1) return 'As much as usual'
+  return Math.abs(deviations) < 2 ? 'More than usual' : 'Far more than usual'
+}
+
+function edgeAndLuck({ edge_and_luck: split }: AuditAnswer['summary']): readonly HTMLElement[] {
+  if (split === null) return []
+  const { profit, edge, luck, luck_z: deviations } = split
+  const largest = Math.max(Math.abs(profit), Math.abs(edge), Math.abs(luck), 1e-9)
+  const bars = Object.entries({ Edge: edge, Luck: luck, Profit: profit }).map(([name, value]) =>
+    element(
+      'div',
+      { class: 'bar-row' },
+      element('span', {}, name),
+      bar(value / largest),
+      element('strong', {}, `${signed(value)} units`),
+    ),
+  )
+  return [
+    element('h3', {}, 'Edge and luck'),
+    element('div', { class: 'bars' }, ...bars),
+    hint(
+      `Of the graded and settled picks: what their prices were worth, and the rest. ${luckWords(deviations)} for luck (${signed(deviations, 1)} standard deviations).`,
+    ),
+  ]
+}
+
+/** `share` is −1 to 1 of the row's half. */
+function bar(share: number): SVGSVGElement {
+  const width = Math.abs(share) * 98
+  return svgElement(
+    'svg',
+    { class: 'bar', viewBox: '0 0 200 14', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    svgElement('rect', {
+      class: share < 0 ? 'down' : 'up',
+      x: share < 0 ? 100 - width : 100,
+      y: 1,
+      width,
+      height: 12,
+    }),
+    svgElement('rect', { class: 'middle-line', x: 99.5, y: 0, width: 1, height: 14 }),
+  )
+}
+
+/** `3 × won, 1 × lost` of what there is; undefined where there is nothing. */
+function tally<Name extends string>(
+  counts: Readonly<Partial<Record<Name, number>>>,
+  words: (name: Name, count: number) => string,
+): string | undefined {
+  const shown = (Object.entries(counts) as [Name, number][])
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => words(name, count))
+  return shown.length === 0 ? undefined : shown.join(', ')
+}
+
+function auditFacts({ coverage, record, summary, needs }: AuditAnswer): HTMLElement {
+  const { beat_close: beat, mean_clv: mean, median_clv: median, vig_paid: margin } = summary
+  const onPrice = coverage.price_basis > 0 ? `, ${coverage.price_basis} on price alone` : ''
+  const beatRange = beat.ci95?.map((end) => percent(end, 0)).join(' to ') ?? '–'
+  return facts([
+    [
+      'Record',
+      tally<Scoreboard['status']>(
+        record,
+        (status, count) => `${count} ${RESULT_WORDS[status].toLowerCase()}`,
+      ) ?? '',
+    ],
+    ['Graded', `${coverage.graded} of ${coverage.picks}${onPrice}`],
+    [
+      'Ungraded',
+      tally<UngradedCode>(
+        coverage.by_reason,
+        (code, count) => `${count} × ${UNGRADED_WORDS[code].toLowerCase()}`,
+      ),
+    ],
+    [
+      'Fair value',
+      mean === null
+        ? undefined
+        : `mean ${signedPercent(mean)}, median ${signedPercent(median ?? mean)}`,
+    ],
+    [
+      'Beat the close',
+      beat.rate === null ? undefined : `${beat.count} of ${beat.of} (95 %: ${beatRange})`,
+    ],
+    ['Margin paid', margin === null ? undefined : percent(margin)],
+    ['Grades', tally(summary.grade_counts, (band, count) => `${count} ${band}`)],
+    [
+      'To be sure',
+      needs.picks_for_95 === null
+        ? undefined
+        : `${counted(needs.picks_for_95, 'pick')} like these would show the edge at 95 %`,
+    ],
+  ])
+}
+
+/** What a row says of a card's grade: its letter, its value and its prices. */
+function gradeCells(card: Card): readonly [grade: HTMLElement, value: string, prices: string] {
+  if (card.outcome === 'UNGRADED')
+    return [element('span', { class: 'hint' }, 'UNGRADED'), UNGRADED_WORDS[card.reason.code], '–']
+  const prices = `${number(card.taken.odds)} → ${number(card.close.odds)}`
+  return [letter(card.grade, 'small'), signedPercent(card.clv.fair ?? card.clv.price), prices]
+}
+
+function cardRow(card: Card, index: number): HTMLElement {
+  const { event, market, ref, selection } = card.pick
+  const status = card.scoreboard?.status ?? 'pending'
+  const title = event === undefined ? market : `${event.home} v ${event.away}`
+  const what = `${marketWords(market)}: ${selectionWords(selection, event)}${ref === undefined ? '' : ` · ${ref}`}`
+  const [grade, value, prices] = gradeCells(card)
+  return element(
+    'tr',
+    {},
+    element('td', { class: 'number' }, String(index + 1)),
+    element('td', {}, grade),
+    element('th', { scope: 'row' }, title, element('small', {}, what)),
+    element('td', {}, element('span', { class: RESULT_TONES[status] }, RESULT_WORDS[status])),
+    element('td', { class: 'number' }, value),
+    element('td', { class: 'number' }, prices),
+  )
+}
+
+const COLUMNS = [
+  ['Pick', 'number'],
+  ['Grade', ''],
+  ['Market', 'wide'],
+  ['Result', ''],
+  ['Value', 'number'],
+  ['Taken → close', 'number'],
+] as const
+
+function cardTable(cards: readonly Card[]): readonly HTMLElement[] {
+  const body = element('tbody', {}, ...cards.slice(0, ROWS_FIRST).map(cardRow))
+  const head = COLUMNS.map(([name, kind]) => element('th', { scope: 'col', class: kind }, name))
+  const table = element(
+    'div',
+    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The cards' },
+    element('table', {}, element('thead', {}, element('tr', {}, ...head)), body),
+  )
+  if (cards.length <= ROWS_FIRST) return [table]
+  const more = element('button', { type: 'button' }, `Show all ${cards.length}`)
+  more.addEventListener('click', () => {
+    body.append(...cards.slice(ROWS_FIRST).map((card, index) => cardRow(card, ROWS_FIRST + index)))
+    more.remove()
+  })
+  return [table, more]
+}
+
+export function auditView(
+  audit: AuditAnswer,
+  { transaction }: { readonly transaction?: string | undefined } = {},
+): HTMLElement {
+  const isSynthetic = audit.picks.some(
+    (card) => card.outcome === 'GRADED' && card.close.source.synthetic,
+  )
+  return element(
+    'article',
+    { class: 'grade-card', 'data-outcome': 'AUDIT' },
+    ...syntheticNote(isSynthetic, 'Some of these closes were made up; they are no real markets.'),
+    ...(audit.label === undefined ? [] : [element('p', { class: 'teams' }, audit.label)]),
+    sides('Two readings of one record', roiSide(audit.raw_roi), scoreSide(audit.sharp_score)),
+    said(audit.verdict),
+    ...edgeAndLuck(audit.summary),
+    auditFacts(audit),
+    element('h3', {}, 'The cards'),
+    ...cardTable(audit.picks),
+    ...(transaction === undefined ? [] : [hint('Paid in ', mono(transaction))]),
+  )
+}

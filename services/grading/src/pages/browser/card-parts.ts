@@ -1,0 +1,52 @@
+/** What cards and audits are made of: facts by name, two results side by side, notes, letters. */
+import { element } from '@tallystick/service-kit/browser'
+
+/** Facts by name; those without a value are left out. */
+export function facts(
+  pairs: readonly (readonly [name: string, value: Node | string | undefined])[],
+): HTMLElement {
+  return element(
+    'dl',
+    { class: 'facts' },
+    ...pairs.flatMap(([name, value]) =>
+      value === undefined ? [] : [element('dt', {}, name), element('dd', {}, value)],
+    ),
+  )
+}
+
+/** One of two results of the same bets: its name, the result at large, and what it says. */
+export function side(
+  name: string,
+  big: HTMLElement,
+  ...lines: readonly (Node | string)[]
+): HTMLElement {
+  return element(
+    'div',
+    { class: 'side' },
+    element('h3', {}, name),
+    big,
+    ...lines.map((line) => (typeof line === 'string' ? element('p', {}, line) : line)),
+  )
+}
+
+export const big = (content: Node | string, tone = ''): HTMLElement =>
+  element('p', { class: tone === '' ? 'big' : `big ${tone}` }, content)
+
+export function sides(label: string, ...both: readonly [HTMLElement, HTMLElement]): HTMLElement {
+  return element('div', { class: 'sides', role: 'group', 'aria-label': label }, ...both)
+}
+
+export const letter = (band: string, size: '' | 'small' = ''): HTMLElement =>
+  element('span', { class: `letter ${size}`.trim(), 'data-band': band }, band)
+
+export const said = (words: string): HTMLElement => element('p', { class: 'said' }, words)
+export const hint = (...words: readonly (Node | string)[]): HTMLElement =>
+  element('p', { class: 'hint' }, ...words)
+export const mono = (text: string): HTMLElement => element('span', { class: 'mono' }, text)
+
+/** A note that data were made up; nothing where they were not. */
+export function syntheticNote(isSynthetic: boolean, words: string): readonly HTMLElement[] {
+  return isSynthetic
+    ? [element('p', { class: 'note warn' }, element('strong', {}, 'Synthetic data.'), ` ${words}`)]
+    : []
+}

@@ -1,0 +1,207 @@
+/** A card for people: the scoreboard's result and the closing line's side by side, and what both rest on. */
+import { element } from '@tallystick/service-kit/browser'
+import type { Card, CardCalibration, GradedCard, UngradedCard } from '../../wire/cards.ts'
+import {
+  counted,
+  number,
+  percent,
+  percentInterval,
+  signed,
+  signedPercent,
+  timeText,
+} from '../figures.ts'
+import { bandScale } from './band-scale.ts'
+import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
+import {
+  FLAG_WORDS,
+  NOT_COUNTED_WORDS,
+  RESULT_TONES,
+  RESULT_WORDS,
+  UNGRADED_WORDS,
+} from './card-words.ts'
+import { marketWords, selectionWords } from './market-words.ts'
+
+type CardOptions = {
+  /** Of the payment. */
+  readonly transaction?: string | undefined
+  /** Takes a market key that the reader chose from an ungraded card. */
+  readonly onNearest?: ((key: string) => void) | undefined
+}
+
+function scoreboardSide(scoreboard: Card['scoreboard']): HTMLElement {
+  const status = scoreboard?.status ?? 'pending'
+  const result = big(RESULT_WORDS[status], RESULT_TONES[status])
+  if (scoreboard === undefined || scoreboard.status === 'pending')
+    return side('Scoreboard', result, 'The ledger has no result yet.')
+  const { return_units: units, score } = scoreboard
+  const shown = score === undefined ? '' : `, ${score.replace('-', '–')}`
+  return side('Scoreboard', result, `${signed(units)} units${shown}`)
+}
+
+const gradedValue = ({ clv }: GradedCard): number => clv.fair ?? clv.price
+
+function gradeSide(card: GradedCard): HTMLElement {
+  const where = card.basis === 'fair' ? 'at the fair close' : 'on price alone'
+  const value = `${signedPercent(gradedValue(card))} ${where}`
+  return side('Closing line', big(letter(card.grade)), value)
+}
+
+function pickHeading({ market, selection, event, ref }: Card['pick']): HTMLElement {
+  const teams = event === undefined ? market : `${event.home} v ${event.away}`
+  return element(
+    'header',
+    { class: 'pick' },
+    element('p', { class: 'teams' }, teams),
+    element('p', {}, `${marketWords(market)}: ${selectionWords(selection, event)}`),
+    ...(event === undefined ? [] : [hint(timeText(event.starts_at))]),
+    ...(ref === undefined ? [] : [hint(`Your mark: ${ref}`)]),
+  )
+}
+
+function closeWords(close: GradedCard['close']): string {
+  const { source, captured_at: at, seconds_before_start: seconds } = close
+  const when = at === null ? 'time not known' : timeText(at)
+  const before =
+    seconds === null || seconds < 60
+      ? ''
+      : `, ${counted(Math.round(seconds / 60), 'minute')} before the start`
+  return `${source.book} by ${source.feed}, ${when}${before}`
+}
+
+/** The price as it was written, and as decimal odds where that is something else. */
+function takenWords({ odds, text }: GradedCard['taken']): string {
+  const decimal = number(odds, Number(odds.toFixed(2)) === odds ? 2 : 3)
+  return Number(text) === odds ? decimal : `${text} (${decimal})`
+}
+
+function beatWords({ beat_close: isBeaten, price }: GradedCard['clv']): string {
+  if (isBeaten) return 'better than the close'
+  return price === 0 ? 'the close itself' : 'worse than the close'
+}
+
+function priceFacts(card: GradedCard): HTMLElement {
+  const { clv, close, taken, method_spread: spread, grade_margin: margin } = card
+  const { booksum, fair_odds: fair, method = 'power', record } = close
+  const entry = { href: `/api/ledger/${record.seq}` }
+  return facts([
+    ['You took', takenWords(taken)],
+    [
+      'It closed at',
+      `${number(close.odds, 2)}${fair === undefined ? '' : `, fair ${number(fair, 3)}`}`,
+    ],
+    ['Price value', `${signedPercent(clv.price)}: ${beatWords(clv)}`],
+    [
+      'Fair value',
+      clv.fair === undefined ? undefined : `${signedPercent(clv.fair)} with the margin taken out`,
+    ],
+    [
+      'Margin',
+      booksum === undefined ? undefined : `${percent(booksum - 1, 2)}, taken out by ${method}`,
+    ],
+    [
+      'Other methods',
+      spread === undefined
+        ? undefined
+        : `up to ${number(spread * 100, 2)} points apart; the next band is ${number(margin * 100, 2)} points off`,
+    ],
+    ['Close from', closeWords(close)],
+    ['Recorded as', element('a', entry, `ledger entry ${record.seq}`)],
+  ])
+}
+
+/** What the band of a card returned so far. */
+function bandRecord(record: CardCalibration): HTMLElement {
+  const { band, basis, population, scope, n, roi, roi_ci95: interval } = record
+  const { expected_roi: promised, low_sample: isLow } = record
+  const which = `${basis === 'price' ? 'graded on price alone, ' : ''}${population === 'mechanical' ? 'every recorded price' : 'committed picks'}${scope === 'synthetic' ? ', synthetic' : ''}`
+  const words =
+    n === 0 || roi === null
+      ? 'No pick with this grade is settled yet.'
+      : `${counted(n, 'settled pick')} (${which}) returned ${signedPercent(roi)} on average${interval === null ? '' : `, 95 %: ${percentInterval(interval)}`}.${promised === null ? '' : ` Their grades promised ${signedPercent(promised)}.`}`
+  const low = isLow && n > 0 ? [' ', element('span', { class: 'badge warn' }, 'low sample')] : []
+  return element(
+    'div',
+    { class: 'record' },
+    element('h3', {}, `What ${band} has been worth`),
+    element('p', {}, words, ...low),
+  )
+}
+
+function countedWords({ counted: state }: Card): string {
+  return state.population === 'committed'
+    ? `Committed as ledger entry ${state.seq}, before the start: it counts in the truth table.`
+    : NOT_COUNTED_WORDS[state.why]
+}
+
+function cardFoot(card: Card, { transaction }: CardOptions): HTMLElement {
+  const { receipt = '' } = card
+  const link = { href: `/api/picks/${encodeURIComponent(receipt)}` }
+  return facts([
+    ['Counted', countedWords(card)],
+    [
+      'Receipt',
+      receipt === '' ? undefined : element('a', link, 'this card, as it stands from now on'),
+    ],
+    ['Paid in', transaction === undefined ? undefined : mono(transaction)],
+  ])
+}
+
+function flagNotes(flags: GradedCard['flags']): readonly HTMLElement[] {
+  // Said elsewhere on the card: above it, and where it says what is counted.
+  const shown = flags.filter((flag) => flag !== 'synthetic' && flag !== 'received_after_start')
+  if (shown.length === 0) return []
+  const items = shown.map((flag) => element('li', {}, FLAG_WORDS[flag]))
+  return [element('ul', { class: 'note plain-list' }, ...items)]
+}
+
+function gradedView(card: GradedCard, options: CardOptions): HTMLElement {
+  return element(
+    'article',
+    { class: 'grade-card', 'data-outcome': 'GRADED' },
+    ...syntheticNote(card.close.source.synthetic, 'This close was made up; it is no real market.'),
+    pickHeading(card.pick),
+    sides('Two results of one bet', scoreboardSide(card.scoreboard), gradeSide(card)),
+    bandScale(gradedValue(card), card.grade),
+    said(card.summary),
+    ...flagNotes(card.flags),
+    priceFacts(card),
+    bandRecord(card.calibration),
+    cardFoot(card, options),
+  )
+}
+
+/** What the ledger does have, to be chosen in place of what it has not. */
+function nearList(keys: readonly string[], onNearest: CardOptions['onNearest']) {
+  if (keys.length === 0) return []
+  const items = keys.map((key) => {
+    if (onNearest === undefined || !key.includes('/')) return element('li', { class: 'mono' }, key)
+    const button = element('button', { type: 'button', class: 'small mono' }, key)
+    button.addEventListener('click', () => onNearest(key))
+    return element('li', {}, button)
+  })
+  return [
+    element('p', {}, 'What the ledger does have:'),
+    element('ul', { class: 'near' }, ...items),
+  ]
+}
+
+function ungradedView(card: UngradedCard, options: CardOptions): HTMLElement {
+  const { code, message, nearest = [] } = card.reason
+  return element(
+    'article',
+    { class: 'grade-card', 'data-outcome': 'UNGRADED' },
+    pickHeading(card.pick),
+    sides(
+      'Two results of one bet',
+      scoreboardSide(card.scoreboard),
+      side('Closing line', big('UNGRADED', 'ungraded'), UNGRADED_WORDS[code]),
+    ),
+    said(message),
+    ...nearList(nearest, options.onNearest),
+    hint('No closing price is ever made up. The ledger was searched, and the call is paid.'),
+    cardFoot(card, options),
+  )
+}
+
+export const cardView = (card: Card, options: CardOptions = {}): HTMLElement =>
+  card.outcome === 'GRADED' ? gradedView(card, options) : ungradedView(card, options)

@@ -1,0 +1,60 @@
+/** Paying with a key that a link of the local stack carries. It is held in memory only, and used on this machine only. */
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3.js'
+import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { type Authorization, type Domain, type Payer, TYPES } from './transfer.ts'
+
+/** A signature says which of the two points it was made with by 27 or 28. */
+const RECOVERY_BASE = 27
+
+const textHash = (text: string): Uint8Array => keccak256(utf8ToBytes(text))
+
+const typeHash = (name: keyof typeof TYPES): Uint8Array =>
+  textHash(`${name}(${TYPES[name].map((field) => `${field.type} ${field.name}`).join(',')})`)
+
+/** 32 bytes of a decimal number, or of hex with `0x`: an address is right-aligned in its word. */
+const word = (value: string | number): Uint8Array =>
+  hexToBytes(BigInt(value).toString(16).padStart(64, '0'))
+
+/** The EIP-712 digest of a transfer, the 32 bytes that are signed. */
+export function transferDigest(domain: Domain, message: Authorization): Uint8Array {
+  const separator = concatBytes(
+    typeHash('EIP712Domain'),
+    textHash(domain.name),
+    textHash(domain.version),
+    word(domain.chainId),
+    word(domain.verifyingContract),
+  )
+  const struct = concatBytes(
+    typeHash('TransferWithAuthorization'),
+    word(message.from),
+    word(message.to),
+    word(message.value),
+    word(message.validAfter),
+    word(message.validBefore),
+    word(message.nonce),
+  )
+  return keccak256(concatBytes(Uint8Array.of(0x19, 0x01), keccak256(separator), keccak256(struct)))
+}
+
+/** `r ‖ s ‖ v` in hex, 65 bytes, with a low s (EIP-2). */
+function signDigest(digest: Uint8Array, key: Uint8Array): string {
+  const [recovery = 0, ...rest] = secp256k1.sign(digest, key, {
+    prehash: false,
+    format: 'recovered',
+  })
+  return `0x${bytesToHex(Uint8Array.of(...rest, RECOVERY_BASE + recovery))}`
+}
+
+/** A payer for 32 bytes in hex, with or without `0x`. Throws RangeError for anything else; the message never holds the key. */
+export function developmentPayer(privateKey: string): Payer {
+  const hex = privateKey.replace(/^0x/i, '')
+  const key = /^[0-9a-fA-F]{64}$/.test(hex) ? hexToBytes(hex) : new Uint8Array(0)
+  if (!secp256k1.utils.isValidSecretKey(key))
+    throw new RangeError('not a private key of 32 bytes in hex')
+  const publicKey = secp256k1.getPublicKey(key, false).slice(1)
+  return {
+    address: `0x${bytesToHex(keccak256(publicKey).slice(12))}`,
+    sign: async (domain, message) => signDigest(transferDigest(domain, message), key),
+  }
+}

@@ -1,0 +1,123 @@
+/** Looking markets up, free: by teams and day, and whether a key that was typed can be graded. */
+import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import type { CoverageAnswer } from '../../wire/coverage.ts'
+import { timeText } from '../figures.ts'
+import { marketWords } from './market-words.ts'
+import { readCoverage } from './page-api.ts'
+import { expectedWords, showProblem } from './show-issues.ts'
+
+export type Candidate = CoverageAnswer['candidates'][number]
+type Choose = (market: string, event: Candidate) => void
+
+/** The service answers a search with so many events at most. */
+const FOUND_MAX = 20
+
+const CLOSE_WORDS: Readonly<Record<CoverageAnswer['close'], string>> = {
+  final: 'Its close is recorded: it can be graded.',
+  pending: 'It is still before its close: it can be graded only once the last price is final.',
+  none: 'No close is recorded: the answer would be UNGRADED, and paid.',
+}
+
+function eventItem(event: Candidate, choose: Choose): HTMLElement {
+  const chips = event.markets.map(({ market, close }) => {
+    const button = element(
+      'button',
+      { type: 'button', class: 'chip', 'data-market': market, 'data-close': close },
+      marketWords(market),
+      ...(close === 'final' ? [] : [element('small', {}, ' not closed')]),
+    )
+    button.addEventListener('click', () => choose(market, event))
+    return button
+  })
+  const badge = event.synthetic ? [' ', element('span', { class: 'badge warn' }, 'synthetic')] : []
+  const result =
+    event.result === 'final' ? 'settled' : event.result === 'void' ? 'void' : 'not settled'
+  return element(
+    'li',
+    {},
+    element('p', {}, element('strong', {}, `${event.home} v ${event.away}`), ...badge),
+    element(
+      'p',
+      { class: 'hint' },
+      `${timeText(event.starts_at, event.start_precision)} · ${result}`,
+    ),
+    element('div', { class: 'chips' }, ...chips),
+  )
+}
+
+const isGradable = ({ markets }: Candidate): boolean =>
+  markets.some(({ close }) => close === 'final')
+
+function foundWords(count: number): string {
+  if (count === 0) return 'The ledger has no event that fits. Fewer words find more.'
+  if (count === 1) return 'One event fits:'
+  const many =
+    count >= FOUND_MAX
+      ? `${FOUND_MAX} events and more fit: a day or a second team narrows it down.`
+      : `${count} events fit.`
+  return `${many} What can be graded now comes first:`
+}
+
+function foundList({ candidates }: CoverageAnswer, choose: Choose): readonly HTMLElement[] {
+  const words = element('p', { class: 'hint' }, foundWords(candidates.length))
+  if (candidates.length === 0) return [words]
+  const ordered = [
+    ...candidates.filter(isGradable),
+    ...candidates.filter((event) => !isGradable(event)),
+  ]
+  const items = ordered.map((event) => eventItem(event, choose))
+  return [words, element('ul', { class: 'found' }, ...items)]
+}
+
+/** Looks up what the form says and offers what was found. */
+export async function findMarkets(
+  { text, date }: { readonly text: string; readonly date: string },
+  choose: Choose,
+): Promise<void> {
+  const found = pageElement('found')
+  showProblem('find-text', '')
+  if (text.trim() === '' && date === '') {
+    showProblem('find-text', 'Write a team, or choose a day.')
+    return
+  }
+  const answer = await readCoverage({
+    ...(text.trim() === '' ? {} : { text: text.trim() }),
+    ...(date === '' ? {} : { date }),
+  })
+  if (answer.kind === 'covered') found.replaceChildren(...foundList(answer.coverage, choose))
+  else {
+    found.replaceChildren()
+    const problem =
+      answer.kind === 'invalid'
+        ? expectedWords(answer.expected)
+        : 'The service does not answer just now.'
+    showProblem('find-text', problem)
+  }
+}
+
+/** Counts lookups, so that a slow answer does not replace a newer one. */
+let asked = 0
+
+/** Says below the field whether its key can be graded, and returns its event; malformed keys are marked. */
+export async function coverKey(market: string): Promise<Candidate | undefined> {
+  asked += 1
+  const mine = asked
+  showProblem('market', '')
+  put('market-cover', '')
+  if (market.trim() === '') return undefined
+  const answer = await readCoverage({ market: market.trim() })
+  if (mine !== asked || answer.kind === 'failed') return undefined
+  if (answer.kind === 'invalid') {
+    showProblem('market', expectedWords(answer.expected))
+    return undefined
+  }
+  const { close, candidates } = answer.coverage
+  const [event] = candidates
+  const teams =
+    event === undefined
+      ? ''
+      : `${event.home} v ${event.away}, ${timeText(event.starts_at, event.start_precision)}. `
+  const synthetic = event?.synthetic ? ' Synthetic data.' : ''
+  put('market-cover', `${teams}${CLOSE_WORDS[close]}${synthetic}`)
+  return event
+}

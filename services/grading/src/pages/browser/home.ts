@@ -1,0 +1,56 @@
+/** The overview: live figures from the public API, refreshed while somebody looks. */
+import { offerCopies, pageElement, put } from '@tallystick/service-kit/browser'
+import type { CalibrationRow } from '../../wire/calibration.ts'
+import { counted, grouped, number, percentInterval, signedPercent } from '../figures.ts'
+import { readCalibration, readCheckpoint } from './page-api.ts'
+
+const REFRESH_MS = 10_000
+
+function showBand({ band, n, roi, roi_ci95: interval, low_sample: isLow }: CalibrationRow): void {
+  const tile = document.querySelector(`#bands > [data-band="${CSS.escape(band)}"]`)
+  const [strong, small] = [tile?.querySelector('strong'), tile?.querySelector('small')]
+  if (strong == null || small == null) return
+  strong.textContent = roi === null ? '–' : signedPercent(roi)
+  const picks = counted(n, 'settled pick')
+  small.textContent =
+    interval === null
+      ? picks
+      : `${percentInterval(interval)}, ${picks}${isLow ? ', low sample' : ''}`
+}
+
+async function showFigures(): Promise<void> {
+  const { columns, ledger } = await readCalibration({ basis: 'fair', population: 'mechanical' })
+  const [column] = columns
+  if (column === undefined) return
+  const { bands, line, scope, total } = column
+  pageElement('synthetic').hidden = scope !== 'synthetic'
+  put('entries', grouped(ledger.as_of_seq))
+  put('settled', grouped(total.n))
+  put('events', grouped(total.events))
+  put('slope', line === null ? 'not known yet' : `${number(line.slope)} points`)
+  for (const row of bands) showBand(row)
+  put('bands-note', total.n === 0 ? 'Nothing is settled yet.' : '')
+  put('state', `As of ledger entry ${grouped(ledger.as_of_seq)}.`)
+  pageElement('state').className = 'hint'
+}
+
+async function showCheckpoint(): Promise<void> {
+  const checkpoint = await readCheckpoint()
+  if (checkpoint === undefined) return
+  put('root', checkpoint.root)
+  put('signer', checkpoint.signer)
+}
+
+async function refresh(): Promise<void> {
+  if (document.visibilityState === 'visible') {
+    const [figures] = await Promise.allSettled([showFigures(), showCheckpoint()])
+    if (figures.status === 'rejected') {
+      pageElement('state').className = 'note warn'
+      put('state', 'The service does not answer just now. Trying again…')
+    }
+  }
+  setTimeout(() => void refresh(), REFRESH_MS)
+}
+
+offerCopies()
+void refresh()

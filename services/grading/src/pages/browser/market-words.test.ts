@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { marketWords, selectionsOf, selectionWords } from './market-words.ts'
+
+it.each([
+  ['soccer/e/1x2/ft', 'Match result'],
+  ['soccer/e/ah/ft/-0.75', 'Asian handicap −0.75'],
+  ['soccer/e/total/h1/2.5', 'Total 2.5 first half'],
+  ['basketball/e/prop:points/q1/25.5@lebron-james', 'points 25.5 (lebron james) Q1'],
+  ['nonsense', 'nonsense'],
+])('%s is %s', (key, words) => {
+  expect(marketWords(key)).toBe(words)
+})
+
+it('home and away carry their teams', () => {
+  const event = { home: 'Arsenal', away: 'Chelsea' }
+  expect(selectionWords('home', event)).toBe('Arsenal (home)')
+  expect(selectionWords('home_draw', undefined)).toBe('Home draw')
+})
+
+it('selections follow the type of the key', () => {
+  expect(selectionsOf('soccer/e/total/ft/2.5')).toEqual(['over', 'under'])
+  for (const key of ['soccer', 'soccer/e/cs/ft', 'soccer/e/prop:goals/ft', 'soccer/e/toString/ft'])
+    expect(selectionsOf(key)).toEqual([])
+})

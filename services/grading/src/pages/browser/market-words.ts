@@ -1,0 +1,69 @@
+/** Market keys in words: `soccer/epl.20240423.ars-che/ah/ft/-0.75` → `Asian handicap −0.75`. */
+import { MARKET_TYPES, marketShape } from '../../domain/markets.ts'
+
+type NamedMarketType = (typeof MARKET_TYPES)[number]
+
+const TYPES: Readonly<Record<NamedMarketType, string>> = {
+  '1x2': 'Match result',
+  ml: 'Winner',
+  dnb: 'Draw no bet',
+  dc: 'Double chance',
+  ah: 'Asian handicap',
+  spread: 'Spread',
+  total: 'Total',
+  team_total: 'Team total',
+  btts: 'Both teams to score',
+  cs: 'Correct score',
+  outright: 'Outright',
+}
+
+const PERIODS: Readonly<Record<string, string>> = {
+  ft: '',
+  reg: 'regulation',
+  h1: 'first half',
+  h2: 'second half',
+}
+
+/** A key's parts as they are written; undefined for a text of another form. The service judges whether they are right. */
+function keyParts(key: string) {
+  const [path = '', participant] = key.trim().split('@')
+  const [sport, event, type, period, line, ...rest] = path.split('/')
+  if (!sport || !event || !type || !period || rest.length > 0) return undefined
+  return { type, period, line, participant }
+}
+
+const namedType = (text: string): NamedMarketType | undefined =>
+  MARKET_TYPES.find((type) => type === text)
+
+const words = (name: string): string => name.replaceAll(/[-_.]+/g, ' ')
+
+/** What a market is, without its event. */
+export function marketWords(key: string): string {
+  const parts = keyParts(key)
+  if (parts === undefined) return key
+  const { type, period, line, participant } = parts
+  const named = namedType(type)
+  const name = named === undefined ? words(type.replace(/^prop:/, '')) : TYPES[named]
+  const when = PERIODS[period] ?? period.toUpperCase()
+  const shownLine = line?.startsWith('-') ? `−${line.slice(1)}` : line
+  return [name, shownLine, participant === undefined ? '' : `(${words(participant)})`, when]
+    .filter(Boolean)
+    .join(' ')
+}
+
+/** The selections of a key's type; none where every market has its own. */
+export function selectionsOf(key: string): readonly string[] {
+  const type = namedType(keyParts(key)?.type ?? '')
+  return type === undefined ? [] : (marketShape(type).selections ?? [])
+}
+
+/** A selection in words, with the team where the event is known. */
+export function selectionWords(
+  selection: string,
+  event: { readonly home: string; readonly away: string } | undefined,
+): string {
+  if (selection === 'home') return event === undefined ? 'Home' : `${event.home} (home)`
+  if (selection === 'away') return event === undefined ? 'Away' : `${event.away} (away)`
+  const text = words(selection)
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

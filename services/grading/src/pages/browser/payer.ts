@@ -1,0 +1,141 @@
+/**
+ * Who pays on the page of the forms: a development key from the link, else the browser's wallet (EIP-1193), else nobody. A
+ * wallet shows what is signed; its key never comes near this page.
+ */
+import { onFragment, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
+import { chainIdOf, type Payer, typedDataOf } from './transfer.ts'
+
+type Provider = {
+  request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>
+}
+
+/** The wallet's error for a network that it does not know (EIP-3085). */
+const UNKNOWN_NETWORK = 4902
+
+function walletProvider(): Provider | undefined {
+  const { ethereum } = globalThis as { ethereum?: Provider }
+  return typeof ethereum?.request === 'function' ? ethereum : undefined
+}
+
+const codeOf = (error: unknown): unknown =>
+  typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+
+/** A wallet's error in words; the code 4001 is a person's no (EIP-1193). */
+export function walletWords(error: unknown): string {
+  const code = codeOf(error)
+  if (code === 4001) return 'You declined in the wallet. Nothing was charged.'
+  if (code === -32002) return 'The wallet is waiting for an answer already: open it.'
+  return 'The wallet did not sign. Nothing was charged.'
+}
+
+/** Wallets sign only for the network that they are on. */
+async function switchNetwork(
+  provider: Provider,
+  { chainId, rpcUrl }: { readonly chainId: string; readonly rpcUrl: string },
+): Promise<void> {
+  const current = await provider.request({ method: 'eth_chainId' })
+  if (current === chainId) return
+  const params = [{ chainId }]
+  try {
+    await provider.request({ method: 'wallet_switchEthereumChain', params })
+  } catch (error) {
+    if (codeOf(error) !== UNKNOWN_NETWORK || rpcUrl === '') throw error
+    const nativeCurrency = { name: 'OKB', symbol: 'OKB', decimals: 18 }
+    await provider.request({
+      method: 'wallet_addEthereumChain',
+      params: [{ chainId, chainName: 'X Layer', rpcUrls: [rpcUrl], nativeCurrency }],
+    })
+  }
+}
+
+/** Asks the wallet for an address. Throws the wallet's own error where the person declines. */
+async function walletPayer(provider: Provider): Promise<Payer> {
+  const accounts = await provider.request({ method: 'eth_requestAccounts' })
+  const address = Array.isArray(accounts) ? String(accounts[0] ?? '') : ''
+  if (!/^0x[0-9a-fA-F]{40}$/.test(address)) throw new Error('the wallet gave no address')
+  const chainId = `0x${(chainIdOf(pageFact('payment-network')) ?? 0).toString(16)}`
+  return {
+    address: address.toLowerCase(),
+    async sign(domain, message) {
+      await switchNetwork(provider, { chainId, rpcUrl: pageFact('payment-rpc') })
+      const params = [address, JSON.stringify(typedDataOf(domain, message))]
+      const signature = await provider.request({ method: 'eth_signTypedData_v4', params })
+      // Longer than of a key where the wallet is a contract.
+      if (typeof signature !== 'string' || !/^0x(?:[0-9a-fA-F]{2}){65,}$/.test(signature))
+        throw new Error('the wallet gave no signature')
+      return signature
+    },
+  }
+}
+
+/**
+ * Where a key in a link may be used: only where the service runs on the reader's own machine. A key that is worth something
+ * belongs in a wallet, and this page must not train anybody to put one into an address.
+ */
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+
+let payer: Payer | undefined
+let onChange = (): void => {}
+
+/** Who pays now; undefined while nobody does. */
+export const currentPayer = (): Payer | undefined => payer
+
+function setPayer(words: string, next: Payer): void {
+  payer = next
+  put('payer-words', words)
+  put('payer-problem', '')
+  onChange()
+}
+
+async function takeKey(key: string | null): Promise<void> {
+  if (key === null) return
+  if (!LOOPBACK.includes(location.hostname)) {
+    put(
+      'payer-problem',
+      'The link carried a key. It was dropped: keys are taken only where the service runs on your own machine.',
+    )
+    return
+  }
+  try {
+    // Only whoever brings a key loads what signs with it.
+    const { developmentPayer } = await import('./development-key.ts')
+    const made = developmentPayer(key)
+    setPayer(
+      `The development key of the link: ${made.address}. It is held in memory until you leave the page.`,
+      made,
+    )
+  } catch {
+    put('payer-problem', 'The link carried a key that is none: 32 bytes in hex are one.')
+  }
+}
+
+async function connectWallet(): Promise<void> {
+  const provider = walletProvider()
+  if (provider === undefined) return
+  const button = pageElement('connect', HTMLButtonElement)
+  button.disabled = true
+  try {
+    const made = await walletPayer(provider)
+    setPayer(`Your wallet: ${made.address}. It shows each payment before you sign it.`, made)
+  } catch (error) {
+    put('payer-problem', walletWords(error))
+  }
+  button.disabled = false
+}
+
+/** Finds out who can pay, and says so on the page; `change` is called whenever that changes. */
+export function watchPayer(change: () => void): void {
+  onChange = change
+  const connect = pageElement('connect', HTMLButtonElement)
+  connect.addEventListener('click', () => void connectWallet())
+  const hasWallet = walletProvider() !== undefined
+  connect.hidden = !hasWallet
+  put(
+    'payer-words',
+    hasWallet
+      ? 'This browser has a wallet. It is asked for an address, and for one signature per call.'
+      : 'No wallet found in this browser. Without one you can check a request, free; the overview has a first paid request for agents.',
+  )
+  onFragment((carried) => void takeKey(carried.get('key')))
+  change()
+}

@@ -1,0 +1,40 @@
+/** Where values stand on an axis: ticks on round numbers, and a straight scale. */
+
+type Range = readonly [low: number, high: number]
+
+/** Steps that people count in, as fractions: 1, 2, 5, 10, 20, 50 %. */
+const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5]
+
+/** Round values that enclose a range, at most so many steps. The range is not empty. */
+export function roundTicks([low, high]: Range, stepsMax: number): readonly number[] {
+  const fits = (step: number) =>
+    Math.ceil(high / step - 1e-9) - Math.floor(low / step + 1e-9) <= stepsMax
+  const step = STEPS.find(fits) ?? (high - low) / stepsMax
+  const first = Math.floor(low / step + 1e-9)
+  const last = Math.ceil(high / step - 1e-9)
+  return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step)
+}
+
+export function straightScale([low, high]: Range, [from, to]: Range) {
+  return (value: number): number => from + ((value - low) / (high - low)) * (to - from)
+}
+
+/** Moves labels on one axis apart, as little as needed, keeping their order. `places` rise. */
+export function spreadLabels(
+  places: readonly number[],
+  { gap, range: [low, high] }: { readonly gap: number; readonly range: Range },
+): readonly number[] {
+  const spread = [...places]
+  for (let pass = 0; pass < spread.length * 4; pass += 1)
+    for (let index = 1; index < spread.length; index += 1) {
+      const before = spread[index - 1] ?? 0
+      const after = spread[index] ?? 0
+      const lacking = gap - (after - before)
+      if (lacking <= 0) continue
+      spread[index - 1] = before - lacking / 2
+      spread[index] = after + lacking / 2
+    }
+  const over = Math.max(0, (spread.at(-1) ?? high) - high)
+  const under = Math.max(0, low - (spread[0] ?? low))
+  return spread.map((place) => place - over + under)
+}

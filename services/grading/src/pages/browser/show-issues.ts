@@ -1,0 +1,53 @@
+/** The service's word on malformed input, beside the field that it is about. */
+import { pageElement } from '@tallystick/service-kit/browser'
+
+/** One thing wrong with a request: where, and what was expected there. */
+export type Issue = { readonly field: string; readonly expected: string }
+
+/** Which input a member of the request comes from. */
+const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
+  ['body.pick.market', 'market'],
+  ['body.pick.line', 'market'],
+  ['body.pick.participant', 'market'],
+  ['body.pick.period', 'market'],
+  ['body.pick.selection', 'selection'],
+  ['body.pick.odds', 'odds'],
+  ['body.pick.placed_at', 'placed-at'],
+  ['body.options.reference', 'reference'],
+]
+
+export const expectedWords = (expected: string): string => `Expected ${expected}.`
+
+/** Marks the input with that id; an empty text takes the mark away. */
+export function showProblem(field: string, problem: string): void {
+  const input = pageElement(field)
+  if (problem === '') input.removeAttribute('aria-invalid')
+  else input.setAttribute('aria-invalid', 'true')
+  pageElement(`${field}-problem`).textContent = problem
+}
+
+export function clearIssues(): void {
+  for (const [, field] of FIELDS) showProblem(field, '')
+  pageElement('grade-problem').textContent = ''
+}
+
+/** Shows a grade's issues and takes the reader to the first. */
+export function showGradeIssues(issues: readonly Issue[]): void {
+  clearIssues()
+  let first: string | undefined
+  const others: string[] = []
+  for (const { field: path, expected } of issues) {
+    const field = FIELDS.find(([prefix]) => path === prefix || path.startsWith(`${prefix}.`))?.[1]
+    if (field === undefined) {
+      others.push(`${path}: expected ${expected}.`)
+      continue
+    }
+    showProblem(field, expectedWords(expected))
+    first ??= field
+  }
+  pageElement('grade-problem').textContent = others.join(' ')
+  if (first === undefined) return
+  const input = pageElement(first)
+  input.closest('details')?.setAttribute('open', '')
+  input.focus()
+}

@@ -1,0 +1,212 @@
+/** The page with the forms: look up, check, pay, and read the card. */
+import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { counted } from '../figures.ts'
+import { type Candidate, coverKey, findMarkets } from './find-market.ts'
+import { selectionsOf, selectionWords } from './market-words.ts'
+import { readCalibration, readCoverage } from './page-api.ts'
+import { watchPayer } from './payer.ts'
+import { pickIssueWords, type ReadPicks, readPicks } from './read-picks.ts'
+import { clearIssues, showGradeIssues, showProblem } from './show-issues.ts'
+import { isBusy, nameButtons, sell } from './try-sale.ts'
+
+/** Picks of one audit (G5); the service says the same, after more has been sent. */
+const PICKS_MAX = 1_000
+/** Lines of problems shown at once. */
+const PROBLEMS_MAX = 8
+/** An example is made of matches of the last days, so that it is found in a few free calls. */
+const EXAMPLE_DAYS_MAX = 10
+const EXAMPLE_PRICES = ['2.10', '3.60', '2.50', '1.90', '4.20']
+const EXAMPLE_SELECTIONS = ['home', 'draw', 'away']
+const MS_PER_DAY = 86_400_000
+/** A key is looked up when typing rests this long. */
+const TYPING_REST_MS = 400
+
+const market = pageElement('market', HTMLInputElement)
+const selection = pageElement('selection', HTMLInputElement)
+const picks = pageElement('picks', HTMLTextAreaElement)
+
+const valueOf = (id: string): string => {
+  const input = document.getElementById(id)
+  return input instanceof HTMLInputElement || input instanceof HTMLSelectElement
+    ? input.value.trim()
+    : ''
+}
+
+function offerSelections(event: Candidate | undefined): void {
+  const names = selectionsOf(market.value)
+  pageElement('selections').replaceChildren(
+    ...names.map((name) => element('option', { value: name })),
+  )
+  pageElement('selection-chips').replaceChildren(
+    ...names.map((name) => {
+      const chip = element('button', { type: 'button', class: 'chip' }, selectionWords(name, event))
+      chip.addEventListener('click', () => {
+        selection.value = name
+        showProblem('selection', '')
+        pageElement('odds').focus()
+      })
+      return chip
+    }),
+  )
+}
+
+async function takeMarket(key: string): Promise<void> {
+  market.value = key
+  showProblem('market', '')
+  offerSelections(undefined)
+  offerSelections(await coverKey(key))
+}
+
+const onNearest = (key: string): void => void takeMarket(key)
+
+function chooseFound(key: string, event: Candidate): void {
+  void takeMarket(key)
+  offerSelections(event)
+  selection.focus()
+}
+
+/** Optional members are left out where nothing was written. */
+const written = (members: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''))
+
+function gradeBody() {
+  const options = written({
+    reference: valueOf('reference'),
+    method: valueOf('method'),
+    basis: valueOf('basis'),
+  })
+  const placed = written({ placed_at: valueOf('placed-at') })
+  const pick = {
+    market: market.value.trim(),
+    selection: valueOf('selection'),
+    odds: valueOf('odds'),
+    ...placed,
+  }
+  return Object.keys(options).length === 0 ? { pick } : { pick, options }
+}
+
+function sendGrade(): void {
+  clearIssues()
+  void sell({ kind: 'grade', body: gradeBody(), showIssues: showGradeIssues, onNearest })
+}
+
+function showPickProblems(problems: readonly string[]): void {
+  const shown = problems.slice(0, PROBLEMS_MAX).map((problem) => element('p', {}, problem))
+  const rest = problems.length - shown.length
+  if (rest > 0) shown.push(element('p', {}, `And ${counted(rest, 'more problem')}.`))
+  pageElement('picks-problem').replaceChildren(...shown)
+  if (problems.length === 0) return picks.removeAttribute('aria-invalid')
+  picks.setAttribute('aria-invalid', 'true')
+  picks.focus()
+}
+
+/** Why the text cannot be sent; empty where it can. */
+function recordProblems({ picks: found, problems }: ReadPicks): readonly string[] {
+  if (problems.length > 0) return problems.map(({ line, problem }) => `Line ${line}: ${problem}.`)
+  if (found.length === 0) return ['Paste at least one pick.']
+  return found.length > PICKS_MAX
+    ? [`${counted(found.length, 'pick')}: at most 1,000 go into one audit.`]
+    : []
+}
+
+function sendAudit(): void {
+  const read = readPicks(picks.value)
+  const problems = recordProblems(read)
+  showPickProblems(problems)
+  if (problems.length > 0) return
+  const body = { ...read.rest, picks: read.picks }
+  void sell({
+    kind: 'audit',
+    body,
+    onNearest,
+    showIssues: (issues) =>
+      showPickProblems(issues.map((issue) => pickIssueWords(issue, read.lines))),
+  })
+}
+
+function countPicks(): void {
+  const { picks: found, problems } = readPicks(picks.value)
+  const bad = problems.length === 0 ? '' : `, ${counted(problems.length, 'line')} not understood`
+  put(
+    'picks-count',
+    picks.value.trim() === '' ? '' : `${counted(found.length, 'pick')} read${bad}.`,
+  )
+}
+
+type FoundMarket = Candidate['markets'][number]
+
+/** Gradable match results of one day. */
+async function marketsOfDay(daysAgo: number): Promise<readonly FoundMarket[]> {
+  const date = new Date(Date.now() - daysAgo * MS_PER_DAY).toISOString().slice(0, 10)
+  const answer = await readCoverage({ date })
+  if (answer.kind !== 'covered') return []
+  const all = answer.coverage.candidates.flatMap(({ markets }) => markets)
+  return all.filter(({ market: key, close }) => close === 'final' && key.endsWith('/1x2/ft'))
+}
+
+/** Picks of markets that the ledger has, at prices of nobody's: something to press the button with. */
+async function fillExample(): Promise<void> {
+  const found: FoundMarket[] = []
+  for (
+    let daysAgo = 1;
+    daysAgo <= EXAMPLE_DAYS_MAX && found.length < EXAMPLE_PRICES.length;
+    daysAgo += 1
+  )
+    found.push(...(await marketsOfDay(daysAgo)))
+  const lines = EXAMPLE_PRICES.flatMap((price, index) => {
+    const key = found[index]?.market
+    return key === undefined ? [] : [[key, EXAMPLE_SELECTIONS[index % 3], price].join(', ')]
+  })
+  if (lines.length === 0) {
+    put('picks-count', 'The ledger has no football of the last days to make an example of.')
+    return
+  }
+  picks.value = lines.join('\n')
+  showPickProblems([])
+  countPicks()
+}
+
+function showChoice(): void {
+  const isAudit = new FormData(pageElement('choice', HTMLFormElement)).get('kind') === 'audit'
+  pageElement('grade-panel').hidden = isAudit
+  pageElement('audit-panel').hidden = !isAudit
+  pageElement('columns').classList.toggle('one', isAudit)
+}
+
+function onSubmit(id: string, send: () => void): void {
+  pageElement(id, HTMLFormElement).addEventListener('submit', (event) => {
+    event.preventDefault()
+    if (!isBusy()) send()
+  })
+}
+
+async function markSynthetic(): Promise<void> {
+  const answer = await readCalibration({ basis: 'fair', population: 'mechanical' }).catch(
+    () => undefined,
+  )
+  const isSynthetic = answer?.columns[0]?.scope === 'synthetic'
+  pageElement('synthetic').hidden = !isSynthetic
+  const text = pageElement('find-text', HTMLInputElement)
+  if (!isSynthetic || text.value !== '') return
+  text.value = 'synthetic united'
+  text.placeholder = 'synthetic united'
+}
+
+let typing: ReturnType<typeof setTimeout> | undefined
+market.addEventListener('input', () => {
+  clearTimeout(typing)
+  typing = setTimeout(() => void takeMarket(market.value), TYPING_REST_MS)
+})
+picks.addEventListener('input', countPicks)
+pageElement('example').addEventListener('click', () => void fillExample())
+pageElement('choice', HTMLFormElement).addEventListener('change', showChoice)
+onSubmit('choice', () => {})
+onSubmit(
+  'find',
+  () => void findMarkets({ text: valueOf('find-text'), date: valueOf('find-date') }, chooseFound),
+)
+onSubmit('grade', sendGrade)
+onSubmit('audit', sendAudit)
+showChoice()
+watchPayer(nameButtons)
+void markSynthetic()

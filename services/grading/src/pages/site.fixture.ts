@@ -1,0 +1,144 @@
+/**
+ * What the browser tests of the pages share: one Chromium and one service over a local X Layer per file, pages that are
+ * watched for faults and closed, and the few gestures that every test makes.
+ */
+import type { XLayerAccount } from '@tallystick/devnet'
+import {
+  chromiumMissing,
+  launchChromium,
+  type WatchedPage,
+  watchPage,
+} from '@tallystick/page-testing'
+import type { Browser, BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { seedLedger } from '../seed/synthetic-fixtures.ts'
+import {
+  START_SECONDS,
+  sampleBatch,
+  sampleEvent,
+  sampleObservation,
+  samplePrices,
+  scored,
+} from '../testing/samples.fixture.ts'
+import {
+  type RunningService,
+  startXLayerFixture,
+  type XLayerFixture,
+} from '../testing/xlayer.fixture.ts'
+
+/** Why the pages cannot be tested on this machine, in parentheses; undefined where they can. */
+export const cannotRunReason = chromiumMissing === undefined ? undefined : `(${chromiumMissing})`
+
+/** A name that is no loopback one and leads here all the same. */
+export const OTHER_HOST = 'grading.test'
+
+/** Chromium reports every 400 and 402 of a call as an error: here they are answers. */
+const isProvoked = (message: ConsoleMessage): boolean =>
+  /status of 40[02]/.test(message.text()) &&
+  /\/api\/(grade|audit|coverage)$/.test(message.location().url)
+
+/** Longest that a condition of a test may take on a busy machine. */
+export const WAIT = { timeout: 20_000 }
+/** What a whole test may take on a busy machine. */
+export const TEST_LIMIT_MS = 90_000
+/** Enough made-up matches for every band; a tenth of what `npm start` has. */
+const SEEDED_MATCHES = 200
+
+export const MARKET = 'soccer/epl.20260601.ars-che/1x2/ft'
+/** Team names that are markup. */
+export const HOSTILE = '<img src=x onerror="alert(1)">'
+export const HOSTILE_MARKET = 'soccer/epl.20260602.evil/1x2/ft'
+/** A real market with prices before its close, so that the truth table of real markets has something. */
+const hostileEvent = sampleEvent({
+  path: 'soccer/epl.20260602.evil',
+  home: HOSTILE,
+  away: 'Villa',
+  startAtSeconds: START_SECONDS + 86_400,
+})
+
+/** The service's pages in a browser, one page for each visit. */
+export type Site = {
+  readonly service: () => RunningService
+  readonly xlayer: () => XLayerFixture
+  visit(path: string, options?: BrowserContextOptions): Promise<Page>
+  /** Opens the forms by a link with the key of an agent of the local chain. */
+  visitWithKey(name: string, options?: BrowserContextOptions): Promise<Page>
+  /** What an account holds of the token, base units. */
+  balanceOf(account: XLayerAccount): Promise<bigint>
+  /** Forgets what went wrong so far: what a test provoked is no fault of the page. */
+  forgive(): void
+}
+
+async function fillLedger({ store }: RunningService): Promise<void> {
+  await seedLedger({ store, nowSeconds: Date.now() / 1_000, pastMatches: SEEDED_MATCHES })
+  const ourMatch = sampleObservation({ closes: [samplePrices()], outcomes: scored(2, 1) })
+  const hostile = sampleObservation({
+    event: hostileEvent,
+    closes: [samplePrices({ capturedAtSeconds: hostileEvent.startAtSeconds - 300 })],
+    outcomes: scored(0, 0),
+  })
+  await store.ingest(sampleBatch([ourMatch, hostile]))
+}
+
+/** Registers the hooks of a file; a fault on any page fails the test in which it happened. */
+export function useSite(): Site {
+  let browser: Browser
+  let xlayer: XLayerFixture
+  let service: RunningService
+  const opened: WatchedPage[] = []
+  beforeAll(async () => {
+    browser = await launchChromium([`--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`])
+    xlayer = await startXLayerFixture()
+    service = await xlayer.startService('pages.db')
+    await fillLedger(service)
+  }, TEST_LIMIT_MS)
+  afterAll(async () => {
+    await browser.close()
+    await xlayer.stop()
+  }, TEST_LIMIT_MS)
+  afterEach(async () => {
+    const faults = opened.flatMap((watched) => watched.faults)
+    for (const { page } of opened.splice(0)) await page.context().close()
+    if (faults.length > 0) throw new Error(`The pages had faults:\n${faults.join('\n')}`)
+  })
+  const visit = async (path: string, context: BrowserContextOptions = {}): Promise<Page> => {
+    const { port } = new URL(service.baseUrl)
+    const watched = await watchPage(browser, { context, isProvoked, port })
+    opened.push(watched)
+    await watched.page.goto(new URL(path, service.baseUrl).href)
+    return watched.page
+  }
+  return {
+    service: () => service,
+    xlayer: () => xlayer,
+    visit,
+    async visitWithKey(name, options) {
+      const page = await visit(`/try#key=${xlayer.account(name).privateKey}`, options)
+      await page.waitForSelector('#payer-words:has-text("development key")', WAIT)
+      return page
+    },
+    balanceOf: ({ address }) => xlayer.chain.controls.balanceOf(address),
+    forgive() {
+      for (const watched of opened) watched.faults.length = 0
+    },
+  }
+}
+
+/** Writes a pick into the form, past the lookup. */
+export async function fillPick(
+  page: Page,
+  pick: { readonly market?: string; readonly selection?: string; readonly odds: string },
+): Promise<void> {
+  await page.fill('#market', pick.market ?? MARKET)
+  await page.fill('#selection', pick.selection ?? 'home')
+  await page.fill('#odds', pick.odds)
+}
+
+/** Sends the form and waits for a card of that outcome. */
+export async function payFor(page: Page, outcome: string): Promise<void> {
+  await page.click(outcome === 'AUDIT' ? '#audit-send' : '#grade-send')
+  await page.waitForSelector(`#outcome [data-outcome="${outcome}"]`, WAIT)
+}
+
+export const text = (page: Page, selector: string): Promise<string | null> =>
+  page.textContent(selector)
