@@ -14,7 +14,7 @@ import { purchaseTinybar } from './domain/sales-terms.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
 import { type AccessRouteDeps, addAccessRoute, addStatusRoute } from './routes/access-routes.ts'
 
-export type AccessAppDeps = AccessRouteDeps &
+type AccessAppDeps = AccessRouteDeps &
   ReadinessDeps &
   Pick<
     ServiceAppOptions,

@@ -78,7 +78,7 @@ export type AccessPorts = {
   recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
 }
 
-export type ConnectOptions = {
+type ConnectOptions = {
   readonly config: AccessConfig
   readonly clock: Clock
   readonly paymentClock: Clock

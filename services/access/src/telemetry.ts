@@ -27,7 +27,7 @@ export type Telemetry = {
   readonly measure: (figures: MeasuredFigures) => void
 }
 
-export type MeasuredFigures = {
+type MeasuredFigures = {
   readonly usage: () => UsageFigures
   readonly unresolvedCredits: () => number
   readonly sweepAgeSeconds: () => number | undefined

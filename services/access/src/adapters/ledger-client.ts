@@ -97,7 +97,7 @@ export function isNotFound(error: unknown): boolean {
  */
 
 /** How a transaction was refused; `wrong-nonce` leaves open which way, `unclear` whether it was refused at all. */
-export type SendRefusal =
+type SendRefusal =
   | 'already-known'
   | 'nonce-too-low'
   | 'nonce-too-high'

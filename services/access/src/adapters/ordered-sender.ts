@@ -28,31 +28,21 @@ const RECEIPT_LIMIT_MS = 25_000
 /** Between two looks at a receipt, milliseconds. */
 const RECEIPT_POLL_MS = 250
 
-export type OutgoingCall = {
+type OutgoingCall = {
   readonly to: Hex
   readonly data: Hex
   readonly valueTinybar: bigint
   readonly gas: bigint
 }
 
-export type OrderedSender = {
-  readonly address: Hex
-  /** Sends and waits. `undefined`: no receipt in time, the caller looks what became of it. Throws ChainUnavailable. */
-  send(call: OutgoingCall): Promise<TransactionReceipt | undefined>
-  /** The price that a transaction sent now offers per gas, weibar. */
-  gasPriceWeibar(): Promise<bigint>
-  /** Returns when nothing is being sent. */
-  close(): Promise<void>
-}
-
-export type OrderedSenderOptions = {
+type OrderedSenderOptions = {
   readonly client: PublicClient
   readonly chainId: number
   readonly privateKey: Hex
   readonly clock: Clock
 }
 
-export function createOrderedSender(options: OrderedSenderOptions): OrderedSender {
+export function createOrderedSender(options: OrderedSenderOptions) {
   const { client, chainId, clock } = options
   const account = privateKeyToAccount(options.privateKey)
   let nextNonce: number | undefined
@@ -106,8 +96,10 @@ export function createOrderedSender(options: OrderedSenderOptions): OrderedSende
 
   return {
     address: account.address.toLowerCase() as Hex,
+    /** The price that a transaction sent now offers per gas, weibar. */
     gasPriceWeibar,
-    async send(call) {
+    /** Sends and waits. `undefined`: no receipt in time, the caller looks what became of it. Throws ChainUnavailable. */
+    async send(call: OutgoingCall): Promise<TransactionReceipt | undefined> {
       const submitted = queue.then(() => submit(call))
       queue = submitted.catch(() => undefined)
       try {
@@ -116,7 +108,8 @@ export function createOrderedSender(options: OrderedSenderOptions): OrderedSende
         throw new ChainUnavailable('the transaction could not be sent', { cause: error })
       }
     },
-    async close() {
+    /** Returns when nothing is being sent. */
+    async close(): Promise<void> {
       await queue
     },
   }

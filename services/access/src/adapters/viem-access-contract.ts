@@ -15,7 +15,7 @@ import {
 } from '../domain/ports.ts'
 import { isNoContract } from './ledger-client.ts'
 
-export type ViemAccessContractOptions = {
+type ViemAccessContractOptions = {
   readonly client: PublicClient
   readonly chainId: number
   readonly address: Hex | undefined

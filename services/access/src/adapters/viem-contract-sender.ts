@@ -31,7 +31,7 @@ export const REAP_GAS = 2_000_000n
 /** Sends of one order: the second follows a lost nonce, the third a race with another replica. */
 const OPEN_TRIES = 3
 
-export type ViemContractSenderOptions = {
+type ViemContractSenderOptions = {
   readonly client: PublicClient
   readonly chainId: number
   readonly contract: AccessContract
@@ -138,7 +138,7 @@ async function named<Result>(run: () => Promise<Result>): Promise<Result> {
   }
 }
 
-export type OpenedReceipt = {
+type OpenedReceipt = {
   readonly receipt: TransactionReceipt
   readonly order: PurchaseOrder
   readonly contract: AccessContract
@@ -149,7 +149,7 @@ export type OpenedReceipt = {
  * The window that a successful `openPaid` left behind, from its receipt's events, since reads lag behind receipts. A
  * top-up leaves the window as it was, though cancelled no more, so that there a read supplies what the event does not say.
  */
-export async function windowOfReceipt(opened: OpenedReceipt): Promise<{
+async function windowOfReceipt(opened: OpenedReceipt): Promise<{
   readonly transactionHash: Hex
   readonly isTopUp: boolean
   readonly window: AccessWindow
@@ -194,7 +194,7 @@ export async function windowOfReceipt(opened: OpenedReceipt): Promise<{
 /** `openPaid` with arming uses up to 1.62 M gas; estimates are wrong for calls that schedule. Only what is used is charged. */
 export const OPEN_GAS = 2_000_000n
 
-export type RehearsalContext = {
+type RehearsalContext = {
   readonly client: PublicClient
   readonly contract: Hex
   /** The sender: payTo's EVM address. */
@@ -203,7 +203,7 @@ export type RehearsalContext = {
 }
 
 /** The call's argument, as the contract takes it. */
-export function purchaseArgument(order: PurchaseOrder) {
+function purchaseArgument(order: PurchaseOrder) {
   return {
     agent: order.agent,
     offerId: order.offerId,
@@ -219,7 +219,7 @@ export function forwardGas(gasPriceWeibar: bigint): bigint {
 }
 
 /** Runs `openPaid` with its value without sending it (A3). Throws viem's error where the ledger does not answer. */
-export async function rehearsePurchase(
+async function rehearsePurchase(
   context: RehearsalContext,
   order: PurchaseOrder,
 ): Promise<Rehearsal> {

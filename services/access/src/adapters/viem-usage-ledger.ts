@@ -43,7 +43,7 @@ export class UsageLedgerUnavailable extends Error {
   override name = 'UsageLedgerUnavailable'
 }
 
-export type ViemUsageLedgerOptions = {
+type ViemUsageLedgerOptions = {
   readonly rpcUrl: string
   readonly chainId: number
   /** The access contract. */

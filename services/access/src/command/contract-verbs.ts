@@ -29,7 +29,7 @@ const FUND_GAS = 200_000n
 const WITHDRAW_GAS = 1_000_000n
 
 /** One transaction of the owner, and what to print once it has its receipt. */
-export type OwnerAct = { readonly write: ContractWrite; readonly said: readonly string[] }
+type OwnerAct = { readonly write: ContractWrite; readonly said: readonly string[] }
 
 /** Writes what `plan` says, and prints it with the transaction. */
 export async function actAsOwner(

@@ -38,7 +38,7 @@ type OutgoingTransaction = {
   readonly gas: bigint
 }
 
-export type OperatorLedger = {
+type OperatorLedger = {
   readonly address: Address
   readonly reader: PublicClient
   /** Signs, sends, and waits for the receipt. Throws OperatorRefusal if the relay does not take it, or if it reverted. */

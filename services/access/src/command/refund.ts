@@ -183,7 +183,7 @@ const START_SECONDS = 5
 /** Room for submission before validity ends. */
 const SUBMIT_SECONDS = 40
 
-export type RefundSlot = {
+type RefundSlot = {
   readonly startSeconds: number
   /** Consensus time that the mirror node must have shown before: nothing of an earlier slot can come after it. */
   readonly mirrorSecondsNeeded: number

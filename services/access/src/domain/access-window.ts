@@ -46,7 +46,7 @@ export function secondsRemaining(window: AccessWindow, nowSeconds: number): numb
 }
 
 /** Whether a renewal is armed whose second is so long past that the network will not make it any more. */
-export function isScheduleOverdue(window: AccessWindow, nowSeconds: number): boolean {
+function isScheduleOverdue(window: AccessWindow, nowSeconds: number): boolean {
   return (
     window.schedule !== ZERO_ADDRESS &&
     window.scheduledAtSeconds + SCHEDULE_OVERDUE_SECONDS < nowSeconds
@@ -113,32 +113,27 @@ const HELD_MAX = 1_000
 
 type HeldWindow = { readonly window: AccessWindow; readonly untilMs: number }
 
+export type Subscriptions = ReturnType<typeof createSubscriptions>
+
 /**
  * Reads of an agent's window. What this process opened counts from its receipt on, although reads may lag behind it for
  * seconds (A5): such a window is held until a read shows it, or until reads cannot lag any more.
  */
-export type Subscriptions = {
-  /** The agent's window now. Throws ChainUnavailable or ContractAbsent. */
-  read(agent: Hex): Promise<AccessWindow>
-  /** The same from the contract alone. */
-  readChain(agent: Hex): Promise<AccessWindow>
-  /** Treats the agent as open until a read shows what a receipt has told. */
-  hold(agent: Hex, window: AccessWindow): void
-}
-
 export function createSubscriptions(deps: {
   readonly contract: AccessContract
   readonly clock: Clock
-}): Subscriptions {
+}) {
   const { contract, clock } = deps
   const held = new BoundedMap<Hex, HeldWindow>(HELD_MAX)
 
+  /** From the contract alone. Throws ChainUnavailable or ContractAbsent. */
   const readChain = (agent: Hex): Promise<AccessWindow> =>
     contract.windowOf(agent, ledgerSeconds(clock))
 
   return {
     readChain,
-    async read(agent) {
+    /** The agent's window now. Throws the same. */
+    async read(agent: Hex): Promise<AccessWindow> {
       const chain = await readChain(agent)
       const own = held.get(agent)
       if (own === undefined) return chain
@@ -148,7 +143,8 @@ export function createSubscriptions(deps: {
       }
       return projectWindow(own.window, ledgerSeconds(clock))
     },
-    hold(agent, window) {
+    /** Treats the agent as open until a read shows what a receipt has told. */
+    hold(agent: Hex, window: AccessWindow): void {
       held.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
     },
   }
@@ -160,18 +156,14 @@ const REAP_AGAIN_MS = 60_000
 /** Agents remembered as tried; beyond it the oldest may be tried again early, which the contract refuses harmlessly. */
 const TRIED_MAX = 1_000
 
-/** Arms anew, in the background, the renewal of a served agent whose schedule the network never made (A7). */
-export type Reaper = {
-  consider(agent: Hex, window: AccessWindow): void
-  /** Returns when no attempt runs any more. */
-  close(): Promise<void>
-}
+export type Reaper = ReturnType<typeof createReaper>
 
+/** Arms anew, in the background, the renewal of a served agent whose schedule the network never made (A7). */
 export function createReaper(deps: {
   readonly sender: ContractSender
   readonly clock: Clock
   readonly report: ReportAccessEvent
-}): Reaper {
+}) {
   const { sender, clock, report } = deps
   const triedAtMs = new BoundedMap<Hex, number>(TRIED_MAX)
   const running = new Set<Promise<void>>()
@@ -188,7 +180,7 @@ export function createReaper(deps: {
   }
 
   return {
-    consider(agent, window) {
+    consider(agent: Hex, window: AccessWindow): void {
       if (isClosed || !isScheduleOverdue(window, ledgerSeconds(clock))) return
       const nowMs = clock.unixMs()
       if (nowMs - (triedAtMs.get(agent) ?? Number.NEGATIVE_INFINITY) < REAP_AGAIN_MS) return
@@ -196,7 +188,8 @@ export function createReaper(deps: {
       const attempt = reap(agent).finally(() => running.delete(attempt))
       running.add(attempt)
     },
-    async close() {
+    /** Returns when no attempt runs any more. */
+    async close(): Promise<void> {
       isClosed = true
       await Promise.all(running)
     },

@@ -10,7 +10,7 @@ const LOCK_WAIT_MS = 15_000
 type Holder = { readonly payment: string; count: number; readonly done: AbortController }
 
 /** Runs a payment while it holds its agent's lock; `hasWaited` says whether another one held it before. */
-export type LockAgent = <Result>(
+type LockAgent = <Result>(
   /** `payment` is the header, which tells payments apart. */
   key: { readonly agent: Hex; readonly payment: string },
   run: (hasWaited: boolean) => Promise<Result>,

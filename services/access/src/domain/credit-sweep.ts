@@ -24,27 +24,9 @@ const FIRST_SWEEPS_MS = 1_000
  */
 const UNNAMED_CREDIT_SECONDS = 200
 
-export type CreditSweep = {
-  /** Sweeps now and every 10 s. */
-  start(): void
-  /** One sweep: reads on, then opens what is due. Failures are reported and tried again at the next. */
-  sweep(): Promise<void>
-  /**
-   * Reads the log once more before a payment is settled, so that one which another replica has settled is known here
-   * without waiting for the next sweep. A mirror node that does not answer is left to the sweep.
-   */
-  lookAgain(): Promise<void>
-  /** Whether a credit that buys for this agent is not opened yet, other than the one with that transaction id. */
-  isPending(agent: Hex, exceptTransactionId?: string): boolean
-  /** Whether the mirror node has been read past this process's start: before, an earlier process's payment may be unseen. */
-  hasReadPastStart(): boolean
-  /** How old the last complete read is, seconds; undefined before the first. */
-  ageSeconds(): number | undefined
-  unresolvedCount(): number
-  close(): Promise<void>
-}
+export type CreditSweep = ReturnType<typeof createCreditSweep>
 
-export type CreditSweepDeps = {
+type CreditSweepDeps = {
   readonly contract: AccessContract
   readonly sender: ContractSender
   readonly log: PaymentLog
@@ -56,7 +38,7 @@ export type CreditSweepDeps = {
   readonly isHeld: (transactionId: string) => Promise<boolean>
 }
 
-export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
+export function createCreditSweep(deps: CreditSweepDeps) {
   const { clock, contract, log, report } = deps
   const startedAtSeconds = ledgerSeconds(clock)
   const credits = createUnresolvedCredits(deps, startedAtSeconds - LOOK_BACK_SECONDS)
@@ -114,17 +96,27 @@ export function createCreditSweep(deps: CreditSweepDeps): CreditSweep {
   }
 
   return {
+    /** Sweeps now and every 10 s. */
     start: () => void sweepAndArm(),
+    /** One sweep: reads on, then opens what is due. Failures are reported and tried again at the next. */
     sweep: sweepOnce,
-    async lookAgain() {
+    /**
+     * Reads the log once more before a payment is settled, so that one which another replica has settled is known here
+     * without waiting for the next sweep. A mirror node that does not answer is left to the sweep.
+     */
+    async lookAgain(): Promise<void> {
       await credits.readOn().catch((error: unknown) => report({ kind: 'sweep-failed', error }))
     },
-    isPending: (agent, exceptTransactionId) => credits.has(agent, exceptTransactionId),
+    /** Whether a credit that buys for this agent is not opened yet, other than the one with that transaction id. */
+    isPending: (agent: Hex, exceptTransactionId?: string) =>
+      credits.has(agent, exceptTransactionId),
+    /** Before the mirror node has been read past this process's start, an earlier process's payment may be unseen. */
     hasReadPastStart,
+    /** How old the last complete read is, seconds; undefined before the first. */
     ageSeconds: () =>
       readThroughSeconds === undefined ? undefined : ledgerSeconds(clock) - readThroughSeconds,
     unresolvedCount: () => credits.count(),
-    async close() {
+    async close(): Promise<void> {
       isClosed = true
       credits.close()
       cancelNext?.()

@@ -1,6 +1,6 @@
 import type { Hex } from './access-window.ts'
 
-export type PaymentMemo =
+type PaymentMemo =
   /** Nothing for us: no memo, or free text. */
   | { readonly kind: 'none' }
   /** The payer signed for whom the payment buys. */

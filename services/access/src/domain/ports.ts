@@ -12,7 +12,7 @@ export type Offer = {
 }
 
 /** Whether a payment reference was consumed, and for whom. */
-export type ConsumedPayment = { readonly isUsed: boolean; readonly agent: Hex }
+type ConsumedPayment = { readonly isUsed: boolean; readonly agent: Hex }
 
 /** Reads of the access contract. Each method throws ChainUnavailable or ContractAbsent. */
 export type AccessContract = {

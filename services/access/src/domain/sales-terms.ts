@@ -7,15 +7,9 @@ import type { AccessContract, Offer } from './ports.ts'
 /** HBAR, as x402 names it on Hedera. */
 const HBAR_ASSET = '0.0.0'
 
-/** What is on sale. No requirement while no fee payer is known (X11). Each method throws ChainUnavailable. */
-export type SalesTerms = {
-  /** What a challenge asks for: a whole purchase at the current offer. */
-  challenged(): Promise<PaymentTerms>
-  /** What a payment may match: also the price before a change, for 10 minutes, and every fee payer known. */
-  accepted(): Promise<PaymentTerms>
-}
+export type SalesTerms = ReturnType<typeof createSalesTerms>
 
-export type SalesTermsDeps = {
+type SalesTermsDeps = {
   readonly contract: AccessContract
   readonly clock: Clock
   /** Fee payers of this network, the preferred one first. */
@@ -66,7 +60,8 @@ export const accessDiscovery = describeCall({
   },
 })
 
-export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
+/** What is on sale. No requirement while no fee payer is known (X11). Each method throws ChainUnavailable. */
+export function createSalesTerms(deps: SalesTermsDeps) {
   const resource = {
     url: deps.resourceUrl,
     description: 'Metered access that renews itself: one payment opens a window on the ledger.',
@@ -86,7 +81,8 @@ export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
   })
 
   return {
-    async challenged() {
+    /** What a challenge asks for: a whole purchase at the current offer. */
+    async challenged(): Promise<PaymentTerms> {
       const current = (await deps.contract.offers()).at(-1)
       const [feePayer] = deps.feePayers()
       const requirements =
@@ -96,7 +92,8 @@ export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
         lastChallenged = { key, terms: { requirements, resource, discovery: accessDiscovery } }
       return lastChallenged.terms
     },
-    async accepted() {
+    /** What a payment may match: also the price before a change, for 10 minutes, and every fee payer known. */
+    async accepted(): Promise<PaymentTerms> {
       const offers = await deps.contract.offers()
       const requirements = payableOffers(offers, ledgerSeconds(deps.clock)).flatMap((offer) =>
         deps.feePayers().map((feePayer) => requirement(offer, feePayer)),
@@ -107,10 +104,10 @@ export function createSalesTerms(deps: SalesTermsDeps): SalesTerms {
 }
 
 /** How long after a price change the previous price is still taken: clients that were challenged need time to pay (A3), seconds. */
-export const REPLACED_OFFER_SECONDS = 600
+const REPLACED_OFFER_SECONDS = 600
 
 /** `maxTimeoutSeconds` of a challenge: Hedera's longest validity of a transaction, seconds. */
-export const PAYMENT_TIMEOUT_SECONDS = 180
+const PAYMENT_TIMEOUT_SECONDS = 180
 
 /** The price of a whole purchase, tinybar (A1). */
 export function purchaseTinybar(offer: Offer, periodsPerPurchase: number): bigint {
@@ -140,7 +137,7 @@ export function offersOfTime(offers: readonly Offer[], paidAtSeconds: number): r
   })
 }
 
-export type PaidAmount = {
+type PaidAmount = {
   /** Those that may have been paid for, oldest first. */
   readonly offers: readonly Offer[]
   readonly amountTinybar: bigint

@@ -8,13 +8,13 @@ import {
   transactionIdOf,
 } from '../testing/fake-payments.ts'
 import type { PayToCredit } from './ports.ts'
-import { createUnresolvedCredits, type UnresolvedCredits } from './unresolved-credits.ts'
+import { createUnresolvedCredits } from './unresolved-credits.ts'
 
 const FROM_SECONDS = 1_800_000_000
 
 let contract: FakeContract
 let log: FakePaymentLog
-let credits: UnresolvedCredits
+let credits: ReturnType<typeof createUnresolvedCredits>
 
 beforeEach(() => {
   contract = createFakeContract()

@@ -21,7 +21,7 @@ export type NoPurchase =
   /** Earnings, reserve or a refund: the contract paid it out, and nobody signed for whom it would buy. */
   | 'paid-by-contract'
 
-export type CreditJudgement =
+type CreditJudgement =
   | { readonly kind: 'purchase'; readonly purchase: CreditPurchase }
   /** The contract knows its reference. */
   | { readonly kind: 'opened'; readonly agent: Hex }
@@ -81,35 +81,17 @@ const UNRESOLVED_MAX = 5_000
 /** Credits looked up on the contract side by side: a sixth of what the public relay takes in one batch. */
 const LOOKUPS_AT_ONCE = 16
 
-/** payTo's credits that are purchases which the contract does not know yet, and how far the log was read for them. */
-export type UnresolvedCredits = {
-  /**
-   * Reads on, one read at a time: callers that wait while one runs share the next. False where it stopped before the log's
-   * end. Throws what the log or the contract throws.
-   */
-  readOn(): Promise<boolean>
-  /** Oldest first, those that could not be opened last. */
-  list(): readonly CreditPurchase[]
-  /** Moves one to the end. */
-  postpone(purchase: CreditPurchase): void
-  resolve(transactionId: string): void
-  /** Whether one buys for this agent, other than the one with that transaction id. */
-  has(agent: Hex, exceptTransactionId?: string): boolean
-  count(): number
-  close(): void
-}
-
-export type UnresolvedCreditsDeps = {
+type UnresolvedCreditsDeps = {
   readonly contract: AccessContract
   readonly log: PaymentLog
   readonly periodsPerPurchase: number
 }
 
-/** Starts reading after `fromSeconds`, Unix seconds. */
-export function createUnresolvedCredits(
-  deps: UnresolvedCreditsDeps,
-  fromSeconds: number,
-): UnresolvedCredits {
+/**
+ * payTo's credits that are purchases which the contract does not know yet, and how far the log was read for them: from
+ * `fromSeconds` on, Unix seconds.
+ */
+export function createUnresolvedCredits(deps: UnresolvedCreditsDeps, fromSeconds: number) {
   const { log } = deps
   const unresolved = new Map<string, CreditPurchase>()
   let creditsReadTo = `${fromSeconds}.000000000`
@@ -153,26 +135,33 @@ export function createUnresolvedCredits(
   }
 
   return {
-    readOn() {
+    /**
+     * Reads on, one read at a time: callers that wait while one runs share the next. False where it stopped before the
+     * log's end. Throws what the log or the contract throws.
+     */
+    readOn(): Promise<boolean> {
       if (next === undefined) {
         next = running.then(readOnce)
         running = next.catch(() => undefined)
       }
       return next
     },
-    list: () => [...unresolved.values()],
-    postpone(purchase) {
+    /** Oldest first, those that could not be opened last. */
+    list: (): readonly CreditPurchase[] => [...unresolved.values()],
+    /** Moves one to the end. */
+    postpone(purchase: CreditPurchase): void {
       unresolved.delete(purchase.transactionId)
       unresolved.set(purchase.transactionId, purchase)
     },
-    resolve: (transactionId) => void unresolved.delete(transactionId),
-    has: (agent, exceptTransactionId) =>
+    resolve: (transactionId: string) => void unresolved.delete(transactionId),
+    /** Whether one buys for this agent, other than the one with that transaction id. */
+    has: (agent: Hex, exceptTransactionId?: string): boolean =>
       [...unresolved.values()].some(
         (purchase) =>
           purchase.order.agent === agent && purchase.transactionId !== exceptTransactionId,
       ),
     count: () => unresolved.size,
-    close() {
+    close(): void {
       isClosed = true
     },
   }

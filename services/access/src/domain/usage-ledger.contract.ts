@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { SignedUsage, UsageEntry, UsageLedger, UsageReceipt } from './usage-ledger.ts'
 
 /** A ledger with an empty window, and ways to make it refuse. */
-export type UsageLedgerFixture = {
+type UsageLedgerFixture = {
   readonly ledger: UsageLedger
   /** Quota of each window. */
   readonly quota: number

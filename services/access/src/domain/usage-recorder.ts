@@ -71,7 +71,7 @@ export type UsageRecorder = {
   close(): Promise<void>
 }
 
-export type UsageRecorderOptions = {
+type UsageRecorderOptions = {
   readonly ledger: UsageLedger
   readonly clock: Clock
   /** How many processes record, each with its own key; 1 or more. */
