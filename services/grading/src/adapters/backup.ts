@@ -5,7 +5,7 @@ import { createNoteSigner } from '@tallystick/hashchain'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { hasAllOf, readCheckpointFile, signHead, writeCheckpointFile } from './checkpoint-file.ts'
 import { openGradingDatabase, reading } from './sqlite-database.ts'
-import { openLedgerTree } from './sqlite-ledger-tree.ts'
+import { openLedgerTree } from './sqlite-ledger.ts'
 import { verifyLedger } from './sqlite-verify.ts'
 
 /** Pages copied in one step: all of them, so that a busy service cannot make the copy start again and again. */

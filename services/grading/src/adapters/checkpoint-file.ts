@@ -27,7 +27,7 @@ import {
 import { strictBase64 } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerHead } from '../domain/grading-store.ts'
 import { isOnDisk } from './sqlite-database.ts'
-import type { LedgerTree } from './sqlite-ledger-tree.ts'
+import type { LedgerTree } from './sqlite-ledger.ts'
 
 const checkpointPathOf = (databasePath: string): string => `${databasePath}.checkpoint`
 

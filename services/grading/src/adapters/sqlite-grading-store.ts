@@ -26,8 +26,7 @@ import {
 } from './checkpoint-file.ts'
 import { nextIteration, openGradingDatabase, prepareQuery, reading } from './sqlite-database.ts'
 import { openEventReader } from './sqlite-events.ts'
-import { openEntryReader, openLedgerTree } from './sqlite-ledger-tree.ts'
-import { openPickTable, openTruthTable } from './sqlite-tables.ts'
+import { openEntryReader, openLedgerTree, openPickTable, openTruthTable } from './sqlite-ledger.ts'
 import { verifyLedger } from './sqlite-verify.ts'
 import { openWriteQueue } from './sqlite-write-queue.ts'
 

@@ -13,8 +13,7 @@ import { applyEvent, emptyTruth, readCell, sameTruth } from '../domain/truth-tab
 import type { CheckpointReading } from './checkpoint-file.ts'
 import { nextIteration, prepareQuery, readingAsync } from './sqlite-database.ts'
 import { foldEvent, openEventEntries } from './sqlite-events.ts'
-import { LEAVES_PER_NODE, openLedgerTree } from './sqlite-ledger-tree.ts'
-import { openPickTable } from './sqlite-tables.ts'
+import { LEAVES_PER_NODE, openLedgerTree, openPickTable } from './sqlite-ledger.ts'
 
 /** Entries or events in a slice: some 10 ms. */
 const PER_SLICE = 500
