@@ -1,5 +1,5 @@
 /** The Odds API v4 over HTTP: one sport's odds as raw bytes. The key is in each address, which no error repeats. */
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, readLimited } from '@tallystick/service-kit'
 import type { OddsFeed } from '../ingest/odds-poller.ts'
 
 type OddsApiFeedOptions = {
@@ -28,17 +28,6 @@ const BACK_OFF_MS_MAX = 3_600_000
 /** The feed did not answer, or with another status than 200. */
 export class OddsFeedUnavailable extends Error {
   override readonly name = 'OddsFeedUnavailable'
-}
-
-async function readBounded(response: Response): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length
-    if (size > ANSWER_BYTES_MAX) throw new OddsFeedUnavailable('the feed answered too much')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 /** What went wrong, without the address that it went wrong at. */
@@ -101,7 +90,8 @@ export function createOddsApiFeed(options: OddsApiFeedOptions): OddsFeed {
           await response.body?.cancel()
           throw new OddsFeedUnavailable(`the feed answered ${response.status} for ${sport}`)
         }
-        const bytes = await readBounded(response)
+        const bytes = await readLimited(response.body, ANSWER_BYTES_MAX)
+        if (bytes === 'too_large') throw new OddsFeedUnavailable('the feed answered too much')
         backOff.answered(numberIn(response, 'x-requests-remaining'))
         return bytes
       } catch (error) {

@@ -23,11 +23,7 @@ type CheckedRow = readonly [number, string, Uint8Array, string | null]
 
 type Broken = Extract<LedgerVerdict, { kind: 'broken' }>
 
-const broken = (problem: string, seq?: number): Broken => ({
-  kind: 'broken',
-  problem,
-  ...(seq === undefined ? {} : { seq }),
-})
+const broken = (problem: string, seq?: number): Broken => ({ kind: 'broken', problem, seq })
 
 function parsed(text: string): LedgerEntry | undefined {
   try {

@@ -1,6 +1,7 @@
 /** The verbs that fill the ledger. */
 import { readFileSync, statSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import { readLimited } from '@tallystick/service-kit'
 import {
   BadUsage,
   type CommandCall,
@@ -22,22 +23,13 @@ const REFUSALS_SHOWN_MAX = 10
 
 const GZIP_MAGIC = [0x1f, 0x8b]
 
-async function readAll(input: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of input) {
-    size += chunk.length
-    if (size > FILE_BYTES_MAX) throw new BadUsage('Standard input is larger than 256 MiB.')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-async function readInput(call: CommandCall, file: string): Promise<Buffer> {
+async function readInput(call: CommandCall, file: string): Promise<Uint8Array> {
   try {
     if (file !== '-' && statSync(file).size > FILE_BYTES_MAX)
       throw new BadUsage(`${file} is larger than 256 MiB.`)
-    const bytes = file === '-' ? await readAll(call.terminal.stdin) : readFileSync(file)
+    const bytes =
+      file === '-' ? await readLimited(call.terminal.stdin, FILE_BYTES_MAX) : readFileSync(file)
+    if (bytes === 'too_large') throw new BadUsage('Standard input is larger than 256 MiB.')
     const isGzip = GZIP_MAGIC.every((byte, index) => bytes[index] === byte)
     return isGzip ? gunzipSync(bytes, { maxOutputLength: FILE_BYTES_MAX }) : bytes
   } catch (error) {

@@ -63,14 +63,12 @@ function priceRecord(options: {
     isSynthetic: entry.isSynthetic,
     market: prices.market,
     family: marketFamily(key),
-    ...(line === undefined ? {} : { line }),
+    line,
     book: prices.book,
     odds,
     isComplete: isCompleteBook(odds, prices),
-    ...(prices.isAlternative === true ? { isAlternative: true } : {}),
-    ...(prices.capturedAtSeconds === undefined
-      ? {}
-      : { capturedAtSeconds: prices.capturedAtSeconds }),
+    isAlternative: prices.isAlternative,
+    capturedAtSeconds: prices.capturedAtSeconds,
     recordedAtSeconds: entry.receivedAtSeconds,
     record,
   }
@@ -81,7 +79,7 @@ export const closeGroup = (close: {
   readonly family: string
   readonly book: string
   readonly feed: string
-  readonly isAlternative?: boolean
+  readonly isAlternative?: boolean | undefined
 }): string =>
   `${close.feed}|${close.book}|${close.family}${close.isAlternative === true ? '|alternative' : ''}`
 
@@ -132,8 +130,8 @@ function applyOutcome(
     {
       period,
       status,
-      ...(score === undefined ? {} : { score }),
-      ...(results === undefined ? {} : { results }),
+      score,
+      results,
       settledAtSeconds,
       record,
     },

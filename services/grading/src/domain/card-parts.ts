@@ -27,7 +27,7 @@ const SPREAD_METHODS: readonly MarginMethod[] = ['power', 'shin', 'odds_ratio', 
 
 /** What a result says, without the price. */
 export type PreparedResult =
-  | { readonly settled: SelectionResult; readonly score?: string }
+  | { readonly settled: SelectionResult; readonly score: string | undefined }
   | undefined
 
 /** A selection that a price can be graded against. */
@@ -54,7 +54,7 @@ export type GradableSelection = {
 type UngradableSelection = {
   readonly kind: 'ungradable'
   readonly code: UngradedCode
-  readonly nearest?: readonly string[]
+  readonly nearest?: readonly string[] | undefined
   readonly result: PreparedResult
   readonly event: NonNullable<CardPick['event']>
   readonly market: string
@@ -139,7 +139,7 @@ function resultOf(state: EventState, { key, selection }: PickRequest): PreparedR
   const settled = settleSelection(state, key, selection)
   if (settled === undefined) return undefined
   const score = state.outcomes.find(({ period }) => period === key.period)?.score
-  return { settled, ...(score === undefined ? {} : { score: `${score.home}-${score.away}` }) }
+  return { settled, score: score && `${score.home}-${score.away}` }
 }
 
 function prepare(state: EventState, pick: PickRequest): PreparedSelection {
@@ -151,8 +151,7 @@ function prepare(state: EventState, pick: PickRequest): PreparedSelection {
   }
   const chosen = chooseClose(state, { key, selection, reference: options.reference })
   if (chosen.kind === 'none') {
-    const { code, nearest } = chosen
-    return { kind: 'ungradable', code, ...(nearest === undefined ? {} : { nearest }), ...common }
+    return { ...common, kind: 'ungradable', code: chosen.code, nearest: chosen.nearest }
   }
   const { close, odds: closing } = chosen
   const fair = options.basis === 'price' ? undefined : fairClose(close, options.method)

@@ -38,16 +38,16 @@ export type PriceRecord = FeedInfo & {
   readonly market: string
   /** `ah/ft`: the market without its line. */
   readonly family: string
-  readonly line?: number
+  readonly line?: number | undefined
   readonly book: string
   /** Decimal odds by selection; a selection without a price is left out. */
   readonly odds: Readonly<Record<string, number>>
   /** Whether every selection of the market has a price, so that its margin can be removed. */
   readonly isComplete: boolean
   /** One of a feed's further lines beside the main one. */
-  readonly isAlternative?: boolean
+  readonly isAlternative?: boolean | undefined
   /** When the feed saw the prices; unknown where it only says that they are early or closing ones. */
-  readonly capturedAtSeconds?: number
+  readonly capturedAtSeconds?: number | undefined
   /** When the ledger's service received them. */
   readonly recordedAtSeconds: number
   readonly record: RecordReference
@@ -68,9 +68,9 @@ export type CloseRecord = PriceRecord & {
 export type OutcomeRecord = {
   readonly period: string
   readonly status: 'final' | 'void'
-  readonly score?: { readonly home: number; readonly away: number }
+  readonly score?: { readonly home: number; readonly away: number } | undefined
   /** Results that no score gives, by market path and selection. */
-  readonly results?: Readonly<Record<string, Readonly<Record<string, SelectionResult>>>>
+  readonly results?: Readonly<Record<string, Readonly<Record<string, SelectionResult>>>> | undefined
   readonly settledAtSeconds: number
   readonly record: RecordReference
 }

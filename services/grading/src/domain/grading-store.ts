@@ -64,7 +64,7 @@ export type StoredEntry = {
 export type LedgerVerdict =
   | { readonly kind: 'intact'; readonly entries: number; readonly rootHash: Uint8Array }
   /** `seq` is the first entry that does not hold, where one can be named. */
-  | { readonly kind: 'broken'; readonly seq?: number; readonly problem: string }
+  | { readonly kind: 'broken'; readonly seq?: number | undefined; readonly problem: string }
 
 /** What to look for; text is matched word by word against teams and league. */
 export type EventSearch = {

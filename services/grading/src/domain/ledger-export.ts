@@ -17,17 +17,13 @@ type ExportVerdict =
       readonly origin: string
       readonly verifierKey: string
     }
-  | { readonly kind: 'broken'; readonly seq?: number; readonly problem: string }
+  | { readonly kind: 'broken'; readonly seq?: number | undefined; readonly problem: string }
 
 const entryLine = z.strictObject({ seq: z.int(), text: z.string(), hash: z.string() })
 const checkpointLine = z.strictObject({ checkpoint: z.string(), key: z.string() })
 const lineSchema = z.union([entryLine, checkpointLine])
 
-const broken = (problem: string, seq?: number): ExportVerdict => ({
-  kind: 'broken',
-  problem,
-  ...(seq === undefined ? {} : { seq }),
-})
+const broken = (problem: string, seq?: number): ExportVerdict => ({ kind: 'broken', problem, seq })
 
 function readLine(line: string): z.output<typeof lineSchema> | undefined {
   try {

@@ -37,9 +37,9 @@ export type MarketKey = {
   /** `ft` full time, `reg` regulation, `h1`, `q1`, … */
   readonly period: string
   /** Handicap of the home side, or the total; a multiple of 0.25. Only where the type has lines. */
-  readonly line?: number
+  readonly line?: number | undefined
   /** Whose total or statistic. */
-  readonly participant?: string
+  readonly participant?: string | undefined
 }
 
 /** The event's path, `sport/event`: what the ledger files under. */

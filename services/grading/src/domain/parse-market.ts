@@ -151,8 +151,8 @@ export function parseMarket(pick: {
     event: parts.event,
     type: one,
     period: parts.period,
-    ...(line === undefined ? {} : { line: line === 0 ? 0 : line }),
-    ...(parts.participant === undefined ? {} : { participant: parts.participant }),
+    line: line === 0 ? 0 : line,
+    participant: parts.participant,
   })
   if (types.length > 1)
     return { kind: 'ambiguous', candidates: types.map((one) => formatMarketKey(keyOf(one))) }
@@ -178,12 +178,7 @@ export function readMarketPath(
   const parts = cutKey(`x/x/${path}`)
   if (parts === undefined) throw new RangeError(`${path} is not a market path`)
   const { type, period, line, participant } = parts
-  return {
-    type: type as MarketType,
-    period,
-    ...(line === undefined ? {} : { line }),
-    ...(participant === undefined ? {} : { participant }),
-  }
+  return { type: type as MarketType, period, line, participant }
 }
 
 /** Markets with their selections that are kept, below 1 kB each; then all are dropped. */

@@ -3,7 +3,7 @@
  * the start becomes its final close. Where that price was too old there is no close, and the grade says so.
  */
 import { hash } from 'node:crypto'
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, pause } from '@tallystick/service-kit'
 import type { CloseRecord, EventState } from '../domain/event-state.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
@@ -123,47 +123,41 @@ export async function pollOdds(options: {
   return { account, ...(await finaliseStarted(store, receivedAtSeconds)) }
 }
 
-type PollRoundsOptions = {
+/** Rounds of the poller: one sport after another, then a pause; a failure costs one sport one round. */
+export function createPollRounds(options: {
   readonly store: GradingStore
   readonly feeds: readonly OddsFeed[]
   readonly clock: Clock
   readonly pauseMs: number
   readonly onPolled: (outcome: PollOutcome) => void
   readonly onFailed: (error: unknown) => void
-}
-
-type PollRounds = {
-  /** Begins the first round at once. */
-  start(): void
-  /** Ends the rounds; a feed that is just being asked is waited for no longer. */
-  close(): Promise<void>
-}
-
-export function createPollRounds(options: PollRoundsOptions): PollRounds {
+}) {
   const { clock, feeds, onFailed, onPolled, pauseMs, store } = options
   const closing = new AbortController()
   const { signal } = closing
-  let cancel: (() => void) | undefined
   let running: Promise<void> = Promise.resolve()
-  const round = async (): Promise<void> => {
-    for (const feed of feeds) {
-      if (signal.aborted) return
-      try {
-        onPolled(await pollOdds({ store, feed, clock, signal }))
-      } catch (error) {
-        if (!signal.aborted) onFailed(error)
-      }
+  const poll = async (feed: OddsFeed): Promise<void> => {
+    if (signal.aborted) return
+    try {
+      onPolled(await pollOdds({ store, feed, clock, signal }))
+    } catch (error) {
+      if (!signal.aborted) onFailed(error)
     }
-    if (!signal.aborted) cancel = clock.after(pauseMs, begin)
   }
-  const begin = (): void => {
-    running = round()
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      for (const feed of feeds) await poll(feed)
+      await pause(clock, pauseMs, signal)
+    }
   }
   return {
-    start: begin,
-    async close() {
+    /** Begins the first round at once. */
+    start(): void {
+      running = run()
+    },
+    /** Ends the rounds without waiting for a feed's answer. */
+    async close(): Promise<void> {
       closing.abort()
-      cancel?.()
       await running
     },
   }
