@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { paidServiceCors } from './cors-policy.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
-import { listeningUrl } from './serve.ts'
+import { listeningUrl } from './run-service.ts'
 import { createServiceApp, type ServiceApp, type ServiceAppOptions } from './service-app.ts'
 
 const open: ServiceApp[] = []

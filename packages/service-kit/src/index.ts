@@ -8,7 +8,6 @@ export {
   type Environment,
   environmentExample,
   environmentTable,
-  loadConfig,
   readConfig,
 } from './config.ts'
 export {
@@ -34,8 +33,8 @@ export { parseIsoTime } from './iso-time.ts'
 export { createLogger } from './logging.ts'
 export { type ManualClock, manualClock } from './manual-clock.ts'
 export type { ReadinessCheck, ReadinessFinding } from './readiness.ts'
+export { listeningUrl, runService, type Service } from './run-service.ts'
 export { Secret } from './secret.ts'
-export { listeningUrl, runService, type Service, serve } from './serve.ts'
 export {
   createServiceApp,
   type ServiceApp,

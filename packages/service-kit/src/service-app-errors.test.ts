@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { listeningUrl } from './serve.ts'
+import { listeningUrl } from './run-service.ts'
 import { buildThing, closeThings, lines } from './thing-service.fixture.ts'
 
 afterEach(closeThings)

@@ -1,6 +1,6 @@
 /**
  * The application that every service is built on: Fastify with zod types, OpenAPI 3.1, errors, CORS, metrics, health,
- * readiness, one log line per request. A service brings its routes; serve.ts listens and stops.
+ * readiness, one log line per request. A service brings its routes; run-service.ts listens and stops.
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { Registry } from 'prom-client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
-import { stopOrderly } from './serve.ts'
+import { stopOrderly } from './run-service.ts'
 import { createServiceApp } from './service-app.ts'
 
 const FIXTURE = new URL('./example-service.fixture.ts', import.meta.url).pathname
@@ -150,7 +151,8 @@ describe('S6: stopping', () => {
     const address = await app.listen({ host: '127.0.0.1', port: 0 })
     const response = fetch(`${address}/hang`).catch(() => 'cut off')
     await began.promise
-    const stopped = stopOrderly({ app, logger, onStop: () => void messages.push('flushed') }, clock)
+    const close = async () => void messages.push('flushed')
+    const stopped = stopOrderly({ app, registry: new Registry(), close }, logger, clock)
     await vi.waitUntil(() => clock.pendingCount() === 1)
     clock.advanceMs(7_999)
     expect(messages).toEqual([])
