@@ -3,10 +3,9 @@
  * arguments are visible to other users; one at a time, with a time limit.
  */
 import { spawn } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { type Clock, systemClock } from '@tallystick/service-kit'
 import { type Speech, SpeechUnavailable } from '../domain/staleness.ts'
 
@@ -22,27 +21,9 @@ const VOICE = 'en-gb'
 const WAV_BYTES_MIN = 46
 
 export type EspeakOptions = {
-  /** Full path of the program; `findEspeak` finds it. */
+  /** Full path of the program. */
   readonly program: string
   readonly clock?: Pick<Clock, 'after'>
-}
-
-/** The full path of `espeak-ng` among the folders of a `PATH`, undefined where it is absent. */
-export function findEspeak(path: string): string | undefined {
-  return path
-    .split(delimiter)
-    .filter((folder) => folder !== '')
-    .map((folder) => join(folder, 'espeak-ng'))
-    .find(isExecutable)
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Speaks through `espeak-ng`, one text at a time in the order in which they came. */

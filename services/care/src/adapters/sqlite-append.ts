@@ -10,6 +10,7 @@ import {
   entryLeafHash,
   nextEntry,
   recordOf,
+  requireStorable,
   writeJournalEntry,
 } from '../domain/journal-entry.ts'
 import {
@@ -17,7 +18,6 @@ import {
   REPEAT_WAIT_MS,
   RecordStoreUnavailable,
   type RequestKey,
-  requireStorable,
 } from '../domain/record-store.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { readLeaf, readTail } from './sqlite-reads.ts'

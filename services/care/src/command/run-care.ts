@@ -1,7 +1,25 @@
-import { type CommandTerminal, type ExitCode, runCommand } from '@tallystick/service-kit/command'
+import {
+  type CommandTerminal,
+  type CommandVerb,
+  type ExitCode,
+  runCommand,
+} from '@tallystick/service-kit/command'
 import { AuditTrailUnavailable } from '../adapters/sqlite-audit-trail.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { verbs } from './verbs.ts'
+import { auditVerb, tokenVerb } from './access-verbs.ts'
+import { exportVerb, verifyVerb } from './export-verbs.ts'
+import { acceptBackupVerb, backupVerb, resealVerb } from './store-verbs.ts'
+
+/** Every verb of `care`, in the order of its help. */
+const verbs: readonly CommandVerb[] = [
+  verifyVerb,
+  exportVerb,
+  auditVerb,
+  tokenVerb,
+  backupVerb,
+  acceptBackupVerb,
+  resealVerb,
+]
 
 const NOTES = [
   'Everything but verify reads the service’s environment: DATABASE_PATH, SEAL_KEYS, CHECKPOINT_KEY, TOKEN_SECRET (or',

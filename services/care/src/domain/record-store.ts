@@ -1,7 +1,7 @@
 // The port behind which records are kept. SQLite implements it (adapters/sqlite-record-store.ts), PostgreSQL can later;
 // record-store.contract.ts is the suite that every implementation passes.
 
-import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 
@@ -109,17 +109,4 @@ export type RecordStore = {
 /** The store cannot be read or written: a full disk, a lock, a damaged file. The message is for the operator. */
 export class RecordStoreUnavailable extends Error {
   override readonly name = 'RecordStoreUnavailable'
-}
-
-/** Throws a TypeError for a record that no version may hold; routes refuse such fields before they come here. */
-export function requireStorable(record: NewRecord): void {
-  if (!isRecordName(record.patient) || !isRecordName(record.domain))
-    throw new TypeError(
-      'patient and domain are well-formed, not empty and hold neither "/" nor "|"',
-    )
-  const texts = [record.value, record.authorId, record.authorLabel, record.staleAfter ?? '']
-  if (!texts.every((text) => text.isWellFormed()))
-    throw new TypeError('a record holds no lone surrogate')
-  if (record.priority !== undefined && !Number.isFinite(record.priority))
-    throw new TypeError('a priority is a finite number')
 }

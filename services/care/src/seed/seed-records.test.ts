@@ -2,8 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WRITE_SECRET } from '../testing/care-world.ts'
 import { openHost } from '../testing/mcp-host.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
-import { sampleRecords } from './sample-records.ts'
-import { seedRecords } from './seed-records.ts'
+import { sampleRecords, seedRecords } from './seed-records.ts'
 
 let care: RunningCare
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mintToken } from '@tallystick/jwt-lite'
 import { listeningUrl, systemClock } from '@tallystick/service-kit'
-import { sendSignedWrite } from '../seed/signed-write.ts'
+import { sendSignedWrite } from '../seed/seed-records.ts'
 import { type CareService, createCareService } from '../service.ts'
 import { RESOURCE, testConfig, WRITE_SECRET } from './care-world.ts'
 

@@ -1,0 +1,74 @@
+import { pause } from '@tallystick/service-kit'
+import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
+import { resealRecords } from '../adapters/sqlite-reseal.ts'
+import { acceptBackup, backupRecords } from '../adapters/store-backup.ts'
+import { commandConfig, storeOptions } from './command-config.ts'
+
+/** `care backup`: copies the records into a new file while the service runs (S8). */
+export const backupVerb: CommandVerb = {
+  name: 'backup',
+  usage: 'TARGET',
+  summary: 'copies the records into a new file, also while the service runs',
+  options: {},
+  wordsMax: 1,
+  run: async ({ terminal, words }) => {
+    const [targetPath] = words
+    if (targetPath === undefined) throw new BadUsage('Name the file that the backup goes into.')
+    const { DATABASE_PATH } = commandConfig(terminal, ['DATABASE_PATH'])
+    const entries = await backupRecords({ databasePath: DATABASE_PATH, targetPath })
+    terminal.print(
+      `${targetPath}: ${entries.user} user and ${entries.assistant} assistant versions, checked.`,
+    )
+    terminal.print('Keys and checkpoints are not in it: keep SEAL_KEYS and CHECKPOINT_KEY apart.')
+    return EXIT.done
+  },
+}
+
+/** `care accept-backup`: signs the journals as a restored backup has them. */
+export const acceptBackupVerb: CommandVerb = {
+  name: 'accept-backup',
+  usage: '',
+  summary: 'signs the journals as they are found, after a backup was restored on purpose',
+  options: {},
+  wordsMax: 0,
+  run: async ({ terminal }) => {
+    for (const { audience, size, signedSize } of acceptBackup(storeOptions(terminal))) {
+      const before =
+        signedSize === undefined
+          ? 'no checkpoint by this key was there'
+          : `the last checkpoint counted ${signedSize}${signedSize > size ? `: ${signedSize - size} are given up` : ''}`
+      terminal.print(`${audience} journal: ${size} entries accepted; ${before}.`)
+    }
+    return EXIT.done
+  },
+}
+
+/** Pause between transactions, milliseconds: a running service gets its turn. */
+const PAUSE_MS = 1
+
+/** `care reseal`: moves everything under the first key of SEAL_KEYS. */
+export const resealVerb: CommandVerb = {
+  name: 'reseal',
+  usage: '',
+  summary:
+    'seals every value under the first key of SEAL_KEYS; no hash changes, the service may run',
+  options: {},
+  wordsMax: 0,
+  run: async ({ terminal }) => {
+    const config = commandConfig(terminal, ['DATABASE_PATH', 'SEAL_KEYS'])
+    if (config.SEAL_KEYS === undefined)
+      throw new BadUsage('SEAL_KEYS is not set: there is no key to seal under.')
+    const outcome = await resealRecords({
+      databasePath: config.DATABASE_PATH,
+      keyRing: config.SEAL_KEYS,
+      pause: () => pause(terminal.clock, PAUSE_MS),
+    })
+    const { activeKeyId, resealed, broken, retired, needed } = outcome
+    terminal.print(`Resealed ${resealed} versions under key ${activeKeyId}.`)
+    if (broken > 0)
+      terminal.print(`${broken} versions do not open and were left as they are: see /verify.`)
+    for (const keyId of retired) terminal.print(`Key ${keyId} is no longer needed.`)
+    for (const keyId of needed) terminal.print(`Key ${keyId} is still needed.`)
+    return broken === 0 ? EXIT.done : EXIT.failed
+  },
+}
