@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { root } from './spawned-stack.ts'
 
 /** Most files that a reader passes through. A list that gets shorter lowers its ceiling. */
-const FILES_MAX = { 'Metered call': 12, 'Signed write': 21, 'Paid grade': 18 }
+const FILES_MAX = { 'Metered call': 12, 'Signed write': 13, 'Paid grade': 18 }
 
 const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
 

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BASE_URL, type CareWorld, RESOURCE, startCareWorld } from './testing/care-world.ts'
+import { BASE_URL, type CareFixture, RESOURCE, startCareFixture } from './testing/care.fixture.ts'
 
-let world: CareWorld
+let fixture: CareFixture
 beforeAll(async () => {
-  world = await startCareWorld({ environment: { METRICS_TOKEN: 'metrics-token-for-tests' } })
+  fixture = await startCareFixture({ environment: { METRICS_TOKEN: 'metrics-token-for-tests' } })
 })
-afterAll(() => world.close())
+afterAll(() => fixture.close())
 
-const options = (url: string, headers = {}) => world.app.inject({ method: 'OPTIONS', url, headers })
+const options = (url: string, headers = {}) =>
+  fixture.app.inject({ method: 'OPTIONS', url, headers })
 
 describe('OPTIONS on any path: 204 with CORS headers', () => {
   test.each([
@@ -51,14 +52,14 @@ describe('OPTIONS on any path: 204 with CORS headers', () => {
   test.each(['/verify', '/health', '/no/such/path', '/', '/index.html'])(
     'a browser of any origin may read %s',
     async (url) => {
-      const answer = await world.get(url, { origin: 'https://app.test' })
+      const answer = await fixture.get(url, { origin: 'https://app.test' })
       expect(answer.headers['access-control-allow-origin']).toBe('https://app.test')
       expect(answer.headers.vary).toBe('origin')
     },
   )
 
   test('refusals and failures may be read as well', async () => {
-    const refused = await world.app.inject({
+    const refused = await fixture.app.inject({
       method: 'POST',
       url: '/write',
       headers: { origin: 'https://app.test' },
@@ -76,7 +77,7 @@ describe('protected-resource metadata', () => {
     '/.well-known/oauth-protected-resource/mcp',
   ]
   test.each(paths)('200 GET %s', async (url) => {
-    const answer = await world.get(url)
+    const answer = await fixture.get(url)
     expect(answer.statusCode).toBe(200)
     expect(answer.json()).toEqual({
       resource: RESOURCE,
@@ -89,17 +90,17 @@ describe('protected-resource metadata', () => {
 
   test.each(paths)('405 method_not_allowed: other methods on %s', async (url) => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH'] as const) {
-      const answer = await world.app.inject({ method, url })
+      const answer = await fixture.app.inject({ method, url })
       expect([answer.statusCode, answer.body]).toEqual([405, '{"error":"method_not_allowed"}'])
     }
-    expect((await world.app.inject({ method: 'HEAD', url })).statusCode).toBe(405)
+    expect((await fixture.app.inject({ method: 'HEAD', url })).statusCode).toBe(405)
   })
 })
 
 describe('GET /health', () => {
   test('200 { ok: true, sessions }', async () => {
-    world.hub.openSessions = 3
-    const answer = await world.get('/health')
+    fixture.hub.openSessions = 3
+    const answer = await fixture.get('/health')
     expect([answer.statusCode, answer.body]).toEqual([200, '{"ok":true,"sessions":3}'])
   })
 })
@@ -125,7 +126,7 @@ describe('any other path', () => {
     '/token',
   ])('404 not_found: %s', async (url) => {
     for (const method of ['GET', 'POST', 'DELETE'] as const) {
-      const answer = await world.app.inject({ method, url })
+      const answer = await fixture.app.inject({ method, url })
       expect([answer.statusCode, answer.body]).toEqual([404, '{"error":"not_found"}'])
     }
   })
@@ -135,7 +136,7 @@ describe('any other path, whatever is sent there', () => {
   test.each(['application/json', 'text/html', 'nonsense', 'application/x-www-form-urlencoded'])(
     '404 not_found: a body of type %s',
     async (type) => {
-      const answer = await world.app.inject({
+      const answer = await fixture.app.inject({
         method: 'POST',
         url: '/no',
         headers: { 'content-type': type },
@@ -150,34 +151,34 @@ describe('pages, documents and fixed files', () => {
   test.each(['/', '/index.html', '/clinician.html', '/echo.html'])(
     '200 %s: HTML under a strict policy',
     async (url) => {
-      const answer = await world.get(url)
+      const answer = await fixture.get(url)
       expect(answer.statusCode).toBe(200)
       expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
       const policy = String(answer.headers['content-security-policy'])
       expect(policy).toContain("default-src 'none'")
       expect(policy).not.toContain('unsafe')
       const etag = String(answer.headers.etag)
-      expect((await world.get(url, { 'if-none-match': etag })).statusCode).toBe(304)
+      expect((await fixture.get(url, { 'if-none-match': etag })).statusCode).toBe(304)
       for (const [, path] of answer.body.matchAll(/(?:src|href)="(\/[^"#]*)"/g))
-        expect([path, (await world.get(String(path))).statusCode]).toEqual([path, 200])
+        expect([path, (await fixture.get(String(path))).statusCode]).toEqual([path, 200])
     },
   )
 
   test('/ and /index.html are one page; other methods on / are 405', async () => {
-    expect((await world.get('/')).body).toBe((await world.get('/index.html')).body)
-    expect((await world.app.inject({ method: 'POST', url: '/' })).statusCode).toBe(405)
+    expect((await fixture.get('/')).body).toBe((await fixture.get('/index.html')).body)
+    expect((await fixture.app.inject({ method: 'POST', url: '/' })).statusCode).toBe(405)
   })
 
   test.each(['readme', 'verify', 'security', 'architecture'])(
     '200 /doc/%s: a rendered page',
     async (name) => {
-      const answer = await world.get(`/doc/${name}`)
+      const answer = await fixture.get(`/doc/${name}`)
       expect(answer.statusCode).toBe(200)
       expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
       expect(answer.headers['content-security-policy']).toContain("script-src 'self'")
       expect(answer.body).toContain('<h1>')
       for (const [, path] of answer.body.matchAll(/href="(\/[^"#]*)"/g))
-        expect([path, (await world.get(String(path))).statusCode]).not.toEqual([path, 404])
+        expect([path, (await fixture.get(String(path))).statusCode]).not.toEqual([path, 404])
     },
   )
 
@@ -186,7 +187,7 @@ describe('pages, documents and fixed files', () => {
     ['/CHANGELOG.md', '# Changelog'],
     ['/vectors/chain.json', '"preimage"'],
   ])('200 %s', async (url, text) => {
-    const answer = await world.get(url)
+    const answer = await fixture.get(url)
     expect(answer.statusCode).toBe(200)
     expect(answer.body).toContain(text)
   })
@@ -194,15 +195,15 @@ describe('pages, documents and fixed files', () => {
 
 describe('S4', () => {
   test.each(['/openapi.json', '/docs', '/ready', '/llms.txt'])('%s is served', async (url) => {
-    expect((await world.get(url)).statusCode).toBe(200)
+    expect((await fixture.get(url)).statusCode).toBe(200)
   })
 
   test('/metrics asks for METRICS_TOKEN; no URI, sub or patient in it', async () => {
     const secretive = { patient: 'quill', domain: 'sleep', value: 'Early.', authorId: 'dr-moss' }
-    await world.write(secretive)
-    await world.get('/verify?uri=care://quill/sleep')
-    expect((await world.get('/metrics')).statusCode).toBe(401)
-    const { body } = await world.get('/metrics', {
+    await fixture.write(secretive)
+    await fixture.get('/verify?uri=care://quill/sleep')
+    expect((await fixture.get('/metrics')).statusCode).toBe(401)
+    const { body } = await fixture.get('/metrics', {
       authorization: 'Bearer metrics-token-for-tests',
     })
     expect(body).toContain('care_writes_total{outcome="accepted",reason="ok",via="hmac"} 1')
@@ -212,11 +213,11 @@ describe('S4', () => {
   })
 
   test('/llms.txt says where MCP is', async () => {
-    expect((await world.get('/llms.txt')).body).toContain(RESOURCE)
+    expect((await fixture.get('/llms.txt')).body).toContain(RESOURCE)
   })
 
   test('the API reference has every documented route', () => {
-    const { paths } = world.app.swagger() as { paths: Record<string, unknown> }
+    const { paths } = fixture.app.swagger() as { paths: Record<string, unknown> }
     expect(Object.keys(paths).toSorted()).toEqual([
       '/.well-known/oauth-protected-resource',
       '/.well-known/oauth-protected-resource/mcp',

@@ -1,4 +1,5 @@
-import { environmentTable, readConfig } from '@tallystick/service-kit'
+import { createTokenVerifier, mintToken } from '@tallystick/jwt-lite'
+import { environmentTable, manualClock, readConfig } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { careConfigSchema, checkpointSeed } from './config.ts'
 
@@ -65,13 +66,22 @@ describe('S3: the environment', () => {
       AUTHORIZATION_SERVERS: '["https://a.test", "https://b.test/"]',
       ALLOWED_HOSTS: 'Care.example.org, care.internal:8443',
     })
-    expect(reading).toMatchObject({
-      config: {
-        TOKEN_SECRET: { count: 2 },
-        AUTHORIZATION_SERVERS: ['https://a.test', 'https://b.test/'],
-        ALLOWED_HOSTS: ['care.example.org', 'care.internal:8443'],
-      },
-    })
+    if (reading.kind === 'invalid') throw new Error('it was refused')
+    const { TOKEN_SECRET: keys, AUTHORIZATION_SERVERS, ALLOWED_HOSTS } = reading.config
+    const verifier = createTokenVerifier({ keys, audience: 'care', clock: manualClock(0) })
+    const claims = {
+      sub: 'ann',
+      scope: 'care.write',
+      audience: 'care',
+      typ: 'care+jwt',
+      nowSeconds: 0,
+    }
+    for (const secret of [SECRET, `${SECRET}-old`])
+      expect(verifier.verify(mintToken({ ...claims, jti: '1', key: Buffer.from(secret) }))).toEqual(
+        expect.objectContaining({ kind: 'valid' }),
+      )
+    expect(AUTHORIZATION_SERVERS).toEqual(['https://a.test', 'https://b.test/'])
+    expect(ALLOWED_HOSTS).toEqual(['care.example.org', 'care.internal:8443'])
   })
 
   test('every variable is described', () => {

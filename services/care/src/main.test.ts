@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test, vi } from 'vitest'
-import { testEnvironment } from './testing/care-world.ts'
+import { testEnvironment } from './testing/care.fixture.ts'
 
 // A process takes under a second to start; on a busy machine several.
 vi.setConfig({ testTimeout: 30_000 })

@@ -1,9 +1,9 @@
 /** The service on its real stores behind a real socket: what a route test in memory cannot show. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { signatureOf } from './testing/care-world.ts'
-import { openHost } from './testing/mcp-host.ts'
-import { type RunningCare, startRunningCare } from './testing/running-care.ts'
+import { signatureOf } from './testing/care.fixture.ts'
+import { openHost } from './testing/mcp-host.fixture.ts'
+import { type RunningCare, startRunningCare } from './testing/running-care.fixture.ts'
 
 const body = { patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' }
 

@@ -2,12 +2,12 @@
 // frames and audit rows lie in a second file, outside this test; checkpoints have theirs in sqlite-record-opening.test.ts.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { collect } from '../domain/record-store.fixture.ts'
 import {
   type ReadOutcome,
   type RecordStore,
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
-import { collect } from '../domain/record-store-stage.fixture.ts'
 import { makeStoreFolder, type StoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
 

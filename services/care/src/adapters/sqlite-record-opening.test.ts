@@ -3,85 +3,85 @@ import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'nod
 import { DatabaseSync } from 'node:sqlite'
 import { createKeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { describe, expect, it } from 'vitest'
+import { collect } from '../domain/record-store.fixture.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { collect } from '../domain/record-store-stage.fixture.ts'
 import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
+import { BOTH, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
-import { BOTH, TEA, useStoreStage, writeValues } from './sqlite-store-stage.fixture.ts'
 import { acceptBackup, backupRecords } from './store-backup.ts'
 import { loadCheckpointSeed } from './store-checkpoint.ts'
 
-const stage = useStoreStage()
+const suite = useStoreFolder()
 
 const forAudit = () => ({
-  databasePath: stage.folder.databasePath,
+  databasePath: suite.folder.databasePath,
   checkpointSeed: TEST_SEED,
   origin: TEST_ORIGIN,
 })
 
 describe('C9: checkpoints', () => {
   it('a journal of the same length that does not hash to the checkpoint is refused', async () => {
-    await stage.fill('one', 'two')
-    stage.folder.tinker((database) =>
+    await suite.fill('one', 'two')
+    suite.folder.tinker((database) =>
       database.exec(
         `UPDATE user_versions SET leaf_hash = '${'ab'.repeat(32)}' WHERE leaf_index = 0`,
       ),
     )
-    expect(() => stage.folder.open()).toThrow(/do not hash to its last signed checkpoint at 2/)
+    expect(() => suite.folder.open()).toThrow(/do not hash to its last signed checkpoint at 2/)
   })
 
   it('a journal with a gap is refused, also by the command', async () => {
-    await stage.fill('one', 'two', 'three')
-    stage.folder.tinker((database) =>
+    await suite.fill('one', 'two', 'three')
+    suite.folder.tinker((database) =>
       database.exec('DELETE FROM user_versions WHERE leaf_index = 1'),
     )
-    expect(() => stage.folder.open()).toThrow(/counts 3 entries, 1 of them/)
+    expect(() => suite.folder.open()).toThrow(/counts 3 entries, 1 of them/)
     expect(() => acceptBackup(forAudit())).toThrow(/has gaps/)
   })
 
   it('entries behind the checkpoint, from a commit whose checkpoint was not written any more, are taken', async () => {
-    await stage.fill('one')
-    const path = `${stage.folder.databasePath}.user-checkpoint`
+    await suite.fill('one')
+    const path = `${suite.folder.databasePath}.user-checkpoint`
     const older = readFileSync(path)
-    await stage.fill('two')
+    await suite.fill('two')
     writeFileSync(path, older)
-    const store = stage.folder.open()
+    const store = suite.folder.open()
     expect(await store.latest(TEA)).toMatchObject({ latestVersion: 2 })
     await store.close()
     expect(readFileSync(path, 'utf8').split('\n')[1]).toBe('2')
   })
 
   it('a checkpoint that is gone, altered, of the other journal or by another key refuses the store', async () => {
-    await stage.fill('one')
-    const path = `${stage.folder.databasePath}.user-checkpoint`
+    await suite.fill('one')
+    const path = `${suite.folder.databasePath}.user-checkpoint`
     const note = readFileSync(path, 'utf8')
-    expect(() => stage.folder.open({ checkpointSeed: new Uint8Array(32).fill(1) })).toThrow(
+    expect(() => suite.folder.open({ checkpointSeed: new Uint8Array(32).fill(1) })).toThrow(
       /not signed/,
     )
     writeFileSync(path, note.replace('\n1\n', '\n0\n'))
-    expect(() => stage.folder.open()).toThrow(
+    expect(() => suite.folder.open()).toThrow(
       /not signed by this store’s checkpoint key, or was altered/,
     )
-    copyFileSync(`${stage.folder.databasePath}.assistant-checkpoint`, path)
-    expect(() => stage.folder.open()).toThrow(/not signed/)
+    copyFileSync(`${suite.folder.databasePath}.assistant-checkpoint`, path)
+    expect(() => suite.folder.open()).toThrow(/not signed/)
     writeFileSync(path, '')
-    expect(() => stage.folder.open()).toThrow(/not signed/)
+    expect(() => suite.folder.open()).toThrow(/not signed/)
     rmSync(path)
-    expect(() => stage.folder.open()).toThrow(/there is no checkpoint of it/)
+    expect(() => suite.folder.open()).toThrow(/there is no checkpoint of it/)
     writeFileSync(path, note)
-    await stage.folder.open().close()
+    await suite.folder.open().close()
   })
 
   it('a service whose address changed opens its store', async () => {
-    await stage.fill('one')
-    const store = stage.folder.open({ origin: 'elsewhere.test/care' })
+    await suite.fill('one')
+    const store = suite.folder.open({ origin: 'elsewhere.test/care' })
     expect((await store.checkpoint('user')).split('\n')[0]).toBe('elsewhere.test/care/user')
     await store.close()
   })
 
   it('a generated checkpoint key is kept, readable by its owner only; a damaged one is refused', () => {
-    const { databasePath } = stage.folder
+    const { databasePath } = suite.folder
     const seed = loadCheckpointSeed(databasePath, undefined)
     expect(loadCheckpointSeed(databasePath, undefined)).toEqual(seed)
     expect(statSync(`${databasePath}.checkpoint-key`).mode & 0o777).toBe(0o600)
@@ -93,24 +93,24 @@ describe('C9: checkpoints', () => {
 
 describe('C16: keys', () => {
   it('a store refuses to start when a needed key is missing', async () => {
-    const store = stage.folder.open({ keyRing: testKeyRing('key-1') })
+    const store = suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(store, 'one')
     await store.close()
-    expect(() => stage.folder.open()).toThrow(
+    expect(() => suite.folder.open()).toThrow(
       /sealed under the key "key-1", which SEAL_KEYS does not have/,
     )
-    expect(() => stage.folder.open({ keyRing: testKeyRing('key-2') })).toThrow(/"key-1"/)
+    expect(() => suite.folder.open({ keyRing: testKeyRing('key-2') })).toThrow(/"key-1"/)
   })
 
   it('a corrupt key ring: another key under the same id is refused, and no text of a ring is an exception', async () => {
-    const store = stage.folder.open({ keyRing: testKeyRing('key-1') })
+    const store = suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(store, 'one')
     await store.close()
     const wrong = createKeyRing({
       activeId: 'key-1',
       keys: [{ id: 'key-1', key: new Uint8Array(32).fill(99) }],
     })
-    expect(() => stage.folder.open({ keyRing: wrong })).toThrow(
+    expect(() => suite.folder.open({ keyRing: wrong })).toThrow(
       /is not the one that values were sealed/,
     )
     for (const text of ['', 'key-1', 'key-1:AAAA', ':', 'a:b:c', 'ü:=', ','])
@@ -118,10 +118,10 @@ describe('C16: keys', () => {
   })
 
   it('no stored byte of a sealed store holds a value, an author or a label', async () => {
-    const store = stage.folder.open({ keyRing: testKeyRing('key-1') })
+    const store = suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(store, 'a sentence that nobody may find')
     await store.close()
-    const bytes = readFileSync(stage.folder.databasePath).toString('latin1')
+    const bytes = readFileSync(suite.folder.databasePath).toString('latin1')
     for (const text of ['nobody may find', 'dr-osei', 'Dr Osei']) expect(bytes).not.toContain(text)
     expect(bytes).toContain('ann')
   })
@@ -135,33 +135,33 @@ describe('what is no store of ours', () => {
     ],
     ['a damaged header', Buffer.alloc(4_096, 1)],
   ])('%s is refused', (_what, bytes) => {
-    writeFileSync(stage.folder.databasePath, bytes)
-    expect(() => stage.folder.open()).toThrow(RecordStoreUnavailable)
+    writeFileSync(suite.folder.databasePath, bytes)
+    expect(() => suite.folder.open()).toThrow(RecordStoreUnavailable)
   })
 
   it('another program’s database is refused and left as it is', () => {
-    stage.folder.tinker((database) => {
+    suite.folder.tinker((database) => {
       database.exec('CREATE TABLE theirs (a)')
     })
-    expect(() => stage.folder.open()).toThrow(/another program/)
+    expect(() => suite.folder.open()).toThrow(/another program/)
     expect(() => openSqliteRecordReader(forAudit())).toThrow(RecordStoreUnavailable)
   })
 
   it('a newer schema and an altered one are refused', async () => {
-    await stage.fill('one')
-    stage.folder.tinker((database) => {
+    await suite.fill('one')
+    suite.folder.tinker((database) => {
       database.exec('DROP INDEX user_versions_by_chain')
     })
-    expect(() => stage.folder.open()).toThrow(/schema was altered/)
-    stage.folder.tinker((database) => {
+    expect(() => suite.folder.open()).toThrow(/schema was altered/)
+    suite.folder.tinker((database) => {
       database.exec('PRAGMA user_version = 99')
     })
-    expect(() => stage.folder.open()).toThrow(/newer than this program/)
+    expect(() => suite.folder.open()).toThrow(/newer than this program/)
   })
 
   it('files are for their owner alone', async () => {
-    await stage.fill('one')
-    const { databasePath } = stage.folder
+    await suite.fill('one')
+    const { databasePath } = suite.folder
     const targetPath = `${databasePath}.backup`
     await backupRecords({ databasePath, targetPath })
     const ends = ['', '.lock', '.user-checkpoint', '.assistant-checkpoint', '.backup']
@@ -169,9 +169,9 @@ describe('what is no store of ours', () => {
   })
 
   it('a store that cannot be read says so in the port’s own error', async () => {
-    const store = stage.folder.open()
+    const store = suite.folder.open()
     await writeValues(store, 'one')
-    stage.folder.tinker((database) => {
+    suite.folder.tinker((database) => {
       database.exec('ALTER TABLE chains RENAME TO gone')
     })
     await expect(store.latest(TEA)).rejects.toThrow(RecordStoreUnavailable)
@@ -181,11 +181,11 @@ describe('what is no store of ours', () => {
   })
 
   it('a refused store gives its lock back', async () => {
-    await stage.fill('one')
-    expect(() => stage.folder.open({ checkpointSeed: new Uint8Array(32) })).toThrow(
+    await suite.fill('one')
+    expect(() => suite.folder.open({ checkpointSeed: new Uint8Array(32) })).toThrow(
       RecordStoreUnavailable,
     )
-    const lock = new DatabaseSync(`${stage.folder.databasePath}.lock`, { timeout: 0 })
+    const lock = new DatabaseSync(`${suite.folder.databasePath}.lock`, { timeout: 0 })
     lock.exec('BEGIN EXCLUSIVE')
     lock.close()
   })

@@ -1,7 +1,7 @@
 // Every stored field of a record, changed by someone with the disk in hand: found, located, and never served.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { collect } from '../domain/record-store.fixture.ts'
 import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
-import { collect } from '../domain/record-store-stage.fixture.ts'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import { makeStoreFolder, type StoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'

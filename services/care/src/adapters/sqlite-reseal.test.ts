@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { collect } from '../domain/record-store-stage.fixture.ts'
+import { collect } from '../domain/record-store.fixture.ts'
 import { resealRecords } from './sqlite-reseal.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
+import { BOTH, isIntact, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
-import { BOTH, isIntact, TEA, useStoreStage, writeValues } from './sqlite-store-stage.fixture.ts'
 
-const stage = useStoreStage()
+const suite = useStoreFolder()
 
 const pause = async (): Promise<void> => undefined
 
 const reseal = (keyRing: ReturnType<typeof testKeyRing>) =>
-  resealRecords({ databasePath: stage.folder.databasePath, keyRing, pause })
+  resealRecords({ databasePath: suite.folder.databasePath, keyRing, pause })
 
 describe('C16: reseal', () => {
   it('moves everything under the new key and leaves every hash unchanged; the old key can go', async () => {
-    await stage.fill('a plain sentence')
-    const first = stage.folder.open({ keyRing: testKeyRing('key-1') })
+    await suite.fill('a plain sentence')
+    const first = suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(first, 'under key 1', 'also')
     const before = await collect(first.exportLines({ audiences: BOTH }))
     await first.close()
@@ -27,29 +27,29 @@ describe('C16: reseal', () => {
       retired: ['key-1'],
       needed: [],
     })
-    const store = stage.folder.open({ keyRing: testKeyRing('key-2') })
+    const store = suite.folder.open({ keyRing: testKeyRing('key-2') })
     expect(await collect(store.exportLines({ audiences: BOTH }))).toEqual(before)
     expect(await isIntact(store)).toBe(true)
     const [verdict] = await collect(store.verify({ audiences: ['user'] }))
     expect(verdict?.receipt).toMatchObject({ encrypted: true, keyId: 'key-2' })
     await store.close()
-    expect(readFileSync(stage.folder.databasePath).toString('latin1')).not.toContain(
+    expect(readFileSync(suite.folder.databasePath).toString('latin1')).not.toContain(
       'plain sentence',
     )
     expect(await reseal(testKeyRing('key-2'))).toMatchObject({ resealed: 0, retired: [] })
   })
 
   it('runs beside a service that knows the new key, which goes on writing', async () => {
-    const old = stage.folder.open({ keyRing: testKeyRing('key-1') })
+    const old = suite.folder.open({ keyRing: testKeyRing('key-1') })
     await Promise.all(Array.from({ length: 200 }, () => old.append(storeRecord())))
     await old.close()
-    const store = stage.folder.open({ keyRing: testKeyRing('key-2', 'key-1') })
+    const store = suite.folder.open({ keyRing: testKeyRing('key-2', 'key-1') })
     const progress = { isDone: false }
     const writing = (async () => {
       while (!progress.isDone) await store.append(storeRecord({ value: 'meanwhile' }))
     })()
     const outcome = await resealRecords({
-      databasePath: stage.folder.databasePath,
+      databasePath: suite.folder.databasePath,
       keyRing: testKeyRing('key-2', 'key-1'),
       pause: () =>
         new Promise((resolve) => {
@@ -64,7 +64,7 @@ describe('C16: reseal', () => {
   })
 
   it('beside a service that does not know the new key it changes nothing', async () => {
-    const store = stage.folder.open({ keyRing: testKeyRing('key-1') })
+    const store = suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(store, 'one')
     await expect(reseal(testKeyRing('key-2', 'key-1'))).rejects.toThrow(/restart it with that key/)
     expect(await store.latest(TEA)).toMatchObject({ kind: 'found' })
@@ -73,10 +73,10 @@ describe('C16: reseal', () => {
 
   it('a version that does not open is left as it is, and its key stays needed', async () => {
     const ring = testKeyRing('key-1')
-    const store = stage.folder.open({ keyRing: ring })
+    const store = suite.folder.open({ keyRing: ring })
     await writeValues(store, 'one', 'two')
     await store.close()
-    stage.folder.tinker((database) =>
+    suite.folder.tinker((database) =>
       database.exec(
         'UPDATE user_versions SET body = (SELECT body FROM user_versions WHERE leaf_index = 0) WHERE leaf_index = 1',
       ),

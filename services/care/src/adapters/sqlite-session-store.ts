@@ -1,5 +1,5 @@
 // MCP sessions in the store's second file. Changes are gathered and committed together: at the end of the event loop's
-// turn, or at once by `flush`. A commit survives the end of the process without an fsync (WAL, synchronous NORMAL); after a
+// iteration, or at once by `flush`. A commit survives the end of the process without an fsync (WAL, synchronous NORMAL); after a
 // loss of power some sessions may be behind or gone, and their clients open new ones.
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import {

@@ -43,7 +43,7 @@ export const acceptBackupVerb: CommandVerb = {
   },
 }
 
-/** Pause between transactions, milliseconds: a running service gets its turn. */
+/** Pause between transactions, milliseconds: a running service writes meanwhile. */
 const PAUSE_MS = 1
 
 /** `care reseal`: moves everything under the first key of SEAL_KEYS. */

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { careErrors } from '../errors.ts'
-import { WRITE_SECRET } from '../testing/care-world.ts'
-import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
+import { WRITE_SECRET } from '../testing/care.fixture.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const call = /```sh\n(BODY=[\s\S]*?)```/.exec(readme)?.[1] ?? ''

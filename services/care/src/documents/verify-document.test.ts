@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CareWorld, startCareWorld } from '../testing/care-world.ts'
+import { type CareFixture, startCareFixture } from '../testing/care.fixture.ts'
 
 const text = readFileSync(new URL('../../doc/verify.md', import.meta.url), 'utf8')
 const script = /```sh\n(# replay\.sh[\s\S]*?)```/.exec(text)?.[1] ?? ''
@@ -17,17 +17,17 @@ const values = [
   "it's $HOME `id` %s %d \\n",
 ]
 
-let world: CareWorld
+let fixture: CareFixture
 beforeEach(async () => {
-  world = await startCareWorld({ isOnDisk: true })
-  for (const value of values) await world.write({ ...chain, value })
+  fixture = await startCareFixture({ isOnDisk: true })
+  for (const value of values) await fixture.write({ ...chain, value })
 })
-afterEach(() => world.close())
+afterEach(() => fixture.close())
 
 const exported = async () => {
   const url = '/verify/export?uri=care://ann/medication'
-  const headers = { authorization: `Bearer ${world.token('care.read.user')}` }
-  return (await world.get(url, headers)).body
+  const headers = { authorization: `Bearer ${fixture.token('care.read.user')}` }
+  return (await fixture.get(url, headers)).body
 }
 
 describe('/doc/verify: the exact bytes, and a shell script that replays a chain with sha256sum', () => {
@@ -38,7 +38,7 @@ describe('/doc/verify: the exact bytes, and a shell script that replays a chain 
   })
 
   test('INTACT: every version of an export, whatever its values hold', async () => {
-    const newest = await world.store.latest({ ...chain, audience: 'user' })
+    const newest = await fixture.store.latest({ ...chain, audience: 'user' })
     const { stdout, status } = replay(await exported())
     expect(newest.kind === 'found' && newest.record.versionHash).toBe(stdout.trimEnd().slice(-64))
     expect([stdout.replace(/[0-9a-f]{64}/, '#'), status]).toEqual([
@@ -60,7 +60,7 @@ describe('/doc/verify: the exact bytes, and a shell script that replays a chain 
   })
 
   test('BROKEN: a version that the service itself could not give', async () => {
-    world.tamper({ ...chain, audience: 'user' }, 2, (entry) => entry.replace('no', 'so'))
+    fixture.tamper({ ...chain, audience: 'user' }, 2, (entry) => entry.replace('no', 'so'))
     expect(replay(await exported()).stdout).toContain('BROKEN at version 2')
   })
 })

@@ -1,16 +1,16 @@
 // What every record store proves: chains that replay, changes that are found, exports and checkpoints that hold without it.
 import { describe, expect, it } from 'vitest'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
+import { collect, PLAN, type RecordStoreFixture, TEA } from './record-store.fixture.ts'
 import type { ChainVerification } from './record-store.ts'
-import { collect, PLAN, type RecordStoreStage, TEA } from './record-store-stage.fixture.ts'
 import { verifyExport } from './verify-export.ts'
 
 const verdictOf = (verdicts: readonly ChainVerification[], slot: ChainSlot) =>
   verdicts.find((verdict) => chainUri(verdict.slot) === chainUri(slot))
 
 /** The part of a record store's suite that is about proofs. */
-export function describeProofs(stage: RecordStoreStage): void {
-  const { tamper, write, verify, checkExport } = stage
+export function describeProofs(suite: RecordStoreFixture): void {
+  const { tamper, write, verify, checkExport } = suite
 
   describe('verification', () => {
     it('replays every chain of the audiences asked for, and no other', async () => {
@@ -19,18 +19,18 @@ export function describeProofs(stage: RecordStoreStage): void {
       await write({ ...PLAN })
       expect(await verify(['user'])).toMatchObject([{ slot: TEA, versions: 2, intact: true }])
       expect(await verify()).toHaveLength(2)
-      const one = await collect(stage.store.verify({ audiences: ['assistant'], slot: PLAN }))
+      const one = await collect(suite.store.verify({ audiences: ['assistant'], slot: PLAN }))
       expect(one).toMatchObject([{ slot: PLAN, versions: 1, intact: true }])
-      expect(await collect(stage.store.verify({ audiences: ['user'], slot: PLAN }))).toEqual([])
+      expect(await collect(suite.store.verify({ audiences: ['user'], slot: PLAN }))).toEqual([])
       expect(
-        await collect(stage.store.verify({ audiences: ['user'], slot: { ...TEA, domain: 'x' } })),
+        await collect(suite.store.verify({ audiences: ['user'], slot: { ...TEA, domain: 'x' } })),
       ).toEqual([])
     })
 
     it('a receipt is read from the stored bytes of the newest version', async () => {
       await write()
       const [{ receipt } = { receipt: undefined }] = await verify()
-      const isSealed = stage.store.sealing().isSealed
+      const isSealed = suite.store.sealing().isSealed
       expect(receipt).toMatchObject({
         uri: 'care://ann/tea',
         encrypted: isSealed,
@@ -47,10 +47,10 @@ export function describeProofs(stage: RecordStoreStage): void {
         intact: false,
         brokenAt: 2,
       })
-      expect(await stage.store.version(TEA, 2)).toEqual({ kind: 'broken', version: 2 })
-      expect(await stage.store.version(TEA, 1)).toMatchObject({ kind: 'found' })
-      expect(await stage.store.latest(TEA)).toMatchObject({ record: { value: 'three' } })
-      const changed = await stage.store.changesSince({
+      expect(await suite.store.version(TEA, 2)).toEqual({ kind: 'broken', version: 2 })
+      expect(await suite.store.version(TEA, 1)).toMatchObject({ kind: 'found' })
+      expect(await suite.store.latest(TEA)).toMatchObject({ record: { value: 'three' } })
+      const changed = await suite.store.changesSince({
         patient: 'ann',
         audiences: ['user'],
         sinceIso: '2026-01-01T00:00:00.000Z',
@@ -74,7 +74,7 @@ export function describeProofs(stage: RecordStoreStage): void {
       await write({ staleAfter: '2027-01-01T00:00:00Z', priority: 1 })
       await tamper(TEA, 2, (entry) => entry.replace(was, is))
       expect(verdictOf(await verify(), TEA)).toMatchObject({ intact: false, brokenAt: 2 })
-      expect(await stage.store.latest(TEA)).toEqual({ kind: 'broken', version: 2 })
+      expect(await suite.store.latest(TEA)).toEqual({ kind: 'broken', version: 2 })
     })
   })
 
@@ -105,7 +105,7 @@ export function describeProofs(stage: RecordStoreStage): void {
       await write()
       await write({ ...PLAN, value: 'internal' })
       const query = { audiences: ['user', 'assistant'] as const, slot: TEA }
-      const lines = await collect(stage.store.exportLines(query))
+      const lines = await collect(suite.store.exportLines(query))
       expect(lines.join('\n')).not.toMatch(/assistant|internal/)
       expect(await verifyExport(lines)).toMatchObject({ isIntact: true, versions: 1 })
     })
@@ -118,19 +118,19 @@ export function describeProofs(stage: RecordStoreStage): void {
       await write()
       await write({ value: 'secret two' })
       await tamper(TEA, 2, (entry) => entry.replace('two', 'owt'))
-      const lines = await collect(stage.store.exportLines({ audiences: ['user'] }))
+      const lines = await collect(suite.store.exportLines({ audiences: ['user'] }))
       expect(lines.join('\n')).not.toContain('secret')
       const report = await checkExport()
       expect(report).toMatchObject({ isIntact: false, chains: [{ brokenAt: 2 }] })
     })
 
     it('a checkpoint is a signed note over the size of its journal', async () => {
-      expect((await stage.store.checkpoint('user')).split('\n')[1]).toBe('0')
+      expect((await suite.store.checkpoint('user')).split('\n')[1]).toBe('0')
       await write()
-      const note = await stage.store.checkpoint('user')
+      const note = await suite.store.checkpoint('user')
       expect(note.split('\n')[1]).toBe('1')
-      expect((await stage.store.checkpoint('assistant')).split('\n')[1]).toBe('0')
-      expect(stage.store.verifierKey('user').split('+')[0]).toBe(note.split('\n')[0])
+      expect((await suite.store.checkpoint('assistant')).split('\n')[1]).toBe('0')
+      expect(suite.store.verifierKey('user').split('+')[0]).toBe(note.split('\n')[0])
     })
   })
 }

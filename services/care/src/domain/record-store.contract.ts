@@ -2,8 +2,6 @@
 // what it has stored behind its back.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
-import { REPEAT_WAIT_MS } from './record-store.ts'
-import { describeProofs } from './record-store-proofs.contract.ts'
 import {
   appended,
   PLAN,
@@ -11,31 +9,33 @@ import {
   type StoreUnderTest,
   sampleRecord,
   TEA,
-  useRecordStoreStage,
-} from './record-store-stage.fixture.ts'
+  useRecordStore,
+} from './record-store.fixture.ts'
+import { REPEAT_WAIT_MS } from './record-store.ts'
+import { describeProofs } from './record-store-proofs.contract.ts'
 
 export function describeRecordStore(
   name: string,
   start: (clock: ManualClock) => Promise<StoreUnderTest>,
 ): void {
   describe(`C17: record store: ${name}`, () => {
-    const stage = useRecordStoreStage(start)
-    const { tamper, write, verify, checkExport } = stage
+    const suite = useRecordStore(start)
+    const { tamper, write, verify, checkExport } = suite
 
     describe('chains', () => {
       it('an accepted write makes version 1, the next one version 2 with prevHash set to the hash of version 1', async () => {
         const first = await write()
-        stage.clock.advanceMs(60_000)
+        suite.clock.advanceMs(60_000)
         const second = await write({ value: 'Ann takes her tea with honey.', priority: 0.5 })
         expect(first).toMatchObject({ version: 1, prevHash: '0'.repeat(64) })
         expect(first.writtenAt).toBe('2026-06-01T08:00:00.000Z')
         expect(second).toMatchObject({ version: 2, prevHash: first.versionHash, priority: 0.5 })
-        expect(await stage.store.latest(TEA)).toEqual({
+        expect(await suite.store.latest(TEA)).toEqual({
           kind: 'found',
           record: second,
           latestVersion: 2,
         })
-        expect(await stage.store.version(TEA, 1)).toEqual({
+        expect(await suite.store.version(TEA, 1)).toEqual({
           kind: 'found',
           record: first,
           latestVersion: 2,
@@ -44,21 +44,21 @@ export function describeRecordStore(
 
       it('a write with a different audience is refused and leaves the chain as it is', async () => {
         const first = await write()
-        expect(await stage.store.append(sampleRecord({ audience: 'assistant' }))).toEqual({
+        expect(await suite.store.append(sampleRecord({ audience: 'assistant' }))).toEqual({
           kind: 'audience-conflict',
         })
-        expect(await stage.store.latest(TEA)).toMatchObject({ record: first, latestVersion: 1 })
-        expect(await stage.store.latest({ ...TEA, audience: 'assistant' })).toEqual({
+        expect(await suite.store.latest(TEA)).toMatchObject({ record: first, latestVersion: 1 })
+        expect(await suite.store.latest({ ...TEA, audience: 'assistant' })).toEqual({
           kind: 'absent',
         })
       })
 
       it('what is not there is absent', async () => {
         await write()
-        expect(await stage.store.latest(PLAN)).toEqual({ kind: 'absent' })
-        expect(await stage.store.version(TEA, 2)).toEqual({ kind: 'absent' })
-        expect(await stage.store.version(TEA, 0)).toEqual({ kind: 'absent' })
-        expect(await stage.store.head(PLAN)).toBeUndefined()
+        expect(await suite.store.latest(PLAN)).toEqual({ kind: 'absent' })
+        expect(await suite.store.version(TEA, 2)).toEqual({ kind: 'absent' })
+        expect(await suite.store.version(TEA, 0)).toEqual({ kind: 'absent' })
+        expect(await suite.store.head(PLAN)).toBeUndefined()
       })
 
       it('fields come back as they were written, in every script', async () => {
@@ -74,32 +74,32 @@ export function describeRecordStore(
         const written = await write(odd)
         expect(written).toMatchObject(odd)
         const slot = { patient: odd.patient, domain: odd.domain, audience: 'user' } as const
-        expect(await stage.store.latest(slot)).toMatchObject({ kind: 'found', record: written })
+        expect(await suite.store.latest(slot)).toMatchObject({ kind: 'found', record: written })
         expect((await verify()).every(({ intact }) => intact)).toBe(true)
       })
 
       it('a lone surrogate, and a name that no URI can hold, are a caller’s mistake', async () => {
-        await expect(stage.store.append(sampleRecord({ value: 'half \ud800' }))).rejects.toThrow(
+        await expect(suite.store.append(sampleRecord({ value: 'half \ud800' }))).rejects.toThrow(
           TypeError,
         )
-        await expect(stage.store.append(sampleRecord({ domain: 'a/b' }))).rejects.toThrow(TypeError)
-        await expect(stage.store.append(sampleRecord({ patient: '' }))).rejects.toThrow(TypeError)
+        await expect(suite.store.append(sampleRecord({ domain: 'a/b' }))).rejects.toThrow(TypeError)
+        await expect(suite.store.append(sampleRecord({ patient: '' }))).rejects.toThrow(TypeError)
         expect(await verify()).toEqual([])
       })
 
       it('a clock that jumps back leaves versions in order and the chain intact', async () => {
         await write()
         const back = manualClock(START_MS - 3_600_000)
-        stage.clock.unixMs = () => back.unixMs()
+        suite.clock.unixMs = () => back.unixMs()
         const second = await write({ value: 'earlier by the clock' })
         expect(second).toMatchObject({ version: 2, writtenAt: '2026-06-01T07:00:00.000Z' })
-        expect(await stage.store.latest(TEA)).toMatchObject({ record: second })
+        expect(await suite.store.latest(TEA)).toMatchObject({ record: second })
         expect(await verify()).toMatchObject([{ versions: 2, intact: true }])
       })
 
       it('writes at the same time each get a version of their own, without gaps', async () => {
         const writes = Array.from({ length: 40 }, (_, index) =>
-          stage.store.append(
+          suite.store.append(
             sampleRecord({ value: `value ${index}`, domain: `topic-${index % 3}` }),
           ),
         )
@@ -119,41 +119,41 @@ export function describeRecordStore(
         await write({ domain: 'b', audience: 'assistant' })
         await write({ domain: 'c', patient: 'bob', priority: 1 })
         await write({ domain: 'a', value: 'again' })
-        const all = await stage.store.heads({ audiences: ['user', 'assistant'], limit: 10 })
+        const all = await suite.store.heads({ audiences: ['user', 'assistant'], limit: 10 })
         expect(all.map(({ domain, latestVersion }) => [domain, latestVersion])).toEqual([
           ['a', 2],
           ['b', 1],
           ['c', 1],
         ])
         const after = all[0]?.sequence ?? 0
-        const rest = await stage.store.heads({ audiences: ['user'], after, limit: 10 })
+        const rest = await suite.store.heads({ audiences: ['user'], after, limit: 10 })
         expect(rest.map(({ domain, priority }) => [domain, priority])).toEqual([['c', 1]])
-        expect(await stage.store.heads({ audiences: ['user'], limit: 1 })).toHaveLength(1)
-        const bobs = await stage.store.heads({
+        expect(await suite.store.heads({ audiences: ['user'], limit: 1 })).toHaveLength(1)
+        const bobs = await suite.store.heads({
           audiences: ['user', 'assistant'],
           limit: 9,
           patient: 'bob',
         })
         expect(bobs.map(({ domain }) => domain)).toEqual(['c'])
-        expect(await stage.store.head({ ...TEA, domain: 'a' })).toEqual(all[0])
+        expect(await suite.store.head({ ...TEA, domain: 'a' })).toEqual(all[0])
       })
 
       it('changes since a time are oldest first, of one patient and the audiences asked for', async () => {
         await write({ value: 'old' })
-        stage.clock.advanceMs(1_000)
+        suite.clock.advanceMs(1_000)
         const sinceIso = '2026-06-01T08:00:01.000Z'
         await write({ value: 'at the time' })
-        stage.clock.advanceMs(1_000)
+        suite.clock.advanceMs(1_000)
         await write({ ...PLAN, value: 'internal' })
         await write({ patient: 'bob', value: 'another patient' })
-        stage.clock.advanceMs(1_000)
+        suite.clock.advanceMs(1_000)
         await write({ domain: 'sleep', value: 'new' })
         const query = { patient: 'ann', sinceIso, limit: 10 }
-        const user = await stage.store.changesSince({ ...query, audiences: ['user'] })
+        const user = await suite.store.changesSince({ ...query, audiences: ['user'] })
         expect(user.map(({ value }) => value)).toEqual(['at the time', 'new'])
-        const both = await stage.store.changesSince({ ...query, audiences: ['user', 'assistant'] })
+        const both = await suite.store.changesSince({ ...query, audiences: ['user', 'assistant'] })
         expect(both.map(({ value }) => value)).toEqual(['at the time', 'internal', 'new'])
-        const one = await stage.store.changesSince({ ...query, audiences: ['user'], limit: 1 })
+        const one = await suite.store.changesSince({ ...query, audiences: ['user'], limit: 1 })
         expect(one.map(({ value }) => value)).toEqual(['at the time'])
       })
     })
@@ -170,9 +170,9 @@ export function describeRecordStore(
         audiences: ['user'],
         sinceIso: '2026-01-01T00:00:00.000Z',
       } as const
-      const two = await stage.store.changesSince({ ...query, limit: 2 })
+      const two = await suite.store.changesSince({ ...query, limit: 2 })
       expect(two.map(({ value }) => value)).toEqual(['two', 'four'])
-      const one = await stage.store.changesSince({ ...query, limit: 1 })
+      const one = await suite.store.changesSince({ ...query, limit: 1 })
       expect(one.map(({ value }) => value)).toEqual(['two'])
     })
 
@@ -180,32 +180,32 @@ export function describeRecordStore(
       const request = { mac: 'ab'.repeat(32), expiresAtMs: START_MS + 300_000 }
 
       it('returns the first answer and adds no version', async () => {
-        const record = appended(await stage.store.append(sampleRecord(), request))
-        await stage.store.noteSubscribers(request, 3)
-        stage.clock.advanceMs(299_000)
-        expect(await stage.store.append(sampleRecord({ value: 'other' }), request)).toEqual({
+        const record = appended(await suite.store.append(sampleRecord(), request))
+        await suite.store.noteSubscribers(request, 3)
+        suite.clock.advanceMs(299_000)
+        expect(await suite.store.append(sampleRecord({ value: 'other' }), request)).toEqual({
           kind: 'repeated',
           record,
           subscribers: 3,
         })
-        expect(await stage.store.latest(TEA)).toMatchObject({ latestVersion: 1 })
+        expect(await suite.store.latest(TEA)).toMatchObject({ latestVersion: 1 })
       })
 
       it('waits for the subscribers of the first one, so that both answers are the same', async () => {
-        const [first, again] = [1, 2].map(() => stage.store.append(sampleRecord(), request))
+        const [first, again] = [1, 2].map(() => suite.store.append(sampleRecord(), request))
         const record = appended((await first) ?? { kind: 'audience-conflict' })
-        await stage.store.noteSubscribers(request, 2)
+        await suite.store.noteSubscribers(request, 2)
         expect(await again).toEqual({ kind: 'repeated', record, subscribers: 2 })
       })
 
       it('does not wait for ever', async () => {
-        const record = appended(await stage.store.append(sampleRecord(), request))
-        const again = stage.store.append(sampleRecord(), request)
-        await stage.clock.advanceMsSettled(REPEAT_WAIT_MS)
+        const record = appended(await suite.store.append(sampleRecord(), request))
+        const again = suite.store.append(sampleRecord(), request)
+        await suite.clock.advanceMsSettled(REPEAT_WAIT_MS)
         expect(await again).toEqual({ kind: 'repeated', record, subscribers: 0 })
       })
     })
 
-    describeProofs(stage)
+    describeProofs(suite)
   })
 }

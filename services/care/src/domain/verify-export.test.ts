@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openMemoryStore } from '../adapters/sqlite-store.fixture.ts'
-import { collect, sampleRecord } from './record-store-stage.fixture.ts'
+import { collect, sampleRecord } from './record-store.fixture.ts'
 import { NotAnExport, verifyExport } from './verify-export.ts'
 
 const BOTH = ['user', 'assistant'] as const

@@ -6,7 +6,7 @@ import { axeFindings } from '@tallystick/page-testing'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cannotRunReason, openPage, startBrowser } from '../pages/page-browser.fixture.ts'
-import { BOTH, type ClientSession, type McpWorld, mcpWorld } from './mcp-world.fixture.ts'
+import { BOTH, type ClientSession, type McpFixture, startMcp } from './mcp.fixture.ts'
 
 const LIMIT_MS = 60_000
 const BEFORE = 'Sugar, two spoons.'
@@ -44,7 +44,7 @@ describe.skipIf(cannotRunReason !== undefined)(
   { timeout: LIMIT_MS },
   () => {
     let browser: Browser
-    let world: McpWorld
+    let fixture: McpFixture
     let session: ClientSession
     let page: Page
     let faults: string[]
@@ -55,13 +55,13 @@ describe.skipIf(cannotRunReason !== undefined)(
     afterAll(() => browser.close())
     afterEach(async () => {
       await page.context().close()
-      await world.close()
+      await fixture.close()
       if (faults.length > 0) throw new Error(`The card had faults:\n${faults.join('\n')}`)
     })
 
     const begin = async (): Promise<void> => {
-      world = await mcpWorld()
-      session = await world.open(BOTH)
+      fixture = await startMcp()
+      session = await fixture.open(BOTH)
       ;({ page, faults } = await openPage(browser))
     }
     const readCard = async (uri: string) => {
@@ -76,8 +76,8 @@ describe.skipIf(cannotRunReason !== undefined)(
 
     it('ui://care/echo-app: an MCP Apps host initializes it and hands over the result; value and retraction are read, markup is text', async () => {
       await begin()
-      await world.write({ domain: 'tea', value: BEFORE })
-      await world.write({ domain: 'tea', value: MARKUP })
+      await fixture.write({ domain: 'tea', value: BEFORE })
+      await fixture.write({ domain: 'tea', value: MARKUP })
       const { mimeType, text } = await readCard('ui://care/echo-app')
       expect(mimeType).toBe('text/html;profile=mcp-app')
       await page.setContent(appHost(text, await whatsChanged()))
@@ -102,14 +102,14 @@ describe.skipIf(cannotRunReason !== undefined)(
 
     it('ui://care/echo: a host of the older form sets window.openai, and later globals replace what is shown', async () => {
       await begin()
-      await world.write({ domain: 'tea', value: BEFORE })
-      await world.write({ domain: 'tea', value: MARKUP })
+      await fixture.write({ domain: 'tea', value: BEFORE })
+      await fixture.write({ domain: 'tea', value: MARKUP })
       const { mimeType, text } = await readCard('ui://care/echo')
       expect(mimeType).toBe('text/html+skybridge')
       await page.setContent(globalsHost(text, await whatsChanged()))
       expect(await page.locator('.value').allTextContents()).toEqual([MARKUP])
       expect(await page.locator('.correction').textContent()).toContain(BEFORE)
-      await world.write({ domain: 'tea', value: 'Milk only.' })
+      await fixture.write({ domain: 'tea', value: 'Milk only.' })
       const globals = JSON.stringify({ globals: { toolOutput: await whatsChanged() } })
       await page.evaluate(
         `window.dispatchEvent(new CustomEvent('openai:set_globals', { detail: ${globals} }))`,

@@ -1,19 +1,19 @@
 // What changed since a time: the newest value is presented as what holds, whatever the clock did and however much changed.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { BOTH, type ClientSession, type McpWorld, mcpWorld, START_MS } from './mcp-world.fixture.ts'
+import { BOTH, type ClientSession, type McpFixture, START_MS, startMcp } from './mcp.fixture.ts'
 
 const HOUR_MS = 3_600_000
 const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
 
-let world: McpWorld
+let fixture: McpFixture
 let session: ClientSession
 beforeEach(async () => {
-  world = await mcpWorld({ isOnDisk: true, limits: { idleMs: 24 * HOUR_MS } })
-  session = await world.open(BOTH, { lifetimeSeconds: 86_400 })
+  fixture = await startMcp({ isOnDisk: true, limits: { idleMs: 24 * HOUR_MS } })
+  session = await fixture.open(BOTH, { lifetimeSeconds: 86_400 })
 })
-afterEach(() => world.close())
+afterEach(() => fixture.close())
 
-const write = (value: string) => world.write({ ...TEA, value })
+const write = (value: string) => fixture.write({ ...TEA, value })
 const callWhatsChanged = (since?: number) =>
   session.call('tools/call', {
     name: 'whats_changed',
@@ -26,7 +26,7 @@ const whatsChanged = async (since?: number) =>
   (await callWhatsChanged(since)).result?.['structuredContent']
 /** Sets the clock of the service, also back. */
 const setClock = (unixMs: number): void => {
-  Object.assign(world.clock, { unixMs: () => unixMs })
+  Object.assign(fixture.clock, { unixMs: () => unixMs })
 }
 
 describe('the newest value is what holds', () => {
@@ -62,10 +62,10 @@ describe('the newest value is what holds', () => {
 
   it('also where versions on the way to it do not hold: those are left out', async () => {
     for (let count = 1; count <= 600; count += 1) {
-      world.clock.advanceMs(1)
+      fixture.clock.advanceMs(1)
       await write(`value ${count}`)
     }
-    world.tamper(TEA, 300, (entry) => entry.replace('value 300', 'value 003'))
+    fixture.tamper(TEA, 300, (entry) => entry.replace('value 300', 'value 003'))
     const found = await whatsChanged()
     expect(found).toMatchObject({ changed: [{ version: 600, revisions: 599 }], failed: [] })
     expect(JSON.stringify(found)).not.toMatch(/value 003|value 300/)
@@ -76,7 +76,7 @@ it('more revisions than one answer covers are refused: an answer cut off would p
   const { record } = await write('one')
   let version = 0
   // A store that never comes to an end.
-  world.store.changesSince = async ({ limit }) =>
+  fixture.store.changesSince = async ({ limit }) =>
     Array.from({ length: limit }, () => {
       version += 1
       return { ...record, version, writtenAt: new Date(START_MS + version).toISOString() }

@@ -1,15 +1,15 @@
 // Completion by the words of care.md and C7.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ClientSession, McpWorld } from './mcp-world.fixture.ts'
-import { methodsWorld } from './methods-world.fixture.ts'
+import type { ClientSession, McpFixture } from './mcp.fixture.ts'
+import { startMethods } from './methods.fixture.ts'
 
-let world: McpWorld
+let fixture: McpFixture
 let session: ClientSession
 let user: ClientSession
 beforeAll(async () => {
-  ;({ world, session, user } = await methodsWorld())
+  ;({ fixture, session, user } = await startMethods())
 })
-afterAll(() => world.close())
+afterAll(() => fixture.close())
 
 const complete = async (
   ref: object,

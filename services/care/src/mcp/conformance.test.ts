@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 
 /** Scenarios that need a resource, prompt or tool of the suite's own, and why each cannot pass here. */
 const EXPECTED_FAILURES: Readonly<Record<string, string>> = {

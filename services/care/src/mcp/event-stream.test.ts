@@ -1,10 +1,10 @@
 // The event stream: C3 and C4.
 import { describe, expect, it } from 'vitest'
-import { BOTH, USER } from './mcp-world.fixture.ts'
-import { PLAN, TEA, useStreamStage } from './stream-stage.fixture.ts'
+import { BOTH, USER } from './mcp.fixture.ts'
+import { PLAN, TEA, useStreams } from './streams.fixture.ts'
 
-const stage = useStreamStage()
-const { stream, tea, plan, sequences } = stage
+const suite = useStreams()
+const { stream, tea, plan, sequences } = suite
 
 describe('C3: the stream', () => {
   it('is primed with an event id at once', async () => {
@@ -15,28 +15,28 @@ describe('C3: the stream', () => {
   })
 
   it('one logical GET stream per session; the newest GET wins', async () => {
-    await stage.session.subscribe(TEA)
+    await suite.session.subscribe(TEA)
     const [first, second] = [await stream(), await stream()]
     await expect.poll(() => first.hasEnded).toBe(true)
     await tea('v2')
     await expect.poll(() => second.updated).toEqual([TEA])
     expect(first.updated).toEqual([])
-    expect(stage.world.endpoint.figures().streams).toBe(1)
+    expect(suite.fixture.endpoint.figures().streams).toBe(1)
     // Told to come back late, so that two clients do not push each other out in turn.
     expect(first.retries).toEqual([500, 15_000])
   })
 
   it('a GET without Last-Event-ID first gets the frames that no stream of the session has carried', async () => {
-    await stage.session.subscribe(TEA)
+    await suite.session.subscribe(TEA)
     await tea('v2')
     const first = await stream()
     await expect.poll(() => first.updated).toEqual([TEA])
     first.drop()
-    await expect.poll(() => stage.world.endpoint.figures().streams).toBe(0)
+    await expect.poll(() => suite.fixture.endpoint.figures().streams).toBe(0)
     const second = await stream()
     await expect.poll(() => sequences(second)).toEqual([2])
     second.drop()
-    await expect.poll(() => stage.world.endpoint.figures().streams).toBe(0)
+    await expect.poll(() => suite.fixture.endpoint.figures().streams).toBe(0)
     await tea('v3')
     const third = await stream()
     await expect.poll(() => sequences(third)).toEqual([2, 3, 4])
@@ -45,61 +45,62 @@ describe('C3: the stream', () => {
   it('keep-alive at least every 15 s', async () => {
     const reader = await stream()
     for (let round = 1; round <= 4; round += 1) {
-      await stage.world.clock.advanceMsSettled(15_000)
+      await suite.fixture.clock.advanceMsSettled(15_000)
       await expect.poll(() => reader.comments.length).toBeGreaterThanOrEqual(round)
     }
     expect(new Set(reader.comments)).toEqual(new Set(['keep-alive']))
   })
 
   it('a frame is stored once and shared between sessions', async () => {
-    for (let count = 0; count < 20; count += 1) await (await stage.world.open(BOTH)).subscribe(TEA)
+    for (let count = 0; count < 20; count += 1)
+      await (await suite.fixture.open(BOTH)).subscribe(TEA)
     await tea('v2')
-    expect(stage.world.endpoint.figures().framesHeld).toBe(2)
+    expect(suite.fixture.endpoint.figures().framesHeld).toBe(2)
   })
 })
 
 describe('C4', () => {
   it('an open stream ends when the token that opened it expires; the session lives on', async () => {
-    stage.session.token = stage.world.token(BOTH, { lifetimeSeconds: 60 })
-    await stage.session.subscribe(TEA)
+    suite.session.token = suite.fixture.token(BOTH, { lifetimeSeconds: 60 })
+    await suite.session.subscribe(TEA)
     const reader = await stream()
-    await stage.world.clock.advanceMsSettled(59_000)
-    expect(stage.world.endpoint.figures().streams).toBe(1)
-    await stage.world.clock.advanceMsSettled(2_000)
+    await suite.fixture.clock.advanceMsSettled(59_000)
+    expect(suite.fixture.endpoint.figures().streams).toBe(1)
+    await suite.fixture.clock.advanceMsSettled(2_000)
     await expect.poll(() => reader.hasEnded).toBe(true)
-    expect(stage.world.endpoint.figures()).toMatchObject({ sessions: 1, streams: 0 })
+    expect(suite.fixture.endpoint.figures()).toMatchObject({ sessions: 1, streams: 0 })
     expect(reader.retries).toEqual([500, 500])
   })
 
   it('nothing is sent on a stream past its token’s expiry, also before the clock’s next tick', async () => {
-    stage.session.token = stage.world.token(BOTH, { lifetimeSeconds: 60 })
-    await stage.session.subscribe(TEA)
+    suite.session.token = suite.fixture.token(BOTH, { lifetimeSeconds: 60 })
+    await suite.session.subscribe(TEA)
     const reader = await stream()
-    await stage.world.clock.advanceMsSettled(59_999)
-    await stage.world.clock.advanceMsSettled(1)
+    await suite.fixture.clock.advanceMsSettled(59_999)
+    await suite.fixture.clock.advanceMsSettled(1)
     await tea('v2')
     await expect.poll(() => reader.hasEnded).toBe(true)
     expect(reader.messages).toEqual([])
   })
 
   it('a frame is stored for every session that is to receive it by its last scopes, its token expired or not', async () => {
-    stage.session.token = stage.world.token(BOTH, { lifetimeSeconds: 60 })
-    await stage.session.subscribe(TEA)
+    suite.session.token = suite.fixture.token(BOTH, { lifetimeSeconds: 60 })
+    await suite.session.subscribe(TEA)
     const first = await stream()
     await expect.poll(() => first.lastEventId).toBeDefined()
-    await stage.world.clock.advanceMsSettled(120_000)
+    await suite.fixture.clock.advanceMsSettled(120_000)
     expect((await tea('v2')).subscribers).toBe(1)
-    stage.session.token = stage.world.token(BOTH)
-    const second = await stream(stage.session, first.lastEventId)
+    suite.session.token = suite.fixture.token(BOTH)
+    const second = await stream(suite.session, first.lastEventId)
     await expect.poll(() => second.updated).toEqual([TEA])
   })
 
   it('subscribers counts only the subscribed', async () => {
-    await stage.world.open(BOTH)
-    const other = await stage.world.open(USER)
+    await suite.fixture.open(BOTH)
+    const other = await suite.fixture.open(USER)
     expect((await tea('v2')).subscribers).toBe(0)
-    await stage.session.subscribe(TEA)
-    await stage.session.subscribe(`${TEA}/1`)
+    await suite.session.subscribe(TEA)
+    await suite.session.subscribe(`${TEA}/1`)
     await other.subscribe(TEA)
     expect((await tea('v3')).subscribers).toBe(2)
     await other.result('resources/unsubscribe', { uri: TEA })
@@ -108,14 +109,14 @@ describe('C4', () => {
   })
 
   it('a session refreshed with fewer scopes loses the subscriptions that it no longer covers', async () => {
-    await stage.session.subscribe(PLAN)
-    await stage.session.subscribe(TEA)
-    stage.session.token = stage.world.token(USER)
-    await stage.session.result('ping')
+    await suite.session.subscribe(PLAN)
+    await suite.session.subscribe(TEA)
+    suite.session.token = suite.fixture.token(USER)
+    await suite.session.result('ping')
     expect((await plan('v2')).subscribers).toBe(0)
     expect((await tea('v2')).subscribers).toBe(1)
-    stage.session.token = stage.world.token(BOTH)
-    await stage.session.result('ping')
+    suite.session.token = suite.fixture.token(BOTH)
+    await suite.session.result('ping')
     expect((await plan('v3')).subscribers).toBe(0)
   })
 })
@@ -123,7 +124,7 @@ describe('C4', () => {
 describe('the application closing', () => {
   it('ends streams with retry:, and closes at once', async () => {
     const reader = await stream()
-    await stage.world.restart()
+    await suite.fixture.restart()
     await expect.poll(() => reader.hasEnded).toBe(true)
     expect(reader.retries).toEqual([500, 500])
   })

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EventReader } from './event-reader.fixture.ts'
 import { parseEventId } from './event-streams.ts'
-import { BOTH, type ClientSession, type McpWorld, mcpWorld, USER } from './mcp-world.fixture.ts'
+import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
 
 const RUNS = process.env['TALLYSTICK_LONG'] === '1' ? 10_000 : 1_000
 const SESSIONS = 2
@@ -100,10 +100,14 @@ async function checkReader(model: ModelSession): Promise<void> {
   await expect.poll(held, { interval: 1, timeout: 5_000 }).toEqual(expected(model))
 }
 
-async function write(world: McpWorld, models: ModelSession[], step: Action & { kind: 'write' }) {
+async function write(
+  fixture: McpFixture,
+  models: ModelSession[],
+  step: Action & { kind: 'write' },
+) {
   const about = uriOf(step)
   const domain = about.split('/').at(-1) ?? ''
-  const { record, subscribers } = await world.write({
+  const { record, subscribers } = await fixture.write({
     domain,
     audience: step.internal ? 'assistant' : 'user',
   })
@@ -122,19 +126,19 @@ async function write(world: McpWorld, models: ModelSession[], step: Action & { k
 }
 
 /** Breaks the stream, after everything that was sent on it has come. */
-async function drop(world: McpWorld, model: ModelSession): Promise<void> {
+async function drop(fixture: McpFixture, model: ModelSession): Promise<void> {
   const { reader } = model
   if (reader === undefined) return
   await checkReader(model)
-  const streams = world.endpoint.figures().streams
+  const streams = fixture.endpoint.figures().streams
   model.carried = Math.max(model.carried, model.frames.length)
   model.lastEventId = reader.lastEventId
   model.reader = undefined
   reader.drop()
-  await expect.poll(() => world.endpoint.figures().streams, { interval: 1 }).toBe(streams - 1)
+  await expect.poll(() => fixture.endpoint.figures().streams, { interval: 1 }).toBe(streams - 1)
 }
 
-async function attach(world: McpWorld, model: ModelSession, resumes: boolean): Promise<void> {
+async function attach(fixture: McpFixture, model: ModelSession, resumes: boolean): Promise<void> {
   if (model.reader !== undefined) {
     // A second GET takes over from the first.
     await checkReader(model)
@@ -152,7 +156,7 @@ async function attach(world: McpWorld, model: ModelSession, resumes: boolean): P
 }
 
 async function subscribe(
-  world: McpWorld,
+  fixture: McpFixture,
   model: ModelSession,
   step: Action & { kind: 'subscribe' | 'unsubscribe' },
 ): Promise<void> {
@@ -164,14 +168,14 @@ async function subscribe(
   }
   const domain = uri.split('/').at(-1) ?? ''
   const audience = step.internal ? 'assistant' : 'user'
-  const isThere = (await world.store.head({ patient: 'ann', domain, audience })) !== undefined
+  const isThere = (await fixture.store.head({ patient: 'ann', domain, audience })) !== undefined
   const answer = await model.client.subscribe(uri)
   const isAllowed = isThere && (model.isBoth || !step.internal)
   expect(answer.error?.code).toBe(isAllowed ? undefined : -32002)
   if (isAllowed) model.subscriptions.add(uri)
 }
 
-async function changeScope(model: ModelSession, both: boolean, world: McpWorld): Promise<void> {
+async function changeScope(model: ModelSession, both: boolean, fixture: McpFixture): Promise<void> {
   // What was written to the open stream was written under the scopes before.
   await checkReader(model)
   if (model.reader !== undefined) {
@@ -180,49 +184,49 @@ async function changeScope(model: ModelSession, both: boolean, world: McpWorld):
     model.carried = model.frames.length
   }
   model.isBoth = both
-  model.client.token = world.token(both ? BOTH : USER, { sub: 'host' })
+  model.client.token = fixture.token(both ? BOTH : USER, { sub: 'host' })
   await model.client.result('ping')
   if (!both)
     for (const uri of model.subscriptions) if (isInternal(uri)) model.subscriptions.delete(uri)
 }
 
-async function run(world: McpWorld, models: ModelSession[], plan: readonly [number, Action][]) {
+async function run(fixture: McpFixture, models: ModelSession[], plan: readonly [number, Action][]) {
   for (const [who, step] of plan) {
     const model = models[who]
     if (model === undefined) throw new Error('the plan names a session that is not there')
     switch (step.kind) {
       case 'write':
-        await write(world, models, step)
+        await write(fixture, models, step)
         break
       case 'subscribe':
       case 'unsubscribe':
-        await subscribe(world, model, step)
+        await subscribe(fixture, model, step)
         break
       case 'scope':
-        await changeScope(model, step.both, world)
+        await changeScope(model, step.both, fixture)
         break
       case 'level':
         await model.client.result('logging/setLevel', { level: step.isHigh ? 'alert' : 'info' })
         model.hearsNotices = !step.isHigh
         break
       case 'attach':
-        await attach(world, model, step.resumes)
+        await attach(fixture, model, step.resumes)
         break
       case 'drop':
-        await drop(world, model)
+        await drop(fixture, model)
         break
       case 'restart':
-        for (const one of models) await drop(world, one)
-        await world.restart()
+        for (const one of models) await drop(fixture, one)
+        await fixture.restart()
         break
     }
   }
   for (const model of models) await checkReader(model)
 }
 
-async function newModel(world: McpWorld): Promise<ModelSession> {
+async function newModel(fixture: McpFixture): Promise<ModelSession> {
   return {
-    client: await world.open(BOTH),
+    client: await fixture.open(BOTH),
     frames: [],
     subscriptions: new Set(),
     isBoth: true,
@@ -235,12 +239,12 @@ async function newModel(world: McpWorld): Promise<ModelSession> {
 }
 
 describe('1,000 random interleavings of writes, subscribes, scope changes, drops and resumes', () => {
-  let world: McpWorld
+  let fixture: McpFixture
   beforeAll(async () => {
-    world = await mcpWorld({ limits: { sessionsPerSubMax: 10 } })
+    fixture = await startMcp({ limits: { sessionsPerSubMax: 10 } })
   })
   afterAll(async () => {
-    await world.close()
+    await fixture.close()
   })
 
   it('agree with the model: a resumed stream misses nothing and repeats nothing', async () => {
@@ -248,16 +252,16 @@ describe('1,000 random interleavings of writes, subscribes, scope changes, drops
       fc.asyncProperty(steps, async (plan) => {
         runNumber += 1
         const models: ModelSession[] = []
-        for (let count = 0; count < SESSIONS; count += 1) models.push(await newModel(world))
+        for (let count = 0; count < SESSIONS; count += 1) models.push(await newModel(fixture))
         try {
-          await run(world, models, plan)
+          await run(fixture, models, plan)
         } finally {
           for (const model of models) {
             model.reader?.drop()
             await model.client.end()
           }
         }
-        expect(world.endpoint.figures()).toMatchObject({ sessions: 0, framesHeld: 0 })
+        expect(fixture.endpoint.figures()).toMatchObject({ sessions: 0, framesHeld: 0 })
       }),
       { numRuns: RUNS },
     )

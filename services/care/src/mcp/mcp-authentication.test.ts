@@ -1,11 +1,11 @@
 // Who gets in at /mcp: authentication, and the order of the checks, as care.md and C2 have them.
 import { request as httpRequest } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { ASSISTANT, BASE_URL, BOTH, mcpWorld, USER } from './mcp-world.fixture.ts'
-import { PING, rpcError, useRouteStage } from './route-stage.fixture.ts'
+import { ASSISTANT, BASE_URL, BOTH, startMcp, USER } from './mcp.fixture.ts'
+import { PING, rpcError, useMcpRoute } from './mcp-route.fixture.ts'
 
-const stage = useRouteStage()
-const { inSession } = stage
+const suite = useMcpRoute()
+const { inSession } = suite
 
 const METADATA_URL = `${BASE_URL}/.well-known/oauth-protected-resource/mcp`
 const BARE_CHALLENGE = `Bearer realm="care", resource_metadata="${METADATA_URL}"`
@@ -14,7 +14,7 @@ const FAILED_CHALLENGE = `${BARE_CHALLENGE}, error="invalid_token", scope="care.
 /** A request with a Host header of the caller's choice, which fetch does not allow. */
 const withHost = (
   host: string,
-  { token, url = stage.world.url }: { readonly token?: string; readonly url?: string } = {},
+  { token, url = suite.fixture.url }: { readonly token?: string; readonly url?: string } = {},
 ): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const sent = httpRequest(
@@ -38,7 +38,7 @@ const withHost = (
 
 describe('Authentication', () => {
   it('/mcp requires Authorization: Bearer <ACCESS_TOKEN>', async () => {
-    const answer = await stage.world.request('POST', { body: PING })
+    const answer = await suite.fixture.request('POST', { body: PING })
     expect(answer.status).toBe(401)
     expect(answer.body).toEqual({
       error: 'invalid_token',
@@ -47,15 +47,15 @@ describe('Authentication', () => {
   })
 
   it('A 401 from /mcp carries WWW-Authenticate: Bearer realm="<service>", resource_metadata="<metadata_url>"', async () => {
-    const none = await stage.world.request('GET')
+    const none = await suite.fixture.request('GET')
     expect(none.headers.get('www-authenticate')).toBe(BARE_CHALLENGE)
-    const other = await stage.world.request('GET', { headers: { authorization: 'Basic YTpi' } })
+    const other = await suite.fixture.request('GET', { headers: { authorization: 'Basic YTpi' } })
     expect(other.headers.get('www-authenticate')).toBe(BARE_CHALLENGE)
   })
 
   it('when a token was presented and failed, it also carries error="invalid_token" and scope="care.read.user care.read.assistant care.write"', async () => {
     for (const method of ['GET', 'POST', 'DELETE', 'PUT']) {
-      const answer = await stage.world.request(method, { token: 'no.good' })
+      const answer = await suite.fixture.request(method, { token: 'no.good' })
       expect(answer.status).toBe(401)
       expect(answer.headers.get('www-authenticate')).toBe(FAILED_CHALLENGE)
     }
@@ -64,12 +64,12 @@ describe('Authentication', () => {
   it.each([
     ['malformed', () => 'a.b'],
     ['bad_alg', () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.`],
-    ['bad_signature', () => `${stage.world.token(BOTH).slice(0, -4)}AAAA`],
-    ['expired', () => stage.world.token(BOTH, { lifetimeSeconds: 0 })],
-    ['wrong_audience', () => stage.world.token(BOTH, { audience: 'https://other.test/mcp' })],
-    ['no_scopes', () => stage.world.token('')],
+    ['bad_signature', () => `${suite.fixture.token(BOTH).slice(0, -4)}AAAA`],
+    ['expired', () => suite.fixture.token(BOTH, { lifetimeSeconds: 0 })],
+    ['wrong_audience', () => suite.fixture.token(BOTH, { audience: 'https://other.test/mcp' })],
+    ['no_scopes', () => suite.fixture.token('')],
   ])('error_description = failure name: %s', async (failure, token) => {
-    const answer = await stage.world.request('POST', {
+    const answer = await suite.fixture.request('POST', {
       token: token(),
       body: PING,
       headers: inSession(),
@@ -79,8 +79,8 @@ describe('Authentication', () => {
   })
 
   it('Tokens in the query string are not accepted', async () => {
-    const token = stage.world.token(BOTH)
-    const answer = await fetch(`${stage.world.url}?access_token=${token}&token=${token}`, {
+    const token = suite.fixture.token(BOTH)
+    const answer = await fetch(`${suite.fixture.url}?access_token=${token}&token=${token}`, {
       method: 'POST',
       body: PING,
       headers: inSession(),
@@ -89,20 +89,20 @@ describe('Authentication', () => {
   })
 
   it('A session is bound to the sub that opened it; the session id is not a credential', async () => {
-    const other = stage.world.token(BOTH, { sub: 'somebody-else' })
-    const answer = await stage.world.request('POST', {
+    const other = suite.fixture.token(BOTH, { sub: 'somebody-else' })
+    const answer = await suite.fixture.request('POST', {
       token: other,
       body: PING,
       headers: inSession(),
     })
     expect(answer.status).toBe(403)
-    const anonymous = await stage.world.request('POST', { body: PING, headers: inSession() })
+    const anonymous = await suite.fixture.request('POST', { body: PING, headers: inSession() })
     expect(anonymous.status).toBe(401)
   })
 
   it('A client cannot present its own scope list; scopes come only from the signed claims', async () => {
-    await stage.world.write({ domain: 'plan', audience: 'assistant', value: 'secret' })
-    const user = await stage.world.open(USER)
+    await suite.fixture.write({ domain: 'plan', audience: 'assistant', value: 'secret' })
+    const user = await suite.fixture.open(USER)
     const answer = await user.call('resources/read', {
       uri: 'care-internal://ann/plan',
       scope: BOTH,
@@ -121,13 +121,13 @@ describe('C2: the order of the checks on /mcp', () => {
 
   it('the Host allow-list is the base URL’s host, localhost, loopback, with any port', async () => {
     for (const host of ['care.test', 'CARE.test:8443', 'localhost:3002', '127.0.0.1', '[::1]:80'])
-      expect([host, await withHost(host, stage.session)]).toEqual([host, 200])
+      expect([host, await withHost(host, suite.session)]).toEqual([host, 200])
     for (const host of ['care.test.evil.com', 'evil.com', 'localhost.evil.com', '127.0.0.2'])
-      expect([host, await withHost(host, stage.session)]).toEqual([host, 403])
+      expect([host, await withHost(host, suite.session)]).toEqual([host, 403])
   })
 
   it('and the names of ALLOWED_HOSTS, whatever port they name', async () => {
-    const proxied = await mcpWorld({ allowedHosts: ['care.example.org', 'care.internal:8443'] })
+    const proxied = await startMcp({ allowedHosts: ['care.example.org', 'care.internal:8443'] })
     const statusOf = (host: string) => withHost(host, { url: proxied.url })
     for (const host of ['care.example.org', 'Care.example.org:444', 'care.internal', 'care.test'])
       expect([host, await statusOf(host)]).toEqual([host, 401])
@@ -137,29 +137,29 @@ describe('C2: the order of the checks on /mcp', () => {
   })
 
   it('token (401) comes before method (405)', async () => {
-    expect((await stage.world.request('PUT')).status).toBe(401)
+    expect((await suite.fixture.request('PUT')).status).toBe(401)
   })
 
   it('size (413) comes before the session header (400)', async () => {
-    const answer = await stage.world.request('POST', {
-      token: stage.session.token,
+    const answer = await suite.fixture.request('POST', {
+      token: suite.session.token,
       body: 'x'.repeat(300_000),
     })
     expect(answer.status).toBe(413)
   })
 
   it('the token (401) comes before size (413)', async () => {
-    expect((await stage.world.request('POST', { body: 'x'.repeat(300_000) })).status).toBe(401)
+    expect((await suite.fixture.request('POST', { body: 'x'.repeat(300_000) })).status).toBe(401)
   })
 
   it('JSON (-32700) comes before the session header (400 -32000)', async () => {
-    const answer = await stage.world.request('POST', { token: stage.session.token, body: '{' })
+    const answer = await suite.fixture.request('POST', { token: suite.session.token, body: '{' })
     expect(answer.body).toEqual(rpcError(-32700))
   })
 
   it('known (404) comes before owner (403)', async () => {
-    const answer = await stage.world.request('POST', {
-      token: stage.world.token(USER, { sub: 'other' }),
+    const answer = await suite.fixture.request('POST', {
+      token: suite.fixture.token(USER, { sub: 'other' }),
       headers: inSession('unknown'),
       body: PING,
     })

@@ -1,17 +1,17 @@
 // What /mcp refuses, row by row of care.md's Errors, and that it answers whatever comes.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BOTH, USER } from './mcp-world.fixture.ts'
-import { PING, rpcError, useRouteStage } from './route-stage.fixture.ts'
+import { BOTH, USER } from './mcp.fixture.ts'
+import { PING, rpcError, useMcpRoute } from './mcp-route.fixture.ts'
 
-const stage = useRouteStage()
-const { inSession } = stage
+const suite = useMcpRoute()
+const { inSession } = suite
 
 describe('Errors', () => {
   it('400 | /mcp | JSON-RPC error -32700 | body is not JSON', async () => {
     for (const body of ['{', '', 'null,', Uint8Array.of(0x22, 0xff, 0x22)]) {
-      const answer = await stage.world.request('POST', {
-        token: stage.session.token,
+      const answer = await suite.fixture.request('POST', {
+        token: suite.session.token,
         headers: inSession(),
         body,
       })
@@ -28,8 +28,8 @@ describe('Errors', () => {
       ['GET', undefined],
       ['DELETE', undefined],
     ] as const) {
-      const answer = await stage.world.request(method, {
-        token: stage.session.token,
+      const answer = await suite.fixture.request(method, {
+        token: suite.session.token,
         ...(body === undefined ? {} : { body }),
       })
       expect(answer.status).toBe(400)
@@ -39,8 +39,8 @@ describe('Errors', () => {
 
   it('404 | /mcp | JSON-RPC error -32001 | session id unknown', async () => {
     for (const method of ['POST', 'GET', 'DELETE']) {
-      const answer = await stage.world.request(method, {
-        token: stage.session.token,
+      const answer = await suite.fixture.request(method, {
+        token: suite.session.token,
         headers: inSession('unknown'),
         ...(method === 'POST' ? { body: PING } : {}),
       })
@@ -50,8 +50,8 @@ describe('Errors', () => {
   })
 
   it('403 | /mcp | JSON-RPC error -32003 | session belongs to another sub', async () => {
-    const answer = await stage.world.request('POST', {
-      token: stage.world.token(BOTH, { sub: 'other' }),
+    const answer = await suite.fixture.request('POST', {
+      token: suite.fixture.token(BOTH, { sub: 'other' }),
       headers: inSession(),
       body: PING,
     })
@@ -61,21 +61,21 @@ describe('Errors', () => {
 
   it('405 | /mcp | JSON-RPC error -32000 | method other than POST, GET, DELETE', async () => {
     for (const method of ['PUT', 'PATCH', 'QUERY', 'PROPFIND']) {
-      const answer = await stage.world.request(method, {
-        token: stage.session.token,
+      const answer = await suite.fixture.request(method, {
+        token: suite.session.token,
         headers: inSession(),
       })
       expect(answer.status).toBe(405)
       expect(answer.body).toEqual(rpcError(-32000))
       expect(answer.headers.get('allow')).toBe('DELETE, GET, OPTIONS, POST')
     }
-    const head = await stage.world.request('HEAD', { token: stage.session.token })
+    const head = await suite.fixture.request('HEAD', { token: suite.session.token })
     expect(head.status).toBe(405)
   })
 
   it('413 | /mcp | error = payload_too_large | body over the limit', async () => {
-    const answer = await stage.world.request('POST', {
-      token: stage.session.token,
+    const answer = await suite.fixture.request('POST', {
+      token: suite.session.token,
       headers: inSession(),
       body: `"${'a'.repeat(262_144)}"`,
     })
@@ -87,8 +87,8 @@ describe('Errors', () => {
     const frame = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping', params: { pad: '' } })
     const body = frame.replace('""', `"${'a'.repeat(262_144 - frame.length)}"`)
     expect(body).toHaveLength(262_144)
-    const answer = await stage.world.request('POST', {
-      token: stage.session.token,
+    const answer = await suite.fixture.request('POST', {
+      token: suite.session.token,
       headers: inSession(),
       body,
     })
@@ -96,8 +96,8 @@ describe('Errors', () => {
   })
 
   it('MCP read of an unreadable or nonexistent record: code -32002, identical for both', async () => {
-    await stage.world.write({ domain: 'hidden', audience: 'assistant' })
-    const user = await stage.world.open(USER)
+    await suite.fixture.write({ domain: 'hidden', audience: 'assistant' })
+    const user = await suite.fixture.open(USER)
     const hidden = await user.call('resources/read', { uri: 'care-internal://ann/hidden' })
     const absent = await user.call('resources/read', { uri: 'care-internal://ann/absent' })
     expect(hidden.error).toEqual({
@@ -123,8 +123,8 @@ describe('Errors', () => {
       '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"progressToken":{}}}}',
       '{"jsonrpc":"2.0","id":1e300,"method":"ping"}',
     ]) {
-      const answer = await stage.world.request('POST', {
-        token: stage.session.token,
+      const answer = await suite.fixture.request('POST', {
+        token: suite.session.token,
         headers: inSession(),
         body,
       })
@@ -165,13 +165,13 @@ describe('whatever comes', () => {
     )
     await fc.assert(
       fc.asyncProperty(text, async (body) => {
-        const { token } = stage.session
-        const answer = await stage.world.request('POST', { token, headers: inSession(), body })
+        const { token } = suite.session
+        const answer = await suite.fixture.request('POST', { token, headers: inSession(), body })
         expect([200, 202, 400]).toContain(answer.status)
         expect(answer.body.error?.code).not.toBe(-32603)
       }),
       { numRuns: 500 },
     )
-    expect(stage.world.events.filter(({ kind }) => kind === 'request-failed')).toEqual([])
+    expect(suite.fixture.events.filter(({ kind }) => kind === 'request-failed')).toEqual([])
   })
 })

@@ -1,15 +1,15 @@
 // /mcp as HTTP: sessions, versions of the protocol, and the forms of its answers.
 import { describe, expect, it } from 'vitest'
-import { BOTH, initializeBody, USER } from './mcp-world.fixture.ts'
-import { PING, rpcError, useRouteStage } from './route-stage.fixture.ts'
+import { BOTH, initializeBody, USER } from './mcp.fixture.ts'
+import { PING, rpcError, useMcpRoute } from './mcp-route.fixture.ts'
 
-const stage = useRouteStage()
-const { inSession } = stage
+const suite = useMcpRoute()
+const { inSession } = suite
 
 describe('MCP session', () => {
   it('none | POST /mcp initialize | valid token | open (session id issued in mcp-session-id) | session bound to the token’s sub', async () => {
-    const answer = await stage.world.request('POST', {
-      token: stage.world.token(USER),
+    const answer = await suite.fixture.request('POST', {
+      token: suite.fixture.token(USER),
       body: JSON.stringify(initializeBody()),
     })
     expect(answer.status).toBe(200)
@@ -30,13 +30,13 @@ describe('MCP session', () => {
   })
 
   it('open | POST or GET /mcp with the session id | same sub | principal of the session is refreshed from the presented token', async () => {
-    await stage.world.write({ domain: 'refresh', audience: 'assistant' })
-    const held = await stage.world.open(USER)
+    await suite.fixture.write({ domain: 'refresh', audience: 'assistant' })
+    const held = await suite.fixture.open(USER)
     const read = { uri: 'care-internal://ann/refresh' }
     expect((await held.call('resources/read', read)).error?.code).toBe(-32002)
-    held.token = stage.world.token(BOTH)
+    held.token = suite.fixture.token(BOTH)
     expect((await held.call('resources/read', read)).result).toBeDefined()
-    held.token = stage.world.token(USER)
+    held.token = suite.fixture.token(USER)
     const stream = await held.stream()
     stream.drop()
     expect((await held.call('resources/read', read)).error?.code).toBe(-32002)
@@ -44,29 +44,29 @@ describe('MCP session', () => {
 
   it('open | request with a different sub | open | 403', async () => {
     for (const method of ['POST', 'GET', 'DELETE']) {
-      const answer = await stage.world.request(method, {
-        token: stage.world.token(BOTH, { sub: 'other' }),
+      const answer = await suite.fixture.request(method, {
+        token: suite.fixture.token(BOTH, { sub: 'other' }),
         headers: inSession(),
         ...(method === 'POST' ? { body: PING } : {}),
       })
       expect(answer.status).toBe(403)
       expect(answer.body).toEqual(rpcError(-32003))
     }
-    expect((await stage.session.call('ping')).result).toEqual({})
+    expect((await suite.session.call('ping')).result).toEqual({})
   })
 
   it('open | DELETE /mcp | same sub | closed | subscriptions and listeners dropped', async () => {
-    const held = await stage.world.open(USER)
+    const held = await suite.fixture.open(USER)
     await held.subscribe('care://ann/medication')
     const stream = await held.stream()
-    const before = stage.world.endpoint.figures()
+    const before = suite.fixture.endpoint.figures()
     expect((await held.end()).status).toBe(200)
     await expect.poll(() => stream.hasEnded).toBe(true)
-    const after = stage.world.endpoint.figures()
+    const after = suite.fixture.endpoint.figures()
     expect(after.sessions).toBe(before.sessions - 1)
     expect(after.subscriptions).toBe(before.subscriptions - 1)
-    await expect.poll(() => stage.world.endpoint.figures().streams).toBe(before.streams - 1)
-    const gone = await stage.world.request('POST', {
+    await expect.poll(() => suite.fixture.endpoint.figures().streams).toBe(before.streams - 1)
+    const gone = await suite.fixture.request('POST', {
       token: held.token,
       headers: inSession(held.id),
       body: PING,
@@ -77,8 +77,8 @@ describe('MCP session', () => {
 
   it('C1: never negotiates below 2025-11-25', async () => {
     for (const asked of ['2024-11-05', '2025-06-18', '2026-07-28', 'anything']) {
-      const answer = await stage.world.request('POST', {
-        token: stage.world.token(USER, { sub: 'negotiator' }),
+      const answer = await suite.fixture.request('POST', {
+        token: suite.fixture.token(USER, { sub: 'negotiator' }),
         body: JSON.stringify(initializeBody(asked)),
       })
       expect(answer.body.result?.['protocolVersion']).toBe('2025-11-25')
@@ -86,8 +86,8 @@ describe('MCP session', () => {
   })
 
   it('an initialize in a session that is open is refused', async () => {
-    const answer = await stage.world.request('POST', {
-      token: stage.session.token,
+    const answer = await suite.fixture.request('POST', {
+      token: suite.session.token,
       headers: inSession(),
       body: JSON.stringify(initializeBody()),
     })
@@ -96,13 +96,13 @@ describe('MCP session', () => {
   })
 
   it('an initialize with other parameters is -32602 and opens nothing', async () => {
-    const before = stage.world.endpoint.figures().sessions
-    const answer = await stage.world.request('POST', {
-      token: stage.session.token,
+    const before = suite.fixture.endpoint.figures().sessions
+    const answer = await suite.fixture.request('POST', {
+      token: suite.session.token,
       body: JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'initialize', params: {} }),
     })
     expect(answer.body).toMatchObject({ id: 'x', error: { code: -32602 } })
-    expect(stage.world.endpoint.figures().sessions).toBe(before)
+    expect(suite.fixture.endpoint.figures().sessions).toBe(before)
   })
 })
 
@@ -110,8 +110,8 @@ describe('C1: MCP-Protocol-Version', () => {
   it.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'])(
     'any known dated one is accepted: %s',
     async (version) => {
-      const answer = await stage.world.request('POST', {
-        token: stage.session.token,
+      const answer = await suite.fixture.request('POST', {
+        token: suite.session.token,
         headers: { ...inSession(), 'mcp-protocol-version': version },
         body: PING,
       })
@@ -125,8 +125,8 @@ describe('C1: MCP-Protocol-Version', () => {
       ['GET', undefined],
       ['DELETE', undefined],
     ] as const) {
-      const answer = await stage.world.request(method, {
-        token: stage.session.token,
+      const answer = await suite.fixture.request(method, {
+        token: suite.session.token,
         headers: { ...inSession(), 'mcp-protocol-version': version },
         ...(body === undefined ? {} : { body }),
       })
@@ -137,8 +137,8 @@ describe('C1: MCP-Protocol-Version', () => {
 })
 
 const post = (accept?: string) =>
-  stage.world.request('POST', {
-    token: stage.session.token,
+  suite.fixture.request('POST', {
+    token: suite.session.token,
     headers: { ...inSession(), ...(accept === undefined ? {} : { accept }) },
     body: PING,
   })
@@ -170,8 +170,8 @@ describe('C3: POST answers', () => {
       { jsonrpc: '2.0', id: 5, result: {} },
       { jsonrpc: '2.0', id: 5, error: { code: 1, message: '' } },
     ]) {
-      const answer = await stage.world.request('POST', {
-        token: stage.session.token,
+      const answer = await suite.fixture.request('POST', {
+        token: suite.session.token,
         headers: inSession(),
         body: JSON.stringify(message),
       })
@@ -187,11 +187,11 @@ describe('C3: POST answers', () => {
       '__proto__',
       'constructor',
     ])
-      expect((await stage.session.call(method)).error?.code).toBe(-32601)
+      expect((await suite.session.call(method)).error?.code).toBe(-32601)
   })
 
   it('are never stored by anybody on the way', async () => {
-    const answer = await stage.session.call('ping')
+    const answer = await suite.session.call('ping')
     expect(answer.result).toEqual({})
     expect((await post()).headers.get('cache-control')).toBe('no-store')
   })
@@ -201,9 +201,9 @@ describe('CORS', () => {
   it('is on JSON answers, refusals and streams alike', async () => {
     const origin = { origin: 'https://host.test' }
     const answers = [
-      await stage.world.request('POST', { headers: origin }),
-      await stage.world.request('POST', {
-        token: stage.session.token,
+      await suite.fixture.request('POST', { headers: origin }),
+      await suite.fixture.request('POST', {
+        token: suite.session.token,
         headers: { ...origin, ...inSession() },
         body: PING,
       }),
@@ -212,7 +212,7 @@ describe('CORS', () => {
       expect(headers.get('access-control-allow-origin')).toBe('https://host.test')
       expect(headers.get('access-control-expose-headers')).toContain('mcp-session-id')
     }
-    const stream = await stage.session.stream()
+    const stream = await suite.session.stream()
     expect(stream.headers['access-control-allow-origin']).toBe('*')
     expect(stream.headers['access-control-expose-headers']).toContain('mcp-session-id')
     stream.drop()

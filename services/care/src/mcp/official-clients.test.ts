@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CutProxy, openCutProxy } from '../testing/cut-proxy.ts'
-import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 
 const TEA = 'care://ann/tea'
 const BOTH = 'care.read.user care.read.assistant'

@@ -1,17 +1,17 @@
-// The partition: a user-scope principal finds no trace of an internal record anywhere. One world has internal records, its
+// The partition: a user-scope principal finds no trace of an internal record anywhere. One fixture has internal records, its
 // twin has none; whatever a user-scope principal asks, the two answer alike, and the store is asked alike for a hidden and an
 // absent record.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RecordStore } from '../domain/record-store.ts'
-import { BOTH, type ClientSession, type McpWorld, mcpWorld, USER } from './mcp-world.fixture.ts'
+import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
 
 const SECRET = /plan|falls|internal-author|care-internal:\/\/ann/i
 const HIDDEN = 'care-internal://ann/plan'
 
 /** A store that notes what it is asked. */
-function watch(world: McpWorld): { readonly asked: string[] } {
+function watch(fixture: McpFixture): { readonly asked: string[] } {
   const asked: string[] = []
-  const { store } = world
+  const { store } = fixture
   for (const name of ['latest', 'version', 'head', 'heads', 'changesSince'] as const) {
     const ask = store[name].bind(store) as (...given: unknown[]) => Promise<unknown>
     const watched = (...given: unknown[]): Promise<unknown> => {
@@ -23,12 +23,12 @@ function watch(world: McpWorld): { readonly asked: string[] } {
   return { asked }
 }
 
-let withSecrets: McpWorld
-let without: McpWorld
+let withSecrets: McpFixture
+let without: McpFixture
 beforeEach(async () => {
   ;[withSecrets, without] = [
-    await mcpWorld({ isOnDisk: true, limits: { pageChains: 2 } }),
-    await mcpWorld({ isOnDisk: true, limits: { pageChains: 2 } }),
+    await startMcp({ isOnDisk: true, limits: { pageChains: 2 } }),
+    await startMcp({ isOnDisk: true, limits: { pageChains: 2 } }),
   ]
 })
 afterEach(async () => {

@@ -1,14 +1,14 @@
 // Prompts by the words of care.md and C12.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ASSISTANT, type ClientSession, type McpWorld } from './mcp-world.fixture.ts'
-import { codeOf, methodsWorld } from './methods-world.fixture.ts'
+import { ASSISTANT, type ClientSession, type McpFixture } from './mcp.fixture.ts'
+import { codeOf, startMethods } from './methods.fixture.ts'
 
-let world: McpWorld
+let fixture: McpFixture
 let session: ClientSession
 beforeAll(async () => {
-  ;({ world, session } = await methodsWorld())
+  ;({ fixture, session } = await startMethods())
 })
-afterAll(() => world.close())
+afterAll(() => fixture.close())
 
 const textOf = async (name: string, given: object, by = session): Promise<string> => {
   const result = await by.result('prompts/get', { name, arguments: given })
@@ -42,22 +42,22 @@ describe('prompts', () => {
     expect(text).toContain('[STALE — last changed')
     expect(text).not.toMatch(/plan|falls|internal/)
     expect(await textOf('brief_carer', { patient: 'nobody' })).toContain('Nothing is recorded')
-    const internal = await world.open(ASSISTANT)
+    const internal = await fixture.open(ASSISTANT)
     expect(await textOf('brief_carer', { patient: 'ann' }, internal)).toContain('Nothing is')
   })
 
   it('whats_changed returns the count of revisions and the previousValue, so it can retract', async () => {
     const text = await textOf('whats_changed', { patient: 'Bo Ö.' })
     expect(text).toContain('1 revision of')
-    world.clock.advanceMs(1_000)
-    await world.write({ patient: 'Bo Ö.', domain: '50%?', value: 'Changed.' })
-    const since = new Date(world.clock.unixMs()).toISOString()
+    fixture.clock.advanceMs(1_000)
+    await fixture.write({ patient: 'Bo Ö.', domain: '50%?', value: 'Changed.' })
+    const since = new Date(fixture.clock.unixMs()).toISOString()
     const changed = await textOf('whats_changed', { patient: 'Bo Ö.', since })
     expect(changed).toContain('1 revision of')
     expect(changed).toContain('"previousValue": "Odd names."')
     expect(changed).toContain('Please disregard “Odd names.”')
     expect(await textOf('whats_changed', { patient: 'Bo Ö.' })).toContain('2 revisions of')
-    const later = new Date(world.clock.unixMs() + 1).toISOString()
+    const later = new Date(fixture.clock.unixMs() + 1).toISOString()
     expect(await textOf('whats_changed', { patient: 'Bo Ö.', since: later })).toContain(
       '0 revisions',
     )

@@ -1,8 +1,8 @@
 // The spoken form of a record (C13).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SpeechUnavailable } from '../domain/staleness.ts'
-import { BOTH, type ClientSession, type McpWorld, mcpWorld } from './mcp-world.fixture.ts'
-import { codeOf, DAY_MS, listAll, methodsWorld, readRecord } from './methods-world.fixture.ts'
+import { BOTH, type ClientSession, type McpFixture, startMcp } from './mcp.fixture.ts'
+import { codeOf, DAY_MS, listAll, readRecord, startMethods } from './methods.fixture.ts'
 
 const spoken: string[] = []
 const speech = {
@@ -13,12 +13,12 @@ const speech = {
   },
 }
 
-let world: McpWorld
+let fixture: McpFixture
 let session: ClientSession
 beforeAll(async () => {
-  ;({ world, session } = await methodsWorld({ speech }))
+  ;({ fixture, session } = await startMethods({ speech }))
 })
-afterAll(() => world.close())
+afterAll(() => fixture.close())
 
 describe('C13: the audio blob', () => {
   it('care://<patient>/<domain>/<version>/audio is the text to be spoken as audio/wav', async () => {
@@ -39,26 +39,26 @@ describe('C13: the audio blob', () => {
     ])
     const texts = spoken.filter((text) => text.includes('71 kg'))
     expect(texts).toEqual(['Weighs 71 kg.\nPlease note: this was last changed today, by Dr Osei.'])
-    await world.clock.advanceMsSettled(2 * DAY_MS)
-    session.token = world.token(BOTH)
-    session = await world.open(BOTH)
+    await fixture.clock.advanceMsSettled(2 * DAY_MS)
+    session.token = fixture.token(BOTH)
+    session = await fixture.open(BOTH)
     const { content } = await readRecord(session, 'care://ann/weight/1/audio')
     expect(Buffer.from(content.blob ?? '', 'base64').toString()).toContain('2 days ago')
   })
 
   it('that cannot be spoken is -32603, and tried again', async () => {
-    await world.write({ domain: 'odd', value: 'unspeakable' })
+    await fixture.write({ domain: 'odd', value: 'unspeakable' })
     expect(await codeOf(session, 'resources/read', { uri: 'care://ann/odd/1/audio' })).toBe(-32603)
     expect(await codeOf(session, 'resources/read', { uri: 'care://ann/odd/1/audio' })).toBe(-32603)
     expect(spoken.filter((text) => text === 'unspeakable')).toHaveLength(2)
-    expect(world.events).toContainEqual({
+    expect(fixture.events).toContainEqual({
       kind: 'speech-failed',
       error: expect.any(SpeechUnavailable),
     })
   })
 
   it('where nothing can speak it is not listed and reads -32002', async () => {
-    const silent = await mcpWorld()
+    const silent = await startMcp()
     await silent.write({ domain: 'tea' })
     const held = await silent.open(BOTH)
     expect((await listAll(held)).some(({ uri }) => uri.endsWith('/audio'))).toBe(false)
@@ -71,12 +71,12 @@ describe('C13: the audio blob', () => {
   })
 
   it('however its URI is spelled, it is one subscription', async () => {
-    const before = world.endpoint.figures().subscriptions
+    const before = fixture.endpoint.figures().subscriptions
     for (const uri of ['care://ann/tea/1/audio', 'care://ann/tea/v1/audio'])
       expect((await session.subscribe(uri)).result).toEqual({})
-    expect(world.endpoint.figures().subscriptions).toBe(before + 1)
+    expect(fixture.endpoint.figures().subscriptions).toBe(before + 1)
     await session.result('resources/unsubscribe', { uri: 'care://%61nn/tea/v1/audio' })
-    expect(world.endpoint.figures().subscriptions).toBe(before)
+    expect(fixture.endpoint.figures().subscriptions).toBe(before)
   })
 
   it('of an internal record there is none', async () => {

@@ -1,17 +1,17 @@
 // Resources by the words of care.md and of C6, C7, C10 and C11; the cards among them (C12).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BOTH, type ClientSession, type McpWorld, mcpWorld, USER } from './mcp-world.fixture.ts'
-import { codeOf, contentsOf, listAll, methodsWorld, readRecord } from './methods-world.fixture.ts'
+import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
+import { codeOf, contentsOf, listAll, readRecord, startMethods } from './methods.fixture.ts'
 
 const speech = { speak: async () => Buffer.from('RIFF') }
 
-let world: McpWorld
+let fixture: McpFixture
 let session: ClientSession
 let user: ClientSession
 beforeAll(async () => {
-  ;({ world, session, user } = await methodsWorld({ speech }))
+  ;({ fixture, session, user } = await startMethods({ speech }))
 })
-afterAll(() => world.close())
+afterAll(() => fixture.close())
 
 const cursorOf = (text: string) => ({ cursor: Buffer.from(text).toString('base64url') })
 
@@ -56,7 +56,7 @@ describe('resources/list', () => {
   })
 
   it('is cursor-paginated; never lists care-internal:// URIs for a user-scope principal, on any page', async () => {
-    const paged = await mcpWorld({ limits: { pageChains: 3 } })
+    const paged = await startMcp({ limits: { pageChains: 3 } })
     for (let count = 0; count < 20; count += 1)
       await paged.write({
         domain: `d${count}`,
@@ -165,7 +165,7 @@ describe('C10: reads', () => {
   })
 
   it('a version whose hash, seal or slot fails is never served: -32603 without its text, in reads, prompts and tools; a new write is accepted', async () => {
-    const broken = await mcpWorld({ isOnDisk: true })
+    const broken = await startMcp({ isOnDisk: true })
     const slot = { patient: 'ann', domain: 'tea', audience: 'user' } as const
     await broken.write({ domain: 'tea', value: 'One sugar.' })
     await broken.write({ domain: 'tea', value: 'Two sugars.' })
@@ -221,7 +221,7 @@ describe('the card', () => {
 
 describe('a failing store', () => {
   it('is -32603 without a word of it, and is reported', async () => {
-    const failing = await mcpWorld()
+    const failing = await startMcp()
     const held = await failing.open(BOTH)
     failing.store.latest = () => Promise.reject(new Error('disk I/O error at /var/lib/care.db'))
     const answer = await held.call('resources/read', { uri: 'care://ann/tea' })

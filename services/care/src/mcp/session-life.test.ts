@@ -3,20 +3,20 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
 import { type SessionStore, SessionStoreUnavailable } from '../domain/session-store.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
-import { BOTH, initializeBody, type McpWorld, mcpWorld } from './mcp-world.fixture.ts'
+import { BOTH, initializeBody, type McpFixture, startMcp } from './mcp.fixture.ts'
 
 const TEA = 'care://ann/tea'
 const NOTHING = { sessions: 0, streams: 0, subscriptions: 0, framesHeld: 0 }
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 
-let world: McpWorld
+let fixture: McpFixture
 afterEach(async () => {
-  await world.close()
+  await fixture.close()
 })
 
 const openStatus = async (sub: string): Promise<number> => {
   const body = JSON.stringify(initializeBody())
-  return (await world.request('POST', { token: world.token(BOTH, { sub }), body })).status
+  return (await fixture.request('POST', { token: fixture.token(BOTH, { sub }), body })).status
 }
 const emptyStore = async (store: SessionStore): Promise<void> => {
   await store.flush()
@@ -25,32 +25,32 @@ const emptyStore = async (store: SessionStore): Promise<void> => {
 
 describe('C5: caps', () => {
   it('per sub: the next session is 429, until one has ended', async () => {
-    world = await mcpWorld({ limits: { sessionsPerSubMax: 2 } })
-    const first = await world.open(BOTH)
-    await world.open(BOTH)
+    fixture = await startMcp({ limits: { sessionsPerSubMax: 2 } })
+    const first = await fixture.open(BOTH)
+    await fixture.open(BOTH)
     const body = JSON.stringify(initializeBody())
-    const refused = await world.request('POST', { token: world.token(BOTH), body })
+    const refused = await fixture.request('POST', { token: fixture.token(BOTH), body })
     expect(refused.status).toBe(429)
     expect(refused.headers.get('retry-after')).toBe('30')
     expect(refused.headers.get('mcp-session-id')).toBeNull()
     expect(refused.body).toMatchObject({ id: null, error: { code: -32000 } })
     expect(await openStatus('somebody-else')).toBe(200)
     await first.end()
-    await world.open(BOTH)
+    await fixture.open(BOTH)
   })
 
   it('in all: the next session is 429', async () => {
-    world = await mcpWorld({ limits: { sessionsMax: 2 } })
+    fixture = await startMcp({ limits: { sessionsMax: 2 } })
     expect([await openStatus('a'), await openStatus('b'), await openStatus('c')]).toEqual([
       200, 200, 429,
     ])
   })
 
   it('subscriptions of a session are bounded', async () => {
-    world = await mcpWorld({ limits: { subscriptionsPerSessionMax: 1 } })
-    await world.write({ domain: 'tea' })
-    await world.write({ domain: 'milk' })
-    const session = await world.open(BOTH)
+    fixture = await startMcp({ limits: { subscriptionsPerSessionMax: 1 } })
+    await fixture.write({ domain: 'tea' })
+    await fixture.write({ domain: 'milk' })
+    const session = await fixture.open(BOTH)
     expect((await session.subscribe(TEA)).result).toEqual({})
     expect((await session.subscribe(TEA)).result).toEqual({})
     expect((await session.subscribe('care://ann/milk')).error?.code).toBe(-32000)
@@ -59,43 +59,47 @@ describe('C5: caps', () => {
 
 describe('C5: time to live', () => {
   it('a session that is idle ends, with all that was its', async () => {
-    world = await mcpWorld()
-    await world.write({ domain: 'tea' })
-    const session = await world.open(BOTH, { lifetimeSeconds: 86_400 })
+    fixture = await startMcp()
+    await fixture.write({ domain: 'tea' })
+    const session = await fixture.open(BOTH, { lifetimeSeconds: 86_400 })
     await session.subscribe(TEA)
-    await world.write({ domain: 'tea' })
-    expect(world.endpoint.figures()).toMatchObject({ sessions: 1, subscriptions: 1, framesHeld: 2 })
-    await world.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.idleMs - 1)
+    await fixture.write({ domain: 'tea' })
+    expect(fixture.endpoint.figures()).toMatchObject({
+      sessions: 1,
+      subscriptions: 1,
+      framesHeld: 2,
+    })
+    await fixture.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.idleMs - 1)
     expect((await session.call('ping')).result).toEqual({})
-    await world.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.idleMs)
+    await fixture.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.idleMs)
     expect((await session.call('ping')).error?.code).toBe(-32001)
-    expect(world.endpoint.figures()).toMatchObject(NOTHING)
-    await emptyStore(world.sessions)
+    expect(fixture.endpoint.figures()).toMatchObject(NOTHING)
+    await emptyStore(fixture.sessions)
   })
 
   it('an open stream keeps its session; the absolute limit ends it nevertheless', async () => {
-    world = await mcpWorld()
-    const session = await world.open(BOTH, { lifetimeSeconds: 30 * 86_400 })
+    fixture = await startMcp()
+    const session = await fixture.open(BOTH, { lifetimeSeconds: 30 * 86_400 })
     const stream = await session.stream()
-    await world.clock.advanceMsSettled(3 * DEFAULT_MCP_LIMITS.idleMs)
-    expect(world.endpoint.figures()).toMatchObject({ sessions: 1, streams: 1 })
-    await world.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.absoluteMs)
+    await fixture.clock.advanceMsSettled(3 * DEFAULT_MCP_LIMITS.idleMs)
+    expect(fixture.endpoint.figures()).toMatchObject({ sessions: 1, streams: 1 })
+    await fixture.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.absoluteMs)
     await expect.poll(() => stream.hasEnded).toBe(true)
-    expect(world.endpoint.figures()).toMatchObject(NOTHING)
-    expect(world.events.at(-1)).toMatchObject({ kind: 'session-ended', reason: 'too-old' })
+    expect(fixture.endpoint.figures()).toMatchObject(NOTHING)
+    expect(fixture.events.at(-1)).toMatchObject({ kind: 'session-ended', reason: 'too-old' })
   })
 })
 
 describe('a session that only listens', () => {
   it('is served however long it has been silent', async () => {
-    world = await mcpWorld()
-    await world.write({ domain: 'tea' })
-    const session = await world.open(BOTH)
+    fixture = await startMcp()
+    await fixture.write({ domain: 'tea' })
+    const session = await fixture.open(BOTH)
     await session.subscribe(TEA)
     const stream = await session.stream()
     for (let round = 0; round < 3; round += 1) {
-      await world.clock.advanceMsSettled(180_000)
-      await world.write({ domain: 'tea' })
+      await fixture.clock.advanceMsSettled(180_000)
+      await fixture.write({ domain: 'tea' })
       await expect.poll(() => stream.updated).toHaveLength(round + 1)
       expect((await session.call('resources/read', { uri: TEA })).result).toBeDefined()
     }
@@ -105,13 +109,13 @@ describe('a session that only listens', () => {
 
 describe('sessions share one server', () => {
   it('requests of several sessions under the same ids get their own answers', async () => {
-    world = await mcpWorld()
-    await world.write({ domain: 'tea' })
-    const [one, other] = [await world.open(BOTH), await world.open(BOTH, { sub: 'other' })]
+    fixture = await startMcp()
+    await fixture.write({ domain: 'tea' })
+    const [one, other] = [await fixture.open(BOTH), await fixture.open(BOTH, { sub: 'other' })]
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) => {
         const session = index % 2 === 0 ? one : other
-        return world.request('POST', {
+        return fixture.request('POST', {
           token: session.token,
           headers: { 'mcp-session-id': session.id },
           body: JSON.stringify({
@@ -135,23 +139,23 @@ describe('opened and abandoned sessions leave nothing', () => {
   it(`${isLong ? '100,000' : '10,000'} of them, some with subscriptions, frames and streams`, async () => {
     const total = isLong ? 100_000 : 10_000
     const wave = 500
-    world = await mcpWorld({ limits: { sessionsPerSubMax: wave } })
-    await world.write({ domain: 'tea' })
+    fixture = await startMcp({ limits: { sessionsPerSubMax: wave } })
+    await fixture.write({ domain: 'tea' })
     for (let opened = 0; opened < total; opened += wave) {
       const sessions = await Promise.all(
-        Array.from({ length: wave }, () => world.open(BOTH, { lifetimeSeconds: 60 })),
+        Array.from({ length: wave }, () => fixture.open(BOTH, { lifetimeSeconds: 60 })),
       )
       const [first, second, third] = sessions
       await first?.subscribe(TEA)
       await second?.stream()
       await third?.end()
-      await world.write({ domain: 'tea' })
-      await world.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.idleMs + 120_000)
-      await expect.poll(() => world.endpoint.figures()).toMatchObject(NOTHING)
+      await fixture.write({ domain: 'tea' })
+      await fixture.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.idleMs + 120_000)
+      await expect.poll(() => fixture.endpoint.figures()).toMatchObject(NOTHING)
     }
-    await emptyStore(world.sessions)
+    await emptyStore(fixture.sessions)
     // No sweep, no keep-alive: nothing runs for nobody.
-    expect(world.clock.pendingCount()).toBe(0)
+    expect(fixture.clock.pendingCount()).toBe(0)
   }, 600_000)
 })
 
@@ -164,33 +168,37 @@ describe('a session file that cannot be written', () => {
       if (isBroken) throw new SessionStoreUnavailable('disk full')
       await flush()
     }
-    world = await mcpWorld({ sessions })
-    await world.write({ domain: 'tea' })
-    const session = await world.open(BOTH)
+    fixture = await startMcp({ sessions })
+    await fixture.write({ domain: 'tea' })
+    const session = await fixture.open(BOTH)
     isBroken = true
     expect((await session.subscribe(TEA)).result).toEqual({})
     const stream = await session.stream()
-    expect((await world.write({ domain: 'tea' })).subscribers).toBe(1)
+    expect((await fixture.write({ domain: 'tea' })).subscribers).toBe(1)
     await expect.poll(() => stream.updated).toEqual([TEA])
-    expect(world.events).toContainEqual({
+    expect(fixture.events).toContainEqual({
       kind: 'session-store-failed',
       error: expect.any(SessionStoreUnavailable),
     })
     isBroken = false
-    await world.restart()
-    expect(world.endpoint.figures()).toMatchObject({ sessions: 1, subscriptions: 1, framesHeld: 2 })
+    await fixture.restart()
+    expect(fixture.endpoint.figures()).toMatchObject({
+      sessions: 1,
+      subscriptions: 1,
+      framesHeld: 2,
+    })
   })
 })
 
 describe('a clock that jumps back', () => {
   it('ends no session and no stream', async () => {
-    world = await mcpWorld()
-    const session = await world.open(BOTH)
+    fixture = await startMcp()
+    const session = await fixture.open(BOTH)
     const stream = await session.stream()
-    const aheadMs = world.clock.unixMs()
-    Object.assign(world.clock, { unixMs: () => aheadMs - 3 * 86_400_000 })
+    const aheadMs = fixture.clock.unixMs()
+    Object.assign(fixture.clock, { unixMs: () => aheadMs - 3 * 86_400_000 })
     expect((await session.call('ping')).result).toEqual({})
-    await world.write({ domain: 'tea' })
+    await fixture.write({ domain: 'tea' })
     await expect.poll(() => stream.methods).toHaveLength(2)
     const read = await session.result('resources/read', { uri: TEA })
     expect(JSON.stringify(read)).toContain('[changed 0d ago')
@@ -200,13 +208,13 @@ describe('a clock that jumps back', () => {
 
 describe('a request taken back', () => {
   it('ends without an answer; an id is used once at a time', async () => {
-    world = await mcpWorld()
-    await world.write({ domain: 'tea' })
-    const session = await world.open(BOTH)
+    fixture = await startMcp()
+    await fixture.write({ domain: 'tea' })
+    const session = await fixture.open(BOTH)
     const held = Promise.withResolvers<{ readonly kind: 'absent' }>()
-    world.store.latest = () => held.promise
+    fixture.store.latest = () => held.promise
     const post = (message: object) =>
-      world.request('POST', {
+      fixture.request('POST', {
         token: session.token,
         headers: { 'mcp-session-id': session.id },
         body: JSON.stringify({ jsonrpc: '2.0', ...message }),
@@ -215,10 +223,10 @@ describe('a request taken back', () => {
     const slow = post({ id: 'x', ...read })
     await expect.poll(async () => (await post({ id: 'x', method: 'ping' })).status).toBe(400)
     const params = { requestId: 'x' }
-    const other = await world.open(BOTH, { sub: 'other' })
+    const other = await fixture.open(BOTH, { sub: 'other' })
     const cancelled = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
     const headers = { 'mcp-session-id': other.id }
-    await world.request('POST', { token: other.token, headers, body: cancelled })
+    await fixture.request('POST', { token: other.token, headers, body: cancelled })
     // What another session takes back is not this session's.
     expect((await post({ id: 'x', method: 'ping' })).status).toBe(400)
     expect((await post({ method: 'notifications/cancelled', params })).status).toBe(202)

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
-import { BOTH, type McpWorld, mcpWorld, USER } from './mcp-world.fixture.ts'
+import { BOTH, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
 
 const TEA = 'care://ann/tea'
 const PLAN = 'care-internal://ann/plan'
@@ -18,94 +18,96 @@ const openStore = () => {
   return openSqliteSessionStore({ path: join(folder, `sessions-${files}`) })
 }
 
-let world: McpWorld
-afterEach(async () => {
-  await world.close()
-  await world.sessions.close()
-})
-
-it('session, subscriptions, log level and frames survive', async () => {
-  world = await mcpWorld({ sessions: openStore() })
-  await world.write({ domain: 'tea' })
-  await world.write({ domain: 'plan', audience: 'assistant' })
-  const session = await world.open(BOTH)
-  await session.subscribe(TEA)
-  await session.subscribe(PLAN)
-  await session.result('logging/setLevel', { level: 'error' })
-  const stream = await session.stream()
-  await world.write({ domain: 'tea' })
-  await expect.poll(() => stream.updated).toEqual([TEA])
-  stream.drop()
-  await expect.poll(() => world.endpoint.figures().streams).toBe(0)
-  await world.write({ domain: 'plan', audience: 'assistant' })
-  await world.restart()
-  expect(world.endpoint.figures()).toMatchObject({
-    sessions: 1,
-    subscriptions: 2,
-    framesHeld: 2,
+describe('C5: a restart', () => {
+  let fixture: McpFixture
+  afterEach(async () => {
+    await fixture.close()
+    await fixture.sessions.close()
   })
-  // The client notices nothing: it resumes where it was, without a new initialize.
-  const resumed = await session.stream(stream.lastEventId)
-  await expect.poll(() => resumed.updated).toEqual([PLAN])
-  expect((await world.write({ domain: 'tea' })).subscribers).toBe(1)
-  await expect.poll(() => resumed.methods).toHaveLength(2)
-  expect(resumed.events.map(({ id }) => id?.split('-').at(-1))).toEqual(['1', '2', '3'])
-  expect((await session.call('ping')).result).toEqual({})
-  resumed.drop()
-})
 
-it('what a stream has carried survives: a GET without Last-Event-ID repeats nothing and misses nothing', async () => {
-  world = await mcpWorld({ sessions: openStore() })
-  await world.write({ domain: 'tea' })
-  const session = await world.open(BOTH)
-  await session.subscribe(TEA)
-  const stream = await session.stream()
-  await world.write({ domain: 'tea' })
-  await expect.poll(() => stream.methods).toHaveLength(2)
-  await world.restart()
-  await world.write({ domain: 'tea' })
-  const again = await session.stream()
-  await expect.poll(() => again.methods).toHaveLength(2)
-  expect(again.events.map(({ id }) => id?.split('-').at(-1))).toEqual(['2', '3', '4'])
-  again.drop()
-})
-
-it('ended sessions stay ended, and their numbers’ frames go to nobody', async () => {
-  world = await mcpWorld({ sessions: openStore() })
-  await world.write({ domain: 'tea' })
-  const [gone, stays] = [await world.open(BOTH), await world.open(USER)]
-  for (const session of [gone, stays]) await session.subscribe(TEA)
-  await world.write({ domain: 'tea' })
-  await gone.end()
-  await world.restart()
-  expect((await gone.call('ping')).error?.code).toBe(-32001)
-  const fresh = await world.open(BOTH)
-  const stream = await fresh.stream()
-  await world.write({ domain: 'tea' })
-  await expect.poll(() => stream.methods).toEqual(['notifications/message'])
-  stream.drop()
-})
-
-it('a version that was durable before a kill, its frames not yet, is told at the start', async () => {
-  world = await mcpWorld({ sessions: openStore() })
-  await world.write({ domain: 'tea' })
-  const session = await world.open(BOTH)
-  await session.subscribe(TEA)
-  await world.store.append({
-    patient: 'ann',
-    domain: 'tea',
-    audience: 'user',
-    value: 'Two sugars.',
-    authorId: 'dr-osei',
-    authorLabel: 'Dr Osei',
+  it('session, subscriptions, log level and frames survive', async () => {
+    fixture = await startMcp({ sessions: openStore() })
+    await fixture.write({ domain: 'tea' })
+    await fixture.write({ domain: 'plan', audience: 'assistant' })
+    const session = await fixture.open(BOTH)
+    await session.subscribe(TEA)
+    await session.subscribe(PLAN)
+    await session.result('logging/setLevel', { level: 'error' })
+    const stream = await session.stream()
+    await fixture.write({ domain: 'tea' })
+    await expect.poll(() => stream.updated).toEqual([TEA])
+    stream.drop()
+    await expect.poll(() => fixture.endpoint.figures().streams).toBe(0)
+    await fixture.write({ domain: 'plan', audience: 'assistant' })
+    await fixture.restart()
+    expect(fixture.endpoint.figures()).toMatchObject({
+      sessions: 1,
+      subscriptions: 2,
+      framesHeld: 2,
+    })
+    // The client notices nothing: it resumes where it was, without a new initialize.
+    const resumed = await session.stream(stream.lastEventId)
+    await expect.poll(() => resumed.updated).toEqual([PLAN])
+    expect((await fixture.write({ domain: 'tea' })).subscribers).toBe(1)
+    await expect.poll(() => resumed.methods).toHaveLength(2)
+    expect(resumed.events.map(({ id }) => id?.split('-').at(-1))).toEqual(['1', '2', '3'])
+    expect((await session.call('ping')).result).toEqual({})
+    resumed.drop()
   })
-  await world.restart()
-  const stream = await session.stream()
-  await expect.poll(() => stream.updated).toEqual([TEA])
-  stream.drop()
-  await world.restart()
-  const again = await session.stream(stream.lastEventId)
-  await expect.poll(() => again.events).toHaveLength(1)
-  expect(again.messages).toEqual([])
-  again.drop()
+
+  it('what a stream has carried survives: a GET without Last-Event-ID repeats nothing and misses nothing', async () => {
+    fixture = await startMcp({ sessions: openStore() })
+    await fixture.write({ domain: 'tea' })
+    const session = await fixture.open(BOTH)
+    await session.subscribe(TEA)
+    const stream = await session.stream()
+    await fixture.write({ domain: 'tea' })
+    await expect.poll(() => stream.methods).toHaveLength(2)
+    await fixture.restart()
+    await fixture.write({ domain: 'tea' })
+    const again = await session.stream()
+    await expect.poll(() => again.methods).toHaveLength(2)
+    expect(again.events.map(({ id }) => id?.split('-').at(-1))).toEqual(['2', '3', '4'])
+    again.drop()
+  })
+
+  it('ended sessions stay ended, and their numbers’ frames go to nobody', async () => {
+    fixture = await startMcp({ sessions: openStore() })
+    await fixture.write({ domain: 'tea' })
+    const [gone, stays] = [await fixture.open(BOTH), await fixture.open(USER)]
+    for (const session of [gone, stays]) await session.subscribe(TEA)
+    await fixture.write({ domain: 'tea' })
+    await gone.end()
+    await fixture.restart()
+    expect((await gone.call('ping')).error?.code).toBe(-32001)
+    const fresh = await fixture.open(BOTH)
+    const stream = await fresh.stream()
+    await fixture.write({ domain: 'tea' })
+    await expect.poll(() => stream.methods).toEqual(['notifications/message'])
+    stream.drop()
+  })
+
+  it('a version that was durable before a kill, its frames not yet, is told at the start', async () => {
+    fixture = await startMcp({ sessions: openStore() })
+    await fixture.write({ domain: 'tea' })
+    const session = await fixture.open(BOTH)
+    await session.subscribe(TEA)
+    await fixture.store.append({
+      patient: 'ann',
+      domain: 'tea',
+      audience: 'user',
+      value: 'Two sugars.',
+      authorId: 'dr-osei',
+      authorLabel: 'Dr Osei',
+    })
+    await fixture.restart()
+    const stream = await session.stream()
+    await expect.poll(() => stream.updated).toEqual([TEA])
+    stream.drop()
+    await fixture.restart()
+    const again = await session.stream(stream.lastEventId)
+    await expect.poll(() => again.events).toHaveLength(1)
+    expect(again.messages).toEqual([])
+    again.drop()
+  })
 })

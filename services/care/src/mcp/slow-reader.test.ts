@@ -7,26 +7,26 @@ import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import { EventStream, type StreamEnd } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
-import { USER } from './mcp-world.fixture.ts'
+import { USER } from './mcp.fixture.ts'
 import { createReplayBuffer } from './replay-buffer.ts'
 import { McpSession } from './session-registry.ts'
-import { TEA, useStreamStage } from './stream-stage.fixture.ts'
+import { TEA, useStreams } from './streams.fixture.ts'
 
-const stage = useStreamStage()
-const { stream, sequences } = stage
+const suite = useStreams()
+const { stream, sequences } = suite
 
 /** A record whose frames are long, to fill buffers with. */
 const LONG = { domain: 'x'.repeat(3_900) }
 
 /** Streams that were cut because their reader lagged. */
 const cutCount = (): number =>
-  stage.world.events.filter((event) => event.kind === 'stream-ended' && event.reason === 'slow')
+  suite.fixture.events.filter((event) => event.kind === 'stream-ended' && event.reason === 'slow')
     .length
 
 /** A stream whose client never reads, straight on the socket. */
 const openUnread = (): Socket => {
-  const { id, token } = stage.session
-  const socket = connect(Number(new URL(stage.world.url).port), '127.0.0.1')
+  const { id, token } = suite.session
+  const socket = connect(Number(new URL(suite.fixture.url).port), '127.0.0.1')
   socket.pause()
   socket.on('error', () => undefined)
   socket.write(
@@ -62,7 +62,7 @@ const stalledStream = (lagBytesMax: number) => {
     expiresAtMs: Number.POSITIVE_INFINITY,
     cursor: 0,
     limits,
-    clock: stage.world.clock,
+    clock: suite.fixture.clock,
     onEnd: (_stream, reason) => ends.push(reason),
   })
   opened.open()
@@ -75,8 +75,8 @@ const stalledStream = (lagBytesMax: number) => {
 
 describe('C3: a slow reader', () => {
   it('is cut off at a bounded buffer and resumes', async () => {
-    const { record } = await stage.world.write(LONG)
-    await stage.session.subscribe(chainUri(record))
+    const { record } = await suite.fixture.write(LONG)
+    await suite.session.subscribe(chainUri(record))
     const first = await stream()
     await expect.poll(() => first.lastEventId).toBeDefined()
     const start = first.lastEventId as string
@@ -84,15 +84,15 @@ describe('C3: a slow reader', () => {
     await expect.poll(() => first.hasEnded).toBe(true)
     let writes = 0
     while (cutCount() === 0 && writes < 2_000) {
-      await stage.world.write(LONG)
+      await suite.fixture.write(LONG)
       writes += 1
       // Sockets are written to between turns of the event loop.
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect(cutCount()).toBe(1)
-    expect(stage.world.endpoint.figures().streams).toBe(0)
+    expect(suite.fixture.endpoint.figures().streams).toBe(0)
     socket.destroy()
-    const resumed = await stream(stage.session, start)
+    const resumed = await stream(suite.session, start)
     await expect.poll(() => resumed.updated, { timeout: 5_000 }).toHaveLength(writes)
     const all = Array.from({ length: 2 * writes + 1 }, (_, index) => index)
     expect(
@@ -101,32 +101,32 @@ describe('C3: a slow reader', () => {
   })
 
   it('that drains nothing until the ring has moved on is cut, and its resume refused: never a silent gap', async () => {
-    await stage.start({ limits: { replayFramesMax: 8, lagFramesMax: 1_000 } })
+    await suite.start({ limits: { replayFramesMax: 8, lagFramesMax: 1_000 } })
     const socket = openUnread()
-    await expect.poll(() => stage.world.endpoint.figures().streams).toBe(1)
+    await expect.poll(() => suite.fixture.endpoint.figures().streams).toBe(1)
     while (cutCount() === 0) {
-      await stage.world.write(LONG)
+      await suite.fixture.write(LONG)
       await new Promise((resolve) => setImmediate(resolve))
     }
     socket.destroy()
-    await expect(stage.session.stream(`${stage.session.id.slice(0, 12)}-1`)).rejects.toThrow('400')
+    await expect(suite.session.stream(`${suite.session.id.slice(0, 12)}-1`)).rejects.toThrow('400')
   })
 
   it('that takes nothing is cut by time', async () => {
-    await stage.start({ limits: { lagFramesMax: 100_000, lagBytesMax: 1e9 } })
-    const { record } = await stage.world.write(LONG)
-    await stage.session.subscribe(chainUri(record))
+    await suite.start({ limits: { lagFramesMax: 100_000, lagBytesMax: 1e9 } })
+    const { record } = await suite.fixture.write(LONG)
+    await suite.session.subscribe(chainUri(record))
     const socket = openUnread()
-    await expect.poll(() => stage.world.endpoint.figures().streams).toBe(1)
+    await expect.poll(() => suite.fixture.endpoint.figures().streams).toBe(1)
     // More than the sockets' buffers hold.
     for (let count = 0; count < 1_200; count += 1) {
-      await stage.world.write(LONG)
+      await suite.fixture.write(LONG)
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect(cutCount()).toBe(0)
-    await stage.world.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.stallMs + 15_000)
+    await suite.fixture.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.stallMs + 15_000)
     expect(cutCount()).toBe(1)
-    expect(stage.world.endpoint.figures().streams).toBe(0)
+    expect(suite.fixture.endpoint.figures().streams).toBe(0)
     socket.destroy()
   })
 

@@ -1,15 +1,15 @@
 // Tools by the words of C12.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ClientSession, McpWorld } from './mcp-world.fixture.ts'
-import { codeOf, methodsWorld } from './methods-world.fixture.ts'
+import type { ClientSession, McpFixture } from './mcp.fixture.ts'
+import { codeOf, startMethods } from './methods.fixture.ts'
 
-let world: McpWorld
+let fixture: McpFixture
 let session: ClientSession
 let user: ClientSession
 beforeAll(async () => {
-  ;({ world, session, user } = await methodsWorld())
+  ;({ fixture, session, user } = await startMethods())
 })
-afterAll(() => world.close())
+afterAll(() => fixture.close())
 
 const callTool = async (name: string, given: object, by = session) =>
   (await by.result('tools/call', { name, arguments: given })) as {
@@ -73,7 +73,7 @@ describe('C12: tools', () => {
     const { structuredContent } = await callTool('whats_changed', { patient: 'ann' }, user)
     expect(structuredContent).toMatchObject({
       patient: 'ann',
-      asOf: new Date(world.clock.unixMs()).toISOString(),
+      asOf: new Date(fixture.clock.unixMs()).toISOString(),
     })
     const changed = structuredContent?.['changed'] as { uri: string; withdrawn: string[] }[]
     expect(changed.find(({ uri }) => uri === 'care://ann/tea')).toMatchObject({

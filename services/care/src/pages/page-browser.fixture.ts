@@ -8,13 +8,15 @@ import {
   type WatchedPage,
   watchPage,
 } from '@tallystick/page-testing'
+import { findProgram } from '@tallystick/service-kit'
 import type { Browser, BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
-import { findEspeak } from '../adapters/espeak-speech.ts'
 import { type PageService, startPageService } from './page-service.fixture.ts'
 
 const espeakMissing =
-  findEspeak(process.env['PATH'] ?? '') === undefined ? 'no espeak-ng in PATH' : undefined
+  findProgram('espeak-ng', process.env['PATH'] ?? '') === undefined
+    ? 'no espeak-ng in PATH'
+    : undefined
 const missing = [chromiumMissing, espeakMissing].filter((reason) => reason !== undefined)
 /** Why the pages cannot be tested on this machine, in parentheses; undefined where they can. */
 export const cannotRunReason = missing.length === 0 ? undefined : `(${missing.join(', ')})`

@@ -11,7 +11,7 @@ import { systemClock } from '@tallystick/service-kit'
 import { storePaths } from '../adapters/store-files.ts'
 import type { CareConfig } from '../config.ts'
 import { createCareService } from '../service.ts'
-import { RESOURCE, signatureOf, testConfig, WRITE_SECRET } from '../testing/care-world.ts'
+import { RESOURCE, signatureOf, testConfig, WRITE_SECRET } from '../testing/care.fixture.ts'
 import { type CutProxy, openCutProxy } from '../testing/cut-proxy.ts'
 import type { WriteAnswer } from '../wire/write.ts'
 

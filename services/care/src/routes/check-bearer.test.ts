@@ -3,7 +3,7 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CARE_SCOPES } from '../domain/care-record.ts'
-import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 
 let care: RunningCare
 beforeAll(async () => {

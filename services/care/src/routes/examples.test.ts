@@ -1,7 +1,7 @@
 /** Every operation of the reference has an example, and every example is answered as the reference says. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { RESOURCE, signatureOf } from '../testing/care-world.ts'
-import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
+import { RESOURCE, signatureOf } from '../testing/care.fixture.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 import { initializeExample, uriExample, writeExample } from '../wire/examples.ts'
 
 let care: RunningCare

@@ -1,6 +1,6 @@
 import { openNote } from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CareWorld, startCareWorld } from '../testing/care-world.ts'
+import { type CareFixture, startCareFixture } from '../testing/care.fixture.ts'
 
 const medication = {
   patient: 'ann',
@@ -10,16 +10,16 @@ const medication = {
 }
 const plan = { ...medication, domain: 'plan', value: 'Not told yet.', audience: 'assistant' }
 
-let world: CareWorld
+let fixture: CareFixture
 beforeEach(async () => {
-  world = await startCareWorld()
-  await world.write(medication)
-  await world.write({ ...medication, value: 'Two tablets.' })
-  await world.write(plan)
+  fixture = await startCareFixture()
+  await fixture.write(medication)
+  await fixture.write({ ...medication, value: 'Two tablets.' })
+  await fixture.write(plan)
 })
-afterEach(() => world.close())
+afterEach(() => fixture.close())
 
-const withToken = (scope: string) => ({ authorization: `Bearer ${world.token(scope)}` })
+const withToken = (scope: string) => ({ authorization: `Bearer ${fixture.token(scope)}` })
 const linesOf = (body: string): { kind: string; uri?: string }[] =>
   body
     .trimEnd()
@@ -32,21 +32,24 @@ const urisOf = (body: string) =>
 
 describe('GET /verify/export', () => {
   test('200: NDJSON of what the scopes read', async () => {
-    const answer = await world.get('/verify/export', withToken('care.read.user'))
+    const answer = await fixture.get('/verify/export', withToken('care.read.user'))
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['content-type']).toBe('application/x-ndjson; charset=utf-8')
     expect(answer.headers['cache-control']).toBe('no-store')
     expect(urisOf(answer.body)).toEqual(['care://ann/medication/1', 'care://ann/medication/2'])
     expect(answer.body).not.toContain('assistant')
-    const both = await world.get('/verify/export', withToken('care.read.user care.read.assistant'))
+    const both = await fixture.get(
+      '/verify/export',
+      withToken('care.read.user care.read.assistant'),
+    )
     expect(urisOf(both.body)).toContain('care-internal://ann/plan/1')
-    const internal = await world.get('/verify/export', withToken('care.read.assistant'))
+    const internal = await fixture.get('/verify/export', withToken('care.read.assistant'))
     expect(urisOf(internal.body)).toEqual(['care-internal://ann/plan/1'])
   })
 
   test('200 with a uri: that chain', async () => {
-    await world.write({ ...medication, domain: 'diet' })
-    const answer = await world.get(
+    await fixture.write({ ...medication, domain: 'diet' })
+    const answer = await fixture.get(
       '/verify/export?uri=care://ann/medication/1',
       withToken('care.read.user'),
     )
@@ -54,18 +57,18 @@ describe('GET /verify/export', () => {
   })
 
   test('401: it holds records, so a token is required', async () => {
-    const answer = await world.get('/verify/export?uri=care://ann/medication')
+    const answer = await fixture.get('/verify/export?uri=care://ann/medication')
     expect(answer.statusCode).toBe(401)
     expect(answer.json()).toMatchObject({ error_description: 'bearer token required' })
   })
 
   test('403 insufficient_scope: a token that reads nothing', async () => {
-    const answer = await world.get('/verify/export', withToken('care.write'))
+    const answer = await fixture.get('/verify/export', withToken('care.write'))
     expect([answer.statusCode, answer.body]).toEqual([403, '{"error":"insufficient_scope"}'])
   })
 
   test('404: neither scope stands for the other', async () => {
-    const answer = await world.get(
+    const answer = await fixture.get(
       '/verify/export?uri=care://ann/medication',
       withToken('care.read.assistant'),
     )
@@ -75,7 +78,7 @@ describe('GET /verify/export', () => {
 
 describe('GET /verify/checkpoint', () => {
   test('200: a signed note of the user journal, public; its key in a header', async () => {
-    const answer = await world.get('/verify/checkpoint')
+    const answer = await fixture.get('/verify/checkpoint')
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8')
     const verifierKey = String(answer.headers['x-checkpoint-key'])
@@ -85,17 +88,17 @@ describe('GET /verify/checkpoint', () => {
 
   test('that of the assistant journal needs its scope', async () => {
     const url = '/verify/checkpoint?journal=assistant'
-    expect((await world.get(url)).statusCode).toBe(401)
-    expect((await world.get(url, withToken('care.read.user'))).json()).toEqual({
+    expect((await fixture.get(url)).statusCode).toBe(401)
+    expect((await fixture.get(url, withToken('care.read.user'))).json()).toEqual({
       error: 'insufficient_scope',
     })
-    const answer = await world.get(url, withToken('care.read.assistant'))
+    const answer = await fixture.get(url, withToken('care.read.assistant'))
     expect(answer.statusCode).toBe(200)
     expect(answer.body.split('\n')[1]).toBe('1')
   })
 
   test('400: there are two journals', async () => {
-    const answer = await world.get('/verify/checkpoint?journal=third')
+    const answer = await fixture.get('/verify/checkpoint?journal=third')
     expect(answer.statusCode).toBe(400)
     expect(answer.json().issues).toEqual([
       { field: 'query.journal', expected: 'user or assistant' },

@@ -1,10 +1,10 @@
 // What GET /verify and the routes below it refuse: care.md's Errors, and C18.
 import { describe, expect, test } from 'vitest'
-import { BASE_URL } from '../testing/care-world.ts'
-import { useVerifyStage } from './verify-stage.fixture.ts'
+import { BASE_URL } from '../testing/care.fixture.ts'
+import { useVerify } from './verify.fixture.ts'
 
-const stage = useVerifyStage()
-const { withToken } = stage
+const suite = useVerify()
+const { withToken } = suite
 
 describe('401 invalid_token', () => {
   const metadata = `${BASE_URL}/.well-known/oauth-protected-resource/mcp`
@@ -19,7 +19,7 @@ describe('401 invalid_token', () => {
     ['no_scopes', () => withToken('')],
   ])('a token that fails: %s', async (failure, headers) => {
     for (const path of ['/verify', '/verify/export', '/verify/checkpoint']) {
-      const answer = await stage.world.get(path, headers())
+      const answer = await suite.fixture.get(path, headers())
       expect(answer.statusCode).toBe(401)
       expect(answer.json()).toEqual({ error: 'invalid_token', error_description: failure })
       expect(answer.headers['www-authenticate']).toBe(failed)
@@ -29,7 +29,7 @@ describe('401 invalid_token', () => {
   test.each(['Basic Y2FyZTpjYXJl', 'Bearer', 'Bearer a b', ''])(
     'no bearer token in %j: bearer token required',
     async (authorization) => {
-      const answer = await stage.world.get('/verify', { authorization })
+      const answer = await suite.fixture.get('/verify', { authorization })
       expect(answer.json()).toEqual({
         error: 'invalid_token',
         error_description: 'bearer token required',
@@ -51,27 +51,27 @@ describe('404 not_found', () => {
     'nonsense',
     '',
   ])('an unknown uri: %s', async (uri) => {
-    const answer = await stage.world.get(`/verify?uri=${encodeURIComponent(uri)}`)
+    const answer = await suite.fixture.get(`/verify?uri=${encodeURIComponent(uri)}`)
     expect(answer.statusCode).toBe(404)
     expect(answer.json()).toEqual({ error: 'not_found', uri })
   })
 
   test('a uri given twice names nothing', async () => {
-    const answer = await stage.world.get('/verify?uri=care://ann/diet&uri=care://ann/medication')
+    const answer = await suite.fixture.get('/verify?uri=care://ann/diet&uri=care://ann/medication')
     expect(answer.statusCode).toBe(404)
     expect(answer.json()).toEqual({ error: 'not_found', uri: 'care://ann/diet' })
   })
 
   test('C18: a hidden and an unknown URI give the same 404, by the same calls to the store', async () => {
     const calls: unknown[] = []
-    const { store } = stage.world
+    const { store } = suite.fixture
     const verify = store.verify.bind(store)
     const head = store.head.bind(store)
-    stage.world.store.verify = (query) => {
+    suite.fixture.store.verify = (query) => {
       calls.push(['verify', { ...query, slot: undefined }])
       return verify(query)
     }
-    stage.world.store.head = async (slot) => {
+    suite.fixture.store.head = async (slot) => {
       calls.push('head')
       return head(slot)
     }
@@ -80,7 +80,7 @@ describe('404 not_found', () => {
       const seen = new Set<string>()
       for (const uri of paths) {
         calls.length = 0
-        const answer = await stage.world.get(`${route}?uri=${uri}`, withToken('care.read.user'))
+        const answer = await suite.fixture.get(`${route}?uri=${uri}`, withToken('care.read.user'))
         const { 'x-request-id': _, date: __, 'content-length': ___, ...headers } = answer.headers
         seen.add(JSON.stringify([answer.statusCode, answer.body.replace(uri, ''), headers, calls]))
       }
@@ -92,7 +92,7 @@ describe('404 not_found', () => {
 describe('405 method_not_allowed', () => {
   test.each(['/verify', '/verify/export', '/verify/checkpoint'])('%s', async (url) => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH'] as const) {
-      const answer = await stage.world.app.inject({ method, url, payload: 'x' })
+      const answer = await suite.fixture.app.inject({ method, url, payload: 'x' })
       expect(answer.statusCode).toBe(405)
       expect(answer.json()).toEqual({ error: 'method_not_allowed' })
     }

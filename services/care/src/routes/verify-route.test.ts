@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { RESOURCE } from '../testing/care-world.ts'
+import { RESOURCE } from '../testing/care.fixture.ts'
+import { BOTH, diet, medication, useVerify } from './verify.fixture.ts'
 import { isJsonAccepted } from './verify-routes.ts'
-import { BOTH, diet, medication, useVerifyStage } from './verify-stage.fixture.ts'
 
-const stage = useVerifyStage()
-const { withToken } = stage
+const suite = useVerify()
+const { withToken } = suite
 
 const seenBy = async (headers = {}) =>
-  (await stage.world.get('/verify', headers)).json().chains.map(({ uri }: { uri: string }) => uri)
+  (await suite.fixture.get('/verify', headers)).json().chains.map(({ uri }: { uri: string }) => uri)
 const user = { audience: 'user' } as const
 
 describe('200 JSON', () => {
   test('resource, checkedAt, atRest, chains, receipts, versions, intact', async () => {
-    const answer = await stage.world.get('/verify')
+    const answer = await suite.fixture.get('/verify')
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(answer.json()).toEqual({
@@ -47,8 +47,8 @@ describe('200 JSON', () => {
   })
 
   test('a stored value altered: BROKEN at that version', async () => {
-    stage.world.tamper({ ...medication, ...user }, 2, (entry) => entry.replace('Two', 'Ten'))
-    const answer = (await stage.world.get('/verify')).json()
+    suite.fixture.tamper({ ...medication, ...user }, 2, (entry) => entry.replace('Two', 'Ten'))
+    const answer = (await suite.fixture.get('/verify')).json()
     expect(answer.intact).toBe(false)
     expect(answer.chains).toEqual([
       { uri: 'care://ann/medication', versions: 2, intact: false, brokenAt: 2 },
@@ -57,19 +57,19 @@ describe('200 JSON', () => {
   })
 
   test('C9: nothing public holds a value, version hash, author or time of a record', async () => {
-    const before = (await stage.world.get('/verify', withToken(BOTH))).json()
-    stage.world.clock.advanceMs(1_000)
-    const record = await stage.world.store.latest({ ...medication, ...user })
+    const before = (await suite.fixture.get('/verify', withToken(BOTH))).json()
+    suite.fixture.clock.advanceMs(1_000)
+    const record = await suite.fixture.store.latest({ ...medication, ...user })
     if (record.kind !== 'found') throw new Error('the record is gone')
     const { value, versionHash, prevHash, authorId, writtenAt } = record.record
     const answers = await Promise.all([
-      stage.world.get('/verify'),
-      stage.world.get('/verify', { accept: 'text/plain' }),
-      stage.world.get('/verify?uri=care://ann/medication'),
-      stage.world.get('/verify/checkpoint'),
-      stage.world.get('/metrics'),
-      stage.world.get('/ready'),
-      stage.world.get('/'),
+      suite.fixture.get('/verify'),
+      suite.fixture.get('/verify', { accept: 'text/plain' }),
+      suite.fixture.get('/verify?uri=care://ann/medication'),
+      suite.fixture.get('/verify/checkpoint'),
+      suite.fixture.get('/metrics'),
+      suite.fixture.get('/ready'),
+      suite.fixture.get('/'),
     ])
     expect(before.versions).toBe(4)
     const text = answers.map(({ body }) => body).join('\n')
@@ -81,7 +81,7 @@ describe('200 JSON', () => {
 describe('200 with a uri filter', () => {
   const forms = ['', '/1', '/2', '/v2', '/1/audio']
   test.each(forms)('the single chain verdict plus an atRest receipt: sub-URI %j', async (end) => {
-    const answer = await stage.world.get(
+    const answer = await suite.fixture.get(
       `/verify?uri=${encodeURIComponent(`care://ann/medication${end}`)}`,
     )
     expect(answer.statusCode).toBe(200)
@@ -98,13 +98,13 @@ describe('200 with a uri filter', () => {
   })
 
   test('an internal chain, with the assistant scope', async () => {
-    const answer = await stage.world.get('/verify?uri=care-internal://ann/plan', withToken(BOTH))
+    const answer = await suite.fixture.get('/verify?uri=care-internal://ann/plan', withToken(BOTH))
     expect(answer.json()).toMatchObject({ uri: 'care-internal://ann/plan', intact: true })
   })
 
   test('a broken chain carries its break', async () => {
-    stage.world.tamper({ ...diet, ...user }, 1, (entry) => entry.replace('No', 'So'))
-    expect((await stage.world.get('/verify?uri=care://ann/diet')).json()).toMatchObject({
+    suite.fixture.tamper({ ...diet, ...user }, 1, (entry) => entry.replace('No', 'So'))
+    expect((await suite.fixture.get('/verify?uri=care://ann/diet')).json()).toMatchObject({
       intact: false,
       brokenAt: 1,
     })
@@ -113,7 +113,7 @@ describe('200 with a uri filter', () => {
 
 describe('200 plain text', () => {
   test('title, resource :, checked :, the at-rest line, one line per chain, summary, sealed count', async () => {
-    const answer = await stage.world.get('/verify', { accept: 'text/plain' })
+    const answer = await suite.fixture.get('/verify', { accept: 'text/plain' })
     expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8')
     expect(answer.body.split('\n')).toEqual([
       expect.stringMatching(/\w/),
@@ -129,8 +129,8 @@ describe('200 plain text', () => {
   })
 
   test('BROKEN with the break version, and CHAIN BROKEN', async () => {
-    stage.world.tamper({ ...medication, ...user }, 1, (entry) => entry.replace('One', 'Ten'))
-    const { body } = await stage.world.get('/verify', { accept: 'text/html' })
+    suite.fixture.tamper({ ...medication, ...user }, 1, (entry) => entry.replace('One', 'Ten'))
+    const { body } = await suite.fixture.get('/verify', { accept: 'text/html' })
     expect(body).toContain('BROKEN care://ann/medication 2 version(s), broken at version 1')
     expect(body).toContain('INTACT care://ann/diet')
     expect(body).toContain('\nCHAIN BROKEN\n')
@@ -138,7 +138,9 @@ describe('200 plain text', () => {
   })
 
   test('with a uri filter, that chain alone', async () => {
-    const { body } = await stage.world.get('/verify?uri=care://ann/diet', { accept: 'text/plain' })
+    const { body } = await suite.fixture.get('/verify?uri=care://ann/diet', {
+      accept: 'text/plain',
+    })
     expect(body).toContain('INTACT care://ann/diet 1 version(s)')
     expect(body).not.toContain('medication')
   })
@@ -162,11 +164,11 @@ describe('200 plain text', () => {
 
 describe('C18: one replay at a time', () => {
   test('identical anonymous replays share one run; others wait for their turn', async () => {
-    const verify = stage.world.store.verify.bind(stage.world.store)
+    const verify = suite.fixture.store.verify.bind(suite.fixture.store)
     let running = 0
     let runs = 0
     let most = 0
-    stage.world.store.verify = async function* (query) {
+    suite.fixture.store.verify = async function* (query) {
       runs += 1
       running += 1
       most = Math.max(most, running)
@@ -175,28 +177,28 @@ describe('C18: one replay at a time', () => {
       running -= 1
     }
     const answers = await Promise.all([
-      ...Array.from({ length: 20 }, () => stage.world.get('/verify')),
-      ...Array.from({ length: 5 }, () => stage.world.get('/verify', { accept: 'text/plain' })),
-      stage.world.get('/verify?uri=care://ann/diet'),
-      stage.world.get('/verify', withToken(BOTH)),
+      ...Array.from({ length: 20 }, () => suite.fixture.get('/verify')),
+      ...Array.from({ length: 5 }, () => suite.fixture.get('/verify', { accept: 'text/plain' })),
+      suite.fixture.get('/verify?uri=care://ann/diet'),
+      suite.fixture.get('/verify', withToken(BOTH)),
     ])
     expect(answers.every(({ statusCode }) => statusCode === 200)).toBe(true)
     expect({ runs, most }).toEqual({ runs: 3, most: 1 })
   })
 
   test('a request never gets a run that began before a write which it knows of', async () => {
-    const verify = stage.world.store.verify.bind(stage.world.store)
+    const verify = suite.fixture.store.verify.bind(suite.fixture.store)
     const gate = Promise.withResolvers<void>()
-    stage.world.store.verify = async function* (query) {
+    suite.fixture.store.verify = async function* (query) {
       const chains = []
       for await (const chain of verify(query)) chains.push(chain)
       await gate.promise
       yield* chains
     }
-    const early = stage.world.get('/verify')
+    const early = suite.fixture.get('/verify')
     await new Promise((resolve) => void setImmediate(resolve))
-    await stage.world.write({ ...diet, value: 'No juice either.' })
-    const late = stage.world.get('/verify')
+    await suite.fixture.write({ ...diet, value: 'No juice either.' })
+    const late = suite.fixture.get('/verify')
     gate.resolve()
     expect((await early).json().versions).toBe(3)
     expect((await late).json().versions).toBe(4)
@@ -204,17 +206,17 @@ describe('C18: one replay at a time', () => {
 
   test('runs that have not begun are shared also after a write: the queue does not grow with the writes', async () => {
     const gate = Promise.withResolvers<void>()
-    const verify = stage.world.store.verify.bind(stage.world.store)
+    const verify = suite.fixture.store.verify.bind(suite.fixture.store)
     let runs = 0
-    stage.world.store.verify = async function* (query) {
+    suite.fixture.store.verify = async function* (query) {
       runs += 1
       await gate.promise
       yield* verify(query)
     }
-    const answers = [stage.world.get('/verify')]
+    const answers = [suite.fixture.get('/verify')]
     for (let index = 0; index < 20; index += 1) {
-      await stage.world.write({ ...diet, value: `Sentence ${index}` })
-      answers.push(stage.world.get('/verify'))
+      await suite.fixture.write({ ...diet, value: `Sentence ${index}` })
+      answers.push(suite.fixture.get('/verify'))
       await new Promise((resolve) => void setImmediate(resolve))
     }
     gate.resolve()
@@ -225,30 +227,30 @@ describe('C18: one replay at a time', () => {
 
   test('503 busy: too many replays wait already', async () => {
     const gate = Promise.withResolvers<void>()
-    const verify = stage.world.store.verify.bind(stage.world.store)
-    stage.world.store.verify = async function* (query) {
+    const verify = suite.fixture.store.verify.bind(suite.fixture.store)
+    suite.fixture.store.verify = async function* (query) {
       await gate.promise
       yield* verify(query)
     }
     const waiting = Array.from({ length: 70 }, (_, index) =>
-      stage.world.get(`/verify?uri=care://ann/none-${index}`),
+      suite.fixture.get(`/verify?uri=care://ann/none-${index}`),
     )
     await new Promise((resolve) => void setImmediate(resolve))
     gate.resolve()
     const statuses = (await Promise.all(waiting)).map(({ statusCode }) => statusCode)
     expect(new Set(statuses)).toEqual(new Set([404, 503]))
-    expect((await stage.world.get('/verify')).statusCode).toBe(200)
+    expect((await suite.fixture.get('/verify')).statusCode).toBe(200)
   })
 
   test('503 store_unavailable where the store cannot be read; the next replay runs', async () => {
-    const verify = stage.world.store.verify.bind(stage.world.store)
+    const verify = suite.fixture.store.verify.bind(suite.fixture.store)
     // oxlint-disable-next-line require-yield
-    stage.world.store.verify = async function* () {
+    suite.fixture.store.verify = async function* () {
       throw new RecordStoreUnavailable('damaged')
     }
-    const answer = await stage.world.get('/verify')
+    const answer = await suite.fixture.get('/verify')
     expect([answer.statusCode, answer.body]).toEqual([503, '{"error":"store_unavailable"}'])
-    stage.world.store.verify = verify
-    expect((await stage.world.get('/verify')).statusCode).toBe(200)
+    suite.fixture.store.verify = verify
+    expect((await suite.fixture.get('/verify')).statusCode).toBe(200)
   })
 })

@@ -2,17 +2,22 @@
 import { createHmac } from 'node:crypto'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CareWorld, signatureOf, startCareWorld, WRITE_SECRET } from '../testing/care-world.ts'
+import {
+  type CareFixture,
+  signatureOf,
+  startCareFixture,
+  WRITE_SECRET,
+} from '../testing/care.fixture.ts'
 import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
-import { body, NOW, writesTo } from './write-requests.fixture.ts'
+import { body, NOW, writesTo } from './write.fixture.ts'
 
-let world: CareWorld
+let fixture: CareFixture
 beforeEach(async () => {
-  world = await startCareWorld()
+  fixture = await startCareFixture()
 })
-afterEach(() => world.close())
-const { post, signed, bearer, atSecond } = writesTo(() => world)
+afterEach(() => fixture.close())
+const { post, signed, bearer, atSecond } = writesTo(() => fixture)
 
 type Refused = {
   readonly name: string
@@ -91,7 +96,7 @@ const refusals: readonly Refused[] = [
       post({
         'x-care-signature': '',
         'x-care-timestamp': NOW,
-        authorization: `Bearer ${world.token('care.write')}`,
+        authorization: `Bearer ${fixture.token('care.write')}`,
       }),
     reason: 'bad_signature',
     ...hmac,
@@ -175,9 +180,9 @@ const refusals: readonly Refused[] = [
   {
     name: 'a token in the query is not looked at',
     send: () =>
-      world.app.inject({
+      fixture.app.inject({
         method: 'POST',
-        url: `/write?access_token=${world.token('care.write')}`,
+        url: `/write?access_token=${fixture.token('care.write')}`,
         payload: JSON.stringify(body),
       }),
     reason: 'missing_signature',
@@ -207,7 +212,7 @@ const refusals: readonly Refused[] = [
   },
   {
     name: 'bad Bearer: a valid token and another word',
-    send: () => post({ authorization: `Bearer ${world.token('care.write')} x` }),
+    send: () => post({ authorization: `Bearer ${fixture.token('care.write')} x` }),
     reason: 'insufficient_scope',
     via: 'bearer',
     actor: null,
@@ -250,9 +255,9 @@ describe('401 unauthorized: uniform, names no cause; every refusal adds an audit
       expect(answer.statusCode).toBe(401)
       expect(answer.body).toBe('{"error":"unauthorized"}')
       const { reason, via, actor } = refused
-      expect(world.audit.rows).toEqual([{ at: NOW, outcome: 'rejected', reason, via, actor }])
-      expect(world.hub.published).toEqual([])
-      expect(await world.store.heads({ audiences: ['user', 'assistant'], limit: 9 })).toEqual([])
+      expect(fixture.audit.rows).toEqual([{ at: NOW, outcome: 'rejected', reason, via, actor }])
+      expect(fixture.hub.published).toEqual([])
+      expect(await fixture.store.heads({ audiences: ['user', 'assistant'], limit: 9 })).toEqual([])
     },
   )
 
@@ -268,15 +273,15 @@ describe('401 unauthorized: uniform, names no cause; every refusal adds an audit
 
   test('a row never holds a credential, a MAC, a token or a value', async () => {
     for (const { send } of refusals) await send()
-    await world.write(body)
-    const kept = JSON.stringify(world.audit.rows)
+    await fixture.write(body)
+    const kept = JSON.stringify(fixture.audit.rows)
     expect(kept).not.toMatch(/[0-9a-f]{64}/)
-    expect(kept).not.toContain(world.token('care.write').slice(0, 20))
+    expect(kept).not.toContain(fixture.token('care.write').slice(0, 20))
     expect(kept).not.toContain(body.value)
   })
 
   test('a trail that fails changes nothing of the answer', async () => {
-    world.audit.add = async () => {
+    fixture.audit.add = async () => {
       throw new Error('no trail')
     }
     expect((await post({})).body).toBe('{"error":"unauthorized"}')

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { type CareWorld, signatureOf, startCareWorld } from '../testing/care-world.ts'
+import { type CareFixture, signatureOf, startCareFixture } from '../testing/care.fixture.ts'
 import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
-import { body, NOW, writesTo } from './write-requests.fixture.ts'
+import { body, NOW, writesTo } from './write.fixture.ts'
 
-let world: CareWorld
+let fixture: CareFixture
 beforeEach(async () => {
-  world = await startCareWorld()
+  fixture = await startCareFixture()
 })
-afterEach(() => world.close())
-const { signed, bearer, atSecond } = writesTo(() => world)
+afterEach(() => fixture.close())
+const { signed, bearer, atSecond } = writesTo(() => fixture)
 
 describe('200', () => {
   test('uri, version, versionHash, writtenAt, subscribers, notified; the audit row is accepted', async () => {
-    world.hub.subscribers = 2
-    const answer = await world.write(body)
+    fixture.hub.subscribers = 2
+    const answer = await fixture.write(body)
     expect(answer.statusCode).toBe(200)
     expect(answer.json()).toEqual({
       uri: 'care://ann/medication',
@@ -24,7 +24,7 @@ describe('200', () => {
       subscribers: 2,
       notified: true,
     })
-    expect(world.audit.rows).toEqual([
+    expect(fixture.audit.rows).toEqual([
       {
         at: NOW,
         outcome: 'accepted',
@@ -37,7 +37,7 @@ describe('200', () => {
   })
 
   test('notified is true iff subscribers > 0', async () => {
-    expect((await world.write(body)).json()).toMatchObject({ subscribers: 0, notified: false })
+    expect((await fixture.write(body)).json()).toMatchObject({ subscribers: 0, notified: false })
   })
 
   test('an optional sha256= prefix is accepted', async () => {
@@ -56,7 +56,7 @@ describe('200', () => {
   test.each(['application/json', 'text/plain', 'application/octet-stream', 'nonsense', ''])(
     'the raw body counts, whatever the content type (%j)',
     async (type) => {
-      const answer = await world.write(body, { 'content-type': type, 'content-encoding': 'gzip' })
+      const answer = await fixture.write(body, { 'content-type': type, 'content-encoding': 'gzip' })
       expect(answer.statusCode).toBe(200)
     },
   )
@@ -75,65 +75,67 @@ describe('200', () => {
     const first = await bearer('care.write', JSON.stringify(anonymous))
     expect(first.json()).toMatchObject({ version: 1 })
     await bearer('care.write', JSON.stringify(body))
-    expect(world.hub.published.map(({ record }) => [record.authorId, record.authorLabel])).toEqual([
+    expect(
+      fixture.hub.published.map(({ record }) => [record.authorId, record.authorLabel]),
+    ).toEqual([
       ['clinician-1', 'clinician-1'],
       ['dr-osei', 'Dr Osei'],
     ])
-    expect(world.audit.rows.map(({ via, actor }) => [via, actor])).toEqual([
+    expect(fixture.audit.rows.map(({ via, actor }) => [via, actor])).toEqual([
       ['bearer', 'clinician-1'],
       ['bearer', 'clinician-1'],
     ])
   })
 
   test('if the signature header is present the HMAC path is used, whatever else came', async () => {
-    await world.write(body, { authorization: 'Bearer nonsense' })
-    expect(world.audit.rows).toMatchObject([{ via: 'hmac', reason: 'ok' }])
+    await fixture.write(body, { authorization: 'Bearer nonsense' })
+    expect(fixture.audit.rows).toMatchObject([{ via: 'hmac', reason: 'ok' }])
   })
 
   test('writtenAt is set by the server clock only', async () => {
     const writtenAt = '1999-01-01T00:00:00.000Z'
-    expect((await world.write({ ...body, writtenAt, version: 9 })).json()).toMatchObject({
+    expect((await fixture.write({ ...body, writtenAt, version: 9 })).json()).toMatchObject({
       writtenAt: NOW,
       version: 1,
     })
   })
 
   test('audience assistant gives an internal record', async () => {
-    const answer = await world.write({ ...body, audience: 'assistant' })
+    const answer = await fixture.write({ ...body, audience: 'assistant' })
     expect(answer.json().uri).toBe('care-internal://ann/medication')
   })
 
   test('C7: patient and domain are percent-encoded in the URI where needed', async () => {
-    const answer = await world.write({ ...body, patient: 'Ann Ö.', domain: '50%' })
+    const answer = await fixture.write({ ...body, patient: 'Ann Ö.', domain: '50%' })
     expect(answer.json().uri).toBe('care://Ann%20%C3%96./50%25')
   })
 
   test('C14: a signed write that is sent again inside its window returns the first answer and adds no version', async () => {
-    world.hub.subscribers = 1
-    const first = await world.write(body)
-    world.hub.subscribers = 5
-    const second = await world.write(body)
+    fixture.hub.subscribers = 1
+    const first = await fixture.write(body)
+    fixture.hub.subscribers = 5
+    const second = await fixture.write(body)
     expect(second.body).toBe(first.body)
-    expect(world.hub.published).toHaveLength(1)
-    expect((await world.store.head({ ...body, audience: 'user' }))?.latestVersion).toBe(1)
+    expect(fixture.hub.published).toHaveLength(1)
+    expect((await fixture.store.head({ ...body, audience: 'user' }))?.latestVersion).toBe(1)
   })
 
   test('C14: the same signed write twice at once is one version and one answer', async () => {
-    world.hub.subscribers = 3
-    world.hub.during = () => new Promise((resolve) => void setImmediate(resolve))
-    const answers = await Promise.all(Array.from({ length: 8 }, () => world.write(body)))
+    fixture.hub.subscribers = 3
+    fixture.hub.during = () => new Promise((resolve) => void setImmediate(resolve))
+    const answers = await Promise.all(Array.from({ length: 8 }, () => fixture.write(body)))
     expect(new Set(answers.map((answer) => answer.body)).size).toBe(1)
     expect(answers[0]?.json()).toMatchObject({ version: 1, subscribers: 3 })
-    expect(world.hub.published).toHaveLength(1)
+    expect(fixture.hub.published).toHaveLength(1)
   })
 })
 
 describe('record chain', () => {
   test('same audience: version N+1, prevHash set to vN’s hash, subscribers told with the version before', async () => {
-    const first = (await world.write(body)).json()
-    const second = (await world.write({ ...body, value: 'Take two.' })).json()
+    const first = (await fixture.write(body)).json()
+    const second = (await fixture.write({ ...body, value: 'Take two.' })).json()
     expect([first.version, second.version]).toEqual([1, 2])
-    const [one, two] = world.hub.published
+    const [one, two] = fixture.hub.published
     expect(one?.previous).toBeUndefined()
     expect(two?.record.prevHash).toBe(first.versionHash)
     expect(two?.previous?.value).toBe(body.value)
@@ -141,18 +143,18 @@ describe('record chain', () => {
 
   test('appended, then told, then answered', async () => {
     const seen: string[] = []
-    world.hub.during = async (record) => {
-      const stored = await world.store.latest(record)
+    fixture.hub.during = async (record) => {
+      const stored = await fixture.store.latest(record)
       seen.push(`told of v${stored.kind === 'found' ? stored.record.version : '?'}`)
     }
-    const answer = await world.write(body)
+    const answer = await fixture.write(body)
     seen.push(`answered ${answer.statusCode}`)
     expect(seen).toEqual(['told of v1', 'answered 200'])
   })
 
   test('100 writers at once: versions without gaps, one answer each, told in order within each chain', async () => {
     let turns = 0
-    world.hub.during = async () => {
+    fixture.hub.during = async () => {
       // Later versions would be told first, were their order not kept.
       turns += 1
       for (let wait = 0; wait < 7 - (turns % 7); wait += 1)
@@ -160,7 +162,7 @@ describe('record chain', () => {
     }
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
-        world.write({ ...body, domain: `d${index % 3}`, value: `Sentence ${index}` }),
+        fixture.write({ ...body, domain: `d${index % 3}`, value: `Sentence ${index}` }),
       ),
     )
     expect(answers.every(({ statusCode }) => statusCode === 200)).toBe(true)
@@ -173,84 +175,84 @@ describe('record chain', () => {
         .toSorted((left, right) => left - right)
       const expected = versions.map((_, index) => index + 1)
       expect(versions).toEqual(expected)
-      const told = world.hub.published
+      const told = fixture.hub.published
         .filter(({ record }) => record.domain === domain)
         .map(({ record }) => record.version)
       expect(told).toEqual(expected)
     }
-    const verdict = (await world.get('/verify')).json()
+    const verdict = (await fixture.get('/verify')).json()
     expect(verdict).toMatchObject({ versions: 100, intact: true })
   })
 })
 
 describe('409 conflict', () => {
   test('audience flip on an existing chain: the chain stays, audit reason store_rejected', async () => {
-    await world.write(body)
-    const answer = await world.write({ ...body, audience: 'assistant' })
+    await fixture.write(body)
+    const answer = await fixture.write({ ...body, audience: 'assistant' })
     expect(answer.statusCode).toBe(409)
     expect(answer.json()).toEqual({ error: 'conflict' })
-    expect(world.audit.rows.at(-1)).toEqual({
+    expect(fixture.audit.rows.at(-1)).toEqual({
       at: NOW,
       outcome: 'rejected',
       reason: 'store_rejected',
       via: 'hmac',
       actor: 'dr-osei',
     })
-    expect((await world.get('/verify')).json()).toMatchObject({ versions: 1 })
-    expect(world.hub.published).toHaveLength(1)
+    expect((await fixture.get('/verify')).json()).toMatchObject({ versions: 1 })
+    expect(fixture.hub.published).toHaveLength(1)
   })
 })
 
 describe('405 method_not_allowed', () => {
   test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH'] as const)('%s', async (method) => {
-    const answer = await world.app.inject({ method, url: '/write' })
+    const answer = await fixture.app.inject({ method, url: '/write' })
     expect(answer.statusCode).toBe(405)
     expect(['', '{"error":"method_not_allowed"}']).toContain(answer.body)
     expect(answer.headers.allow).toContain('POST')
-    expect(world.audit.rows).toEqual([])
+    expect(fixture.audit.rows).toEqual([])
   })
 })
 
 describe('5xx', () => {
   test('500 internal_error: unhandled failure before headers are sent, its text stays inside', async () => {
-    world.hub.publish = async () => {
+    fixture.hub.publish = async () => {
       throw new Error('secret detail')
     }
-    const answer = await world.write(body)
+    const answer = await fixture.write(body)
     expect(answer.statusCode).toBe(500)
     expect(answer.body).toBe('{"error":"internal_error"}')
   })
 
   test('503 store_unavailable: the store cannot be written', async () => {
-    world.store.append = async () => {
+    fixture.store.append = async () => {
       throw new RecordStoreUnavailable('disk full at /secret/path')
     }
-    const answer = await world.write(body)
+    const answer = await fixture.write(body)
     expect(answer.statusCode).toBe(503)
     expect(answer.body).toBe('{"error":"store_unavailable"}')
     expect(answer.headers['retry-after']).toBe('5')
   })
 
   test('a write whose audit row was not kept is no 200; sent again, it is the first version and has its row', async () => {
-    const add = world.audit.add.bind(world.audit)
-    world.audit.add = async () => {
+    const add = fixture.audit.add.bind(fixture.audit)
+    fixture.audit.add = async () => {
       throw Object.assign(new Error('disk full'), { name: 'AuditTrailUnavailable' })
     }
-    expect((await world.write(body)).statusCode).toBe(503)
-    world.audit.add = add
-    const again = await world.write(body)
+    expect((await fixture.write(body)).statusCode).toBe(503)
+    fixture.audit.add = add
+    const again = await fixture.write(body)
     expect(again.json()).toMatchObject({ version: 1 })
-    expect(world.audit.rows).toMatchObject([{ reason: 'ok', uri: 'care://ann/medication' }])
-    expect(world.hub.published).toHaveLength(1)
+    expect(fixture.audit.rows).toMatchObject([{ reason: 'ok', uri: 'care://ann/medication' }])
+    expect(fixture.hub.published).toHaveLength(1)
   })
 
   test('a later version is told although an earlier one could not be', async () => {
-    world.hub.during = async ({ version }) => {
+    fixture.hub.during = async ({ version }) => {
       if (version === 1) throw new Error('no session store')
     }
     const answers = await Promise.all([
-      world.write(body),
-      world.write({ ...body, value: 'Take two.' }),
+      fixture.write(body),
+      fixture.write({ ...body, value: 'Take two.' }),
     ])
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([500, 200])
   })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { WRITE_SECRET } from '../testing/care-world.ts'
-import { openHost } from '../testing/mcp-host.ts'
-import { type RunningCare, startRunningCare } from '../testing/running-care.ts'
+import { WRITE_SECRET } from '../testing/care.fixture.ts'
+import { openHost } from '../testing/mcp-host.fixture.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 import { sampleRecords, seedRecords } from './seed-records.ts'
 
 let care: RunningCare

@@ -1,5 +1,5 @@
 // A host by hand: enough of MCP over fetch to subscribe and listen, so that tests see the wire.
-import type { RunningCare } from './running-care.ts'
+import type { RunningCare } from './running-care.fixture.ts'
 
 export type HostMessage = {
   readonly method?: string

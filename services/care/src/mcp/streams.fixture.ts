@@ -1,4 +1,4 @@
-// What the tests of event streams share: a world with a chain of each audience, a session that reads both, and streams that
+// What the tests of event streams share: a fixture with a chain of each audience, a session that reads both, and streams that
 // are dropped when a test is over.
 import { afterEach, beforeEach } from 'vitest'
 import type { EventReader } from './event-reader.fixture.ts'
@@ -6,23 +6,23 @@ import { parseEventId } from './event-streams.ts'
 import {
   BOTH,
   type ClientSession,
-  type McpWorld,
-  type McpWorldOptions,
-  mcpWorld,
-} from './mcp-world.fixture.ts'
+  type McpFixture,
+  type McpFixtureOptions,
+  startMcp,
+} from './mcp.fixture.ts'
 
 export const TEA = 'care://ann/tea'
 export const PLAN = 'care-internal://ann/plan'
 
-type Written = ReturnType<McpWorld['write']>
+type Written = ReturnType<McpFixture['write']>
 
-export type StreamStage = {
-  /** The world of the running test. */
-  readonly world: McpWorld
+export type StreamFixture = {
+  /** The fixture of the running test. */
+  readonly fixture: McpFixture
   /** Open since before the test, with both scopes. */
   readonly session: ClientSession
-  /** Starts the world anew, with other options. */
-  start(options: McpWorldOptions): Promise<void>
+  /** Starts the fixture anew, with other options. */
+  start(options: McpFixtureOptions): Promise<void>
   /** Opens the event stream of a session, this one's unless told otherwise. */
   readonly stream: (of?: ClientSession, lastEventId?: string) => Promise<EventReader>
   /** Writes to the chain that users may read. */
@@ -33,34 +33,34 @@ export type StreamStage = {
   readonly sequences: (reader: EventReader, of?: ClientSession) => unknown[]
 }
 
-/** Registers the hooks of a file: each test has a world of its own. */
-export function useStreamStage(): StreamStage {
+/** Registers the hooks of a file: each test has a fixture of its own. */
+export function useStreams(): StreamFixture {
   const readers: EventReader[] = []
-  let world: McpWorld
+  let fixture: McpFixture
   let session: ClientSession
-  const tea = (value: string): Written => world.write({ domain: 'tea', value })
+  const tea = (value: string): Written => fixture.write({ domain: 'tea', value })
   const plan = (value: string): Written =>
-    world.write({ domain: 'plan', audience: 'assistant', value })
-  const begin = async (options?: McpWorldOptions): Promise<void> => {
-    world = await mcpWorld(options)
+    fixture.write({ domain: 'plan', audience: 'assistant', value })
+  const begin = async (options?: McpFixtureOptions): Promise<void> => {
+    fixture = await startMcp(options)
     await tea('v1')
     await plan('v1')
-    session = await world.open(BOTH)
+    session = await fixture.open(BOTH)
   }
   beforeEach(() => begin())
   afterEach(async () => {
     for (const reader of readers.splice(0)) reader.drop()
-    await world.close()
+    await fixture.close()
   })
   return {
-    get world() {
-      return world
+    get fixture() {
+      return fixture
     },
     get session() {
       return session
     },
     async start(options) {
-      await world.close()
+      await fixture.close()
       await begin(options)
     },
     stream: async (of = session, lastEventId) => {

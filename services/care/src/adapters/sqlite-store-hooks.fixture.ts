@@ -1,8 +1,8 @@
 // What the tests of opening, backing up and resealing a store share: a folder for each test, and quick ways to fill a store
 // and to check it.
 import { afterEach, beforeEach } from 'vitest'
+import { collect } from '../domain/record-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
-import { collect } from '../domain/record-store-stage.fixture.ts'
 import { verifyExport } from '../domain/verify-export.ts'
 import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
@@ -11,7 +11,7 @@ import { storeRecord } from './sqlite-store-samples.fixture.ts'
 export const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
 export const BOTH = ['user', 'assistant'] as const
 
-export type StoreStage = {
+export type StoreFixture = {
   /** The folder of the running test. */
   readonly folder: StoreFolder
   /** Opens the store, writes values to one chain, and closes it. */
@@ -32,7 +32,7 @@ export async function isIntact(
 }
 
 /** Registers the hooks of a file: each test has an empty folder of its own. */
-export function useStoreStage(): StoreStage {
+export function useStoreFolder(): StoreFixture {
   let folder: StoreFolder
   beforeEach(() => {
     folder = makeStoreFolder()

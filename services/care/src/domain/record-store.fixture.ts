@@ -41,7 +41,7 @@ export function appended(outcome: AppendOutcome): CareRecord {
   return outcome.record
 }
 
-export type RecordStoreStage = {
+export type RecordStoreFixture = {
   readonly clock: ManualClock
   readonly store: RecordStore
   readonly tamper: StoreUnderTest['tamper']
@@ -53,9 +53,9 @@ export type RecordStoreStage = {
 }
 
 /** Registers the hooks of a suite. */
-export function useRecordStoreStage(
+export function useRecordStore(
   start: (clock: ManualClock) => Promise<StoreUnderTest>,
-): RecordStoreStage {
+): RecordStoreFixture {
   let clock: ManualClock
   let under: StoreUnderTest
   beforeEach(async () => {

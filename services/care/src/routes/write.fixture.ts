@@ -1,6 +1,6 @@
 // Writes as clients send them to a service in memory: signed, with a bearer token, early or late.
 import type { LightMyRequestResponse } from 'fastify'
-import { type CareWorld, signatureOf } from '../testing/care-world.ts'
+import { type CareFixture, signatureOf } from '../testing/care.fixture.ts'
 
 export const body = {
   patient: 'ann',
@@ -9,7 +9,7 @@ export const body = {
   authorId: 'dr-osei',
   authorLabel: 'Dr Osei',
 }
-/** The present moment of a world that was just started. */
+/** The present moment of a fixture that was just started. */
 export const NOW = '2026-11-21T12:00:00.000Z'
 
 type Headers = Readonly<Record<string, string>>
@@ -24,10 +24,10 @@ export type WriteRequests = {
   readonly atSecond: (offsetSeconds: number) => Answer
 }
 
-/** Requests to the world of the running test. */
-export function writesTo(world: () => CareWorld): WriteRequests {
+/** Requests to the fixture of the running test. */
+export function writesTo(fixture: () => CareFixture): WriteRequests {
   const post: WriteRequests['post'] = (headers, payload = JSON.stringify(body)) =>
-    world().app.inject({ method: 'POST', url: '/write', payload, headers })
+    fixture().app.inject({ method: 'POST', url: '/write', payload, headers })
   const signedAt = (timestamp: string, payload: string | Buffer, over: Headers = {}) =>
     post(
       {
@@ -41,7 +41,7 @@ export function writesTo(world: () => CareWorld): WriteRequests {
     post,
     signed: (payload, over) => signedAt(NOW, payload, over),
     bearer: (scope, payload = JSON.stringify(body), claims = {}) =>
-      post({ authorization: `Bearer ${world().token(scope, claims)}` }, payload),
+      post({ authorization: `Bearer ${fixture().token(scope, claims)}` }, payload),
     atSecond: (offsetSeconds) => {
       const timestamp = new Date(Date.parse(NOW) + offsetSeconds * 1_000).toISOString()
       return signedAt(timestamp, JSON.stringify(body))

@@ -79,7 +79,7 @@ export type ClientSession = {
   end(): Promise<HttpAnswer>
 }
 
-export type McpWorld = {
+export type McpFixture = {
   readonly url: string
   readonly clock: ManualClock
   readonly store: RecordStore
@@ -120,7 +120,7 @@ async function answerOf(response: Response): Promise<HttpAnswer> {
   return { status: response.status, headers: response.headers, text, body }
 }
 
-export type McpWorldOptions = Partial<
+export type McpFixtureOptions = Partial<
   Pick<McpEndpointDeps, 'limits' | 'speech' | 'allowedHosts' | 'sessions'> & {
     /** Records in a temporary folder, where `tamper` can reach them; in memory otherwise. */
     readonly isOnDisk: boolean
@@ -134,12 +134,12 @@ class McpProcess {
   readonly folder: StoreFolder | undefined
   readonly sessions: SessionStore
   readonly events: McpEvent[] = []
-  readonly #options: McpWorldOptions
+  readonly #options: McpFixtureOptions
   #app: ServiceApp | undefined
   endpoint: McpEndpoint | undefined
   port = 0
 
-  constructor(options: McpWorldOptions) {
+  constructor(options: McpFixtureOptions) {
     this.#options = options
     this.folder = options.isOnDisk === true ? makeStoreFolder(this.clock) : undefined
     this.store = this.folder?.open() ?? openMemoryStore(this.clock)
@@ -253,8 +253,8 @@ function clientSession(process: McpProcess, id: string, firstToken: string): Cli
   return session
 }
 
-/** Starts a world; `close` it. */
-export async function mcpWorld(options: McpWorldOptions = {}): Promise<McpWorld> {
+/** Starts a fixture; `close` it. */
+export async function startMcp(options: McpFixtureOptions = {}): Promise<McpFixture> {
   const process = new McpProcess(options)
   await process.start()
   const { clock, store, sessions, events } = process
@@ -263,7 +263,7 @@ export async function mcpWorld(options: McpWorldOptions = {}): Promise<McpWorld>
       return `http://127.0.0.1:${process.port}/mcp`
     },
     get endpoint() {
-      if (process.endpoint === undefined) throw new Error('the world was not started')
+      if (process.endpoint === undefined) throw new Error('the fixture was not started')
       return process.endpoint
     },
     clock,

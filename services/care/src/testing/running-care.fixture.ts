@@ -7,7 +7,7 @@ import { mintToken } from '@tallystick/jwt-lite'
 import { listeningUrl, systemClock } from '@tallystick/service-kit'
 import { sendSignedWrite } from '../seed/seed-records.ts'
 import { type CareService, createCareService } from '../service.ts'
-import { RESOURCE, testConfig, WRITE_SECRET } from './care-world.ts'
+import { RESOURCE, testConfig, WRITE_SECRET } from './care.fixture.ts'
 
 export type RunningCare = {
   readonly service: CareService

@@ -1,34 +1,34 @@
-// The world that the tests of single methods share: a record that was corrected and confirmed, an internal one, a stale one
+// The fixture that the tests of single methods share: a record that was corrected and confirmed, an internal one, a stale one
 // and one with an odd name; and two sessions, one with both scopes and one with that of the user.
 import {
   BOTH,
   type ClientSession,
-  type McpWorld,
-  type McpWorldOptions,
-  mcpWorld,
+  type McpFixture,
+  type McpFixtureOptions,
   START_MS,
+  startMcp,
   USER,
-} from './mcp-world.fixture.ts'
+} from './mcp.fixture.ts'
 
 export const DAY_MS = 86_400_000
 
-export type MethodsWorld = {
-  readonly world: McpWorld
+export type MethodsFixture = {
+  readonly fixture: McpFixture
   readonly session: ClientSession
   readonly user: ClientSession
 }
 
-/** Starts it; `close` its world. */
-export async function methodsWorld(options: McpWorldOptions = {}): Promise<MethodsWorld> {
-  const world = await mcpWorld(options)
-  await world.write({ domain: 'tea', value: 'One sugar.', priority: 0.7 })
-  await world.write({ domain: 'tea', value: 'No sugar.', authorLabel: 'Dr Amara', priority: 0.7 })
-  await world.write({ domain: 'tea', value: 'No sugar.', authorLabel: 'Dr Amara', priority: 0.7 })
-  await world.write({ domain: 'plan', audience: 'assistant', value: 'Watch for falls.' })
+/** Starts it; `close` its fixture. */
+export async function startMethods(options: McpFixtureOptions = {}): Promise<MethodsFixture> {
+  const fixture = await startMcp(options)
+  await fixture.write({ domain: 'tea', value: 'One sugar.', priority: 0.7 })
+  await fixture.write({ domain: 'tea', value: 'No sugar.', authorLabel: 'Dr Amara', priority: 0.7 })
+  await fixture.write({ domain: 'tea', value: 'No sugar.', authorLabel: 'Dr Amara', priority: 0.7 })
+  await fixture.write({ domain: 'plan', audience: 'assistant', value: 'Watch for falls.' })
   const staleAfter = new Date(START_MS - DAY_MS).toISOString()
-  await world.write({ domain: 'weight', value: 'Weighs 71 kg.', staleAfter })
-  await world.write({ patient: 'Bo Ö.', domain: '50%?', value: 'Odd names.', priority: 12 })
-  return { world, session: await world.open(BOTH), user: await world.open(USER) }
+  await fixture.write({ domain: 'weight', value: 'Weighs 71 kg.', staleAfter })
+  await fixture.write({ patient: 'Bo Ö.', domain: '50%?', value: 'Odd names.', priority: 12 })
+  return { fixture, session: await fixture.open(BOTH), user: await fixture.open(USER) }
 }
 
 type Content = {

@@ -37,7 +37,7 @@ export type RecordingHub = SessionHub & {
   during: (record: CareRecord) => Promise<void>
 }
 
-export type CareWorld = {
+export type CareFixture = {
   readonly app: ServiceApp
   readonly config: CareConfig
   readonly clock: ManualClock
@@ -76,7 +76,7 @@ export function signatureOf(signed: {
 }
 
 /** The trail, whose rows the test can also see at once. */
-function recordingAudit(audit: AuditTrail): CareWorld['audit'] {
+function recordingAudit(audit: AuditTrail): CareFixture['audit'] {
   const rows: AuditRow[] = []
   const add = audit.add.bind(audit)
   return Object.assign(audit, {
@@ -105,13 +105,13 @@ function recordingHub(): RecordingHub {
   }
 }
 
-export async function startCareWorld(
+export async function startCareFixture(
   options: {
     readonly environment?: Readonly<Record<string, string>>
     /** In a temporary folder, where `tamper` can reach it; in memory otherwise. */
     readonly isOnDisk?: boolean
   } = {},
-): Promise<CareWorld> {
+): Promise<CareFixture> {
   const folder = options.isOnDisk === true ? makeStoreFolder() : undefined
   const config = testConfig({
     DATABASE_PATH: folder?.databasePath ?? ':memory:',

@@ -1,0 +1,49 @@
+// What the tests of GET /verify share: a fixture for each test that holds two public chains, one of them with two versions, and
+// an internal one.
+import { afterEach, beforeEach } from 'vitest'
+import { type CareFixture, startCareFixture } from '../testing/care.fixture.ts'
+
+export const medication = {
+  patient: 'ann',
+  domain: 'medication',
+  value: 'One tablet.',
+  authorId: 'dr-osei',
+}
+export const diet = {
+  patient: 'ann',
+  domain: 'diet',
+  value: 'No grapefruit.',
+  authorId: 'nurse-ada',
+}
+const plan = { ...medication, domain: 'plan', value: 'Not told yet.', audience: 'assistant' }
+export const BOTH = 'care.read.user care.read.assistant'
+
+export type VerifyFixture = {
+  readonly fixture: CareFixture
+  /** The header with a token of these scopes. */
+  readonly withToken: (
+    scope: string,
+    claims?: Parameters<CareFixture['token']>[1],
+  ) => { readonly authorization: string }
+}
+
+/** Registers the hooks of a file. */
+export function useVerify(): VerifyFixture {
+  let fixture: CareFixture
+  beforeEach(async () => {
+    fixture = await startCareFixture({ isOnDisk: true })
+    await fixture.write(medication)
+    await fixture.write({ ...medication, value: 'Two tablets.' })
+    await fixture.write(diet)
+    await fixture.write(plan)
+  })
+  afterEach(() => fixture.close())
+  return {
+    get fixture() {
+      return fixture
+    },
+    withToken: (scope, claims = {}) => ({
+      authorization: `Bearer ${fixture.token(scope, claims)}`,
+    }),
+  }
+}
