@@ -31,7 +31,7 @@ const refusal = (errorReason: string, transaction = ''): EdgeAnswer =>
   json({ success: false, errorReason, transaction, network: 'hedera:testnet' })
 
 /** The facilitator is down, slow, answers nonsense, or answers failure after the money moved. */
-export const facilitatorFaults: readonly PurchaseFault[] = [
+const facilitatorFaults: readonly PurchaseFault[] = [
   settle('is down', () => async () => 'cut'),
   settle('is slow by 20 s', ({ stack }) => async (_request, forward) => {
     await later(stack, 20_000)
@@ -79,7 +79,7 @@ export const facilitatorFaults: readonly PurchaseFault[] = [
 ]
 
 /** What consensus and the mirror node do to a payment. */
-export const networkFaults: readonly PurchaseFault[] = [
+const networkFaults: readonly PurchaseFault[] = [
   {
     name: 'the network loses the payment',
     arm: ({ stack }) => stack.devnet.controls.dropNextTransfers(1),
@@ -134,7 +134,7 @@ const rpcError = (code: number, message: string) => async (request: EdgeRequest)
   })
 
 /** What the ledger's JSON-RPC does to the reads and the forward of a purchase. */
-export const ledgerFaults: readonly PurchaseFault[] = [
+const ledgerFaults: readonly PurchaseFault[] = [
   {
     name: 'the ledger is down before the payment',
     arm: ({ replica }) => replica.edges.rpc.intercept(async () => 'cut'),
@@ -205,7 +205,7 @@ export const ledgerFaults: readonly PurchaseFault[] = [
 ]
 
 /** The seller's money and terms. */
-export const sellerFaults: readonly PurchaseFault[] = [
+const sellerFaults: readonly PurchaseFault[] = [
   {
     name: 'the forwarder is out of gas money before the payment',
     arm: ({ stack }) =>
@@ -238,11 +238,8 @@ export const sellerFaults: readonly PurchaseFault[] = [
   ),
 ]
 
+export const paymentFaults = [...facilitatorFaults, ...networkFaults]
+export const forwardFaults = [...ledgerFaults, ...sellerFaults, ...kills]
+
 /** What can go wrong while an agent pays, each by its name. */
-export const purchaseFaults: readonly PurchaseFault[] = [
-  ...facilitatorFaults,
-  ...networkFaults,
-  ...ledgerFaults,
-  ...sellerFaults,
-  ...kills,
-]
+export const purchaseFaults = [...paymentFaults, ...forwardFaults]
