@@ -46,7 +46,7 @@ export function forgeBinary(): string {
 }
 
 /** What a finished forge left: exit code, standard output, standard error. */
-export type ForgeRun = {
+type ForgeRun = {
   readonly exitCode: number
   readonly stdout: string
   readonly stderr: string

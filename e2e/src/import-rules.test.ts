@@ -61,12 +61,14 @@ const sources = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).spl
 
 /** Never published or installed: it may import what its package declares for development. */
 const isOfTests = (file: string): boolean =>
-  /\.(test|fixture|contract|bench)\.[jt]s$|\/testing\/|^contracts\/scripts\//.test(file)
+  /\.(test|fixture|contract|bench)\.[jt]s$|\/vitest\.config\.ts$|\/testing\/|^contracts\/scripts\//.test(
+    file,
+  )
 /** Their imports are text, shown to a reader. */
 const isShown = (file: string): boolean => file.endsWith('/pages/first-request.ts')
 
 const IMPORT =
-  /^(?:import|export)\b[^'"`;]*? from '([^'\n]+)'|^import '([^'\n]+)'|\b(?:import|resolve)\('([^'\n]+)'\)/gm
+  /^(?:import|export)\b[^'"`;]*? from '([^'\n]+)'|^import '([^'\n]+)'|\b(?:import|import\.meta\.resolve|require\.resolve)\('([^'\n]+)'\)/gm
 
 function importsOf(file: string): readonly string[] {
   const found = readFileSync(join(root, file), 'utf8').matchAll(IMPORT)

@@ -11,7 +11,7 @@ type Import = {
   readonly isPassedOn: boolean
 }
 /** Paths by what an import says: `@tallystick/x402/evm` to its file. */
-export type Entries = ReadonlyMap<string, string>
+type Entries = ReadonlyMap<string, string>
 
 /** Stands for every name: `import *`, `import()` and imports without names. */
 const ALL = '*'

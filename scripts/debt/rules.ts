@@ -8,7 +8,7 @@ import type { SourceFile } from './source-files.ts'
 export const RULES_FOLDER = 'docs/rules/'
 
 /** One rule as its document states it. Paths are relative to the root. */
-export type Rule = {
+type Rule = {
   readonly number: string
   readonly document: string
   /** False for a name or a choice, which no test can show. */

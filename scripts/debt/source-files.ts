@@ -7,7 +7,7 @@ import { join } from 'node:path'
 export type SourceFile = { readonly path: string; readonly text: string }
 
 /** Production and test lines of one room. */
-export type RoomLines = {
+type RoomLines = {
   readonly room: string
   readonly production: number
   readonly test: number

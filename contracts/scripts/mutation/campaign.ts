@@ -3,7 +3,7 @@
 import { type Code, CompilerThread, compileProgram, draftOf, type Program } from './compiler.ts'
 import { codeDigest, type Memory, programDigest, type Verdict } from './memory.ts'
 import { type Mutant, mutatedText } from './mutant.ts'
-import { DRAFT_STAGES, STAGES, type Stage, type Workbench } from './workbench.ts'
+import { DRAFT_PASSES, PASSES, type TestPass, type Workbench } from './workbench.ts'
 
 /** What became of a mutant. */
 export type Outcome =
@@ -19,14 +19,14 @@ type Found = { readonly outcome: Outcome; readonly digest: string }
 export type Result = Found & { readonly mutant: Mutant }
 
 /** A way to compile the contract, and the tests that its code passes. */
-export type Level = {
+type Level = {
   readonly program: Program
-  readonly stages: readonly Stage[]
+  readonly passes: readonly TestPass[]
   /** Names the contract's own code at this level. */
   readonly ownDigest: string
 }
 
-export type Campaign = {
+type Campaign = {
   readonly mutants: readonly Mutant[]
   readonly levels: readonly Level[]
   readonly benches: readonly Workbench[]
@@ -41,13 +41,13 @@ const STOP: Code = { creation: '0x60016000f3', runtime: '0x00' }
 async function tryOn(
   bench: Workbench,
   codes: readonly Code[],
-  stages: readonly Stage[],
+  passes: readonly TestPass[],
 ): Promise<Verdict> {
   bench.place(codes)
-  for (const stage of stages) {
-    const run = await bench.run(stage)
+  for (const pass of passes) {
+    const run = await bench.run(pass)
     if (run.status === 'failed') return { status: 'killed', by: run.by }
-    if (run.status === 'timed out') return { status: 'timed out', by: stage.name }
+    if (run.status === 'timed out') return { status: 'timed out', by: pass.name }
   }
   return { status: 'survived' }
 }
@@ -55,19 +55,19 @@ async function tryOn(
 async function levelOf(
   bench: Workbench,
   program: Program,
-  stages: readonly Stage[],
+  passes: readonly TestPass[],
 ): Promise<Level> {
   const own = compileProgram(program)
   if (own.status === 'failed') throw new Error(own.error)
-  const verdict = await tryOn(bench, own.codes, stages)
+  const verdict = await tryOn(bench, own.codes, passes)
   if (verdict.status !== 'survived') {
     throw new Error(`the tests fail without a mutant: ${verdict.by}`)
   }
   const dead = own.codes.map(() => STOP)
-  if ((await tryOn(bench, dead, stages)).status !== 'killed') {
+  if ((await tryOn(bench, dead, passes)).status !== 'killed') {
     throw new Error('the tests pass on a contract that does nothing')
   }
-  return { program, stages, ownDigest: codeDigest(own.codes) }
+  return { program, passes, ownDigest: codeDigest(own.codes) }
 }
 
 /**
@@ -77,8 +77,8 @@ async function levelOf(
  */
 export async function levelsOf(bench: Workbench, program: Program): Promise<readonly Level[]> {
   const builtDigest = codeDigest(bench.codes())
-  const draft = await levelOf(bench, draftOf(program), DRAFT_STAGES)
-  const whole = await levelOf(bench, program, STAGES)
+  const draft = await levelOf(bench, draftOf(program), DRAFT_PASSES)
+  const whole = await levelOf(bench, program, PASSES)
   if (whole.ownDigest !== builtDigest) {
     throw new Error(
       'what is compiled here is not what forge compiles: see scripts/mutation/compiler.ts',
@@ -130,7 +130,7 @@ class Trials {
     if (settled) return settled
     const running = this.#running.get(digest)
     if (running) return { digest, outcome: await running }
-    const trial = tryOn(bench, compilation.codes, level.stages)
+    const trial = tryOn(bench, compilation.codes, level.passes)
     this.#running.set(digest, trial)
     const outcome = await trial
     memory.keepVerdict(digest, outcome)

@@ -8,7 +8,7 @@ import { contractsFolder } from '../foundry.ts'
 import type { SyntaxNode } from './syntax-tree.ts'
 
 /** A contract whose artifact a mutant replaces. */
-export type Target = { readonly source: string; readonly contract: string }
+type Target = { readonly source: string; readonly contract: string }
 
 /** What the tests deploy, and so all that is compiled for a mutant. */
 export const TARGETS: readonly Target[] = [
@@ -17,7 +17,7 @@ export const TARGETS: readonly Target[] = [
 ]
 
 /** Text of each file, by its path from the package's folder. */
-export type Sources = Readonly<Record<string, string>>
+type Sources = Readonly<Record<string, string>>
 
 /** What is compiled: everything that the targets are made of, and solc's settings as forge keeps them. */
 export type Program = { readonly sources: Sources; readonly settings: object }
@@ -26,7 +26,7 @@ export type Program = { readonly sources: Sources; readonly settings: object }
 export type Code = { readonly creation: string; readonly runtime: string }
 
 /** What solc says of a program: the code of each target in their order, or its first error. */
-export type Compilation =
+type Compilation =
   | { readonly status: 'compiled'; readonly codes: readonly Code[] }
   | { readonly status: 'failed'; readonly error: string }
 

@@ -7,7 +7,7 @@ import { contractsFolder } from '../foundry.ts'
 import type { Code, Program } from './compiler.ts'
 import { RUN_SETTINGS } from './workbench.ts'
 
-/** Whether the tests told a mutant's code from the contract's, and which did: `file:Contract.test`, or a whole stage. */
+/** Whether the tests told a mutant's code from the contract's, and which did: `file:Contract.test`, or a whole pass. */
 export type Verdict =
   | { readonly status: 'killed'; readonly by: string }
   | { readonly status: 'timed out'; readonly by: string }

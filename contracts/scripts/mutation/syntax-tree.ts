@@ -11,7 +11,7 @@ export type SyntaxNode = {
 export type Range = { readonly start: number; readonly end: number }
 
 /** A node with the nodes that contain it, nearest first. */
-export type Visit = { readonly node: SyntaxNode; readonly ancestors: readonly SyntaxNode[] }
+type Visit = { readonly node: SyntaxNode; readonly ancestors: readonly SyntaxNode[] }
 
 const isNode = (value: unknown): value is SyntaxNode =>
   typeof value === 'object' && value !== null && 'nodeType' in value

@@ -18,13 +18,13 @@ import { contractsFolder, forge, forgeBinary, WHOLE_BUILD } from '../foundry.ts'
 import { type Code, solcVersion, TARGETS } from './compiler.ts'
 
 /** What a run of some tests came to. `by` names the first that failed: `file:Contract.test`. */
-export type TestRun =
+type TestRun =
   | { readonly status: 'passed' }
   | { readonly status: 'failed'; readonly by: string }
   | { readonly status: 'timed out' }
 
 /** Some of the tests, run together. */
-export type Stage = {
+export type TestPass = {
   readonly name: string
   readonly filter: readonly string[]
   readonly timeoutMs: number
@@ -40,7 +40,7 @@ const UNIT_TESTS = [
 const UNIT_TIMEOUT_MS = 60_000
 
 /** For code that the optimizer has not seen: all that does not measure gas. */
-export const DRAFT_STAGES: readonly Stage[] = [
+export const DRAFT_PASSES: readonly TestPass[] = [
   {
     name: 'unit and fuzz, without the optimizer',
     filter: [...UNIT_TESTS, '--no-match-contract=GasTest'],
@@ -49,7 +49,7 @@ export const DRAFT_STAGES: readonly Stage[] = [
 ]
 
 /** Fast tests first. */
-export const STAGES: readonly Stage[] = [
+export const PASSES: readonly TestPass[] = [
   { name: 'unit and fuzz', filter: UNIT_TESTS, timeoutMs: UNIT_TIMEOUT_MS },
   {
     name: 'invariants',
@@ -59,7 +59,7 @@ export const STAGES: readonly Stage[] = [
 ]
 
 /** A fixed seed: a mutant lives or dies the same way each time. */
-export const FUZZ_SEED = '0x7a11'
+const FUZZ_SEED = '0x7a11'
 
 const ENVIRONMENT = {
   ...WHOLE_BUILD,
@@ -72,7 +72,7 @@ const ENVIRONMENT = {
 }
 
 /** All that decides how tests are run. */
-export const RUN_SETTINGS = JSON.stringify([DRAFT_STAGES, STAGES, FUZZ_SEED, ENVIRONMENT])
+export const RUN_SETTINGS = JSON.stringify([DRAFT_PASSES, PASSES, FUZZ_SEED, ENVIRONMENT])
 
 const COPIED = ['src', 'test', 'devnet', 'tools', 'foundry.toml', 'snapshots', 'cache/whole']
 
@@ -160,8 +160,8 @@ export class Workbench {
     }
   }
 
-  /** Runs a stage against the code that was placed, to the first test that fails. */
-  async run(stage: Stage): Promise<TestRun> {
+  /** Runs a pass against the code that was placed, to the first test that fails. */
+  async run(pass: TestPass): Promise<TestRun> {
     for (const kept of ['fuzz', 'invariant']) {
       // what failed for another mutant would be tried first
       rmSync(join(this.#folder, WHOLE_BUILD['FOUNDRY_CACHE_PATH'] ?? '', kept), {
@@ -174,9 +174,9 @@ export class Workbench {
       '--json',
       '--fail-fast',
       `--fuzz-seed=${FUZZ_SEED}`,
-      ...stage.filter,
+      ...pass.filter,
     ]
-    const { exitCode, isTimedOut, stdout, stderr } = await this.#forge(commandLine, stage.timeoutMs)
+    const { exitCode, isTimedOut, stdout, stderr } = await this.#forge(commandLine, pass.timeoutMs)
     if (exitCode === 0) return { status: 'passed' }
     if (isTimedOut) return { status: 'timed out' }
     const by = failedTest(stdout)
