@@ -1,4 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer, globalAgent } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { fetchJson } from './http-json.ts'
@@ -10,10 +11,14 @@ afterEach(() => {
 })
 
 async function serve(answer: (response: ServerResponse) => void): Promise<string> {
-  const server: Server = createServer((request, response) => {
+  const server = createServer((request, response) => {
     request.resume()
     answer(response)
   })
+  return `http://127.0.0.1:${await listen(server)}/`
+}
+
+async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
   })
@@ -21,7 +26,27 @@ async function serve(answer: (response: ServerResponse) => void): Promise<string
     server.closeAllConnections()
     server.close()
   })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  return (server.address() as AddressInfo).port
+}
+
+/** A certificate for localhost, signed by itself, and its key. */
+const SELF_SIGNED = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgx/Cx5dS9zouzVNxm
+gw0wPtTc3UBsPAlyqRSwuH3I+2ahRANCAARl763g4LNoOO2DOgWJFCB967Yplwj4
+RVwax7PnzzDSh4Jf9sgmQbgZqsQN7FBg3ohqesDGADmPCCodjIm8k6w4
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBfjCCASWgAwIBAgIUd5UC/boVlI6Qp0FKGCUC0nSRKBUwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjE3MTgzMloYDzIxMjYxMDI5
+MTcxODMyWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAARl763g4LNoOO2DOgWJFCB967Yplwj4RVwax7PnzzDSh4Jf9sgmQbgZ
+qsQN7FBg3ohqesDGADmPCCodjIm8k6w4o1MwUTAdBgNVHQ4EFgQULUAKbtsrIqUY
+TB6lK2zZ1C+1pBswHwYDVR0jBBgwFoAULUAKbtsrIqUYTB6lK2zZ1C+1pBswDwYD
+VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNHADBEAiAHWkQuBbjd8LFoIYC5GVy/
+Mm5gso3SKT0WNt7eWkgsTwIgE6BIgkwINWcaI3/1N2oWo4MDf8HB/S11XkDcBfNL
+eeE=
+-----END CERTIFICATE-----`,
 }
 
 const TIMEOUT_MS = 1_000
@@ -78,4 +103,34 @@ test('nobody listens, or the address is none: nothing was sent', async () => {
   await new Promise((resolve) => server.close(resolve))
   for (const url of [`http://127.0.0.1:${port}/`, 'no address'])
     expect(await post(url)).toMatchObject({ kind: 'unreachable', nothingSent: true })
+})
+
+test('X8: a server without TLS, or with a certificate that nobody trusts, has got nothing', async () => {
+  let requests = 0
+  const count = (response: ServerResponse): void => {
+    requests += 1
+    response.end('1')
+  }
+  const plainUrl = await serve(count)
+  const port = await listen(createHttpsServer(SELF_SIGNED, (_request, response) => count(response)))
+  for (const url of [plainUrl.replace('http:', 'https:'), `https://127.0.0.1:${port}/`])
+    expect(await post(url)).toMatchObject({ kind: 'unreachable', nothingSent: true })
+  expect(requests).toBe(0)
+})
+
+test('X8: what leaves after a TLS handshake may have been acted on, also on a kept connection', async () => {
+  globalAgent.options.ca = SELF_SIGNED.cert
+  closing.push(() => delete globalAgent.options.ca)
+  let requests = 0
+  const server = createHttpsServer(SELF_SIGNED, (request, response) => {
+    requests += 1
+    request.resume()
+    if (requests === 2) response.destroy()
+    else response.end('1')
+  })
+  const url = `https://localhost:${await listen(server)}/`
+  expect(await post(url)).toMatchObject({ kind: 'answered', json: 1 })
+  expect(await post(url)).toMatchObject({ kind: 'unreachable', nothingSent: false })
+  requests = 1
+  expect(await post(url)).toMatchObject({ kind: 'unreachable', nothingSent: false })
 })

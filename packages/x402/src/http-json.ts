@@ -5,12 +5,13 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import type { Clock } from './clock.ts'
 
 /** What a JSON call over HTTP came to. */
 export type JsonAnswer =
   | { readonly kind: 'answered'; readonly status: number; readonly json: unknown }
-  /** No answer, or one that broke off. `nothingSent` says that no connection had come about. */
+  /** No answer, or one that broke off. `nothingSent` says that no connection was open yet. */
   | { readonly kind: 'unreachable'; readonly nothingSent: boolean; readonly cause: unknown }
   /** Too large, redirected or no JSON. */
   | { readonly kind: 'nonsense'; readonly status: number; readonly cause: unknown }
@@ -42,9 +43,10 @@ export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
       method: body === undefined ? 'GET' : 'POST',
       headers: headersOf(call),
     })
-    sent.on('socket', (socket: Socket) => {
-      if (!socket.connecting) hasConnected = true
-      else socket.once('connect', () => (hasConnected = true))
+    sent.on('socket', (socket) => {
+      onceOpen(socket, () => {
+        hasConnected = true
+      })
     })
     sent.on('error', fail)
     sent.on('response', (response) => {
@@ -59,6 +61,19 @@ export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
   } catch (cause) {
     return { kind: 'unreachable', nothingSent: true, cause }
   }
+}
+
+/** Runs once data can leave: over TLS after the handshake, so that a server whose certificate is refused gets none (X8). */
+function onceOpen(socket: Socket, run: () => void): void {
+  const isSecure = socket instanceof TLSSocket
+  if (socket.connecting || (isSecure && isShakingHands(socket)))
+    socket.once(isSecure ? 'secureConnect' : 'connect', run)
+  else run()
+}
+
+/** Node's own field, undocumented: without it a connection counts as open, and its payment is looked up. */
+function isShakingHands(socket: TLSSocket & { readonly secureConnecting?: boolean }): boolean {
+  return socket.secureConnecting === true
 }
 
 function headersOf({ body, headers }: JsonCall): Record<string, string> {

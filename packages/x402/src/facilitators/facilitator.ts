@@ -11,7 +11,7 @@ export type Facilitator = {
 /** The facilitator was unreachable or slow, answered 5xx, or answered nonsense. */
 export class FacilitatorUnavailable extends Error {
   override readonly name = 'FacilitatorUnavailable'
-  /** True only where no connection came about, so that the facilitator cannot have seen the payment. */
+  /** True only where no connection was open, so that the facilitator cannot have seen the payment. */
   readonly nothingSent: boolean
 
   constructor(message: string, options: { readonly cause?: unknown; nothingSent?: boolean } = {}) {
