@@ -1,9 +1,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer, globalAgent } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, expect, test } from 'vitest'
 import { fetchJson } from './http-json.ts'
-import { type ManualClock, manualClock } from './testing/manual-clock.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => {
@@ -77,10 +77,10 @@ test('a request given up after it was sent may have been acted on', async () => 
   const heard = Promise.withResolvers<void>()
   const answer = post(await serve(() => heard.resolve()), clock)
   await heard.promise
-  await clock.advanceMs(TIMEOUT_MS)
+  await clock.advanceMsSettled(TIMEOUT_MS)
   const cause = new Error('no answer within 1000 ms')
   expect(await answer).toEqual({ kind: 'unreachable', nothingSent: false, cause })
-  expect(clock.timers()).toBe(0)
+  expect(clock.pendingCount()).toBe(0)
 })
 
 test('a request given up before there was a connection has sent nothing', async () => {

@@ -1,6 +1,6 @@
+import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { NETWORK, START_MS } from '../testing/hedera-stand-in.fixture.ts'
-import { manualClock } from '../testing/manual-clock.ts'
 import { FacilitatorUnavailable } from './facilitator.ts'
 import { createFeePayerDirectory } from './fee-payers.ts'
 
@@ -31,10 +31,10 @@ describe('X11: fee payers', () => {
     await directory.firstAttempt
     expect(directory.feePayer(NETWORK)).toBe('0.0.1')
     state.feePayer = '0.0.2'
-    await clock.advanceMs(300_000)
+    await clock.advanceMsSettled(300_000)
     expect(directory.feePayer(NETWORK)).toBe('0.0.2')
     directory.close()
-    expect(clock.timers()).toBe(0)
+    expect(clock.pendingCount()).toBe(0)
   })
 
   test('start with the facilitator down: none known, said so, and found once it is up', async () => {
@@ -42,10 +42,10 @@ describe('X11: fee payers', () => {
     await directory.firstAttempt
     expect(directory.feePayer(NETWORK)).toBeUndefined()
     expect(directory.state().failure).toBeInstanceOf(FacilitatorUnavailable)
-    await clock.advanceMs(15_000)
+    await clock.advanceMsSettled(15_000)
     expect(state.reads).toBe(4)
     state.isDown = false
-    await clock.advanceMs(5_000)
+    await clock.advanceMsSettled(5_000)
     expect(directory.feePayer(NETWORK)).toBe('0.0.1')
     directory.close()
   })
@@ -54,12 +54,12 @@ describe('X11: fee payers', () => {
     const { clock, directory, state } = stand()
     await directory.firstAttempt
     state.isDown = true
-    await clock.advanceMs(400_000)
+    await clock.advanceMsSettled(400_000)
     expect(directory.feePayer(NETWORK)).toBe('0.0.1')
     expect(directory.state().failure).toBeInstanceOf(FacilitatorUnavailable)
     expect(directory.state().readAtMs).toBe(START_MS)
     state.isDown = false
-    await clock.advanceMs(5_000)
+    await clock.advanceMsSettled(5_000)
     expect(directory.state().failure).toBeUndefined()
     directory.close()
   })

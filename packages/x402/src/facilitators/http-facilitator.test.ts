@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
+import { manualClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PaymentPayload } from '../payment.ts'
 import { NETWORK, START_MS, standInTerms } from '../testing/hedera-stand-in.fixture.ts'
-import { manualClock } from '../testing/manual-clock.ts'
 import { type ScriptedServer, scriptedServer } from '../testing/scripted-server.fixture.ts'
 import type { Facilitator } from './facilitator.ts'
 import { createHttpFacilitator } from './http-facilitator.ts'
@@ -41,7 +41,7 @@ describe('POST /settle', () => {
         body: { x402Version: 2, paymentPayload: payload, paymentRequirements: accepted },
       },
     ])
-    expect(clock.timers()).toBe(0)
+    expect(clock.pendingCount()).toBe(0)
   })
 
   test('takes the specification’s transactionId for transaction', async () => {
@@ -99,9 +99,9 @@ describe('POST /settle', () => {
     const count = server.requests.length
     const settling = settle().catch((error: unknown) => error)
     await expect.poll(() => server.requests.length).toBe(count + 1)
-    await clock.advanceMs(29_999)
-    expect(clock.timers()).toBe(1)
-    await clock.advanceMs(1)
+    await clock.advanceMsSettled(29_999)
+    expect(clock.pendingCount()).toBe(1)
+    await clock.advanceMsSettled(1)
     expect(await settling).toMatchObject({ name: 'FacilitatorUnavailable', nothingSent: false })
   })
 

@@ -1,11 +1,11 @@
 /** OKX's client against a stand-in that checks its signatures as OKX documents them. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import fastify, { type FastifyRequest } from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
 import type { PaymentPayload } from '../payment.ts'
 import { centRequirement, payCent } from '../testing/evm-stand-in.fixture.ts'
-import { type ManualClock, manualClock, settled } from '../testing/manual-clock.ts'
 import { listen } from '../testing/scripted-server.fixture.ts'
 import { FacilitatorUnavailable } from './facilitator.ts'
 import { createOkxFacilitator, type OkxFacilitatorOptions } from './okx-facilitator.ts'
@@ -245,7 +245,7 @@ async function advanceUntil(
   }
   void promise.then(end, end)
   while (!state.isOver) {
-    await settled()
-    if (pauses.open > 0) await clock.advanceMs(PAUSE_MS)
+    await clock.advanceMsSettled(0)
+    if (pauses.open > 0) await clock.advanceMsSettled(PAUSE_MS)
   }
 }

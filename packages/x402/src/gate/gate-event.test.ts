@@ -24,7 +24,7 @@ describe('S6: the events of a payment name the request that brought it', () => {
     ledger.isMirrorDown = true
     const header = await ledger.pay(terms)
     const first = gate.pay({ paymentSignature: header }, terms, job({ requestId: 'request-1' }))
-    await ledger.clock.advanceMs(60_000)
+    await ledger.clock.advanceMsSettled(60_000)
     expect((await first).kind).toBe('pending')
     ledger.isMirrorDown = false
     const again = gate.pay({ paymentSignature: header }, terms, job({ requestId: 'request-2' }))

@@ -21,7 +21,7 @@ async function inDoubt(changes: Partial<Kept> = {}) {
   ledger.isMirrorDown = true
   const header = await ledger.pay(terms)
   const first = send(header, changes)
-  await ledger.clock.advanceMs(13_000)
+  await ledger.clock.advanceMsSettled(13_000)
   expect(await first).toEqual(PENDING)
   ledger.fault = undefined
   return { ...fixture, header }
@@ -96,10 +96,10 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
     const { buy, ledger } = keptAnswerFixture()
     const first = await buy({ idempotencyKey: 'k' })
     await deliver(first)
-    await ledger.clock.advanceMs(24 * HOUR_MS)
+    await ledger.clock.advanceMsSettled(24 * HOUR_MS)
     expect(plain(await buy({ idempotencyKey: 'k' }))).toEqual(plain(first))
     expect(ledger.settlements).toBe(1)
-    await ledger.clock.advanceMs(1 * HOUR_MS)
+    await ledger.clock.advanceMsSettled(1 * HOUR_MS)
     const fresh = await buy({ idempotencyKey: 'k', fingerprint: 'POST /api/grade b' })
     expect(fresh.kind).toBe('paid')
     expect(ledger.settlements).toBe(2)
@@ -129,7 +129,7 @@ describe('X9: while a payer’s payment is unresolved', () => {
   test('once it is resolved and its answer was never delivered, the next such payment gets that answer, itself left unsettled', async () => {
     const { buy, header, ledger, runs, send } = await inDoubt()
     ledger.isMirrorDown = false
-    await ledger.clock.advanceMs(10_000)
+    await ledger.clock.advanceMsSettled(10_000)
     const next = await buy()
     expect(next).toMatchObject({ kind: 'paid', answer: { granted: 'resource 1' } })
     expect([ledger.settlements, runs.fulfilled]).toEqual([1, 1])
@@ -139,7 +139,7 @@ describe('X9: while a payer’s payment is unresolved', () => {
   test('once it is resolved, the next payment with its key gets its answer, or is a conflict', async () => {
     const { buy, ledger } = await inDoubt({ idempotencyKey: 'k' })
     ledger.isMirrorDown = false
-    await ledger.clock.advanceMs(10_000)
+    await ledger.clock.advanceMsSettled(10_000)
     expect(await buy({ idempotencyKey: 'k', ...elsewhere })).toEqual({ kind: 'key_conflict' })
     expect((await buy({ idempotencyKey: 'k' })).kind).toBe('paid')
     expect(ledger.settlements).toBe(1)
@@ -197,7 +197,7 @@ describe('X9: an answer that was never delivered', () => {
   test('a payment whose validity ended proves nothing about who sends it: it gets no answer, and uses none up', async () => {
     const { buy, ledger, send, terms } = keptAnswerFixture()
     const old = await ledger.pay(terms)
-    await ledger.clock.advanceMs(240_000)
+    await ledger.clock.advanceMsSettled(240_000)
     const first = await buy()
     expect(await send(old)).toMatchObject({ kind: 'challenged', error: 'transaction_expired' })
     expect(plain(await buy())).toEqual(plain(first))
@@ -220,7 +220,7 @@ test('X9: a kept job’s subject waits as any other’s', async () => {
   ledger.fault = 'answer_lost'
   ledger.isMirrorDown = true
   const paying = send(await ledger.pay(terms), { subject: AGENT })
-  await ledger.clock.advanceMs(13_000)
+  await ledger.clock.advanceMsSettled(13_000)
   await paying
   expect(gate.isPending(AGENT)).toBe(true)
 })

@@ -22,9 +22,9 @@ describe('pending', () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     ledger.fault = 'invented_success'
     const paying = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
-    await ledger.clock.advanceMs(13_000)
+    await ledger.clock.advanceMsSettled(13_000)
     expect((await paying).kind).toBe('pending')
-    await ledger.clock.advanceMs(300_000)
+    await ledger.clock.advanceMsSettled(300_000)
     expect(gate.isPending(AGENT)).toBe(false)
     expect(runs.fulfilled).toBe(0)
   })
@@ -43,11 +43,11 @@ describe('pending', () => {
     ledger.mirrorLagSeconds = 20
     const header = await ledger.pay(terms)
     const paying = gate.pay({ paymentSignature: header }, terms, job())
-    await ledger.clock.advanceMs(13_000)
+    await ledger.clock.advanceMsSettled(13_000)
     expect(await paying).toEqual({ kind: 'pending', retryAfterSeconds: 3 })
     expect(gate.isPending(AGENT)).toBe(true)
     expect(runs.fulfilled).toBe(0)
-    await ledger.clock.advanceMs(20_000)
+    await ledger.clock.advanceMsSettled(20_000)
     expect(gate.isPending(AGENT)).toBe(false)
     expect(runs.fulfilled).toBe(1)
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
@@ -60,7 +60,7 @@ describe('pending', () => {
     ledger.isMirrorDown = true
     const header = await ledger.pay(terms)
     const first = gate.pay({ paymentSignature: header }, terms, job())
-    await ledger.clock.advanceMs(60_000)
+    await ledger.clock.advanceMsSettled(60_000)
     expect((await first).kind).toBe('pending')
     ledger.isMirrorDown = false
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
@@ -71,11 +71,11 @@ describe('pending', () => {
     ledger.fault = 'silent'
     const header = await ledger.pay(terms)
     const first = gate.pay({ paymentSignature: header }, terms, job())
-    await ledger.clock.advanceMs(15_000)
+    await ledger.clock.advanceMsSettled(15_000)
     expect((await first).kind).toBe('pending')
-    await ledger.clock.advanceMs(180_000)
+    await ledger.clock.advanceMsSettled(180_000)
     expect(gate.isPending(AGENT)).toBe(true)
-    await ledger.clock.advanceMs(30_000)
+    await ledger.clock.advanceMsSettled(30_000)
     expect(gate.isPending(AGENT)).toBe(false)
     expect(await gate.pay({ paymentSignature: header }, terms, job())).toMatchObject({
       kind: 'challenged',
@@ -87,18 +87,18 @@ describe('pending', () => {
   test('X9: an expired payment that nobody here has sent keeps its payer waiting, and nobody whom a stranger names', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
-    await ledger.clock.advanceMs(180_000)
+    await ledger.clock.advanceMsSettled(180_000)
     const stranger = gate.pay({ paymentSignature: header }, terms, job())
-    await ledger.clock.advanceMs(1_000)
+    await ledger.clock.advanceMsSettled(1_000)
     expect(gate.isPending(AGENT)).toBe(false)
     const own = ledger.accounts.get(PAYER)?.evmAddress ?? ''
     const ownHeader = await ledger.pay(terms, { payer: PAYER, memo: agentMemo(own) })
-    await ledger.clock.advanceMs(180_000)
+    await ledger.clock.advanceMsSettled(180_000)
     expect((await stranger).kind).toBe('pending')
     const expired = gate.pay({ paymentSignature: ownHeader }, terms, job({ subject: own }))
-    await ledger.clock.advanceMs(1_000)
+    await ledger.clock.advanceMsSettled(1_000)
     expect(gate.isPending(own)).toBe(true)
-    await ledger.clock.advanceMs(60_000)
+    await ledger.clock.advanceMsSettled(60_000)
     expect((await expired).kind).toBe('pending')
     expect(gate.isPending(own)).toBe(false)
     expect(ledger.settlements).toBe(0)
@@ -109,7 +109,7 @@ describe('pending', () => {
     ledger.fault = 'answer_lost'
     ledger.isMirrorDown = true
     const first = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
-    await ledger.clock.advanceMs(13_000)
+    await ledger.clock.advanceMsSettled(13_000)
     await first
     ledger.fault = undefined
     const again = await gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
@@ -132,9 +132,9 @@ describe('pending', () => {
       },
     })
     const paying = gate.pay({ paymentSignature: header }, terms, flaky)
-    await ledger.clock.advanceMs(1_000)
+    await ledger.clock.advanceMsSettled(1_000)
     expect(gate.isPending(AGENT)).toBe(true)
-    await ledger.clock.advanceMs(10_000)
+    await ledger.clock.advanceMsSettled(10_000)
     expect((await paying).kind).toBe('paid')
     expect(runs.fulfilled).toBe(5)
     expect(ledger.settlements).toBe(1)
@@ -177,10 +177,10 @@ describe('found on the ledger', () => {
       },
     })
     const paying = first.gate.pay({ paymentSignature: header }, terms, stuck)
-    await ledger.clock.advanceMs(1_000)
+    await ledger.clock.advanceMsSettled(1_000)
     await first.gate.close()
     await paying
-    await ledger.clock.advanceMs(600_000)
+    await ledger.clock.advanceMsSettled(600_000)
     const second = gateFixture({ ledger })
     const outcome = await second.gate.pay({ paymentSignature: header }, terms, second.job())
     expect(outcome.kind).toBe('paid')

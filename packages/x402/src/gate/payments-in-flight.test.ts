@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { gateFixture } from '../testing/gate.fixture.ts'
 import { OTHER_PAYER } from '../testing/hedera-stand-in.fixture.ts'
-import { settled } from '../testing/manual-clock.ts'
 
 describe('waiting', () => {
   test('a request never waits longer than its limit, while the work goes on', async () => {
@@ -19,10 +18,10 @@ describe('waiting', () => {
         },
       }),
     )
-    await ledger.clock.advanceMs(45_000)
+    await ledger.clock.advanceMsSettled(45_000)
     expect((await paying).kind).toBe('pending')
     slow.resolve()
-    await settled()
+    await ledger.clock.advanceMsSettled(0)
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
   })
 
@@ -36,15 +35,15 @@ describe('waiting', () => {
       .finally(() => {
         state.isOver = true
       })
-    await ledger.clock.advanceMs(44_000)
+    await ledger.clock.advanceMsSettled(44_000)
     slow.reject(new Error('the ledger is busy'))
-    await ledger.clock.advanceMs(999)
+    await ledger.clock.advanceMsSettled(999)
     expect(state.isOver).toBe(false)
-    await ledger.clock.advanceMs(1)
+    await ledger.clock.advanceMsSettled(1)
     expect(state.isOver).toBe(true)
     expect((await paying).kind).toBe('pending')
     await gate.close()
-    expect(ledger.clock.timers()).toBe(0)
+    expect(ledger.clock.pendingCount()).toBe(0)
   })
 
   test('more payments in flight than the limit are refused, unsettled', async () => {
@@ -55,7 +54,7 @@ describe('waiting', () => {
       terms,
       job({ prepare: () => hold.promise }),
     )
-    await settled()
+    await ledger.clock.advanceMsSettled(0)
     const other = await ledger.pay(terms, { payer: OTHER_PAYER })
     const refused = await gate.pay({ paymentSignature: other }, terms, job({ subject: 'other' }))
     expect(refused).toEqual({ kind: 'unavailable', dependency: 'facilitator' })
@@ -70,10 +69,10 @@ describe('closing', () => {
     ledger.fault = 'answer_lost'
     ledger.isMirrorDown = true
     const paying = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
-    await ledger.clock.advanceMs(5_000)
+    await ledger.clock.advanceMsSettled(5_000)
     await gate.close()
     expect((await paying).kind).toBe('pending')
-    expect(ledger.clock.timers()).toBe(0)
+    expect(ledger.clock.pendingCount()).toBe(0)
     const late = await gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
     expect(late).toEqual({ kind: 'unavailable', dependency: 'facilitator' })
   })
@@ -86,13 +85,13 @@ describe('closing', () => {
       terms,
       job({ prepare: () => hold.promise }),
     )
-    await settled()
+    await ledger.clock.advanceMsSettled(0)
     const closing = gate.close()
     hold.resolve({ kind: 'ready', prepared: 'resource' })
     await closing
     expect((await paying).kind).toBe('paid')
     expect(runs.fulfilled).toBe(1)
-    expect(ledger.clock.timers()).toBe(0)
+    expect(ledger.clock.pendingCount()).toBe(0)
   })
 
   test('S6: a request that still waits when the gate has closed is pending, and a second close waits for the first', async () => {
@@ -100,11 +99,11 @@ describe('closing', () => {
     const contract = Promise.withResolvers<never>()
     const never = job({ fulfil: () => contract.promise })
     const paying = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, never)
-    await ledger.clock.advanceMs(1_000)
+    await ledger.clock.advanceMsSettled(1_000)
     const closing = [gate.close(), gate.close()]
-    await ledger.clock.advanceMs(4_000)
+    await ledger.clock.advanceMsSettled(4_000)
     await Promise.all(closing)
     expect((await paying).kind).toBe('pending')
-    expect(ledger.clock.timers()).toBe(0)
+    expect(ledger.clock.pendingCount()).toBe(0)
   })
 })

@@ -20,10 +20,10 @@ async function waitingReplica() {
   ledger.fault = 'answer_lost'
   const header = await ledger.pay(terms)
   void first.send(header)
-  await ledger.clock.advanceMs(1_000)
+  await ledger.clock.advanceMsSettled(1_000)
   const second = keptAnswerFixture({ ledger, reservations })
   const waiting = second.send(header)
-  await ledger.clock.advanceMs(1_000)
+  await ledger.clock.advanceMsSettled(1_000)
   return { first, header, second, waiting }
 }
 
@@ -42,7 +42,7 @@ describe('X7: two processes over one store', () => {
       expiresAtSeconds,
     })
     ledger.isMirrorDown = false
-    await ledger.clock.advanceMs(20_000)
+    await ledger.clock.advanceMsSettled(20_000)
     expect(plain(await waiting)).toEqual({ kind: 'paid', ...paid })
     expect(second.runs.fulfilled).toBe(0)
   })
@@ -55,7 +55,7 @@ describe('X7: two processes over one store', () => {
     await reservations.release(open.paymentId)
     await reservations.reserve({ ...open, ...elsewhere })
     ledger.isMirrorDown = false
-    await ledger.clock.advanceMs(20_000)
+    await ledger.clock.advanceMsSettled(20_000)
     await waiting
     expect(second.runs.fulfilled).toBe(0)
     expect(await second.send(header)).toMatchObject({ error: 'payment_already_used' })
@@ -92,16 +92,16 @@ describe('X9: reservations left open are resumed at start', () => {
     const { ledger, reservations } = first
     ledger.fault = 'silent'
     const killed = first.buy()
-    await ledger.clock.advanceMs(1_000)
+    await ledger.clock.advanceMsSettled(1_000)
     await first.gate.close()
     await killed
     ledger.fault = undefined
     const second = keptAnswerFixture({ ledger, reservations })
     const resuming = second.gate.resumeOpen(() => second.job())
-    await ledger.clock.advanceMs(20_000)
+    await ledger.clock.advanceMsSettled(20_000)
     await resuming
     expect(await second.buy()).toEqual(PENDING)
-    await ledger.clock.advanceMs(240_000)
+    await ledger.clock.advanceMsSettled(240_000)
     expect((await second.buy()).kind).toBe('paid')
   })
 
@@ -149,9 +149,9 @@ describe('X9: reservations left open are resumed at start', () => {
       },
     })
     const resuming = gate.resumeOpen(() => flaky)
-    await ledger.clock.advanceMs(200)
+    await ledger.clock.advanceMsSettled(200)
     expect(await reservations.open()).toHaveLength(1)
-    await ledger.clock.advanceMs(10_000)
+    await ledger.clock.advanceMsSettled(10_000)
     await resuming
     expect(runs.fulfilled).toBe(1)
     expect(events.filter(({ kind }) => kind === 'retrying')).toHaveLength(3)
@@ -169,7 +169,7 @@ describe('X9: reservations left open are resumed at start', () => {
       () => second.job(),
       ({ end }) => ends.push(end),
     )
-    await second.ledger.clock.advanceMs(240_000)
+    await second.ledger.clock.advanceMsSettled(240_000)
     await resuming
     expect(await reservations.open()).toEqual([])
     expect(ends).toContain('paid')

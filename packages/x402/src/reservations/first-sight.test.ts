@@ -2,6 +2,8 @@
  * What the gate asks an EVM chain before it works for a payment. X10: what counts is whether the nonce was unused when
  * this store reserved the payment. And whether its payer has the money at all.
  */
+
+import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { FacilitatorUnavailable } from '../facilitators/facilitator.ts'
 import type { PaymentTerms } from '../gate/challenge.ts'
@@ -19,7 +21,6 @@ import {
   payCent,
   settlementEvents,
 } from '../testing/evm-stand-in.fixture.ts'
-import { manualClock } from '../testing/manual-clock.ts'
 import { createMemoryReservationStore } from './memory-reservation-store.ts'
 import { GUESSES_MAX } from './same-purchase.ts'
 
@@ -113,7 +114,7 @@ describe('X10: a payment found on an EVM chain', () => {
   test('a success that names no transaction is nonsense: what the chain does not know buys nothing', async () => {
     const { clock, counts, gate, job } = evmGateFixture({ settle: 'no_hash' })
     const paying = gate.pay(await header(), terms, job())
-    await clock.advanceMs(15_000)
+    await clock.advanceMsSettled(15_000)
     expect((await paying).kind).toBe('pending')
     expect(counts).toEqual({ prepared: 1, settled: 1, fulfilled: 0 })
     await gate.close()
@@ -180,7 +181,7 @@ describe('X10: a payment found on an EVM chain', () => {
   test('one that this store does not hold and whose validity is over is refused at once, and never waited for', async () => {
     const { clock, counts, gate, job, reservations } = evmGateFixture({ settle: 'never_asked' })
     const { paymentSignature } = await header()
-    await clock.advanceMs(600_000)
+    await clock.advanceMsSettled(600_000)
     const outcome = await gate.pay({ paymentSignature }, terms, job())
     expect(outcome).toEqual({ kind: 'challenged', error: 'transaction_expired' })
     expect(await reservations.open()).toEqual([])

@@ -1,5 +1,5 @@
+import { manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
-import { manualClock } from '../testing/manual-clock.ts'
 import { createMemoryReservationStore } from './memory-reservation-store.ts'
 import { describeReservationStore, reservationOf } from './reservation-store.contract.ts'
 

@@ -96,7 +96,7 @@ describe('a store that fails after settlement', () => {
     ledger.fault = 'answer_lost'
     ledger.isMirrorDown = true
     const paying = send(header)
-    await ledger.clock.advanceMs(13_000)
+    await ledger.clock.advanceMsSettled(13_000)
     expect(await paying).toEqual(PENDING)
     expect(await buy({ subject: 'another request' })).toEqual(PENDING)
     expect((await store.open()).map(({ subject }) => subject)).toEqual(['POST /api/grade a'])

@@ -2,6 +2,8 @@
  * A ledger in memory for the tests of the gate and the scheme: accounts with real keys, a facilitator that verifies
  * what it gets and keeps records, and the mirror node's view of them. Faults are switched on by the test.
  */
+
+import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { type Facilitator, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
 import type { PaymentTerms } from '../gate/challenge.ts'
 import type { PaymentPayload, PaymentRequirement, Settlement, VerifiedPayment } from '../payment.ts'
@@ -20,7 +22,6 @@ import type { LedgerRecord } from '../schemes/hedera/ledger-record.ts'
 import type { MirrorNode } from '../schemes/hedera/mirror-node.ts'
 import { verifyHederaPayment } from '../schemes/hedera/verify-hedera-payment.ts'
 import { LedgerUnavailable, type PaymentScheme } from '../schemes/payment-scheme.ts'
-import { type ManualClock, manualClock } from './manual-clock.ts'
 
 export const NETWORK = 'hedera:testnet'
 export const FEE_PAYER = '0.0.5001'

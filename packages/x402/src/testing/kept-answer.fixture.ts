@@ -49,7 +49,7 @@ export async function crashedFixture(changes: Partial<Kept> = {}) {
       throw new Error('killed')
     },
   })
-  await first.ledger.clock.advanceMs(1_000)
+  await first.ledger.clock.advanceMsSettled(1_000)
   await first.gate.close()
   await killed
   const { ledger, reservations } = first

@@ -1,6 +1,7 @@
 /** A mirror node over HTTP whose answers the test sets, its client on a clock that stands still, and a credit to answer with. */
+
+import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { createMirrorNode, type MirrorNode } from '../schemes/hedera/mirror-node.ts'
-import { type ManualClock, manualClock } from './manual-clock.ts'
 import { type ScriptedServer, scriptedServer } from './scripted-server.fixture.ts'
 
 export type ScriptedMirror = {

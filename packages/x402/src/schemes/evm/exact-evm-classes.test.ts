@@ -1,10 +1,11 @@
 /** The client and server sides for the official classes, the requirement, and the domain check. */
+
+import { manualClock } from '@tallystick/service-kit'
 import { x402Facilitator } from '@x402/core/facilitator'
 import { x402HTTPResourceServer, x402ResourceServer } from '@x402/core/server'
 import type { PaymentRequirements, SchemeNetworkFacilitator } from '@x402/core/types'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EVM_PAY_TO, EvmStandIn, evmPayer } from '../../testing/evm-stand-in.fixture.ts'
-import { manualClock } from '../../testing/manual-clock.ts'
 import { type ScriptedServer, scriptedServer } from '../../testing/scripted-server.fixture.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import { parseEvmAsset, X_LAYER_USDT0 } from './evm-asset.ts'

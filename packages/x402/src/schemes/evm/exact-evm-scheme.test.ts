@@ -1,3 +1,4 @@
+import { manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import {
   centRequirement,
@@ -6,7 +7,6 @@ import {
   payCent,
   settlementEvents,
 } from '../../testing/evm-stand-in.fixture.ts'
-import { manualClock } from '../../testing/manual-clock.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
 import { createExactEvmScheme } from './exact-evm-scheme.ts'
 

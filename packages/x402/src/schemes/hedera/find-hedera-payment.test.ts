@@ -69,7 +69,7 @@ describe('X8: what the ledger says of a payment', () => {
   test('unknown: only duplicates so far', async () => {
     const ledger = new HederaStandIn()
     ledger.land(payment, 'DUPLICATE_TRANSACTION')
-    await ledger.clock.advanceMs(600_000)
+    await ledger.clock.advanceMsSettled(600_000)
     expect(await find(ledger)).toEqual({ kind: 'unknown' })
   })
 
@@ -83,13 +83,13 @@ describe('X8: what the ledger says of a payment', () => {
   ])('%i s later, the mirror node %i s behind: %s', async (seconds, lag, kind) => {
     const ledger = new HederaStandIn()
     ledger.mirrorLagSeconds = lag
-    await ledger.clock.advanceMs(seconds * 1_000)
+    await ledger.clock.advanceMsSettled(seconds * 1_000)
     expect((await find(ledger)).kind).toBe(kind)
   })
 
   test('a record that the mirror node reads between two answers is not missed', async () => {
     const ledger = new HederaStandIn()
-    await ledger.clock.advanceMs(211_000)
+    await ledger.clock.advanceMsSettled(211_000)
     const order: string[] = []
     const { mirror } = ledger
     await findHederaPayment(payment, {

@@ -1,5 +1,5 @@
+import { manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
-import { manualClock } from '../../testing/manual-clock.ts'
 import { createMirrorAccountDirectory } from './account-directory.ts'
 
 function stand(accountsMax = 10_000) {
@@ -25,10 +25,10 @@ function stand(accountsMax = 10_000) {
 test('remembers accounts for five minutes, and shares reads at once', async () => {
   const { directory, reads, time } = stand()
   await Promise.all([directory.account('a'), directory.account('a'), directory.account('a')])
-  await time.advanceMs(299_999)
+  await time.advanceMsSettled(299_999)
   await directory.account('a')
   expect(reads).toEqual(['a'])
-  await time.advanceMs(1)
+  await time.advanceMsSettled(1)
   await directory.account('a')
   expect(reads).toEqual(['a', 'a'])
 })
@@ -38,7 +38,7 @@ test('a refresh reads anew, but an account at most every 2 s', async () => {
   await directory.account('a')
   await directory.refresh('a')
   expect(reads).toHaveLength(1)
-  await time.advanceMs(2_000)
+  await time.advanceMsSettled(2_000)
   await directory.refresh('a')
   expect(reads).toHaveLength(2)
 })
@@ -48,7 +48,7 @@ test('an unknown account is asked for again after 2 s', async () => {
   expect(await directory.account('new')).toBeUndefined()
   known.add('new')
   expect(await directory.account('new')).toBeUndefined()
-  await time.advanceMs(2_000)
+  await time.advanceMsSettled(2_000)
   expect(await directory.account('new')).toBeDefined()
 })
 

@@ -111,10 +111,10 @@ describe('LedgerUnavailable', () => {
     server.answer = 'hang'
     const waiting = mirror.account('0.0.1').catch((error: unknown) => error)
     await expect.poll(() => server.requests.length).toBe(1)
-    await clock.advanceMs(10_000)
+    await clock.advanceMsSettled(10_000)
     expect(await waiting).toMatchObject({ name: 'LedgerUnavailable' })
     server.answer = 'drop'
     await expect(mirror.account('0.0.1')).rejects.toMatchObject({ name: 'LedgerUnavailable' })
-    expect(clock.timers()).toBe(0)
+    expect(clock.pendingCount()).toBe(0)
   })
 })
