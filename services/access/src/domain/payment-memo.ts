@@ -1,3 +1,4 @@
+import { agentOfMemo } from '@tallystick/x402/hedera'
 import type { Hex } from './access-window.ts'
 
 type PaymentMemo =
@@ -10,8 +11,8 @@ type PaymentMemo =
 
 /** Reads the memo that a payer signed: `x402:<agent>` (X10). `refund:` is the seller's own prefix (A15). */
 export function readPaymentMemo(memo: string): PaymentMemo {
-  const [, agent] = /^x402:(0x[a-fA-F0-9]{40})$/.exec(memo) ?? []
-  if (agent !== undefined) return { kind: 'agent', agent: agent.toLowerCase() as Hex }
+  const agent = agentOfMemo(memo)
+  if (agent !== undefined) return { kind: 'agent', agent }
   return { kind: /^(x402|refund):/.test(memo) ? 'reserved' : 'none' }
 }
 
