@@ -1,8 +1,7 @@
 import { Hbar, Status, TransferTransaction } from '@hiero-ledger/sdk'
 import { parseEther } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Devnet } from './devnet.ts'
-import { startDevnet } from './start-devnet.ts'
+import { type Devnet, startDevnet } from './start-devnet.ts'
 import { accountNamed, mirror, rpc, viemClient } from './testing/test-clients.fixture.ts'
 import { sdkClient } from './testing/transfer.fixture.ts'
 

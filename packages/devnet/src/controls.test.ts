@@ -2,8 +2,7 @@ import { Hbar, Status, TransferTransaction } from '@hiero-ledger/sdk'
 import { manualClock } from '@tallystick/service-kit'
 import { parseEther } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Devnet } from './devnet.ts'
-import { startDevnet } from './start-devnet.ts'
+import { type Devnet, startDevnet } from './start-devnet.ts'
 import {
   accountNamed,
   mirror,

@@ -1,74 +1,95 @@
+// What a test may do to the network: travel, lags, faults, prices. The same as `devnet_*` over JSON-RPC is in
+// rpc/control-methods.ts.
+
 import { exchangeRateAbi } from '@tallystick/contracts'
 import { encodeFunctionData } from 'viem'
 import { isStatus } from './consensus/signed-transfer.ts'
 import type { TransferService } from './consensus/transfer-service.ts'
-import type { DevnetControls } from './devnet.ts'
+import type { AccountKey } from './ledger/account-key.ts'
 import type { Entity } from './ledger/account-registry.ts'
 import { entityNumber } from './ledger/entity-id.ts'
 import { callAsNetwork } from './ledger/evm-transaction.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { EXCHANGE_RATE_ADDRESS, type ExchangeRate } from './ledger/network.ts'
+import type { ScheduleServiceSettings } from './ledger/schedule-service.ts'
 import { type Scheduler, travel } from './ledger/scheduler.ts'
+
+/** Everything that a test may do to the network. */
+export type DevnetControls = ReturnType<typeof createControls>
 
 /** The controls over a ledger. */
 export function createControls(parts: {
   ledger: Ledger
   scheduler: Scheduler
   transfers: TransferService
-}): DevnetControls {
+}) {
   const { ledger, scheduler, transfers } = parts
   const { faults } = ledger
   return {
-    advanceSeconds: (seconds) => travel(ledger, { scheduler, seconds }),
-    setReadLagMs(ms) {
+    /** Moves ledger time forward, running everything scheduled on the way, in order. Resolves when it has run. */
+    advanceSeconds: (seconds: number): Promise<void> => travel(ledger, { scheduler, seconds }),
+    /** JSON-RPC reads, receipts included, lag by so many milliseconds. */
+    setReadLagMs(ms: number): void {
       faults.readLagMs = ms
     },
-    setMirrorLagMs(ms) {
+    /** The mirror node lags by so many milliseconds. */
+    setMirrorLagMs(ms: number): void {
       faults.mirrorLagMs = ms
     },
-    setNonceLagMs(ms) {
+    /** `eth_getTransactionCount` lags by so many milliseconds. */
+    setNonceLagMs(ms: number): void {
       faults.nonceLagMs = ms
     },
-    dropNextTransactions(count) {
+    /** The next EVM transactions are answered with their hash, and lost. */
+    dropNextTransactions(count: number): void {
       faults.transactionsToDrop = count
     },
-    dropNextTransfers(count) {
+    /** The next native transfers pass the node's checks, and are lost. */
+    dropNextTransfers(count: number): void {
       faults.transfersToDrop = count
     },
-    scheduleService: (settings) => scheduler.configure(settings),
-    setGasPriceTinybar(price) {
+    /** Sets the schedule service; what is left out goes back to normal. */
+    scheduleService: (settings: ScheduleServiceSettings): Promise<void> =>
+      scheduler.configure(settings),
+    /** Price of gas, tinybar; quoted and charged from the next call on. */
+    setGasPriceTinybar(price: bigint): void {
       ledger.settings.gasPriceTinybar = price
     },
-    setExchangeRate: (rate) => setExchangeRate(ledger, rate),
-    setUnavailable(edges) {
+    /** Sets the rate in the contract, the mirror node and the fees. */
+    async setExchangeRate(rate: ExchangeRate): Promise<void> {
+      const args = [rate.hbar, rate.cents] as const
+      const data = encodeFunctionData({ abi: exchangeRateAbi, functionName: 'setRate', args })
+      await ledger.queue.run(() => callAsNetwork(ledger, EXCHANGE_RATE_ADDRESS, data))
+      ledger.settings.exchangeRate = rate
+    },
+    /** Cuts edges off, or with false brings them back; those not named stay as they are. */
+    setUnavailable(edges: { rpc?: boolean; mirror?: boolean; consensus?: boolean }): void {
       Object.assign(faults.unavailable, edges)
     },
-    holdConsensus(isHeld) {
+    /** Holds native transfers between the node's checks and consensus, or lets the held ones go. */
+    holdConsensus(isHeld: boolean): void {
       faults.isConsensusHeld = isHeld
       if (!isHeld) transfers.release()
     },
-    heldTransfers: () => transfers.heldCount(),
-    refuseNext(status, at = 'precheck') {
+    /** How many native transfers are held at present. */
+    heldTransfers: (): number => transfers.heldCount(),
+    /** The next native transfer ends with this response code, at the node (default) or at consensus. */
+    refuseNext(status: string, at: 'precheck' | 'consensus' = 'precheck'): void {
       if (!isStatus(status)) throw new Error(`${status} is no Hedera response code`)
       faults.refusals.push({ status, at })
     },
-    setAccountKey(accountId, key) {
+    /** Replaces an account's key, e.g. by a list with a threshold. */
+    setAccountKey(accountId: string, key: AccountKey): void {
       findEntity(ledger, accountId).key = key
     },
-    async setBalanceTinybar(account, balanceTinybar) {
+    /** Sets an account's or contract's balance by id or EVM address, tinybar. */
+    async setBalanceTinybar(account: string, balanceTinybar: bigint): Promise<void> {
       const { address } = findEntity(ledger, account)
       await ledger.queue.run(() =>
         ledger.evm.setBalances(new Map([[address, balanceTinybar]]), ledger.clock.nextTimestamp()),
       )
     },
   }
-}
-
-async function setExchangeRate(ledger: Ledger, rate: ExchangeRate): Promise<void> {
-  const args = [rate.hbar, rate.cents] as const
-  const data = encodeFunctionData({ abi: exchangeRateAbi, functionName: 'setRate', args })
-  await ledger.queue.run(() => callAsNetwork(ledger, EXCHANGE_RATE_ADDRESS, data))
-  ledger.settings.exchangeRate = rate
 }
 
 function findEntity(ledger: Ledger, account: string): Entity {

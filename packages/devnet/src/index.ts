@@ -1,16 +1,15 @@
 export type { Clock } from '@tallystick/service-kit'
 export { AnvilFailed, AnvilMissing } from './anvil/anvil-process.ts'
-export type { Devnet, DevnetAccount, DevnetControls, DevnetOptions, NewAccount } from './devnet.ts'
+export type { DevnetControls } from './controls.ts'
 export type { AccountKey } from './ledger/account-key.ts'
+export type { DevnetAccount, NewAccount } from './ledger/genesis.ts'
 export type { ScheduleServiceSettings } from './ledger/schedule-service.ts'
 export type { ScheduledExecution } from './ledger/scheduler.ts'
 export { PortTaken } from './listen.ts'
-export { startDevnet } from './start-devnet.ts'
-export { startXLayer } from './xlayer/start-xlayer.ts'
-export type {
-  XLayer,
-  XLayerAccount,
-  XLayerControls,
-  XLayerOptions,
-  XLayerStablecoin,
-} from './xlayer/xlayer.ts'
+export { type Devnet, type DevnetOptions, startDevnet } from './start-devnet.ts'
+export {
+  startXLayer,
+  type XLayer,
+  type XLayerAccount,
+  type XLayerOptions,
+} from './xlayer/start-xlayer.ts'

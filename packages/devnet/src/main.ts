@@ -1,10 +1,8 @@
 #!/usr/bin/env node
 import { HELP, readArguments } from './command/read-arguments.ts'
 import { welcome, welcomeToXLayer } from './command/welcome.ts'
-import type { Devnet } from './devnet.ts'
-import { startDevnet } from './start-devnet.ts'
-import { startXLayer } from './xlayer/start-xlayer.ts'
-import type { XLayer } from './xlayer/xlayer.ts'
+import { type Devnet, startDevnet } from './start-devnet.ts'
+import { startXLayer, type XLayer } from './xlayer/start-xlayer.ts'
 
 process.exitCode = await main()
 

@@ -3,9 +3,8 @@ import { Client, credentials } from '@grpc/grpc-js'
 import { createPublicClient, http } from 'viem'
 import { hederaTestnet } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Devnet } from './devnet.ts'
 import { PortTaken } from './listen.ts'
-import { startDevnet } from './start-devnet.ts'
+import { type Devnet, startDevnet } from './start-devnet.ts'
 import { mirror, rpc } from './testing/test-clients.fixture.ts'
 
 let devnet: Devnet

@@ -1,18 +1,18 @@
 // Puts the ledger and its three edges together. Everything that a devnet consists of is made here and ended by `stop`.
 
-import { systemClock } from '@tallystick/service-kit'
+import type { AddressInfo } from 'node:net'
+import { type Clock, systemClock } from '@tallystick/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { createAnvilClient } from './anvil/anvil-client.ts'
 import { startAnvil } from './anvil/anvil-process.ts'
 import { startConsensusServer } from './consensus/consensus-server.ts'
-import { createTransferService, type TransferService } from './consensus/transfer-service.ts'
+import { createTransferService } from './consensus/transfer-service.ts'
 import { createControls } from './controls.ts'
-import type { Devnet, DevnetAccount, DevnetControls, DevnetOptions } from './devnet.ts'
 import { createConsensusClock } from './ledger/consensus-clock.ts'
-import { createAccount, createGenesis } from './ledger/genesis.ts'
+import { createAccount, createGenesis, type NewAccount } from './ledger/genesis.ts'
 import { createLedger, type Ledger } from './ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from './ledger/network.ts'
-import { createScheduler, type Scheduler } from './ledger/scheduler.ts'
+import { createScheduler } from './ledger/scheduler.ts'
 import { hostAndPort, reachableHost, requireFreePort } from './listen.ts'
 import { createMirrorServer } from './mirror/mirror-server.ts'
 import { controlMethods } from './rpc/control-methods.ts'
@@ -24,12 +24,33 @@ const IDLE_BLOCK_MS = 2_000
 /** The genesis block lies this far before the start, seconds, so that lagging stamps never go below it. */
 const GENESIS_MARGIN_SECONDS = 60
 
+export type DevnetOptions = {
+  /** Port of the JSON-RPC edge; 0, the default, takes a free one. */
+  rpcPort?: number
+  /** Port of the mirror node's REST interface; 0, the default, takes a free one. */
+  mirrorPort?: number
+  /** Port of the consensus gRPC edge; 0, the default, takes a free one. */
+  consensusPort?: number
+  /** Address to listen on; loopback by default. */
+  host?: string
+  /** Time of the ledger; the machine's by default. Travel is added to it. */
+  clock?: Clock
+  /** Time by which the validity of transfers is judged; the machine's by default, since SDKs stamp wall time. */
+  wallClock?: Pick<Clock, 'unixMs'>
+}
+
+/** A running local Hedera. */
+export type Devnet = Awaited<ReturnType<typeof startDevnet>>
+
 /**
  * Starts a local Hedera in this process; anvil runs as its child and cannot outlive it.
  * @throws PortTaken naming the port, AnvilMissing naming what to install, AnvilFailed
  */
-export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
-  const ports = await requirePorts(options)
+export async function startDevnet(options: DevnetOptions = {}) {
+  const { host = '127.0.0.1', rpcPort = 0, mirrorPort = 0, consensusPort = 0 } = options
+  await requireFreePort({ name: 'JSON-RPC', host, port: rpcPort })
+  await requireFreePort({ name: 'mirror REST', host, port: mirrorPort })
+  await requireFreePort({ name: 'consensus gRPC', host, port: consensusPort })
   const clock = createConsensusClock(options.clock ?? systemClock)
   const anvilProcess = await startAnvil({
     chainId: CHAIN_ID,
@@ -39,6 +60,7 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
   const anvil = createAnvilClient(anvilProcess)
   const ledger = createLedger({ clock, anvil })
   const closers: (() => unknown)[] = []
+  /** Closes the edges and ends anvil. May be called again. */
   const stop = async (): Promise<void> => {
     clock.stop()
     for (const close of closers.splice(0).toReversed()) await close()
@@ -46,106 +68,68 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
     anvil.close()
     await anvilProcess.stop()
   }
+  async function openEdge(app: FastifyInstance, port: number): Promise<string> {
+    closers.push(() => app.close())
+    await app.listen({ host, port })
+    const { port: bound } = app.server.address() as AddressInfo
+    return `http://${hostAndPort(reachableHost(host), bound)}`
+  }
   try {
     const scheduler = createScheduler(ledger)
     await scheduler.install()
     const accounts = await createGenesis(ledger)
     const transfers = createTransferService(ledger, options.wallClock ?? systemClock)
-    const controls = createControls({ ledger, scheduler, transfers })
-    const edges = await openEdges({
-      ledger,
-      scheduler,
-      transfers,
-      controls,
+    const controlled = {
       accounts,
-      closers,
-      ports,
-    })
-    closeIdleBlocks(ledger)
-    return {
-      ...edges,
-      chainId: CHAIN_ID,
-      accounts,
-      createAccount: async (account) => {
+      async createAccount(account: NewAccount) {
         const created = await ledger.queue.run(() => createAccount(ledger, account))
         accounts.push(created)
         return created
       },
-      controls,
-      clock,
+      controls: createControls({ ledger, scheduler, transfers }),
+      /** Current consensus second, Unix seconds. */
       nowSeconds: () => clock.nowSeconds(),
+      /** Every execution of a schedule so far, oldest first. */
       executions: () => scheduler.executions(),
+    }
+    const node = await startConsensusServer({ ledger, transfers, host, port: consensusPort })
+    closers.push(node.stop)
+    const consensus = { host: reachableHost(host), port: node.port }
+    const rpc = createRpcServer(ledger, controlMethods(controlled))
+    const mirror = createMirrorServer(ledger, { scheduler, consensus })
+    const devnet = {
+      ...controlled,
+      /** JSON-RPC, e.g. `http://127.0.0.1:7546`. */
+      rpcUrl: await openEdge(rpc, rpcPort),
+      /** Mirror REST without `/api/v1`, e.g. `http://127.0.0.1:5551`. */
+      mirrorUrl: await openEdge(mirror, mirrorPort),
+      /** For `Client.forNetwork({[address]: nodeAccountId})`. */
+      consensus: { address: hostAndPort(consensus.host, consensus.port), nodeAccountId: '0.0.3' },
+      chainId: CHAIN_ID,
+      /** Ledger time with its travel, for services that live in the same process. */
+      clock: clock as Clock,
       stop,
     }
+    closeIdleBlocks(ledger)
+    return devnet
   } catch (cause) {
     await stop()
     throw cause
   }
 }
 
-type Ports = { host: string; rpcPort: number; mirrorPort: number; consensusPort: number }
-
-async function requirePorts(options: DevnetOptions): Promise<Ports> {
-  const { host = '127.0.0.1', rpcPort = 0, mirrorPort = 0, consensusPort = 0 } = options
-  await requireFreePort({ name: 'JSON-RPC', host, port: rpcPort })
-  await requireFreePort({ name: 'mirror REST', host, port: mirrorPort })
-  await requireFreePort({ name: 'consensus gRPC', host, port: consensusPort })
-  return { host, rpcPort, mirrorPort, consensusPort }
-}
-
-async function openEdges(parts: {
-  ledger: Ledger
-  scheduler: Scheduler
-  transfers: TransferService
-  controls: DevnetControls
-  accounts: DevnetAccount[]
-  closers: (() => unknown)[]
-  ports: Ports
-}): Promise<Pick<Devnet, 'rpcUrl' | 'mirrorUrl' | 'consensus'>> {
-  const { ledger, scheduler, transfers, closers } = parts
-  const { host, rpcPort, mirrorPort, consensusPort } = parts.ports
-  const consensus = await startConsensusServer({ ledger, transfers, host, port: consensusPort })
-  closers.push(() => {
-    consensus.stop()
-  })
-  const rpc = createRpcServer(ledger, controlMethods(parts))
-  closers.push(() => rpc.close())
-  const mirror = createMirrorServer(ledger, {
-    scheduler,
-    consensus: { host: reachableHost(host), port: consensus.port },
-  })
-  closers.push(() => mirror.close())
-  return {
-    rpcUrl: await listen(rpc, { host, port: rpcPort }),
-    mirrorUrl: await listen(mirror, { host, port: mirrorPort }),
-    consensus: {
-      address: hostAndPort(reachableHost(host), consensus.port),
-      nodeAccountId: '0.0.3',
-    },
-  }
-}
-
 function closeIdleBlocks(ledger: Ledger): void {
   ledger.clock.after(IDLE_BLOCK_MS, () => {
-    void closeIdleBlock(ledger).finally(() => {
-      closeIdleBlocks(ledger)
-    })
+    void closeIdleBlock(ledger).finally(() => closeIdleBlocks(ledger))
   })
 }
 
 async function closeIdleBlock(ledger: Ledger): Promise<void> {
-  const newest = ledger.evm.blockTimes(ledger.evm.latestBlock())
+  const newest = ledger.evm.blockTimes(ledger.evm.newestBlock())
   if (ledger.clock.unixMs() - (newest?.recordedAtMs ?? 0) < IDLE_BLOCK_MS / 2) return
   try {
     await ledger.queue.run(() => ledger.evm.mine(ledger.clock.nextTimestamp()))
   } catch (cause) {
     process.stderr.write(`devnet: ${String(cause)}\n`)
   }
-}
-
-async function listen(app: FastifyInstance, at: { host: string; port: number }): Promise<string> {
-  await app.listen({ host: at.host, port: at.port })
-  const address = app.server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : at.port
-  return `http://${hostAndPort(reachableHost(at.host), port)}`
 }

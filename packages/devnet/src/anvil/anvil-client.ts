@@ -2,7 +2,8 @@
 // their order, which is what stamping a block and then filling it relies on. Single calls of one moment, such as the reads
 // of one batch at the edge, share a message as well: most of what a read costs here is the message.
 
-import { Agent, request } from 'node:http'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { json as readJson } from 'node:stream/consumers'
 import { type Clock, systemClock } from '@tallystick/service-kit'
 
 /** anvil refused a call. `code` and `data` are its own. */
@@ -51,40 +52,25 @@ export type AnvilAddress = { readonly host: string; readonly port: number }
 /** Messages to the anvil at an address. `post` resolves with the parsed answer. @throws AnvilUnavailable */
 function connectToAnvil({ host, port }: AnvilAddress, clock: Pick<Clock, 'after'>) {
   const agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
-  function post(body: unknown): Promise<unknown> {
+  async function post(body: unknown): Promise<unknown> {
     const text = JSON.stringify(body)
-    return new Promise((resolve, reject) => {
-      const fail = (cause: unknown): void => {
-        cancelLimit()
-        reject(new AnvilUnavailable('anvil does not answer', { cause }))
-      }
-      const headers = {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(text),
-      }
-      const sent = request({ host, port, method: 'POST', agent, headers }, (response) => {
-        let answer = ''
-        response.setEncoding('utf8')
-        response.on('data', (chunk: string) => {
-          answer += chunk
-        })
-        response.on('error', fail)
-        response.on('end', () => {
-          try {
-            const parsed: unknown = JSON.parse(answer)
-            cancelLimit()
-            resolve(parsed)
-          } catch (cause) {
-            fail(cause)
-          }
-        })
-      })
-      const cancelLimit = clock.after(ANSWER_MS_MAX, () => {
-        sent.destroy(new Error(`no answer within ${ANSWER_MS_MAX} ms`))
-      })
-      sent.on('error', fail)
-      sent.end(text)
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    }
+    const answered = Promise.withResolvers<IncomingMessage>()
+    const sent = request({ host, port, method: 'POST', agent, headers }, answered.resolve)
+    const cancelLimit = clock.after(ANSWER_MS_MAX, () => {
+      sent.destroy(new Error(`no answer within ${ANSWER_MS_MAX} ms`))
     })
+    sent.on('error', answered.reject).end(text)
+    try {
+      return await readJson(await answered.promise)
+    } catch (cause) {
+      throw new AnvilUnavailable('anvil does not answer', { cause })
+    } finally {
+      cancelLimit()
+    }
   }
 
   return { post, close: () => agent.destroy() }

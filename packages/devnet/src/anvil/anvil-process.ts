@@ -14,17 +14,6 @@ export class AnvilFailed extends Error {
   override name = 'AnvilFailed'
 }
 
-/** A running anvil. */
-export type AnvilProcess = {
-  /** Address and port at which its JSON-RPC is reached. */
-  host: string
-  port: number
-  /** Process id of anvil's guardian; anvil is in its process group. */
-  processId: number
-  /** Kills it and waits until it is gone. */
-  stop(): Promise<void>
-}
-
 /** How long anvil may take to listen, in milliseconds; it takes about 20 here. */
 const START_MS_MAX = 15_000
 
@@ -56,7 +45,7 @@ type AnvilOptions = {
 }
 
 /** Starts anvil without a base fee, with its genesis block at `genesisSecond` (Unix seconds). */
-export async function startAnvil(options: AnvilOptions): Promise<AnvilProcess> {
+export async function startAnvil(options: AnvilOptions) {
   const anvil = findAnvil()
   const scratch = mkdtempSync(join(tmpdir(), 'tallystick-devnet-'))
   const command = [anvil, ...anvilArguments(options), '--cache-path', scratch]
@@ -74,10 +63,13 @@ export async function startAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   })
   const port = await listeningPort(child)
   return {
+    /** Address and port at which its JSON-RPC is reached. */
     host: reachableHost(options.host ?? '127.0.0.1'),
     port,
+    /** Process id of anvil's guardian; anvil is in its process group. */
     processId: child.pid ?? 0,
-    async stop() {
+    /** Kills it and waits until it is gone. */
+    async stop(): Promise<void> {
       child.stdin.end()
       await exited
     },

@@ -1,6 +1,6 @@
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
-import type { Devnet } from '../devnet.ts'
-import type { XLayer } from '../xlayer/xlayer.ts'
+import type { Devnet } from '../start-devnet.ts'
+import type { XLayer } from '../xlayer/start-xlayer.ts'
 
 /** Reminds of the two units, which are easily mixed up. */
 const CURRENCY_NOTE =

@@ -7,12 +7,7 @@ import { toProtoKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import {
-  formatTransactionId,
-  secondsToNs,
-  type TransactionId,
-  type TransactionRecord,
-} from '../ledger/records.ts'
+import { formatTransactionId, secondsToNs, type TransactionRecord } from '../ledger/records.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { readAccount, type Status, statusNumber } from './signed-transfer.ts'
 import type { Knowledge, TransferService } from './transfer-service.ts'
@@ -23,84 +18,70 @@ const RATE_SECONDS = 3_600
 /** What queries read. */
 export type QueryContext = { ledger: Ledger; transfers: TransferService }
 
-/** `getTransactionReceipts`. */
-export async function answerReceipt(
-  context: QueryContext,
-  query: proto.IQuery,
-): Promise<proto.IResponse> {
-  const known = await knowledge(context, query.transactionGetReceipt?.transactionID)
-  if (known.kind === 'unknown') {
-    return { transactionGetReceipt: { header: header('RECEIPT_NOT_FOUND') } }
-  }
-  const status = known.kind === 'pending' ? 'UNKNOWN' : known.record.result
-  return {
-    transactionGetReceipt: { header: header('OK'), receipt: receipt(context.ledger, status) },
+/** An answer without its header; `status` where it is not `OK`. */
+type Body = { status?: Status; [field: string]: unknown }
+
+type Field =
+  | 'transactionGetReceipt'
+  | 'transactionGetRecord'
+  | 'cryptogetAccountBalance'
+  | 'cryptoGetInfo'
+
+function query<Name extends Field>(
+  field: Name,
+  answer: (context: QueryContext, asked: NonNullable<proto.IQuery[Name]>) => Promise<Body>,
+) {
+  return async (context: QueryContext, request: Buffer): Promise<Uint8Array> => {
+    const asked: NonNullable<proto.IQuery[Name]> = proto.Query.decode(request)[field] ?? {}
+    const isCostQuestion = asked.header?.responseType === proto.ResponseType.COST_ANSWER
+    const { status = 'OK', ...body } = isCostQuestion ? {} : await answer(context, asked)
+    const header = {
+      nodeTransactionPrecheckCode: statusNumber(status),
+      responseType: asked.header?.responseType ?? proto.ResponseType.ANSWER_ONLY,
+      cost: Long.ZERO,
+    }
+    return proto.Response.encode({ [field]: { header, ...body } }).finish()
   }
 }
 
-/** `getTxRecordByTxID`. */
-export async function answerRecord(
-  context: QueryContext,
-  query: proto.IQuery,
-): Promise<proto.IResponse> {
-  const asked = query.transactionGetRecord
-  if (isCostQuestion(asked?.header)) return { transactionGetRecord: { header: cost() } }
-  const known = await knowledge(context, asked?.transactionID)
-  if (known.kind !== 'handled') {
-    return { transactionGetRecord: { header: header('RECORD_NOT_FOUND') } }
-  }
-  return {
-    transactionGetRecord: {
-      header: header('OK'),
-      transactionRecord: toProtoRecord(context.ledger, known.record),
-    },
-  }
-}
-
-/** `cryptoGetBalance`. */
-export async function answerBalance(
-  context: QueryContext,
-  query: proto.IQuery,
-): Promise<proto.IResponse> {
-  const asked = query.cryptogetAccountBalance
-  const entity = find(context.ledger, asked?.accountID ?? asked?.contractID)
-  if (entity === undefined) {
-    return { cryptogetAccountBalance: { header: header('INVALID_ACCOUNT_ID') } }
-  }
-  const [balance = 0n] = await context.ledger.evm.balances([entity.address])
-  return {
-    cryptogetAccountBalance: {
-      header: header('OK'),
+/** The queries by their names in `CryptoService`: bytes in, bytes out. */
+export const QUERIES = {
+  getTransactionReceipts: query('transactionGetReceipt', async (context, { transactionID }) => {
+    const known = await knowledge(context, transactionID)
+    if (known.kind === 'unknown') return { status: 'RECEIPT_NOT_FOUND' }
+    const result = known.kind === 'pending' ? 'UNKNOWN' : known.record.result
+    return { receipt: receipt(context.ledger, result) }
+  }),
+  getTxRecordByTxID: query('transactionGetRecord', async (context, { transactionID }) => {
+    const known = await knowledge(context, transactionID)
+    return known.kind === 'handled'
+      ? { transactionRecord: toProtoRecord(context.ledger, known.record) }
+      : { status: 'RECORD_NOT_FOUND' }
+  }),
+  cryptoGetBalance: query('cryptogetAccountBalance', async ({ ledger }, asked) => {
+    const entity = find(ledger, asked.accountID ?? asked.contractID)
+    if (entity === undefined) return { status: 'INVALID_ACCOUNT_ID' }
+    return { accountID: accountId(entity.number), balance: await balanceOf(ledger, entity) }
+  }),
+  getAccountInfo: query('cryptoGetInfo', async ({ ledger }, asked) => {
+    const entity = find(ledger, asked.accountID)
+    if (entity === undefined) return { status: 'INVALID_ACCOUNT_ID' }
+    const accountInfo = {
       accountID: accountId(entity.number),
-      balance: Long.fromString(balance.toString(), true),
-    },
-  }
+      contractAccountID: entity.address.slice(2),
+      key: entity.key === null ? { keyList: { keys: [] } } : toProtoKey(entity.key),
+      balance: await balanceOf(ledger, entity),
+      memo: entity.memo,
+      expirationTime: { seconds: Long.fromNumber(4_102_444_800), nanos: 0 },
+      autoRenewPeriod: { seconds: Long.fromNumber(7_776_000) },
+    }
+    return { accountInfo }
+  }),
 }
 
-/** `getAccountInfo`. */
-export async function answerInfo(
-  context: QueryContext,
-  query: proto.IQuery,
-): Promise<proto.IResponse> {
-  const asked = query.cryptoGetInfo
-  if (isCostQuestion(asked?.header)) return { cryptoGetInfo: { header: cost() } }
-  const entity = find(context.ledger, asked?.accountID)
-  if (entity === undefined) return { cryptoGetInfo: { header: header('INVALID_ACCOUNT_ID') } }
-  const [balance = 0n] = await context.ledger.evm.balances([entity.address])
-  return {
-    cryptoGetInfo: {
-      header: header('OK'),
-      accountInfo: {
-        accountID: accountId(entity.number),
-        contractAccountID: entity.address.slice(2),
-        key: entity.key === null ? { keyList: { keys: [] } } : toProtoKey(entity.key),
-        balance: Long.fromString(balance.toString(), true),
-        memo: entity.memo,
-        expirationTime: { seconds: Long.fromNumber(4_102_444_800), nanos: 0 },
-        autoRenewPeriod: { seconds: Long.fromNumber(7_776_000) },
-      },
-    },
-  }
+async function balanceOf(ledger: Ledger, { address }: Entity): Promise<Long> {
+  const [balance = 0n] = await ledger.evm.balances([address])
+  return Long.fromString(balance.toString(), true)
 }
 
 function find(
@@ -125,25 +106,8 @@ async function knowledge(
   if (id?.transactionValidStart == null || account?.kind !== 'number') return { kind: 'unknown' }
   const { seconds, nanos } = id.transactionValidStart
   const validStartNs = secondsToNs(BigInt(String(seconds ?? 0))) + BigInt(nanos ?? 0)
-  const payer = entityId(account.number)
-  const transactionId: TransactionId = { account: payer, validStartNs, scheduled: false, nonce: 0 }
+  const transactionId = { account: entityId(account.number), validStartNs }
   return context.transfers.lookup(formatTransactionId(transactionId))
-}
-
-function isCostQuestion(asked: proto.IQueryHeader | null | undefined): boolean {
-  return asked?.responseType === proto.ResponseType.COST_ANSWER
-}
-
-function header(status: Status): proto.IResponseHeader {
-  return {
-    nodeTransactionPrecheckCode: statusNumber(status),
-    responseType: proto.ResponseType.ANSWER_ONLY,
-    cost: Long.ZERO,
-  }
-}
-
-function cost(): proto.IResponseHeader {
-  return { ...header('OK'), responseType: proto.ResponseType.COST_ANSWER }
 }
 
 function receipt(ledger: Ledger, result: string): proto.ITransactionReceipt {

@@ -1,25 +1,16 @@
 import {
+  status as grpcStatus,
   Server,
   ServerCredentials,
   type ServerUnaryCall,
   type sendUnaryData,
-  status,
 } from '@grpc/grpc-js'
 import { proto } from '@hiero-ledger/proto'
 import type { Ledger } from '../ledger/ledger.ts'
 import { hostAndPort } from '../listen.ts'
-import {
-  answerBalance,
-  answerInfo,
-  answerReceipt,
-  answerRecord,
-  type QueryContext,
-} from './answer-query.ts'
-import { statusNumber } from './signed-transfer.ts'
+import { QUERIES } from './answer-query.ts'
+import { type Status, statusNumber } from './signed-transfer.ts'
 import type { TransferService } from './transfer-service.ts'
-
-/** The consensus edge, listening. */
-export type ConsensusServer = { port: number; stop(): void }
 
 type Answer = (request: Buffer) => Promise<Uint8Array>
 
@@ -32,10 +23,21 @@ export async function startConsensusServer(options: {
   transfers: TransferService
   host: string
   port: number
-}): Promise<ConsensusServer> {
+}) {
   const { ledger, transfers } = options
   const server = new Server()
-  const answers = cryptoService({ ledger, transfers })
+  const queries = Object.entries(QUERIES).map(([method, answer]): [string, Answer] => [
+    method,
+    (request) => answer({ ledger, transfers }, request),
+  ])
+  const answers: { [method: string]: Answer } = {
+    cryptoTransfer: async (request) => transactionResponse(await transfers.submit(request)),
+    ...Object.fromEntries(queries),
+    createAccount: notSupported,
+    updateAccount: notSupported,
+    cryptoDelete: notSupported,
+    approveAllowances: notSupported,
+  }
   const definition = Object.fromEntries(
     Object.keys(answers).map((method) => [
       method,
@@ -63,16 +65,14 @@ export async function startConsensusServer(options: {
   })
   return {
     port,
-    stop() {
-      server.forceShutdown()
-    },
+    stop: () => server.forceShutdown(),
   }
 }
 
 function handler(ledger: Ledger, answer: Answer) {
   return (call: ServerUnaryCall<Buffer, Uint8Array>, callback: sendUnaryData<Uint8Array>): void => {
     if (ledger.faults.unavailable.consensus) {
-      callback({ code: status.UNAVAILABLE, details: 'node unavailable' })
+      callback({ code: grpcStatus.UNAVAILABLE, details: 'node unavailable' })
       return
     }
     void respond(call.request)
@@ -82,40 +82,17 @@ function handler(ledger: Ledger, answer: Answer) {
         callback(null, await answer(request))
       } catch (cause) {
         process.stderr.write(`devnet: consensus: ${String(cause)}\n`)
-        callback({ code: status.INTERNAL, details: 'devnet failed' })
+        callback({ code: grpcStatus.INTERNAL, details: 'devnet failed' })
       }
     }
   }
 }
 
-function cryptoService(context: QueryContext): { [method: string]: Answer } {
-  const query =
-    (
-      answer: (
-        context: QueryContext,
-        query: proto.IQuery,
-      ) => proto.IResponse | Promise<proto.IResponse>,
-    ): Answer =>
-    async (request) =>
-      proto.Response.encode(await answer(context, proto.Query.decode(request))).finish()
-  return {
-    cryptoTransfer: async (request) =>
-      transactionResponse(statusNumber(await context.transfers.submit(request))),
-    getTransactionReceipts: query(answerReceipt),
-    getTxRecordByTxID: query(answerRecord),
-    cryptoGetBalance: query(answerBalance),
-    getAccountInfo: query(answerInfo),
-    createAccount: notSupported,
-    updateAccount: notSupported,
-    cryptoDelete: notSupported,
-    approveAllowances: notSupported,
-  }
-}
-
 async function notSupported(): Promise<Uint8Array> {
-  return transactionResponse(statusNumber('NOT_SUPPORTED'))
+  return transactionResponse('NOT_SUPPORTED')
 }
 
-function transactionResponse(nodeTransactionPrecheckCode: number): Uint8Array {
+function transactionResponse(status: Status): Uint8Array {
+  const nodeTransactionPrecheckCode = statusNumber(status)
   return proto.TransactionResponse.encode({ nodeTransactionPrecheckCode }).finish()
 }

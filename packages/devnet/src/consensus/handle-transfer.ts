@@ -7,90 +7,68 @@ import type { Entity } from '../ledger/account-registry.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { FEE_COLLECTOR } from '../ledger/network.ts'
-import type { TransactionRecord, Transfer } from '../ledger/records.ts'
+import { netOf, type TransactionRecord, transfersOf } from '../ledger/records.ts'
 import { hasSigned, transferFeeTinybar } from './precheck-transfer.ts'
 import { resolveAccount } from './resolve-account.ts'
 import type { SignedTransfer, Status } from './signed-transfer.ts'
 
+/** What an address gains or loses, tinybar. */
+type Move = readonly [address: Address, tinybar: bigint]
+
 /** Takes a transfer through consensus and returns its record. The caller holds the queue. */
 export async function handleTransfer(
   ledger: Ledger,
-  handled: { transfer: SignedTransfer; forced: Status | undefined },
+  { transfer, forced }: { transfer: SignedTransfer; forced: Status | undefined },
 ): Promise<TransactionRecord> {
-  const { transfer } = handled
   const consensusNs = ledger.clock.nextTimestamp()
-  const feeTinybar = transferFeeTinybar(ledger)
   const payer = ledger.accounts.byNumber(transfer.payerNumber)
   if (payer === undefined) throw new Error(`payer ${transfer.payerNumber} passed the precheck`)
   complete(payer, transfer)
-  const moves = new Moves()
-  moves.add(payer.address, -feeTinybar)
-  moves.add(FEE_COLLECTOR.address, feeTinybar)
-  const status = await judge(ledger, { ...handled, moves: moves.copy() })
-  const charged = await chargeable(ledger, payer, feeTinybar)
-  if (status === 'SUCCESS') applyAmounts(ledger, { transfer, consensusNs, moves })
-  else moves.reset([payer.address, -charged], [FEE_COLLECTOR.address, charged])
-  await settle(ledger, moves, consensusNs)
+  const result = forced ?? (await judge(ledger, transfer, payer))
+  const fee = transferFeeTinybar(ledger)
+  const [held = 0n] = await ledger.evm.balances([payer.address])
+  const charged = result === 'SUCCESS' || held > fee ? fee : held
+  const amounts = result === 'SUCCESS' ? applyAmounts(ledger, transfer, consensusNs) : []
+  const net = netOf([...feeMoves(payer, charged), ...amounts])
+  await ledger.evm.setBalances(await balancesAfter(ledger, net), consensusNs)
+  const idOf = (address: Address): string => ledger.accounts.idOf(address) ?? FEE_COLLECTOR.id
   const record: TransactionRecord = {
     consensusNs,
-    recordedAtMs: ledger.clock.unixMs(),
     name: 'CRYPTOTRANSFER',
-    id: {
-      account: payer.id,
-      validStartNs: transfer.validStartNs,
-      scheduled: transfer.isScheduled,
-      nonce: transfer.nonce,
-    },
-    result: status,
-    chargedFeeTinybar: status === 'SUCCESS' ? feeTinybar : charged,
+    id: { account: payer.id, validStartNs: transfer.validStartNs },
+    isScheduled: false,
+    result,
+    chargedFeeTinybar: charged,
     maxFeeTinybar: transfer.maxFeeTinybar,
     memo: Buffer.from(transfer.memo, 'utf8'),
     node: entityId(transfer.nodeNumber ?? 0),
     hash: transfer.hash,
     validDurationSeconds: Number(transfer.validDurationSeconds),
     entityId: null,
-    transfers: moves.lines(ledger),
+    transfers: transfersOf(new Map([...net].map(([address, change]) => [idOf(address), change]))),
   }
   ledger.records.add(record)
   return record
 }
 
-/** Changes of balance by address. */
-class Moves {
-  readonly changes = new Map<Address, bigint>()
-
-  add(address: Address, tinybar: bigint): void {
-    this.changes.set(address, (this.changes.get(address) ?? 0n) + tinybar)
-  }
-
-  reset(...changes: [Address, bigint][]): void {
-    this.changes.clear()
-    for (const [address, tinybar] of changes) this.add(address, tinybar)
-  }
-
-  copy(): Moves {
-    const copy = new Moves()
-    for (const [address, tinybar] of this.changes) copy.add(address, tinybar)
-    return copy
-  }
-
-  lines(ledger: Ledger): Transfer[] {
-    return [...this.changes]
-      .filter(([, amountTinybar]) => amountTinybar !== 0n)
-      .map(([address, amountTinybar]) => ({
-        account: ledger.accounts.byAddress(address)?.id ?? FEE_COLLECTOR.id,
-        amountTinybar,
-        isApproval: false,
-      }))
-  }
+function feeMoves(payer: Entity, tinybar: bigint): Move[] {
+  return [
+    [payer.address, -tinybar],
+    [FEE_COLLECTOR.address, tinybar],
+  ]
 }
 
-async function judge(
+async function balancesAfter(
   ledger: Ledger,
-  judged: { transfer: SignedTransfer; forced: Status | undefined; moves: Moves },
-): Promise<Status> {
-  const { transfer, moves } = judged
-  if (judged.forced !== undefined) return judged.forced
+  net: ReadonlyMap<Address, bigint>,
+): Promise<Map<Address, bigint>> {
+  const balances = await ledger.evm.balances([...net.keys()])
+  return new Map([...net].map(([address, change], at) => [address, (balances[at] ?? 0n) + change]))
+}
+
+async function judge(ledger: Ledger, transfer: SignedTransfer, payer: Entity): Promise<Status> {
+  const fee = transferFeeTinybar(ledger)
+  const moves = feeMoves(payer, fee)
   for (const { account, amountTinybar, isApproval } of transfer.amounts) {
     const resolved = resolveAccount(ledger.accounts, account)
     if (resolved.kind === 'unknown') return 'INVALID_ACCOUNT_ID'
@@ -100,61 +78,33 @@ async function judge(
     }
     if (amountTinybar < 0n && isApproval) return 'SPENDER_DOES_NOT_HAVE_ALLOWANCE'
     if (amountTinybar < 0n && !hasSigned(resolved.entity, transfer)) return 'INVALID_SIGNATURE'
-    moves.add(resolved.entity.address, amountTinybar)
+    moves.push([resolved.entity.address, amountTinybar])
   }
-  const payer = ledger.accounts.byNumber(transfer.payerNumber)
-  const addresses = [...moves.changes.keys()]
-  const balances = await ledger.evm.balances(addresses)
-  const short = addresses.find((address, index) => {
-    const change = moves.changes.get(address) ?? 0n
-    return (balances[index] ?? 0n) + change < 0n
-  })
+  const net = netOf(moves)
+  const short = [...(await balancesAfter(ledger, net))].find(([, after]) => after < 0n)
   if (short === undefined) return 'SUCCESS'
-  const feeTinybar = transferFeeTinybar(ledger)
-  const payerBalance = balances[addresses.indexOf(payer?.address ?? '0x')] ?? 0n
-  return short === payer?.address && payerBalance < feeTinybar
+  const [address, after] = short
+  return address === payer.address && after - (net.get(address) ?? 0n) < fee
     ? 'INSUFFICIENT_PAYER_BALANCE'
     : 'INSUFFICIENT_ACCOUNT_BALANCE'
 }
 
-async function chargeable(ledger: Ledger, payer: Entity, feeTinybar: bigint): Promise<bigint> {
-  const [balance = 0n] = await ledger.evm.balances([payer.address])
-  return balance < feeTinybar ? balance : feeTinybar
-}
-
-function applyAmounts(
-  ledger: Ledger,
-  applied: { transfer: SignedTransfer; consensusNs: bigint; moves: Moves },
-): void {
-  const { transfer, consensusNs, moves } = applied
-  for (const { account, amountTinybar } of transfer.amounts) {
+/** Makes the accounts that the transfer pays and that are not there yet, and gives all its moves. */
+function applyAmounts(ledger: Ledger, transfer: SignedTransfer, createdNs: bigint): Move[] {
+  return transfer.amounts.flatMap(({ account, amountTinybar }): Move[] => {
     const resolved = resolveAccount(ledger.accounts, account)
-    if (resolved.kind === 'unknown') continue
-    const entity =
+    if (resolved.kind === 'unknown') return []
+    const { address } =
       resolved.kind === 'entity'
         ? resolved.entity
-        : ledger.accounts.create({
-            ...(resolved.address === undefined ? {} : { address: resolved.address }),
-            key: resolved.key,
-            createdNs: consensusNs,
-          })
-    if (amountTinybar < 0n) complete(entity, transfer)
-    moves.add(entity.address, amountTinybar)
-  }
+        : ledger.accounts.create({ address: resolved.address, key: resolved.key, createdNs })
+    if (resolved.kind === 'entity' && amountTinybar < 0n) complete(resolved.entity, transfer)
+    return [[address, amountTinybar]]
+  })
 }
 
 function complete(entity: Entity, transfer: SignedTransfer): void {
   if (entity.key === null && entity.kind === 'account') {
     entity.key = completingKey(entity.address, transfer.signed) ?? null
   }
-}
-
-async function settle(ledger: Ledger, moves: Moves, consensusNs: bigint): Promise<void> {
-  const addresses = [...moves.changes.keys()]
-  const balances = await ledger.evm.balances(addresses)
-  const after = addresses.map((address, index): [Address, bigint] => [
-    address,
-    (balances[index] ?? 0n) + (moves.changes.get(address) ?? 0n),
-  ])
-  await ledger.evm.setBalances(new Map(after), consensusNs)
 }

@@ -19,8 +19,6 @@ export type SignedTransfer = {
   nodeNumber: number | undefined
   validStartNs: bigint
   validDurationSeconds: bigint
-  isScheduled: boolean
-  nonce: number
   memo: string
   maxFeeTinybar: bigint
   amounts: SignedAmount[]
@@ -97,8 +95,6 @@ function decodeBody(parts: {
       nodeNumber: node?.kind === 'number' ? node.number : undefined,
       validStartNs: secondsToNs(toBigInt(start.seconds)) + BigInt(start.nanos ?? 0),
       validDurationSeconds: toBigInt(body.transactionValidDuration?.seconds),
-      isScheduled: false,
-      nonce: 0,
       memo: body.memo ?? '',
       maxFeeTinybar: toBigInt(body.transactionFee),
       amounts,

@@ -7,12 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { formatTransactionId, type TransactionRecord } from '../ledger/records.ts'
 import { handleTransfer } from './handle-transfer.ts'
 import { judgeTime, precheckTransfer } from './precheck-transfer.ts'
-import {
-  decodeSignedTransfer,
-  isStatus,
-  type SignedTransfer,
-  type Status,
-} from './signed-transfer.ts'
+import { decodeSignedTransfer, type SignedTransfer, type Status } from './signed-transfer.ts'
 
 /** What a client learns of a transaction id. */
 export type Knowledge =
@@ -96,17 +91,12 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
 
 function takeForced(ledger: Ledger, at: 'precheck' | 'consensus'): Status | undefined {
   const index = ledger.faults.refusals.findIndex((refusal) => refusal.at === at)
-  const status = index < 0 ? undefined : ledger.faults.refusals.splice(index, 1)[0]?.status
-  return status !== undefined && isStatus(status) ? status : undefined
+  return index < 0 ? undefined : ledger.faults.refusals.splice(index, 1)[0]?.status
 }
 
 function idOf(transfer: SignedTransfer): string {
-  return formatTransactionId({
-    account: entityId(transfer.payerNumber),
-    validStartNs: transfer.validStartNs,
-    scheduled: false,
-    nonce: 0,
-  })
+  const { payerNumber, validStartNs } = transfer
+  return formatTransactionId({ account: entityId(payerNumber), validStartNs })
 }
 
 /** How long a transaction id is remembered for duplicates and receipts, milliseconds of wall time. */

@@ -20,14 +20,6 @@ export type Entity = {
   createdNs: bigint
 }
 
-/** What `create` takes; without `number` the next free one. */
-type NewEntity = {
-  number?: number | undefined
-  address?: Address | undefined
-  key?: AccountKey | null
-  createdNs: bigint
-}
-
 /** The entities of the ledger. */
 export type AccountRegistry = ReturnType<typeof createAccountRegistry>
 
@@ -47,8 +39,16 @@ export function createAccountRegistry() {
   }
 
   return {
-    /** Adds an entity. @throws when its number or address is taken, or a long-zero address is another's */
-    create(options: NewEntity): Entity {
+    /**
+     * Adds an entity, with the next free number unless one is given.
+     * @throws when its number or address is taken, or a long-zero address is another's
+     */
+    create(options: {
+      number?: number | undefined
+      address?: Address | undefined
+      key?: AccountKey | null
+      createdNs: bigint
+    }): Entity {
       const named = options.address === undefined ? undefined : longZeroNumber(options.address)
       const number = options.number ?? nextNumber
       const address = lowerAddress(options.address ?? longZeroAddress(number))
@@ -78,6 +78,9 @@ export function createAccountRegistry() {
     /** The address under which anvil keeps what `address` names: long-zero forms of aliased entities are translated. */
     canonicalAddress: (address: string): Address =>
       byAddress(address)?.address ?? lowerAddress(address),
+    /** The id of what has that address; null where there is nothing. */
+    idOf: (address: string | null): string | null =>
+      address === null ? null : (byAddress(address)?.id ?? null),
     all: (): readonly Entity[] => [...numbers.values()],
   }
 }

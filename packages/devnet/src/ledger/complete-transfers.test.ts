@@ -25,9 +25,9 @@ function tracingAnvil(): AnvilClient & { readonly asked: string[] } {
 function evmRecord(): TransactionRecord {
   return {
     consensusNs: 1_700_000_000_000_000_001n,
-    recordedAtMs: 1_700_000_000_000,
     name: 'ETHEREUMTRANSACTION',
-    id: { account: '0.0.902', validStartNs: 1n, scheduled: false, nonce: 0 },
+    id: { account: '0.0.902', validStartNs: 1n },
+    isScheduled: false,
     result: 'SUCCESS',
     chargedFeeTinybar: 7n,
     maxFeeTinybar: 9n,

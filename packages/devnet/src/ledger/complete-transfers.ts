@@ -5,7 +5,7 @@ import type { Address, Hex } from 'viem'
 import { entityId, longZeroNumber } from './entity-id.ts'
 import type { Ledger } from './ledger.ts'
 import { FEE_COLLECTOR } from './network.ts'
-import type { TransactionRecord, Transfer } from './records.ts'
+import { netOf, type TransactionRecord, type Transfer, transfersOf } from './records.ts'
 
 type Frame = {
   type: string
@@ -41,16 +41,12 @@ export async function completeTransfers(
       ),
     )
     for (const [index, record] of part.entries()) {
-      record.transfers ??= transfersOf(ledger, record, traces[index] as Frame)
+      record.transfers ??= tracedTransfers(ledger, record, traces[index] as Frame)
     }
   }
 }
 
-function transfersOf(ledger: Ledger, record: TransactionRecord, top: Frame): Transfer[] {
-  const changes = new Map<string, bigint>()
-  const add = (account: string, tinybar: bigint): void => {
-    changes.set(account, (changes.get(account) ?? 0n) + tinybar)
-  }
+function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: Frame): Transfer[] {
   const idOf = (address: Address): string => {
     // A long-zero address is a number, also where a contract paid one that nobody has.
     const number = longZeroNumber(address)
@@ -58,21 +54,19 @@ function transfersOf(ledger: Ledger, record: TransactionRecord, top: Frame): Tra
     if (known === undefined && number !== undefined) return entityId(number)
     return (known ?? ledger.entityAt(address, record.consensusNs)).id
   }
+  const moves: [string, bigint][] = []
   const walk = (frame: Frame): void => {
     // What a failed frame moved, and what frames under it moved, was undone.
     if (frame.error !== undefined) return
     const value = BigInt(frame.value ?? 0)
     const isMoving = frame.type !== 'DELEGATECALL' && frame.type !== 'STATICCALL'
     if (value > 0n && isMoving && frame.to !== undefined) {
-      add(idOf(frame.from), -value)
-      add(idOf(frame.to), value)
+      moves.push([idOf(frame.from), -value], [idOf(frame.to), value])
     }
     for (const call of frame.calls ?? []) walk(call)
   }
   walk(top)
-  add(idOf(top.from), -record.chargedFeeTinybar)
-  add(FEE_COLLECTOR.id, record.chargedFeeTinybar)
-  return [...changes]
-    .filter(([, amountTinybar]) => amountTinybar !== 0n)
-    .map(([account, amountTinybar]) => ({ account, amountTinybar, isApproval: false }))
+  const fee = record.chargedFeeTinybar
+  moves.push([idOf(top.from), -fee], [FEE_COLLECTOR.id, fee])
+  return transfersOf(netOf(moves))
 }

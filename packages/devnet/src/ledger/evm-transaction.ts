@@ -4,7 +4,7 @@ import { longZeroNumber } from './entity-id.ts'
 import type { InnerReceipt } from './evm.ts'
 import type { Ledger } from './ledger.ts'
 import { FEE_COLLECTOR, RELAY_ACCOUNT, SYSTEM_ACCOUNT_NUMBER_MAX } from './network.ts'
-import type { Transfer } from './records.ts'
+import { transfersOf } from './records.ts'
 
 /** Weibar per tinybar: JSON-RPC speaks weibar (18 decimals), the EVM tinybar (8). */
 export const WEIBAR_PER_TINYBAR = 10_000_000_000n
@@ -38,7 +38,6 @@ export type EvmTransaction = {
   receipt: InnerReceipt
   blockNumber: number
   consensusNs: bigint
-  recordedAtMs: number
   gasPriceTinybar: bigint
   /** True when the network made the call for a schedule. */
   isScheduled: boolean
@@ -67,23 +66,20 @@ function haltOf(ledger: Ledger, { to, valueWeibar }: Envelope): string | undefin
   return ledger.accounts.byNumber(number) === undefined ? 'INVALID_ALIAS_KEY' : undefined
 }
 
-/** What to run. */
-type EvmTransactionRequest = {
-  /** Undefined for scheduled calls, whose hash the network chooses. */
-  hash: Hex | undefined
-  from: Address
-  envelope: Envelope
-  /** Consensus second of a scheduled call. */
-  asOfSecond?: number
-}
-
 /**
  * Runs a transaction in a block of its own and records it. The caller holds the queue and has checked the nonce.
  * @throws AnvilRefused when the payer cannot hold value and gas
  */
 export async function runEvmTransaction(
   ledger: Ledger,
-  request: EvmTransactionRequest,
+  request: {
+    /** Undefined for scheduled calls, whose hash the network chooses. */
+    hash: Hex | undefined
+    from: Address
+    envelope: Envelope
+    /** Consensus second of a scheduled call. */
+    asOfSecond?: number
+  },
 ): Promise<EvmTransaction> {
   const { envelope, from } = request
   const isScheduled = request.hash === undefined
@@ -111,7 +107,6 @@ export async function runEvmTransaction(
     receipt,
     blockNumber: Number(receipt.blockNumber),
     consensusNs,
-    recordedAtMs: ledger.clock.unixMs(),
     gasPriceTinybar,
     isScheduled,
     result: isSuccess ? 'SUCCESS' : (halt ?? 'CONTRACT_REVERT_EXECUTED'),
@@ -133,51 +128,40 @@ async function revertReason(ledger: Ledger, receipt: InnerReceipt): Promise<Hex 
 }
 
 function recordTransaction(ledger: Ledger, transaction: EvmTransaction): void {
-  const { receipt, consensusNs, envelope } = transaction
+  const { receipt, consensusNs, envelope, gasPriceTinybar, isScheduled } = transaction
+  const { contractAddress, to } = receipt
   const isSuccess = BigInt(receipt.status) === 1n
-  if (isSuccess && receipt.contractAddress !== null) {
+  if (isSuccess && contractAddress != null) {
     // Value may have been sent to the address before its contract was there.
-    ledger.entityAt(receipt.contractAddress, consensusNs).kind = 'contract'
+    ledger.entityAt(contractAddress, consensusNs).kind = 'contract'
   }
-  const target = receipt.to ?? receipt.contractAddress
-  if (isSuccess && receipt.to !== null && envelope.valueWeibar > 0n) {
-    ledger.entityAt(receipt.to, consensusNs)
-  }
-  const feeTinybar = BigInt(receipt.gasUsed) * transaction.gasPriceTinybar
+  if (isSuccess && to !== null && envelope.valueWeibar > 0n) ledger.entityAt(to, consensusNs)
+  const feeTinybar = BigInt(receipt.gasUsed) * gasPriceTinybar
   const payer = ledger.entityAt(transaction.from, consensusNs)
+  const paid = new Map([
+    [FEE_COLLECTOR.id, feeTinybar],
+    [payer.id, -feeTinybar],
+  ])
   ledger.records.add({
     consensusNs,
-    recordedAtMs: transaction.recordedAtMs,
-    name: transaction.isScheduled ? 'CONTRACTCALL' : 'ETHEREUMTRANSACTION',
-    id: {
-      account: transaction.isScheduled ? payer.id : RELAY_ACCOUNT.id,
-      validStartNs: consensusNs,
-      scheduled: transaction.isScheduled,
-      nonce: 0,
-    },
+    name: isScheduled ? 'CONTRACTCALL' : 'ETHEREUMTRANSACTION',
+    id: { account: isScheduled ? payer.id : RELAY_ACCOUNT.id, validStartNs: consensusNs },
+    isScheduled,
     result: transaction.result,
     chargedFeeTinybar: feeTinybar,
-    maxFeeTinybar: envelope.gas * transaction.gasPriceTinybar,
+    maxFeeTinybar: envelope.gas * gasPriceTinybar,
     memo: new Uint8Array(),
-    node: transaction.isScheduled ? null : '0.0.3',
+    node: isScheduled ? null : '0.0.3',
     hash: hexToBytes(transaction.hash),
-    validDurationSeconds: transaction.isScheduled ? null : 120,
-    entityId: target === null ? null : (ledger.accounts.byAddress(target)?.id ?? null),
-    transfers: isSuccess ? undefined : feeTransfers(payer.id, feeTinybar),
+    validDurationSeconds: isScheduled ? null : 120,
+    entityId: ledger.accounts.idOf(to ?? contractAddress ?? null),
+    transfers: isSuccess ? undefined : transfersOf(paid),
     evm: {
       hash: transaction.hash,
       innerHash: receipt.transactionHash,
       blockNumber: transaction.blockNumber,
     },
   })
-}
-
-/** The two lines by which a payer pays the network. */
-function feeTransfers(payer: string, feeTinybar: bigint): Transfer[] {
-  return [
-    { account: FEE_COLLECTOR.id, amountTinybar: feeTinybar, isApproval: false },
-    { account: payer, amountTinybar: -feeTinybar, isApproval: false },
-  ]
 }
 
 /** Gas of the network's own calls to its contracts: plenty, since nobody pays for it. */

@@ -2,39 +2,14 @@
 // the consensus second less the lag by which a record block begins before what it holds. Callers hold the serial queue.
 
 import type { Clock } from '@tallystick/service-kit'
-import { type Address, type Hex, numberToHex } from 'viem'
+import { type Address, type Block, type Hex, numberToHex, type TransactionReceipt } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 import { nsToSeconds } from './records.ts'
 
-/** A receipt as anvil gives it: amounts in tinybar, hashes of the inside. */
-export type InnerReceipt = {
-  transactionHash: Hex
-  blockHash: Hex
-  blockNumber: Hex
-  transactionIndex: Hex
-  status: Hex
-  gasUsed: Hex
-  cumulativeGasUsed: Hex
-  effectiveGasPrice: Hex
-  logsBloom: Hex
-  logs: InnerLog[]
-  from: Address
-  to: Address | null
-  contractAddress: Address | null
-  type: Hex
-}
-
-/** A log as anvil gives it. */
-export type InnerLog = {
-  address: Address
-  topics: Hex[]
-  data: Hex
-  blockNumber: Hex
-  blockHash: Hex
-  transactionHash: Hex
-  transactionIndex: Hex
-  logIndex: Hex
-}
+/** What anvil gives: amounts in tinybar, hashes of the inside. */
+export type InnerReceipt = TransactionReceipt<Hex, Hex, Hex, Hex>
+export type InnerLog = InnerReceipt['logs'][number]
+export type InnerBlock = Block<Hex, false, 'latest'>
 
 /** A transaction to execute; amounts in tinybar. */
 type InnerTransaction = {
@@ -62,7 +37,9 @@ export function createEvm(options: {
 }) {
   const { anvil, clock } = options
   /** What is known of a block besides what anvil keeps. */
-  const blocks = [{ consensusNs: 0n, recordedAtMs: clock.unixMs() }]
+  const blocks: ({ consensusNs: bigint; recordedAtMs: number } | undefined)[] = [
+    { consensusNs: 0n, recordedAtMs: clock.unixMs() },
+  ]
   let lastStamp = 0
 
   function stamp(consensusSecond: number): readonly [string, readonly unknown[]] {
@@ -82,14 +59,22 @@ export function createEvm(options: {
   return {
     /** Executes one transaction in one block. @throws AnvilRefused when it never reaches the EVM */
     async execute(transaction: InnerTransaction): Promise<InnerReceipt> {
-      const second = transaction.asOfSecond ?? nsToSeconds(transaction.consensusNs)
-      const [, receipt] = await anvil.batch([
-        stamp(second),
-        ['eth_sendTransactionSync', [toAnvilTransaction(transaction)]],
-      ])
-      const done = receipt as InnerReceipt
-      remember(Number(done.blockNumber), transaction.consensusNs)
-      return done
+      const { consensusNs, data, from, nonce, to } = transaction
+      const sent = {
+        from,
+        to: to ?? undefined,
+        data,
+        value: numberToHex(transaction.valueTinybar),
+        gas: numberToHex(transaction.gas),
+        gasPrice: numberToHex(transaction.gasPriceTinybar),
+        nonce: nonce === undefined ? undefined : numberToHex(nonce),
+      }
+      const [, receipt] = (await anvil.batch([
+        stamp(transaction.asOfSecond ?? nsToSeconds(consensusNs)),
+        ['eth_sendTransactionSync', [sent]],
+      ])) as [unknown, InnerReceipt]
+      remember(Number(receipt.blockNumber), consensusNs)
+      return receipt
     },
     /** Sets balances in tinybar and closes a block over them. */
     async setBalances(balances: ReadonlyMap<Address, bigint>, consensusNs: bigint): Promise<void> {
@@ -110,31 +95,15 @@ export function createEvm(options: {
       )
       return answers.map((answer) => BigInt(answer as Hex))
     },
-    /** Number of the newest block. */
-    latestBlock: () => blocks.length - 1,
-    /** The newest block that was there at `atMs` of ledger time; 0 before the first. */
-    blockAt(atMs: number): number {
-      let low = 0
-      let high = blocks.length - 1
-      while (low < high) {
-        const middle = (low + high + 1) >> 1
-        if ((blocks[middle]?.recordedAtMs ?? 0) <= atMs) low = middle
-        else high = middle - 1
-      }
-      return low
+    /** Number of the newest block, or of the one that was the newest `lagMs` of ledger time ago; 0 before the first. */
+    newestBlock(lagMs = 0): number {
+      if (lagMs === 0) return blocks.length - 1
+      const atMs = clock.unixMs() - lagMs
+      return Math.max(
+        0,
+        blocks.findLastIndex((block) => (block?.recordedAtMs ?? 0) <= atMs),
+      )
     },
     blockTimes: (number: number) => blocks[number],
-  }
-}
-
-function toAnvilTransaction(transaction: InnerTransaction): Record<string, unknown> {
-  return {
-    from: transaction.from,
-    to: transaction.to ?? undefined,
-    data: transaction.data,
-    value: numberToHex(transaction.valueTinybar),
-    gas: numberToHex(transaction.gas),
-    gasPrice: numberToHex(transaction.gasPriceTinybar),
-    nonce: transaction.nonce === undefined ? undefined : numberToHex(transaction.nonce),
   }
 }

@@ -1,6 +1,5 @@
 import { hederaSigner, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
-import { type Hex, keccak256, stringToBytes } from 'viem'
-import type { DevnetAccount, NewAccount } from '../devnet.ts'
+import { type Address, type Hex, keccak256, stringToBytes } from 'viem'
 import type { Entity } from './account-registry.ts'
 import { longZeroAddress } from './entity-id.ts'
 import { installHaltingCode } from './evm-transaction.ts'
@@ -12,6 +11,28 @@ import {
   RELAY_ACCOUNT,
   TREASURY,
 } from './network.ts'
+import { transfersOf } from './records.ts'
+
+/** A funded account with its key. */
+export type DevnetAccount = {
+  name: string
+  /** `0.0.x`. */
+  accountId: string
+  /** Lower case; the alias of ECDSA accounts, the long-zero address of ED25519 ones. */
+  evmAddress: Address
+  /** Raw ECDSA key or ED25519 seed, 32 bytes of hex. */
+  privateKey: Hex
+  keyType: 'ECDSA_SECP256K1' | 'ED25519'
+}
+
+export type NewAccount = {
+  name: string
+  balanceTinybar: bigint
+  /** ECDSA by default. */
+  keyType?: DevnetAccount['keyType']
+  /** Derived from the name by default, so that the same script makes the same accounts. */
+  privateKey?: Hex
+}
 
 /** The private key of the account with that name, the same on every machine. */
 export function privateKeyOf(name: string): Hex {
@@ -45,9 +66,9 @@ export async function createAccount(ledger: Ledger, options: NewAccount): Promis
 function recordCreation(ledger: Ledger, entity: Entity, balanceTinybar: bigint): void {
   ledger.records.add({
     consensusNs: entity.createdNs,
-    recordedAtMs: ledger.clock.unixMs(),
     name: 'CRYPTOCREATEACCOUNT',
-    id: { account: TREASURY.id, validStartNs: entity.createdNs, scheduled: false, nonce: 0 },
+    id: { account: TREASURY.id, validStartNs: entity.createdNs },
+    isScheduled: false,
     result: 'SUCCESS',
     chargedFeeTinybar: 0n,
     maxFeeTinybar: 0n,
@@ -56,10 +77,12 @@ function recordCreation(ledger: Ledger, entity: Entity, balanceTinybar: bigint):
     hash: Buffer.from(keccak256(stringToBytes(`create ${entity.id}`), 'bytes')),
     validDurationSeconds: 120,
     entityId: entity.id,
-    transfers: [
-      { account: TREASURY.id, amountTinybar: -balanceTinybar, isApproval: false },
-      { account: entity.id, amountTinybar: balanceTinybar, isApproval: false },
-    ],
+    transfers: transfersOf(
+      new Map([
+        [TREASURY.id, -balanceTinybar],
+        [entity.id, balanceTinybar],
+      ]),
+    ),
   })
 }
 

@@ -3,20 +3,14 @@
 
 import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
+import type { Status } from '../consensus/signed-transfer.ts'
 import { createAccountRegistry, type Entity } from './account-registry.ts'
 import type { ConsensusClock } from './consensus-clock.ts'
 import { longZeroNumber } from './entity-id.ts'
 import { createEvm, TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
 import type { EvmTransaction } from './evm-transaction.ts'
-import { EXCHANGE_RATE_DEFAULT, type ExchangeRate, GAS_PRICE_TINYBAR_DEFAULT } from './network.ts'
+import { EXCHANGE_RATE_DEFAULT, GAS_PRICE_TINYBAR_DEFAULT } from './network.ts'
 import { createRecordStore } from './records.ts'
-
-/** Settings of the network that tests and `devnet_*` calls change. */
-export type NetworkSettings = {
-  gasPriceTinybar: bigint
-  timestampLagSeconds: number
-  exchangeRate: ExchangeRate
-}
 
 /** The shared state behind the edges. */
 export type Ledger = ReturnType<typeof createLedger>
@@ -24,7 +18,8 @@ export type Ledger = ReturnType<typeof createLedger>
 /** A ledger without accounts over a fresh anvil. */
 export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: AnvilClient }) {
   const accounts = createAccountRegistry()
-  const settings: NetworkSettings = {
+  /** Tests and `devnet_*` calls change these. */
+  const settings = {
     gasPriceTinybar: GAS_PRICE_TINYBAR_DEFAULT,
     timestampLagSeconds: TIMESTAMP_LAG_SECONDS_DEFAULT,
     exchangeRate: EXCHANGE_RATE_DEFAULT,
@@ -52,36 +47,24 @@ export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: A
   }
 }
 
-/** What is wrong with the network at present; tests and `devnet_*` calls write it, the edges read it. */
-export type Faults = {
-  /** JSON-RPC answers, receipts included, show the ledger as it was so long ago, milliseconds. */
-  readLagMs: number
-  /** The same for the mirror node. */
-  mirrorLagMs: number
-  /** `eth_getTransactionCount` shows the nonce of so long ago, milliseconds. */
-  nonceLagMs: number
-  /** So many of the next EVM transactions are answered with their hash and lost. */
-  transactionsToDrop: number
-  /** So many of the next native transfers pass the node's checks and are lost. */
-  transfersToDrop: number
-  /** Native transfers that pass the node's checks wait as long as this is true. */
-  isConsensusHeld: boolean
-  /** Response codes for the next native transfers, in order, and where they strike. */
-  refusals: { status: string; at: 'precheck' | 'consensus' }[]
-  /** Edges that answer nothing: connections are cut, gRPC calls end as UNAVAILABLE. */
-  unavailable: { rpc: boolean; mirror: boolean; consensus: boolean }
-}
-
-/** A network in good health. */
-export function noFaults(): Faults {
+/** What is wrong with the network: nothing at first. Tests and `devnet_*` calls write it, the edges read it. */
+function noFaults() {
   return {
+    /** JSON-RPC answers, receipts included, show the ledger as it was so long ago, milliseconds. */
     readLagMs: 0,
+    /** The same for the mirror node. */
     mirrorLagMs: 0,
+    /** `eth_getTransactionCount` shows the nonce of so long ago, milliseconds. */
     nonceLagMs: 0,
+    /** So many of the next EVM transactions are answered with their hash and lost. */
     transactionsToDrop: 0,
+    /** So many of the next native transfers pass the node's checks and are lost. */
     transfersToDrop: 0,
+    /** Native transfers that pass the node's checks wait as long as this is true. */
     isConsensusHeld: false,
-    refusals: [],
+    /** Response codes for the next native transfers, in order, and where they strike. */
+    refusals: [] as { status: Status; at: 'precheck' | 'consensus' }[],
+    /** Edges that answer nothing: connections are cut, gRPC calls end as UNAVAILABLE. */
     unavailable: { rpc: false, mirror: false, consensus: false },
   }
 }

@@ -3,7 +3,7 @@ import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 
 /** Chain id of Hedera testnet, which viem's `hederaTestnet` has as well. */
-export const CHAIN_ID = 296
+export const CHAIN_ID = 296 as const
 
 /** Gas that one transaction may use, and therefore a block here (HIP-185 and the network's configuration). */
 export const TRANSACTION_GAS_MAX = 15_000_000

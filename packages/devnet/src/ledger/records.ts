@@ -28,23 +28,30 @@ export function nsToSeconds(nanoseconds: bigint): number {
 /** What happened to whom: one line of a record's transfer list. */
 export type Transfer = { account: string; amountTinybar: bigint; isApproval: boolean }
 
-/** Identity of a transaction: who pays and from when it is valid. */
-export type TransactionId = {
-  /** Payer, `0.0.x`. */
-  account: string
-  /** Start of validity, nanoseconds since 1970. */
-  validStartNs: bigint
-  scheduled: boolean
-  nonce: number
+/** Sums what was moved, by whom it concerns. */
+export function netOf<Name>(moves: Iterable<readonly [Name, bigint]>): Map<Name, bigint> {
+  const net = new Map<Name, bigint>()
+  for (const [name, tinybar] of moves) net.set(name, (net.get(name) ?? 0n) + tinybar)
+  return net
 }
+
+/** The lines of a record's transfer list: accounts with what they gained or lost. */
+export function transfersOf(net: ReadonlyMap<string, bigint>): Transfer[] {
+  return [...net]
+    .filter(([, amountTinybar]) => amountTinybar !== 0n)
+    .map(([account, amountTinybar]) => ({ account, amountTinybar, isApproval: false }))
+}
+
+/** Identity of a transaction: who pays, `0.0.x`, and from when it is valid, nanoseconds since 1970. */
+type TransactionId = { account: string; validStartNs: bigint }
 
 /** One transaction that reached consensus, whatever its result. */
 export type TransactionRecord = {
   consensusNs: bigint
-  /** When it became knowable, milliseconds of ledger time: lags count from here. */
-  recordedAtMs: number
   name: 'CRYPTOTRANSFER' | 'ETHEREUMTRANSACTION' | 'CONTRACTCALL' | 'CRYPTOCREATEACCOUNT'
   id: TransactionId
+  /** Whether the network made the call for a schedule. */
+  isScheduled: boolean
   /** Name of the response code, e.g. `SUCCESS`. */
   result: string
   chargedFeeTinybar: bigint

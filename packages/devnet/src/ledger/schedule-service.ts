@@ -109,7 +109,7 @@ export function createScheduleLives() {
         ({ address }) => address.toLowerCase() === SCHEDULE_SERVICE_ADDRESS,
       )
       if (own.length === 0) return false
-      for (const event of parseEventLogs({ abi: scheduleServiceAbi, logs: own as never })) {
+      for (const event of parseEventLogs({ abi: scheduleServiceAbi, logs: own })) {
         if (event.eventName === 'ScheduleCreated') {
           lives.set(lowerAddress(event.args.schedule), {
             createdNs: transaction.consensusNs,

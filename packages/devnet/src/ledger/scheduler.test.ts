@@ -1,8 +1,7 @@
 import { scheduleServiceAbi } from '@tallystick/contracts'
 import { type Address, encodeFunctionData, type Hex, parseEther } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Devnet } from '../devnet.ts'
-import { startDevnet } from '../start-devnet.ts'
+import { type Devnet, startDevnet } from '../start-devnet.ts'
 import {
   accountNamed,
   mirror,

@@ -37,18 +37,7 @@ export type ScheduledExecution = {
 }
 
 /** The network's side of scheduled calls. */
-export type Scheduler = {
-  /** Puts the system contract in place. */
-  install(): Promise<void>
-  configure(settings: ScheduleServiceSettings): Promise<void>
-  /** Runs everything whose second has come. */
-  runDue(): Promise<void>
-  /** The second of the earliest pending schedule, undefined for none. */
-  nextSecond(): Promise<number | undefined>
-  executions(): readonly ScheduledExecution[]
-  /** The schedule at an address, as the contract has it. */
-  find(schedule: Address): Promise<KnownSchedule | undefined>
-}
+export type Scheduler = ReturnType<typeof createScheduler>
 
 /** A schedule and when what happened to it, consensus nanoseconds. */
 export type KnownSchedule = ScheduleLife & { schedule: Schedule; executedNs: bigint | undefined }
@@ -56,7 +45,7 @@ export type KnownSchedule = ScheduleLife & { schedule: Schedule; executedNs: big
 const UINT256_MAX = 2n ** 256n - 1n
 
 /** Builds the scheduler and makes it listen to the ledger. */
-export function createScheduler(ledger: Ledger): Scheduler {
+export function createScheduler(ledger: Ledger) {
   const service = createScheduleService(ledger)
   const lives = createScheduleLives()
   const executions: ScheduledExecution[] = []
@@ -104,18 +93,23 @@ export function createScheduler(ledger: Ledger): Scheduler {
   }
 
   return {
-    async install() {
+    /** Puts the system contract in place. */
+    async install(): Promise<void> {
       await service.install()
       await service.configure({})
     },
-    configure: (settings) => ledger.queue.run(() => service.configure(settings)),
+    configure: (settings: ScheduleServiceSettings): Promise<void> =>
+      ledger.queue.run(() => service.configure(settings)),
+    /** Runs everything whose second has come. */
     runDue,
-    async nextSecond() {
+    /** The second of the earliest pending schedule, undefined for none. */
+    async nextSecond(): Promise<number | undefined> {
       const next = await service.nextDue(UINT256_MAX)
       return next === undefined ? undefined : Number(next.schedule.expirySecond)
     },
-    executions: () => executions,
-    async find(address) {
+    executions: (): readonly ScheduledExecution[] => executions,
+    /** The schedule at an address, as the contract has it. */
+    async find(address: Address): Promise<KnownSchedule | undefined> {
       const schedule = await service.scheduleAt(address)
       const life = lives.of(address)
       const executed = executions.find((execution) => execution.schedule === address)

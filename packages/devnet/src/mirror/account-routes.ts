@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Hex } from 'viem'
+import { type Hex, numberToHex } from 'viem'
 import { toMirrorKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import { entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
@@ -8,7 +8,7 @@ import { formatTimestamp } from '../ledger/records.ts'
 import {
   invalidParameter,
   isVisible,
-  type MirrorQuery,
+  type ListRequest,
   type MirrorRequest,
   notFound,
   pageOf,
@@ -53,9 +53,7 @@ export async function findEntity(ledger: Ledger, text: string): Promise<Entity> 
     number === undefined
       ? (ledger.accounts.byAddress(`0x${address}`) ?? (await discover(ledger, `0x${address}`)))
       : ledger.accounts.byNumber(number)
-  if (entity === undefined || !isVisible(ledger, Number(entity.createdNs / 1_000_000n))) {
-    throw notFound()
-  }
+  if (entity === undefined || !isVisible(ledger, entity.createdNs)) throw notFound()
   return entity
 }
 
@@ -74,67 +72,40 @@ async function discover(ledger: Ledger, address: Hex): Promise<Entity | undefine
   return entity
 }
 
-function pageOfEntities(
-  ledger: Ledger,
-  request: { url: string; query: MirrorQuery },
-  order: 'asc' | 'desc',
-) {
+function pageOfEntities(ledger: Ledger, request: ListRequest, order: 'asc' | 'desc') {
   const name = 'account.id'
-  const range = readRange({ query: request.query, name, parse: parseNumber })
+  const range = readRange(request.query, name, (text) => {
+    const number = entityNumber(text)
+    return number === undefined ? undefined : BigInt(number)
+  })
   const rows = ledger.accounts
     .all()
-    .filter(({ createdNs }) => isVisible(ledger, Number(createdNs / 1_000_000n)))
+    .filter(({ createdNs }) => isVisible(ledger, createdNs))
     .filter(({ number }) => BigInt(number) >= range.from && BigInt(number) <= range.to)
     .toSorted((a, b) => a.number - b.number)
   return pageOf(request, rows, { name, order, keyOf: ({ id }) => id })
 }
 
-function parseNumber(text: string): bigint | undefined {
-  const number = entityNumber(text)
-  return number === undefined ? undefined : BigInt(number)
-}
-
+/** Entities as `/api/v1/accounts` shows them. */
 async function show(ledger: Ledger, entities: readonly Entity[]) {
   if (entities.length === 0) return []
-  const atMs = ledger.clock.unixMs() - ledger.faults.mirrorLagMs
-  const block = `0x${ledger.evm.blockAt(atMs).toString(16)}`
+  const block = numberToHex(ledger.evm.newestBlock(ledger.faults.mirrorLagMs))
   const answers = (await ledger.anvil.batch(
     entities.flatMap(({ address }) => [
       ['eth_getBalance', [address, block]] as const,
       ['eth_getTransactionCount', [address, block]] as const,
     ]),
   )) as Hex[]
-  return entities.map((entity, index) =>
-    toMirrorAccount({
-      entity,
-      balanceTinybar: BigInt(answers[2 * index] ?? '0x0'),
-      nonce: Number(answers[2 * index + 1] ?? 0),
-      nowNs: visibleNs(ledger),
-    }),
-  )
-}
-
-/** An entity as `/api/v1/accounts` shows it. */
-function toMirrorAccount(options: {
-  entity: Entity
-  balanceTinybar: bigint
-  nonce: number
-  nowNs: bigint
-}) {
-  const { entity } = options
-  return {
+  const timestamp = formatTimestamp(visibleNs(ledger))
+  return entities.map((entity, index) => ({
     account: entity.id,
     alias: aliasOf(entity),
     auto_renew_period: entity.kind === 'account' ? 7_776_000 : null,
-    balance: {
-      balance: Number(options.balanceTinybar),
-      timestamp: formatTimestamp(options.nowNs),
-      tokens: [],
-    },
+    balance: { balance: Number(answers[2 * index]), timestamp, tokens: [] },
     created_timestamp: formatTimestamp(entity.createdNs),
     decline_reward: false,
     deleted: false,
-    ethereum_nonce: options.nonce,
+    ethereum_nonce: Number(answers[2 * index + 1]),
     evm_address: entity.address,
     expiry_timestamp: null,
     key: toMirrorKey(entity.key),
@@ -145,7 +116,7 @@ function toMirrorAccount(options: {
     staked_account_id: null,
     staked_node_id: null,
     stake_period_start: null,
-  }
+  }))
 }
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'

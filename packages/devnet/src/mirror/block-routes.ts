@@ -1,26 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { type Hex, keccak256, numberToHex } from 'viem'
+import type { InnerBlock } from '../ledger/evm.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatTimestamp, parseTimestamp, secondsToNs } from '../ledger/records.ts'
+import { formatTimestamp, secondsToNs } from '../ledger/records.ts'
 import {
   invalidParameter,
   type MirrorQuery,
   type MirrorRequest,
   notFound,
   pageOf,
+  parseWhole,
   readRange,
+  timesIn,
 } from './mirror-query.ts'
-
-/** A block as anvil gives it; what is read here. */
-type InnerBlock = {
-  number: Hex
-  hash: Hex
-  parentHash: Hex
-  timestamp: Hex
-  gasUsed: Hex
-  logsBloom: Hex
-  size: Hex
-}
 
 /** `/api/v1/blocks` and `/api/v1/blocks/{hash or number}`. */
 export function addBlockRoutes(app: FastifyInstance, ledger: Ledger): void {
@@ -38,17 +30,10 @@ export function addBlockRoutes(app: FastifyInstance, ledger: Ledger): void {
 
   app.get<MirrorRequest>('/api/v1/blocks/:id', async ({ params }) => {
     const block = await findBlock(ledger, params.id)
-    if (block === null || Number(block.number) > newestBlock(ledger)) throw notFound()
+    if (block === null || Number(block.number) > ledger.evm.newestBlock(ledger.faults.mirrorLagMs))
+      throw notFound()
     return toMirrorBlock(ledger, block)
   })
-}
-
-/** The newest block that the mirror node has taken in. */
-function newestBlock(ledger: Ledger): number {
-  const { mirrorLagMs } = ledger.faults
-  return mirrorLagMs === 0
-    ? ledger.evm.latestBlock()
-    : ledger.evm.blockAt(ledger.clock.unixMs() - mirrorLagMs)
 }
 
 /** The mirror node's 48-byte form of a block hash; its first 32 bytes are what JSON-RPC shows. */
@@ -57,31 +42,26 @@ export function toMirrorBlockHash(hash: Hex): Hex {
 }
 
 function blocksIn(ledger: Ledger, query: MirrorQuery): number[] {
-  const numbers = readRange({ query, name: 'block.number', parse: parseNumber })
-  const times = readRange({ query, name: 'timestamp', parse: parseTimestamp })
-  return Array.from({ length: newestBlock(ledger) + 1 }, (_, number) => number).filter((number) => {
+  const numbers = readRange(query, 'block.number', parseWhole)
+  const times = timesIn(query)
+  return Array.from(
+    { length: ledger.evm.newestBlock(ledger.faults.mirrorLagMs) + 1 },
+    (_, number) => number,
+  ).filter((number) => {
     const atNs = ledger.evm.blockTimes(number)?.consensusNs ?? 0n
-    return (
-      BigInt(number) >= numbers.from &&
-      BigInt(number) <= numbers.to &&
-      atNs >= times.from &&
-      atNs <= times.to
-    )
+    const isNumbered = number >= numbers.from && number <= numbers.to
+    return isNumbered && atNs >= times.from && atNs <= times.to
   })
-}
-
-function parseNumber(text: string): bigint | undefined {
-  return /^\d{1,15}$/.test(text) ? BigInt(text) : undefined
 }
 
 async function findBlock(ledger: Ledger, id: string): Promise<InnerBlock | null> {
   const hash = /^(?:0x)?([0-9a-f]{64})(?:[0-9a-f]{32})?$/i.exec(id)?.[1]
-  const isNumber = /^\d{1,15}$/.test(id)
-  if (hash === undefined && !isNumber) throw invalidParameter('hashOrNumber')
+  const number = parseWhole(id)
+  if (hash === undefined && number === undefined) throw invalidParameter('hashOrNumber')
   const found =
-    hash === undefined
-      ? ledger.anvil.call('eth_getBlockByNumber', [numberToHex(Number(id)), false])
-      : ledger.anvil.call('eth_getBlockByHash', [`0x${hash}`, false])
+    number === undefined
+      ? ledger.anvil.call('eth_getBlockByHash', [`0x${hash}`, false])
+      : ledger.anvil.call('eth_getBlockByNumber', [numberToHex(number), false])
   return (await found) as InnerBlock | null
 }
 

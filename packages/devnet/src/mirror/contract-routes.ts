@@ -1,22 +1,24 @@
 import type { FastifyInstance } from 'fastify'
-import { type Hex, numberToHex } from 'viem'
+import { type Address, type Hex, numberToHex } from 'viem'
 import type { InnerLog } from '../ledger/evm.ts'
 import { type EvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID } from '../ledger/network.ts'
-import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
+import { formatTimestamp } from '../ledger/records.ts'
 import { isNetworkLog } from '../rpc/outer-view.ts'
 import { findEntity } from './account-routes.ts'
 import { toMirrorBlockHash } from './block-routes.ts'
 import {
+  BY_TIME,
   invalidParameter,
   isVisible,
-  type MirrorQuery,
+  type ListRequest,
   type MirrorRequest,
   notFound,
   pageOf,
+  parseWhole,
   type Range,
-  readRange,
+  timesIn,
   valueOf,
 } from './mirror-query.ts'
 import { readTransactionId } from './transaction-routes.ts'
@@ -57,18 +59,16 @@ export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
 
   app.get<MirrorRequest>('/api/v1/contracts/:id/results', async (request) => {
     const { address } = await findEntity(ledger, request.params.id)
-    return resultPage(
-      ledger,
-      request,
-      ({ receipt }) => (receipt.contractAddress ?? receipt.to) === address,
-    )
+    return resultPage(ledger, request, (transaction) => targetOf(transaction) === address)
   })
 
   app.get<MirrorRequest>('/api/v1/contracts/results', async (request) => {
     const from = valueOf(request.query, 'from')
     const sender = from === undefined ? undefined : await findEntity(ledger, from)
     const block = valueOf(request.query, 'block.number')
-    if (block !== undefined && !/^\d{1,15}$/.test(block)) throw invalidParameter('block.number')
+    if (block !== undefined && parseWhole(block) === undefined) {
+      throw invalidParameter('block.number')
+    }
     return resultPage(
       ledger,
       request,
@@ -80,8 +80,16 @@ export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
 
   app.get<MirrorRequest>('/api/v1/contracts/results/:id', async ({ params }) => {
     const transaction = findResult(ledger, params.id)
-    if (transaction === undefined || !isVisible(ledger, transaction.recordedAtMs)) throw notFound()
-    return toContractResultDetails(ledger, transaction)
+    if (transaction === undefined || !isVisible(ledger, transaction.consensusNs)) throw notFound()
+    const logs = networkLogs(transaction).map((log, index) => ({
+      address: log.address,
+      bloom: '0x',
+      contract_id: ledger.accounts.idOf(log.address),
+      data: log.data,
+      index,
+      topics: log.topics,
+    }))
+    return { ...toContractResult(ledger, transaction), logs, state_changes: [] }
   })
 }
 
@@ -100,22 +108,22 @@ export function visibleTransactions(ledger: Ledger, range: Range): EvmTransactio
     .between(range)
     .flatMap(({ evm }) => (evm === undefined ? [] : [ledger.transactions.byHash(evm.hash)]))
     .filter((transaction) => transaction !== undefined)
-    .filter(({ recordedAtMs }) => isVisible(ledger, recordedAtMs))
+    .filter(({ consensusNs }) => isVisible(ledger, consensusNs))
 }
 
 function resultPage(
   ledger: Ledger,
-  request: { url: string; query: MirrorQuery },
+  request: ListRequest,
   isWanted: (transaction: EvmTransaction) => boolean,
 ): { [name: string]: unknown } {
-  const name = 'timestamp'
-  const range = readRange({ query: request.query, name, parse: parseTimestamp })
-  const { page, links } = pageOf(request, visibleTransactions(ledger, range).filter(isWanted), {
-    name,
-    order: 'desc',
-    keyOf: ({ consensusNs }) => formatTimestamp(consensusNs),
-  })
+  const found = visibleTransactions(ledger, timesIn(request.query)).filter(isWanted)
+  const { page, links } = pageOf(request, found, BY_TIME)
   return { results: page.map((transaction) => toContractResult(ledger, transaction)), links }
+}
+
+/** The contract that a transaction made or, otherwise, whom it was sent to. */
+function targetOf({ receipt }: EvmTransaction): Address | null {
+  return receipt.contractAddress ?? receipt.to
 }
 
 /** An EVM transaction as `/api/v1/contracts/results` lists it. Amounts are tinybar. */
@@ -125,8 +133,8 @@ function toContractResult(
 ): { [name: string]: unknown } {
   const { receipt, envelope } = transaction
   const isSuccess = BigInt(receipt.status) === 1n
-  const target = receipt.contractAddress ?? receipt.to
-  const created = receipt.contractAddress
+  const target = targetOf(transaction)
+  const created = ledger.accounts.idOf(receipt.contractAddress ?? null)
   return {
     access_list: envelope.type === 0 ? null : '0x',
     address: target,
@@ -137,9 +145,8 @@ function toContractResult(
     bloom: receipt.logsBloom,
     call_result: null,
     chain_id: numberToHex(CHAIN_ID),
-    contract_id: target === null ? null : (ledger.accounts.byAddress(target)?.id ?? null),
-    created_contract_ids:
-      created === null ? [] : [ledger.accounts.byAddress(created)?.id].filter(Boolean),
+    contract_id: ledger.accounts.idOf(target),
+    created_contract_ids: created === null ? [] : [created],
     error_message: isSuccess ? null : (transaction.revertReason ?? '0x'),
     failed_initcode: !isSuccess && envelope.to === null ? envelope.data : null,
     from: transaction.from,
@@ -161,25 +168,6 @@ function toContractResult(
     transaction_index: Number(receipt.transactionIndex),
     type: transaction.isScheduled ? null : envelope.type,
     v: transaction.isScheduled ? null : Number(envelope.v),
-  }
-}
-
-/** The same with its logs, as `/api/v1/contracts/results/{hash}` shows one. */
-function toContractResultDetails(
-  ledger: Ledger,
-  transaction: EvmTransaction,
-): { [name: string]: unknown } {
-  return {
-    ...toContractResult(ledger, transaction),
-    logs: networkLogs(transaction).map((log, index) => ({
-      address: log.address,
-      bloom: '0x',
-      contract_id: ledger.accounts.byAddress(log.address)?.id ?? null,
-      data: log.data,
-      index,
-      topics: log.topics,
-    })),
-    state_changes: [],
   }
 }
 

@@ -1,16 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
+import { formatTimestamp } from '../ledger/records.ts'
 import { findEntity } from './account-routes.ts'
 import { toMirrorBlockHash } from './block-routes.ts'
 import { networkLogs, visibleTransactions } from './contract-routes.ts'
 import {
+  BY_TIME,
   invalidParameter,
+  type ListRequest,
   type MirrorQuery,
   type MirrorRequest,
   pageOf,
+  parseWhole,
   readRange,
+  timesIn,
   valuesOf,
 } from './mirror-query.ts'
 
@@ -29,12 +33,12 @@ export function addLogRoutes(app: FastifyInstance, ledger: Ledger): void {
 
 function logPage(
   ledger: Ledger,
-  request: { url: string; query: MirrorQuery },
+  request: ListRequest,
   address: Address | undefined,
 ): { [name: string]: unknown } {
   const { query } = request
-  const range = readRange({ query, name: 'timestamp', parse: parseTimestamp })
-  const indexes = readRange({ query, name: 'index', parse: parseIndex })
+  const range = timesIn(query)
+  const indexes = readRange(query, 'index', parseWhole)
   const topics = TOPICS.map((name) => readTopics(query, name))
   const found = visibleTransactions(ledger, range)
     .flatMap((transaction) =>
@@ -51,9 +55,8 @@ function logPage(
       topics.every((wanted, at) => wanted.length === 0 || wanted.includes(log.topics[at] ?? '')),
     )
   const { page, links } = pageOf(request, found, {
-    name: 'timestamp',
-    order: 'desc',
-    keyOf: ({ transaction }) => formatTimestamp(transaction.consensusNs),
+    ...BY_TIME,
+    keyOf: ({ transaction }) => BY_TIME.keyOf(transaction),
     indexOf: ({ index }) => index,
   })
   return {
@@ -62,11 +65,10 @@ function logPage(
       block_hash: toMirrorBlockHash(transaction.receipt.blockHash),
       block_number: transaction.blockNumber,
       bloom: '0x',
-      contract_id: ledger.accounts.byAddress(log.address)?.id ?? null,
+      contract_id: ledger.accounts.idOf(log.address),
       data: log.data,
       index,
-      root_contract_id:
-        ledger.accounts.byAddress(transaction.receipt.to ?? log.address)?.id ?? null,
+      root_contract_id: ledger.accounts.idOf(transaction.receipt.to ?? log.address),
       timestamp: formatTimestamp(transaction.consensusNs),
       topics: log.topics,
       transaction_hash: transaction.hash,
@@ -74,10 +76,6 @@ function logPage(
     })),
     links,
   }
-}
-
-function parseIndex(text: string): bigint | undefined {
-  return /^\d{1,9}$/.test(text) ? BigInt(text) : undefined
 }
 
 function readTopics(query: MirrorQuery, name: string): string[] {

@@ -29,7 +29,7 @@ describe('timestamps', () => {
 })
 
 function read(values: string | string[]): { from: bigint; to: bigint } {
-  return readRange({ query: { timestamp: values }, name: 'timestamp', parse: parseTimestamp })
+  return readRange({ timestamp: values }, 'timestamp', parseTimestamp)
 }
 
 describe('ranges', () => {

@@ -2,6 +2,7 @@
 // comparisons, page size, order, and the link to the next page.
 
 import type { Ledger } from '../ledger/ledger.ts'
+import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
 
 /** A request that the mirror node refuses with 400; the messages are its own form. */
 export class MirrorRefusal extends Error {
@@ -31,6 +32,9 @@ const LIMIT_MAX = 100
 
 /** Query parameters as Fastify parses them: repeated ones are arrays. */
 export type MirrorQuery = { [name: string]: string | string[] | undefined }
+
+/** The part of a request that lists read. */
+export type ListRequest = { url: string; query: MirrorQuery }
 
 /** A request for a list, or for what `:id` names. */
 export type MirrorRequest = { Params: { id: string }; Querystring: MirrorQuery }
@@ -70,7 +74,7 @@ function readLimit(query: MirrorQuery): number {
  * `name`; where rows share a key, `indexOf` tells them apart. @throws MirrorRefusal
  */
 export function pageOf<Row>(
-  { url, query }: { url: string; query: MirrorQuery },
+  { url, query }: ListRequest,
   rows: readonly Row[],
   list: {
     name: string
@@ -97,32 +101,39 @@ export type Range = { from: bigint; to: bigint }
 const RANGE_END = 2n ** 63n - 1n
 
 /** The range that repeated `gt:`, `gte:`, `lt:`, `lte:`, `eq:` or bare values of a parameter leave. @throws MirrorRefusal */
-export function readRange(options: {
-  query: MirrorQuery
-  name: string
-  parse: (text: string) => bigint | undefined
-}): Range {
+export function readRange(
+  query: MirrorQuery,
+  name: string,
+  parse: (text: string) => bigint | undefined,
+): Range {
   const range: Range = { from: 0n, to: RANGE_END }
-  for (const text of valuesOf(options.query, options.name)) {
-    const match = /^(?:(gt|gte|lt|lte|eq|ne):)?([^:]+)$/.exec(text)
-    const value = match?.[2] === undefined ? undefined : options.parse(match[2])
-    if (match === null || value === undefined || match[1] === 'ne') {
-      throw invalidParameter(options.name)
-    }
-    narrow(range, match[1] ?? 'eq', value)
+  for (const text of valuesOf(query, name)) {
+    const [, operator = 'eq', bound = ''] = /^(?:(gt|gte|lt|lte|eq):)?([^:]+)$/.exec(text) ?? []
+    const value = parse(bound)
+    if (value === undefined) throw invalidParameter(name)
+    const from = operator === 'gt' ? value + 1n : value
+    const to = operator === 'lt' ? value - 1n : value
+    if (!operator.startsWith('l') && from > range.from) range.from = from
+    if (!operator.startsWith('g') && to < range.to) range.to = to
   }
   return range
 }
 
-function narrow(range: Range, operator: string, value: bigint): void {
-  if (operator === 'gt' || operator === 'gte' || operator === 'eq') {
-    const from = operator === 'gt' ? value + 1n : value
-    if (from > range.from) range.from = from
-  }
-  if (operator === 'lt' || operator === 'lte' || operator === 'eq') {
-    const to = operator === 'lt' ? value - 1n : value
-    if (to < range.to) range.to = to
-  }
+/** A whole number below 10^15 as it stands in a path or parameter. */
+export function parseWhole(text: string): bigint | undefined {
+  return /^\d{1,15}$/.test(text) ? BigInt(text) : undefined
+}
+
+/** Lists of what happened go by its time, the newest first. */
+export const BY_TIME = {
+  name: 'timestamp',
+  order: 'desc',
+  keyOf: ({ consensusNs }: { consensusNs: bigint }): string => formatTimestamp(consensusNs),
+} as const
+
+/** The times that a list is asked for. @throws MirrorRefusal */
+export function timesIn(query: MirrorQuery): Range {
+  return readRange(query, 'timestamp', parseTimestamp)
 }
 
 /**
@@ -160,8 +171,9 @@ export function visibleNs(ledger: Ledger): bigint {
   return BigInt(Math.floor(ledger.clock.unixMs() - ledger.faults.mirrorLagMs)) * 1_000_000n
 }
 
-/** Whether the mirror node has taken a record in. */
-export function isVisible(ledger: Ledger, recordedAtMs: number): boolean {
-  const { mirrorLagMs } = ledger.faults
-  return mirrorLagMs === 0 || recordedAtMs <= ledger.clock.unixMs() - mirrorLagMs
+/** Whether the mirror node has taken in what happened at a consensus timestamp. */
+export function isVisible(ledger: Ledger, consensusNs: bigint): boolean {
+  return (
+    ledger.faults.mirrorLagMs === 0 || consensusNs / 1_000_000n <= visibleNs(ledger) / 1_000_000n
+  )
 }

@@ -6,7 +6,7 @@ import { entityId, entityNumber, longZeroAddress } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp, secondsToNs } from '../ledger/records.ts'
 import type { KnownSchedule, Scheduler } from '../ledger/scheduler.ts'
-import { invalidParameter, notFound, visibleNs } from './mirror-query.ts'
+import { invalidParameter, isVisible, notFound } from './mirror-query.ts'
 
 /** `/api/v1/schedules/{id}`. As on the network, nothing says that a schedule expired unexecuted. */
 export function addScheduleRoutes(
@@ -18,31 +18,26 @@ export function addScheduleRoutes(
     const number = entityNumber(params.id)
     if (number === undefined) throw invalidParameter('scheduleId')
     const known = await scheduler.find(longZeroAddress(number))
-    const nowNs = visibleNs(ledger)
-    if (known === undefined || isHidden(ledger, known.createdNs, nowNs)) throw notFound()
+    if (known === undefined || !isVisible(ledger, known.createdNs)) throw notFound()
     const { deletedNs, executedNs } = known
     return {
       admin_key: null,
       consensus_timestamp: formatTimestamp(known.createdNs),
-      creator_account_id: ledger.accounts.byAddress(known.creator)?.id ?? null,
-      deleted: deletedNs !== undefined && !isHidden(ledger, deletedNs, nowNs),
+      creator_account_id: ledger.accounts.idOf(known.creator),
+      deleted: deletedNs !== undefined && isVisible(ledger, deletedNs),
       executed_timestamp:
-        executedNs === undefined || isHidden(ledger, executedNs, nowNs)
-          ? null
-          : formatTimestamp(executedNs),
+        executedNs !== undefined && isVisible(ledger, executedNs)
+          ? formatTimestamp(executedNs)
+          : null,
       expiration_time: formatTimestamp(secondsToNs(known.schedule.expirySecond)),
       memo: '',
-      payer_account_id: ledger.accounts.byAddress(known.schedule.payer)?.id ?? null,
+      payer_account_id: ledger.accounts.idOf(known.schedule.payer),
       schedule_id: entityId(number),
       signatures: [],
       transaction_body: Buffer.from(scheduledBody(ledger, known)).toString('base64'),
       wait_for_expiry: true,
     }
   })
-}
-
-function isHidden(ledger: Ledger, atNs: bigint, nowNs: bigint): boolean {
-  return ledger.faults.mirrorLagMs > 0 && atNs > nowNs
 }
 
 function scheduledBody(ledger: Ledger, { schedule }: KnownSchedule): Uint8Array {

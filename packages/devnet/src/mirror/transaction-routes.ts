@@ -2,13 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { completeTransfers } from '../ledger/complete-transfers.ts'
 import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { formatTimestamp, formatTransactionId, type TransactionRecord } from '../ledger/records.ts'
 import {
-  formatTimestamp,
-  formatTransactionId,
-  parseTimestamp,
-  type TransactionRecord,
-} from '../ledger/records.ts'
-import {
+  BY_TIME,
   invalidParameter,
   isVisible,
   type MirrorQuery,
@@ -16,7 +12,7 @@ import {
   notFound,
   pageOf,
   type Range,
-  readRange,
+  timesIn,
   valueOf,
   wordOf,
 } from './mirror-query.ts'
@@ -24,14 +20,9 @@ import {
 /** `/api/v1/transactions` and `/api/v1/transactions/{id}`. */
 export function addTransactionRoutes(app: FastifyInstance, ledger: Ledger): void {
   app.get<MirrorRequest>('/api/v1/transactions', async (request) => {
-    const name = 'timestamp'
     const filter = readFilter(request.query)
-    const range = readRange({ query: request.query, name, parse: parseTimestamp })
-    const { page, links } = pageOf(request, await select(ledger, filter, range), {
-      name,
-      order: 'desc',
-      keyOf: ({ consensusNs }) => formatTimestamp(consensusNs),
-    })
+    const found = await select(ledger, filter, timesIn(request.query))
+    const { page, links } = pageOf(request, found, BY_TIME)
     await completeTransfers(ledger, page)
     return { transactions: page.map(toMirrorTransaction), links }
   })
@@ -44,9 +35,9 @@ export function addTransactionRoutes(app: FastifyInstance, ledger: Ledger): void
       .byTransactionId(id)
       .filter(
         (record) =>
-          isVisible(ledger, record.recordedAtMs) &&
-          (nonce === undefined || record.id.nonce === Number(nonce)) &&
-          (scheduled === undefined || String(record.id.scheduled) === scheduled),
+          isVisible(ledger, record.consensusNs) &&
+          (nonce === undefined || Number(nonce) === 0) &&
+          (scheduled === undefined || String(record.isScheduled) === scheduled),
       )
     if (asked.length === 0) throw notFound()
     await completeTransfers(ledger, asked)
@@ -75,7 +66,7 @@ async function select(ledger: Ledger, filter: Filter, range: Range): Promise<Tra
   const { account, direction, name, result } = filter
   const candidates = ledger.records
     .between(range)
-    .filter(({ recordedAtMs }) => isVisible(ledger, recordedAtMs))
+    .filter(({ consensusNs }) => isVisible(ledger, consensusNs))
     .filter((record) => name === undefined || record.name === name)
     .filter((one) => result === undefined || (result === 'success') === (one.result === 'SUCCESS'))
   if (account === undefined) return candidates
@@ -104,10 +95,10 @@ function toMirrorTransaction(record: TransactionRecord): { [name: string]: unkno
     name: record.name,
     nft_transfers: [],
     node: record.node,
-    nonce: record.id.nonce,
+    nonce: 0,
     parent_consensus_timestamp: null,
     result: record.result,
-    scheduled: record.id.scheduled,
+    scheduled: record.isScheduled,
     staking_reward_transfers: [],
     token_transfers: [],
     transaction_hash: Buffer.from(record.hash).toString('base64'),

@@ -1,15 +1,10 @@
 // Reads of history: blocks, transactions and receipts.
 
 import { type Hex, numberToHex } from 'viem'
+import type { InnerBlock } from '../ledger/evm.ts'
 import type { EvmTransaction } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import {
-  type InnerBlock,
-  type JsonObject,
-  toOuterBlock,
-  toOuterReceipt,
-  toOuterTransaction,
-} from './outer-view.ts'
+import { type JsonObject, toOuterBlock, toOuterReceipt, toOuterTransaction } from './outer-view.ts'
 import { hashParameter, type RpcMethods, refusals, required } from './rpc-method.ts'
 
 /** The reads of history. */
@@ -64,7 +59,7 @@ async function block(
 ): Promise<JsonObject | null> {
   if (number === undefined) return null
   const found = await ledger.anvil.call('eth_getBlockByNumber', [numberToHex(number), false])
-  return found === null ? null : toOuterBlock(ledger, { block: found as InnerBlock, isFull })
+  return found === null ? null : toOuterBlock(ledger, found as InnerBlock, isFull)
 }
 
 /** Number of the visible block with that hash. */
@@ -95,26 +90,19 @@ function atIndex(
 
 /** The newest block that JSON-RPC readers see. */
 export function visibleBlock(ledger: Ledger): number {
-  const { readLagMs } = ledger.faults
-  return readLagMs === 0
-    ? ledger.evm.latestBlock()
-    : ledger.evm.blockAt(ledger.clock.unixMs() - readLagMs)
+  return ledger.evm.newestBlock(ledger.faults.readLagMs)
 }
+
+/** Consensus is final: a block is safe as soon as it is there. */
+const NEWEST_TAGS = ['latest', 'pending', 'safe', 'finalized']
 
 /** Number of the block that a tag, a hex number or an EIP-1898 object names; undefined when there is none (yet). */
 export function blockNumberOf(ledger: Ledger, tag: unknown): number | undefined {
   const visible = visibleBlock(ledger)
   if (tag === undefined || tag === null) return visible
   if (typeof tag === 'object') return fromObject(ledger, tag)
-  switch (tag) {
-    case 'latest':
-    case 'pending':
-    case 'safe':
-    case 'finalized':
-      return visible
-    case 'earliest':
-      return 0
-  }
+  if (tag === 'earliest') return 0
+  if (typeof tag === 'string' && NEWEST_TAGS.includes(tag)) return visible
   if (typeof tag !== 'string' || !/^0x[0-9a-fA-F]{1,12}$/.test(tag)) {
     throw refusals.invalidParameter(
       1,
@@ -129,7 +117,7 @@ export function blockNumberOf(ledger: Ledger, tag: unknown): number | undefined 
 export function innerTag(ledger: Ledger, tag: unknown): string {
   const number = blockNumberOf(ledger, tag)
   if (number === undefined) throw refusals.unknownBlock()
-  return number === ledger.evm.latestBlock() ? 'latest' : numberToHex(number)
+  return number === ledger.evm.newestBlock() ? 'latest' : numberToHex(number)
 }
 
 function fromObject(ledger: Ledger, tag: object): number | undefined {

@@ -1,22 +1,16 @@
-import { manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import { AnvilRefused, AnvilUnavailable } from '../anvil/anvil-client.ts'
-import type { DevnetControls } from '../devnet.ts'
-import { createConsensusClock } from '../ledger/consensus-clock.ts'
-import { createLedger } from '../ledger/ledger.ts'
-import type { Scheduler } from '../ledger/scheduler.ts'
+import type { DevnetControls } from '../controls.ts'
 import { controlMethods } from './control-methods.ts'
 
 /** `devnet_advanceSeconds` of controls that fail as told. */
 async function failureOf(failure: Error): Promise<unknown> {
-  const clock = createConsensusClock(manualClock(0))
-  const anvil = { call: () => Promise.reject(failure), batch: async () => [], close() {} }
-  const ledger = createLedger({ clock, anvil })
   const methods = controlMethods({
-    ledger,
-    scheduler: {} as Scheduler,
     controls: { advanceSeconds: () => Promise.reject(failure) } as unknown as DevnetControls,
     accounts: [],
+    createAccount: () => Promise.reject(failure),
+    nowSeconds: () => 0,
+    executions: () => [],
   })
   try {
     return await methods['devnet_advanceSeconds']?.([1])

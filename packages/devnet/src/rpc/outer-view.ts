@@ -3,16 +3,13 @@
 
 import { type Hex, numberToHex } from 'viem'
 import { longZeroNumber } from '../ledger/entity-id.ts'
-import type { InnerLog } from '../ledger/evm.ts'
+import type { InnerBlock, InnerLog } from '../ledger/evm.ts'
 import { type EvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from '../ledger/network.ts'
 
 /** A JSON object on its way out. */
 export type JsonObject = { [name: string]: unknown }
-
-/** A block as anvil gives it; only what is read here is named. */
-export type InnerBlock = JsonObject & { number: Hex; hash: Hex; transactions: Hex[] }
 
 /** Entities up to this number are the network's own, its system contracts among them. */
 const SYSTEM_NUMBER_MAX = 1_000
@@ -87,17 +84,14 @@ export function toOuterReceipt(transaction: EvmTransaction): JsonObject {
 }
 
 /** A block as `eth_getBlockBy…` shows it, with whole transactions or only their hashes. */
-export function toOuterBlock(
-  ledger: Ledger,
-  options: { block: InnerBlock; isFull: boolean },
-): JsonObject {
-  const transaction = ledger.transactions.inBlock(Number(options.block.number))
+export function toOuterBlock(ledger: Ledger, block: InnerBlock, isFull: boolean): JsonObject {
+  const transaction = ledger.transactions.inBlock(Number(block.number))
   const shown = transaction === undefined ? [] : [transaction]
   return {
-    ...options.block,
+    ...block,
     // The public relay's header carries the price in tinybar: fees must never be derived from it.
     baseFeePerGas: numberToHex(ledger.settings.gasPriceTinybar),
     gasLimit: numberToHex(TRANSACTION_GAS_MAX),
-    transactions: options.isFull ? shown.map(toOuterTransaction) : shown.map(({ hash }) => hash),
+    transactions: isFull ? shown.map(toOuterTransaction) : shown.map(({ hash }) => hash),
   }
 }

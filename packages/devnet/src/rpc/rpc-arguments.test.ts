@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Devnet } from '../devnet.ts'
-import { startDevnet } from '../start-devnet.ts'
+import { type Devnet, startDevnet } from '../start-devnet.ts'
 import { accountNamed, rpc, viemClient } from '../testing/test-clients.fixture.ts'
 import { LOGGING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 

@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import type { Hex } from 'viem'
 
 // The relay's refusals with its own codes and words (packages/relay/src/lib/errors in hiero-json-rpc-relay), so that
 // what a client learns to handle here is what it meets on the public relay.
@@ -81,41 +81,25 @@ export function required(parameters: readonly unknown[], index: number): unknown
   return value
 }
 
-/** The text at `index` of the parameters. @throws RpcError, which says what is `expected`, where it is not of the pattern */
-function textParameter(
-  parameters: readonly unknown[],
-  index: number,
-  { pattern, expected }: { pattern: RegExp; expected: string },
-): string {
-  const value = required(parameters, index)
-  if (typeof value === 'string' && pattern.test(value)) return value
-  throw refusals.invalidParameter(
-    index,
-    `Expected 0x prefixed ${expected}, value: ${String(value)}`,
-  )
+/** Reads the text at an index of the parameters. @throws RpcError, which says what is `expected`, for another form */
+function textParameter(pattern: RegExp, expected: string) {
+  return (parameters: readonly unknown[], index: number): Hex => {
+    const value = required(parameters, index)
+    if (typeof value === 'string' && pattern.test(value)) return value as Hex
+    const message = `Expected 0x prefixed ${expected}, value: ${String(value)}`
+    throw refusals.invalidParameter(index, message)
+  }
 }
 
-const ADDRESS = {
-  pattern: /^0x[0-9a-fA-F]{40}$/,
-  expected: 'string representing the address (20 bytes)',
-}
-const HASH = {
-  pattern: /^0x[0-9a-fA-F]{64}$/,
-  expected: 'string representing the hash (32 bytes)',
-}
-const SLOT = { pattern: /^0x[0-9a-fA-F]{1,64}$/, expected: 'hexadecimal value' }
+export const addressParameter = textParameter(
+  /^0x[0-9a-fA-F]{40}$/,
+  'string representing the address (20 bytes)',
+)
 
-/** The address at `index` of the parameters. @throws RpcError */
-export function addressParameter(parameters: readonly unknown[], index: number): Address {
-  return textParameter(parameters, index, ADDRESS) as Address
-}
+export const hashParameter = textParameter(
+  /^0x[0-9a-fA-F]{64}$/,
+  'string representing the hash (32 bytes)',
+)
 
-/** The 32-byte hash at `index` of the parameters, lower case. @throws RpcError */
-export function hashParameter(parameters: readonly unknown[], index: number): string {
-  return textParameter(parameters, index, HASH).toLowerCase()
-}
-
-/** The storage slot at `index` of the parameters: 1 to 32 bytes of hex. @throws RpcError */
-export function slotParameter(parameters: readonly unknown[], index: number): string {
-  return textParameter(parameters, index, SLOT)
-}
+/** A storage slot: 1 to 32 bytes of hex. */
+export const slotParameter = textParameter(/^0x[0-9a-fA-F]{1,64}$/, 'hexadecimal value')

@@ -12,8 +12,7 @@ import {
   type TransactionSerializable,
 } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Devnet } from '../devnet.ts'
-import { startDevnet } from '../start-devnet.ts'
+import { type Devnet, startDevnet } from '../start-devnet.ts'
 import { accountNamed, rpc, type TestClient, viemClient } from '../testing/test-clients.fixture.ts'
 import {
   FORWARDING_CONTRACT,

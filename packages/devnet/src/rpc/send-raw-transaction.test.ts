@@ -1,8 +1,8 @@
 import { type Hex, keccak256, parseEther, parseGwei, stringToHex, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Devnet, DevnetAccount } from '../devnet.ts'
-import { startDevnet } from '../start-devnet.ts'
+import type { DevnetAccount } from '../ledger/genesis.ts'
+import { type Devnet, startDevnet } from '../start-devnet.ts'
 import {
   accountNamed,
   mirror,

@@ -21,26 +21,24 @@ const INVALID_PARAMETERS = -32602
 
 /** The reads of state. */
 export function stateMethods(ledger: Ledger): RpcMethods {
-  const { anvil, accounts } = ledger
-  const at = (parameters: readonly unknown[], index: number) =>
-    accounts.canonicalAddress(addressParameter(parameters, index))
+  /** A read of what is at an address, passed on: the address, what names the thing there, and the block. */
+  const reads = (method: string, ...more: readonly ((p: readonly unknown[]) => unknown)[]) => {
+    const tagAt = more.length + 1
+    return (p: readonly unknown[]): Promise<unknown> =>
+      ledger.anvil.call(method, [
+        ledger.accounts.canonicalAddress(addressParameter(p, 0)),
+        ...more.map((read) => read(p)),
+        innerTag(ledger, p[tagAt] ?? 'latest'),
+      ])
+  }
+  const balance = reads('eth_getBalance')
   return {
-    eth_getBalance: async (p) =>
-      toWeibar(
-        (await anvil.call('eth_getBalance', [at(p, 0), innerTag(ledger, p[1] ?? 'latest')])) as Hex,
-      ),
+    eth_getBalance: async (p) => toWeibar((await balance(p)) as Hex),
     eth_getTransactionCount: (p) => transactionCount(ledger, p),
-    eth_getCode: (p) => anvil.call('eth_getCode', [at(p, 0), innerTag(ledger, p[1] ?? 'latest')]),
-    eth_getStorageAt: (p) =>
-      anvil.call('eth_getStorageAt', [
-        at(p, 0),
-        slotParameter(p, 1),
-        innerTag(ledger, p[2] ?? 'latest'),
-      ]),
-    eth_call: (p) =>
-      execute(ledger, { method: 'eth_call', call: required(p, 0), tag: p[1], overrides: p[2] }),
-    eth_estimateGas: (p) =>
-      execute(ledger, { method: 'eth_estimateGas', call: required(p, 0), tag: p[1] }),
+    eth_getCode: reads('eth_getCode'),
+    eth_getStorageAt: reads('eth_getStorageAt', (p) => slotParameter(p, 1)),
+    eth_call: (p) => execute(ledger, 'eth_call', p),
+    eth_estimateGas: (p) => execute(ledger, 'eth_estimateGas', p.slice(0, 2)),
   }
 }
 
@@ -48,29 +46,20 @@ async function transactionCount(ledger: Ledger, p: readonly unknown[]): Promise<
   const address = ledger.accounts.canonicalAddress(addressParameter(p, 0))
   const asked = blockNumberOf(ledger, p[1])
   if (asked === undefined) throw refusals.unknownBlock()
-  const { nonceLagMs } = ledger.faults
-  const shown = nonceLagMs === 0 ? asked : ledger.evm.blockAt(ledger.clock.unixMs() - nonceLagMs)
+  const shown = ledger.evm.newestBlock(ledger.faults.nonceLagMs)
   const tag = innerTag(ledger, numberToHex(Math.min(asked, shown)))
   return ledger.anvil.call('eth_getTransactionCount', [address, tag])
 }
 
-type Execution = {
-  method: 'eth_call' | 'eth_estimateGas'
-  call: unknown
-  tag: unknown
-  overrides?: unknown
-}
-
-async function execute(ledger: Ledger, execution: Execution): Promise<unknown> {
-  const tag = innerTag(ledger, execution.tag ?? 'latest')
-  const { overrides } = execution
+async function execute(ledger: Ledger, method: string, p: readonly unknown[]): Promise<unknown> {
+  const call = toInnerCall(ledger, required(p, 0))
+  const tag = innerTag(ledger, p[1] ?? 'latest')
+  const overrides = p[2]
   if (overrides !== undefined && (typeof overrides !== 'object' || overrides === null)) {
     throw refusals.invalidParameter(2, 'Expected state overrides')
   }
   const rest = overrides === undefined ? [tag] : [tag, overrides]
-  const call = toInnerCall(ledger, execution.call)
-  const run = (inner: object): Promise<unknown> =>
-    ledger.anvil.call(execution.method, [inner, ...rest])
+  const run = (inner: object): Promise<unknown> => ledger.anvil.call(method, [inner, ...rest])
   try {
     return await run(call).catch((cause: unknown) => {
       if (!(cause instanceof AnvilRefused && isFundsRefusal(cause))) throw cause

@@ -13,7 +13,8 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { hederaTestnet } from 'viem/chains'
-import type { Devnet, DevnetAccount } from '../devnet.ts'
+import type { DevnetAccount } from '../ledger/genesis.ts'
+import type { Devnet } from '../start-devnet.ts'
 
 /** A viem client for one account, as a third party would make it: Hedera testnet with another URL. */
 export type TestClient = ViemClient<HttpTransport, Chain, Account> &

@@ -7,8 +7,8 @@ import {
   type TransactionId,
   TransferTransaction,
 } from '@hiero-ledger/sdk'
-import type { Devnet, DevnetAccount, DevnetOptions } from '../devnet.ts'
-import { startDevnet } from '../start-devnet.ts'
+import type { DevnetAccount } from '../ledger/genesis.ts'
+import { type Devnet, type DevnetOptions, startDevnet } from '../start-devnet.ts'
 import { accountNamed, mirror } from './test-clients.fixture.ts'
 
 /** A ledger with somebody who pays by the SDK and somebody who is paid. */

@@ -2,7 +2,7 @@
 // consists of is made here and ended by `stop`.
 
 import { stablecoinAbi, stablecoinBytecode } from '@tallystick/contracts'
-import { pause, systemClock } from '@tallystick/service-kit'
+import { type Clock, systemClock } from '@tallystick/service-kit'
 import { hederaSigner } from '@tallystick/x402/hedera'
 import { type Address, encodeFunctionData, getContractAddress, type Hex, parseEther } from 'viem'
 import { type AnvilClient, createAnvilClient } from '../anvil/anvil-client.ts'
@@ -11,9 +11,11 @@ import { createConsensusClock } from '../ledger/consensus-clock.ts'
 import { lowerAddress } from '../ledger/entity-id.ts'
 import { AGENTS, privateKeyOf } from '../ledger/genesis.ts'
 import { hostAndPort, requireFreePort } from '../listen.ts'
-import type { XLayer, XLayerAccount, XLayerControls, XLayerOptions } from './xlayer.ts'
 
-const CHAIN_ID = 196
+const CHAIN_ID = 196 as const
+
+/** The EIP-712 domain is that of the real chain's token. */
+const STABLECOIN = { name: 'USD₮0', version: '1', decimals: 6 } as const
 
 /** Gas of one block; X Layer's is of this order. */
 const BLOCK_GAS_MAX = 30_000_000
@@ -21,18 +23,29 @@ const BLOCK_GAS_MAX = 30_000_000
 /** What the facilitator and the token's owner hold for gas: more than tests can spend. Agents hold none. */
 const GAS_BALANCE_WEI = parseEther('1000')
 
-/** anvil answers a transaction's hash before its block, which follows within milliseconds; these are 5 s. */
-const RECEIPT_LOOKS_MAX = 500
-const RECEIPT_PAUSE_MS = 10
-
 /** What each agent holds: $10,000, a million grades. */
 const AGENT_BALANCE = 10_000_000_000n
+
+export type XLayerOptions = {
+  /** Port of the JSON-RPC; 0, the default, takes a free one. */
+  port?: number
+  /** Address to listen on; loopback by default. */
+  host?: string
+  /** Time of the chain at its start; the machine's by default. Blocks go on by wall time from there. */
+  clock?: Clock
+}
+
+/** An account with its key: the same keys as the agents and roles of the Hedera stand-in. The address is lower case. */
+export type XLayerAccount = { name: string; address: Address; privateKey: Hex }
+
+/** A running X Layer stand-in. */
+export type XLayer = Awaited<ReturnType<typeof startXLayer>>
 
 /**
  * Starts a local X Layer; anvil runs as a child that cannot outlive this process.
  * @throws PortTaken naming the port, AnvilMissing naming what to install, AnvilFailed
  */
-export async function startXLayer(options: XLayerOptions = {}): Promise<XLayer> {
+export async function startXLayer(options: XLayerOptions = {}) {
   const { host = '127.0.0.1', port = 0 } = options
   await requireFreePort({ name: 'X Layer JSON-RPC', host, port })
   const clock = createConsensusClock(options.clock ?? systemClock)
@@ -45,6 +58,7 @@ export async function startXLayer(options: XLayerOptions = {}): Promise<XLayer> 
   })
   const anvil = createAnvilClient(anvilProcess)
   let stopping: Promise<void> | undefined
+  /** Ends anvil. May be called again. */
   const stop = (): Promise<void> => {
     stopping ??= (async () => {
       clock.stop()
@@ -60,12 +74,16 @@ export async function startXLayer(options: XLayerOptions = {}): Promise<XLayer> 
     const controls = createControls({ anvil, clock, owner, token })
     await fund({ anvil, accounts, controls, owner })
     return {
+      /** JSON-RPC, e.g. `http://127.0.0.1:8546`. */
       rpcUrl: `http://${hostAndPort(anvilProcess.host, anvilProcess.port)}`,
       chainId: CHAIN_ID,
-      stablecoin: { address: lowerAddress(token), name: 'USD₮0', version: '1', decimals: 6 },
+      /** The token of payments, at an address of its own: what is signed for it is worthless on the real chain. */
+      stablecoin: { address: lowerAddress(token), ...STABLECOIN },
+      /** The roles `owner`, `facilitator` and `operator`, and ten agents. */
       accounts,
       controls,
-      clock,
+      /** The chain's time with its travel, for services in the same process. */
+      clock: clock as Clock,
       stop,
     }
   } catch (cause) {
@@ -77,7 +95,7 @@ export async function startXLayer(options: XLayerOptions = {}): Promise<XLayer> 
 async function fund(chain: {
   anvil: AnvilClient
   accounts: readonly XLayerAccount[]
-  controls: XLayerControls
+  controls: Controls
   owner: Address
 }): Promise<void> {
   const { accounts, anvil, controls, owner } = chain
@@ -89,64 +107,63 @@ async function fund(chain: {
   }
 }
 
+type Controls = ReturnType<typeof createControls>
+
+/** Everything that a test may do to the chain. */
 function createControls(chain: {
   anvil: AnvilClient
   clock: ReturnType<typeof createConsensusClock>
   owner: Address
   token: Address
-}): XLayerControls {
+}) {
   const { anvil, clock, owner, token } = chain
   const abi = stablecoinAbi
   return {
-    async advanceSeconds(seconds) {
+    /** Moves the time of the chain, and of `clock`, forward and closes a block. */
+    async advanceSeconds(seconds: number): Promise<void> {
       await anvil.batch([['evm_increaseTime', [seconds]], ['evm_mine']])
       clock.travelTo(clock.unixMs() + seconds * 1_000)
     },
-    async mint(to, value) {
+    /** Makes new tokens, base units (1e-6 dollar). */
+    async mint(to: Address, value: bigint): Promise<void> {
       const data = encodeFunctionData({ abi, functionName: 'mint', args: [to, value] })
       await send(anvil, { from: owner, to: token, data })
     },
-    async holdBlocks(isHeld) {
+    /** Holds transactions back, out of blocks, or lets the held ones go. */
+    async holdBlocks(isHeld: boolean): Promise<void> {
       await anvil.call('evm_setAutomine', [!isHeld])
       if (!isHeld) await anvil.call('evm_mine')
     },
-    async setToleratesReplay(isTolerated) {
+    /** Whether a used nonce only emits an event, as the tokens of Paxos do, and does not revert. */
+    async setToleratesReplay(isTolerated: boolean): Promise<void> {
       const functionName = 'setToleratesReplay'
       const data = encodeFunctionData({ abi, functionName, args: [isTolerated] })
       await send(anvil, { from: owner, to: token, data })
     },
-    async setGasBalance(address, wei) {
+    /** Sets an account's native balance, wei, which pays for gas. */
+    async setGasBalance(address: Address, wei: bigint): Promise<void> {
       await anvil.call('anvil_setBalance', [address, `0x${wei.toString(16)}`])
     },
-    async setCode(address, code) {
+    /** Puts code at an address, e.g. a wallet that is a contract. */
+    async setCode(address: Address, code: Hex): Promise<void> {
       await anvil.call('anvil_setCode', [address, code])
     },
-    async balanceOf(address) {
+    /** Token balance, base units. */
+    async balanceOf(address: Address): Promise<bigint> {
       const data = encodeFunctionData({ abi, functionName: 'balanceOf', args: [address] })
       return BigInt(String(await anvil.call('eth_call', [{ to: token, data }, 'latest'])))
     },
   }
 }
 
-/** Sends a transaction of an account that anvil impersonates, and checks that it succeeded. */
+/** Sends a transaction of an account that anvil impersonates, and waits for its success. Blocks must not be held. */
 async function send(
   anvil: AnvilClient,
   transaction: { from: Address; to?: Address; data: Hex },
 ): Promise<void> {
-  const hash = await anvil.call('eth_sendTransaction', [transaction])
-  for (let look = 0; look < RECEIPT_LOOKS_MAX; look += 1) {
-    const receipt = await anvil.call('eth_getTransactionReceipt', [hash])
-    if (isReceipt(receipt)) {
-      if (receipt.status === '0x1') return
-      throw new AnvilFailed('the token refused a transaction of its owner')
-    }
-    await pause(systemClock, RECEIPT_PAUSE_MS)
-  }
-  throw new AnvilFailed('anvil mined no transaction of the token’s owner; are its blocks held?')
-}
-
-function isReceipt(value: unknown): value is { status: string } {
-  return typeof value === 'object' && value !== null && 'status' in value
+  const receipt = await anvil.call('eth_sendTransactionSync', [transaction])
+  if ((receipt as { status: Hex }).status === '0x1') return
+  throw new AnvilFailed('the token refused a transaction of its owner')
 }
 
 function addressOf(accounts: readonly XLayerAccount[], name: string): Address {
