@@ -10,13 +10,13 @@ export type ManualClock = Clock & {
   pendingCount(): number
 }
 
-type Timer = { readonly atMs: number; readonly order: number; readonly run: () => void }
+type Timer = { readonly atMs: number; readonly run: () => void }
 
-/** Turns of the event loop that a chain of awaits gets: more than any chain in these packages needs. */
-const SETTLE_TURNS = 4
+/** Iterations of the event loop that a chain of awaits gets: more than any chain in these packages needs. */
+const SETTLE_ITERATIONS = 4
 
 const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < SETTLE_TURNS; turn += 1) {
+  for (let count = 0; count < SETTLE_ITERATIONS; count += 1) {
     await new Promise<void>((resolve) => {
       setImmediate(resolve)
     })
@@ -26,20 +26,13 @@ const settle = async (): Promise<void> => {
 /** Returns a clock that reads `startMs` (Unix milliseconds) until it is advanced. */
 export function manualClock(startMs: number): ManualClock {
   let nowMs = startMs
-  let armed = 0
+  // In order of arming, which a stable sort keeps.
   const timers = new Set<Timer>()
 
   const takeDue = (untilMs: number): Timer | undefined => {
-    let first: Timer | undefined
-    for (const timer of timers) {
-      if (timer.atMs > untilMs) continue
-      if (
-        first === undefined ||
-        timer.atMs < first.atMs ||
-        (timer.atMs === first.atMs && timer.order < first.order)
-      )
-        first = timer
-    }
+    const [first] = [...timers]
+      .filter(({ atMs }) => atMs <= untilMs)
+      .toSorted((one, other) => one.atMs - other.atMs)
     if (first !== undefined) timers.delete(first)
     return first
   }
@@ -51,8 +44,7 @@ export function manualClock(startMs: number): ManualClock {
   return {
     unixMs: () => nowMs,
     after(ms, run) {
-      armed += 1
-      const timer: Timer = { atMs: nowMs + Math.max(0, ms), order: armed, run }
+      const timer: Timer = { atMs: nowMs + Math.max(0, ms), run }
       timers.add(timer)
       return () => {
         timers.delete(timer)

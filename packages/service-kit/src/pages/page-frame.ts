@@ -92,7 +92,7 @@ ${facts}<title>${title}</title>
 <link rel="stylesheet" href="/pages/style.css">
 ${page.script !== undefined && html`<script type="module" src="${page.script}"></script>`}
 </head>
-<body${page.isWide === true && html` class="wide"`}>
+<body${page.isWide === true && html` class="wide-page"`}>
 <a class="skip" href="#content">Skip to the page</a>
 <header class="top"><div>
 <a class="brand" href="/"><img src="/pages/icon.svg" alt="" width="28" height="28">${brand}</a>

@@ -132,7 +132,7 @@ ${methodTable(shown)}
 ${scoreSection(shown)}
 <section aria-labelledby="never-title" class="stack">
 <h2 id="never-title">What is never done</h2>
-<ul class="plain">
+<ul class="plain-list">
 <li><strong>No closing price is ever made up.</strong> A market without a recorded close, or with a close on another line only, is answered <span class="mono">UNGRADED</span> with the reason. The call is paid, since the ledger was searched.</li>
 <li><strong>No result changes a grade.</strong> The scoreboard comes from the ledger’s results and stands beside the grade.</li>
 <li><strong>Nothing is edited.</strong> Closes and results are entries of an append-only ledger; a correction is a new entry, and the truth table follows it.</li>
