@@ -28,7 +28,7 @@ import { addWriteRoute } from './routes/write-route.ts'
 
 export const CARE_VERSION = '0.1.0'
 
-export type CareAppDeps = {
+type CareAppDeps = {
   readonly config: CareConfig
   readonly clock: Clock
   readonly logger?: FastifyBaseLogger | undefined

@@ -31,7 +31,7 @@ import { createTelemetry, registerFigures, type Telemetry } from './telemetry.ts
 
 export { type CareConfig, careConfigSchema } from './config.ts'
 
-export type CareServiceOptions = {
+type CareServiceOptions = {
   readonly config: CareConfig
   readonly clock: Clock
   readonly logger?: FastifyBaseLogger | undefined

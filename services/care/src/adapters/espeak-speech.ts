@@ -20,7 +20,7 @@ const VOICE = 'en-gb'
 /** RIFF header and one sample. */
 const WAV_BYTES_MIN = 46
 
-export type EspeakOptions = {
+type EspeakOptions = {
   /** Full path of the program. */
   readonly program: string
   readonly clock?: Pick<Clock, 'after'>

@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS audit_rows (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS audit_rows_rejected ON audit_rows (sequence) WHERE outcome = 'rejected';`
 
-export type SqliteAuditTrailOptions = {
+type SqliteAuditTrailOptions = {
   /** The sessions' file of the store (store-paths.ts). */
   readonly path: string
   readonly clock: Clock

@@ -15,7 +15,7 @@ const LEAVES_PER_LINE = 1_024
 const CHAIN_VERSIONS_PER_READ = 64
 
 /** Where an export reads. */
-export type ExportSource = VerifySource & {
+type ExportSource = VerifySource & {
   /** The signed note over a journal as committed. */
   readonly checkpoint: (audience: Audience) => string
   readonly verifierKey: (audience: Audience) => string

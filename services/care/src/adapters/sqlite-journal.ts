@@ -13,7 +13,7 @@ const LEAVES_PER_READ = 10_000
 const LEAF_HASH = /^[0-9a-f]{64}$/
 
 /** What a journal's stored leaf hashes come to. */
-export type JournalReading =
+type JournalReading =
   | { readonly kind: 'read'; readonly tree: CompactRange }
   | { readonly kind: 'refused'; readonly reason: string }
 

@@ -14,7 +14,7 @@ import type { ChainRow, RecordStatements, VersionRow, WholeChainRow } from './sq
 import { type EntrySeal, slotTextOf } from './store-seal.ts'
 
 /** A stored version, opened and checked by itself. */
-export type OpenedVersion =
+type OpenedVersion =
   | { readonly kind: 'holds'; readonly entry: string; readonly record: CareRecord }
   | { readonly kind: 'broken'; readonly fault: VersionFault }
 

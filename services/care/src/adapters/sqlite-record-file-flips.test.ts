@@ -13,7 +13,7 @@ import { storeRecord } from './sqlite-store-samples.fixture.ts'
 
 const IS_LONG = process.env.TALLYSTICK_LONG === '1'
 /** A prime, so that the sample does not keep to one place in the pages; offset 0 onwards. */
-const STRIDE = IS_LONG ? 1 : 127
+const STRIDE = IS_LONG ? 1 : 509
 /** SQLite's header, whose bytes each mean something else: never sampled. */
 const HEADER_BYTES = 100
 const SAMPLE = IS_LONG

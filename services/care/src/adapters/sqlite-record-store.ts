@@ -26,7 +26,7 @@ import { storePaths, takeStoreLock } from './store-files.ts'
 import { createEntrySeal, registerActiveKey, requireSealKeys } from './store-seal.ts'
 
 /** What a reader needs; the lock and the checkpoints lie beside the database. */
-export type SqliteRecordReaderOptions = CheckpointOwner & {
+type SqliteRecordReaderOptions = CheckpointOwner & {
   /** Seals new values under its active key; absent, values are kept in the clear. */
   readonly keyRing?: KeyRing | undefined
 }
@@ -140,7 +140,7 @@ function eachAudience<Made>(make: (audience: Audience) => Made): Readonly<Record
 }
 
 /** What can be read beside a running service. */
-export type SqliteRecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'close'>
+type SqliteRecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'close'>
 
 /**
  * Opens a store to read, without its lock, as it is at this moment: what the service appends meanwhile is not seen.

@@ -21,7 +21,7 @@ import {
 /** Rows to a transaction: a write of the service waits for one of them, about a millisecond. */
 const ROWS_PER_COMMIT = 32
 
-export type ResealOutcome = {
+type ResealOutcome = {
   readonly activeKeyId: string
   readonly resealed: number
   /** Versions that do not open and were left as they are. */

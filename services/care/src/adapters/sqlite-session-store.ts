@@ -55,7 +55,7 @@ const QUEUE_MAX = 50_000
 /** A recipient is its session's number and the sequence, each four bytes. */
 const RECIPIENT_BYTES = 8
 
-export type SqliteSessionStoreOptions = {
+type SqliteSessionStoreOptions = {
   /** The sessions' file of the store (store-paths.ts). */
   readonly path: string
   /** Told when a commit that nobody waits for failed; its changes are tried again with the next. */

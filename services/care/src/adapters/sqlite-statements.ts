@@ -29,7 +29,7 @@ export function prepareQuery<Row>(database: DatabaseSync, sql: string): Query<Ro
 const VERSION_COLUMNS = 'leaf_index, chain, version, written_at, leaf_hash, body'
 
 /** Queries of one audience's versions. */
-export type VersionQueries = {
+type VersionQueries = {
   readonly byVersion: Query<VersionRow>
   readonly newest: Query<VersionRow>
   readonly byLeaf: Query<VersionRow>

@@ -79,7 +79,7 @@ function entriesIn(database: DatabaseSync, audience: Audience): number {
 }
 
 /** What was accepted of one journal. */
-export type AcceptedJournal = {
+type AcceptedJournal = {
   readonly audience: Audience
   /** Entries that are there now. */
   readonly size: number

@@ -5,7 +5,7 @@ import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 
 /** SQLite's path of a database that is in no file: such a store has no other files either. */
-export const IN_MEMORY = ':memory:'
+const IN_MEMORY = ':memory:'
 
 /** Another connection holds the lock. */
 const SQLITE_BUSY = 5

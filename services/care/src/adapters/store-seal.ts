@@ -14,7 +14,7 @@ import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 
 /** What a row holds. */
-export type StoredBody = string | Uint8Array
+type StoredBody = string | Uint8Array
 
 /** Puts entries into rows and takes them out again. */
 export type EntrySeal = {

@@ -6,7 +6,7 @@ import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 
 /** A record with the random bytes that are shown only together with it: 64 lower-case hex digits. */
-export type JournalEntry = CareRecord & { readonly random: string }
+type JournalEntry = CareRecord & { readonly random: string }
 
 /** Random bytes in an entry (C9). */
 export const ENTRY_RANDOM_BYTES = 32
@@ -123,7 +123,7 @@ export function entryLeafHash(text: string): string {
 }
 
 /** The parts of an entry that a replay needs, cut out of its text without parsing it. */
-export type EntryCut = {
+type EntryCut = {
   readonly prevHash: string
   readonly versionHash: string
   readonly writtenAt: string
@@ -132,7 +132,7 @@ export type EntryCut = {
 }
 
 /** Cuts entries of one chain; undefined for a text that belongs to another slot or has another form. */
-export type EntryCutter = (text: string, version: number) => EntryCut | undefined
+type EntryCutter = (text: string, version: number) => EntryCut | undefined
 
 /**
  * A cutter for the entries of a chain. A member's name between `,"` and `":` never occurs inside a string, where a quote

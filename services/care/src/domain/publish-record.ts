@@ -40,7 +40,7 @@ export type VerifiedWrite = {
   readonly request?: RequestKey | undefined
 }
 
-export type PublishOutcome =
+type PublishOutcome =
   | { readonly kind: 'published'; readonly answer: WriteAnswer }
   /** The chain belongs to the other audience. */
   | { readonly kind: 'conflict' }

@@ -34,7 +34,7 @@ export type ChainHead = ChainSlot & {
 }
 
 /** How the newest version of a chain is stored, read from its bytes. */
-export type AtRestReceipt = {
+type AtRestReceipt = {
   readonly uri: string
   readonly encrypted: boolean
   /** `AES-256-GCM` or `none`. */

@@ -6,7 +6,7 @@ import type { VersionFault } from '../wire/verify.ts'
 import { createEntryCutter, entryLeafHash } from './journal-entry.ts'
 
 /** One version as a store keeps it. */
-export type StoredVersion = {
+type StoredVersion = {
   readonly version: number
   /** The entry's text in the clear; undefined where sealed bytes do not open. */
   readonly entry: string | undefined
@@ -16,7 +16,7 @@ export type StoredVersion = {
   readonly writtenAt?: string
 }
 
-export type ReplayVerdict = {
+type ReplayVerdict = {
   /** Everything that was added, held or not. */
   readonly versions: number
   readonly broken?: { readonly version: number; readonly fault: VersionFault }
@@ -32,7 +32,7 @@ export type StoredChainReplay = {
 }
 
 /** The checks that need no other version, and what they leave to compare with the version before. */
-export type LoneVersion =
+type LoneVersion =
   | { readonly kind: 'holds'; readonly prevHash: string; readonly versionHash: string }
   | { readonly kind: 'broken'; readonly fault: VersionFault }
 

@@ -24,7 +24,7 @@ export type ExportedChain = {
 }
 
 /** What was found of one journal. */
-export type ExportedJournal = {
+type ExportedJournal = {
   readonly journal: Audience
   /** Leaves in the export. */
   readonly size: number

@@ -26,7 +26,7 @@ export type StreamEnd =
   | 'session-ended'
   | 'shutdown'
 
-export type EventStreamOptions = {
+type EventStreamOptions = {
   readonly session: McpSession
   readonly response: ServerResponse
   /** Unix milliseconds at which the token that opened it expires. */

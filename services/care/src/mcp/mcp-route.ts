@@ -27,7 +27,7 @@ import type { McpLimits } from './limits.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
 import type { SessionServer } from './session-server.ts'
 
-export type McpRouteDeps = {
+type McpRouteDeps = {
   readonly registry: SessionRegistry
   readonly streams: StreamKeeper
   readonly limits: McpLimits

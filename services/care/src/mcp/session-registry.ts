@@ -65,7 +65,7 @@ export class McpSession {
 const NOBODY: ReadonlySet<McpSession> = new Set()
 
 /** Who subscribes to what, by session and by URI. */
-export class SubscriptionIndex {
+class SubscriptionIndex {
   readonly #byUri = new Map<string, Set<McpSession>>()
   count = 0
 
@@ -105,7 +105,7 @@ export type SessionEnd = 'deleted' | 'idle' | 'too-old'
 /** Whose token a request carries. */
 type Principal = { readonly sub: string; readonly scopes: readonly string[] }
 
-export type SessionRegistryDeps = {
+type SessionRegistryDeps = {
   readonly clock: Clock
   readonly limits: McpLimits
   readonly store: SessionStore

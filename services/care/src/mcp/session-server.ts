@@ -39,7 +39,7 @@ const NO_VALIDATOR = {
 const OWN_METHODS = ['initialize', 'logging/setLevel'] as const
 
 /** What became of a request. */
-export type AskOutcome =
+type AskOutcome =
   | { readonly kind: 'answered'; readonly message: JSONRPCMessage }
   /** The client took the request back, or the session ended meanwhile: there is no answer. */
   | { readonly kind: 'cancelled' }

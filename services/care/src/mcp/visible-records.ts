@@ -49,7 +49,7 @@ export function visibleAudiences({ session }: CallContext): readonly Audience[] 
 }
 
 /** A version that the caller may see. */
-export type VisibleRecord = {
+type VisibleRecord = {
   readonly record: CareRecord
   readonly latestVersion: number
   /** Said before the new value, where version n ≥ 2 changed the value of n−1. */
@@ -57,7 +57,7 @@ export type VisibleRecord = {
   readonly previousValue: string | undefined
 }
 
-export type VisibleOutcome =
+type VisibleOutcome =
   | { readonly kind: 'found'; readonly visible: VisibleRecord }
   /** Not there, or not for this caller: neither the answer nor the look-ups tell which. */
   | { readonly kind: 'absent' }
@@ -145,7 +145,7 @@ export function canonicalUri({ slot, version, isAudio }: RecordUri): string {
 }
 
 /** A page of chains that the caller may see. */
-export type ChainPage = {
+type ChainPage = {
   readonly heads: readonly ChainHead[]
   readonly nextCursor: string | undefined
 }

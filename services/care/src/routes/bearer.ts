@@ -6,7 +6,7 @@ import { readableAudiences } from '../domain/care-record.ts'
 import { invalidToken } from '../errors.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 
-export type BearerCheck =
+type BearerCheck =
   | { readonly kind: 'valid'; readonly claims: TokenClaims }
   /** With the 401 that says so. */
   | { readonly kind: 'refused'; readonly answer: ErrorAnswer }
@@ -33,7 +33,7 @@ export function checkBearer(authorization: string | undefined, deps: BearerCheck
 }
 
 /** Who asks on a public route. */
-export type Reader = {
+type Reader = {
   /** Audiences whose chains may be known to exist: `user` always, `assistant` with its scope. */
   readonly visible: readonly Audience[]
   /** Audiences whose records may be read; none without a token. */

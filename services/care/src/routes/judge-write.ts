@@ -15,7 +15,7 @@ const WRITE_SCOPE = 'care.write'
 const TIMESTAMP_SKEW_MS = WRITE_SKEW_SECONDS_MAX * 1_000
 
 /** What the headers of a signed write and its body's bytes come to. */
-export type SignatureVerdict =
+type SignatureVerdict =
   | {
       readonly kind: 'signed'
       /** Lower-case hex, without prefix: identifies the request until it expires. */
@@ -29,7 +29,7 @@ export type SignatureVerdict =
     }
 
 /** Judges a request's signature; never throws. */
-export type VerifySignature = (request: {
+type VerifySignature = (request: {
   /** The signature header as it came, an optional `sha256=` in front. */
   readonly signature: string
   /** The timestamp header as it came. */
@@ -66,7 +66,7 @@ export function createSignatureCheck(options: {
 }
 
 /** What a judgement looks at. */
-export type WriteRequest = {
+type WriteRequest = {
   readonly signature: string | undefined
   readonly timestamp: string | undefined
   readonly authorization: string | undefined
@@ -77,7 +77,7 @@ export type WriteRequest = {
 /** Why a write was refused. */
 export type WriteRefusal = Pick<AuditRow, 'reason' | 'via' | 'actor'>
 
-export type WriteJudgement =
+type WriteJudgement =
   | { readonly kind: 'verified'; readonly write: VerifiedWrite }
   | { readonly kind: 'refused'; readonly refusal: WriteRefusal }
 

@@ -9,7 +9,7 @@ import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
 import { writeAnswer, writeBody } from '../wire/write.ts'
 import { type JudgeWriteDeps, judgeWrite, type WriteRefusal } from './judge-write.ts'
 
-export type WriteRouteDeps = JudgeWriteDeps & {
+type WriteRouteDeps = JudgeWriteDeps & {
   readonly serviceName: string
   readonly publish: PublishRecord
   readonly audit: Pick<AuditTrail, 'add'>

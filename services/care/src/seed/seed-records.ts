@@ -7,7 +7,7 @@ const MS_PER_DAY = 86_400_000
 
 const verifyAnswer = z.object({ chains: z.array(z.object({ uri: z.string() })) })
 
-export type SeedOptions = {
+type SeedOptions = {
   /** Of a running service, without a trailing slash. */
   readonly baseUrl: string
   readonly writeSecret: string
@@ -15,7 +15,7 @@ export type SeedOptions = {
   readonly serviceName?: string
 }
 
-export type SeedOutcome =
+type SeedOutcome =
   | { readonly kind: 'seeded'; readonly uris: readonly string[] }
   /** Some of the sample's chains are there: nothing was written. */
   | { readonly kind: 'already-there' }
@@ -83,7 +83,7 @@ export async function sendSignedWrite(write: SignedWrite): Promise<Response> {
 }
 
 /** One version to be written; chains are written in the order of this list. */
-export type SampleVersion = {
+type SampleVersion = {
   readonly patient: string
   readonly domain: string
   readonly audience?: 'assistant'

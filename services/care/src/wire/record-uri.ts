@@ -24,7 +24,7 @@ const VERSION_PATTERN = /^v?([1-9]\d{0,14})$/
 /** Characters that a path segment of RFC 3986 may hold as they are; `/` and `|` cannot be in a name at all. */
 const AS_THEY_ARE = /%(?:21|24|26|27|28|29|2A|2B|2C|3A|3B|3D|40)/gi
 /** Both names with their escapes fit. */
-export const RECORD_URI_CHARS_MAX = 4_096
+const RECORD_URI_CHARS_MAX = 4_096
 /** Largest body of `POST /write`, bytes. */
 export const WRITE_BODY_BYTES_MAX = 262_144
 /** How far a signed write's timestamp may be from the service's clock, seconds either way. */

@@ -38,25 +38,24 @@ export const writeAnswer = z.object({
 
 export type WriteAnswer = z.infer<typeof writeAnswer>
 
-/** Why a write was refused (C15). */
-const refusalReason = z.enum([
-  'body_too_large',
-  'missing_timestamp',
-  'stale_timestamp',
-  'bad_signature',
-  'missing_signature',
-  'insufficient_scope',
-  'malformed_body',
-  'invalid_fields',
-  'store_rejected',
-])
-
 /** A row of the audit trail. It never holds a credential, a MAC, a token or a value. */
-export const auditRow = z.object({
+const auditRow = z.object({
   /** ISO 8601. */
   at: z.string(),
   outcome: z.enum(['accepted', 'rejected']),
-  reason: z.enum(['ok', ...refusalReason.options]),
+  /** `ok`, or why the write was refused (C15). */
+  reason: z.enum([
+    'ok',
+    'body_too_large',
+    'missing_timestamp',
+    'stale_timestamp',
+    'bad_signature',
+    'missing_signature',
+    'insufficient_scope',
+    'malformed_body',
+    'invalid_fields',
+    'store_rejected',
+  ]),
   via: z.enum(['hmac', 'bearer', 'none']),
   /** Null until the writer is verified. */
   actor: z.string().nullable(),
@@ -65,8 +64,7 @@ export const auditRow = z.object({
 })
 
 /** A row with its place in the trail, from 1 in order of arrival; `before` counts in it. */
-export const keptAuditRow = auditRow.extend({ sequence: z.int().min(1) })
+const keptAuditRow = auditRow.extend({ sequence: z.int().min(1) })
 
-export type RefusalReason = z.infer<typeof refusalReason>
 export type AuditRow = z.infer<typeof auditRow>
 export type KeptAuditRow = z.infer<typeof keptAuditRow>
