@@ -4,12 +4,13 @@ import { type Clock, LedgerUnavailable } from '@tallystick/x402'
 import { agentMemo } from '@tallystick/x402/hedera'
 import type { SchemeNetworkClient } from '@x402/fetch'
 import type { Address, LocalAccount } from 'viem'
+import type { AccessStatus } from './access-answers.ts'
 import {
-  type AccessContract,
   type CancelOutcome,
   cancelAndClaim,
-  createAccessContract,
+  createTransact,
   type TopUpOutcome,
+  type Transact,
   topUp,
 } from './access-contract.ts'
 import {
@@ -52,7 +53,7 @@ export type AccessAgentOptions = {
   /** The most that one call may pay, tinybar. Left out, nothing is ever signed. */
   readonly maxPaymentTinybar?: bigint | undefined
   /** CAIP-2 network that is paid on; `hedera:testnet` unless stated. */
-  readonly network?: `${string}:${string}`
+  readonly network?: `${string}:${string}` | undefined
   /** JSON-RPC of the ledger, for `cancel` and `topUp`. */
   readonly ledger?: { readonly rpcUrl: string; readonly chainId: number }
   readonly fetch?: typeof globalThis.fetch
@@ -60,7 +61,7 @@ export type AccessAgentOptions = {
   /** How long a payment without a clear answer is resent, milliseconds. */
   readonly resendMs?: number
   readonly pollMs?: number
-  readonly onResend?: (attempt: number) => void
+  readonly onResend?: ((attempt: number) => void) | undefined
 }
 
 export type AccessAgent = {
@@ -77,64 +78,44 @@ export type AccessAgent = {
   topUp(amountTinybar: bigint): Promise<TopUpOutcome>
 }
 
-function unreachable(baseUrl: string, cause: unknown): AccessServiceUnavailable {
-  return new AccessServiceUnavailable(`No access service answers at ${baseUrl}.`, { cause })
-}
-
-function agentOf(options: AccessAgentOptions): Address {
-  const agent = options.agent ?? options.signer?.evmAddress
-  if (agent === undefined) throw new Error('an agent without a signer needs an address')
-  return agent
-}
-
-async function callResource(options: AccessAgentOptions, url: string): Promise<AccessOutcome> {
-  const network = options.network ?? 'hedera:testnet'
-  const maxPaymentTinybar = options.signer === undefined ? 0n : (options.maxPaymentTinybar ?? 0n)
-  const exchange = await requestPaid({
-    url,
-    fetch: options.fetch ?? globalThis.fetch,
-    clock: options.clock,
-    network,
-    scheme: options.signer?.paymentScheme(agentMemo(agentOf(options))), // X10
-    maxPaymentTinybar,
-    requestMs: options.requestMs ?? REQUEST_MS_MAX,
-    resendMs: options.resendMs ?? RESEND_MS,
-    onResend: options.onResend,
-  })
-  if (exchange.kind === 'answered') {
-    return await answeredOutcome(exchange.response, exchange.payment)
-  }
-  if (exchange.kind === 'unsigned') return unsignedOutcome(exchange, { network, maxPaymentTinybar })
-  if (exchange.payment === undefined) throw unreachable(options.baseUrl, exchange.cause)
-  return {
-    kind: 'payment-pending',
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-    error: 'no_answer',
-    payment: exchange.payment,
-  }
-}
-
 /** The agent of one service. Its methods throw AccessServiceUnavailable, and LedgerUnavailable where they sign. */
 export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
-  const agent = agentOf(options)
-  const fetchOnce = options.fetch ?? globalThis.fetch
-  const requestMs = options.requestMs ?? REQUEST_MS_MAX
-  const root = `${options.baseUrl.replace(/\/+$/, '')}/api/${options.serviceName}`
-  const url = (endpoint: 'access' | 'status'): string => `${root}/${endpoint}?agent=${agent}`
+  const { baseUrl, clock, ledger, serviceName, signer } = options
+  const { fetch = globalThis.fetch, requestMs = REQUEST_MS_MAX, resendMs = RESEND_MS } = options
+  const { network = 'hedera:testnet', onResend, pollMs = POLL_MS } = options
+  const agent = options.agent ?? signer?.evmAddress
+  if (agent === undefined) throw new Error('an agent without a signer needs an address')
+  const maxPaymentTinybar = signer === undefined ? 0n : (options.maxPaymentTinybar ?? 0n)
+  const scheme = signer?.paymentScheme(agentMemo(agent)) // X10
+  const url = (endpoint: 'access' | 'status'): string =>
+    `${baseUrl.replace(/\/+$/, '')}/api/${serviceName}/${endpoint}?agent=${agent}`
+  const unreachable = (cause: unknown): AccessServiceUnavailable =>
+    new AccessServiceUnavailable(`No access service answers at ${baseUrl}.`, { cause })
+
+  async function access(): Promise<AccessOutcome> {
+    const limits = { maxPaymentTinybar, requestMs, resendMs }
+    const payer = { url: url('access'), fetch, clock, network, scheme, onResend }
+    const exchange = await requestPaid({ ...payer, ...limits })
+    const { payment } = exchange
+    if (exchange.kind === 'answered') return await answeredOutcome(exchange.response, payment)
+    if (exchange.kind === 'unsigned') {
+      return unsignedOutcome(exchange, { network, maxPaymentTinybar })
+    }
+    if (payment === undefined) throw unreachable(exchange.cause)
+    const retryAfterSeconds = RETRY_AFTER_SECONDS
+    return { kind: 'payment-pending', retryAfterSeconds, error: 'no_answer', payment }
+  }
 
   async function status(ended?: AbortSignal): Promise<StatusOutcome> {
     const limit = AbortSignal.timeout(requestMs)
     const signal = ended === undefined ? limit : AbortSignal.any([limit, ended])
-    let response: Response
-    try {
-      response = await fetchOnce(url('status'), { signal })
-    } catch (cause) {
-      throw unreachable(options.baseUrl, cause)
-    }
+    const response = await fetch(url('status'), { signal }).catch((cause: unknown) => {
+      throw unreachable(cause)
+    })
     return await statusOutcome(response)
   }
 
-  async function readStatus(ended?: AbortSignal) {
+  async function readStatus(ended?: AbortSignal): Promise<AccessStatus> {
     const outcome = await status(ended)
     if (outcome.kind === 'status') return outcome.status
     throw new AccessServiceUnavailable(
@@ -143,46 +124,36 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   }
 
   // Kept, since it knows the nonces that it used before the relay shows them.
-  let opened: { readonly address: Address; readonly contract: AccessContract } | undefined
+  let opened: { readonly address: Address; readonly transact: Transact } | undefined
 
-  async function contract(): Promise<AccessContract> {
-    const { ledger, signer } = options
+  async function contract(): Promise<Transact> {
     if (ledger === undefined || signer === undefined) {
       throw new LedgerUnavailable('To sign on the ledger an agent needs its address and a signer.')
     }
     const { contract: address } = await readStatus()
     if (opened?.address !== address) {
       const { account } = signer
-      opened = {
-        address,
-        contract: createAccessContract({ ...ledger, contract: address, account }),
-      }
+      opened = { address, transact: createTransact({ ...ledger, contract: address, account }) }
     }
-    return opened.contract
+    return opened.transact
   }
 
   let lastSigned: Promise<unknown> = Promise.resolve()
 
   /** One after the other: two at once would take the same nonce, and the ledger queues no later one. */
-  async function inTurn<Outcome>(sign: () => Promise<Outcome>): Promise<Outcome> {
-    const signed = lastSigned.then(sign, sign)
+  async function inTurn<Outcome>(sign: (transact: Transact) => Promise<Outcome>): Promise<Outcome> {
+    const next = async () => await sign(await contract())
+    const signed = lastSigned.then(next, next)
     lastSigned = signed
     return await signed
   }
 
   return {
     agent,
-    access: async () => await callResource(options, url('access')),
-    status: async () => await status(),
-    watch: (onChange) =>
-      watchWindow({
-        readStatus,
-        clock: options.clock,
-        pollMs: options.pollMs ?? POLL_MS,
-        onChange,
-      }),
-    cancel: async () => await inTurn(async () => await cancelAndClaim(await contract())),
-    topUp: async (amountTinybar) =>
-      await inTurn(async () => await topUp(await contract(), { agent, amountTinybar })),
+    access,
+    status: () => status(),
+    watch: (onChange) => watchWindow({ readStatus, clock, pollMs, onChange }),
+    cancel: () => inTurn(cancelAndClaim),
+    topUp: (amountTinybar) => inTurn((transact) => topUp(transact, { agent, amountTinybar })),
   }
 }

@@ -1,10 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type AccessContract,
-  type ContractOutcome,
-  cancelAndClaim,
-  topUp,
-} from './access-contract.ts'
+import { type ContractOutcome, cancelAndClaim, type Transact, topUp } from './access-contract.ts'
 
 const AGENT = `0x${'a1'.repeat(20)}` as const
 const refused = (errorName: string) => ({ kind: 'refused', errorName }) as const
@@ -15,18 +10,13 @@ type Script = {
   readonly topUp?: ContractOutcome
 }
 
-const untold = async () => refused('untold')
-
 /** A contract that answers as told and notes how it was claimed from. */
 function contractOf(script: Script) {
-  const claims: boolean[] = []
-  const contract: AccessContract = {
-    cancel: async () => script.cancel ?? (await untold()),
-    async claimRefund({ isCertain }) {
-      claims.push(isCertain)
-      return script.claim ?? (await untold())
-    },
-    topUp: async () => script.topUp ?? (await untold()),
+  const claims: (boolean | undefined)[] = []
+  const contract: Transact = async ({ functionName, isCertain }) => {
+    if (functionName === 'claimRefund') claims.push(isCertain)
+    const name = functionName === 'claimRefund' ? 'claim' : functionName
+    return script[name] ?? refused('untold')
   }
   return { contract, claims }
 }

@@ -58,6 +58,7 @@ export type PaidExchange =
   | {
       readonly kind: 'unsigned'
       readonly challenge: PaymentRequired
+      readonly payment?: undefined
       readonly cause: unknown
     }
   | {

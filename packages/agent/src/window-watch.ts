@@ -3,8 +3,10 @@ import type { AccessStatus } from './access-answers.ts'
 
 /** Something that a watcher saw. `status` comes with every good poll, before the change that it shows. */
 export type WindowChange =
-  | { readonly kind: 'status'; readonly status: AccessStatus }
-  | { readonly kind: 'opened'; readonly status: AccessStatus }
+  | {
+      readonly kind: 'status' | 'opened' | 'cancelled' | 'closed'
+      readonly status: AccessStatus
+    }
   /** `renewals` of the window since the watch began; `periods` of them in this step. */
   | {
       readonly kind: 'renewed'
@@ -12,8 +14,6 @@ export type WindowChange =
       readonly periods: number
       readonly renewals: number
     }
-  | { readonly kind: 'cancelled'; readonly status: AccessStatus }
-  | { readonly kind: 'closed'; readonly status: AccessStatus }
   | { readonly kind: 'unreachable'; readonly reason: string }
 
 export type WatchOptions = {

@@ -57,24 +57,16 @@ export type AgentConfigReading =
   | { readonly kind: 'valid'; readonly config: AgentConfig }
   | { readonly kind: 'invalid'; readonly message: string }
 
-type KeyReading =
-  | { readonly kind: 'key'; readonly text: string | undefined }
-  | { readonly kind: 'problem'; readonly line: string }
-
-function readKey(environment: Environment): KeyReading {
-  const text = environment.AGENT_KEY || undefined
-  const path = environment.AGENT_KEY_FILE || undefined
-  if (path === undefined) return { kind: 'key', text }
-  if (text !== undefined) {
-    return {
-      kind: 'problem',
-      line: 'AGENT_KEY: expected either AGENT_KEY or AGENT_KEY_FILE, not both',
-    }
+/** The text of the key, or what is wrong with where it is. */
+function readKey({ AGENT_KEY, AGENT_KEY_FILE }: Environment): { text?: string; problem?: string } {
+  if (!AGENT_KEY_FILE) return AGENT_KEY ? { text: AGENT_KEY } : {}
+  if (AGENT_KEY) {
+    return { problem: 'AGENT_KEY: expected either AGENT_KEY or AGENT_KEY_FILE, not both' }
   }
   try {
-    return { kind: 'key', text: readFileSync(path, 'utf8').trim() }
+    return { text: readFileSync(AGENT_KEY_FILE, 'utf8').trim() }
   } catch {
-    return { kind: 'problem', line: 'AGENT_KEY_FILE: expected the path of a readable file' }
+    return { problem: 'AGENT_KEY_FILE: expected the path of a readable file' }
   }
 }
 
@@ -83,27 +75,23 @@ export function readEnvironment(
   environment: Environment,
   isKeyNeeded: boolean,
 ): AgentConfigReading {
-  const key = readKey(environment)
-  const lines = key.kind === 'problem' ? [key.line] : []
+  const { problem, text } = readKey(environment)
   const values = Object.fromEntries(
     Object.keys(AgentEnvironment.shape).map((name) => [name, environment[name] || undefined]),
   )
-  const keyText = key.kind === 'key' ? key.text : undefined
-  const parsed = AgentEnvironment.safeParse({ ...values, AGENT_KEY: keyText })
-  for (const issue of parsed.error?.issues ?? []) {
-    lines.push(`${String(issue.path[0])}: expected ${issue.message}`)
-  }
-  if (isKeyNeeded && key.kind === 'key' && keyText === undefined) {
+  const parsed = AgentEnvironment.safeParse({ ...values, AGENT_KEY: text })
+  const lines = [
+    ...(problem === undefined ? [] : [problem]),
+    ...(parsed.error?.issues ?? []).map(
+      (issue) => `${String(issue.path[0])}: expected ${issue.message}`,
+    ),
+  ]
+  if (isKeyNeeded && problem === undefined && text === undefined) {
     lines.push(
       `AGENT_KEY: expected ${KEY_EXPECTED}, here or in the file AGENT_KEY_FILE (it is not set)`,
     )
   }
-  return parsed.success && lines.length === 0
-    ? { kind: 'valid', config: parsed.data }
-    : {
-        kind: 'invalid',
-        message: ['The configuration is not usable:', ...lines.map((line) => `  ${line}`)].join(
-          '\n',
-        ),
-      }
+  if (parsed.success && lines.length === 0) return { kind: 'valid', config: parsed.data }
+  const message = ['The configuration is not usable:', ...lines.map((line) => `  ${line}`)]
+  return { kind: 'invalid', message: message.join('\n') }
 }

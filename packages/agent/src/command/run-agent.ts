@@ -2,14 +2,13 @@
 import { type Clock, LedgerUnavailable } from '@tallystick/x402'
 import type { Address } from 'viem'
 import { type AccessAgent, createAccessAgent } from '../access-agent.ts'
-import type { CancelOutcome, TopUpOutcome } from '../access-contract.ts'
-import { type AccessOutcome, AccessServiceUnavailable } from '../access-outcome.ts'
+import { AccessServiceUnavailable } from '../access-outcome.ts'
 import { AccountUnknown, agentSigner, resolveAccountId } from '../agent-signer.ts'
 import { type AgentOutput, EXIT, type ExitCode, jsonLine } from './output.ts'
 import { type AgentArguments, readArguments } from './read-arguments.ts'
 import { type AgentConfig, type Environment, readEnvironment } from './read-environment.ts'
 import { runWatch } from './run-watch.ts'
-import { accessLines, cancelLines, statusOutcomeLines, topUpLines } from './sentences.ts'
+import { type Outcome, outcomeLines } from './sentences.ts'
 
 export type AgentRun = {
   readonly arguments: readonly string[]
@@ -23,7 +22,7 @@ export type AgentRun = {
 const RESEND_SENTENCE =
   'The service does not know yet what became of the payment; the same payment is sent again.'
 
-const ACCESS_EXIT: Readonly<Record<AccessOutcome['kind'], ExitCode>> = {
+const EXIT_OF: Readonly<Record<Outcome['kind'], ExitCode>> = {
   granted: EXIT.done,
   'payment-needed': EXIT.paymentNeeded,
   'cannot-pay': EXIT.failed,
@@ -31,15 +30,9 @@ const ACCESS_EXIT: Readonly<Record<AccessOutcome['kind'], ExitCode>> = {
   'payment-pending': EXIT.paymentPending,
   'quota-spent': EXIT.quotaSpent,
   unavailable: EXIT.failed,
-}
-
-const CANCEL_EXIT: Readonly<Record<CancelOutcome['kind'], ExitCode>> = {
+  status: EXIT.done,
   cancelled: EXIT.done,
   'nothing-to-cancel': EXIT.nothingThere,
-  refused: EXIT.failed,
-}
-
-const TOP_UP_EXIT: Readonly<Record<TopUpOutcome['kind'], ExitCode>> = {
   'topped-up': EXIT.done,
   'no-open-window': EXIT.nothingThere,
   refused: EXIT.failed,
@@ -87,33 +80,21 @@ async function runVerb(
   agent: AccessAgent,
   run: AgentRun,
 ): Promise<ExitCode> {
-  const { output } = run
-  const say = (outcome: unknown, lines: readonly string[]): void => {
-    for (const line of given.isJson ? [jsonLine(outcome)] : lines) output.print(line)
+  const { isJson, untilRenewals, verb } = given
+  const { clock, onInterrupt, output } = run
+  if (verb === 'watch') {
+    return await runWatch({ agent, clock, output, isJson, untilRenewals, onInterrupt })
   }
-  if (given.verb === 'pay') {
-    const outcome = await agent.access()
-    say(outcome, accessLines(outcome, agent.agent.toLowerCase()))
-    return ACCESS_EXIT[outcome.kind]
+  const verbs: Readonly<Record<typeof verb, () => Promise<Outcome>>> = {
+    pay: () => agent.access(),
+    status: () => agent.status(),
+    cancel: () => agent.cancel(),
+    topup: () => agent.topUp(given.amountTinybar ?? 0n),
   }
-  if (given.verb === 'status') {
-    const outcome = await agent.status()
-    say(outcome, statusOutcomeLines(outcome))
-    return outcome.kind === 'status' ? EXIT.done : EXIT.failed
-  }
-  if (given.verb === 'cancel') {
-    const outcome = await agent.cancel()
-    say(outcome, cancelLines(outcome))
-    return CANCEL_EXIT[outcome.kind]
-  }
-  if (given.verb === 'topup') {
-    const outcome = await agent.topUp(given.amountTinybar ?? 0n)
-    say(outcome, topUpLines(outcome))
-    return TOP_UP_EXIT[outcome.kind]
-  }
-  const { isJson, untilRenewals } = given
-  const { clock, onInterrupt } = run
-  return await runWatch({ agent, clock, output, isJson, untilRenewals, onInterrupt })
+  const outcome = await verbs[verb]()
+  const lines = isJson ? [jsonLine(outcome)] : outcomeLines(outcome, agent.agent.toLowerCase())
+  for (const line of lines) output.print(line)
+  return EXIT_OF[outcome.kind]
 }
 
 /** What failed, where a person can do something about it; anything else is a bug and throws. */

@@ -23,22 +23,23 @@ export type WatchRun = {
 
 /** A change as a sentence; `undefined` for a poll that shows nothing new. */
 function changeLine(change: WindowChange): string | undefined {
-  if (change.kind === 'status') {
-    return undefined
+  if (change.kind === 'unreachable') return change.reason
+  const { expiresAtSeconds, periodsFunded } = change.status
+  const until = timeOfDay(expiresAtSeconds)
+  switch (change.kind) {
+    case 'status':
+      return undefined
+    case 'opened':
+      return `Opened: until ${until}.`
+    case 'renewed': {
+      const times = change.periods === 1 ? '' : ` ${change.periods} times`
+      return `Renewed itself${times}: until ${until}, ${counted(periodsFunded, 'renewal')} left; nothing was signed.`
+    }
+    case 'cancelled':
+      return `Cancelled: it closes at ${until}.`
+    case 'closed':
+      return 'Closed: no further period is paid for.'
   }
-  if (change.kind === 'opened') {
-    return `Opened: until ${timeOfDay(change.status.expiresAtSeconds)}.`
-  }
-  if (change.kind === 'renewed') {
-    return `Renewed itself${change.periods === 1 ? '' : ` ${change.periods} times`}: until ${timeOfDay(change.status.expiresAtSeconds)}, ${counted(change.status.periodsFunded, 'renewal')} left; nothing was signed.`
-  }
-  if (change.kind === 'cancelled') {
-    return `Cancelled: it closes at ${timeOfDay(change.status.expiresAtSeconds)}.`
-  }
-  if (change.kind === 'closed') {
-    return 'Closed: no further period is paid for.'
-  }
-  return change.reason
 }
 
 /** How the watch ends after a change; `undefined` where it goes on. */
@@ -50,10 +51,6 @@ function ending(change: WindowChange, untilRenewals: number | undefined): ExitCo
 }
 
 type Screen = { show(change: WindowChange): void; end(): void }
-
-function jsonScreen({ output }: WatchRun): Screen {
-  return { show: (change) => output.print(jsonLine(change)), end: () => {} }
-}
 
 function lineScreen(run: WatchRun): Screen {
   const { clock, output } = run
@@ -86,7 +83,9 @@ function lineScreen(run: WatchRun): Screen {
 
 /** Watches until the renewals are seen, the window is gone (with a number to see) or an interrupt comes. */
 export function runWatch(run: WatchRun): Promise<ExitCode> {
-  const screen = run.isJson ? jsonScreen(run) : lineScreen(run)
+  const screen: Screen = run.isJson
+    ? { show: (change) => run.output.print(jsonLine(change)), end: () => {} }
+    : lineScreen(run)
   return new Promise((resolve) => {
     let isOver = false
     function finish(code: ExitCode): void {

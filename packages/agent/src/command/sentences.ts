@@ -30,6 +30,9 @@ function resourceLines(resource: unknown): readonly string[] {
   return ['', ...shown, ...(rest > 0 ? [`  … ${counted(rest, 'line')} more, see --json`] : [])]
 }
 
+/** What came of any verb but `watch`. */
+export type Outcome = AccessOutcome | StatusOutcome | CancelOutcome | TopUpOutcome
+
 type Granted = Extract<AccessOutcome, { kind: 'granted' }>
 
 /** Who paid for the call, as far as the service says. */
@@ -60,45 +63,62 @@ function grantedLines(granted: Granted): readonly string[] {
   return [...lines, ...resourceLines(granted.resource)]
 }
 
-/** What came of `pay`. `agent` is whose window it is about. */
-export function accessLines(outcome: AccessOutcome, agent: string): readonly string[] {
-  if (outcome.kind === 'granted') {
-    return grantedLines(outcome)
+/** What came of a verb, for a person. `agent` is whose window it is about. */
+export function outcomeLines(outcome: Outcome, agent: string): readonly string[] {
+  switch (outcome.kind) {
+    case 'granted':
+      return grantedLines(outcome)
+    case 'payment-needed':
+      return [
+        `No window is open for ${agent}. One costs ${formatHbar(outcome.priceTinybar)}, paid to ${outcome.payTo}.`,
+        outcome.maxPaymentTinybar === 0n
+          ? `Nothing was signed. To pay that: pay --max-hbar ${formatHbar(outcome.priceTinybar).replace(' HBAR', '')}`
+          : `Nothing was signed: that is above your maximum of ${formatHbar(outcome.maxPaymentTinybar)}.`,
+      ]
+    case 'cannot-pay':
+      return [
+        'The service takes no payment that this agent can make. It offers:',
+        ...outcome.offers.map((offer) => `  ${offer}`),
+      ]
+    case 'payment-refused':
+      return [
+        `The payment of ${formatHbar(outcome.payment.amountTinybar)} was refused: ${outcome.reason}.`,
+        'It moved no money.',
+      ]
+    case 'payment-pending':
+      return [
+        outcome.payment === undefined
+          ? `The service is still looking for an earlier payment for ${agent} on the ledger.`
+          : `A payment of ${formatHbar(outcome.payment.amountTinybar)} was signed and its fate is not known yet (${outcome.error}): ${outcome.payment.transaction}`,
+        `Do not pay again: if it landed, it opens the window by itself. Run the same command in ${outcome.retryAfterSeconds} s.`,
+      ]
+    case 'quota-spent':
+      return [`The quota of this window is spent. It refills in ${outcome.retryAfterSeconds} s.`]
+    case 'unavailable':
+      return [
+        `The service cannot answer now (${outcome.httpStatus}, ${outcome.error}). Nothing was signed.`,
+      ]
+    case 'status':
+      return statusLines(outcome.status)
+    case 'cancelled':
+      return [
+        'Cancelled: the window stays open to its end and does not renew again.',
+        outcome.transaction === undefined
+          ? 'There was nothing to refund.'
+          : `${formatHbar(outcome.refundTinybar)} came back: ${outcome.transaction}`,
+      ]
+    case 'nothing-to-cancel':
+      return ['There is no subscription to cancel and nothing to refund.', LAG_SENTENCE]
+    case 'topped-up':
+      return [
+        `Added ${formatHbar(outcome.amountTinybar)}: ${formatHbar(outcome.balanceTinybar)} are there for renewals now.`,
+        `Transaction ${outcome.transaction}`,
+      ]
+    case 'no-open-window':
+      return ['No window is open to be topped up. Open one with `pay`.', LAG_SENTENCE]
+    case 'refused':
+      return [`The contract refuses: ${outcome.errorName}.`]
   }
-  if (outcome.kind === 'payment-needed') {
-    return [
-      `No window is open for ${agent}. One costs ${formatHbar(outcome.priceTinybar)}, paid to ${outcome.payTo}.`,
-      outcome.maxPaymentTinybar === 0n
-        ? `Nothing was signed. To pay that: pay --max-hbar ${formatHbar(outcome.priceTinybar).replace(' HBAR', '')}`
-        : `Nothing was signed: that is above your maximum of ${formatHbar(outcome.maxPaymentTinybar)}.`,
-    ]
-  }
-  if (outcome.kind === 'cannot-pay') {
-    return [
-      'The service takes no payment that this agent can make. It offers:',
-      ...outcome.offers.map((offer) => `  ${offer}`),
-    ]
-  }
-  if (outcome.kind === 'payment-refused') {
-    return [
-      `The payment of ${formatHbar(outcome.payment.amountTinybar)} was refused: ${outcome.reason}.`,
-      'It moved no money.',
-    ]
-  }
-  if (outcome.kind === 'payment-pending') {
-    return [
-      outcome.payment === undefined
-        ? `An earlier payment for ${agent} is still being looked up on the ledger.`
-        : `A payment of ${formatHbar(outcome.payment.amountTinybar)} was signed and its fate is not known yet (${outcome.error}): ${outcome.payment.transaction}`,
-      `Do not pay anew: it opens the window by itself if it landed. Ask again in ${outcome.retryAfterSeconds} s with the same command.`,
-    ]
-  }
-  if (outcome.kind === 'quota-spent') {
-    return [`The quota of this window is spent. It refills in ${outcome.retryAfterSeconds} s.`]
-  }
-  return [
-    `The service cannot serve now (${outcome.httpStatus}, ${outcome.error}). Nothing was signed.`,
-  ]
 }
 
 /** A status in sentences. */
@@ -126,41 +146,4 @@ export function statusLines(status: AccessStatus): readonly string[] {
       ? 'The calls used cannot be read at the moment.'
       : `${usage.callsUsed} of ${counted(usage.callsAllowed, 'call')} used, ${usage.callsRemaining} left.`,
   ]
-}
-
-/** What came of `status`. */
-export function statusOutcomeLines(outcome: StatusOutcome): readonly string[] {
-  return outcome.kind === 'status'
-    ? statusLines(outcome.status)
-    : [`The service cannot tell now (${outcome.httpStatus}, ${outcome.error}).`]
-}
-
-/** What came of `cancel`. */
-export function cancelLines(outcome: CancelOutcome): readonly string[] {
-  if (outcome.kind === 'cancelled') {
-    return [
-      'Cancelled: the window stays open to its end and does not renew again.',
-      outcome.transaction === undefined
-        ? 'There was nothing to refund.'
-        : `${formatHbar(outcome.refundTinybar)} came back: ${outcome.transaction}`,
-    ]
-  }
-  if (outcome.kind === 'nothing-to-cancel') {
-    return ['There is no subscription to cancel and nothing to refund.', LAG_SENTENCE]
-  }
-  return [`The contract refuses: ${outcome.errorName}.`]
-}
-
-/** What came of `topup`. */
-export function topUpLines(outcome: TopUpOutcome): readonly string[] {
-  if (outcome.kind === 'topped-up') {
-    return [
-      `Added ${formatHbar(outcome.amountTinybar)}: ${formatHbar(outcome.balanceTinybar)} are there for renewals now.`,
-      `Transaction ${outcome.transaction}`,
-    ]
-  }
-  if (outcome.kind === 'no-open-window') {
-    return ['No window is open to be topped up. Open one with `pay`.', LAG_SENTENCE]
-  }
-  return [`The contract refuses: ${outcome.errorName}.`]
 }
