@@ -142,8 +142,8 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
 
   /** One after the other: two at once would take the same nonce, and the ledger queues no later one. */
   async function inTurn<Outcome>(sign: (transact: Transact) => Promise<Outcome>): Promise<Outcome> {
-    const next = async () => await sign(await contract())
-    const signed = lastSigned.then(next, next)
+    const signOwn = async () => await sign(await contract())
+    const signed = lastSigned.then(signOwn, signOwn)
     lastSigned = signed
     return await signed
   }

@@ -20,7 +20,7 @@ async function main(): Promise<number> {
     const devnet = await startDevnet(wanted)
     const xLayer = await startXLayerIfWanted(wanted, devnet)
     const ended = stopOnSignal([devnet, ...(xLayer === undefined ? [] : [xLayer])])
-    process.stdout.write(await welcome(devnet, (accountId) => readBalance(devnet, accountId)))
+    process.stdout.write(await welcome(devnet))
     if (xLayer !== undefined) process.stdout.write(welcomeToXLayer(xLayer))
     await ended
     return 0
@@ -44,23 +44,13 @@ async function startXLayerIfWanted(
   }
 }
 
-function stopOnSignal(ledgers: readonly { stop(): Promise<void> }[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      void Promise.allSettled(ledgers.map((ledger) => ledger.stop())).then(resolveOrReject)
-    }
-    const resolveOrReject = (ends: readonly PromiseSettledResult<void>[]): void => {
-      const failure = ends.find((end) => end.status === 'rejected')
-      if (failure === undefined) resolve()
-      else reject(failure.reason)
-    }
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop)
+/** Resolves when a signal came and every ledger has ended, whatever became of the others. */
+async function stopOnSignal(ledgers: readonly { stop(): Promise<void> }[]): Promise<void> {
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.once(signal, () => resolve())
   })
-}
-
-async function readBalance(devnet: Devnet, accountId: string): Promise<bigint> {
-  const response = await fetch(`${devnet.mirrorUrl}/api/v1/accounts/${accountId}`)
-  const account: unknown = await response.json()
-  const isAccount = typeof account === 'object' && account !== null && 'balance' in account
-  return BigInt((isAccount ? (account.balance as { balance: number }).balance : 0) ?? 0)
+  const ends = ledgers.map((ledger) => ledger.stop())
+  await Promise.allSettled(ends)
+  await Promise.all(ends)
 }

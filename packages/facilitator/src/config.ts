@@ -22,6 +22,15 @@ export function parseEvmAssets(text: string, chainId: number): readonly EvmAsset
   return assets.every((asset) => asset !== undefined) ? assets : undefined
 }
 
+/** A field whose value is checked, with what is expected of it. */
+function checked<Schema extends z.ZodType>(
+  schema: Schema,
+  isGood: (value: z.output<Schema>) => boolean,
+  meta: Parameters<typeof withFieldMeta>[1] & { readonly expected: string },
+) {
+  return withFieldMeta(schema.refine(isGood, meta.expected), meta)
+}
+
 const networkExpected = `one of ${HEDERA_NETWORKS.join(', ')}`
 const nodesExpected = 'host:port=account pairs, separated by commas, e.g. 127.0.0.1:50211=0.0.3'
 const accountExpected = 'an account id such as 0.0.1001'
@@ -54,31 +63,30 @@ const fields = z.object({
   MIRROR_URL: httpUrlField()
     .prefault('https://testnet.mirrornode.hedera.com')
     .describe('Mirror node that accounts, keys and balances are read from.'),
-  FEE_PAYER: withFieldMeta(z.string().refine(isAccountId, accountExpected), {
-    expected: accountExpected,
-  }).describe('Account that pays the fees of settlements.'),
-  FEE_PAYER_KEY: withFieldMeta(
-    secretField().refine((secret) => parsePrivateKey(secret.reveal()) !== undefined, keyExpected),
-    { expected: keyExpected, isSecret: true },
-  ).describe('Private key of FEE_PAYER.'),
+  FEE_PAYER: checked(z.string(), isAccountId, { expected: accountExpected }).describe(
+    'Account that pays the fees of settlements.',
+  ),
+  FEE_PAYER_KEY: checked(secretField(), (key) => parsePrivateKey(key.reveal()) !== undefined, {
+    expected: keyExpected,
+    isSecret: true,
+  }).describe('Private key of FEE_PAYER.'),
   EVM_RPC_URL: httpUrlField()
     .optional()
     .describe('JSON-RPC of a second network, an EVM chain; without it only NETWORK is served.'),
   EVM_CHAIN_ID: integerField({ min: 1, max: 4_294_967_295 })
     .prefault('196')
     .describe('Chain id of that network; 196 is X Layer.'),
-  EVM_KEY: withFieldMeta(
-    secretField().refine((secret) => parseEvmKey(secret.reveal()) !== undefined, evmKeyExpected),
-    { expected: evmKeyExpected, isSecret: true },
-  )
+  EVM_KEY: checked(secretField(), (key) => parseEvmKey(key.reveal()) !== undefined, {
+    expected: evmKeyExpected,
+    isSecret: true,
+  })
     .optional()
     .describe(
       'Private key of the account that submits there and pays the gas; goes with EVM_RPC_URL.',
     ),
-  EVM_ASSETS: withFieldMeta(
-    z.string().refine((text) => parseEvmAssets(text, 196) !== undefined, assetsExpected),
-    { expected: assetsExpected },
-  )
+  EVM_ASSETS: checked(z.string(), (text) => parseEvmAssets(text, 196) !== undefined, {
+    expected: assetsExpected,
+  })
     .prefault(X_LAYER_USDT0.address)
     .describe(
       'Tokens with signed transfers (EIP-3009) that are settled in, with their EIP-712 name and version.',

@@ -2,19 +2,16 @@ import { Counter, type Registry, type ServiceAppOptions } from '@tallystick/serv
 import type { VerifiedPayment } from '@tallystick/x402'
 import type { SettlementEnd, SubmissionDoubt } from './settlement.ts'
 
-/** Counts and logs how settlements end. Nothing that it writes is a signature or a payload. */
-export type SettlementObserver = {
-  readonly onEnd: (payment: VerifiedPayment, end: SettlementEnd) => void
-  readonly onDoubt: (payment: VerifiedPayment, doubt: SubmissionDoubt) => void
-  /** Settlements since the start, by how they ended. */
-  count(outcome: SettlementEnd['outcome']): number
-}
+export type SettlementObserver = ReturnType<typeof observeSettlements>
 
-/** Returns an observer that registers its metric and writes one log line per settlement, and one per doubt before it. */
+/**
+ * Returns an observer that counts settlements by how they end and logs each, and each doubt before it. No log line holds a
+ * signature or a payload.
+ */
 export function observeSettlements(
   registry: Registry,
   logger: ServiceAppOptions['logger'] | undefined,
-): SettlementObserver {
+) {
   const settlements = new Counter({
     name: 'facilitator_settlements_total',
     help: 'Settlements of verified payments, by how they ended.',
@@ -23,18 +20,20 @@ export function observeSettlements(
   })
   const counts = new Map<SettlementEnd['outcome'], number>()
   return {
-    onEnd(payment, { cause, message, outcome, reason, transaction }) {
+    onEnd: (payment: VerifiedPayment, end: SettlementEnd): void => {
+      const { cause, message, outcome, reason, transaction } = end
       settlements.inc({ outcome, reason })
       counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
       const fields = { outcome, reason, message, transaction, ...fieldsOf(payment) }
       if (outcome === 'settled') logger?.info(fields, 'settlement ended')
       else logger?.warn({ ...fields, err: cause }, 'settlement ended')
     },
-    onDoubt(payment, { cause, transaction }) {
+    onDoubt: (payment: VerifiedPayment, { cause, transaction }: SubmissionDoubt): void => {
       const fields = { transaction, ...fieldsOf(payment), cause: causeText(cause) }
       logger?.warn(fields, 'submission in doubt')
     },
-    count: (outcome) => counts.get(outcome) ?? 0,
+    /** Settlements since the start that ended so. */
+    count: (outcome: SettlementEnd['outcome']): number => counts.get(outcome) ?? 0,
   }
 }
 

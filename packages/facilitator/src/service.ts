@@ -76,7 +76,12 @@ async function homePage(
       },
       { label: 'Fee payer', value: feePayer },
       { label: 'Its balance, tinybar', value: balance?.toString() ?? 'unknown' },
-      ...(await evmFigures(evm)),
+      ...(evm === undefined
+        ? []
+        : [
+            { label: `Pays gas on ${evm.network}`, value: evm.address },
+            { label: 'Its balance, wei', value: String((await evm.gasBalance()) ?? 'unknown') },
+          ]),
       { label: 'Settled since start', value: String(observer.count('settled')) },
       {
         label: 'Refused or failed',
@@ -85,15 +90,6 @@ async function homePage(
     ],
     requests: [{ title: 'What it settles', code: `curl -s ${url}/supported` }],
   }
-}
-
-async function evmFigures(evm: EvmFacilitator | undefined): Promise<NonNullable<Page['figures']>> {
-  if (evm === undefined) return []
-  const balance = await evm.gasBalance()
-  return [
-    { label: `Pays gas on ${evm.network}`, value: evm.address },
-    { label: 'Its balance, wei', value: balance?.toString() ?? 'unknown' },
-  ]
 }
 
 /** The system's clock by default, since transfers are judged by wall time; loopback and a free port by default. */

@@ -37,7 +37,7 @@ function changeLine(change: WindowChange): string | undefined {
     }
     case 'cancelled':
       return `Cancelled: it closes at ${until}.`
-    case 'closed':
+    default:
       return 'Closed: no further period is paid for.'
   }
 }

@@ -116,7 +116,7 @@ export function outcomeLines(outcome: Outcome, agent: string): readonly string[]
       ]
     case 'no-open-window':
       return ['No window is open to be topped up. Open one with `pay`.', LAG_SENTENCE]
-    case 'refused':
+    default:
       return [`The contract refuses: ${outcome.errorName}.`]
   }
 }

@@ -7,16 +7,14 @@ const CURRENCY_NOTE =
   '  1 HBAR = 10^8 tinybar (consensus, mirror, inside contracts) = 10^18 weibar (JSON-RPC).'
 
 /** What a person sees when the ledger is up: where it listens, who has money, and two scripts to begin with. */
-export async function welcome(
-  devnet: Devnet,
-  balanceTinybar: (accountId: string) => Promise<bigint>,
-): Promise<string> {
+export async function welcome(devnet: Devnet): Promise<string> {
   const head = { id: 'id', name: 'name', balance: 'HBAR', kind: 'key' }
   const lines = [row({ ...head, evmAddress: 'EVM address', privateKey: 'private key' })]
   for (const account of devnet.accounts) {
     // Whole HBAR: nobody has paid a fee yet.
-    const hbar = (await balanceTinybar(account.accountId)) / TINYBAR_PER_HBAR
-    const balance = hbar.toLocaleString('en-US')
+    const shown = await fetch(`${devnet.mirrorUrl}/api/v1/accounts/${account.accountId}`)
+    const { balance: held } = (await shown.json()) as { balance: { balance: number } }
+    const balance = (BigInt(held.balance) / TINYBAR_PER_HBAR).toLocaleString('en-US')
     const kind = account.keyType === 'ED25519' ? 'ED25519' : 'ECDSA'
     lines.push(row({ ...account, id: account.accountId, balance, kind }))
   }

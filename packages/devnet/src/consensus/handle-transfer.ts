@@ -26,8 +26,8 @@ export async function handleTransfer(
   complete(payer, transfer)
   const result = forced ?? (await judge(ledger, transfer, payer))
   const fee = transferFeeTinybar(ledger)
-  const [held = 0n] = await ledger.evm.balances([payer.address])
-  const charged = result === 'SUCCESS' || held > fee ? fee : held
+  const [held = fee] = result === 'SUCCESS' ? [] : await ledger.evm.balances([payer.address])
+  const charged = held < fee ? held : fee
   const amounts = result === 'SUCCESS' ? applyAmounts(ledger, transfer, consensusNs) : []
   const net = netOf([...feeMoves(payer, charged), ...amounts])
   await ledger.evm.setBalances(await balancesAfter(ledger, net), consensusNs)

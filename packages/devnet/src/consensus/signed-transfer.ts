@@ -31,28 +31,23 @@ export type SignedTransfer = {
 /** Largest transaction that a node takes, bytes. */
 const TRANSACTION_BYTES_MAX = 6_144
 
-/** Either the transfer, or the response code with which a node turns the bytes away. */
-export type DecodedTransfer =
-  | { kind: 'transfer'; transfer: SignedTransfer }
-  | { kind: 'refused'; status: Status }
-
-/** Decodes the request of `cryptoTransfer`. */
-export function decodeSignedTransfer(request: Buffer): DecodedTransfer {
-  if (request.length > TRANSACTION_BYTES_MAX) return refused('TRANSACTION_OVERSIZE')
+/** Decodes the request of `cryptoTransfer`: the transfer, or the response code with which a node turns the bytes away. */
+export function decodeSignedTransfer(request: Buffer): SignedTransfer | Status {
+  if (request.length > TRANSACTION_BYTES_MAX) return 'TRANSACTION_OVERSIZE'
   try {
     const outer = proto.Transaction.decode(request)
     const signedBytes = outer.signedTransactionBytes ?? new Uint8Array()
-    if (signedBytes.length === 0) return refused('INVALID_TRANSACTION')
+    if (signedBytes.length === 0) return 'INVALID_TRANSACTION'
     const signed = proto.SignedTransaction.decode(signedBytes)
     if (proto.SignedTransaction.encode(signed).finish().length !== signedBytes.length) {
-      return refused('TRANSACTION_HAS_UNKNOWN_FIELDS')
+      return 'TRANSACTION_HAS_UNKNOWN_FIELDS'
     }
     const bodyBytes = signed.bodyBytes ?? new Uint8Array()
-    if (bodyBytes.length === 0) return refused('INVALID_TRANSACTION_BODY')
+    if (bodyBytes.length === 0) return 'INVALID_TRANSACTION_BODY'
     const body = proto.TransactionBody.decode(bodyBytes)
     // The decoder drops what it does not know, so that the encoded form comes out shorter.
     if (proto.TransactionBody.encode(body).finish().length !== bodyBytes.length) {
-      return refused('TRANSACTION_HAS_UNKNOWN_FIELDS')
+      return 'TRANSACTION_HAS_UNKNOWN_FIELDS'
     }
     return decodeBody({
       body,
@@ -60,48 +55,41 @@ export function decodeSignedTransfer(request: Buffer): DecodedTransfer {
       hash: createHash('sha384').update(signedBytes).digest(),
     })
   } catch {
-    return refused('INVALID_TRANSACTION')
+    return 'INVALID_TRANSACTION'
   }
-}
-
-function refused(status: Status): DecodedTransfer {
-  return { kind: 'refused', status }
 }
 
 function decodeBody(parts: {
   body: proto.ITransactionBody
   signed: SignedBytes
   hash: Buffer
-}): DecodedTransfer {
+}): SignedTransfer | Status {
   const { body, signed, hash } = parts
   const id = body.transactionID
   const payer = readAccount(id?.accountID)
   if (id?.transactionValidStart == null || payer?.kind !== 'number' || payer.number === 0) {
-    return refused('INVALID_TRANSACTION_ID')
+    return 'INVALID_TRANSACTION_ID'
   }
   // The network alone sets these two.
   if (id.scheduled === true || (id.nonce ?? 0) !== 0) {
-    return refused('TRANSACTION_ID_FIELD_NOT_ALLOWED')
+    return 'TRANSACTION_ID_FIELD_NOT_ALLOWED'
   }
-  if (body.cryptoTransfer == null) return refused('INVALID_TRANSACTION_BODY')
+  if (body.cryptoTransfer == null) return 'INVALID_TRANSACTION_BODY'
   const node = readAccount(body.nodeAccountID)
   const amounts = (body.cryptoTransfer.transfers?.accountAmounts ?? []).map(readAmount)
-  if (!amounts.every((amount) => amount !== undefined)) return refused('INVALID_ACCOUNT_ID')
+  if (!amounts.every((amount) => amount !== undefined)) return 'INVALID_ACCOUNT_ID'
   const start = id.transactionValidStart
   return {
-    kind: 'transfer',
-    transfer: {
-      payerNumber: payer.number,
-      nodeNumber: node?.kind === 'number' ? node.number : undefined,
-      validStartNs: secondsToNs(toBigInt(start.seconds)) + BigInt(start.nanos ?? 0),
-      validDurationSeconds: toBigInt(body.transactionValidDuration?.seconds),
-      memo: body.memo ?? '',
-      maxFeeTinybar: toBigInt(body.transactionFee),
-      amounts,
-      hasTokenTransfers: (body.cryptoTransfer.tokenTransfers ?? []).length > 0,
-      signed,
-      hash,
-    },
+    payerNumber: payer.number,
+    nodeNumber: node?.kind === 'number' ? node.number : undefined,
+    validStartNs: secondsToNs(toBigInt(start.seconds)) + BigInt(start.nanos ?? 0),
+    validDurationSeconds: toBigInt(body.transactionValidDuration?.seconds),
+    memo: body.memo ?? '',
+    maxFeeTinybar: toBigInt(body.transactionFee),
+    amounts,
+    hasTokenTransfers: (body.cryptoTransfer.tokenTransfers ?? []).length > 0,
+    signed,
+    hash,
   }
 }
 

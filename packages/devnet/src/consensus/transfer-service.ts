@@ -54,11 +54,10 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
   return {
     /** The node's answer to a transaction: `OK` or why not. */
     async submit(request: Buffer): Promise<Status> {
-      const decoded = decodeSignedTransfer(request)
-      if (decoded.kind === 'refused') return decoded.status
+      const transfer = decodeSignedTransfer(request)
+      if (typeof transfer === 'string') return transfer
       const forced = takeForced(ledger, 'precheck')
       if (forced !== undefined) return forced
-      const { transfer } = decoded
       const id = idOf(transfer)
       const node = transfer.nodeNumber ?? 0
       // Written down before the checks that wait, so that of two at once one is the duplicate.

@@ -1,5 +1,4 @@
 import { type Address, type Hex, hexToBytes, stringToHex } from 'viem'
-import type { AnvilClient } from '../anvil/anvil-client.ts'
 import { longZeroNumber } from './entity-id.ts'
 import type { InnerReceipt } from './evm.ts'
 import type { Ledger } from './ledger.ts'
@@ -47,13 +46,8 @@ export type EvmTransaction = {
   revertReason: Hex | undefined
 }
 
-/** An address with code that halts at once and uses up the gas, as an execution does that the network halts. */
-const HALTING_ADDRESS: Address = '0x68616c74696e672061742074686973206c656467'
-
-/** Places that code. */
-export async function installHaltingCode(anvil: AnvilClient): Promise<void> {
-  await anvil.call('anvil_setCode', [HALTING_ADDRESS, '0xfe'])
-}
+/** Has the code 0xfe, which halts at once and uses up the gas, as an execution does that the network halts. */
+export const HALTING_ADDRESS: Address = '0x68616c74696e672061742074686973206c656467'
 
 /**
  * Why the network halts a transaction before its first instruction: value for one of its own accounts, or for the

@@ -1,12 +1,13 @@
+import { exchangeRateRuntimeCode } from '@tallystick/contracts'
 import { hederaSigner, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import { type Address, type Hex, keccak256, stringToBytes } from 'viem'
 import type { Entity } from './account-registry.ts'
 import { longZeroAddress } from './entity-id.ts'
-import { installHaltingCode } from './evm-transaction.ts'
+import { HALTING_ADDRESS } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
 import {
+  EXCHANGE_RATE_ADDRESS,
   FEE_COLLECTOR,
-  installExchangeRate,
   NODE_ACCOUNT_NUMBERS,
   RELAY_ACCOUNT,
   TREASURY,
@@ -103,9 +104,11 @@ export const AGENTS = Array.from({ length: 10 }, (_, index) => `agent-${index + 
 
 /** Fills a fresh ledger: system contracts, the network's own accounts, roles and agents. */
 export async function createGenesis(ledger: Ledger): Promise<DevnetAccount[]> {
-  await ledger.anvil.call('anvil_setCoinbase', [FEE_COLLECTOR.address])
-  await installExchangeRate(ledger.anvil)
-  await installHaltingCode(ledger.anvil)
+  await ledger.anvil.batch([
+    ['anvil_setCoinbase', [FEE_COLLECTOR.address]],
+    ['anvil_setCode', [EXCHANGE_RATE_ADDRESS, exchangeRateRuntimeCode]],
+    ['anvil_setCode', [HALTING_ADDRESS, '0xfe']],
+  ])
   const createdNs = ledger.clock.nextTimestamp()
   for (const number of [
     TREASURY.number,
@@ -117,18 +120,12 @@ export async function createGenesis(ledger: Ledger): Promise<DevnetAccount[]> {
   }
   const treasury = longZeroAddress(TREASURY.number)
   await ledger.evm.setBalances(new Map([[treasury, TREASURY_BALANCE_TINYBAR]]), createdNs)
+  const newcomers: NewAccount[] = [
+    ...ROLES.map((name) => ({ name, balanceTinybar: ROLE_BALANCE_TINYBAR })),
+    ...AGENTS.map((name) => ({ name, balanceTinybar: AGENT_BALANCE_TINYBAR })),
+    { name: 'ed25519', keyType: 'ED25519', balanceTinybar: AGENT_BALANCE_TINYBAR },
+  ]
   const accounts: DevnetAccount[] = []
-  for (const [name, balanceTinybar] of [
-    ...ROLES.map((role) => [role, ROLE_BALANCE_TINYBAR] as const),
-    ...AGENTS.map((agent) => [agent, AGENT_BALANCE_TINYBAR] as const),
-  ]) {
-    accounts.push(await createAccount(ledger, { name, balanceTinybar }))
-  }
-  const ed25519 = {
-    name: 'ed25519',
-    keyType: 'ED25519',
-    balanceTinybar: AGENT_BALANCE_TINYBAR,
-  } as const
-  accounts.push(await createAccount(ledger, ed25519))
+  for (const newcomer of newcomers) accounts.push(await createAccount(ledger, newcomer))
   return accounts
 }

@@ -1,4 +1,5 @@
 import { scheduleServiceAbi } from '@tallystick/contracts'
+import { manualClock } from '@tallystick/service-kit'
 import { type Address, encodeFunctionData, type Hex, parseEther } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Devnet, startDevnet } from '../start-devnet.ts'
@@ -18,12 +19,15 @@ const GAS = 1_800_000n
 const CHAIN_GAS = 8_000_000n
 const DAY_SECONDS = 86_400
 
+// The ledger's time moves only when a test moves it.
+const clock = manualClock(1_800_000_000_000)
+
 let devnet: Devnet
 let client: TestClient
 let gasPrice: bigint
 
 beforeAll(async () => {
-  devnet = await startDevnet()
+  devnet = await startDevnet({ clock })
   client = viemClient(devnet, accountNamed(devnet, 'owner'))
   gasPrice = await client.getGasPrice()
 })
@@ -82,9 +86,12 @@ describe('scheduled calls', () => {
     const count = devnet.executions().length
     await send(contract, scheduleCall(contract, second))
     const before = await client.getBalance({ address: contract })
-    await expect
-      .poll(() => devnet.executions().length, { timeout: 30_000, interval: 20 })
-      .toBe(count + 1)
+    await devnet.controls.advanceSeconds(0)
+    clock.advanceMs(2_999)
+    await devnet.controls.advanceSeconds(0)
+    expect(devnet.executions()).toHaveLength(count)
+    clock.advanceMs(1)
+    await expect.poll(() => devnet.executions().length, { interval: 5 }).toBe(count + 1)
     const execution = devnet.executions().at(-1)
     expect(execution).toMatchObject({ status: 22, expirySecond: second, payer: contract })
     expect(execution?.executedAtMs).toBeGreaterThanOrEqual(second * 1000)
@@ -247,9 +254,10 @@ describe('time', () => {
   })
 
   test('L4: an idle ledger closes a block every two seconds, as the network does', async () => {
-    const number = await client.getBlockNumber()
+    const number = await client.getBlockNumber({ cacheTime: 0 })
+    clock.advanceMs(2_000)
     await expect
-      .poll(() => client.getBlockNumber({ cacheTime: 0 }), { timeout: 5_000 })
-      .toBeGreaterThan(number)
+      .poll(() => client.getBlockNumber({ cacheTime: 0 }), { interval: 5 })
+      .toBe(number + 1n)
   })
 })

@@ -1,6 +1,7 @@
 // eth_getLogs and the filters built on it.
 
 import { type Address, type Hex, numberToHex } from 'viem'
+import { z } from 'zod'
 import type { InnerLog } from '../ledger/evm.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { blockNumberOf, numberOfHash, visibleBlock } from './block-methods.ts'
@@ -25,7 +26,7 @@ const FILTER_MS_MAX = 300_000
 type Filter = { kind: 'logs' | 'blocks'; criteria: Criteria; nextBlock: number; usedAtMs: number }
 
 type Criteria = {
-  address?: Address | readonly Address[] | undefined
+  addresses?: readonly Address[] | undefined
   topics?: unknown
   fromBlock?: unknown
   toBlock?: unknown
@@ -74,36 +75,32 @@ export function logMethods(ledger: Ledger): RpcMethods {
   }
 }
 
+const topic = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .nullable()
+
+/** Each a hash, a list of hashes to choose from, or null for any. */
+const topicList = z.array(z.union([topic, z.array(topic)])).max(TOPICS_MAX)
+
 function criteriaOf(value: unknown): Criteria {
   if (typeof value !== 'object' || value === null) {
     throw refusals.invalidParameter(0, 'Expected Filter object')
   }
   const { address, topics, ...blocks }: { [name: string]: unknown } = { ...value }
-  return { ...blocks, address: addressesOf(address ?? undefined), topics: topicsOf(topics ?? []) }
-}
-
-function addressesOf(value: unknown): Criteria['address'] {
-  if (value === undefined) return undefined
-  return Array.isArray(value)
-    ? value.map((_one, index) => addressParameter(value, index))
-    : addressParameter([value], 0)
-}
-
-function isTopic(value: unknown): boolean {
-  return value === null || (typeof value === 'string' && /^0x[0-9a-fA-F]{64}$/.test(value))
-}
-
-function isChoice(value: unknown): boolean {
-  return isTopic(value) || (Array.isArray(value) && value.every(isTopic))
-}
-
-/** Up to four topics, each a hash, a list of hashes to choose from, or null for any. */
-function topicsOf(value: unknown): readonly unknown[] {
-  if (Array.isArray(value) && value.length <= TOPICS_MAX && value.every(isChoice)) return value
-  throw refusals.invalidParameter(
-    "'topics' for FilterObject",
-    'Expected an array or array of arrays of 0x prefixed hashes (32 bytes)',
-  )
+  const chosen = topicList.safeParse(topics ?? [])
+  if (!chosen.success) {
+    throw refusals.invalidParameter(
+      "'topics' for FilterObject",
+      'Expected an array or array of arrays of 0x prefixed hashes (32 bytes)',
+    )
+  }
+  const addresses = address == null ? undefined : [address].flat()
+  return {
+    ...blocks,
+    topics: chosen.data,
+    addresses: addresses?.map((_one, index) => addressParameter(addresses, index)),
+  }
 }
 
 async function changes(ledger: Ledger, filter: Filter): Promise<unknown> {
@@ -145,21 +142,18 @@ async function logsBetween(
   ledger: Ledger,
   range: { criteria: Criteria; from: number; to: number },
 ): Promise<JsonObject[]> {
-  const { address, topics } = range.criteria
+  const { addresses, topics } = range.criteria
+  const address = addresses?.map((one) => ledger.accounts.canonicalAddress(one))
   const logs = (await ledger.anvil.call('eth_getLogs', [
     {
       fromBlock: numberToHex(range.from),
       toBlock: numberToHex(range.to),
-      ...(address === undefined ? {} : { address: canonical(ledger, address) }),
-      ...(topics === undefined ? {} : { topics }),
+      address,
+      topics,
     },
   ])) as InnerLog[]
   return logs.filter(isNetworkLog).map((log) => {
     const outer = ledger.transactions.byInnerHash(log.transactionHash)
     return toOuterLog(log, outer?.hash ?? log.transactionHash)
   })
-}
-
-function canonical(ledger: Ledger, address: Address | readonly Address[]): Address[] {
-  return [address].flat().map((one) => ledger.accounts.canonicalAddress(one))
 }

@@ -242,25 +242,6 @@ describe('the edge answers as the relay does', () => {
     })
   })
 
-  test('eth_getLogs over more than 1000 blocks is refused', async () => {
-    await devnet.controls.advanceSeconds(1)
-    const parameters = [{ fromBlock: '0x0', toBlock: 'latest' }]
-    const head = Number((await rpc(devnet, 'eth_blockNumber')).result)
-    const answer = await rpc(devnet, 'eth_getLogs', parameters)
-    expect(head).toBeLessThan(1000)
-    expect(answer.result).toBeInstanceOf(Array)
-    const raw = await Promise.all(
-      Array.from({ length: 1000 - head }, () =>
-        rpc(devnet, 'devnet_setBalanceTinybar', ['0.0.1016', '1']),
-      ),
-    )
-    expect(raw).toHaveLength(1000 - head)
-    expect((await rpc(devnet, 'eth_getLogs', parameters)).error).toEqual({
-      code: -32000,
-      message: 'Exceeded maximum block range: 1000',
-    })
-  })
-
   test('what is not there is null', async () => {
     const hash = `0x${'00'.repeat(32)}`
     for (const [method, parameters] of [

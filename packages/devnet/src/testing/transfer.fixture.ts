@@ -68,13 +68,13 @@ export function toMirrorId(id: TransactionId): string {
   return `${String(accountId)}-${String(validStart?.seconds)}-${String(validStart?.nanos).padStart(9, '0')}`
 }
 
-/** An SDK client whose operator is `account`, with limits short enough for tests. */
+/** An SDK client whose operator is `account`. Its limits suit a machine that runs several suites at once. */
 export function sdkClient(devnet: Devnet, account: DevnetAccount): Client {
   const { address, nodeAccountId } = devnet.consensus
   return Client.forNetwork({ [address]: nodeAccountId }, { scheduleNetworkUpdate: false })
     .setOperator(account.accountId, sdkKey(account))
-    .setGrpcDeadline(2_000)
-    .setRequestTimeout(8_000)
+    .setGrpcDeadline(8_000)
+    .setRequestTimeout(20_000)
     .setMaxAttempts(3)
 }
 

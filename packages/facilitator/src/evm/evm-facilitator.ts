@@ -1,7 +1,7 @@
 import type { Clock, ReadinessCheck } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { checkEvmDomain, createJsonRpcLedger, type EvmAsset } from '@tallystick/x402/evm'
-import type { ExactFacilitator, SettlementListener } from '../settlement.ts'
+import type { SettlementListener } from '../settlement.ts'
 import { createEvmWallet } from './evm-wallet.ts'
 import { createExactEvm } from './exact-evm.ts'
 
@@ -17,15 +17,7 @@ export type EvmChain = {
 }
 
 /** The facilitator side of `exact` on one EVM chain, with what it is ready for. */
-export type EvmFacilitator = {
-  readonly network: string
-  readonly scheme: ExactFacilitator
-  readonly readiness: Readonly<Record<string, ReadinessCheck>>
-  /** Address that submits and pays the gas. */
-  readonly address: string
-  /** Its native balance, wei; undefined where the chain does not answer. */
-  readonly gasBalance: () => Promise<bigint | undefined>
-}
+export type EvmFacilitator = Awaited<ReturnType<typeof createEvmFacilitator>>
 
 /** EVM_RPC_URL leads to another chain, or to one where a token signs under another domain. */
 export class WrongToken extends Error {
@@ -42,7 +34,7 @@ const GAS_BALANCE_MIN_WEI = 5_000_000_000_000_000n
 export async function createEvmFacilitator(
   chain: EvmChain,
   { clock, ...listener }: SettlementListener & { readonly clock: Clock },
-): Promise<EvmFacilitator> {
+) {
   const { assets, outcomeMs, rpcUrl } = chain
   const network = `eip155:${chain.chainId}`
   if (assets.length === 0 || assets.some((asset) => asset.network !== network)) {
@@ -82,7 +74,9 @@ export async function createEvmFacilitator(
     network,
     scheme: createExactEvm({ network, assets, wallet, ledger, clock, outcomeMs, ...listener }),
     readiness: { evm: ready },
+    /** Submits and pays the gas. */
     address: wallet.address,
+    /** Its native balance, wei; undefined where the chain does not answer. */
     gasBalance,
   }
 }

@@ -23,7 +23,9 @@ import { ConsensusUnavailable } from '../settlement.ts'
 /** A call of a contract. */
 export type ContractCall = { readonly to: Hex; readonly data: Hex }
 
-export type EvmWalletOptions = {
+type GasCall = ContractCall & { readonly gas: bigint }
+
+type EvmWalletOptions = {
   readonly rpcUrl: string
   readonly chainId: number
   /** 32 bytes in hex, with or without `0x`. */
@@ -45,19 +47,7 @@ export type SentTransaction = {
   readonly cause?: unknown
 }
 
-export type EvmWallet = {
-  /** Lower case. */
-  readonly address: Hex
-  /** Throws LedgerUnavailable. */
-  simulate(call: ContractCall): Promise<Simulation>
-  /**
-   * Signs and submits a transaction, after all that were asked for before. Throws LedgerUnavailable or
-   * ConsensusUnavailable, and only where nothing was submitted.
-   */
-  send(call: ContractCall & { readonly gas: bigint }): Promise<SentTransaction>
-  /** Native balance, wei. Throws LedgerUnavailable. */
-  gasBalance(): Promise<bigint>
-}
+export type EvmWallet = ReturnType<typeof createEvmWallet>
 
 /** A public node answers in 0.1 to 1 s. */
 const CALL_MS = 8_000
@@ -85,16 +75,18 @@ export function parseEvmKey(text: string): PrivateKeyAccount | undefined {
 }
 
 /** Builds a wallet over a node's JSON-RPC. Throws RangeError where the key cannot be read; the message never holds it. */
-export function createEvmWallet(options: EvmWalletOptions): EvmWallet {
+export function createEvmWallet(options: EvmWalletOptions) {
   const account = parseEvmKey(options.privateKey)
   if (account === undefined) throw new RangeError('the EVM key cannot be read')
   const transport = http(options.rpcUrl, { retryCount: 0, timeout: options.callMs ?? CALL_MS })
-  const client = createPublicClient({ transport })
+  const client: PublicClient = createPublicClient({ transport })
   const submit = createSubmitter({ account, client, chainId: options.chainId })
   let last: Promise<unknown> = Promise.resolve()
   return {
+    /** Lower case. */
     address: account.address.toLowerCase() as Hex,
-    async simulate(call) {
+    /** Throws LedgerUnavailable. */
+    async simulate(call: ContractCall): Promise<Simulation> {
       try {
         const gas = await client.estimateGas({ account: account.address, ...call })
         return { kind: 'succeeds', gas: (gas * GAS_PERCENT) / 100n }
@@ -104,26 +96,29 @@ export function createEvmWallet(options: EvmWalletOptions): EvmWallet {
         return { kind: 'reverts', reason: revert.shortMessage }
       }
     },
-    send(call) {
+    /**
+     * Signs and submits a transaction, after all that were asked for before. Throws LedgerUnavailable or
+     * ConsensusUnavailable, and only where nothing was submitted.
+     */
+    send(call: GasCall): Promise<SentTransaction> {
       const sent = last.then(() => submit(call))
       last = sent.catch(() => undefined)
       return sent
     },
-    gasBalance: () => read(() => client.getBalance({ address: account.address })),
+    /** Native balance, wei. Throws LedgerUnavailable. */
+    gasBalance: (): Promise<bigint> => read(() => client.getBalance({ address: account.address })),
   }
 }
-
-type Submitter = (call: ContractCall & { readonly gas: bigint }) => Promise<SentTransaction>
 
 /** Signs and sends one transaction after another; the caller keeps the order. */
 function createSubmitter(parts: {
   readonly account: PrivateKeyAccount
   readonly client: PublicClient
   readonly chainId: number
-}): Submitter {
+}) {
   const { account, chainId, client } = parts
   let nextNonce: number | undefined
-  return async ({ data, gas, to }) => {
+  return async ({ data, gas, to }: GasCall): Promise<SentTransaction> => {
     const price = await readPrice(client)
     for (let attempt = 1; ; attempt += 1) {
       nextNonce ??= await read(() =>

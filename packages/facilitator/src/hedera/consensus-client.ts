@@ -32,15 +32,7 @@ export type Recorded = {
 /** `cause` for the log, where the record is not known in time. */
 export type Outcome = Recorded | { readonly cause: unknown }
 
-export type ConsensusClient = {
-  /** Throws ConsensusUnavailable, and only where nothing was submitted. */
-  submit(transactionList: Uint8Array): Promise<Submission>
-  /** Waits for the receipt and reads the record. Never throws. */
-  outcome(transactionId: string): Promise<Outcome>
-  /** Whether any node can be reached. */
-  isReachable(): Promise<boolean>
-  close(): void
-}
+export type ConsensusClient = ReturnType<typeof createConsensusClient>
 
 /** The nodes that payments are submitted to, and who pays. */
 export type ConsensusNetwork = {
@@ -105,14 +97,16 @@ function newClient(options: ConsensusClientOptions, limits: ConsensusLimits): Cl
 
 function netByAccount(record: TransactionRecord): ReadonlyMap<string, bigint> {
   const net = new Map<string, bigint>()
-  const add = (account: string, tinybar: bigint): void => {
-    net.set(account, (net.get(account) ?? 0n) + tinybar)
+  const add = (lines: TransactionRecord['transfers'], sign: 1n | -1n): void => {
+    for (const { accountId, amount } of lines) {
+      const account = accountId.toString()
+      const tinybar = BigInt(amount.toTinybars().toString())
+      net.set(account, (net.get(account) ?? 0n) + sign * tinybar)
+    }
   }
-  for (const { accountId, amount } of record.transfers)
-    add(accountId.toString(), BigInt(amount.toTinybars().toString()))
+  add(record.transfers, 1n)
   // Whoever stakes is paid rewards with the next transfer that touches the account (HIP-406): no part of the payment.
-  for (const { accountId, amount } of record.paidStakingRewards)
-    add(accountId.toString(), -BigInt(amount.toTinybars().toString()))
+  add(record.paidStakingRewards, -1n)
   return net
 }
 
@@ -161,17 +155,22 @@ async function outcome(
 }
 
 /** Returns a client of the given nodes, or of the public nodes of the network. */
-export function createConsensusClient(options: ConsensusClientOptions): ConsensusClient {
+export function createConsensusClient(options: ConsensusClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const { callMs } = limits
   const client = newClient(options, limits)
   const letGo = holdChannels(Object.keys(client.network), () => client.close())
   const { clock, feePayerKey } = options
   const probe = createNodeProbe(clock)
   return {
-    submit: (transactionList) =>
-      submitPayment(transactionList, { client, feePayerKey, probe, callMs: limits.callMs }),
-    outcome: (transactionId) => outcome(transactionId, client, { clock, limits }),
-    isReachable: async () => {
+    /** Throws ConsensusUnavailable, and only where nothing was submitted. */
+    submit: (transactionList: Uint8Array): Promise<Submission> =>
+      submitPayment(transactionList, { client, feePayerKey, probe, callMs }),
+    /** Waits for the receipt and reads the record. Never throws. */
+    outcome: (transactionId: string): Promise<Outcome> =>
+      outcome(transactionId, client, { clock, limits }),
+    /** Whether any node can be reached. */
+    async isReachable(): Promise<boolean> {
       const addresses = Object.keys(client.network)
       const answers = await Promise.all(addresses.map((address) => probe.isReachable(address)))
       return answers.includes(true)

@@ -1,14 +1,12 @@
 import { PrivateKey } from '@hiero-ledger/sdk'
 import type { Clock, ReadinessCheck } from '@tallystick/service-kit'
-import { fetchJson } from '@tallystick/x402'
+import { LedgerUnavailable } from '@tallystick/x402'
 import {
-  type AccountDirectory,
   createMirrorAccountDirectory,
   createMirrorNode,
   TINYBAR_PER_HBAR,
 } from '@tallystick/x402/hedera'
-import { z } from 'zod'
-import type { ExactFacilitator, SettlementListener } from '../settlement.ts'
+import type { SettlementListener } from '../settlement.ts'
 import { type ConsensusNetwork, createConsensusClient } from './consensus-client.ts'
 import { type BalanceReader, createExactHedera } from './exact-hedera.ts'
 
@@ -19,85 +17,44 @@ export type HederaNetwork = ConsensusNetwork & {
   readonly feePayerKey: string
 }
 
-/** The facilitator side of `exact` on one Hedera network, with what it is ready for and how to let go of it. */
-export type HederaFacilitator = {
-  readonly scheme: ExactFacilitator
-  readonly readiness: Readonly<Record<string, ReadinessCheck>>
-  /** Balance of the fee payer, tinybar, as the mirror node last knew it. */
-  readonly feePayerBalance: () => Promise<bigint | undefined>
-  /** Closes the connections to consensus nodes. */
-  close(): void
-}
+/** The facilitator side of `exact` on one Hedera network, with what it is ready for. */
+export type HederaFacilitator = ReturnType<typeof createHederaFacilitator>
 
 /** Below this the fee payer should be topped up: enough for over a thousand transfers at their real price. */
 const FEE_PAYER_BALANCE_MIN_TINYBAR = 5n * TINYBAR_PER_HBAR
 
-/** However often the page and `/ready` are asked for, the mirror node is asked for the fee payer's balance this often. */
+/** The mirror node is asked for the fee payer's balance at most this often, however often the page and `/ready` are read. */
 const BALANCE_KEPT_MS = 2_000
-
-/** Reads one account's balance, shared between callers for a short time. */
-function keptBalance(
-  read: () => Promise<bigint | undefined>,
-  clock: Clock,
-): () => Promise<bigint | undefined> {
-  let kept: { readonly atMs: number; readonly balance: Promise<bigint | undefined> } | undefined
-  return () => {
-    const nowMs = clock.unixMs()
-    if (kept === undefined || nowMs - kept.atMs >= BALANCE_KEPT_MS)
-      kept = { atMs: nowMs, balance: read() }
-    return kept.balance
-  }
-}
 
 /** Builds the Hedera side from addresses and a key. Throws RangeError where the key cannot be read; the message never holds it. */
 export function createHederaFacilitator(
   settings: HederaNetwork,
   { clock, ...listener }: SettlementListener & { readonly clock: Clock },
-): HederaFacilitator {
+) {
   const { feePayer, mirrorUrl, network } = settings
   const feePayerKey = parsePrivateKey(settings.feePayerKey)
   if (feePayerKey === undefined) throw new RangeError('the fee payer’s key cannot be read')
+  const publicKey = feePayerKey.publicKey.toBytesRaw()
   const mirror = createMirrorNode({ url: mirrorUrl, clock })
   const accounts = createMirrorAccountDirectory({ mirror, clock })
   const balances = mirrorBalances({ mirrorUrl, clock })
   const consensus = createConsensusClient({ ...settings, feePayerKey, clock })
-  const feePayerBalance = keptBalance(() => balances(feePayer), clock)
-  return {
-    scheme: createExactHedera({
-      network,
-      feePayer,
-      consensus,
-      accounts,
-      balances,
-      clock,
-      ...listener,
-    }),
-    readiness: {
-      consensus: async () =>
-        (await consensus.isReachable())
-          ? { kind: 'ready' }
-          : { kind: 'not-ready', reason: 'consensus_unreachable' },
-      feePayer: feePayerCheck({
-        feePayer,
-        accounts,
-        balance: feePayerBalance,
-        publicKey: feePayerKey.publicKey.toBytesRaw(),
-      }),
-    },
-    feePayerBalance,
-    close: () => consensus.close(),
-  }
-}
+  let kept: { readonly atMs: number; readonly balance: Promise<bigint | undefined> } | undefined
 
-function feePayerCheck(checked: {
-  readonly feePayer: string
-  readonly publicKey: Uint8Array
-  readonly accounts: AccountDirectory
-  readonly balance: () => Promise<bigint | undefined>
-}): ReadinessCheck {
-  const { accounts, feePayer, publicKey } = checked
-  return async () => {
-    const [account, balance] = await Promise.all([accounts.account(feePayer), checked.balance()])
+  function feePayerBalance(): Promise<bigint | undefined> {
+    const nowMs = clock.unixMs()
+    if (kept === undefined || nowMs - kept.atMs >= BALANCE_KEPT_MS)
+      kept = { atMs: nowMs, balance: balances(feePayer) }
+    return kept.balance
+  }
+
+  const consensusReady: ReadinessCheck = async () =>
+    (await consensus.isReachable())
+      ? { kind: 'ready' }
+      : { kind: 'not-ready', reason: 'consensus_unreachable' }
+
+  const feePayerReady: ReadinessCheck = async () => {
+    const [account, balance] = await Promise.all([accounts.account(feePayer), feePayerBalance()])
     if (account === undefined || account.isDeleted)
       return { kind: 'not-ready', reason: 'fee_payer_unknown', details: { feePayer } }
     const { key } = account
@@ -113,38 +70,38 @@ function feePayerCheck(checked: {
       ? { kind: 'not-ready', reason: 'fee_payer_balance_low', details }
       : { kind: 'ready', details }
   }
+
+  const parts = { network, feePayer, consensus, accounts, balances, clock }
+  return {
+    scheme: createExactHedera({ ...parts, ...listener }),
+    readiness: { consensus: consensusReady, feePayer: feePayerReady },
+    /** Balance of the fee payer, tinybar, as the mirror node last knew it. */
+    feePayerBalance,
+    /** Closes the connections to consensus nodes. */
+    close: (): void => consensus.close(),
+  }
 }
 
-/** A mirror node that takes longer is not waited for: the balance is looked at to spare a fee, not to be safe. */
+/** The facilitator does not wait longer for a mirror node: it reads the balance to spare a fee, not to be safe. */
 const BALANCE_TIMEOUT_MS = 3_000
 
-/** An account with the hundred tokens that are told along is some 10 kB. */
-const BALANCE_BYTES_MAX = 65_536
-
-const accountSchema = z.object({ balance: z.object({ balance: z.int().min(0) }) })
-
 /**
- * Returns a reader of balances through a mirror node. Consensus nodes answer balance queries no more (removed from
+ * Returns a reader of balances through a mirror node. Consensus nodes no longer answer balance queries (removed from
  * testnet in August 2026), and a mirror node lags by seconds: what it says is a hint.
  */
-export function mirrorBalances({
-  clock,
-  mirrorUrl,
-}: {
+export function mirrorBalances(options: {
   readonly mirrorUrl: string
   readonly clock: Clock
 }): BalanceReader {
-  const base = mirrorUrl.replace(/\/+$/, '')
+  const { clock, mirrorUrl: url } = options
+  const mirror = createMirrorNode({ url, clock, timeoutMs: BALANCE_TIMEOUT_MS })
   return async (accountId) => {
-    const answer = await fetchJson({
-      url: `${base}/api/v1/accounts/${accountId}?transactions=false`,
-      clock,
-      timeoutMs: BALANCE_TIMEOUT_MS,
-      bytesMax: BALANCE_BYTES_MAX,
-    })
-    if (answer.kind !== 'answered') return undefined
-    const { data } = accountSchema.safeParse(answer.json)
-    return data === undefined ? undefined : BigInt(data.balance.balance)
+    try {
+      return (await mirror.account(accountId))?.balanceTinybar
+    } catch (error) {
+      if (error instanceof LedgerUnavailable) return undefined
+      throw error
+    }
   }
 }
 

@@ -7,17 +7,7 @@ const CONNECT_LIMIT_MS = 2_000
 /** A node that answered within this time is not asked again before the next submission. */
 const PROVEN_MS = 10_000
 
-/**
- * Whether consensus nodes take connections. Asked before a submission, because the ledger SDK cannot say afterwards whether
- * bytes were sent: a node that is down must be a definite "nothing happened".
- */
-export type NodeProbe = {
-  isReachable(address: string): Promise<boolean>
-  /** Notes that a node has just answered. */
-  proven(address: string): void
-  /** Notes that a node has just failed to answer. */
-  doubted(address: string): void
-}
+export type NodeProbe = ReturnType<typeof createNodeProbe>
 
 function canConnect(address: string, clock: Clock): Promise<boolean> {
   const [host = '', port = ''] = address.split(':')
@@ -34,18 +24,25 @@ function canConnect(address: string, clock: Clock): Promise<boolean> {
   })
 }
 
-/** Returns a probe that connects to a node unless it answered within the last ten seconds. */
-export function createNodeProbe(clock: Clock): NodeProbe {
+/**
+ * Returns a probe that tells whether consensus nodes take connections: it connects to a node unless that answered within
+ * the last ten seconds. Asked before a submission, because the ledger SDK cannot say afterwards whether bytes were sent: a
+ * node that is down must be a definite "nothing happened".
+ */
+export function createNodeProbe(clock: Clock) {
   const provenAtMs = new Map<string, number>()
+  /** Notes that a node has just answered. */
+  const proven = (address: string): void => void provenAtMs.set(address, clock.unixMs())
   return {
-    async isReachable(address) {
+    async isReachable(address: string): Promise<boolean> {
       const atMs = provenAtMs.get(address)
       if (atMs !== undefined && clock.unixMs() - atMs < PROVEN_MS) return true
       const isUp = await canConnect(address, clock)
-      if (isUp) provenAtMs.set(address, clock.unixMs())
+      if (isUp) proven(address)
       return isUp
     },
-    proven: (address) => void provenAtMs.set(address, clock.unixMs()),
-    doubted: (address) => void provenAtMs.delete(address),
+    proven,
+    /** Notes that a node has just failed to answer. */
+    doubted: (address: string): void => void provenAtMs.delete(address),
   }
 }

@@ -11,6 +11,8 @@ export type LedgerAccount = {
   /** Null for a hollow account, whose first signature brings its key. */
   readonly key: HederaKey | null
   readonly isDeleted: boolean
+  /** As the mirror node last knew it, which lags by seconds; undefined where it is not told. */
+  readonly balanceTinybar?: bigint | undefined
 }
 
 /** Where accounts are looked up, by id, by EVM address or by key alias. */

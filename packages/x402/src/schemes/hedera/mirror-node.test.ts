@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 describe('account', () => {
-  test('by id, address or alias: number, address and key', async () => {
+  test('by id, address or alias: number, address, key and balance', async () => {
     answer({
       account: '0.0.9001',
       evm_address: `0x${'AB'.repeat(20)}`,
@@ -28,6 +28,7 @@ describe('account', () => {
     })
     expect(await mirror.account(`0x${'ab'.repeat(20)}`)).toEqual({
       accountId: '0.0.9001',
+      balanceTinybar: 5n,
       evmAddress: `0x${'ab'.repeat(20)}`,
       key: { kind: 'ecdsa', publicKey: Buffer.from(`02${'11'.repeat(32)}`, 'hex') },
       isDeleted: false,

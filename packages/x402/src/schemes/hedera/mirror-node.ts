@@ -23,6 +23,8 @@ export type MirrorNodeOptions = {
   /** Base address, without `/api/v1`. */
   readonly url: string
   readonly clock: Clock
+  /** Longest wait for one answer. */
+  readonly timeoutMs?: number
 }
 
 /** A public mirror node answers in 0.1 to 2 s. */
@@ -49,6 +51,10 @@ const accountSchema = z.object({
     .nullish()
     .catch(undefined),
   deleted: z.boolean().nullish(),
+  balance: z
+    .object({ balance: z.int().min(0).transform(BigInt) })
+    .nullish()
+    .catch(undefined),
   key: z
     .object({ _type: z.string(), key: z.string() })
     .transform(({ _type: type, key }) => ({ type, hex: key }))
@@ -119,7 +125,7 @@ function createReader(options: MirrorNodeOptions): Read {
     const answer = await fetchJson({
       url: `${base}${path}`,
       clock,
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
       bytesMax: ANSWER_BYTES_MAX,
     })
     if (answer.kind !== 'answered') {
@@ -172,13 +178,14 @@ function nextPath(next: string | null | undefined): string | undefined {
 }
 
 function toAccount(found: z.infer<typeof accountSchema>): LedgerAccount {
-  const { account: accountId, deleted, evm_address: evmAddress, key } = found
+  const { account: accountId, balance, deleted, evm_address: evmAddress, key } = found
   try {
     return {
       accountId,
       evmAddress: evmAddress ?? longZeroAddress(accountId),
       key: toKey(key),
       isDeleted: deleted ?? false,
+      balanceTinybar: balance?.balance,
     }
   } catch (cause) {
     throw new LedgerUnavailable('the mirror node gave an account that cannot be read', { cause })
