@@ -37,9 +37,10 @@ function changeLine(change: WindowChange): string | undefined {
     }
     case 'cancelled':
       return `Cancelled: it closes at ${until}.`
-    default:
-      return 'Closed: no further period is paid for.'
+    case 'closed':
+      break
   }
+  return 'Closed: no further period is paid for.'
 }
 
 /** How the watch ends after a change; `undefined` where it goes on. */

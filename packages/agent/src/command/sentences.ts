@@ -116,9 +116,10 @@ export function outcomeLines(outcome: Outcome, agent: string): readonly string[]
       ]
     case 'no-open-window':
       return ['No window is open to be topped up. Open one with `pay`.', LAG_SENTENCE]
-    default:
-      return [`The contract refuses: ${outcome.errorName}.`]
+    case 'refused':
+      break
   }
+  return [`The contract refuses: ${outcome.errorName}.`]
 }
 
 /** A status in sentences. */
