@@ -1,6 +1,6 @@
 /**
- * What the repository carries: lines per room, which are told and never judged, and counts that may only fall. Part of
- * `npm run check`; `--write` takes lower counts over, `--list` names everything that is counted.
+ * What the repository carries: lines per room, which are reported but not judged, and counts that may only fall. Part of
+ * `npm run check`; `--write` saves lower counts, `--list` names everything that is counted.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

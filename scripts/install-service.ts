@@ -40,7 +40,7 @@ if (existsSync(folder) && readdirSync(folder).length > 0) refuse(`${folder} is n
 const packages = copyWorkspace({ root, folder, packageName: service.packageName })
 const production = ['install', '--prod', '--frozen-lockfile', '--prefer-offline']
 const withoutTheRoot = ['--filter', `${service.packageName}...`]
-// A checkout that is set up has pnpm; an image that is being built has only npm's way to it.
+// A checkout that is set up has pnpm; an image under construction gets it through npm.
 const ownPnpm = join(root, 'node_modules', '.bin', 'pnpm')
 const [program, ...words] = existsSync(ownPnpm) ? [ownPnpm] : ['npx', '--yes', PNPM]
 const installed = spawnSync(program, [...words, ...production, ...withoutTheRoot], {

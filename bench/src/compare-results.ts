@@ -13,9 +13,9 @@ export type FigureChange =
       readonly tracked: number
       readonly now: number
     }
-  /** Tracked, and not measured any more. */
+  /** Tracked, but no longer measured. */
   | { readonly kind: 'gone'; readonly name: string; readonly tracked: number }
-  /** Measured, and not tracked yet. */
+  /** Measured, but not tracked yet. */
   | { readonly kind: 'new'; readonly name: string; readonly now: number }
 
 /** One name may stand beside several baselines. */
@@ -44,7 +44,7 @@ export function compareFigures(
 /** Whether a change fails the check. */
 export const isFailure = ({ kind }: FigureChange): boolean => kind === 'worse' || kind === 'gone'
 
-/** The better of two measurements of one suite, figure by figure: what else a machine did cannot make one better. */
+/** The better of two measurements of one suite, figure by figure: other load on a machine cannot improve one. */
 export function betterOf(first: readonly Figure[], second: readonly Figure[]): readonly Figure[] {
   const again = new Map(second.map((figure) => [keyOf(figure), figure]))
   return first.map((figure) => {

@@ -17,7 +17,7 @@ export type Aim =
   | { readonly kind: 'at-most' | 'at-least'; readonly value: number }
   /** At least so many times better than the baseline. */
   | { readonly kind: 'ratio'; readonly times: number }
-  /** Nothing: the figure is told beside others. */
+  /** Nothing: the figure only accompanies others. */
   | { readonly kind: 'none' }
 
 /** The `aim` of a figure that has none. */
@@ -25,7 +25,7 @@ export const NO_AIM = '–'
 
 const ROUND_DIGITS = 4
 
-/** What a ratio is told as where a cost is nothing at all; results are JSON, which has no infinity. */
+/** Stands for an infinite ratio, where a cost is zero: results are JSON, which has no infinity. */
 export const RATIO_MAX = 1_000_000
 
 const rounded = (value: number): number => Number(value.toPrecision(ROUND_DIGITS))
@@ -36,7 +36,7 @@ function aimText(aim: Aim, unit: string): string {
   return `${aim.kind === 'at-most' ? '≤' : '≥'} ${aim.value} ${unit}`
 }
 
-/** Judges a figure. `higherIsBetter` is false unless said: most figures are costs. */
+/** Judges a figure. `higherIsBetter` is false by default: most figures are costs. */
 export function judgeFigure(options: {
   readonly name: string
   readonly value: number

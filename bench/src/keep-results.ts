@@ -20,7 +20,7 @@ export function readResult(suite: string): SuiteResult | undefined {
   return suiteResultSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
 }
 
-/** Writes the README's tables from what is kept of these suites. Throws where the markers are gone. */
+/** Writes the README's tables from the kept results of these suites. Throws if the markers are gone. */
 export function renewReadme(suites: readonly string[]): void {
   const kept = suites.map(readResult).filter((result) => result !== undefined)
   const text = readFileSync(readme, 'utf8')

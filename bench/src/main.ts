@@ -1,6 +1,6 @@
 // `npm run bench`: measures every suite, or those after `--only`, prints the figures and keeps them in results/ and README.md.
-// With `--check` nothing is kept: the figures are held against those that are, and one that got worse by more than a third
-// fails.
+// With `--check` nothing is kept: the figures are compared with the tracked ones, and one that got worse by more than a
+// third fails.
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { betterOf, compareFigures, describeChange, isFailure } from './compare-results.ts'
@@ -38,8 +38,8 @@ async function run(suite: string): Promise<SuiteResult> {
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
 /**
- * Measurements of a suite that seems worse. The same code on a machine whose neighbours are busy came to 2.2 and to 5.1
- * times one baseline within ten minutes: what is worse each time is worse.
+ * How often a suite that seems worse is measured. On a machine with busy neighbours the same code reached 2.2 and 5.1 times
+ * one baseline within ten minutes: only a figure that is worse each time is worse.
  */
 const TRIES_MAX = 5
 

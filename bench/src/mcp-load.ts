@@ -27,7 +27,7 @@ const READ = { id: 1, method: 'resources/read', params: { uri: BENCH_URI } }
 const PING = { id: 3, method: 'ping' }
 const SUBSCRIBE = { id: 2, method: 'resources/subscribe', params: { uri: BENCH_URI } }
 
-/** By way of MCP, or the baseline's route that answers the same messages without a transport. */
+/** MCP, or the baseline's route that answers the same messages without a transport. */
 export type LoadPath = '/mcp' | '/bare'
 
 /** An HTTP answer, read whole. */
@@ -60,14 +60,14 @@ export class McpLoad {
     lifetimeSeconds: TOKEN_SECONDS,
     jti: 'bench',
   })}`
-  /** Told of every piece of every event stream. */
+  /** Called with every chunk of every event stream. */
   onPiece: (text: string) => void = () => undefined
 
   constructor(url: string) {
     this.#url = new URL(url)
   }
 
-  /** Opens so many sessions; returns their ids. By the bare route no session is opened: the same requests are answered. */
+  /** Opens so many sessions; returns their ids. The bare route opens no session: it only answers the same requests. */
   async openSessions(count: number, path: LoadPath = '/mcp'): Promise<readonly string[]> {
     const ids: string[] = []
     await eachOf(Array.from({ length: count }), async () => {

@@ -8,10 +8,10 @@ const ANSWER_LIMIT_MS = 120_000
 /** Longest that one may take to end, milliseconds: the services themselves end within 10 s. */
 const STOP_LIMIT_MS = 20_000
 
-/** A server in a process of its own, and what it costs. */
+/** A server in a separate process, and what it costs. */
 export class ServerProcess {
   readonly url: string
-  /** JSON that the server told of itself; empty where it told nothing. */
+  /** JSON that the server reported about itself; empty if it reported nothing. */
   readonly details: string
   readonly #child: ChildProcess
 
@@ -39,7 +39,7 @@ export class ServerProcess {
     return new ServerProcess(child, { url: first.url, details: first.details ?? '' })
   }
 
-  /** `collect` collects garbage first; `watch-loop` begins to watch the event loop anew. */
+  /** `collect` collects garbage first; `watch-loop` restarts the watch on the event loop. */
   async figures(question: Exclude<ProbeQuestion, 'stop'> = 'figures'): Promise<ProbeFigures> {
     const answered = nextAnswer(this.#child)
     this.#child.send(question)
@@ -56,7 +56,7 @@ export class ServerProcess {
     return after.cpuMicros - before.cpuMicros
   }
 
-  /** Ends the process, by force where it does not end by itself. */
+  /** Ends the process, by force if it does not exit. */
   async stop(): Promise<void> {
     const gone = once(this.#child, 'exit')
     const force = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT_MS)

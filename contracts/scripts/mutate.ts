@@ -6,7 +6,7 @@
 //   --lanes N              how many at a time
 // A survivor that mutation-survivors.json does not explain fails every run. So does a reason in it whose mutant is gone or
 // killed: it would explain whatever has that name next. What --all and --match found is kept in cache/mutation/ until those
-// tests change: a run that was stopped goes on where it was.
+// tests change: a stopped run resumes where it was.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { levelsOf, type Result, runCampaign } from './mutation/campaign.ts'

@@ -6,8 +6,8 @@ import {AccessWindow} from "../src/AccessWindow.sol";
 import {AccessWindowHarness} from "./AccessWindowHarness.sol";
 
 /// @title Deploys the contract under test from its artifact
-/// @dev Not by `new`, which would copy the contract's code into that of every test: the mutation run (scripts/mutate.ts)
-/// puts a mutant's artifact in its place and compiles no test again.
+/// @dev `new` would copy the contract's code into every test; this way the mutation run (scripts/mutate.ts) can replace the
+/// artifact with a mutant's without compiling any test again.
 abstract contract AccessWindowDeployer is Test {
     function _deployAccessWindow(AccessWindow.Deployment memory deployment, uint256 valueTinybar)
         internal

@@ -123,7 +123,7 @@ abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
 
     // -------------------------------------------------------------------------------------------------- checks
 
-    /// @dev I1: the contract holds what it owes, but for the gas it could not pay.
+    /// @dev I1: the contract holds what it owes, except for gas it could not pay.
     function _assertSolvent() internal view {
         IAccessWindow.Books memory books = access.books();
         uint256 owed = uint256(books.depositsTinybar) + books.earnedTinybar + books.reserveTinybar + books.lockedTinybar

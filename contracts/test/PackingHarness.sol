@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {Accounts, PackedAccounts} from "../src/libraries/PackedAccounts.sol";
 import {PackedSubscription, Subscription} from "../src/libraries/PackedSubscription.sol";
 
-/// @title The packed words by themselves, for tests
+/// @title The packed words alone, for tests
 contract PackingHarness {
     PackedAccounts private _accounts;
     PackedSubscription private _subscription;

@@ -46,7 +46,7 @@ export function composeVariables(services: readonly string[]): ReadonlySet<strin
   return new Set([...all, ...published.filter((name) => name.endsWith('_PORT'))])
 }
 
-/** The services, with the variables of that env file put in: after the YAML is read, as docker-compose does. */
+/** The services, with the variables of that env file substituted after the YAML is read, as docker-compose does. */
 export function composeServices(
   variables: Readonly<Record<string, string>>,
 ): Readonly<Record<string, ComposeService>> {

@@ -21,7 +21,7 @@ const REQUESTS = isLong ? 200_000 : 10_000
 const BATCH = 20
 /** In the long run, enough samples to tell a heap that grows from one that breathes. */
 const SAMPLE_REQUESTS = 500
-/** Makes every request and its credentials; another one each time, and printed, so that a run can be repeated. */
+/** Seeds every request and its credentials; new each time, and printed, so that a run can be repeated. */
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
 /** Connections of this test's own reads. */
 const FILES_SLACK = 8
@@ -48,7 +48,7 @@ function uploadToken({ baseUrl, tokenSecret }: StackDescription['grading']): str
 
 const HOST = { sub: 'fuzzer', scope: 'care.read.user care.read.assistant' }
 
-/** What a rightful caller has, so that a request gets past the door. */
+/** What an authorized caller has, so that a request gets past authentication. */
 function credentialsFor(
   service: Service,
   request: FuzzedRequest,
@@ -119,7 +119,7 @@ describe.each(SERVICES)('%s', (service) => {
     const numRuns = Math.ceil(REQUESTS / BATCH / SERVICES.length)
     await fc.assert(property, { numRuns, endOnFailure: true, seed: SEED })
     sender.close()
-    // Connections that the sender let go of are closed in a moment.
+    // Connections that the sender released close in a moment.
     await eventually(
       async () => (await readVitals(baseUrl)).openFiles <= before.openFiles + FILES_SLACK,
       { timeoutMs: 90_000 },

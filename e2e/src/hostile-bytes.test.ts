@@ -1,5 +1,5 @@
-// What no HTTP client sends, sent to each service as it runs: nothing is answered that nobody asked, nothing breaks, and
-// nothing is left open. When half a request is cut off is tested in packages/service-kit/src/connections.test.ts.
+// Bytes that no HTTP client sends, sent to each running service: it answers nothing that was not asked, nothing breaks, and
+// nothing stays open. packages/service-kit/src/connections.test.ts tests when half a request is cut off.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
@@ -10,7 +10,7 @@ import { exchangeBytes, openSocket, type RawAnswer } from './raw-exchange.ts'
 const SERVICES = ['access', 'care', 'grading'] as const
 type Service = (typeof SERVICES)[number]
 
-/** A route of each that takes a body, or would if it were sent to the right method. */
+/** A route of each service that takes a body, or would with the right method. */
 const BODY_ROUTES: Readonly<Record<Service, string>> = {
   access: '/api/svc/access',
   care: '/write',
@@ -22,7 +22,7 @@ const REFUSALS = [400, 401, 405, 408, 413, 415]
 
 /** Connections that are held half open at once, per kind. */
 const HELD = 50
-/** File handles that a process may have more than before: a database file or a connection to its ledger that it keeps. */
+/** File handles that a process may gain: a database file or a connection to its ledger that it keeps. */
 const HANDLES_SLACK = 12
 
 const stack = inject('stack')
@@ -92,7 +92,7 @@ const MALFORMED: Readonly<Record<string, (service: Service) => string>> = {
     post(service, ['transfer-encoding : chunked'], `0\r\n\r\n${SMUGGLED}`),
 }
 
-/** Chunked bodies that are broken: refused, or cut off where the request was refused already. */
+/** Broken chunked bodies: refused, or cut off if the request was refused already. */
 const BROKEN_CHUNKS: Readonly<Record<string, string>> = {
   'a size that is none': 'zz\r\n{}\r\n0\r\n\r\n',
   'a negative size': '-2\r\n{}\r\n0\r\n\r\n',
@@ -263,7 +263,7 @@ describe.each(SERVICES)('%s', (service) => {
   })
 })
 
-/** Waits until only the asking request is under way and the process has its handles back; fails where that never comes. */
+/** Waits until only the asking request is in flight and the process has its handles back; fails if that never happens. */
 async function becomesQuiet(service: Service): Promise<boolean> {
   const allowed = (handlesBefore.get(service) ?? 0) + HANDLES_SLACK
   await eventually(

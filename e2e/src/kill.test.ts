@@ -1,5 +1,5 @@
-// Access is killed with SIGKILL at every stage of a purchase. Whatever had been settled by then buys its window once, is
-// asked for by nobody again, and is in no log together with a key.
+// Access is killed with SIGKILL at every step of a purchase. Whatever was settled by then buys its window once and is never
+// requested again, and no key is in any log.
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ const FUNDS_TINYBAR = 20n * HBAR
 const STOP_MS_MAX = 10_000
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 const KILLS = isLong ? 50 : 8
-/** Later than a purchase takes on a busy machine, milliseconds after its payment was sent. */
+/** Longer than a purchase takes on a busy machine, milliseconds after its payment was sent. */
 const LAST_KILL_MS = 160
 const KILLS_MS = Array.from({ length: KILLS }, (_, index) =>
   Math.round((index * LAST_KILL_MS) / (KILLS - 1)),

@@ -1,5 +1,5 @@
-// A local stack whose access service can be killed and started again as an operator's supervisor would, with a log that
-// says more than by default, and whose ledger obeys the `devnet_*` controls.
+// A local stack whose access service can be killed and restarted as an operator's supervisor would, with a more detailed log
+// than by default, and whose ledger obeys the `devnet_*` controls.
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Payments for access as the network's own SDK makes them, honest ones and such as no honest client would make.
+// Payments for access as the network's own SDK makes them: honest ones, and ones that no honest client would make.
 import {
   AccountId,
   Hbar,
@@ -17,7 +17,7 @@ export type Offer = {
   readonly extra: { readonly feePayer: string }
 }
 
-/** In what a payment differs from an honest one. */
+/** How a payment differs from an honest one. */
 export type Draft = {
   /** Puts transfers into the transaction, in place of the honest one. */
   readonly fill?: (transaction: TransferTransaction, agent: DevnetAccount) => unknown
@@ -80,7 +80,7 @@ export class PaymentForge {
     return transaction.toBytes()
   }
 
-  /** The text of a payment header with these bytes; `change` alters what is said to be accepted. */
+  /** The text of a payment header with these bytes; `change` alters `accepted`. */
   header(bytes: Uint8Array, change: object = {}): string {
     const envelope = {
       x402Version: 2,

@@ -153,7 +153,7 @@ describe('what the containers run with the local profile, run outside them', () 
 
   it('each ends with 0 when it is asked to', async () => {
     const codes: (number | null)[] = []
-    // All are stopped before any is judged, so that one that fails leaves no other behind.
+    // All are stopped before any is judged, so that a failing one leaves no other running.
     for (const program of running.splice(0).toReversed()) codes.push(await program.stop())
     expect(codes).toEqual(codes.map(() => 0))
     expect(codes).toHaveLength(5)

@@ -1,5 +1,5 @@
-// One service as the Dockerfile installs it, run outside a container under the conditions of one: its own environment and
-// nothing else, no rights, and no folder to write to but its data and the temporary one.
+// One service as the Dockerfile installs it, run outside a container under a container's conditions: only its own
+// environment, no privileges, and no writable folder but its data and the temporary one.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ export function installForProduction(service: string): ProductionInstall {
   const dataFolder = join(place, 'data')
   mkdirSync(dataFolder)
   if (isSuperuser) chownSync(dataFolder, NOBODY, NOBODY)
-  const node = ownNode(folder) // the checkout's may lie where nobody else can read
+  const node = ownNode(folder) // other users may be unable to read the checkout's
   return {
     folder,
     dataFolder,

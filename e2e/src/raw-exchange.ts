@@ -16,7 +16,7 @@ export type RawExchange = {
   readonly isClosedByService: boolean
 }
 
-/** An answer to anything that is sent here comes well before; a test that reaches it fails. */
+/** Every answer here comes well before this; a test that reaches it fails. */
 const ANSWER_MS_MAX = 20_000
 
 const HEAD_END = '\r\n\r\n'

@@ -36,7 +36,7 @@ async function run(code: string): Promise<string> {
   return await outputOf(process.execPath, ['block.mjs'])
 }
 
-/** A block as it is, but for the ports, since the stack of a test has others than the documented ones. */
+/** A block unchanged but for the ports: a test's stack has other ports than the documented ones. */
 async function runInShell(code: string): Promise<string> {
   const { access, care, grading } = stack.description
   const here = code

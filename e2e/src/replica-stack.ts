@@ -1,5 +1,5 @@
-// Three processes of the access service over one contract, as a seller runs them behind a balancer: payTo's key in common,
-// a recorder's key each, no memory shared. Ledger and facilitator run in the test's process, in real time.
+// Three processes of the access service over one contract, as a seller runs them behind a load balancer: they share payTo's
+// key, each has its own recorder key, and they share no memory. Ledger and facilitator run in the test's process, in real time.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

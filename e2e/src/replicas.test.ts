@@ -1,5 +1,5 @@
-// Three real processes over one contract, with the requests of several agents spread over them. What the ledger says is
-// asked of the ledger. Bad luck in all its kinds, with three replicas in one process, is in services/access.
+// Three real processes over one contract, with the requests of several agents spread over them. The tests ask the ledger
+// itself. services/access tests every kind of failure, with three replicas in one process.
 import { accessWindowAbi } from '@tallystick/contracts'
 import type { DevnetAccount } from '@tallystick/devnet'
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
@@ -17,7 +17,7 @@ const PURCHASE_TINYBAR = 12n * HBAR
 const PERIOD_SECONDS = 15
 /** Above 3 × 100: some calls wait for their receipts and some do not (A11). */
 const CALLS_ALLOWED = 330
-/** Calls that one agent makes at once, all in all more than its quota. */
+/** Calls that one agent makes at once, more than its quota in all. */
 const VOLLEY = 60
 const REPLICAS = 3
 
@@ -90,7 +90,7 @@ async function expectPaidOnce(agent: DevnetAccount): Promise<void> {
   expect(await takenTinybar(agent)).toEqual([PURCHASE_TINYBAR])
 }
 
-/** Waits until the agent is served by that replica; what it was answered on the way. */
+/** Waits until that replica serves the agent; the answers on the way. */
 async function untilServed(
   at: number,
   agent: DevnetAccount,
@@ -200,7 +200,7 @@ it('A8: calls in turn at three processes over two renewals by the network, one p
   let isKilled = false
   for (let at = 0; stack.devnet.nowSeconds() < firstEnd + PERIOD_SECONDS + 4; at += 1) {
     const answer = await call(at, agent)
-    // The connection to the process that is dead is refused: a balancer asks another.
+    // The dead process refuses connections: a load balancer asks another.
     if (!isKilled || at % REPLICAS !== 2)
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
     if (answer.body.subscription !== undefined) ends.add(answer.body.subscription.expiresAt)

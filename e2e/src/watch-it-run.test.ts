@@ -1,5 +1,5 @@
-// What docs/how-to/watch-it-run.md says, of the services as they run: the metrics that it lists are those that there are,
-// they answer what was done, and the id of a paid request leads through the log to the ledger.
+// Checks docs/how-to/watch-it-run.md against the running services: it lists exactly the existing metrics, they count what was
+// done, and the id of a paid request leads through the log to the ledger.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
@@ -66,7 +66,7 @@ async function registered(service: Service): Promise<readonly Metric[]> {
     .toSorted((one, other) => one.name.localeCompare(other.name))
 }
 
-/** The sum of the lines of the metrics that begin so; 0 where there is none. */
+/** The sum of the metric lines that begin with this; 0 if there is none. */
 async function value(service: Service, start: string): Promise<number> {
   const lines = (await metricsText(service)).split('\n').filter((line) => line.startsWith(start))
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
@@ -145,7 +145,7 @@ async function linesOf(
       .filter((line) => line.includes(id))
     return found.map((line) => LogLine.parse(JSON.parse(line)))
   }
-  // That line is written when the answer has left, which may be after it has come here.
+  // The service writes that line after it sent the answer, perhaps after the answer arrived here.
   await eventually(() => search().some(({ msg }) => msg === 'request'), { timeoutMs: 30_000 })
   return search()
 }
@@ -224,7 +224,7 @@ describe('S4: metrics answer what was done', () => {
 })
 
 describe.each(SERVICES)('%s', (service) => {
-  it('the page lists exactly the metrics that there are, with their types and labels', async () => {
+  it('the page lists exactly the existing metrics, with their types and labels', async () => {
     const found = await registered(service)
     expect(found.map(nameAndType)).toEqual(listed(service).map(nameAndType))
     const known = new Map(listed(service).map(({ name, labels }) => [name, labels]))

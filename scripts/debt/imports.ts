@@ -25,7 +25,7 @@ const SETTINGS = /(?:^|\/)vitest\.[\w.]+$/
 
 /** With one importer, a shorter file is a detail of it. */
 const FOLD_BELOW_LINES = 30
-/** A shorter file hides nothing, whoever imports it. */
+/** A shorter file hides nothing, however many files import it. */
 const SMALL_BELOW_LINES = 15
 
 /** `type A, b as c` as pairs of the name there and the name here. */
@@ -109,7 +109,7 @@ export function unusedExports(
   })
 }
 
-/** Production files short enough to belong into the one that imports them, as `path (lines): importer`. */
+/** Production files short enough to belong in the file that imports them, as `path (lines): importer`. */
 export function foldableFiles(files: readonly SourceFile[], entries: Entries): readonly string[] {
   const production = files.filter((file) => !isTest(file))
   const importers = new Map<string, Set<string>>()

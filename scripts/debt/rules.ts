@@ -1,6 +1,6 @@
 /**
- * The numbered rules of docs/rules and who names them. A rule is a heading or a list item that begins with its number;
- * `Code:` and `Test:` lead to where it is kept and shown, relative to docs/rules.
+ * The numbered rules of docs/rules and the files that name them. A rule is a heading or a list item that begins with its
+ * number; `Code:` and `Test:` link to its implementation and its tests, relative to docs/rules.
  */
 import { posix } from 'node:path'
 import type { SourceFile } from './source-files.ts'

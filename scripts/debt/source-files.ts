@@ -34,7 +34,7 @@ export function readSources(root: string, endings: readonly string[]): readonly 
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
-/** A workspace, or `contracts/src`, `contracts/test`, … by itself. */
+/** A workspace, or one of `contracts/src`, `contracts/test`, … */
 function roomOf(path: string): string {
   const [first = '', second = ''] = path.split('/')
   return ['packages', 'services', 'contracts'].includes(first) ? `${first}/${second}` : first

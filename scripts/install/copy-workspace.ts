@@ -3,7 +3,7 @@ import { basename, join, relative } from 'node:path'
 
 /** Folders of the workspace that hold packages (pnpm-workspace.yaml). */
 const PACKAGE_FOLDERS = ['contracts', 'packages', 'services']
-/** What a root needs beside the packages: what the lockfile is about, the licence, and documents that care serves. */
+/** What a root needs beside the packages: the files the lockfile covers, the licence, and documents that care serves. */
 const ROOT_FILES = [
   '.pnpmfile.cjs',
   'LICENSE',

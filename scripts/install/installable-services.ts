@@ -1,4 +1,4 @@
-/** A program of this repository that is deployed by itself. */
+/** A program of this repository that is deployed alone. */
 export type InstallableService = {
   readonly name: string
   readonly packageName: string

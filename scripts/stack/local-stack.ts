@@ -41,14 +41,14 @@ export type LocalStackOptions = {
   /** Folder of the services' databases, made anew at each start. */
   readonly dataFolder: string
   readonly isWatching: boolean
-  /** Told before each step, in a person's words. */
+  /** Called before each step, with words for a person. */
   readonly onStep: (step: string) => void
 }
 
 export type LocalStack = {
   /** Starts everything in order; a step that fails throws with the reason, and the caller stops the rest. */
   start(): Promise<StackDescription>
-  /** Stops the services, then the ledgers, once: whoever asks again waits for the same end. */
+  /** Stops the services, then the ledgers, once: a second call waits for the same end. */
   stop(): Promise<void>
 }
 
@@ -106,7 +106,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
   }
   const stop = async (): Promise<void> => {
     for (const service of services.toReversed()) await service.stop()
-    // A ledger that was being started meanwhile is there now, or has failed.
+    // A ledger that was starting meanwhile is up now, or has failed.
     await starting?.catch(() => undefined)
     await xlayer?.stop()
     await devnet?.stop()

@@ -25,7 +25,7 @@ export type ServiceOptions = {
   readonly isWatching: boolean
 }
 
-/** What a service is started with, apart from where it logs. */
+/** How a service is started, apart from where it logs. */
 export type ServiceRecipe = Omit<ServiceOptions, 'logFile' | 'isWatching'>
 
 export type ServiceProcess = {

@@ -1,4 +1,4 @@
-// Where a running local stack is written down for scripts and agents: `.local/stack.json`, readable by its owner alone,
+// The description of a running local stack, for scripts and agents: `.local/stack.json`, readable by its owner alone,
 // since it holds the keys of the funded agents (worthless outside the local ledger).
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -51,7 +51,7 @@ export function writeStackFile(file: string, description: StackDescription): voi
   writeFileSync(file, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** Whether a process runs. One that ended, but was never waited for by its parent, does not. */
+/** Whether a process runs. A zombie, which ended but was never waited for by its parent, does not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

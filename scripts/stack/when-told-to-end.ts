@@ -1,8 +1,8 @@
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Runs `end` once when the process is told to end, by a signal or because whoever read its output has gone, as `head` does
- * when it has seen enough. Without it that reader's absence is an error at the next line, and services are left running.
+ * Runs `end` once when the process is told to end, by a signal or because the reader of its output has gone, as `head` goes
+ * when it has seen enough. Without this the next line of output would fail and leave services running.
  */
 export function whenToldToEnd(end: () => Promise<void>): void {
   let isTold = false

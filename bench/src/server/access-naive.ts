@@ -1,7 +1,7 @@
 // The baselines of the metering, over the same contract with a recorder key of their own: what an application writes first.
-// `/unmetered` reads the window and records nothing. `/in-turn` records each call in a transaction of its
-// own and answers when its receipt is there, one call after the other, as one key's nonces ask for. `/overlapping` counts
-// the nonce itself, so that calls wait side by side. First argument: where things are, as JSON.
+// `/unmetered` reads the window and records nothing. `/in-turn` records each call in its own transaction and answers when the
+// receipt is there, one call at a time, as one key's nonces require. `/overlapping` counts the nonce itself, so that calls
+// wait side by side. First argument: the addresses it needs, as JSON.
 import { accessWindowAbi } from '@tallystick/contracts'
 import fastify from 'fastify'
 import { createPublicClient, encodeFunctionData, type Hex, http } from 'viem'

@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { ProbeAnswer, ProbeQuestion } from './bench-protocol.ts'
 
-/** Sampling interval of the loop's delay, milliseconds: the least that there is, and what a free loop reads. */
+/** Sampling interval of the loop's delay, milliseconds: the smallest possible, and what an idle loop reads. */
 const LOOP_SAMPLE_MS = 1
-/** Turns between two collections, so that finalisers and closed sockets are gone. */
+/** Loop iterations between two collections, so that finalisers and closed sockets are gone. */
 const COLLECTIONS = 3
 
 const nextTurn = (): Promise<void> =>

@@ -1,5 +1,5 @@
-// The baseline of `/verify`: hashes the same preimages, which are in memory, and does nothing else. Prints CPU microseconds
-// of one pass, the fastest of some.
+// The baseline of `/verify`: hashes the same preimages, which are in memory, and does nothing else. Prints the CPU
+// microseconds of the fastest of several passes.
 import { GENESIS_PREV_HASH, preimageHash, versionPreimage } from '@tallystick/hashchain'
 import { FILL_VERSIONS, fillRecord } from './fill-record.ts'
 

@@ -1,4 +1,4 @@
-// The network of the payment suites in a process of its own, so that it shares nothing with the measured servers but the machine:
+// The network of the payment suites in a separate process, so that it shares only the machine with the measured servers:
 // both local ledgers with funded payers, and a facilitator for both. First argument: how many payers there are on each.
 
 import { startDevnet, startXLayer } from '@tallystick/devnet'

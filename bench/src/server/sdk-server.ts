@@ -1,6 +1,6 @@
-// The baseline: what an application writes that follows the SDK's examples, a Server and a transport for each session. The
-// rest is the service's own: the same Fastify application, hook, body reader, token check, record store on disk and reading
-// of a record. It keeps no session and no frame. `POST /tell` appends a version and notifies every subscriber; `/bare`
+// The baseline: an application written after the SDK's examples, with a Server and a transport for each session. The rest is
+// the service's own: the same Fastify application, hook, body reader, token check, record store on disk and rendering of a
+// record. It stores no session and no frame. `POST /tell` appends a version and notifies every subscriber; `/bare`
 // answers the same messages without transport, session or server.
 import { randomUUID } from 'node:crypto'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
@@ -119,7 +119,7 @@ async function answerBare(
   reply.raw.end(text)
 }
 
-/** Appends a version and tells everybody, as an accepted write does. */
+/** Appends a version and notifies every subscriber, as an accepted write does. */
 async function tell(): Promise<void> {
   const outcome = await store.append({
     patient: 'ann',

@@ -1,5 +1,4 @@
-// The baseline: what an application writes that follows the README of @x402/express, selling the same thing at the same
-// facilitator.
+// The baseline: an application written after the README of @x402/express that sells the same thing at the same facilitator.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { HTTPFacilitatorClient } from '@x402/core/server'

@@ -1,5 +1,5 @@
-// What metering costs inside an open window: calls a second and how long they take, beside one transaction for each call
-// that is waited for; what it adds to a call; and how many transactions a call takes, by load.
+// What metering costs inside an open window: calls a second and how long they take, beside waiting for one transaction for
+// each call; what it adds to a call; and how many transactions a call takes, by load.
 import { type Figure, judgeFigure } from '../figure.ts'
 import { openWindows } from '../open-windows.ts'
 import {

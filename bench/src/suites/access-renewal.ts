@@ -13,7 +13,7 @@ import { median, quantile } from '../quantile.ts'
 const RENEWALS = 50
 const AGENTS = 10
 const PERIODS = RENEWALS / AGENTS
-/** Long enough that two renewals of one agent never meet. */
+/** Long enough that two renewals of one agent never overlap. */
 const PERIOD_SECONDS = 4
 const DRIFT_PERIODS = 1_000
 const DRIFT_PERIOD_SECONDS = 3_600
@@ -23,7 +23,7 @@ const RESERVE_TINYBAR = 5_000n * TINYBAR_PER_HBAR
 const KEEPER_POLL_MS = 1_000
 const KEEPER_GAS = 2_500_000n
 const RECEIPT_POLL_MS = 10
-/** Longest that the last renewal may be waited for beyond its second, milliseconds. */
+/** Longest wait for the last renewal beyond its second, milliseconds. */
 const PATIENCE_MS = 20_000
 /** Longest that the keeper may take; undisturbed it takes half a minute. */
 const KEEPER_LIMIT_MS = 90_000

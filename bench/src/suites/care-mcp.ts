@@ -7,7 +7,7 @@ import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 const REPEATS = 3
-/** Sessions before those that are measured: what is measured then is compiled, and the first allocations are made. */
+/** Sessions before the measured ones, so that the code is compiled and the first allocations are made. */
 const WARM_SESSIONS = 2_500
 const SESSIONS = 1_000
 /** Of each kind, to warm up and to measure. */
@@ -76,7 +76,7 @@ async function requestMicros(
   return (await server.cpuMicrosOf(() => eachOf(all, send))) / all.length
 }
 
-/** Opens sessions and makes requests in them, each kind by itself. */
+/** Opens sessions and makes requests in them, one kind at a time. */
 async function requestCost(
   loaded: Loaded,
   sessions: number,
@@ -149,7 +149,7 @@ async function endAfter<Result>(
 
 type CostPart = (cost: Cost) => number
 
-/** The requests whose cost is told, by kind and by name. */
+/** The requests whose cost is reported, by kind and by name. */
 const REQUESTS = [
   ['initialize', 'initialize and initialized'],
   ['read', 'read'],

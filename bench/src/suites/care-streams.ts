@@ -1,5 +1,5 @@
-// What ten thousand listening sessions take of a server's memory, against the SDK's transport with fewer of them: both are
-// said for one session, and ours as a whole.
+// How much server memory ten thousand listening sessions take, against the SDK's transport with fewer of them: both are
+// reported per session, and ours also in total.
 import { type Figure, judgeFigure } from '../figure.ts'
 import { eachOf, McpLoad } from '../mcp-load.ts'
 import { ServerProcess } from '../server-process.ts'

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../temporary-folder.ts'
 const WRITES = 200
 /** Batches of so many writes; each figure is the median of the batches'. */
 const BATCHES = 3
-/** Writes before those that are measured, so that what is measured is compiled. */
+/** Writes before the measured ones, so that the code is compiled. */
 const WARM_WRITES = 1_000
 /** A record with its hashes, about what one write adds to the journal, bytes. */
 const RECORD_BYTES = 600
@@ -77,7 +77,7 @@ function quantileOf(delays: readonly Delays[], key: keyof Delays, share: number)
   return median(batches.map((batch) => quantile(batch, share)))
 }
 
-/** Signed durable write to subscriber, over batches of 200 writes one after the other. */
+/** Signed durable write to subscriber, over batches of 200 consecutive writes. */
 export async function measureCareWrite(): Promise<readonly Figure[]> {
   using folder = temporaryFolder()
   const server = await ServerProcess.start('care-server.ts', [folder.file('care.db'), 'clear'])

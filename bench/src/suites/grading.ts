@@ -20,7 +20,7 @@ import { type Figure, judgeFigure } from '../figure.ts'
 import { median } from '../quantile.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
-/** Rows that are made; a pair of teams meets once a day, so that some two thirds of them are matches. */
+/** Generated rows; a pair of teams meets once a day, so that some two thirds of them are matches. */
 const ROWS = 170_000
 /** What an import is judged by. */
 const MATCHES = 150_000
@@ -42,7 +42,7 @@ async function cpuOf<Result>(
   return { ms: (user + system) / 1_000, result }
 }
 
-/** Median CPU milliseconds of two steps, measured in turns after some that only warm up. */
+/** Median CPU milliseconds of two steps, measured alternately after some warm-up rounds. */
 async function compare(steps: {
   readonly ours: () => unknown
   readonly base: () => unknown

@@ -50,7 +50,7 @@ function figureOf(prices: readonly number[], aimNanos: number): Figure {
   })
 }
 
-// Neither brings types. Both are npm's own, and the only ones there that convert odds.
+// Neither brings types. They are the only two packages on npm that convert odds.
 const require = createRequire(import.meta.url)
 const oddslib = require('oddslib') as {
   from(format: 'moneyline', odds: number): { to(format: 'decimal'): number }

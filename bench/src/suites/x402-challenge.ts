@@ -42,7 +42,7 @@ async function measure({ count, path, server, status }: Target): Promise<Cost> {
   return { cpuMicros: cpuMicros / count, perSecond: (count * 1000) / wallMs }
 }
 
-/** The costs of every target, in alternation, so that what else the machine does meets them alike. */
+/** The costs of every target, measured alternately, so that other load on the machine affects all alike. */
 async function measureTurnAbout<Name extends string>(
   targets: Readonly<Record<Name, Target>>,
 ): Promise<Record<Name, Cost>> {

@@ -1,5 +1,5 @@
-// What a paid call costs on a plain route: our gate beside @x402/express at the same facilitator and chain, and beside
-// both `/access`, which forwards the payment into its contract. The facilitator and the chains are a process of their own.
+// What a paid call costs on a plain route: our gate beside @x402/express at the same facilitator and chain, and beside both
+// `/access`, which forwards the payment into its contract. The facilitator and the chains run in a separate process.
 import { randomBytes } from 'node:crypto'
 import { type Aim, type Figure, judgeFigure } from '../figure.ts'
 import {

@@ -48,7 +48,7 @@ const hbar = hederaRequirement({
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
-/** CPU microseconds of one of the payments, checked one after the other. */
+/** CPU microseconds per payment, checked one at a time. */
 async function microsOf<Payment>(
   payments: readonly Payment[],
   check: (payment: Payment) => unknown,
@@ -93,7 +93,7 @@ async function compare(compared: Compared): Promise<Figure> {
   })
 }
 
-/** No contract signs here, so that a chain that is asked is a mistake of this suite. */
+/** No contract signs here, so a question to a chain is a mistake of this suite. */
 const noLedger: Pick<EvmLedger, 'hasCode' | 'isValidSignature'> = {
   hasCode: () => Promise.reject(new Error('the chain was asked')),
   isValidSignature: () => Promise.reject(new Error('the chain was asked')),

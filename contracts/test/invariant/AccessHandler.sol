@@ -15,7 +15,7 @@ import {Ghosts} from "./Ghosts.sol";
 import {ModelSubscription} from "./Model.sol";
 
 /// @title A random walk over agents, the seller, strangers and the network
-/// @notice Every action keeps to its preconditions (a revert fails the campaign), and tells the ghosts what came of it. The
+/// @notice Every action meets its preconditions (a revert fails the campaign) and reports its result to the ghosts. The
 /// network misbehaves in every way that was seen on Hedera.
 contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
     uint256 internal constant HBAR = 1e8;
@@ -104,7 +104,7 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
     function claimRefund(uint256 who) external transaction(who) {
         address agent = agents[who % agents.length];
         uint256 refund = access.refundOf(agent);
-        // gas that no account of the seller's could pay is missing from the balance until he repays it
+        // gas that none of the seller's accounts could pay is missing from the balance until he repays it
         if (refund == 0 || refund > address(access).balance) return;
         vm.prank(agent);
         access.claimRefund(payable(address(this)));
@@ -190,7 +190,7 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
         _stallTo(_consensus() + seconds_ % 200);
     }
 
-    /// @dev 22, 210, 306, 307, 370, 373, a code nobody knows, starved gas, a full second, and back to normal.
+    /// @dev 22, 210, 306, 307, 370, 373, an unknown code, starved gas, a full second, and back to normal.
     function misbehave(uint256 how) external {
         uint64[10] memory codes = [uint64(22), 210, 306, 307, 370, 373, 9_999, 22, 22, 22];
         how %= 10;

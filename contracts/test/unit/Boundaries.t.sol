@@ -5,7 +5,7 @@ import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
 import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
-/// @notice The second in which a window ends, the last call of a quota, and what stays of a window that closed.
+/// @notice The second in which a window ends, the last call of a quota, and what remains of a closed window.
 contract BoundariesTest is AccessWindowTest {
     function test_Open_InTheSecondOfTheEndOpensANewWindow() external {
         _open(1);

@@ -8,7 +8,7 @@ import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol"
 import {IScheduleService} from "../../src/interfaces/IScheduleService.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
-/// @notice A receiver that says when value came.
+/// @notice A receiver that reports when value arrives.
 contract Receiver {
     event Received();
 

@@ -6,7 +6,7 @@ import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol"
 import {IScheduleService} from "../../src/interfaces/IScheduleService.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
-/// @notice What is asked of the schedule service, and what its oddest answers come to.
+/// @notice What the contract asks of the schedule service, and what its oddest answers lead to.
 contract SchedulingTest is AccessWindowTest {
     /// @dev 1,550,000 × 64 / 63 for the frame, and 60,000 to finish.
     uint256 private constant ARM_GAS = 1_634_603;

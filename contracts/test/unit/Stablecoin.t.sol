@@ -5,7 +5,7 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {Test, Vm} from "forge-std/Test.sol";
 import {Stablecoin} from "../../devnet/Stablecoin.sol";
 
-/// @notice A wallet that is a contract and agrees to one digest.
+/// @notice A contract wallet that approves one digest.
 contract AgreeingWallet {
     bytes32 public agreed;
 
@@ -156,7 +156,7 @@ contract StablecoinTest is Test {
         _token.setToleratesReplay(true);
     }
 
-    /// @dev External, so that a refusal is one call deep.
+    /// @dev External, so that a revert is one call deep.
     function submit(
         uint256 value,
         uint256 validAfter,

@@ -11,7 +11,7 @@ const RpcErrorBody = z.looseObject({
   error: z.object({ code: z.int(), message: z.string() }),
 })
 
-/** Why an answer must not be; undefined for one that may. */
+/** Why an answer is not allowed; undefined for one that is. */
 export function faultOf(request: FuzzedRequest, answer: FuzzedAnswer): string | undefined {
   const { operation, method } = request
   const { contentType, headers, status, text } = answer

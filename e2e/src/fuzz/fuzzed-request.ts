@@ -1,10 +1,10 @@
-// Requests for a service: near its OpenAPI document, and with what the document does not foresee.
+// Requests for a service: close to its OpenAPI document, and with things that the document does not foresee.
 import * as fc from 'fast-check'
 import type { FuzzedOperation, Parameter } from './operations.ts'
 import { anyJson, arbitraryFor } from './schema-arbitrary.ts'
 
 export type FuzzedRequest = {
-  /** What the request was made from, which is what judges the answer. */
+  /** What the request was made from; it judges the answer. */
   readonly operation: FuzzedOperation
   readonly method: string
   /** As it goes onto the wire. */

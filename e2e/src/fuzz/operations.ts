@@ -76,7 +76,7 @@ function isJson(contentType: string): boolean {
   return contentType.split(';')[0] === 'application/json'
 }
 
-/** Reads a document. Throws where it is no OpenAPI document of ours. */
+/** Reads a document. Throws if it is not one of our OpenAPI documents. */
 export function operationsOf(document: unknown): readonly FuzzedOperation[] {
   const { components, paths } = Document.parse(document)
   return Object.entries(paths).flatMap(([path, operations]) =>

@@ -28,7 +28,7 @@ const ODD_TEXTS = [
   'care-internal://heron/care-plan',
 ]
 const ODD_NUMBERS = [0, -0, -1, 1, 1.5, 2 ** 53, -(2 ** 53), 1e308, 5e-324, 2 ** 31, 2 ** 63]
-/** Bodies stay small here; what is oversized has tests of its own. */
+/** Bodies stay small here; other tests send oversized ones. */
 const ITEMS_MAX = 4
 const DEPTH_MAX = 6
 
@@ -37,7 +37,7 @@ const oddText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
 )
 
-/** Any JSON, with names that have harmed others. */
+/** Any JSON, with property names that have broken other programs. */
 export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, [], {}, ...ODD_NUMBERS, ...ODD_TEXTS),
   fc.jsonValue({ maxDepth: 2 }),

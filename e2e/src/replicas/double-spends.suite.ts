@@ -1,4 +1,4 @@
-// Honest payments that are sent again, stolen, raced with or unfunded, at three processes that share no memory.
+// Honest payments that are resent, stolen, raced or unfunded, at three processes that share no memory.
 import { PrivateKey } from '@hiero-ledger/sdk'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { PRICE_TINYBAR } from '../payment-forge.ts'
@@ -21,7 +21,7 @@ export function doubleSpendTests(stackOf: () => ReplicaStack): void {
         Array.from({ length: 100 }, () => target.call(agent.evmAddress, headers)),
       )
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-      // One that came when the window was open already is served by it.
+      // A copy that arrives after the window opened is served by the window.
       const paid = answers.filter(({ body }) => body.paidThisRequest)
       expect(new Set(paid.map(({ body }) => JSON.stringify(body))).size).toBe(1)
       expect(await target.spentTinybar(agent)).toBe(BigInt(PRICE_TINYBAR))

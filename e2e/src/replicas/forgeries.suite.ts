@@ -1,4 +1,4 @@
-// Payments that are none, each by its name, made with the network's own SDK.
+// Invalid payments, each named, made with the network's own SDK.
 import { Hbar, NftId, PrivateKey, TokenId } from '@hiero-ledger/sdk'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Draft, nowSeconds, PRICE_TINYBAR, tinybar } from '../payment-forge.ts'
@@ -93,7 +93,7 @@ export function forgeryTests(stackOf: () => ReplicaStack): void {
     it.each(drafts)('%s', async (name, reason, draft) => {
       const agent = await target.newAgent(`forger ${name}`)
       const answer = await target.call(agent.evmAddress, await target.forge.headers(agent, draft))
-      // One that has expired may have landed once: the ledger is asked, and does not know it.
+      // An expired payment may have landed: the service asks the ledger, which does not know it.
       expect(answer.status).toBe(402)
       expect(answer.body.error).toMatch(name === 'expired' ? /expired/ : new RegExp(`^${reason}`))
       expect(answer.body.accepts).toHaveLength(1)

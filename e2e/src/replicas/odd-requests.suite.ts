@@ -44,7 +44,7 @@ export function oddRequestTests(stackOf: () => ReplicaStack): void {
       const answer = await answerTo(`${head}?agent=${agent}`)
       const status = Number(answer.split(' ')[1])
       expect([400, 402, 404, 405], answer).toContain(status)
-      // A challenge shows by example what a call would be answered: the answer itself is none.
+      // A challenge contains an example of the answer, never the answer itself.
       const [, body = ''] = answer.split('\r\n\r\n')
       expect(body).not.toMatch(/^\{"access"/)
     })

@@ -15,7 +15,7 @@ const WRITE_PAUSE_MS = 250
 const READ_PAUSE_MS = 100
 const VERIFY_PAUSE_MS = 1_000
 
-/** A host of the official SDK that subscribes, reads, and now and then leaves, by the door or without a word. */
+/** A host on the official SDK that subscribes, reads, and now and then leaves, with or without ending its session. */
 function host(care: Care, at: number): SoakCaller {
   let client: Client | undefined
   let transport: StreamableHTTPClientTransport | undefined

@@ -1,7 +1,7 @@
 // Whether a service's memory stayed flat under load and its handles came back after it.
 import type { Vitals } from './service-vitals.ts'
 
-/** A heap may settle: caches fill, code is compiled. What grows by more than this and goes on is a leak. */
+/** A heap may settle: caches fill, code is compiled. Growth beyond this that continues is a leak. */
 const HEAP_GROWTH_MAX = 0.25
 const HEAP_SLACK_BYTES = 16 * 1024 * 1024
 /** Sockets of the last seconds may still be closing. */
@@ -22,7 +22,7 @@ export type SoakSamples = {
   readonly after: Vitals
 }
 
-/** Every way in which a service did not come through; empty where it did. */
+/** Every fault of a service; empty if it has none. */
 export function leaksIn({ before, during, after }: SoakSamples): readonly string[] {
   const quarter = Math.floor(during.length / 4)
   if (quarter < 2) return [`${during.length} samples are too few to judge`]

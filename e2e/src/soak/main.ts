@@ -16,7 +16,7 @@ const SERVICES = ['access', 'care', 'grading'] as const
 /** Samples in a run: enough that each quarter has seen the collector at work. */
 const SAMPLES = 120
 const SAMPLE_MS_MIN = 1_000
-/** Connections that are kept for the next call close by themselves within this. */
+/** Idle keep-alive connections close within this. */
 const SETTLE_MS = 75_000
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
@@ -96,7 +96,7 @@ async function soak({ description }: SpawnedStack): Promise<readonly string[]> {
   ]
 }
 
-/** What each service lost; nothing where one did not tell, which is a fault by itself. */
+/** What each service lost; a service that does not report is itself a fault. */
 function leaksOf(samples: {
   readonly before: readonly Vitals[] | undefined
   readonly during: readonly (readonly Vitals[])[]

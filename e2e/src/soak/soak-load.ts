@@ -1,4 +1,4 @@
-/** What a part of the mixed load came to. */
+/** The results of one part of the mixed load. */
 export type LoadAccount = {
   /** Calls by what they were answered with, e.g. `grade 200`. */
   readonly answers: Map<string, number>
