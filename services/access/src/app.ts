@@ -7,9 +7,8 @@ import {
   type ServiceApp,
   type ServiceAppOptions,
 } from '@tallystick/service-kit'
-import type { FeePayerDirectory } from '@tallystick/x402'
 import type { CreditSweep } from './domain/credit-sweep.ts'
-import type { AccessContract, ContractSender, PaymentLog } from './domain/ports.ts'
+import type { AccessParts, AccessPorts } from './domain/ports.ts'
 import { purchaseTinybar } from './domain/sales-terms.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
 import { type AccessRouteDeps, addAccessRoute, addStatusRoute } from './routes/access-routes.ts'
@@ -52,19 +51,8 @@ export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
   })
 }
 
-type ReadinessDeps = {
-  readonly contract: AccessContract
-  readonly sender: ContractSender
-  readonly sweep: CreditSweep
-  readonly feePayers: Pick<FeePayerDirectory, 'feePayer' | 'state'>
-  readonly network: string
-  readonly periodsPerPurchase: number
-  /** `0.0.x`. */
-  readonly payTo: string
-  readonly log: PaymentLog
-  /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
-  recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
-}
+type ReadinessDeps = AccessPorts &
+  Pick<AccessParts, 'network' | 'payTo' | 'periodsPerPurchase'> & { readonly sweep: CreditSweep }
 
 /** The sweep reads every 10 s and the mirror lags by up to 10 s: three times that is a mirror node that stands still. */
 const MIRROR_BEHIND_SECONDS = 60
@@ -73,10 +61,9 @@ const ready: ReadinessFinding = { kind: 'ready' }
 const notReady = (reason: string, details?: Readonly<Record<string, unknown>>) =>
   ({ kind: 'not-ready', reason, details }) as const
 
-const heldIsEnough = (
-  { held, needed }: { readonly held: bigint; readonly needed: bigint },
-  reason: string,
-): ReadinessFinding =>
+type Gas = Awaited<ReturnType<AccessPorts['recorderGas']>>
+
+const heldIsEnough = ({ held, needed }: Gas, reason: string): ReadinessFinding =>
   held >= needed
     ? ready
     : notReady(reason, { heldTinybar: String(held), neededTinybar: String(needed) })

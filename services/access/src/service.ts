@@ -8,9 +8,6 @@ import {
   createHttpFacilitator,
   createMemoryReservationStore,
   createPaymentGate,
-  type Facilitator,
-  type FeePayerDirectory,
-  type PaymentScheme,
   timedScheme,
 } from '@tallystick/x402'
 import {
@@ -35,18 +32,13 @@ import { buildAccessApp } from './app.ts'
 import { type AccessConfig, keyHex } from './config.ts'
 import { readStatus } from './domain/access-answers.ts'
 import { createReaper, createSubscriptions, ZERO_ADDRESS } from './domain/access-window.ts'
-import { type CallAccess, createCallAccess } from './domain/call-access.ts'
+import { createCallAccess } from './domain/call-access.ts'
 import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
 import type { UsageEventListener } from './domain/events.ts'
-import type {
-  AccessContract,
-  ContractSender,
-  PaidResourceReader,
-  PaymentLog,
-} from './domain/ports.ts'
+import type { AccessParts, AccessPorts } from './domain/ports.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from './domain/usage-limits.ts'
-import { createUsageRecorder, type UsageRecorder } from './domain/usage-recorder.ts'
+import { createUsageRecorder } from './domain/usage-recorder.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 
@@ -63,20 +55,6 @@ export type AccessServiceOptions = {
 }
 
 export type AccessService = Required<Service> & { readonly sweep: CreditSweep }
-
-/** What the service reaches over a network. */
-export type AccessPorts = {
-  readonly contract: AccessContract
-  readonly sender: ContractSender
-  readonly log: PaymentLog
-  readonly usage: UsageRecorder
-  readonly resource: PaidResourceReader
-  readonly scheme: PaymentScheme
-  readonly facilitator: Facilitator
-  readonly feePayers: Omit<FeePayerDirectory, 'firstAttempt'>
-  /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
-  recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
-}
 
 type ConnectOptions = {
   readonly config: AccessConfig
@@ -101,35 +79,31 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   const { onUsageEvent } = telemetry
   const ports = connect({ config, clock, paymentClock, onUsageEvent })
   const { contract, feePayers, sender, usage } = ports
-  const { callAccess, gate, reaper, sweep } = composeDomain(ports, { config, clock, telemetry })
-  telemetry.measure({
-    usage: usage.figures,
-    unresolvedCredits: () => sweep.unresolvedCount(),
-    sweepAgeSeconds: () => sweep.ageSeconds(),
-    renewalsReserveCanArm: () => contract.renewalsReserveCanArm(),
-  })
-  const places = {
-    contract,
+  const url = `${config.BASE_URL}/api/${config.SERVICE_NAME}`
+  const parts = {
+    ...ports,
+    clock,
+    report: telemetry.report,
     network: config.NETWORK,
     payTo: config.PAY_TO,
     periodsPerPurchase: config.PERIODS_PER_PURCHASE,
-    accessUrl: urlOf(config, 'access'),
-    statusUrl: urlOf(config, 'status'),
+    accessUrl: `${url}/access`,
+    statusUrl: `${url}/status`,
   }
+  const { callAccess, gate, reaper, sweep } = composeDomain(parts, telemetry)
+  telemetry.measure({ usage, sweep, contract })
   const app = await buildAccessApp({
-    ...ports,
-    ...places,
+    ...parts,
     serviceName: config.SERVICE_NAME,
     metricsToken: config.METRICS_TOKEN,
     callAccess,
-    readStatus: (agent) => readStatus({ contract, clock }, agent),
+    readStatus: (agent) => readStatus(parts, agent),
     gate,
     sweep,
-    clock,
     logger,
     registry,
-    home: () => homePage({ ...places, counts: telemetry.counts }),
-    llmsNotes: llmsNotes(places),
+    home: () => homePage({ ...parts, counts: telemetry.counts }),
+    llmsNotes: llmsNotes(parts),
   })
   return {
     app,
@@ -148,9 +122,6 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   }
 }
 
-const urlOf = (config: AccessConfig, route: string): string =>
-  `${config.BASE_URL}/api/${config.SERVICE_NAME}/${route}`
-
 function atMost(clock: Clock, work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(CLOSE_MS, resolve)
@@ -158,57 +129,39 @@ function atMost(clock: Clock, work: Promise<void>): Promise<void> {
   })
 }
 
-type DomainOptions = Pick<AccessServiceOptions, 'config' | 'clock'> & {
-  readonly telemetry: Telemetry
-}
+type DomainParts = Omit<AccessParts, 'subscriptions'> & { readonly accessUrl: string }
 
-function composeDomain(ports: AccessPorts, { config, clock, telemetry }: DomainOptions) {
-  const { contract, feePayers, sender } = ports
-  const { NETWORK: network, PAY_TO: payTo, PERIODS_PER_PURCHASE: periodsPerPurchase } = config
-  const { report, observeGate, verified } = telemetry
-  const scheme = timedScheme(ports.scheme, { nowMs: () => performance.now(), hear: verified })
-  const subscriptions = createSubscriptions({ contract, clock })
+function composeDomain(given: DomainParts, { observeGate, verified }: Telemetry) {
+  const { clock, network } = given
+  const parts: AccessParts = {
+    ...given,
+    scheme: timedScheme(given.scheme, { nowMs: () => performance.now(), hear: verified }),
+    subscriptions: createSubscriptions(given),
+  }
   const reservations = createMemoryReservationStore({ clock })
   const gate = createPaymentGate({
-    schemes: [scheme],
-    facilitator: ports.facilitator,
+    schemes: [parts.scheme],
+    facilitator: parts.facilitator,
     reservations,
     clock,
     limits: { closeWaitMs: STOP_SELLING_MS },
     observe: observeGate,
   })
   const sweep = createCreditSweep({
-    ...ports,
-    clock,
-    report,
-    subscriptions,
-    periodsPerPurchase,
+    ...parts,
     isHeld: async (transactionId) => {
       const reservation = await reservations.get(`${network}/${transactionId}`)
       return reservation !== undefined && reservation.state !== 'answered'
     },
   })
-  const reaper = createReaper({ sender, clock, report })
-  const terms = createSalesTerms({
-    contract,
-    clock,
-    feePayers: () => feePayers.feePayers(network),
-    network,
-    payTo,
-    periodsPerPurchase,
-    resourceUrl: urlOf(config, 'access'),
-  })
-  const callAccess: CallAccess = createCallAccess({
-    ...ports,
-    clock,
-    report,
-    scheme,
-    subscriptions,
+  const reaper = createReaper(parts)
+  const terms = createSalesTerms(parts, given.accessUrl)
+  const callAccess = createCallAccess({
+    ...parts,
     gate,
     sweep,
     reaper,
     terms,
-    periodsPerPurchase,
     paymentReference: (transactionId) => paymentReference(transactionId).hash,
   })
   return { callAccess, gate, reaper, sweep }

@@ -6,33 +6,14 @@ import { boundedLabel, Counter, Gauge, Histogram, type Registry } from '@tallyst
 import type { GateEvent } from '@tallystick/x402'
 import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
+import type { CreditSweep } from './domain/credit-sweep.ts'
 import {
   type AccessEvent,
   USAGE_FIGURES,
   type UsageEvent,
   type UsageFigure,
-  type UsageFigures,
 } from './domain/events.ts'
-import { ContractAbsent } from './domain/ports.ts'
-
-export type Telemetry = {
-  readonly report: (event: AccessEvent) => void
-  readonly observeGate: (event: GateEvent) => void
-  readonly onUsageEvent: (event: UsageEvent) => void
-  /** How long verifying one payment took, seconds. */
-  readonly verified: (seconds: number) => void
-  /** Counts since the start, for the page. */
-  readonly counts: () => { readonly windowsOpened: number; readonly callsGranted: number }
-  /** Registers what is read when metrics are scraped. */
-  readonly measure: (figures: MeasuredFigures) => void
-}
-
-type MeasuredFigures = {
-  readonly usage: () => UsageFigures
-  readonly unresolvedCredits: () => number
-  readonly sweepAgeSeconds: () => number | undefined
-  readonly renewalsReserveCanArm: () => Promise<number>
-}
+import { type AccessPorts, ContractAbsent } from './domain/ports.ts'
 
 /** Seconds: a verification is a millisecond of arithmetic and, for an unknown payer, a request to the mirror node. */
 const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
@@ -40,119 +21,119 @@ const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 
 /** Seconds: the network makes a scheduled call within 2 s of its second, and after 30 s never (A7). */
 const LATENESS_BUCKETS_SECONDS = [1, 2, 3, 5, 10, 20, 30, 60, 300]
 
-function createInstruments(registry: Registry) {
+/** Each counter with its help and its labels. */
+const COUNTERS = {
+  access_calls_granted_total: ['Calls answered 200.', 'paid'],
+  access_payments_total: ['Requests with a payment, by what became of it.', 'outcome'],
+  access_windows_opened_total: ['Purchases forwarded into the contract.', 'by', 'kind'],
+  access_troubles_total: ['Things that somebody may have to look at.', 'kind'],
+  access_settlements_total: ['Settlements and what followed them.', 'event'],
+  access_refusals_total: ['Payments refused, by reason.', 'reason'],
+} as const
+
+/** Registers a counter for each row, and returns what counts one. */
+function createCounters(registry: Registry) {
   const registers = [registry]
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers })
-  return {
-    granted: counter('access_calls_granted_total', 'Calls answered 200.', ['paid']),
-    payments: counter('access_payments_total', 'Requests with a payment, by what became of it.', [
-      'outcome',
+  const counters = new Map(
+    Object.entries(COUNTERS).map(([name, [help, ...labelNames]]) => [
+      name,
+      new Counter({ name, help, labelNames, registers }),
     ]),
-    opened: counter('access_windows_opened_total', 'Purchases forwarded into the contract.', [
-      'by',
-      'kind',
-    ]),
-    troubles: counter('access_troubles_total', 'Things that somebody may have to look at.', [
-      'kind',
-    ]),
-    settlements: counter('access_settlements_total', 'Settlements and what followed them.', [
-      'event',
-    ]),
-    refusals: counter('access_refusals_total', 'Payments refused, by reason.', ['reason']),
-    verification: new Histogram({
-      name: 'access_payment_verification_seconds',
-      help: 'Time that verifying one payment took.',
-      buckets: VERIFICATION_BUCKETS_SECONDS,
-      registers,
-    }),
-    lateness: new Histogram({
-      name: 'access_renewal_lateness_seconds',
-      help: 'How long the second of an armed renewal was past when a read found it not made yet.',
-      buckets: LATENESS_BUCKETS_SECONDS,
-      registers,
-    }),
-  }
+  )
+  return (name: keyof typeof COUNTERS, labels: Readonly<Record<string, string>>): void =>
+    counters.get(name)?.inc(labels)
 }
 
-export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger): Telemetry {
-  const instruments = createInstruments(registry)
+export type Telemetry = ReturnType<typeof createTelemetry>
+
+export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) {
+  const registers = [registry]
+  const count = createCounters(registry)
+  const verification = new Histogram({
+    name: 'access_payment_verification_seconds',
+    help: 'Time that verifying one payment took.',
+    buckets: VERIFICATION_BUCKETS_SECONDS,
+    registers,
+  })
+  const lateness = new Histogram({
+    name: 'access_renewal_lateness_seconds',
+    help: 'How long the second of an armed renewal was past when a read found it not made yet.',
+    buckets: LATENESS_BUCKETS_SECONDS,
+    registers,
+  })
   const reasonLabel = boundedLabel()
   let windowsOpened = 0
   let callsGranted = 0
 
-  const count = (event: AccessEvent): void => {
+  const countEvent = (event: AccessEvent): void => {
     switch (event.kind) {
       case 'granted':
         callsGranted += 1
-        return instruments.granted.inc({ paid: String(event.isPaid) })
+        return count('access_calls_granted_total', { paid: String(event.isPaid) })
       case 'payment':
-        return instruments.payments.inc({ outcome: event.outcome })
+        return count('access_payments_total', { outcome: event.outcome })
       case 'payment-refused':
-        return instruments.refusals.inc({ reason: reasonLabel(event.reason) })
+        return count('access_refusals_total', { reason: reasonLabel(event.reason) })
       case 'renewal-late':
-        return instruments.lateness.observe(event.lateSeconds)
-      case 'opened':
+        return lateness.observe(event.lateSeconds)
+      case 'opened': {
         windowsOpened += 1
-        return instruments.opened.inc({
-          by: event.by,
-          kind: event.isTopUp ? 'top-up' : 'opened',
-        })
-      case 'forward-refused':
-      case 'open-refused':
-      case 'reaped':
-      case 'reap-failed':
-      case 'sweep-failed':
-        return instruments.troubles.inc({ kind: event.kind })
+        const kind = event.isTopUp ? 'top-up' : 'opened'
+        return count('access_windows_opened_total', { by: event.by, kind })
+      }
+      default:
+        return count('access_troubles_total', { kind: event.kind })
     }
   }
 
   return {
-    report(event) {
-      count(event)
+    report(event: AccessEvent): void {
+      countEvent(event)
       logAccessEvent(event, logger)
     },
-    observeGate(event) {
-      instruments.settlements.inc({ event: event.kind })
+    observeGate(event: GateEvent): void {
+      count('access_settlements_total', { event: event.kind })
       logGateEvent(event, logger)
     },
-    onUsageEvent(event) {
-      instruments.troubles.inc({ kind: `usage-${event.kind}` })
+    onUsageEvent(event: UsageEvent): void {
+      count('access_troubles_total', { kind: `usage-${event.kind}` })
       logUsageEvent(event, logger)
     },
-    verified: (seconds) => instruments.verification.observe(seconds),
+    /** How long verifying one payment took. */
+    verified: (seconds: number) => verification.observe(seconds),
+    /** Since the start, for the page. */
     counts: () => ({ windowsOpened, callsGranted }),
-    measure: (figures) => registerFigures(registry, figures),
+    /** Registers what is read when metrics are scraped. */
+    measure: (measured: Measured) => registerFigures(registry, measured),
   }
 }
 
 /** Only what the line of the request does not say. The request's id has the name that it has on every other line. */
 function logAccessEvent(event: AccessEvent, logger: FastifyBaseLogger | undefined): void {
-  const { kind } = event
-  switch (kind) {
+  switch (event.kind) {
     case 'granted':
     case 'payment':
     case 'payment-refused':
     case 'renewal-late':
       return
     case 'reaped': {
-      const { kind: _kind, ...fields } = event
-      logger?.info(fields, kind)
-      return
+      const { kind, ...fields } = event
+      return logger?.info(fields, kind)
     }
-    case 'opened':
+    case 'opened': {
+      const { kind, requestId: reqId, ...fields } = event
+      return logger?.info({ reqId, ...fields }, kind)
+    }
     case 'forward-refused':
     case 'open-refused': {
-      const { kind: _kind, requestId: reqId, ...fields } = event
-      if (kind === 'opened') logger?.info({ reqId, ...fields }, kind)
-      else logger?.error({ reqId, ...fields }, REFUSALS[kind])
-      return
+      const { kind, requestId: reqId, ...fields } = event
+      return logger?.error({ reqId, ...fields }, REFUSALS[kind])
     }
     case 'reap-failed':
     case 'sweep-failed': {
-      const { error, ...rest } = event
+      const { error, ...fields } = event
       const level = error instanceof ContractAbsent ? 'debug' : 'warn'
-      logger?.[level]({ err: error, ...rest }, kind)
+      return logger?.[level]({ err: error, ...fields }, event.kind)
     }
   }
 }
@@ -170,8 +151,10 @@ function logUsageEvent(event: UsageEvent, logger: FastifyBaseLogger | undefined)
   else logger?.warn('error' in fields ? { ...fields, err: fields.error } : fields, kind)
 }
 
+type Measured = Pick<AccessPorts, 'usage' | 'contract'> & { readonly sweep: CreditSweep }
+
 /** The queue of metering, the sweep of payTo's credits and the reserve; a figure that is unknown at a scrape is NaN. */
-function registerFigures(registry: Registry, figures: MeasuredFigures): void {
+function registerFigures(registry: Registry, { usage, sweep, contract }: Measured): void {
   const registers = [registry]
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
     const made: Gauge = new Gauge({
@@ -186,7 +169,7 @@ function registerFigures(registry: Registry, figures: MeasuredFigures): void {
   for (const [figure, help] of Object.entries(USAGE_FIGURES) as [UsageFigure, string][]) {
     const name = `access_usage_${figure.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
     if (!figure.endsWith('Total')) {
-      gauge(name, help, () => figures.usage()[figure])
+      gauge(name, help, () => usage.figures()[figure])
       continue
     }
     const total: Counter = new Counter({
@@ -195,21 +178,21 @@ function registerFigures(registry: Registry, figures: MeasuredFigures): void {
       registers,
       collect() {
         total.reset()
-        total.inc(figures.usage()[figure])
+        total.inc(usage.figures()[figure])
       },
     })
   }
   gauge('access_sweep_unresolved', 'Credits of payTo that are not opened yet.', () =>
-    figures.unresolvedCredits(),
+    sweep.unresolvedCount(),
   )
   gauge(
     'access_sweep_age_seconds',
     'Age of the last whole read of payTo’s credits from the mirror node.',
-    () => figures.sweepAgeSeconds() ?? Number.NaN,
+    () => sweep.ageSeconds() ?? Number.NaN,
   )
   gauge(
     'access_renewals_reserve_can_arm',
     'Further renewals that the seller’s gas reserve can arm.',
-    () => figures.renewalsReserveCanArm().catch(() => Number.NaN),
+    () => contract.renewalsReserveCanArm().catch(() => Number.NaN),
   )
 }

@@ -1,4 +1,13 @@
-import { createPublicClient, http, type PublicClient, type Transport } from 'viem'
+import { accessWindowAbi } from '@tallystick/contracts'
+import {
+  type Abi,
+  createPublicClient,
+  encodeFunctionData,
+  http,
+  type PublicClient,
+  type Transport,
+} from 'viem'
+import type { Hex } from '../domain/access-window.ts'
 
 /** Reads take well under a second, 3 s on a busy relay; beyond this the ledger counts as unreachable. */
 const READ_LIMIT_MS = 5_000
@@ -74,6 +83,38 @@ export function revertName(error: unknown): string | undefined {
     return data?.errorName ?? 'reverted'
   }
   return undefined
+}
+
+/** One write to the access contract. */
+type ContractWrite = {
+  readonly functionName: string
+  readonly args: readonly unknown[]
+  readonly valueTinybar: bigint
+  readonly gas: bigint
+}
+
+const abi: Abi = accessWindowAbi
+
+/** The write as a transaction to `to`. */
+export function contractTransaction(to: Hex, { valueTinybar, gas, ...call }: ContractWrite) {
+  return { to, data: encodeFunctionData({ abi, ...call }), valueTinybar, gas }
+}
+
+/** Tries the write without sending it: the name of the error it would revert with, if it would. Throws viem's errors. */
+export async function revertOf(
+  client: PublicClient,
+  between: { readonly account: Hex; readonly address: Hex },
+  { valueTinybar, ...call }: ContractWrite,
+): Promise<string | undefined> {
+  try {
+    const value = valueTinybar * WEIBAR_PER_TINYBAR
+    await client.simulateContract({ abi, ...between, ...call, value })
+    return undefined
+  } catch (error) {
+    const name = revertName(error)
+    if (name === undefined) throw error
+    return name
+  }
 }
 
 /** Whether the ledger answered that there is no such contract: a call that returned no data. */

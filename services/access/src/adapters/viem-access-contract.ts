@@ -75,19 +75,13 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
 }
 
 function toAccessWindow(window: Awaited<ReturnType<typeof readWindow>>): AccessWindow {
+  const { expiresAt, scheduledAt, periodsFunded, schedule, ...same } = window
   return {
-    exists: window.exists,
-    isOpen: window.isOpen,
-    isCancelled: window.isCancelled,
-    expiresAtSeconds: toCount(window.expiresAt),
-    periodSeconds: window.periodSeconds,
-    priceTinybar: window.priceTinybar,
-    balanceTinybar: window.balanceTinybar,
-    periodsFunded: toCount(window.periodsFunded),
-    callsUsed: window.callsUsed,
-    callsAllowed: window.callsAllowed,
-    schedule: lower(window.schedule),
-    scheduledAtSeconds: toCount(window.scheduledAt),
+    ...same,
+    expiresAtSeconds: toCount(expiresAt),
+    periodsFunded: toCount(periodsFunded),
+    schedule: lower(schedule),
+    scheduledAtSeconds: toCount(scheduledAt),
   }
 }
 
@@ -106,14 +100,13 @@ function offerHistory(client: PublicClient, read: Read): () => Promise<readonly 
       const added = await Promise.all(
         missing.map(async (offerId): Promise<Offer> => {
           const args = [offerId] as const
-          const offer = await client.readContract({ address, abi, functionName: 'offerAt', args })
-          return {
-            offerId,
-            priceTinybar: offer.priceTinybar,
-            periodSeconds: offer.periodSeconds,
-            callsAllowed: offer.callsAllowed,
-            startsAtSeconds: toCount(offer.startsAt),
-          }
+          const { startsAt, ...terms } = await client.readContract({
+            address,
+            abi,
+            functionName: 'offerAt',
+            args,
+          })
+          return { offerId, ...terms, startsAtSeconds: toCount(startsAt) }
         }),
       )
       for (const offer of added) known[offer.offerId] = offer

@@ -1,12 +1,7 @@
 /** Writes to the access contract from payTo's key: forwarded purchases and reaped schedules. */
 import { accessWindowAbi } from '@tallystick/contracts'
 import type { Clock } from '@tallystick/service-kit'
-import {
-  encodeFunctionData,
-  type PublicClient,
-  parseEventLogs,
-  type TransactionReceipt,
-} from 'viem'
+import { type PublicClient, parseEventLogs, type TransactionReceipt } from 'viem'
 import {
   type AccessWindow,
   type Hex,
@@ -22,7 +17,7 @@ import {
   type PurchaseOrder,
   type Rehearsal,
 } from '../domain/ports.ts'
-import { revertName, WEIBAR_PER_TINYBAR } from './ledger-client.ts'
+import { contractTransaction, revertOf, WEIBAR_PER_TINYBAR } from './ledger-client.ts'
 import { createOrderedSender } from './ordered-sender.ts'
 
 /** `reap` gives up a schedule and arms anew: 1.41 M gas for the schedule service, 0.1 M of our own. */
@@ -40,22 +35,30 @@ type ViemContractSenderOptions = {
   readonly clock: Clock
 }
 
-const abi = accessWindowAbi
+/** `openPaid` with arming uses up to 1.62 M gas; estimates are wrong for calls that schedule. Only what is used is charged. */
+const OPEN_GAS = 2_000_000n
 
 export function createViemContractSender(options: ViemContractSenderOptions): ContractSender {
-  const { client, contract, clock } = options
+  const { client, contract } = options
   const sender = createOrderedSender(options)
 
-  const context = async () => ({
-    client,
-    contract: addressOf(contract),
-    payTo: sender.address,
-    gasPriceWeibar: await sender.gasPriceWeibar(),
-  })
+  /** Runs `openPaid` with its value without sending it (A3). Throws viem's error where the ledger does not answer. */
+  const rehearse = async (order: PurchaseOrder): Promise<Rehearsal> => {
+    const { address: account } = sender
+    const address = addressOf(contract)
+    const gasTinybar = forwardGas(await sender.gasPriceWeibar())
+    const held = (await client.getBalance({ address: account })) / WEIBAR_PER_TINYBAR
+    // First: a node that checks the balance refuses the call itself, in words of its own.
+    if (held < order.valueTinybar + gasTinybar) return { kind: 'float-low' }
+    const reason = await revertOf(client, { account, address }, openPaidCall(order))
+    if (reason === undefined) return { kind: 'ready' }
+    if (reason === 'AccessWindow_PaymentAlreadyUsed') return { kind: 'already-used' }
+    return { kind: 'refused', reason }
+  }
 
   /** Undefined where it was sent and its fate is not known, or where it lost a race: the next rehearsal tells. */
   const attemptOpen = async (order: PurchaseOrder): Promise<OpenOutcome | undefined> => {
-    const rehearsal = await rehearsePurchase(await context(), order)
+    const rehearsal = await rehearse(order)
     switch (rehearsal.kind) {
       case 'already-used':
         return { ...rehearsal, agent: (await contract.paymentOf(order.paymentReference)).agent }
@@ -64,18 +67,11 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
       case 'float-low':
         throw new ChainUnavailable('payTo holds less than a purchase and the gas of its forward')
       case 'ready': {
-        const receipt = await sender.send({
-          to: addressOf(contract),
-          data: encodeFunctionData({
-            abi,
-            functionName: 'openPaid',
-            args: [purchaseArgument(order)],
-          }),
-          valueTinybar: order.valueTinybar,
-          gas: OPEN_GAS,
-        })
+        const receipt = await sender.send(
+          contractTransaction(addressOf(contract), openPaidCall(order)),
+        )
         if (receipt?.status !== 'success') return undefined
-        return { kind: 'opened', ...(await windowOfReceipt({ receipt, order, contract, clock })) }
+        return openingOf(receipt, order, options)
       }
       default:
         return rehearsal satisfies never
@@ -84,15 +80,10 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
 
   const reap = async (agent: Hex): ReturnType<ContractSender['reap']> => {
     const address = addressOf(contract)
-    const call = { abi, functionName: 'reap', args: [agent] } as const
-    try {
-      await client.simulateContract({ ...call, account: sender.address, address, gas: REAP_GAS })
-    } catch (error) {
-      if (revertName(error) !== undefined) return { kind: 'left' }
-      throw error
-    }
-    const data = encodeFunctionData(call)
-    const receipt = await sender.send({ to: address, data, valueTinybar: 0n, gas: REAP_GAS })
+    const call = { functionName: 'reap', args: [agent], valueTinybar: 0n, gas: REAP_GAS }
+    const revert = await revertOf(client, { account: sender.address, address }, call)
+    if (revert !== undefined) return { kind: 'left' }
+    const receipt = await sender.send(contractTransaction(address, call))
     return receipt?.status === 'success'
       ? { kind: 'reaped', transactionHash: receipt.transactionHash }
       : { kind: 'left' }
@@ -100,7 +91,7 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
 
   return {
     address: sender.address,
-    rehearse: (order) => named(async () => rehearsePurchase(await context(), order)),
+    rehearse: (order) => named(() => rehearse(order)),
     openPaid: (order) => named(() => untilDefinite(() => attemptOpen(order))),
     reap: (agent) => named(() => reap(agent)),
     floatTinybar: () =>
@@ -138,23 +129,15 @@ async function named<Result>(run: () => Promise<Result>): Promise<Result> {
   }
 }
 
-type OpenedReceipt = {
-  readonly receipt: TransactionReceipt
-  readonly order: PurchaseOrder
-  readonly contract: AccessContract
-  readonly clock: Clock
-}
-
 /**
  * The window that a successful `openPaid` left behind, from its receipt's events, since reads lag behind receipts. A
  * top-up leaves the window as it was, though cancelled no more, so that there a read supplies what the event does not say.
  */
-async function windowOfReceipt(opened: OpenedReceipt): Promise<{
-  readonly transactionHash: Hex
-  readonly isTopUp: boolean
-  readonly window: AccessWindow
-}> {
-  const { receipt, order, contract, clock } = opened
+async function openingOf(
+  receipt: TransactionReceipt,
+  order: PurchaseOrder,
+  { contract, clock }: ViemContractSenderOptions,
+): Promise<Extract<OpenOutcome, { kind: 'opened' }>> {
   const { transactionHash } = receipt
   const logs = parseEventLogs({ abi: accessWindowAbi, logs: receipt.logs }).filter(
     (log) => log.address.toLowerCase() === contract.address,
@@ -178,70 +161,25 @@ async function windowOfReceipt(opened: OpenedReceipt): Promise<{
         schedule: armed === undefined ? ZERO_ADDRESS : (armed.args.schedule.toLowerCase() as Hex),
         scheduledAtSeconds: armed === undefined ? 0 : Number(armed.args.scheduledAt),
       }
-      return { transactionHash, isTopUp: false, window }
+      return { kind: 'opened', transactionHash, isTopUp: false, window }
     }
     if (log.eventName === 'SubscriptionToppedUp') {
       const { balanceTinybar } = log.args
       const read = await contract.windowOf(order.agent, ledgerSeconds(clock))
       const periodsFunded = Number(balanceTinybar / read.priceTinybar)
       const window = { ...read, isCancelled: false, balanceTinybar, periodsFunded }
-      return { transactionHash, isTopUp: true, window }
+      return { kind: 'opened', transactionHash, isTopUp: true, window }
     }
   }
   throw new ChainUnavailable('the receipt of a purchase does not say what it opened')
 }
 
-/** `openPaid` with arming uses up to 1.62 M gas; estimates are wrong for calls that schedule. Only what is used is charged. */
-export const OPEN_GAS = 2_000_000n
-
-type RehearsalContext = {
-  readonly client: PublicClient
-  readonly contract: Hex
-  /** The sender: payTo's EVM address. */
-  readonly payTo: Hex
-  readonly gasPriceWeibar: bigint
-}
-
-/** The call's argument, as the contract takes it. */
-function purchaseArgument(order: PurchaseOrder) {
-  return {
-    agent: order.agent,
-    offerId: order.offerId,
-    paidAtSeconds: BigInt(order.paidAtSeconds),
-    calls: order.calls,
-    paymentReference: order.paymentReference,
-  }
+function openPaidCall({ valueTinybar, paidAtSeconds, ...order }: PurchaseOrder) {
+  const purchase = { ...order, paidAtSeconds: BigInt(paidAtSeconds) }
+  return { functionName: 'openPaid', args: [purchase], valueTinybar, gas: OPEN_GAS }
 }
 
 /** Gas of one forward at a price, tinybar: what must be held, not what is charged. */
 export function forwardGas(gasPriceWeibar: bigint): bigint {
   return (OPEN_GAS * gasPriceWeibar) / WEIBAR_PER_TINYBAR
-}
-
-/** Runs `openPaid` with its value without sending it (A3). Throws viem's error where the ledger does not answer. */
-async function rehearsePurchase(
-  context: RehearsalContext,
-  order: PurchaseOrder,
-): Promise<Rehearsal> {
-  const { client, contract, payTo, gasPriceWeibar } = context
-  const balance = (await client.getBalance({ address: payTo })) / WEIBAR_PER_TINYBAR
-  // Asked first: a node that checks the balance refuses the call itself, in words of its own.
-  if (balance < order.valueTinybar + forwardGas(gasPriceWeibar)) return { kind: 'float-low' }
-  try {
-    await client.simulateContract({
-      account: payTo,
-      address: contract,
-      abi: accessWindowAbi,
-      functionName: 'openPaid',
-      args: [purchaseArgument(order)],
-      value: order.valueTinybar * WEIBAR_PER_TINYBAR,
-      gas: OPEN_GAS,
-    })
-    return { kind: 'ready' }
-  } catch (error) {
-    const name = revertName(error)
-    if (name === 'AccessWindow_PaymentAlreadyUsed') return { kind: 'already-used' }
-    if (name !== undefined) return { kind: 'refused', reason: name }
-    throw error
-  }
 }

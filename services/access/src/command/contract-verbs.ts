@@ -5,7 +5,6 @@ import { formatHbar } from '@tallystick/x402/hedera'
 import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
 import { REAP_GAS } from '../adapters/viem-contract-sender.ts'
 import {
-  type ContractView,
   type ContractWrite,
   lookAtContract,
   type OwnerContract,
@@ -16,6 +15,7 @@ import {
   addressFrom,
   countOption,
   hbarOption,
+  needed,
   neededHbarOption,
   type OperatorCall,
   OperatorRefusal,
@@ -57,21 +57,6 @@ function ownerVerb(
   }
 }
 
-/** Everything that `status` shows, read at once. */
-async function readBooks({ reader, address }: ContractView) {
-  const contract = { abi: accessWindowAbi, address } as const
-  const [books, [offerId, terms], canArm, isPaused, balanceWeibar, gasPriceWeibar] =
-    await Promise.all([
-      reader.readContract({ ...contract, functionName: 'books' }),
-      reader.readContract({ ...contract, functionName: 'currentOffer' }),
-      reader.readContract({ ...contract, functionName: 'renewalsReserveCanArm' }),
-      reader.readContract({ ...contract, functionName: 'salesPaused' }),
-      reader.getBalance({ address }),
-      reader.getGasPrice(),
-    ])
-  return { address, books, offerId, terms, canArm, isPaused, balanceWeibar, gasPriceWeibar }
-}
-
 export const status: OperatorVerb = {
   name: 'status',
   usage: '',
@@ -80,10 +65,19 @@ export const status: OperatorVerb = {
   wordsMax: 0,
   needs: ['ACCESS_CONTRACT'],
   async run(call) {
-    const { address, books, offerId, terms, canArm, isPaused, ...ledger } = await lookAtContract(
-      call.config,
-      readBooks,
-    )
+    const address = needed(call.config, 'ACCESS_CONTRACT')
+    const contract = { abi: accessWindowAbi, address } as const
+    const [books, [offerId, terms], canArm, isPaused, balanceWeibar, gasPriceWeibar] =
+      await lookAtContract(call.config, ({ reader }) =>
+        Promise.all([
+          reader.readContract({ ...contract, functionName: 'books' }),
+          reader.readContract({ ...contract, functionName: 'currentOffer' }),
+          reader.readContract({ ...contract, functionName: 'renewalsReserveCanArm' }),
+          reader.readContract({ ...contract, functionName: 'salesPaused' }),
+          reader.getBalance({ address }),
+          reader.getGasPrice(),
+        ]),
+      )
     const rows: readonly (readonly [string, string])[] = [
       ['Contract', address],
       [
@@ -96,8 +90,8 @@ export const status: OperatorVerb = {
       ['Deposits', `${formatHbar(books.depositsTinybar)} of the subscribers`],
       ['Refunds', `${formatHbar(books.refundsTinybar)} waiting to be claimed`],
       ['Shortfall', formatHbar(books.shortfallTinybar)],
-      ['Balance', formatHbar(ledger.balanceWeibar / WEIBAR_PER_TINYBAR)],
-      ['Gas price', `${ledger.gasPriceWeibar / WEIBAR_PER_TINYBAR} tinybar`],
+      ['Balance', formatHbar(balanceWeibar / WEIBAR_PER_TINYBAR)],
+      ['Gas price', `${gasPriceWeibar / WEIBAR_PER_TINYBAR} tinybar`],
     ]
     for (const [name, value] of rows) call.print(`${name.padEnd(10)} ${value}`)
   },

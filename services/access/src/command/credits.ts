@@ -1,20 +1,25 @@
 // What the `payments` verbs work with: payTo's credits, what became of each, and how to find one again. The adapters are the
 // service's own, so that the command sees what the service sees.
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '@tallystick/service-kit'
 import { BadUsage } from '@tallystick/service-kit/command'
 import {
   createMirrorAccountDirectory,
   createMirrorNode,
-  type MirrorNode,
   parseTransactionId,
 } from '@tallystick/x402/hedera'
 import { createReadingClient } from '../adapters/ledger-client.ts'
 import { createMirrorPaymentLog } from '../adapters/mirror-payment-log.ts'
 import { createViemAccessContract } from '../adapters/viem-access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
-import type { AccessContract, PaymentLog, PayToCredit } from '../domain/ports.ts'
-import { type CreditPurchase, judgeCredit, type NoPurchase } from '../domain/unresolved-credits.ts'
-import { needed, type OperatorConfig, OperatorRefusal } from './operator-verb.ts'
+import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
+import {
+  type CreditFacts,
+  type CreditPurchase,
+  judgeCredit,
+  type NoPurchase,
+} from '../domain/unresolved-credits.ts'
+import { needed, type OperatorCall, type OperatorConfig, OperatorRefusal } from './operator-verb.ts'
 
 /** What became of a credit to payTo (A15). */
 export type CreditOutcome =
@@ -27,14 +32,6 @@ export type CreditOutcome =
   /** payTo paid it back: it is never opened, and never paid back again. */
   | { readonly kind: 'refunded' }
 
-type CreditFacts = {
-  readonly contract: AccessContract
-  readonly log: PaymentLog
-  readonly periodsPerPurchase: number
-  /** Transaction ids that a debit of payTo pays back. */
-  readonly refunded: ReadonlySet<string>
-}
-
 const WORDS: Readonly<Record<NoPurchase, string>> = {
   'several-payers': 'several accounts paid it',
   'memo-names-nobody': 'its memo names no agent',
@@ -42,16 +39,17 @@ const WORDS: Readonly<Record<NoPurchase, string>> = {
   'paid-by-contract': 'the contract paid it out, so that it is yours',
 }
 
-/** Decides by the same rules as the service's sweep. Throws ChainUnavailable, ContractAbsent or LedgerUnavailable. */
+/**
+ * Decides by the same rules as the service's sweep; `refunded` are transactions that payTo paid back. Throws
+ * ChainUnavailable, ContractAbsent or LedgerUnavailable.
+ */
 export async function creditOutcome(
-  facts: CreditFacts,
+  { refunded, ...facts }: CreditFacts & { readonly refunded: ReadonlySet<string> },
   credit: PayToCredit,
 ): Promise<CreditOutcome> {
-  const isRefunded = facts.refunded.has(credit.transactionId)
+  const isRefunded = refunded.has(credit.transactionId)
   const consumed = await facts.contract.paymentOf(credit.paymentReference)
-  if (consumed.isUsed) {
-    return { kind: 'opened', agent: consumed.agent, isRefundedToo: isRefunded }
-  }
+  if (consumed.isUsed) return { kind: 'opened', agent: consumed.agent, isRefundedToo: isRefunded }
   if (isRefunded) return { kind: 'refunded' }
   const judged = await judgeCredit(facts, credit)
   switch (judged.kind) {
@@ -83,29 +81,18 @@ const CONSENSUS_SECONDS_MAX = 200
 /** A fee payer's clock may be ahead of the network's. */
 const CONSENSUS_SECONDS_EARLY = 20
 
-export type PaymentsView = {
-  readonly config: OperatorConfig
-  readonly mirror: MirrorNode
-  readonly log: PaymentLog
-  readonly contract: AccessContract
-  readonly clock: Clock
-}
-
-/** A credit with what became of it. */
-export type JudgedCredit = { readonly credit: PayToCredit; readonly outcome: CreditOutcome }
+export type PaymentsView = ReturnType<typeof openPayments>
 
 /** Opens mirror node and contract. Nothing is read yet. */
-export function openPayments(config: OperatorConfig, clock: Clock): PaymentsView {
+export function openPayments(config: OperatorConfig, clock: Clock) {
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
   const accounts = createMirrorAccountDirectory({ mirror, clock })
-  const client = createReadingClient(config.LEDGER_RPC_URL)
   return {
-    config,
-    clock,
     mirror,
+    periodsPerPurchase: config.PERIODS_PER_PURCHASE,
     log: createMirrorPaymentLog({ mirror, accounts, payTo: needed(config, 'PAY_TO') }),
     contract: createViemAccessContract({
-      client,
+      client: createReadingClient(config.LEDGER_RPC_URL),
       chainId: config.LEDGER_CHAIN_ID,
       address: needed(config, 'ACCESS_CONTRACT'),
     }),
@@ -113,37 +100,23 @@ export function openPayments(config: OperatorConfig, clock: Clock): PaymentsView
 }
 
 /** What became of a credit, read anew. */
-export async function judge(view: PaymentsView, credit: PayToCredit): Promise<JudgedCredit> {
+export async function judge(view: PaymentsView, credit: PayToCredit): Promise<CreditOutcome> {
   const refunded = await refundedSince(view.log, credit.consensusTimestamp)
-  const { contract, log } = view
-  const periodsPerPurchase = view.config.PERIODS_PER_PURCHASE
-  const facts = { contract, log, periodsPerPurchase, refunded }
-  return { credit, outcome: await creditOutcome(facts, credit) }
+  return creditOutcome({ ...view, refunded }, credit)
 }
 
-/** The credit with that transaction id, in either spelling. Throws BadUsage for no id, OperatorRefusal where payTo has none. */
-export async function findCredit(
-  view: PaymentsView,
-  text: string | undefined,
-): Promise<PayToCredit> {
+/** The credit that the verb names, in either spelling. Throws BadUsage for no id, OperatorRefusal where payTo has none. */
+export async function findCredit(view: PaymentsView, call: OperatorCall): Promise<PayToCredit> {
+  const [, text] = call.words
   const id = text === undefined ? undefined : parseTransactionId(text)
-  if (id === undefined) {
+  if (id === undefined)
     throw new BadUsage('Say which payment: a transaction id such as 0.0.1002@1763600000.000000001.')
-  }
   const start = Number(id.validStartSeconds)
   const after = `${Math.max(0, start - CONSENSUS_SECONDS_EARLY)}.000000000`
   for await (const credit of view.log.creditsAfter(after)) {
-    const found = parseTransactionId(credit.transactionId)
-    if (
-      found?.accountId === id.accountId &&
-      found.validStartSeconds === id.validStartSeconds &&
-      found.validStartNanos === id.validStartNanos
-    ) {
-      return credit
-    }
+    if (isDeepStrictEqual(parseTransactionId(credit.transactionId), id)) return credit
     if (credit.consensusSeconds > start + CONSENSUS_SECONDS_MAX) break
   }
-  throw new OperatorRefusal(
-    `${needed(view.config, 'PAY_TO')} was not credited by that transaction.`,
-  )
+  const payTo = needed(call.config, 'PAY_TO')
+  throw new OperatorRefusal(`${payTo} was not credited by that transaction.`)
 }

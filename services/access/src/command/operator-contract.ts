@@ -2,23 +2,25 @@
 // limits. Hedera's relay quotes a wrong EIP-1559 fee and estimates calls that schedule badly, and its nonces lag by seconds:
 // so the price is read, the limit is the caller's, and the nonce is counted here after the first read. A call is tried
 // before it is signed, so that a refusal costs nothing and is told in words.
-import { accessWindowAbi } from '@tallystick/contracts'
+import type { accessWindowAbi } from '@tallystick/contracts'
 import { formatHbar } from '@tallystick/x402/hedera'
 import {
-  type Abi,
   type Address,
   BaseError,
   type ContractFunctionArgs,
   type ContractFunctionName,
-  createPublicClient,
-  encodeFunctionData,
   type Hex,
-  http,
   type PublicClient,
   type TransactionReceipt,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { offeredGasPrice, revertName, WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
+import {
+  contractTransaction,
+  createSendingClient,
+  offeredGasPrice,
+  revertOf,
+  WEIBAR_PER_TINYBAR,
+} from '../adapters/ledger-client.ts'
 import { keyHex } from '../config.ts'
 import { needed, type OperatorConfig, OperatorRefusal } from './operator-verb.ts'
 
@@ -27,8 +29,6 @@ const RECEIPT_MS_MAX = 60_000
 /** Often enough to feel at once on a local ledger, seldom enough for a public relay. */
 const RECEIPT_POLL_MS = 250
 
-type LedgerAddress = { readonly rpcUrl: string; readonly chainId: number }
-
 type OutgoingTransaction = {
   /** Left out for a deployment. */
   readonly to?: Address
@@ -36,20 +36,6 @@ type OutgoingTransaction = {
   readonly valueTinybar: bigint
   /** Fixed limit: `gas * gasPrice` must be held, only gas used is charged. */
   readonly gas: bigint
-}
-
-type OperatorLedger = {
-  readonly address: Address
-  readonly reader: PublicClient
-  /** Signs, sends, and waits for the receipt. Throws OperatorRefusal if the relay does not take it, or if it reverted. */
-  send(transaction: OutgoingTransaction): Promise<TransactionReceipt>
-}
-
-function createReader({ rpcUrl }: LedgerAddress): PublicClient {
-  return createPublicClient({
-    transport: http(rpcUrl, { retryCount: 0 }), // a resent transaction is a second one
-    pollingInterval: RECEIPT_POLL_MS,
-  })
 }
 
 /** Short text of a failure for a person, without the request that viem appends. */
@@ -69,11 +55,13 @@ async function answered<Result>(failure: string, ask: () => Promise<Result>): Pr
 }
 
 /** Opens the ledger for one key. Throws OperatorRefusal if the relay is silent or serves another chain. */
-export async function openOperatorLedger(
-  options: LedgerAddress & { readonly key: Hex },
-): Promise<OperatorLedger> {
+export async function openOperatorLedger(options: {
+  readonly rpcUrl: string
+  readonly chainId: number
+  readonly key: Hex
+}) {
   const account = privateKeyToAccount(options.key)
-  const reader = createReader(options)
+  const reader = createSendingClient(options.rpcUrl)
   const chainId = await answered(`No ledger answers at ${options.rpcUrl}`, () =>
     reader.getChainId(),
   )
@@ -102,12 +90,17 @@ export async function openOperatorLedger(
   return {
     address: account.address,
     reader,
-    async send(transaction) {
+    /** Signs, sends, and waits for the receipt. Throws OperatorRefusal if the relay does not take it, or if it reverted. */
+    async send(transaction: OutgoingTransaction): Promise<TransactionReceipt> {
       const hash = await answered('The ledger did not take the transaction', () =>
         submit(transaction),
       )
       const receipt = await answered(`No receipt for ${hash}`, () =>
-        reader.waitForTransactionReceipt({ hash, timeout: RECEIPT_MS_MAX }),
+        reader.waitForTransactionReceipt({
+          hash,
+          timeout: RECEIPT_MS_MAX,
+          pollingInterval: RECEIPT_POLL_MS,
+        }),
       )
       if (receipt.status !== 'success')
         throw new OperatorRefusal(`The ledger reverted the transaction ${hash}.`)
@@ -129,9 +122,8 @@ export async function lookAtContract<Result>(
   config: OperatorConfig,
   look: (view: ContractView) => Promise<Result>,
 ): Promise<Result> {
-  const { LEDGER_RPC_URL: rpcUrl, LEDGER_CHAIN_ID: chainId } = config
   const view = {
-    reader: createReader({ rpcUrl, chainId }),
+    reader: createSendingClient(config.LEDGER_RPC_URL),
     address: needed(config, 'ACCESS_CONTRACT'),
   }
   await ensureContract(view)
@@ -181,32 +173,14 @@ export async function openContract(config: OperatorConfig): Promise<OwnerContrac
     ...view,
     owner: ledger.address,
     async write({ functionName, args, valueTinybar = 0n, gas }) {
-      const call = { abi: accessWindowAbi as Abi, functionName, args }
-      const { address: account } = ledger
-      const value = valueTinybar * WEIBAR_PER_TINYBAR
-      try {
-        await ledger.reader.simulateContract({
-          ...call,
-          account,
-          address: view.address,
-          value,
-          gas,
-        })
-      } catch (cause) {
-        const name = revertName(cause)
-        throw new OperatorRefusal(
-          name === undefined
-            ? `The ledger cannot try it: ${reasonOf(cause)}`
-            : `The contract refuses: ${REFUSALS[name] ?? name}.`,
-          { cause },
-        )
-      }
-      return await ledger.send({
-        to: view.address,
-        data: encodeFunctionData(call),
-        valueTinybar,
-        gas,
-      })
+      const { address } = view
+      const write = { functionName, args, valueTinybar, gas }
+      const revert = await answered('The ledger cannot try it', () =>
+        revertOf(ledger.reader, { account: ledger.address, address }, write),
+      )
+      if (revert !== undefined)
+        throw new OperatorRefusal(`The contract refuses: ${REFUSALS[revert] ?? revert}.`)
+      return await ledger.send(contractTransaction(address, write))
     },
   }
 }

@@ -44,9 +44,8 @@ const DAYS = 30
 const DAY_SECONDS = 86_400
 
 function outcomeText(outcome: CreditOutcome): string {
-  if (outcome.kind === 'opened') {
+  if (outcome.kind === 'opened')
     return `opened for ${outcome.agent}${outcome.isRefundedToo ? ' AND REFUNDED' : ''}`
-  }
   if (outcome.kind === 'pending') return `pending for ${outcome.purchase.order.agent}`
   return outcome.kind === 'refunded' ? 'refunded' : `refused: ${outcome.reason}`
 }
@@ -62,13 +61,11 @@ async function listPayments(call: OperatorCall): Promise<void> {
   await view.contract.ensureDeployed()
   const sinceSeconds = Math.floor(call.clock.unixMs() / 1_000) - days * DAY_SECONDS
   const since = `${Math.max(0, sinceSeconds)}.000000000`
-  const { contract, log } = view
-  const refunded = await refundedSince(log, since)
-  const periodsPerPurchase = call.config.PERIODS_PER_PURCHASE
+  const refunded = await refundedSince(view.log, since)
   const counts = { opened: 0, pending: 0, refused: 0, refunded: 0 }
   let sumTinybar = 0n
-  for await (const credit of log.creditsAfter(since)) {
-    const outcome = await creditOutcome({ contract, log, periodsPerPurchase, refunded }, credit)
+  for await (const credit of view.log.creditsAfter(since)) {
+    const outcome = await creditOutcome({ ...view, refunded }, credit)
     counts[outcome.kind] += 1
     sumTinybar += credit.amountTinybar
     call.print(
@@ -84,14 +81,12 @@ async function listPayments(call: OperatorCall): Promise<void> {
 /** Opens one pending payment now, from payTo's key, as the service's sweep would. */
 async function openPayment(call: OperatorCall): Promise<void> {
   const view = openPayments(call.config, call.clock)
-  const { outcome } = await judge(view, await findCredit(view, call.words[1]))
-  if (outcome.kind === 'opened') {
+  const outcome = await judge(view, await findCredit(view, call))
+  if (outcome.kind === 'opened')
     throw new OperatorRefusal(`It was opened before, for ${outcome.agent}.`)
-  }
   if (outcome.kind === 'refunded') throw new OperatorRefusal('It was refunded and stays closed.')
-  if (outcome.kind === 'refused') {
+  if (outcome.kind === 'refused')
     throw new OperatorRefusal(`It cannot be opened: ${outcome.reason}. Refund it instead.`)
-  }
   const sender = createViemContractSender({
     client: createSendingClient(call.config.LEDGER_RPC_URL),
     chainId: call.config.LEDGER_CHAIN_ID,
@@ -101,12 +96,10 @@ async function openPayment(call: OperatorCall): Promise<void> {
   })
   try {
     const opened = await sender.openPaid(outcome.purchase.order)
-    if (opened.kind === 'refused') {
+    if (opened.kind === 'refused')
       throw new OperatorRefusal(`The contract refuses: ${opened.reason}.`)
-    }
-    if (opened.kind === 'already-used') {
+    if (opened.kind === 'already-used')
       throw new OperatorRefusal(`It was opened in the meantime, for ${opened.agent}.`)
-    }
     const { agent } = outcome.purchase.order
     call.print(
       opened.isTopUp ? `The balance of ${agent} is topped up.` : `The window of ${agent} is open.`,

@@ -4,7 +4,7 @@
 // payment is: a native transfer, written and signed with packages/x402 by payTo's key, and submitted by the facilitator,
 // which pays the fee. No further dependency, and the same way on every network. The slots below are why it is
 // never paid twice.
-import { pause } from '@tallystick/service-kit'
+import { type Clock, pause } from '@tallystick/service-kit'
 import { createHttpFacilitator, type Facilitator, FacilitatorUnavailable } from '@tallystick/x402'
 import {
   canonicalTransactionId,
@@ -20,8 +20,9 @@ import {
   writeTransferBody,
 } from '@tallystick/x402/hedera'
 import { keyHex } from '../config.ts'
-import type { PayToCredit } from '../domain/ports.ts'
-import { findCredit, type JudgedCredit, judge, openPayments, type PaymentsView } from './credits.ts'
+import type { Hex } from '../domain/access-window.ts'
+import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
+import { type CreditOutcome, findCredit, judge, openPayments } from './credits.ts'
 import { needed, type OperatorCall, OperatorRefusal } from './operator-verb.ts'
 
 /** A mirror node shows a transaction within 10 s; this is a slow one. */
@@ -29,29 +30,26 @@ const MIRROR_MS_MAX = 20_000
 const MIRROR_POLL_MS = 500
 
 /** Polls until `isThere` or the limit; returns whether it came. */
-async function waitFor(view: PaymentsView, isThere: () => Promise<boolean>): Promise<boolean> {
-  const endsAtMs = view.clock.unixMs() + MIRROR_MS_MAX
+async function waitFor(clock: Clock, isThere: () => Promise<boolean>): Promise<boolean> {
+  const endsAtMs = clock.unixMs() + MIRROR_MS_MAX
   for (;;) {
     if (await isThere()) return true
-    if (view.clock.unixMs() >= endsAtMs) return false
-    await pause(view.clock, MIRROR_POLL_MS)
+    if (clock.unixMs() >= endsAtMs) return false
+    await pause(clock, MIRROR_POLL_MS)
   }
 }
 
 /** Who is paid, if the credit may be paid back. Throws OperatorRefusal. */
-function refundee(call: OperatorCall, { credit, outcome }: JudgedCredit): string {
-  if (outcome.kind === 'opened') {
+function refundee(call: OperatorCall, credit: PayToCredit, outcome: CreditOutcome): string {
+  if (outcome.kind === 'opened')
     throw new OperatorRefusal(`It was opened for ${outcome.agent}, who can cancel for a refund.`)
-  }
   if (outcome.kind === 'refunded') throw new OperatorRefusal('It was refunded before.')
-  if (outcome.kind === 'pending' && !call.has('although-pending')) {
+  if (outcome.kind === 'pending' && !call.has('although-pending'))
     throw new OperatorRefusal(
       'It is a purchase that the service opens by itself. To refund it, stop every service of this contract and say --although-pending.',
     )
-  }
-  if (credit.payer === undefined) {
+  if (credit.payer === undefined)
     throw new OperatorRefusal('Several accounts paid it: nobody knows to whom it belongs.')
-  }
   return credit.payer
 }
 
@@ -59,9 +57,8 @@ async function feePayerOf(call: OperatorCall, facilitator: Facilitator): Promise
   const feePayers = await facilitator.feePayers()
   // sorted, so that every attempt of a slot has the same one and with it the same transaction id
   const [feePayer] = (feePayers.get(call.config.NETWORK) ?? []).toSorted()
-  if (feePayer === undefined) {
+  if (feePayer === undefined)
     throw new OperatorRefusal(`The facilitator pays no fees on ${call.config.NETWORK}.`)
-  }
   return feePayer
 }
 
@@ -119,21 +116,20 @@ async function submit(
 }
 
 /** Waits for the slot and for the mirror node to have passed every earlier one. */
-async function takeSlot(call: OperatorCall, view: PaymentsView) {
+async function takeSlot(call: OperatorCall, log: PaymentLog) {
   const { slot, waitMs } = refundSlotAt(call.clock.unixMs())
   if (waitMs > 0) {
     call.print(
       `Waiting ${Math.ceil(waitMs / 1_000)} s, so that a refund made a moment ago would be seen.`,
     )
-    await pause(view.clock, waitMs)
+    await pause(call.clock, waitMs)
   }
   const isPast = await waitFor(
-    view,
-    async () => (await view.log.latestConsensusSeconds()) >= slot.mirrorSecondsNeeded,
+    call.clock,
+    async () => (await log.latestConsensusSeconds()) >= slot.mirrorSecondsNeeded,
   )
-  if (!isPast) {
+  if (!isPast)
     throw new OperatorRefusal('The mirror node is behind: nothing was sent. Try again later.')
-  }
   return slot
 }
 
@@ -144,21 +140,21 @@ export async function refundPayment(call: OperatorCall): Promise<void> {
     accountId: needed(call.config, 'PAY_TO'),
     privateKey: keyHex(needed(call.config, 'PAY_TO_KEY')),
   })
-  const credit = await findCredit(view, call.words[1])
-  refundee(call, await judge(view, credit))
+  const credit = await findCredit(view, call)
+  refundee(call, credit, await judge(view, credit))
   const feePayer = await feePayerOf(call, facilitator)
-  const slot = await takeSlot(call, view)
-  const payer = refundee(call, await judge(view, credit)) // anew, now that every earlier attempt shows
+  const slot = await takeSlot(call, view.log)
+  const payer = refundee(call, credit, await judge(view, credit)) // anew, now that every earlier attempt shows
   const reference = credit.paymentReference
   const transactionId = refundTransactionId({ feePayer, slot, reference })
   const refusal = await submit(call, facilitator, { signer, payer, credit, transactionId })
   const id = canonicalTransactionId(transactionId)
-  const hasLanded = await waitFor(view, async () => {
+  const hasLanded = await waitFor(call.clock, async () => {
     const records = await view.mirror.transaction(id)
     if (records.some(({ result }) => result === 'SUCCESS')) return true
     return refusal !== undefined && records.length > 0
   })
-  const { outcome } = await judge(view, credit)
+  const outcome = await judge(view, credit)
   if (hasLanded && outcome.kind === 'refunded') {
     call.print(`${formatHbar(credit.amountTinybar)} went back to ${payer}: ${id}`)
     return
@@ -183,22 +179,14 @@ const START_SECONDS = 5
 /** Room for submission before validity ends. */
 const SUBMIT_SECONDS = 40
 
-type RefundSlot = {
-  readonly startSeconds: number
-  /** Consensus time that the mirror node must have shown before: nothing of an earlier slot can come after it. */
-  readonly mirrorSecondsNeeded: number
-}
-
 /** The slot to use at a time, and how long to wait for it, milliseconds. */
-export function refundSlotAt(nowMs: number): {
-  readonly slot: RefundSlot
-  readonly waitMs: number
-} {
+export function refundSlotAt(nowMs: number) {
   const nowSeconds = nowMs / 1_000
   const current = Math.floor(nowSeconds / SLOT_SECONDS) * SLOT_SECONDS
   const isLate = nowSeconds > current + REFUND_VALID_SECONDS - SUBMIT_SECONDS
   const startSeconds = isLate ? current + SLOT_SECONDS : current
   const waitMs = Math.max(0, Math.ceil((startSeconds + START_SECONDS) * 1_000 - nowMs))
+  // Once the mirror node has shown this consensus time, nothing of an earlier slot can follow.
   const mirrorSecondsNeeded = startSeconds - SLOT_SECONDS + REFUND_VALID_SECONDS
   return { slot: { startSeconds, mirrorSecondsNeeded }, waitMs }
 }
@@ -206,8 +194,8 @@ export function refundSlotAt(nowMs: number): {
 /** The one transaction id of a credit's refund in a slot. `reference` is the credit's payment reference, 32 bytes in hex. */
 export function refundTransactionId(refund: {
   readonly feePayer: string
-  readonly slot: RefundSlot
-  readonly reference: `0x${string}`
+  readonly slot: { readonly startSeconds: number }
+  readonly reference: Hex
 }): TransactionId {
   return {
     accountId: refund.feePayer,

@@ -3,8 +3,7 @@
  * background call that arms an overdue renewal anew.
  */
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
-import type { ReportAccessEvent } from './events.ts'
-import type { AccessContract, ContractSender } from './ports.ts'
+import type { AccessContract, AccessParts } from './ports.ts'
 
 /** An EVM address or 32-byte word in lower-case hex. */
 export type Hex = `0x${string}`
@@ -119,11 +118,13 @@ export type Subscriptions = ReturnType<typeof createSubscriptions>
  * Reads of an agent's window. What this process opened counts from its receipt on, although reads may lag behind it for
  * seconds (A5): such a window is held until a read shows it, or until reads cannot lag any more.
  */
-export function createSubscriptions(deps: {
+export function createSubscriptions({
+  contract,
+  clock,
+}: {
   readonly contract: AccessContract
   readonly clock: Clock
 }) {
-  const { contract, clock } = deps
   const held = new BoundedMap<Hex, HeldWindow>(HELD_MAX)
 
   /** From the contract alone. Throws ChainUnavailable or ContractAbsent. */
@@ -159,12 +160,7 @@ const TRIED_MAX = 1_000
 export type Reaper = ReturnType<typeof createReaper>
 
 /** Arms anew, in the background, the renewal of a served agent whose schedule the network never made (A7). */
-export function createReaper(deps: {
-  readonly sender: ContractSender
-  readonly clock: Clock
-  readonly report: ReportAccessEvent
-}) {
-  const { sender, clock, report } = deps
+export function createReaper({ sender, clock, report }: AccessParts) {
   const triedAtMs = new BoundedMap<Hex, number>(TRIED_MAX)
   const running = new Set<Promise<void>>()
   let isClosed = false

@@ -23,7 +23,6 @@ import {
   purchaseJob,
 } from './purchase.ts'
 import type { SalesTerms } from './sales-terms.ts'
-import type { UsageRecorder } from './usage-recorder.ts'
 
 export type AccessOutcome =
   | {
@@ -53,7 +52,6 @@ export type AccessOutcome =
 
 type CallAccessDeps = PurchaseDeps & {
   readonly reaper: Reaper
-  readonly usage: UsageRecorder
   readonly terms: SalesTerms
 }
 

@@ -3,10 +3,8 @@
  * know yet (A4). It is why the service needs no database: whatever a dead process had settled is found here. Memory
  * holds unresolved credits only; everything else is behind the cursor.
  */
-import type { Clock } from '@tallystick/service-kit'
-import { type Hex, ledgerSeconds, type Subscriptions } from './access-window.ts'
-import type { ReportAccessEvent } from './events.ts'
-import type { AccessContract, ContractSender, PaymentLog } from './ports.ts'
+import { type Hex, ledgerSeconds } from './access-window.ts'
+import type { AccessParts, OpenOutcome, PurchaseOrder } from './ports.ts'
 import { type CreditPurchase, createUnresolvedCredits } from './unresolved-credits.ts'
 
 /** How far back a new process looks, seconds: 30 days, longer than any outage that nobody has looked at. */
@@ -26,14 +24,7 @@ const UNNAMED_CREDIT_SECONDS = 200
 
 export type CreditSweep = ReturnType<typeof createCreditSweep>
 
-type CreditSweepDeps = {
-  readonly contract: AccessContract
-  readonly sender: ContractSender
-  readonly log: PaymentLog
-  readonly subscriptions: Subscriptions
-  readonly clock: Clock
-  readonly report: ReportAccessEvent
-  readonly periodsPerPurchase: number
+type CreditSweepDeps = AccessParts & {
   /** Whether a job of this process holds that payment and will open it itself. */
   readonly isHeld: (transactionId: string) => Promise<boolean>
 }
@@ -126,38 +117,36 @@ export function createCreditSweep(deps: CreditSweepDeps) {
 }
 
 /**
- * Returns whether it is resolved. One that fails by itself is told and holds no other back; throws where the ledger does
- * not answer a read either.
+ * Returns whether it is resolved. What the contract refuses stays pending and is reported at every sweep: it is paid for.
+ * One that fails by itself holds no other back; throws where the ledger does not answer a read either.
  */
-async function tryPurchase(deps: CreditSweepDeps, purchase: CreditPurchase): Promise<boolean> {
+async function tryPurchase(deps: CreditSweepDeps, { order }: CreditPurchase): Promise<boolean> {
   try {
-    return await openPurchase(deps, purchase)
+    return (await openSettled(deps, order, { by: 'sweep' })).kind !== 'refused'
   } catch (error) {
-    const { paymentReference } = purchase.order
+    const { paymentReference } = order
     await deps.contract.paymentOf(paymentReference)
     deps.report({ kind: 'sweep-failed', error, paymentReference })
     return false
   }
 }
 
-/** Returns whether it is resolved. What the contract refuses stays pending and is told at every sweep: it is paid for. */
-async function openPurchase(deps: CreditSweepDeps, purchase: CreditPurchase): Promise<boolean> {
-  const { agent, paymentReference } = purchase.order
-  const outcome = await deps.sender.openPaid(purchase.order)
-  const told = { by: 'sweep', agent, paymentReference } as const
-  switch (outcome.kind) {
-    case 'opened': {
-      deps.subscriptions.hold(agent, outcome.window)
-      const { transactionHash, isTopUp } = outcome
-      deps.report({ kind: 'opened', ...told, transactionHash, isTopUp })
-      return true
-    }
-    case 'already-used':
-      return true
-    case 'refused':
-      deps.report({ kind: 'open-refused', ...told, reason: outcome.reason })
-      return false
-    default:
-      return outcome satisfies never
+/** Forwards a settled payment into the contract, reports what came of it, and holds the window that it opened. */
+export async function openSettled(
+  deps: AccessParts,
+  order: PurchaseOrder,
+  cause: { readonly by: 'gate' | 'sweep'; readonly requestId?: string | undefined },
+): Promise<OpenOutcome> {
+  const { agent, paymentReference } = order
+  const outcome = await deps.sender.openPaid(order)
+  if (outcome.kind === 'opened') {
+    const { transactionHash, isTopUp, window } = outcome
+    deps.subscriptions.hold(agent, window)
+    deps.report({ kind: 'opened', ...cause, agent, paymentReference, transactionHash, isTopUp })
   }
+  if (outcome.kind === 'refused') {
+    const { reason } = outcome
+    deps.report({ kind: 'open-refused', ...cause, agent, paymentReference, reason })
+  }
+  return outcome
 }

@@ -1,4 +1,34 @@
-import type { AccessWindow, Hex } from './access-window.ts'
+import type { Clock } from '@tallystick/service-kit'
+import type { Facilitator, FeePayerDirectory, PaymentScheme } from '@tallystick/x402'
+import type { AccessWindow, Hex, Subscriptions } from './access-window.ts'
+import type { ReportAccessEvent } from './events.ts'
+import type { UsageRecorder } from './usage-recorder.ts'
+
+/** What the service reaches over a network. */
+export type AccessPorts = {
+  readonly contract: AccessContract
+  readonly sender: ContractSender
+  readonly log: PaymentLog
+  readonly usage: UsageRecorder
+  readonly resource: PaidResourceReader
+  readonly scheme: PaymentScheme
+  readonly facilitator: Facilitator
+  readonly feePayers: Omit<FeePayerDirectory, 'firstAttempt'>
+  /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
+  recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
+}
+
+/** What every part of the domain may use. */
+export type AccessParts = AccessPorts & {
+  readonly subscriptions: Subscriptions
+  readonly clock: Clock
+  readonly report: ReportAccessEvent
+  /** CAIP-2. */
+  readonly network: string
+  /** `0.0.x`. */
+  readonly payTo: string
+  readonly periodsPerPurchase: number
+}
 
 /** Terms of a purchase, as the contract keeps them. */
 export type Offer = {
@@ -11,9 +41,6 @@ export type Offer = {
   readonly startsAtSeconds: number
 }
 
-/** Whether a payment reference was consumed, and for whom. */
-type ConsumedPayment = { readonly isUsed: boolean; readonly agent: Hex }
-
 /** Reads of the access contract. Each method throws ChainUnavailable or ContractAbsent. */
 export type AccessContract = {
   /** The configured address; none before the contract is deployed. */
@@ -24,7 +51,8 @@ export type AccessContract = {
   /** Every offer so far, oldest first; the last one is current. Never empty. */
   offers(): Promise<readonly Offer[]>
   areSalesPaused(): Promise<boolean>
-  paymentOf(paymentReference: Hex): Promise<ConsumedPayment>
+  /** Whether that reference was consumed, and for whom. */
+  paymentOf(paymentReference: Hex): Promise<{ readonly isUsed: boolean; readonly agent: Hex }>
   /** How many further renewals the free reserve can arm, for anyone. */
   renewalsReserveCanArm(): Promise<number>
 }

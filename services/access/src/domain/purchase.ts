@@ -2,27 +2,14 @@
  * What the payment gate runs for one paid request: everything that can fail comes before money moves, and what follows
  * it may be repeated until it succeeds (A3, A5).
  */
-import { type Clock, pause } from '@tallystick/service-kit'
-import type { PaidJob, PaymentGate, PaymentScheme, VerifiedPayment } from '@tallystick/x402'
+import { pause } from '@tallystick/service-kit'
+import type { PaidJob, PaymentGate, VerifiedPayment } from '@tallystick/x402'
 import type { AccessGranted } from '../wire/access-answers.ts'
 import { grantedBody, usageBody } from './access-answers.ts'
-import {
-  type AccessWindow,
-  type Hex,
-  isShownBy,
-  ledgerSeconds,
-  type Subscriptions,
-} from './access-window.ts'
-import type { CreditSweep } from './credit-sweep.ts'
-import type { ReportAccessEvent } from './events.ts'
+import { type AccessWindow, type Hex, isShownBy, ledgerSeconds } from './access-window.ts'
+import { type CreditSweep, openSettled } from './credit-sweep.ts'
 import { memoAllows, readPaymentMemo } from './payment-memo.ts'
-import type {
-  AccessContract,
-  ContractSender,
-  OpenOutcome,
-  PaidResourceReader,
-  PurchaseOrder,
-} from './ports.ts'
+import type { AccessParts, PurchaseOrder } from './ports.ts'
 import { offerOfPayment, payableOffers } from './sales-terms.ts'
 
 /** How long a paid request waits for its own window to show in reads after the receipt (A5), milliseconds. */
@@ -54,18 +41,10 @@ export type PurchaseRefusal =
   /** Another payment for this agent is not resolved yet. */
   'payment_pending' | 'sales_paused' | 'seller_float_low' | 'forward_refused'
 
-export type PurchaseDeps = {
-  readonly contract: AccessContract
-  readonly sender: ContractSender
-  readonly subscriptions: Subscriptions
+export type PurchaseDeps = AccessParts & {
   readonly sweep: CreditSweep
-  readonly resource: PaidResourceReader
-  readonly clock: Clock
-  readonly report: ReportAccessEvent
-  readonly periodsPerPurchase: number
   readonly paymentReference: (transactionId: string) => Hex
   readonly gate: PaymentGate
-  readonly scheme: PaymentScheme
 }
 
 type PurchaseJob = PaidJob<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>
@@ -180,11 +159,9 @@ async function fulfil(
     const body = grantedBody({ paidThisRequest: true, window, nowSeconds, resource, ...told })
     return { kind: 'granted', body } as const
   }
-  const outcome = await deps.sender.openPaid(order)
-  reportOpening(deps.report, { order, requestId }, outcome)
+  const outcome = await openSettled(deps, order, { by: 'gate', requestId })
   switch (outcome.kind) {
     case 'opened': {
-      deps.subscriptions.hold(order.agent, outcome.window)
       const seen = await untilVisible(deps, order.agent, outcome.window)
       const window = seen ?? outcome.window
       return granted(window, {
@@ -211,21 +188,6 @@ async function fulfil(
     default:
       return outcome satisfies never
   }
-}
-
-function reportOpening(
-  report: ReportAccessEvent,
-  ordered: { readonly order: PurchaseOrder; readonly requestId: string | undefined },
-  outcome: OpenOutcome,
-): void {
-  const { agent, paymentReference } = ordered.order
-  const { requestId } = ordered
-  const told = { by: 'gate', requestId, agent, paymentReference } as const
-  if (outcome.kind === 'opened') {
-    const { isTopUp, transactionHash } = outcome
-    report({ kind: 'opened', ...told, transactionHash, isTopUp })
-  }
-  if (outcome.kind === 'refused') report({ kind: 'open-refused', ...told, reason: outcome.reason })
 }
 
 /** Reads until an open window shows, with what the receipt told of it, at most 15 s; undefined where none did by then. */

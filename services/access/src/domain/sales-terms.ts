@@ -1,26 +1,12 @@
-import type { Clock } from '@tallystick/service-kit'
 import { describeCall, type PaymentRequirement, type PaymentTerms } from '@tallystick/x402'
 import { agentExample } from '../wire/access-requests.ts'
 import { ledgerSeconds } from './access-window.ts'
-import type { AccessContract, Offer } from './ports.ts'
+import type { AccessParts, Offer } from './ports.ts'
 
 /** HBAR, as x402 names it on Hedera. */
 const HBAR_ASSET = '0.0.0'
 
 export type SalesTerms = ReturnType<typeof createSalesTerms>
-
-type SalesTermsDeps = {
-  readonly contract: AccessContract
-  readonly clock: Clock
-  /** Fee payers of this network, the preferred one first. */
-  readonly feePayers: () => readonly string[]
-  readonly network: string
-  /** `0.0.x`. */
-  readonly payTo: string
-  readonly periodsPerPurchase: number
-  /** Public address of the paid resource. */
-  readonly resourceUrl: string
-}
 
 /** What a challenge tells an agent about the call: one query parameter, and the answer in short; `/openapi.json` has it whole. */
 export const accessDiscovery = describeCall({
@@ -60,15 +46,18 @@ export const accessDiscovery = describeCall({
   },
 })
 
-/** What is on sale. No requirement while no fee payer is known (X11). Each method throws ChainUnavailable. */
-export function createSalesTerms(deps: SalesTermsDeps) {
+/** What is on sale at `url`. No requirement while no fee payer is known (X11). Each method throws ChainUnavailable. */
+export function createSalesTerms(deps: AccessParts, url: string) {
   const resource = {
-    url: deps.resourceUrl,
+    url,
     description: 'Metered access that renews itself: one payment opens a window on the ledger.',
     mimeType: 'application/json',
   }
   // A terms object is kept while it holds: the gate renders a challenge once for each.
   let lastChallenged: { readonly key: string; readonly terms: PaymentTerms } | undefined
+
+  /** Of this network, the preferred one first. */
+  const feePayers = () => deps.feePayers.feePayers(deps.network)
 
   const requirement = (offer: Offer, feePayer: string): PaymentRequirement => ({
     scheme: 'exact',
@@ -84,7 +73,7 @@ export function createSalesTerms(deps: SalesTermsDeps) {
     /** What a challenge asks for: a whole purchase at the current offer. */
     async challenged(): Promise<PaymentTerms> {
       const current = (await deps.contract.offers()).at(-1)
-      const [feePayer] = deps.feePayers()
+      const [feePayer] = feePayers()
       const requirements =
         current === undefined || feePayer === undefined ? [] : [requirement(current, feePayer)]
       const key = JSON.stringify(requirements)
@@ -96,7 +85,7 @@ export function createSalesTerms(deps: SalesTermsDeps) {
     async accepted(): Promise<PaymentTerms> {
       const offers = await deps.contract.offers()
       const requirements = payableOffers(offers, ledgerSeconds(deps.clock)).flatMap((offer) =>
-        deps.feePayers().map((feePayer) => requirement(offer, feePayer)),
+        feePayers().map((feePayer) => requirement(offer, feePayer)),
       )
       return { requirements, resource }
     },

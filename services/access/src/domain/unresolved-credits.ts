@@ -1,7 +1,10 @@
 import type { Hex } from './access-window.ts'
 import { readPaymentMemo } from './payment-memo.ts'
-import type { AccessContract, PaymentLog, PayToCredit, PurchaseOrder } from './ports.ts'
+import type { AccessParts, PayToCredit, PurchaseOrder } from './ports.ts'
 import { offerOfPayment, offersOfTime } from './sales-terms.ts'
+
+/** What a credit is judged by. */
+export type CreditFacts = Pick<AccessParts, 'contract' | 'log' | 'periodsPerPurchase'>
 
 /** A credit of payTo that is a purchase which the contract does not know yet. */
 export type CreditPurchase = {
@@ -36,11 +39,7 @@ const none = (reason: NoPurchase) => ({ kind: 'none', reason }) as const
  * ContractAbsent or LedgerUnavailable.
  */
 export async function judgeCredit(
-  deps: {
-    readonly contract: AccessContract
-    readonly log: PaymentLog
-    readonly periodsPerPurchase: number
-  },
+  facts: CreditFacts,
   credit: PayToCredit,
 ): Promise<CreditJudgement> {
   const { payer, amountTinybar, paidAtSeconds, paymentReference } = credit
@@ -48,17 +47,17 @@ export async function judgeCredit(
   if (payer === undefined) return none('several-payers')
   if (memo.kind === 'reserved') return none('memo-names-nobody')
   const offer = offerOfPayment({
-    offers: offersOfTime(await deps.contract.offers(), paidAtSeconds),
+    offers: offersOfTime(await facts.contract.offers(), paidAtSeconds),
     amountTinybar,
     paidAtSeconds,
-    periodsPerPurchase: deps.periodsPerPurchase,
+    periodsPerPurchase: facts.periodsPerPurchase,
   })
   if (offer === undefined) return none('no-whole-purchase')
-  const consumed = await deps.contract.paymentOf(paymentReference)
+  const consumed = await facts.contract.paymentOf(paymentReference)
   if (consumed.isUsed) return { kind: 'opened', agent: consumed.agent }
   const isNamed = memo.kind === 'agent'
-  const agent = isNamed ? memo.agent : await deps.log.evmAddressOf(payer)
-  if (!isNamed && agent === deps.contract.address) return none('paid-by-contract')
+  const agent = isNamed ? memo.agent : await facts.log.evmAddressOf(payer)
+  if (!isNamed && agent === facts.contract.address) return none('paid-by-contract')
   const purchase: CreditPurchase = {
     transactionId: credit.transactionId,
     isNamed,
@@ -81,18 +80,12 @@ const UNRESOLVED_MAX = 5_000
 /** Credits looked up on the contract side by side: a sixth of what the public relay takes in one batch. */
 const LOOKUPS_AT_ONCE = 16
 
-type UnresolvedCreditsDeps = {
-  readonly contract: AccessContract
-  readonly log: PaymentLog
-  readonly periodsPerPurchase: number
-}
-
 /**
  * payTo's credits that are purchases which the contract does not know yet, and how far the log was read for them: from
  * `fromSeconds` on, Unix seconds.
  */
-export function createUnresolvedCredits(deps: UnresolvedCreditsDeps, fromSeconds: number) {
-  const { log } = deps
+export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number) {
+  const { log } = facts
   const unresolved = new Map<string, CreditPurchase>()
   let creditsReadTo = `${fromSeconds}.000000000`
   const refunds = createRefundReader(log, creditsReadTo)
@@ -102,7 +95,7 @@ export function createUnresolvedCredits(deps: UnresolvedCreditsDeps, fromSeconds
 
   /** Looks a few credits up and remembers the purchases among them; the cursor moves only when all were looked up. */
   const admit = async (credits: readonly PayToCredit[]): Promise<void> => {
-    for (const judged of await Promise.all(credits.map((credit) => judgeCredit(deps, credit)))) {
+    for (const judged of await Promise.all(credits.map((credit) => judgeCredit(facts, credit)))) {
       if (judged.kind !== 'purchase') continue
       const { purchase } = judged
       if (!refunds.isRefunded(purchase.transactionId))
@@ -168,7 +161,7 @@ export function createUnresolvedCredits(deps: UnresolvedCreditsDeps, fromSeconds
 }
 
 /** Reads which payments payTo paid back, and remembers those whose credit was not read before. */
-function createRefundReader(log: PaymentLog, fromTimestamp: string) {
+function createRefundReader(log: AccessParts['log'], fromTimestamp: string) {
   const unmatched = new Set<string>()
   let readTo = fromTimestamp
   return {
