@@ -87,15 +87,15 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
   }
 
   return {
-    report(event: AccessEvent): void {
+    report: (event: AccessEvent): void => {
       countEvent(event)
       logAccessEvent(event, logger)
     },
-    observeGate(event: GateEvent): void {
+    observeGate: (event: GateEvent): void => {
       count('access_settlements_total', { event: event.kind })
       logGateEvent(event, logger)
     },
-    onUsageEvent(event: UsageEvent): void {
+    onUsageEvent: (event: UsageEvent): void => {
       count('access_troubles_total', { kind: `usage-${event.kind}` })
       logUsageEvent(event, logger)
     },

@@ -68,39 +68,40 @@ async function forwarderOf(call: OperatorCall): Promise<Address> {
   return account.evmAddress
 }
 
-type Report = {
-  readonly deployment: Deployment
-  readonly forwarder: Address
-  readonly recorders: readonly Address[]
-  readonly reserveTinybar: bigint
-  /** Held by payTo for one forward, tinybar. */
-  readonly forwardTinybar: bigint
-}
+/** What the service needs as this command has it. */
+const SAME_VARIABLES = [
+  'NETWORK',
+  'LEDGER_RPC_URL',
+  'LEDGER_CHAIN_ID',
+  'MIRROR_URL',
+  'FACILITATOR_URL',
+] as const
 
-function reportLines(call: OperatorCall, report: Report): readonly string[] {
-  const { deployment, forwardTinybar } = report
-  const { offer } = deployment
+/** `forwardTinybar`: what payTo must hold for the gas of one forward. */
+function reportLines(
+  call: OperatorCall,
+  deployment: Deployment,
+  forwardTinybar: bigint,
+): readonly string[] {
+  const { offer, forwarder, recorders, reserveTinybar } = deployment
+  const payTo = needed(call.config, 'PAY_TO')
   const periods = call.config.PERIODS_PER_PURCHASE
   const purchase = offer.priceTinybar * BigInt(periods)
   return [
     `The access contract is at ${deployment.contract}, since block ${deployment.blockNumber}.`,
     `Offer:     ${formatHbar(offer.priceTinybar)} for ${offer.periodSeconds} s and ${offer.callsAllowed} calls; one payment buys ${periods} periods, ${formatHbar(purchase)}.`,
-    `Forwarder: ${report.forwarder} (${needed(call.config, 'PAY_TO')})`,
-    ...report.recorders.map((recorder) => `Recorder:  ${recorder}`),
+    `Forwarder: ${forwarder} (${payTo})`,
+    ...recorders.map((recorder) => `Recorder:  ${recorder}`),
     '',
     `Cost:      ${formatHbar(deployment.costTinybar)} (${deployment.gasUsed} gas)`,
-    `Reserve:   ${formatHbar(report.reserveTinybar)} for arming renewals; add with \`fund\``,
-    `Float:     keep at least ${formatHbar(purchase + forwardTinybar)} on ${needed(call.config, 'PAY_TO')}: one purchase and the gas of its forward`,
+    `Reserve:   ${formatHbar(reserveTinybar)} for arming renewals; add with \`fund\``,
+    `Float:     keep at least ${formatHbar(purchase + forwardTinybar)} on ${payTo}: one purchase and the gas of its forward`,
     '',
     'Set for the service:',
     `  ACCESS_CONTRACT=${deployment.contract.toLowerCase()}`,
-    `  PAY_TO=${needed(call.config, 'PAY_TO')}`,
+    `  PAY_TO=${payTo}`,
     `  PERIODS_PER_PURCHASE=${periods}`,
-    `  NETWORK=${call.config.NETWORK}`,
-    `  LEDGER_RPC_URL=${call.config.LEDGER_RPC_URL}`,
-    `  LEDGER_CHAIN_ID=${call.config.LEDGER_CHAIN_ID}`,
-    `  MIRROR_URL=${call.config.MIRROR_URL}`,
-    `  FACILITATOR_URL=${call.config.FACILITATOR_URL}`,
+    ...SAME_VARIABLES.map((name) => `  ${name}=${call.config[name]}`),
     '  PAY_TO_KEY and RECORDER_KEY (or PAY_TO_KEY_FILE, RECORDER_KEY_FILE): the keys of the two above',
   ]
 }
@@ -120,24 +121,19 @@ export const deploy: OperatorVerb = {
   needs: ['OWNER_KEY', 'PAY_TO'],
   async run(call) {
     const { config } = call
-    const offer = offerFrom(call)
-    const recorders = recordersFrom(call)
-    const reserveTinybar = hbarOption(call, 'reserve-hbar') ?? RESERVE_TINYBAR
-    const forwarder = await forwarderOf(call)
     const rpcUrl = config.LEDGER_RPC_URL
     const deployment = await deployAccessWindow({
       rpcUrl,
       chainId: config.LEDGER_CHAIN_ID,
       ownerKey: keyHex(needed(config, 'OWNER_KEY')),
-      forwarder,
-      recorders,
-      offer,
-      reserveTinybar,
+      offer: offerFrom(call),
+      recorders: recordersFrom(call),
+      reserveTinybar: hbarOption(call, 'reserve-hbar') ?? RESERVE_TINYBAR,
+      forwarder: await forwarderOf(call),
     })
     const gasPrice = await createReadingClient(rpcUrl).getGasPrice()
     const forwardTinybar = forwardGas(offeredGasPrice(gasPrice))
-    const report = { deployment, forwarder, recorders, reserveTinybar, forwardTinybar }
-    for (const line of reportLines(call, report)) call.print(line)
+    for (const line of reportLines(call, deployment, forwardTinybar)) call.print(line)
   },
 }
 
@@ -166,18 +162,10 @@ type DeployOptions = {
   readonly reserveTinybar: bigint
 }
 
-export type Deployment = {
-  readonly contract: Address
-  /** Block of the creation: the first one worth searching for its events. */
-  readonly blockNumber: bigint
-  readonly gasUsed: bigint
-  /** What that gas cost, tinybar, without the reserve. */
-  readonly costTinybar: bigint
-  readonly offer: OfferTerms
-}
+export type Deployment = Awaited<ReturnType<typeof deployAccessWindow>>
 
 /** Deploys the access contract in one transaction of the owner. Throws OperatorRefusal. */
-export async function deployAccessWindow(options: DeployOptions): Promise<Deployment> {
+export async function deployAccessWindow(options: DeployOptions) {
   const { rpcUrl, chainId, ownerKey: key, forwarder, recorders, offer } = options
   const ledger = await openOperatorLedger({ rpcUrl, chainId, key })
   const receipt = await ledger.send({
@@ -191,5 +179,16 @@ export async function deployAccessWindow(options: DeployOptions): Promise<Deploy
   })
   const { blockNumber, contractAddress: contract, gasUsed } = receipt
   if (!contract) throw new Error(`the receipt of ${receipt.transactionHash} names no contract`)
-  return { contract, blockNumber, gasUsed, costTinybar: gasCostTinybar(receipt), offer }
+  return {
+    contract,
+    offer,
+    forwarder,
+    recorders,
+    reserveTinybar: options.reserveTinybar,
+    /** Block of the creation: the first one worth searching for its events. */
+    blockNumber,
+    gasUsed,
+    /** What that gas cost, without the reserve. */
+    costTinybar: gasCostTinybar(receipt),
+  }
 }

@@ -1,27 +1,24 @@
 import type { ChallengeError, PaymentOutcome } from '@tallystick/x402'
 import type { Hex } from './access-window.ts'
 
-/** Something that the operator wants to see: domain code tells it, the composition logs and counts it. */
+/** Who forwarded a settled payment, and for whom. */
+type Forwarded = {
+  readonly by: 'gate' | 'sweep'
+  /** Of the request that the payment came with; the sweep has none. */
+  readonly requestId?: string | undefined
+  readonly agent: Hex
+  readonly paymentReference: Hex
+}
+
+/** Something that the operator wants to see: domain code reports it, telemetry.ts counts and logs it. */
 export type AccessEvent =
-  | {
+  | (Forwarded & {
       readonly kind: 'opened'
-      readonly by: 'gate' | 'sweep'
-      /** Of the request that the payment came with; the sweep has none. */
-      readonly requestId?: string | undefined
-      readonly agent: Hex
-      readonly paymentReference: Hex
       readonly transactionHash: Hex
       readonly isTopUp: boolean
-    }
+    })
   /** A settled payment that the contract does not take: somebody must look. */
-  | {
-      readonly kind: 'open-refused'
-      readonly by: 'gate' | 'sweep'
-      readonly requestId?: string | undefined
-      readonly agent: Hex
-      readonly paymentReference: Hex
-      readonly reason: string
-    }
+  | (Forwarded & { readonly kind: 'open-refused'; readonly reason: string })
   /** A purchase that the contract would refuse, found before settlement: whatever the reason, others may meet it too. */
   | {
       readonly kind: 'forward-refused'

@@ -3,15 +3,16 @@
  * and their receipts. Nothing here knows a batch's policy; usage-recorder.ts decides, the adapter encodes and sends.
  */
 
-/** Calls of one agent in one window, as one transaction counts them. */
-export type UsageEntry = {
+/** Which window of which agent. */
+export type WindowId = {
   /** Lower-case EVM address. */
   readonly agent: string
-  /** Calls to count, 1 to 2^32 − 1. */
-  readonly calls: number
   /** The window's end, Unix seconds. */
   readonly windowExpiresAtSeconds: number
 }
+
+/** Calls of one agent in one window, 1 to 2^32 − 1, as one transaction counts them. */
+export type UsageEntry = WindowId & { readonly calls: number }
 
 /** A signed transaction. Its hash is final: the same bytes may be sent again, never signed again. */
 export type SignedUsage = {
@@ -36,28 +37,19 @@ export type UsageSendResult =
   | { readonly kind: 'insufficient-funds' }
 
 /** What one transaction did for one agent and window. */
-export type UsageCount =
-  | {
-      readonly kind: 'recorded'
-      readonly agent: string
-      readonly windowExpiresAtSeconds: number
-      /** Counter of that window after this transaction. */
-      readonly callsUsed: number
-    }
-  | {
-      /** Beyond the quota, or the window is not funded: not counted. */
-      readonly kind: 'refused'
-      readonly agent: string
-      readonly windowExpiresAtSeconds: number
-      readonly calls: number
-    }
-  | {
-      /** The window closed over 60 s ago: counted against no quota. */
-      readonly kind: 'late'
-      readonly agent: string
-      readonly windowExpiresAtSeconds: number
-      readonly calls: number
-    }
+export type UsageCount = WindowId &
+  (
+    | {
+        readonly kind: 'recorded'
+        /** Counter of that window after this transaction. */
+        readonly callsUsed: number
+      }
+    /**
+     * Not counted: `refused` are beyond the quota, or the window is not funded; the window of `late` ones closed over 60 s
+     * ago.
+     */
+    | { readonly kind: 'refused' | 'late'; readonly calls: number }
+  )
 
 export type UsageReceipt =
   | { readonly kind: 'pending' }
@@ -80,8 +72,5 @@ export type UsageLedger = {
   send(rawTransaction: string): Promise<UsageSendResult>
   readReceipt(hash: string): Promise<UsageReceipt>
   /** The counter of that window as a chain read shows it, or null where the ledger no longer shows that window. */
-  readCallsUsed(window: {
-    readonly agent: string
-    readonly windowExpiresAtSeconds: number
-  }): Promise<number | null>
+  readCallsUsed(window: WindowId): Promise<number | null>
 }

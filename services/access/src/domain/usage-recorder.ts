@@ -5,9 +5,9 @@
  * is one transaction; under load calls gather for 100 ms or 50 agents, and while four sealed batches wait, until one
  * has gone. A call that is not sealed within 10 s is taken out and unavailable.
  *
- * Parts: usage-admission (may this call?), usage-window (one counter), usage-batcher (when to seal), usage-signer (nonces,
- * prices), usage-sender and usage-repair (order, resending, signing anew), usage-receipts (what became of it),
- * usage-settlement (what that means for the calls). One agent's calls in a batch are one entry per window.
+ * Parts: usage-admission (may this call?), usage-window (one counter), usage-batch (when to seal), usage-queue (nonces,
+ * prices, repairs), usage-sender (order, resending, signing anew), usage-receipts (what became of it, and what that means
+ * for the calls). One agent's calls in a batch are one entry per window.
  *
  * What goes wrong, and what follows:
  * - ledger unreachable, no gas money: the same bytes are sent again, up to every 4 s; open calls run into their 10 s;

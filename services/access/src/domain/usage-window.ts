@@ -3,6 +3,7 @@
  * accepted that no receipt settles yet. It decides nothing about time, batches or transactions.
  */
 import type { Clock } from '@tallystick/service-kit'
+import type { WindowId } from './usage-ledger.ts'
 import { FORGET_AFTER_SECONDS, FORGET_SWEEP_MS } from './usage-limits.ts'
 
 /** The counter of one window as far as this process knows it. All counts are calls. */
@@ -17,7 +18,7 @@ export class UsageWindow {
   /** Receipted calls that no read shows yet, with the counter after each (A11). */
   #unshown: { readonly usedAfter: number; readonly calls: number }[] = []
 
-  constructor(window: { agent: string; windowExpiresAtSeconds: number }) {
+  constructor(window: WindowId) {
     this.agent = window.agent
     this.windowExpiresAtSeconds = window.windowExpiresAtSeconds
   }
@@ -78,7 +79,7 @@ export class UsageWindow {
 }
 
 /** One key per agent and window. */
-export function usageWindowKey(window: { agent: string; windowExpiresAtSeconds: number }): string {
+export function usageWindowKey(window: WindowId): string {
   return `${window.agent}/${window.windowExpiresAtSeconds}`
 }
 
@@ -96,7 +97,7 @@ export class UsageWindows {
   }
 
   /** The window's state, made at first sight. */
-  open(window: { agent: string; windowExpiresAtSeconds: number }): UsageWindow {
+  open(window: WindowId): UsageWindow {
     const key = usageWindowKey(window)
     const known = this.#windows.get(key)
     if (known !== undefined) return known
@@ -107,7 +108,7 @@ export class UsageWindows {
   }
 
   /** The window's state, if this process has one. */
-  find(window: { agent: string; windowExpiresAtSeconds: number }): UsageWindow | undefined {
+  find(window: WindowId): UsageWindow | undefined {
     return this.#windows.get(usageWindowKey(window))
   }
 
@@ -139,11 +140,7 @@ export class UsageWindows {
 }
 
 /** One metered call, as the chain read that admits it saw its window. */
-export type UsageCall = {
-  /** Lower-case EVM address. */
-  readonly agent: string
-  /** End of the window in which the call is served, as projected by the read. Unix seconds. */
-  readonly windowExpiresAtSeconds: number
+export type UsageCall = WindowId & {
   /** Quota of that window, calls. */
   readonly callsAllowed: number
   /** Calls counted in that window by the chain read that admitted the call. */

@@ -1,14 +1,10 @@
 import type { Page } from '@tallystick/service-kit/pages'
 import { formatHbar } from '@tallystick/x402/hedera'
-import type { AccessContract, Offer } from '../domain/ports.ts'
+import type { AccessParts, Offer } from '../domain/ports.ts'
 import { purchaseTinybar } from '../domain/sales-terms.ts'
 import { firstRequestCode } from './first-request.ts'
 
-export type HomePageDeps = {
-  readonly contract: AccessContract
-  readonly network: string
-  readonly payTo: string
-  readonly periodsPerPurchase: number
+type HomePageDeps = Pick<AccessParts, 'contract' | 'network' | 'payTo' | 'periodsPerPurchase'> & {
   readonly accessUrl: string
   readonly statusUrl: string
   readonly counts: () => { readonly windowsOpened: number; readonly callsGranted: number }
