@@ -81,7 +81,11 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
         const kind = event.isTopUp ? 'top-up' : 'opened'
         return count('access_windows_opened_total', { by: event.by, kind })
       }
-      default:
+      case 'forward-refused':
+      case 'open-refused':
+      case 'reaped':
+      case 'reap-failed':
+      case 'sweep-failed':
         return count('access_troubles_total', { kind: event.kind })
     }
   }
