@@ -21,62 +21,31 @@ import type { Card } from './wire/cards.ts'
 /** Seconds: a verification is 60 µs of arithmetic and a question or two to the network. */
 const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
 
-function createCounters(registry: Registry) {
-  const registers = [registry]
+function createMetrics(registry: Registry) {
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter<Label>({ name: `grading_${name}_total`, help, labelNames, registers: [registry] })
   return {
-    payments: new Counter({
-      name: 'grading_payments_total',
-      help: 'Requests with a payment, by what became of it.',
-      labelNames: ['outcome'] as const,
-      registers,
-    }),
-    refusals: new Counter({
-      name: 'grading_refusals_total',
-      help: 'Payments refused, by reason.',
-      labelNames: ['reason'] as const,
-      registers,
-    }),
-    settlements: new Counter({
-      name: 'grading_settlements_total',
-      help: 'Settlements and what followed them.',
-      labelNames: ['event'] as const,
-      registers,
-    }),
-    resumed: new Counter({
-      name: 'grading_resumed_total',
-      help: 'Payments that an earlier process left open, by how they ended.',
-      labelNames: ['end'] as const,
-      registers,
-    }),
-    sold: new Counter({
-      name: 'grading_sold_total',
-      help: 'Answers that were paid for.',
-      labelNames: ['kind'] as const,
-      registers,
-    }),
-    grades: new Counter({
-      name: 'grading_grades_total',
-      help: 'Cards that were paid for, by grade; an ungraded one by its reason.',
-      labelNames: ['kind', 'grade', 'reason'] as const,
-      registers,
-    }),
-    uploads: new Counter({
-      name: 'grading_uploads_total',
-      help: 'Uploads, by what became of them.',
-      labelNames: ['outcome'] as const,
-      registers,
-    }),
-    polls: new Counter({
-      name: 'grading_polls_total',
-      help: 'Rounds of the odds poller.',
-      labelNames: ['outcome'] as const,
-      registers,
-    }),
+    payments: counter('payments', 'Requests with a payment, by what became of it.', 'outcome'),
+    refusals: counter('refusals', 'Payments refused, by reason.', 'reason'),
+    settlements: counter('settlements', 'Settlements and what followed them.', 'event'),
+    resumed: counter(
+      'resumed',
+      'Payments that an earlier process left open, by how they ended.',
+      'end',
+    ),
+    sold: counter('sold', 'Answers that were paid for.', 'kind'),
+    grades: counter(
+      'grades',
+      'Cards that were paid for, by grade; an ungraded one by its reason.',
+      ...(['kind', 'grade', 'reason'] as const),
+    ),
+    uploads: counter('uploads', 'Uploads, by what became of them.', 'outcome'),
+    polls: counter('polls', 'Rounds of the odds poller.', 'outcome'),
     verification: new Histogram({
       name: 'grading_payment_verification_seconds',
       help: 'Time that verifying one payment took.',
       buckets: VERIFICATION_BUCKETS_SECONDS,
-      registers,
+      registers: [registry],
     }),
   }
 }
@@ -85,33 +54,31 @@ export type Telemetry = ReturnType<typeof createTelemetry>
 
 /** Counts and logs what happens; decides nothing. */
 export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) {
-  const counters = createCounters(registry)
+  const metrics = createMetrics(registry)
   const reasonLabel = boundedLabel()
-  let answersSold = 0
   const countCard = (kind: SoldAnswer['kind'], card: Card): void => {
     const reason = card.outcome === 'UNGRADED' ? card.reason.code : ''
-    counters.grades.inc({ kind, grade: card.grade, reason })
+    metrics.grades.inc({ kind, grade: card.grade, reason })
   }
   return {
     sold: (sale: SoldAnswer): void => {
-      answersSold += 1
-      counters.sold.inc({ kind: sale.kind })
+      metrics.sold.inc({ kind: sale.kind })
       if (sale.kind === 'grade') countCard('grade', sale.card)
       else for (const card of sale.audit.picks) countCard('audit', card)
     },
     gate: (event: GateEvent): void => {
-      counters.settlements.inc({ event: event.kind })
+      metrics.settlements.inc({ event: event.kind })
       logGateEvent(event, logger)
     },
     outcome: (outcome: PaymentOutcome<unknown, unknown>): void => {
-      counters.payments.inc({ outcome: outcome.kind })
+      metrics.payments.inc({ outcome: outcome.kind })
       if (outcome.kind === 'challenged')
-        counters.refusals.inc({ reason: reasonLabel(outcome.error) })
+        metrics.refusals.inc({ reason: reasonLabel(outcome.error) })
       if (outcome.kind === 'unavailable')
-        counters.refusals.inc({ reason: `${outcome.dependency}_unavailable` })
+        metrics.refusals.inc({ reason: `${outcome.dependency}_unavailable` })
     },
     resumed: ({ cause, end, reservation }: Resumed): void => {
-      counters.resumed.inc({ end })
+      metrics.resumed.inc({ end })
       const fields = { paymentId: reservation.paymentId, outcome: end }
       if (end === 'left_open' || end === 'failed')
         logger?.error({ ...fields, err: cause }, 'not resumed')
@@ -124,23 +91,21 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       )
     },
     verified: (seconds: number): void => {
-      counters.verification.observe(seconds)
+      metrics.verification.observe(seconds)
     },
     uploaded: (outcome: 'taken' | 'repeated' | 'refused'): void => {
-      counters.uploads.inc({ outcome })
+      metrics.uploads.inc({ outcome })
     },
     polled: (outcome: PollOutcome): void => {
-      counters.polls.inc({ outcome: 'done' })
+      metrics.polls.inc({ outcome: 'done' })
       const { account, finalised, stale } = outcome
       const { closes, observations, refused } = account
       logger?.info({ observations, closes, refused, finalised, stale }, 'odds polled')
     },
     pollFailed: (error: unknown): void => {
-      counters.polls.inc({ outcome: 'failed' })
+      metrics.polls.inc({ outcome: 'failed' })
       logger?.warn({ err: error }, 'odds could not be polled')
     },
-    /** Answers sold since the start, for the page. */
-    answersSold: () => answersSold,
   }
 }
 
@@ -174,18 +139,15 @@ export function registerLedgerFigures(
     picks: 'Picks that were paid for.',
   } as const
   for (const [name, help] of Object.entries(figures) as [keyof LedgerCounts, string][]) {
-    const gauge: Gauge = new Gauge({
+    const gauge = new Gauge({
       name: `grading_ledger_${name}`,
       help,
-      registers: [registry],
+      registers: [],
       async collect() {
-        gauge.set(
-          await counts().then(
-            (found) => found[name],
-            () => Number.NaN,
-          ),
-        )
+        const found = await counts().catch(() => undefined)
+        this.set(found?.[name] ?? Number.NaN)
       },
     })
+    registry.registerMetric(gauge)
   }
 }

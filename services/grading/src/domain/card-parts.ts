@@ -9,7 +9,7 @@ import type { Card, CardPick, GradedCard, GradeFlag, UngradedCode } from '../wir
 import { isoText } from '../wire/times.ts'
 import type { SelectionResult } from '../wire/upload.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
-import { formatMarketKey, keyTexts } from './markets.ts'
+import { formatMarketKey, marketPath } from './markets.ts'
 import { DEFAULT_GRADE_OPTIONS, type PickRequest } from './pick-request.ts'
 import { chooseClose, type FairClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 import { settleSelection } from './settle-selection.ts'
@@ -200,7 +200,7 @@ export function prepareSelection(state: EventState, pick: PickRequest): Prepared
     markets = new Map()
     kept.set(state, markets)
   }
-  const byName = mapUnder(markets, keyTexts(pick.key).market)
+  const byName = mapUnder(markets, marketPath(pick.key))
   const name = nameOf(pick)
   let prepared = byName.get(name)
   if (prepared === undefined) {

@@ -7,17 +7,15 @@ import type { GradeBasis, Population } from '../wire/cards.ts'
 import type { SelectionResult } from '../wire/upload.ts'
 import { type CommittedPick, countedPicks } from './committed-pick.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
-import { type MarketKey, ownValue } from './markets.ts'
+import { type EventMarket, ownValue } from './markets.ts'
 import { parseMarket, readMarketPath } from './parse-market.ts'
 import { chooseClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 import { returnOf, settleSelection } from './settle-selection.ts'
 import { SCOPE_ALL, SCOPE_SYNTHETIC, type SettledRow, toMicro } from './truth-table.ts'
 
-type Market = Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>
-
 type PricedSelection = {
   readonly state: EventState
-  readonly market: Market
+  readonly market: EventMarket
   readonly selection: string
   readonly odds: number
   readonly population: Population

@@ -11,7 +11,7 @@ import { resolveEvents } from './find-events.ts'
 import { ambiguousCard, gradePick } from './grade-pick.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
 import { hexOf, publicView } from './ledger-entry.ts'
-import { eventPath, eventPathOf, formatMarketKey, keyTexts, marketPath } from './markets.ts'
+import { eventPath, eventPathOf, formatMarketKey, marketPath } from './markets.ts'
 import { parseMarket } from './parse-market.ts'
 import type { AskedPick, GradeOptions, PickRequest } from './pick-request.ts'
 import { bestRecorded } from './reference-close.ts'
@@ -53,7 +53,7 @@ async function cardsOf(
 ): Promise<readonly Card[]> {
   const { store, figuresOf } = parts
   const picks = await resolveEvents(store, asked)
-  const paths = picks.map((pick) => (pick.kind === 'pick' ? keyTexts(pick.key).event : ''))
+  const paths = picks.map((pick) => (pick.kind === 'pick' ? eventPath(pick.key) : ''))
   const states = await store.events(paths)
   const figures = figuresOf(await store.truth())
   return picks.map((pick, index) => {

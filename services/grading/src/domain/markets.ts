@@ -4,11 +4,6 @@
  * sports are ambiguous on purpose. parse-market.ts reads what people write.
  */
 
-/**
- * Market keys: the one name of a market, `sport/event/type/period[/line][@participant]`, all lower case, such as
- * `soccer/epl.20240423.ars-che/ah/ft/-0.75`. Reading what people write into a key is in parse-market.ts.
- */
-
 /** Types of market whose selections are the same everywhere; `prop:<stat>` besides. */
 export const MARKET_TYPES = [
   '1x2',
@@ -42,7 +37,10 @@ export type MarketKey = {
   readonly participant?: string | undefined
 }
 
-/** The event's path, `sport/event`: what the ledger files under. */
+/** A market within its event. */
+export type EventMarket = Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>
+
+/** The event’s path, `sport/event`: what the ledger files under. */
 export const eventPath = ({ sport, event }: Pick<MarketKey, 'sport' | 'event'>): string =>
   `${sport}/${event}`
 
@@ -59,30 +57,13 @@ export function marketFamily({
 }
 
 /** The market within its event, with its line: `ah/ft/-0.75`, `prop:points/ft/25.5@lebron-james`. */
-export function marketPath(
-  key: Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>,
-): string {
+export function marketPath(key: EventMarket): string {
   const line = key.line === undefined ? '' : `/${lineText(key.line)}`
   const participant = key.participant === undefined ? '' : `@${key.participant}`
   return `${key.type}/${key.period}${line}${participant}`
 }
 
 export const formatMarketKey = (key: MarketKey): string => `${eventPath(key)}/${marketPath(key)}`
-
-/** A key's texts, as maps look them up. */
-type KeyTexts = { readonly event: string; readonly market: string }
-
-const texts = new WeakMap<MarketKey, KeyTexts>()
-
-/** The event's path and the market's within it, joined once per key: a new string is hashed again by every map. */
-export function keyTexts(key: MarketKey): KeyTexts {
-  let joined = texts.get(key)
-  if (joined === undefined) {
-    joined = { event: eventPath(key), market: marketPath(key) }
-    texts.set(key, joined)
-  }
-  return joined
-}
 
 type MarketShape = {
   /** Its selections in the order of the close; undefined where every market has its own. */

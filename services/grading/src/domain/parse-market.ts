@@ -3,6 +3,7 @@
  * the candidates; `malformed`, which is a 400 with the member's path. Whether the ledger knows the event is not asked here.
  */
 import {
+  type EventMarket,
   formatMarketKey,
   MARKET_TYPES,
   type MarketKey,
@@ -172,9 +173,7 @@ export function parseMarket(pick: {
 }
 
 /** The parts of a market path within its event, `ah/ft/-0.75`, as the ledger writes it. Throws a RangeError for another text. */
-export function readMarketPath(
-  path: string,
-): Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'> {
+export function readMarketPath(path: string): EventMarket {
   const parts = cutKey(`x/x/${path}`)
   if (parts === undefined) throw new RangeError(`${path} is not a market path`)
   const { type, period, line, participant } = parts

@@ -4,7 +4,7 @@
  */
 import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick/odds'
 import type { CloseRecord, EventState } from './event-state.ts'
-import { lineText, type MarketKey, marketFamily, marketShape, ownValue } from './markets.ts'
+import { type EventMarket, lineText, marketFamily, marketShape, ownValue } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
 
 /** Sharper books first: log-loss against results orders them so; any other book comes after these. */
@@ -52,7 +52,7 @@ function isBefore(one: CloseRecord, other: CloseRecord): boolean {
 export function chooseClose(
   state: Pick<EventState, 'closes'>,
   pick: {
-    readonly key: Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>
+    readonly key: EventMarket
     readonly selection: string
     readonly reference?: string | undefined
   },

@@ -2,10 +2,9 @@
 import { type LineResult, settledReturn, settleLine } from '@tallystick/odds'
 import type { SelectionResult } from '../wire/upload.ts'
 import type { EventState, OutcomeRecord } from './event-state.ts'
-import { type MarketKey, marketPath, ownValue } from './markets.ts'
+import { type EventMarket, marketPath, ownValue } from './markets.ts'
 
 type Score = { readonly home: number; readonly away: number }
-type Market = Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>
 
 const wonIf = (isWon: boolean): LineResult => (isWon ? 'won' : 'lost')
 
@@ -27,14 +26,18 @@ function totalResult(total: number, line: number, selection: string): LineResult
     : settleLine({ margin: -total, line })
 }
 
-function teamTotal(market: Market, selection: string, score: Score): LineResult | undefined {
+function teamTotal(market: EventMarket, selection: string, score: Score): LineResult | undefined {
   if (market.participant === 'home') return totalResult(score.home, market.line ?? 0, selection)
   if (market.participant === 'away') return totalResult(score.away, market.line ?? 0, selection)
   return undefined
 }
 
 /** A selection's result by the score; undefined for markets that a score does not settle. */
-function resultByScore(market: Market, selection: string, score: Score): LineResult | undefined {
+function resultByScore(
+  market: EventMarket,
+  selection: string,
+  score: Score,
+): LineResult | undefined {
   const margin = score.home - score.away
   switch (market.type) {
     case '1x2':
@@ -67,7 +70,7 @@ function resultByScore(market: Market, selection: string, score: Score): LineRes
 
 function resultIn(
   outcome: OutcomeRecord | undefined,
-  market: Market,
+  market: EventMarket,
   selection: string,
 ): SelectionResult | undefined {
   if (outcome === undefined) return undefined
@@ -82,7 +85,7 @@ function resultIn(
 /** A selection's result, undefined while the ledger has none. */
 export function settleSelection(
   state: Pick<EventState, 'outcomes'>,
-  market: Market,
+  market: EventMarket,
   selection: string,
 ): SelectionResult | undefined {
   const outcome = state.outcomes.find(({ period }) => period === market.period)

@@ -1,25 +1,20 @@
 /** The truth table as rows for people: rates, clustered intervals, gaps and the regression. O(bands) per column. */
 import { clusterInterval, DEVIATIONS_95, GRADE_BANDS, type GradeBand } from '@tallystick/odds'
 import type { CalibrationColumn, CalibrationLine, CalibrationRow } from '../wire/calibration.ts'
-import type { GradeBasis, Population } from '../wire/cards.ts'
 import {
   type BandSums,
   bandKey,
+  type Column,
   type LineSums,
   lineKey,
   MICRO,
+  noBandSums,
   secondMoment,
   type TruthTable,
 } from './truth-table.ts'
 
 /** Below this a 95 % interval is wider than ±2 points or so; 17,000 settled picks bring it there. */
 export const LOW_SAMPLE_BELOW = 17_000
-
-type Column = {
-  readonly population: Population
-  readonly basis: GradeBasis
-  readonly scope: string
-}
 
 /** Totals of one quantity over events, in the units of the picks. */
 function clusterTotals(
@@ -55,29 +50,11 @@ function gapDeviations(sums: BandSums): number | null {
   return gap.kind === 'mean' && gap.standardError > 0 ? gap.mean / gap.standardError : null
 }
 
-const EMPTY_ROW = {
-  n: 0,
-  events: 0,
-  wins: 0,
-  half_wins: 0,
-  pushes: 0,
-  half_losses: 0,
-  losses: 0,
-  dead_heats: 0,
-  win_rate: null,
-  roi: null,
-  roi_ci95: null,
-  expected_roi: null,
-  gap_z: null,
-  low_sample: true,
-} as const
-
-/** One band's row. */
-export function calibrationRow(band: GradeBand, sums: BandSums | undefined): CalibrationRow {
-  if (sums === undefined) return { band, ...EMPTY_ROW }
+/** One band’s row. */
+export function calibrationRow(band: GradeBand, sums: BandSums = noBandSums()): CalibrationRow {
   const { results, moments } = sums
   const n = Number(moments.first[0] ?? 0n)
-  if (n === 0) return { band, ...EMPTY_ROW }
+  const perPick = (total: number): number | null => (n === 0 ? null : total / n)
   const mean = clusterInterval(clusterTotals(sums, { i: 1, scale: MICRO }), DEVIATIONS_95)
   return {
     band,
@@ -89,10 +66,10 @@ export function calibrationRow(band: GradeBand, sums: BandSums | undefined): Cal
     half_losses: results.half_lost,
     losses: results.lost,
     dead_heats: results.dead_heat,
-    win_rate: results.won / n,
-    roi: Number(moments.first[1] ?? 0n) / MICRO / n,
+    win_rate: perPick(results.won),
+    roi: perPick(Number(moments.first[1] ?? 0n) / MICRO),
     roi_ci95: mean.kind === 'mean' ? [mean.low, mean.high] : null,
-    expected_roi: Number(moments.first[2] ?? 0n) / MICRO / n,
+    expected_roi: perPick(Number(moments.first[2] ?? 0n) / MICRO),
     gap_z: gapDeviations(sums),
     low_sample: n < LOW_SAMPLE_BELOW,
   }

@@ -3,16 +3,13 @@
  * event contributes (event-contribution.ts), in whole numbers: an event that changes is taken out as it was and added as
  * it is, and the table equals a full recomputation always. Adding is O(1) per settled pick, reading O(bands).
  */
-import type { GradeBand, LineResult } from '@tallystick/odds'
+import type { GradeBand } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../wire/cards.ts'
 
 /** Every pick against a recorded close. */
 export const SCOPE_ALL = 'all'
 /** Every pick against a close that our generator made up; never part of `all`. */
 export const SCOPE_SYNTHETIC = 'synthetic'
-
-/** How a counted pick ended; void picks are not counted. */
-type CountedResult = LineResult | 'dead_heat'
 
 /** One settled pick, as the table counts it. */
 export type SettledRow = {
@@ -26,8 +23,6 @@ export type SettledRow = {
   readonly returnMicro: number
   readonly clvMicro: number
 }
-
-type ResultCounts = Record<CountedResult, number>
 
 /** What the table holds of one band: sums over picks, and over events the moments of (picks, return, value). */
 export type BandSums = { readonly results: ResultCounts; readonly moments: MomentSums }
@@ -50,7 +45,8 @@ export type MutableTruth = {
   asOfSeq: number
 }
 
-type Column = {
+/** One basis of one population within a scope. */
+export type Column = {
   readonly population: Population
   readonly basis: GradeBasis
   readonly scope: string
@@ -72,13 +68,21 @@ const LINE_QUANTITIES = 5
 /** A table that counts nothing. */
 export const emptyTruth = (): MutableTruth => ({ bands: new Map(), lines: new Map(), asOfSeq: 0 })
 
-const noResults = (): ResultCounts => ({
-  won: 0,
-  half_won: 0,
-  push: 0,
-  half_lost: 0,
-  lost: 0,
-  dead_heat: 0,
+const NO_RESULTS = { won: 0, half_won: 0, push: 0, half_lost: 0, lost: 0, dead_heat: 0 }
+
+/** How a counted pick ended; void picks are not counted. */
+type CountedResult = keyof typeof NO_RESULTS
+
+type ResultCounts = Record<CountedResult, number>
+
+const RESULTS = Object.keys(NO_RESULTS) as readonly CountedResult[]
+
+const noResults = (): ResultCounts => ({ ...NO_RESULTS })
+
+/** A band without a pick. */
+export const noBandSums = (): BandSums => ({
+  results: noResults(),
+  moments: noMoments(BAND_QUANTITIES),
 })
 
 type EventBand = { readonly results: ResultCounts; readonly values: [number, number, number] }
@@ -109,15 +113,6 @@ function groupRows(rows: readonly SettledRow[]) {
   return { bands, lines }
 }
 
-const RESULTS: readonly CountedResult[] = [
-  'won',
-  'half_won',
-  'push',
-  'half_lost',
-  'lost',
-  'dead_heat',
-]
-
 /** Adds (sign 1) or takes back (sign -1) all rows of one event; returns the keys that changed, for a store to write. */
 export function applyEvent(
   truth: MutableTruth,
@@ -126,10 +121,7 @@ export function applyEvent(
 ): { readonly bands: Iterable<string>; readonly lines: Iterable<string> } {
   const grouped = groupRows(rows)
   for (const [key, { results, values }] of grouped.bands) {
-    const sums = truth.bands.get(key) ?? {
-      results: noResults(),
-      moments: noMoments(BAND_QUANTITIES),
-    }
+    const sums = truth.bands.get(key) ?? noBandSums()
     truth.bands.set(key, sums)
     for (const result of RESULTS) sums.results[result] += sign * results[result]
     addMoments(sums.moments, values.map(BigInt), sign)
