@@ -9,20 +9,18 @@ import {
 import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
 
-const accountIdText = 'a Hedera account id such as 0.0.1001'
-const accountId = () =>
-  withFieldMeta(z.string().regex(/^0\.0\.[1-9]\d{0,18}$/, accountIdText), {
-    expected: accountIdText,
-  })
+/** A text of that form, and what it is read as. */
+const matching = <Value>(expected: string, form: RegExp, read: (text: string) => Value) =>
+  withFieldMeta(z.string().regex(form, expected).transform(read), { expected })
 
-const feePayersText = 'Hedera account ids, separated by commas'
+const accountId = () =>
+  matching('a Hedera account id such as 0.0.1001', /^0\.0\.[1-9]\d{0,18}$/, (text) => text)
+
 const feePayers = () =>
-  withFieldMeta(
-    z
-      .string()
-      .regex(/^\s*0\.0\.\d+\s*(,\s*0\.0\.\d+\s*)*$/, feePayersText)
-      .transform((text) => text.split(',').map((part) => part.trim())),
-    { expected: feePayersText },
+  matching(
+    'Hedera account ids, separated by commas',
+    /^\s*0\.0\.\d+\s*(,\s*0\.0\.\d+\s*)*$/,
+    (text) => text.split(',').map((part) => part.trim()),
   )
 
 /** What is expected of a key. */
@@ -53,15 +51,8 @@ export function keyHex(key: Secret): `0x${string}` {
   return `0x${key.reveal().replace(/^0x/, '')}`
 }
 
-const addressText = 'an EVM address'
 const address = () =>
-  withFieldMeta(
-    z
-      .string()
-      .regex(/^0x[a-fA-F0-9]{40}$/, addressText)
-      .transform((text) => text.toLowerCase() as `0x${string}`),
-    { expected: addressText },
-  )
+  matching('an EVM address', /^0x[a-fA-F0-9]{40}$/, (text) => text.toLowerCase() as `0x${string}`)
 
 const networkText = 'hedera:testnet or hedera:mainnet'
 

@@ -7,6 +7,7 @@ import { accessWindowAbi } from '@tallystick/contracts'
 import {
   decodeAbiParameters,
   encodeFunctionData,
+  getAbiItem,
   type Hex,
   keccak256,
   type Log,
@@ -99,13 +100,7 @@ async function answered<Answer>(what: string, ask: () => Promise<Answer>): Promi
 
 async function signUsage(
   account: PrivateKeyAccount,
-  usage: {
-    readonly chainId: number
-    readonly contract: Hex
-    readonly entries: readonly UsageEntry[]
-    readonly nonce: number
-    readonly gasPriceWeibar: bigint
-  },
+  usage: Parameters<UsageLedger['sign']>[0] & { readonly chainId: number; readonly contract: Hex },
 ): Promise<SignedUsage> {
   const { chainId, contract, entries, nonce, gasPriceWeibar } = usage
   // Legacy, because Hedera's block header carries a base fee that EIP-1559 estimates make nothing of.
@@ -183,25 +178,20 @@ async function readUsageReceipt(
 /** What is read of a log. */
 export type CountLog = Pick<Log, 'address' | 'data' | 'topics'>
 
-type CountName = 'UsageRecorded' | 'UsageRefused' | 'UsageLate'
-
 /** All three have the agent as their one topic, and these as their data. */
 const COUNT_DATA = [{ type: 'uint64' }, { type: 'uint32' }] as const
 
-const names = new Map<string, CountName>()
+const COUNT_NAMES = ['UsageRecorded', 'UsageRefused', 'UsageLate'] as const
 // Hashed once: viem's parseEventLogs hashes every event of the interface for each receipt, and one more for each log.
-for (const item of accessWindowAbi) {
-  if (item.type !== 'event') continue
-  const { name } = item
-  if (name === 'UsageRecorded' || name === 'UsageRefused' || name === 'UsageLate')
-    names.set(toEventSelector(item), name)
-}
+const names = new Map(
+  COUNT_NAMES.map((name) => [toEventSelector(getAbiItem({ abi: accessWindowAbi, name })), name]),
+)
 
 /** What a receipt's logs say was counted by `contract`, in their order; other contracts and other events are passed over. */
 export function decodeUsageCounts(logs: readonly CountLog[], contract: Hex): UsageCount[] {
   const own = contract.toLowerCase()
   return logs.flatMap(({ address, data, topics: [selector, agent] }): UsageCount[] => {
-    const name = names.get(selector ?? '')
+    const name = names.get(selector ?? '0x')
     if (name === undefined || agent === undefined || address.toLowerCase() !== own) return []
     const [windowExpiresAt, calls] = decodeAbiParameters(COUNT_DATA, data)
     const window = {

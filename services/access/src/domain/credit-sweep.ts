@@ -63,7 +63,7 @@ export function createCreditSweep(deps: CreditSweepDeps) {
   const sweep = async (): Promise<void> => {
     try {
       await contract.ensureDeployed()
-      // Asked first: what the mirror node had read by then is among what is read next.
+      // First: what the mirror node had read by then is part of the next read.
       const reachedSeconds = await log.latestConsensusSeconds()
       if (await credits.readOn()) readThroughSeconds = reachedSeconds
       await openDue()
@@ -87,7 +87,7 @@ export function createCreditSweep(deps: CreditSweepDeps) {
   }
 
   return {
-    /** Sweeps now and every 10 s. */
+    /** Sweeps now, then every 10 s. */
     start: () => void sweepAndArm(),
     /** One sweep: reads on, then opens what is due. Failures are reported and tried again at the next. */
     sweep: sweepOnce,
