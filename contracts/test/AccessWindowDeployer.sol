@@ -6,8 +6,8 @@ import {AccessWindow} from "../src/AccessWindow.sol";
 import {AccessWindowHarness} from "./AccessWindowHarness.sol";
 
 /// @title Deploys the contract under test from its artifact
-/// @dev `new` would copy the contract's code into every test; this way the mutation run (scripts/mutate.ts) can replace the
-/// artifact with a mutant's without compiling any test again.
+/// @dev `new` would copy the contract's code into every test; this way the mutation run (scripts/mutate.ts) can replace
+/// the artifact with a mutant's without compiling any test again.
 abstract contract AccessWindowDeployer is Test {
     function _deployAccessWindow(AccessWindow.Deployment memory deployment, uint256 valueTinybar)
         internal

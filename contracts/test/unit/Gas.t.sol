@@ -33,8 +33,8 @@ contract GasTest is AccessWindowTest {
         access.recordUsage(agent, 1, expiresAt);
         uint256 gas = vm.lastCallGas().gasTotalUsed;
         _snapshot("recordUsage, current window", gas);
-        // our code does not decide 30,473 of it: 21,000 intrinsic, 736 calldata, two cold slots (the recorder's right and
-        // the counter) at 2,100 and 5,000, 1,637 for the event
+        // our code does not decide 30,473 of it: 21,000 intrinsic, 736 calldata, two cold slots (the recorder's right
+        // and the counter) at 2,100 and 5,000, 1,637 for the event
         assertLe(gas, 31_900);
     }
 
