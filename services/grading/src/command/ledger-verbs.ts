@@ -5,13 +5,23 @@ import { Readable } from 'node:stream'
 import {
   BadUsage,
   type CommandCall,
+  type CommandTerminal,
   type CommandVerb,
   EXIT,
   type ExitCode,
 } from '@tallystick/service-kit/command'
 import { type AcceptedLedger, acceptBackup, backupGrading } from '../adapters/backup.ts'
+import type { LedgerVerdict } from '../domain/grading-store.ts'
 import { exportLines, verifyExport } from '../domain/ledger-export.ts'
 import { existingLedger, ledgerOptions, withLedger } from './command-store.ts'
+
+function printBroken(
+  terminal: CommandTerminal,
+  { problem, seq }: Extract<LedgerVerdict, { kind: 'broken' }>,
+): ExitCode {
+  terminal.print(`BROKEN${seq === undefined ? '' : ` at entry ${seq}`}: ${problem}.`)
+  return EXIT.failed
+}
 
 async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
   const { terminal } = call
@@ -19,12 +29,7 @@ async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
   try {
     const lines = createInterface({ input, crlfDelay: Infinity })
     const verdict = await verifyExport(lines, call.text('key'))
-    if (verdict.kind === 'broken') {
-      terminal.print(
-        `BROKEN${verdict.seq === undefined ? '' : ` at entry ${verdict.seq}`}: ${verdict.problem}.`,
-      )
-      return EXIT.failed
-    }
+    if (verdict.kind === 'broken') return printBroken(terminal, verdict)
     terminal.print(
       `INTACT: ${verdict.entries} entries hash to the checkpoint of ${verdict.origin}.`,
     )
@@ -62,9 +67,7 @@ export const verifyVerb: CommandVerb = {
       )
       return EXIT.done
     }
-    const place = verdict.seq === undefined ? '' : ` at entry ${verdict.seq}`
-    call.terminal.print(`BROKEN${place}: ${verdict.problem}.`)
-    return EXIT.failed
+    return printBroken(call.terminal, verdict)
   },
 }
 

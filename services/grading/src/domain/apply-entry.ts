@@ -98,17 +98,8 @@ function applyCloses(
   const kept = closes.filter((close) => !groups.has(closeGroup(close)))
   const { status, rule, event } = entry
   if (status === 'void') return kept
-  return [
-    ...kept,
-    ...added.map(
-      (price): CloseRecord => ({
-        ...price,
-        status,
-        rule,
-        anchoredStartSeconds: event.startAtSeconds,
-      }),
-    ),
-  ]
+  const common = { status, rule, anchoredStartSeconds: event.startAtSeconds }
+  return [...kept, ...added.map((price): CloseRecord => ({ ...price, ...common }))]
 }
 
 /** Without a time, a later price of the same source is a correction; with one it is another price. */
@@ -125,17 +116,7 @@ function applyOutcome(
   const others = outcomes.filter(({ period }) => period !== entry.period)
   if (entry.status === 'withdrawn') return others
   const { period, status, score, results, settledAtSeconds } = entry
-  return [
-    ...others,
-    {
-      period,
-      status,
-      score,
-      results,
-      settledAtSeconds,
-      record,
-    },
-  ]
+  return [...others, { period, status, score, results, settledAtSeconds, record }]
 }
 
 function applySnapshots(

@@ -29,6 +29,16 @@ const settledReturn = (scoreboard: Scoreboard | undefined): number | undefined =
 /** A flat-stake result, graded or not. */
 type FlatResult = { readonly returnUnits: number; readonly odds: number }
 
+/** The cards with a result that is not void, and its return. */
+const settledOf = <Some extends Card>(cards: readonly Some[]) =>
+  cards.flatMap((card) => {
+    const returnUnits = settledReturn(card.scoreboard)
+    const { taken } = card
+    return returnUnits === undefined || taken === undefined
+      ? []
+      : [{ card, odds: taken.odds, returnUnits }]
+  })
+
 const meanOf = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
 
@@ -63,7 +73,7 @@ function rawRoi(results: readonly FlatResult[]): RawRoi {
   const spread = returns.reduce((sum, value) => sum + (value - mean) ** 2, 0)
   const error = Math.sqrt(spread / (staked - 1) / staked)
   // Without an edge at fair prices every value is 0: only profit and odds matter here.
-  const asFair = results.map((result) => ({ ...result, clv: 0 }))
+  const asFair = results.map(({ odds, returnUnits }) => ({ odds, returnUnits, clv: 0 }))
   return {
     pct: mean,
     staked,
@@ -102,12 +112,10 @@ function summaryOf(graded: readonly GradedCard[]): AuditAnswer['summary'] {
   const counts = Object.fromEntries(
     GRADE_BANDS.map(({ band }) => [band, graded.filter(({ grade }) => grade === band).length]),
   ) as Record<GradeBand, number>
-  const settled = graded.flatMap((card) => {
-    const returnUnits = settledReturn(card.scoreboard)
-    return returnUnits === undefined
-      ? []
-      : [{ clv: valueOf(card), odds: card.taken.odds, returnUnits }]
-  })
+  const settled = settledOf(graded).map(({ card, ...result }) => ({
+    ...result,
+    clv: valueOf(card),
+  }))
   const split = settled.length === 0 ? undefined : edgeAndLuck(settled)
   return {
     mean_clv: meanOf(values),
@@ -162,12 +170,6 @@ function verdictOf(score: AuditScore, roi: RawRoi): string {
 
 export function auditCards(cards: readonly Card[], label?: string): AuditAnswer {
   const graded = cards.filter(isGraded)
-  const results = cards.flatMap(({ scoreboard, taken }) => {
-    const returnUnits = settledReturn(scoreboard)
-    return returnUnits === undefined || taken === undefined
-      ? []
-      : [{ returnUnits, odds: taken.odds }]
-  })
   const score = sharpScore(
     graded.map((card) => {
       const returnUnits = settledReturn(card.scoreboard)
@@ -178,7 +180,7 @@ export function auditCards(cards: readonly Card[], label?: string): AuditAnswer 
       }
     }),
   )
-  const roi = rawRoi(results)
+  const roi = rawRoi(settledOf(cards))
   const onWire = scoreOnWire(score)
   const summary = summaryOf(graded)
   const edge = summary.mean_clv

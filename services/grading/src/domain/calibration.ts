@@ -35,19 +35,8 @@ export function createCardFigures() {
       const { n, roi, roi_ci95, expected_roi, low_sample } = publishedRow(
         calibrationRow(band, sums),
       )
-      const as_of_seq = truth.asOfSeq
-      const row: CardCalibration = {
-        band,
-        basis,
-        population,
-        scope,
-        n,
-        roi,
-        roi_ci95,
-        expected_roi,
-        low_sample,
-        as_of_seq,
-      }
+      const figures = { n, roi, roi_ci95, expected_roi, low_sample, as_of_seq: truth.asOfSeq }
+      const row: CardCalibration = { band, basis, population, scope, ...figures }
       rows.set(key, row)
       return row
     }

@@ -9,19 +9,16 @@ import { eventPathOf } from './markets.ts'
 /** Markets listed of one event. */
 const MARKETS_MAX = 100
 
-const statusOf = (statuses: readonly ('provisional' | 'final')[]): CoverageStatus => {
-  if (statuses.includes('final')) return 'final'
-  return statuses.length > 0 ? 'pending' : 'none'
-}
+/** The best of some statuses. */
+const bestOf = (statuses: readonly CoverageStatus[]): CoverageStatus =>
+  (['final', 'pending'] as const).find((status) => statuses.includes(status)) ?? 'none'
 
-/** Whether a market's close is recorded. Prices before the close make it pending. */
+/** Whether a market’s close is recorded. Prices before the close make it pending. */
 function closeStatus(state: EventState | undefined, market: string): CoverageStatus {
-  if (state === undefined) return 'none'
-  const status = statusOf(
-    state.closes.filter((close) => close.market === market).map((close) => close.status),
-  )
-  if (status !== 'none') return status
-  return state.snapshots.some((price) => price.market === market) ? 'pending' : 'none'
+  const closes = state?.closes.filter((close) => close.market === market) ?? []
+  if (closes.some(({ status }) => status === 'final')) return 'final'
+  const isPriced = closes.length > 0 || state?.snapshots.some((price) => price.market === market)
+  return isPriced === true ? 'pending' : 'none'
 }
 
 /** An event with every market that the ledger has of it. */
@@ -80,6 +77,5 @@ export async function coverageAnswer(
   const states = await store.events(infos.map(({ path }) => path))
   const candidates = states.flatMap((state) => (state === undefined ? [] : [coveredEvent(state)]))
   const closes = candidates.flatMap(({ markets }) => markets.map(({ close }) => close))
-  const close = closes.includes('final') ? 'final' : closes.includes('pending') ? 'pending' : 'none'
-  return { close, candidates }
+  return { close: bestOf(closes), candidates }
 }

@@ -7,17 +7,17 @@ import {
   type TreeHead,
 } from '@tallystick/hashchain'
 import { z } from 'zod'
-import type { GradingStore } from './grading-store.ts'
+import type { GradingStore, LedgerVerdict } from './grading-store.ts'
 import { hexOf } from './ledger-entry.ts'
 
 type ExportVerdict =
+  | Extract<LedgerVerdict, { kind: 'broken' }>
   | {
       readonly kind: 'intact'
       readonly entries: number
       readonly origin: string
       readonly verifierKey: string
     }
-  | { readonly kind: 'broken'; readonly seq?: number | undefined; readonly problem: string }
 
 const entryLine = z.strictObject({ seq: z.int(), text: z.string(), hash: z.string() })
 const checkpointLine = z.strictObject({ checkpoint: z.string(), key: z.string() })

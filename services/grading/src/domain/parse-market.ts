@@ -172,6 +172,14 @@ export function parseMarket(pick: {
   return { kind: 'market', key: keyOf(type), selection }
 }
 
+/** Reads a key for a whole market, of which any selection will do. */
+export function parseWholeMarket(market: string): ParsedMarket {
+  const [sport = '', , type = ''] = market.toLowerCase().split('/')
+  const [named] = marketTypesNamed(type, { sport })
+  const selections = named === undefined ? undefined : marketShape(named).selections
+  return parseMarket({ market, selection: selections?.[0] ?? 'any' })
+}
+
 /** The parts of a market path within its event, `ah/ft/-0.75`, as the ledger writes it. Throws a RangeError for another text. */
 export function readMarketPath(path: string): EventMarket {
   const parts = cutKey(`x/x/${path}`)

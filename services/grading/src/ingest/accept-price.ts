@@ -1,7 +1,16 @@
-/** Which prices of a payload count: those that are one, in a book that can be one, seen at a time that can be true. */
+/** What of a payload counts: JSON that parses, and prices that are some, in a book that can be one, at a time that can be true. */
 import { BOOKSUM_MAX, BOOKSUM_MIN, parseDecimalOdds } from '@tallystick/odds'
 import { isCompleteBook } from '../domain/apply-entry.ts'
 import type { Refusal } from '../domain/observation.ts'
+
+/** JSON in UTF-8 bytes; undefined for anything else. */
+export function parseJson(raw: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(raw).toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
 
 /** A price of 1 or less, blank or dashed is how feeds say "suspended" or "off the board"; so is an absurdly high one. */
 const PRICE_MAX = 1_001

@@ -110,15 +110,11 @@ function readRow(
   options: { columns: FootballColumns; place: string },
 ) {
   const { columns, place } = options
-  if (row === undefined) {
-    const detail = 'a row without an open quote was expected'
-    reading.refusals.push({ reason: 'malformed_row', place, detail })
-    return
-  }
-  const event = footballEvent(row, columns)
-  if (event === undefined) {
-    const detail = 'a date and two teams were expected'
-    reading.refusals.push({ reason: 'malformed_row', place, detail })
+  const event = row === undefined ? undefined : footballEvent(row, columns)
+  if (row === undefined || event === undefined) {
+    const expected =
+      row === undefined ? 'a row without an open quote was' : 'a date and two teams were'
+    reading.refusals.push({ reason: 'malformed_row', place, detail: `${expected} expected` })
     return
   }
   const early = takeStage(row, { stage: columns.early, place })

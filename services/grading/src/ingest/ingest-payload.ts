@@ -4,6 +4,7 @@ import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import type { GradingStore, IngestOutcome } from '../domain/grading-store.ts'
 import type { Normalised, Refusal } from '../domain/observation.ts'
 import { uploadSchema } from '../wire/upload.ts'
+import { parseJson } from './accept-price.ts'
 import { matchFeedEvents } from './event-ids.ts'
 import { isFootballData, readFootballData } from './football-data.ts'
 import { normaliseManualUpload } from './manual-upload.ts'
@@ -22,8 +23,6 @@ export type PayloadAccount = IngestOutcome & {
   readonly refusals: readonly Refusal[]
 }
 
-const rawSha256Of = (raw: Uint8Array): string => hash('sha256', raw)
-
 /** Takes in a payload, idempotent on its bytes' hash. `onSlice` hears the account so far. */
 export async function ingestPayload(options: {
   readonly store: GradingStore
@@ -35,7 +34,7 @@ export async function ingestPayload(options: {
   readonly onSlice?: (account: PayloadAccount) => void
 }): Promise<PayloadAccount> {
   const { store, raw, receivedAtSeconds, onSlice } = options
-  const rawSha256 = rawSha256Of(raw)
+  const rawSha256 = hash('sha256', raw)
   const name = options.reading === undefined ? rawSha256 : `${rawSha256} ${options.reading}`
   let account: PayloadAccount = {
     ...NOTHING_INGESTED,
@@ -77,14 +76,6 @@ type PayloadReading =
       readonly read: () => Iterable<Normalised>
     }
   | { readonly kind: 'unreadable'; readonly problem: string }
-
-function parseJson(raw: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(raw).toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
 
 /** Recognises what bytes are: a football-data.co.uk CSV, a payload of The Odds API, or an upload of our own. */
 export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadReading {

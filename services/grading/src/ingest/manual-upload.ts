@@ -1,9 +1,9 @@
 /** The upload of an operator into observations. Pure. */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
-import { marketPath, marketShape, marketTypesNamed, selectionNamed } from '../domain/markets.ts'
+import { marketPath, selectionNamed } from '../domain/markets.ts'
 import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
-import { parseMarket, readMarketPath } from '../domain/parse-market.ts'
+import { parseWholeMarket, readMarketPath } from '../domain/parse-market.ts'
 import { isoSeconds } from '../wire/times.ts'
 import type { Upload } from '../wire/upload.ts'
 import { readPrice, refuseBook, refuseTime } from './accept-price.ts'
@@ -16,11 +16,9 @@ type Gathered = {
   missing: number
 }
 
-const sportOf = ({ event }: UploadEvent): string => event.slice(0, event.indexOf('/'))
-
 const infoOf = (event: UploadEvent): EventInfo => ({
   path: event.event,
-  sport: sportOf(event),
+  sport: event.event.slice(0, event.event.indexOf('/')),
   league: event.league,
   home: event.home,
   away: event.away,
@@ -30,11 +28,7 @@ const infoOf = (event: UploadEvent): EventInfo => ({
 
 /** A market path in canonical form; undefined for an unknown or ambiguous one. */
 function pathOf(event: UploadEvent, text: string): string | undefined {
-  const [type = ''] = text.toLowerCase().split('/')
-  const [named] = marketTypesNamed(type, { sport: sportOf(event) })
-  if (named === undefined) return undefined
-  const selection = marketShape(named).selections?.[0] ?? 'any'
-  const parsed = parseMarket({ market: `${event.event}/${text}`, selection })
+  const parsed = parseWholeMarket(`${event.event}/${text}`)
   return parsed.kind === 'market' ? marketPath(parsed.key) : undefined
 }
 

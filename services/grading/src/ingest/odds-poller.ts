@@ -9,7 +9,7 @@ import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
 import { CLOSE_AGE_SECONDS_MAX } from './accept-price.ts'
 import { ingestPayload, type PayloadAccount } from './ingest-payload.ts'
-import { normaliseOddsApi } from './the-odds-api.ts'
+import { normaliseOddsApi, ODDS_API_FEED } from './the-odds-api.ts'
 
 /** A feed that answers raw bytes; an adapter fetches them, and gives up at the signal. */
 export type OddsFeed = { fetchOdds(signal: AbortSignal): Promise<Uint8Array> }
@@ -25,8 +25,6 @@ export type PollOutcome = {
 const LOOK_BACK_SECONDS = 86_400
 /** Events looked at in one round. */
 const EVENTS_MAX = 2_000
-
-const FEED = { feed: 'the-odds-api', isRedistributable: false, isSynthetic: false } as const
 
 const textsOf = (odds: Readonly<Record<string, number>>): Record<string, string> =>
   Object.fromEntries(Object.entries(odds).map(([selection, price]) => [selection, String(price)]))
@@ -45,7 +43,7 @@ function finalClose(
   const { info, closes } = state
   if (nowSeconds < info.startAtSeconds) return undefined
   const waiting = closes.filter(
-    (close) => close.status === 'provisional' && close.feed === FEED.feed,
+    (close) => close.status === 'provisional' && close.feed === ODDS_API_FEED.feed,
   )
   if (waiting.length === 0) return undefined
   const fresh = waiting.filter((close) => isFresh(close, info.startAtSeconds))
@@ -88,7 +86,7 @@ async function finaliseStarted(
     .filter(({ closes }) => closes.length > 0)
   if (observations.length > 0)
     await store.ingest({
-      feed: FEED,
+      feed: ODDS_API_FEED,
       observations,
       receivedAtSeconds: nowSeconds,
       // Not of new bytes: of the ledger's own entries, by number.

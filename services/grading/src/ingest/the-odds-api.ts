@@ -9,11 +9,15 @@ import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { marketTypesNamed, ownValue } from '../domain/markets.ts'
 import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
 import { isoSeconds } from '../wire/times.ts'
-import { readPrice, refuseBook, refuseTime } from './accept-price.ts'
+import { parseJson, readPrice, refuseBook, refuseTime } from './accept-price.ts'
 import { eventSlug, nameSlug } from './event-ids.ts'
 
 /** The API's terms forbid passing its odds on. */
-const FEED = { feed: 'the-odds-api', isRedistributable: false, isSynthetic: false } as const
+export const ODDS_API_FEED = {
+  feed: 'the-odds-api',
+  isRedistributable: false,
+  isSynthetic: false,
+} as const
 
 const isoTime = z.string().transform((text, context) => {
   const seconds = isoSeconds(text)
@@ -94,18 +98,12 @@ function infoOf(event: FeedEvent): EventInfo {
   }
 }
 
-const TEAMLESS: Readonly<Record<string, string>> = {
-  draw: 'draw',
-  over: 'over',
-  under: 'under',
-  yes: 'yes',
-  no: 'no',
-}
+const TEAMLESS: readonly string[] = ['draw', 'over', 'under', 'yes', 'no']
 
 function selectionOf(event: FeedEvent, name: string): string | undefined {
   if (name === event.home_team) return 'home'
   if (name === event.away_team) return 'away'
-  return ownValue(TEAMLESS, name.toLowerCase())
+  return TEAMLESS.find((selection) => selection === name.toLowerCase())
 }
 
 /** A market's type among ours: three outcomes of h2h are 1x2 in any sport. */
@@ -232,31 +230,20 @@ const malformed = (place: string, detail: string): Refusal => ({
   detail,
 })
 
-function parseJson(raw: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(raw).toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
-
 /** Reads a payload. An unreadable event is refused alone, an unreadable payload as a whole. */
 export function normaliseOddsApi(raw: Uint8Array, reading: OddsApiReading): Normalised {
   const payload = payloadSchema.safeParse(parseJson(raw))
-  const nothing = { feed: FEED, observations: [], missingPrices: 0 }
+  const nothing = { feed: ODDS_API_FEED, observations: [], missingPrices: 0 }
   if (!payload.success)
     return { ...nothing, refusals: [malformed('$', 'a list of events, or a history payload')] }
-  const isList = Array.isArray(payload.data)
   const history = Array.isArray(payload.data) ? undefined : payload.data
-  const events: readonly unknown[] = Array.isArray(payload.data)
-    ? payload.data
-    : [history?.data].flat()
+  const events: readonly unknown[] = [history === undefined ? payload.data : history.data].flat()
   const at = { ...reading, receivedAtSeconds: history?.timestamp ?? reading.receivedAtSeconds }
   const observations: Observation[] = []
   const refusals: Refusal[] = []
   let missingPrices = 0
   for (const [index, one] of events.entries()) {
-    const place = isList ? `[${index}]` : `data[${index}]`
+    const place = `${history === undefined ? '' : 'data'}[${index}]`
     const event = eventSchema.safeParse(one)
     if (!event.success) {
       const [issue] = event.error.issues
@@ -268,5 +255,5 @@ export function normaliseOddsApi(raw: Uint8Array, reading: OddsApiReading): Norm
     missingPrices += read.missing
     if (read.observation.closes.length > 0) observations.push(read.observation)
   }
-  return { feed: FEED, observations, refusals, missingPrices }
+  return { feed: ODDS_API_FEED, observations, refusals, missingPrices }
 }

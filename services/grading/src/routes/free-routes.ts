@@ -5,9 +5,9 @@ import { calibrationAnswer } from '../domain/calibration.ts'
 import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
-import { formatMarketKey, marketShape, marketTypesNamed } from '../domain/markets.ts'
+import { formatMarketKey } from '../domain/markets.ts'
 import { methodsAnswer } from '../domain/methods.ts'
-import { parseMarket } from '../domain/parse-market.ts'
+import { parseWholeMarket } from '../domain/parse-market.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { calibrationAnswerSchema, calibrationRequestSchema } from '../wire/calibration.ts'
 import { cardSchema } from '../wire/cards.ts'
@@ -34,11 +34,7 @@ const FREE_BODY_BYTES_MAX = 4_096
 
 /** The canonical key of what was written, or what is wrong with it. */
 function readKey(market: string): string | { readonly field: string; readonly expected: string } {
-  const [sport = '', , type = ''] = market.toLowerCase().split('/')
-  const [named] = marketTypesNamed(type, { sport })
-  // Any selection will do: a close is recorded for a whole market.
-  const selection = named === undefined ? 'any' : (marketShape(named).selections?.[0] ?? 'any')
-  const parsed = parseMarket({ market, selection })
+  const parsed = parseWholeMarket(market)
   if (parsed.kind === 'market') return formatMarketKey(parsed.key)
   if (parsed.kind === 'ambiguous')
     return { field: 'body.market', expected: `one of ${parsed.candidates.join(', ')}` }

@@ -1,9 +1,16 @@
 /** `POST /api/ingest`: what a token for uploads must be (G8), and taking an upload into the ledger. */
 import type { TokenFailure, TokenVerdict } from '@tallystick/jwt-lite'
-import { type Clock, presentedToken, type ServiceApp, sendError } from '@tallystick/service-kit'
+import {
+  type Clock,
+  type ErrorAnswer,
+  presentedToken,
+  type ServiceApp,
+  sendError,
+} from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
+import { parseJson } from '../ingest/accept-price.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
 import { normaliseManualUpload } from '../ingest/manual-upload.ts'
 import { issuesBody } from '../wire/errors.ts'
@@ -16,31 +23,10 @@ export const GRADING_TOKEN_TYPE = 'grading+jwt'
 /** The scope that an upload asks for (G8). */
 export const GRADING_WRITE_SCOPE = 'grading.write'
 
-type UploadTokenVerdict =
-  | { readonly kind: 'may_write' }
-  | { readonly kind: 'invalid'; readonly failure: TokenFailure | 'wrong_type' }
-  | { readonly kind: 'insufficient_scope' }
-
 /** The header's `typ`, of a token whose signature holds, so that its header is known to be a JSON object. */
 function typeOf(token: string): unknown {
   const text = Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8')
   return (JSON.parse(text) as { readonly typ?: unknown }).typ
-}
-
-/**
- * Judges a token: first as any of ours, by `verify`, then its type, which jwt-lite leaves to the service: a token that was
- * minted for another service under the same secret is refused.
- */
-function judgeUploadToken(
-  token: string,
-  verify: (token: string) => TokenVerdict,
-): UploadTokenVerdict {
-  const verdict = verify(token)
-  if (verdict.kind === 'invalid') return verdict
-  if (typeOf(token) !== GRADING_TOKEN_TYPE) return { kind: 'invalid', failure: 'wrong_type' }
-  return verdict.claims.scopes.includes(GRADING_WRITE_SCOPE)
-    ? { kind: 'may_write' }
-    : { kind: 'insufficient_scope' }
 }
 
 /** 1,000 events of 8 KiB: a few books of a few markets each. What is larger is several uploads, or the command. */
@@ -75,9 +61,7 @@ const accountOf = (account: PayloadAccount): UploadAnswer => {
   }
 }
 
-type UploadTokenFailure = Extract<UploadTokenVerdict, { kind: 'invalid' }>['failure']
-
-function invalidToken(failure: UploadTokenFailure | 'not configured' | undefined) {
+function invalidToken(failure: TokenFailure | 'wrong_type' | 'not configured' | undefined) {
   const challenge = 'Bearer realm="grading"'
   return errorAnswer('invalid_token', {
     details: { error_description: failure ?? 'bearer token required' },
@@ -90,28 +74,29 @@ function invalidToken(failure: UploadTokenFailure | 'not configured' | undefined
   })
 }
 
+/**
+ * Why a request may not upload: its token is judged as any of ours, then by its type, which jwt-lite leaves to the service:
+ * a token minted for another service under the same secret is refused.
+ */
+function uploadRefusal(
+  authorization: string | undefined,
+  verify: UploadRouteDeps['verifyToken'],
+): ErrorAnswer | undefined {
+  const presented = presentedToken(authorization)
+  if (presented.kind !== 'bearer') return invalidToken(undefined)
+  if (verify === undefined) return invalidToken('not configured')
+  const verdict = verify(presented.token)
+  if (verdict.kind === 'invalid') return invalidToken(verdict.failure)
+  if (typeOf(presented.token) !== GRADING_TOKEN_TYPE) return invalidToken('wrong_type')
+  const mayWrite = verdict.claims.scopes.includes(GRADING_WRITE_SCOPE)
+  return mayWrite ? undefined : errorAnswer('insufficient_scope')
+}
+
 /** Judges the token before a byte of the body is read. */
 function authorise({ verifyToken }: UploadRouteDeps) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const presented = presentedToken(request.headers.authorization)
-    if (presented.kind !== 'bearer') return sendError(reply, invalidToken(undefined))
-    if (verifyToken === undefined) return sendError(reply, invalidToken('not configured'))
-    const verdict = judgeUploadToken(presented.token, verifyToken)
-    if (verdict.kind === 'may_write') return undefined
-    return sendError(
-      reply,
-      verdict.kind === 'invalid'
-        ? invalidToken(verdict.failure)
-        : errorAnswer('insufficient_scope'),
-    )
-  }
-}
-
-function parseJson(raw: Uint8Array): { readonly json: unknown } | undefined {
-  try {
-    return { json: JSON.parse(Buffer.from(raw).toString('utf8')) }
-  } catch {
-    return undefined
+    const refusal = uploadRefusal(request.headers.authorization, verifyToken)
+    return refusal === undefined ? undefined : sendError(reply, refusal)
   }
 }
 
@@ -148,9 +133,9 @@ export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Pr
       async (request, reply) => {
         const body: unknown = request.body
         const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
-        const parsed = parseJson(raw)
-        if (parsed === undefined) return sendError(reply, errorAnswer('malformed_json'))
-        const upload = uploadSchema.safeParse(parsed.json)
+        const json = parseJson(raw)
+        if (json === undefined) return sendError(reply, errorAnswer('malformed_json'))
+        const upload = uploadSchema.safeParse(json)
         if (!upload.success) {
           deps.reportUpload('refused')
           return sendError(reply, invalidRequest(requestIssuesOf(upload.error.issues, 'body')))

@@ -1,7 +1,5 @@
 /** Made-up matches: chance, a Poisson match, what a market believes of it, and a bookmaker's margin on top. */
 
-/** Prices of made-up matches: a Poisson match, what a market believes of it, and a bookmaker's margin on top. */
-
 /** Expected goals of both sides. */
 export type MatchBelief = { readonly home: number; readonly away: number }
 
