@@ -1,4 +1,4 @@
-export { canonicalJson, type JsonValue } from './canonical-json.ts'
+export { canonicalJson } from './canonical-json.ts'
 export {
   type Checkpoint,
   formatCheckpoint,
@@ -8,10 +8,7 @@ export {
 export {
   createKeyRing,
   type KeyRing,
-  type ParsedKeyRing,
   parseKeyRing,
-  SEAL_KEY_BYTES,
-  type SealKey,
 } from './key-ring.ts'
 export {
   consistencyProof,
@@ -22,10 +19,8 @@ export {
 } from './merkle-proof.ts'
 export {
   type CompactRange,
-  type CompactRangeState,
   createCompactRange,
   emptyRootHash,
-  HASH_BYTES,
   leafHash,
   nodeHash,
   rootOf,
@@ -33,18 +28,16 @@ export {
 } from './merkle-tree.ts'
 export {
   isSealed,
-  type OpenedValue,
   openValue,
   SEAL_ALGORITHM,
   sealedKeyId,
   sealValue,
 } from './seal.ts'
-export { createNoteSigner, type NoteSigner, type OpenedNote, openNote } from './signed-note.ts'
+export { createNoteSigner, type NoteSigner, openNote } from './signed-note.ts'
 export {
   GENESIS_PREV_HASH,
   hasLoneSurrogate,
   preimageHash,
-  type VersionContent,
   versionHash,
   versionPreimage,
 } from './version-chain.ts'

@@ -6,7 +6,7 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { decodeStrictBase64 } from './strict-base64.ts'
 
 /** AES-256. */
-export const SEAL_KEY_BYTES = 32
+const SEAL_KEY_BYTES = 32
 /** Long enough for a date or a UUID, short enough for one length byte in a sealed value. */
 const KEY_ID_CHARACTERS_MAX = 64
 const KEY_ID = /^[A-Za-z0-9._-]+$/
@@ -26,7 +26,7 @@ export type KeyRing = {
 }
 
 /** One key of a ring: an id of 1 to 64 letters, digits, dots, dashes and underscores, and 32 bytes. */
-export type SealKey = { readonly id: string; readonly key: Uint8Array }
+type SealKey = { readonly id: string; readonly key: Uint8Array }
 
 /**
  * Builds a ring. Throws a RangeError, naming ids only, for a bad id, a key that is not 32 bytes, an id given twice, or
@@ -57,7 +57,7 @@ export function createKeyRing(options: {
 }
 
 /** A ring read from a configured text, or what is wrong with it, in words that hold no part of the text. */
-export type ParsedKeyRing =
+type ParsedKeyRing =
   | { readonly kind: 'ring'; readonly ring: KeyRing }
   | { readonly kind: 'refused'; readonly problem: string }
 

@@ -21,7 +21,7 @@ export type TreeHead = {
 }
 
 /** Everything that a compact range needs to go on: one root for each complete subtree, the largest first. */
-export type CompactRangeState = {
+type CompactRangeState = {
   /** Number of leaves. */
   readonly size: number
   /** As many 32-byte hashes as `size` has one bits. */

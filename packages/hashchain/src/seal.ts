@@ -22,7 +22,7 @@ const GCM_OPTIONS = { authTagLength: TAG_BYTES }
 const PREFIX_BYTES = 2
 
 /** What opening a sealed value gives. */
-export type OpenedValue =
+type OpenedValue =
   | { readonly kind: 'opened'; readonly value: string }
   | {
       readonly kind: 'unopened'

@@ -44,7 +44,7 @@ export type NoteSigner = {
 }
 
 /** What a note under a known key turns out to be. */
-export type OpenedNote =
+type OpenedNote =
   /** At least one signature of the key holds, and none of it fails. `text` ends in a newline. */
   | { readonly kind: 'opened'; readonly text: string }
   | {

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 export const GENESIS_PREV_HASH = '0'.repeat(64)
 
 /** The four hashed fields of a version. */
-export type VersionContent = {
+type VersionContent = {
   /** Lower-case hex SHA-256 of the version before; `GENESIS_PREV_HASH` for the first. */
   readonly prevHash: string
   readonly value: string

@@ -25,7 +25,7 @@ The secret comes from TOKEN_SECRET, or from the file that TOKEN_SECRET_FILE name
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** What the command prints: with 0 the token, with 1 that a secret is missing or unfit, with 2 that arguments are wrong. */
-export type TokenCommandResult = {
+type TokenCommandResult = {
   readonly exitCode: 0 | 1 | 2
   readonly stdout: string
   readonly stderr: string
