@@ -94,8 +94,7 @@ async function compare(compared: Compared): Promise<Figure> {
 }
 
 /** No contract signs here, so a question to a chain is a mistake of this suite. */
-const noLedger: Pick<EvmLedger, 'hasCode' | 'isValidSignature'> = {
-  hasCode: () => Promise.reject(new Error('the chain was asked')),
+const noLedger: Pick<EvmLedger, 'isValidSignature'> = {
   isValidSignature: () => Promise.reject(new Error('the chain was asked')),
 }
 

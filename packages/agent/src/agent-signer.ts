@@ -33,10 +33,10 @@ export function agentSigner(options: {
   function paymentScheme(memo: string): SchemeNetworkClient {
     return {
       scheme: 'exact',
-      async createPaymentPayload(version, requirements, context) {
+      async createPaymentPayload(version, requirements) {
         const signer = hederaSigner({ accountId: await accountIdOnce(), privateKey: key })
         const client = new ExactHederaClient({ signer, memo })
-        return await client.createPaymentPayload(version, requirements, context)
+        return await client.createPaymentPayload(version, requirements)
       },
     }
   }

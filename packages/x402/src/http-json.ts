@@ -16,7 +16,7 @@ export type JsonAnswer =
   /** Too large, redirected or no JSON. */
   | { readonly kind: 'nonsense'; readonly status: number; readonly cause: unknown }
 
-export type JsonCall = {
+type JsonCall = {
   readonly url: string
   readonly clock: Clock
   readonly timeoutMs: number

@@ -4,13 +4,8 @@ export { createFeePayerDirectory, type FeePayerDirectory } from './facilitators/
 export { createHttpFacilitator } from './facilitators/http-facilitator.ts'
 export type { ChallengeError, PaymentTerms } from './gate/challenge.ts'
 export type { GateEvent } from './gate/gate-event.ts'
-export type { AnyPaidJob, KeptJob, PaidJob, PaymentOutcome } from './gate/paid-job.ts'
-export {
-  createPaymentGate,
-  type PaymentGate,
-  type Resumed,
-  type ResumingPaymentGate,
-} from './gate/payment-gate.ts'
+export type { PaidJob, PaymentOutcome } from './gate/paid-job.ts'
+export { createPaymentGate, type PaymentGate, type Resumed } from './gate/payment-gate.ts'
 export {
   acceptsRequirement,
   encodePaymentResponse,
@@ -18,13 +13,7 @@ export {
 } from './gate/payment-headers.ts'
 export { describeCall, type JsonSchema, type ResourceDiscovery } from './gate/resource-discovery.ts'
 export { fetchJson } from './http-json.ts'
-export type {
-  PaidResource,
-  PaymentPayload,
-  PaymentRequirement,
-  Settlement,
-  VerifiedPayment,
-} from './payment.ts'
+export type { PaymentRequirement, Settlement, VerifiedPayment } from './payment.ts'
 export { createMemoryReservationStore } from './reservations/memory-reservation-store.ts'
 export {
   payerKeyOf,
@@ -35,7 +24,6 @@ export {
   weighSiblings,
 } from './reservations/reservation-store.ts'
 export {
-  type LedgerFinding,
   LedgerUnavailable,
   type PaymentScheme,
   timedScheme,

@@ -5,7 +5,6 @@ import {
   createPaymentGate,
   type Facilitator,
   type ReservationStore,
-  type ResumingPaymentGate,
   timedScheme,
 } from '@tallystick/x402'
 import {
@@ -69,7 +68,7 @@ export function connectPayments(options: {
   const ledger = createJsonRpcLedger({ url: config.LEDGER_RPC_URL, clock })
   const facilitator = connectFacilitator(config, clock)
   const scheme = createExactEvmScheme({ assets: [asset], ledger, clock })
-  const gate: ResumingPaymentGate = createPaymentGate({
+  const gate = createPaymentGate({
     schemes: [timedScheme(scheme, { nowMs: () => performance.now(), hear: telemetry.verified })],
     facilitator,
     reservations,

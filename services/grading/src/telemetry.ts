@@ -1,15 +1,7 @@
 // What the operator sees of the service besides one log line per request. No label holds a payer, a receipt, a market or
 // anything else that a client chose; no line holds a payment header.
 import { boundedLabel, Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
-import type {
-  AnyPaidJob,
-  GateEvent,
-  PaymentGate,
-  PaymentHeaders,
-  PaymentOutcome,
-  PaymentTerms,
-  Resumed,
-} from '@tallystick/x402'
+import type { GateEvent, PaymentGate, PaymentOutcome, Resumed } from '@tallystick/x402'
 import type { DomainCheck } from '@tallystick/x402/evm'
 import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
@@ -110,22 +102,17 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
 }
 
 /** The same gate; what becomes of each request with a payment is heard. */
-export function observedGate<Gate extends PaymentGate>(
-  gate: Gate,
+export function observedGate(
+  gate: PaymentGate,
   hear: (outcome: PaymentOutcome<unknown, unknown>) => void,
-): Gate {
-  const pay = async <Prepared, Answer, Declined>(
-    headers: PaymentHeaders,
-    terms: PaymentTerms,
-    job: AnyPaidJob<Prepared, Answer, Declined>,
-  ): Promise<PaymentOutcome<Answer, Declined>> => {
+): PaymentGate {
+  const pay: PaymentGate['pay'] = async (headers, terms, job) => {
     const outcome = await gate.pay(headers, terms, job)
     const isPayment = headers.paymentSignature !== undefined || headers.xPayment !== undefined
     if (isPayment) hear(outcome)
     return outcome
   }
-  // One signature covers both of the gate's: the outcomes of a job without kept answers are among these.
-  return { ...gate, pay: pay as PaymentGate['pay'] }
+  return { ...gate, pay }
 }
 
 /** Registers the ledger's figures, read at the moment of asking; NaN while it cannot be read. */

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import type { JsonAnswer } from '../http-json.ts'
 import type { PaymentPayload, PaymentRequirement, Settlement } from '../payment.ts'
 
 /** Who submits payments to the ledger. */
@@ -11,11 +13,35 @@ export type Facilitator = {
 /** The facilitator was unreachable or slow, answered 5xx, or answered nonsense. */
 export class FacilitatorUnavailable extends Error {
   override readonly name = 'FacilitatorUnavailable'
-  /** True only where no connection was open, so that the facilitator cannot have seen the payment. */
+  /** True only if no connection was open, so that the facilitator cannot have seen the payment. */
   readonly nothingSent: boolean
 
   constructor(message: string, options: { readonly cause?: unknown; nothingSent?: boolean } = {}) {
     super(message, options.cause === undefined ? {} : { cause: options.cause })
     this.nothingSent = options.nothingSent ?? false
   }
+}
+
+/** A settlement is under 1 kB and a list of kinds a few; more than this is nonsense. */
+export const ANSWER_BYTES_MAX = 65_536
+
+/** A facilitator's optional text, which may be null. */
+export const optionalText = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? undefined)
+
+/** A facilitator's JSON, whatever its status. Throws FacilitatorUnavailable, naming who was called. */
+export function answered(
+  name: string,
+  answer: JsonAnswer,
+): { readonly status: number; readonly json: unknown } {
+  if (answer.kind === 'answered') return answer
+  if (answer.kind === 'nonsense') throw nonsense(name, answer.cause)
+  const { cause, nothingSent } = answer
+  throw new FacilitatorUnavailable(`${name} is unreachable`, { cause, nothingSent })
+}
+
+export function nonsense(name: string, cause: unknown): FacilitatorUnavailable {
+  return new FacilitatorUnavailable(`${name} answered nonsense`, { cause })
 }

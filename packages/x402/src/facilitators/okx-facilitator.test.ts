@@ -8,7 +8,7 @@ import type { PaymentPayload } from '../payment.ts'
 import { centRequirement, payCent } from '../testing/evm-stand-in.fixture.ts'
 import { listen } from '../testing/scripted-server.fixture.ts'
 import { FacilitatorUnavailable } from './facilitator.ts'
-import { createOkxFacilitator, type OkxFacilitatorOptions } from './okx-facilitator.ts'
+import { createOkxFacilitator } from './okx-facilitator.ts'
 
 const START_MS = 1_795_226_000_123
 const CREDENTIALS = { apiKey: 'key-1', passphrase: 'open sesame', secretKey: 'a secret' }
@@ -59,7 +59,7 @@ async function okx(answers: readonly Answer[]) {
       })
     },
   }
-  const client = (changes: Partial<OkxFacilitatorOptions> = {}) =>
+  const client = (changes: Partial<Parameters<typeof createOkxFacilitator>[0]> = {}) =>
     createOkxFacilitator({ ...CREDENTIALS, url, clock: pausing, ...changes })
   return { pauses, client, clock, seen }
 }
@@ -193,7 +193,10 @@ describe('pending and timeout are polled, not settled', () => {
 })
 
 describe('what is no settlement is FacilitatorUnavailable', () => {
-  const failure = async (answer: Answer, changes: Partial<OkxFacilitatorOptions> = {}) => {
+  const failure = async (
+    answer: Answer,
+    changes: Partial<Parameters<typeof createOkxFacilitator>[0]> = {},
+  ) => {
     const { client } = await okx([answer])
     return await client(changes)
       .settle(...(await order()))

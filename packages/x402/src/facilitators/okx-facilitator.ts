@@ -1,25 +1,23 @@
 /**
- * OKX's facilitator for X Layer: the standard bodies inside a signed envelope. Every call carries the OK-ACCESS headers,
- * whose signature covers time, method, path and body. A settlement that it calls `pending` or `timeout` is not settled: it
- * is polled until a deadline, and after that left to the ledger.
+ * OKX's facilitator for X Layer: the standard bodies inside a signed envelope. The OK-ACCESS headers of each call sign
+ * time, method, path and body. A settlement called `pending` or `timeout` is not settled: it is polled until a deadline,
+ * and then left to the ledger.
  */
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { fetchJson } from '../http-json.ts'
 import type { Settlement } from '../payment.ts'
-import { type Facilitator, FacilitatorUnavailable } from './facilitator.ts'
+import {
+  ANSWER_BYTES_MAX,
+  answered,
+  type Facilitator,
+  FacilitatorUnavailable,
+  nonsense,
+  optionalText,
+} from './facilitator.ts'
 
-export type OkxFacilitatorOptions = {
-  /** Origin of the interface. */
-  readonly url?: string
-  readonly apiKey: string
-  readonly passphrase: string
-  /** Signs; never sent. */
-  readonly secretKey: string
-  readonly clock: Clock
-}
-
+const NAME = 'OKX'
 const URL_OF_OKX = 'https://web3.okx.com'
 /** Path below it, which is signed too. */
 const PATH = '/api/v6/pay/x402'
@@ -27,19 +25,13 @@ const PATH = '/api/v6/pay/x402'
 /** Settling with `syncSettle` waits for the block, a few seconds. */
 const CALL_TIMEOUT_MS = 15_000
 
-/**
- * Longest wait, from the call to settle on, for a settlement that is pending. Below a gate's patience with a request
- * (45 s), so that the ledger can still be asked within it.
- */
+/** Longest wait for a pending settlement, from the call to settle: below a gate's 45 s, which leaves time for the ledger. */
 const SETTLE_DEADLINE_MS = 25_000
 
-/** Between two questions after a pending settlement: X Layer closes a block a second. */
+/** Between two polls of a pending settlement: X Layer closes a block a second. */
 const POLL_MS = 1_000
 
-/** A settlement is under 1 kB and a list of kinds a few; more than this is nonsense. */
-const ANSWER_BYTES_MAX = 65_536
-
-/** Codes of a request whose credentials, signature or time were not accepted: it was not looked at. */
+/** Codes of a request whose credentials, signature or time OKX refused: it did not read further. */
 const isCredentialCode = (code: string): boolean => /^501(?:0\d|1[0-3])$/.test(code)
 
 const envelope = z.object({
@@ -47,30 +39,33 @@ const envelope = z.object({
   msg: z.string().nullish(),
   data: z.unknown(),
 })
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => value ?? undefined)
 const settlement = z.object({
   success: z.boolean(),
-  status: text,
-  transaction: text,
-  txHash: text,
+  status: optionalText,
+  transaction: optionalText,
+  txHash: optionalText,
   network: z.union([z.string(), z.number()]).nullish(),
-  payer: text,
-  amount: text,
-  errorReason: text,
+  payer: optionalText,
+  amount: optionalText,
+  errorReason: optionalText,
 })
 const supported = z.object({ kinds: z.array(z.looseObject({ network: z.unknown() })) })
 
 type OkxSettlement = z.output<typeof settlement>
-type Ask = (request: { readonly path: string; readonly body?: string }) => Promise<unknown>
 
 /**
- * A facilitator of OKX. Refused credentials are FacilitatorUnavailable with `nothingSent`, since such a request is not
- * looked at; every other failure leaves open what happened.
+ * OKX as a facilitator. Refused credentials are FacilitatorUnavailable with `nothingSent`, since OKX reads no further;
+ * every other failure leaves open what happened.
  */
-export function createOkxFacilitator(options: OkxFacilitatorOptions): Facilitator {
+export function createOkxFacilitator(options: {
+  /** Origin of the interface. */
+  readonly url?: string
+  readonly apiKey: string
+  readonly passphrase: string
+  /** Signs; never sent. */
+  readonly secretKey: string
+  readonly clock: Clock
+}): Facilitator {
   const { clock } = options
   const ask = createAsk(options)
   return {
@@ -78,18 +73,15 @@ export function createOkxFacilitator(options: OkxFacilitatorOptions): Facilitato
       const { network } = paymentRequirements
       const deadlineMs = clock.unixMs() + SETTLE_DEADLINE_MS
       const request = { x402Version: 2, paymentPayload, paymentRequirements, syncSettle: true }
-      const answer = readSettlement(
-        await ask({ path: '/settle', body: JSON.stringify(request) }),
-        network,
-      )
+      const answer = readSettlement(await ask('/settle', JSON.stringify(request)), network)
       let latest = answer
       while (isUnfinished(latest) && clock.unixMs() + POLL_MS <= deadlineMs) {
         const transaction = hashOf(answer) || hashOf(latest)
         if (transaction === '') break
         await new Promise<void>((resolve) => clock.after(POLL_MS, resolve))
         const path = `/settle/status?txHash=${encodeURIComponent(transaction)}`
-        // A question that fails is asked again: what is settling settles without us.
-        const polled = await ask({ path })
+        // A poll that fails is repeated: what is settling settles without us.
+        const polled = await ask(path)
           .then((json) => readSettlement(json, network))
           .catch(() => undefined)
         if (polled !== undefined) latest = polled
@@ -97,18 +89,18 @@ export function createOkxFacilitator(options: OkxFacilitatorOptions): Facilitato
       return toSettlement(latest, { network, transaction: hashOf(latest) || hashOf(answer) })
     },
     async feePayers() {
-      const parsed = supported.safeParse(await ask({ path: '/supported' }))
-      if (!parsed.success) throw nonsense('supported', parsed.error)
-      // Who pays the gas of an EVM payment is no business of its payer.
+      const parsed = supported.safeParse(await ask('/supported'))
+      if (!parsed.success) throw nonsense(NAME, parsed.error)
+      // A payer need not know who pays the gas of an EVM payment.
       return new Map()
     },
   }
 }
 
-function createAsk(options: OkxFacilitatorOptions): Ask {
+function createAsk(options: Parameters<typeof createOkxFacilitator>[0]) {
   const { apiKey, clock, passphrase, secretKey } = options
   const base = (options.url ?? URL_OF_OKX).replace(/\/+$/, '')
-  return async ({ body, path }) => {
+  return async (path: string, body?: string): Promise<unknown> => {
     const timestamp = new Date(clock.unixMs()).toISOString()
     const method = body === undefined ? 'GET' : 'POST'
     const signed = `${timestamp}${method}${PATH}${path}${body ?? ''}`
@@ -125,24 +117,20 @@ function createAsk(options: OkxFacilitatorOptions): Ask {
         'OK-ACCESS-SIGN': createHmac('sha256', secretKey).update(signed).digest('base64'),
       },
     })
-    if (answer.kind === 'unreachable') {
-      const { cause, nothingSent } = answer
-      throw new FacilitatorUnavailable('OKX is unreachable', { cause, nothingSent })
-    }
-    if (answer.kind === 'nonsense') throw nonsense(path, answer.cause)
-    return unwrap(answer.json, answer.status, path)
+    const { json, status } = answered(NAME, answer)
+    return unwrap(json, status)
   }
 }
 
-/** What is inside the envelope, or the answer itself where there is none. Throws for a code other than 0. */
-function unwrap(json: unknown, status: number, path: string): unknown {
+/** The content of the envelope, or the answer itself if it has none. Throws for a code other than 0. */
+function unwrap(json: unknown, status: number): unknown {
   const wrapped = envelope.safeParse(json)
   if (wrapped.success && wrapped.data.code !== '0') {
     const { code, msg } = wrapped.data
     const nothingSent = isCredentialCode(code)
-    throw new FacilitatorUnavailable(`OKX answered code ${code}`, { cause: msg, nothingSent })
+    throw new FacilitatorUnavailable(`${NAME} answered code ${code}`, { cause: msg, nothingSent })
   }
-  if (status >= 500) throw nonsense(path, `status ${status}`)
+  if (status >= 500) throw nonsense(NAME, `status ${status}`)
   if (!wrapped.success) return json
   // Some of its interfaces answer lists of one.
   const { data } = wrapped.data
@@ -151,11 +139,11 @@ function unwrap(json: unknown, status: number, path: string): unknown {
 
 function readSettlement(json: unknown, network: string): OkxSettlement {
   const parsed = settlement.safeParse(json)
-  if (!parsed.success) throw nonsense('settle', parsed.error)
+  if (!parsed.success) throw nonsense(NAME, parsed.error)
   const named = parsed.data.network
   if (named !== null && named !== undefined && String(named) !== '') {
     const caip = /^\d+$/.test(String(named)) ? `eip155:${named}` : String(named)
-    if (caip !== network) throw nonsense('settle', `settled on ${caip}`)
+    if (caip !== network) throw nonsense(NAME, `settled on ${caip}`)
   }
   return parsed.data
 }
@@ -173,7 +161,7 @@ function toSettlement(
   known: { readonly network: string; readonly transaction: string },
 ): Settlement {
   const isSettled = answer.success && !isUnfinished(answer)
-  if (isSettled && known.transaction === '') throw nonsense('settle', 'a success without a hash')
+  if (isSettled && known.transaction === '') throw nonsense(NAME, 'a success without a hash')
   const errorReason = isUnfinished(answer) ? 'settlement_pending' : answer.errorReason
   return {
     success: isSettled,
@@ -182,8 +170,4 @@ function toSettlement(
     amount: answer.amount,
     errorReason: isSettled ? undefined : errorReason,
   }
-}
-
-function nonsense(path: string, cause: unknown): FacilitatorUnavailable {
-  return new FacilitatorUnavailable(`OKX answered nonsense to ${path}`, { cause })
 }

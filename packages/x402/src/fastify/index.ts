@@ -1,2 +1,2 @@
 export { logGateEvent } from '../gate/gate-event.ts'
-export { type PaidRouteOptions, type PaymentProblem, paidRoute } from './paid-route.ts'
+export { type PaymentProblem, paidRoute } from './paid-route.ts'

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import fastify from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { KeptJob } from '../gate/paid-job.ts'
+import type { PaidJob } from '../gate/paid-job.ts'
 import { type Grant, gateFixture } from '../testing/gate.fixture.ts'
 import { listen } from '../testing/scripted-server.fixture.ts'
 import { type PaidRouteOptions, paidRoute } from './paid-route.ts'
@@ -20,7 +20,7 @@ async function serve({ size = 0, ...changes }: Options & { readonly size?: numbe
   const { gate, ledger, runs, terms } = fixture
   const work = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
-  const job = (key: string | undefined, body: unknown): KeptJob<string, Grant, string> => ({
+  const job = (key: string | undefined, body: unknown): PaidJob<string, Grant, string> => ({
     ...fixture.job(),
     keepsAnswer: true,
     idempotencyKey: key,
@@ -120,7 +120,7 @@ describe('X9: delivery', () => {
     const fixture = await serve()
     const { gate, ledger, terms } = fixture
     const app = fastify()
-    const job: KeptJob<string, Grant, string> = { ...fixture.job(), keepsAnswer: true }
+    const job: PaidJob<string, Grant, string> = { ...fixture.job(), keepsAnswer: true }
     app.route({
       method: 'POST',
       url: '/api/grade',
@@ -182,7 +182,7 @@ describe('G4: Idempotency-Key', () => {
 
   test('409 in the service’s form', async () => {
     const { buy, release } = await serve({
-      sendKeyConflict: (reply, error) => reply.code(409).send({ error, service: 'ours' }),
+      sendProblem: (reply, { error }) => reply.code(409).send({ error, service: 'ours' }),
     })
     release()
     await buy({ key: 'k' })

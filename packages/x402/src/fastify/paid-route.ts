@@ -2,51 +2,38 @@
  * Route options that put a price on one Fastify route (X1): they attach to the route itself, so that there is no path
  * to match and none to slip past. What is sold, and what a refusal says, stays with the caller.
  */
-import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Challenge, PaymentTerms } from '../gate/challenge.ts'
-import type { AnyPaidJob, PaymentOutcome } from '../gate/paid-job.ts'
+import type { PaidJob, PaymentOutcome } from '../gate/paid-job.ts'
 import type { PaymentGate } from '../gate/payment-gate.ts'
 import { encodePaymentResponse, type PaymentHeaders } from '../gate/payment-headers.ts'
 import type { Settlement } from '../payment.ts'
 
-/** A 502 of a paid route. */
+/** Why a paid route answers 502, or 409 to a key that named something else before. */
 export type PaymentProblem = {
   readonly error:
     | 'payment_pending'
     | 'facilitator_unavailable'
     | 'ledger_unavailable'
     | 'payment_terms_unknown'
-  readonly retryAfterSeconds: number
+    | 'idempotency_key_reused'
+  readonly retryAfterSeconds?: number | undefined
 }
 
 export type PaidRouteOptions<Prepared, Answer, Declined> = {
   readonly gate: PaymentGate
-  /** What is on sale; undefined while that is not known, e.g. no fee payer (X11): 502. */
+  /** What is on sale; undefined while that is unknown, for example without a fee payer (X11): 502. */
   readonly terms: (request: FastifyRequest) => PaymentTerms | undefined
   /** The work of one request. Its body is validated by then, so that bad input costs nothing. */
-  readonly job: (request: FastifyRequest) => AnyPaidJob<Prepared, Answer, Declined>
+  readonly job: (request: FastifyRequest) => PaidJob<Prepared, Answer, Declined>
   /** Answers a request whose work was declined before settlement. */
   readonly decline: (reply: FastifyReply, declined: Declined) => FastifyReply
-  /** Answers a 502 in the service's form; `{ error }` by default. */
+  /** Answers a problem in the service's form; `{ error }` by default. */
   readonly sendProblem?: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
-  /** Answers 409 to a key that named something else before, in the service's form; `{ error }` by default. */
-  readonly sendKeyConflict?: (reply: FastifyReply, error: 'idempotency_key_reused') => FastifyReply
 }
 
-type PaidRoute = {
-  readonly exposeHeadRoute: false
-  readonly onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-  readonly handler: RouteHandlerMethod
-}
-
-/** When to come back while nothing can be sold; a facilitator's directory is read again after 5 s. */
+/** When to come back while nothing can be sold; a facilitator's `/supported` is read again after 5 s. */
 const UNAVAILABLE_RETRY_SECONDS = 5
-
-type PaidCall<Prepared, Answer, Declined> = {
-  readonly options: PaidRouteOptions<Prepared, Answer, Declined>
-  readonly reply: FastifyReply
-  readonly terms: PaymentTerms
-}
 
 /**
  * Options for a paid GET or POST route: `app.route({ method: 'POST', url: '/api/grade', ...paidRoute(options) })`.
@@ -54,29 +41,29 @@ type PaidCall<Prepared, Answer, Declined> = {
  */
 export function paidRoute<Prepared, Answer, Declined>(
   options: PaidRouteOptions<Prepared, Answer, Declined>,
-): PaidRoute {
+) {
   const { gate, job, sendProblem = sendPlainProblem } = options
   return {
     exposeHeadRoute: false,
-    async onRequest(request, reply) {
+    onRequest: async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       if (request.method !== 'HEAD') return undefined
       const methods = [request.routeOptions.method ?? []].flat().filter((one) => one !== 'HEAD')
       const refusal = reply.code(405).header('allow', methods.join(', '))
       return await refusal.send({ error: 'method_not_allowed' })
     },
-    handler(request, reply) {
+    handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined {
       const terms = options.terms(request)
       const headers = paymentHeadersOf(request)
       if (terms === undefined) {
-        const problem = 'payment_terms_unknown'
-        sendProblem(reply, { error: problem, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
+        const error = 'payment_terms_unknown'
+        sendProblem(reply, { error, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
       } else if (headers.paymentSignature === undefined && headers.xPayment === undefined) {
         // Most requests of strangers: answered at once, without a promise, and not returned, since a reply is a promise too.
         sendChallenge(reply, gate.challenge(terms, 'payment_required'))
       } else {
         return gate
           .pay(headers, terms, job(request))
-          .then((outcome) => sendOutcome({ options, reply, terms }, outcome))
+          .then((outcome) => sendOutcome(outcome, { options, reply, terms }))
       }
       return undefined
     },
@@ -95,15 +82,15 @@ const single = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(', ') : value
 
 function sendOutcome<Prepared, Answer, Declined>(
-  { options, reply, terms }: PaidCall<Prepared, Answer, Declined>,
   outcome: PaymentOutcome<Answer, Declined>,
+  call: {
+    readonly options: PaidRouteOptions<Prepared, Answer, Declined>
+    readonly reply: FastifyReply
+    readonly terms: PaymentTerms
+  },
 ): FastifyReply {
-  const {
-    decline,
-    gate,
-    sendKeyConflict = sendPlainConflict,
-    sendProblem = sendPlainProblem,
-  } = options
+  const { options, reply, terms } = call
+  const { decline, gate, sendProblem = sendPlainProblem } = options
   switch (outcome.kind) {
     case 'paid':
       markDelivery(reply, outcome.delivered)
@@ -117,12 +104,13 @@ function sendOutcome<Prepared, Answer, Declined>(
       const { retryAfterSeconds } = outcome
       return sendProblem(reply, { error: 'payment_pending', retryAfterSeconds })
     }
-    case 'unavailable': {
-      const error = `${outcome.dependency}_unavailable` as const
-      return sendProblem(reply, { error, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
-    }
+    case 'unavailable':
+      return sendProblem(reply, {
+        error: `${outcome.dependency}_unavailable`,
+        retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
+      })
     case 'key_conflict':
-      return sendKeyConflict(reply, 'idempotency_key_reused')
+      return sendProblem(reply, { error: 'idempotency_key_reused' })
     default:
       return outcome satisfies never
   }
@@ -152,14 +140,11 @@ function markDelivery(reply: FastifyReply, delivered: (() => Promise<void>) | un
   })
 }
 
-function sendPlainProblem(reply: FastifyReply, problem: PaymentProblem): FastifyReply {
-  return reply
-    .code(502)
-    .header('retry-after', String(problem.retryAfterSeconds))
-    .header('cache-control', 'no-store')
-    .send({ error: problem.error })
-}
-
-function sendPlainConflict(reply: FastifyReply, error: 'idempotency_key_reused'): FastifyReply {
-  return reply.code(409).header('cache-control', 'no-store').send({ error })
+function sendPlainProblem(
+  reply: FastifyReply,
+  { error, retryAfterSeconds }: PaymentProblem,
+): FastifyReply {
+  if (retryAfterSeconds !== undefined) void reply.header('retry-after', String(retryAfterSeconds))
+  const status = error === 'idempotency_key_reused' ? 409 : 502
+  return reply.code(status).header('cache-control', 'no-store').send({ error })
 }

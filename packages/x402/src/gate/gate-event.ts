@@ -5,15 +5,15 @@ import type { LedgerFinding } from '../schemes/payment-scheme.ts'
 export type GateEvent = {
   readonly payment: VerifiedPayment
   /**
-   * The `requestId` of the job that brought the payment in flight, in the background too; absent where it gave none, and
-   * for a delivery that could not be noted, since the payment is no longer in flight by then.
+   * The `requestId` of the job that brought the payment, in the background too. Absent if it gave none, and for a
+   * delivery that could not be stored: the payment is no longer in flight by then.
    */
   readonly requestId?: string
 } & (
   | { readonly kind: 'settled'; readonly settlement: Settlement }
   /** A definite refusal: nothing was paid. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** Whether the payment landed is not known; the ledger is being asked. */
+  /** Nobody knows whether the payment landed; the ledger is being read. */
   | { readonly kind: 'in_doubt'; readonly cause: unknown }
   | { readonly kind: 'found'; readonly finding: LedgerFinding }
   /** Settled, but the work after it failed and will be tried again. */
@@ -23,36 +23,34 @@ export type GateEvent = {
   | { readonly kind: 'store_failed'; readonly cause: unknown }
 )
 
-/** As much of Fastify's logger as is written to. */
+/** The part of Fastify's logger that is used. */
 type Logger = Readonly<Record<'info' | 'warn', (fields: object, message: string) => void>>
 
 /**
- * Writes what the gate did as one line: `info` where a state changed, `warn` where something is refused or tried again.
- * The request's id stands under Fastify's name for it, `reqId`, so that one id finds every line of a payment. `amount`
- * is in base units. Nothing in a line is secret: id, payer and amount are public on the ledger.
+ * Logs one event: `info` for a change of state, `warn` for a refusal or a retry. The request's id has Fastify's name for
+ * it, `reqId`, so that one id finds every line of a payment. `amount` is in base units. Nothing in a line is secret: id,
+ * payer and amount are public on the ledger.
  */
 export function logGateEvent(event: GateEvent, logger: Logger | undefined): void {
   const { id: paymentId, payer, amount } = event.payment
   const fields = { reqId: event.requestId, paymentId, payer, amount: amount.toString() }
   switch (event.kind) {
     case 'settled':
-      logger?.info({ ...fields, transaction: event.settlement.transaction }, event.kind)
-      return
+      return logger?.info({ ...fields, transaction: event.settlement.transaction }, event.kind)
     case 'fulfilled':
-      logger?.info(fields, event.kind)
-      return
+      return logger?.info(fields, event.kind)
     case 'found': {
       const { finding } = event
       const transaction = finding.kind === 'landed' ? { transaction: finding.transaction } : {}
-      logger?.info({ ...fields, finding: finding.kind, ...transaction }, event.kind)
-      return
+      return logger?.info({ ...fields, finding: finding.kind, ...transaction }, event.kind)
     }
     case 'refused':
-      logger?.warn({ ...fields, reason: event.reason }, event.kind)
-      return
+      return logger?.warn({ ...fields, reason: event.reason }, event.kind)
     case 'in_doubt':
     case 'retrying':
     case 'store_failed':
-      logger?.warn({ ...fields, err: event.cause }, event.kind)
+      return logger?.warn({ ...fields, err: event.cause }, event.kind)
+    default:
+      return event satisfies never
   }
 }

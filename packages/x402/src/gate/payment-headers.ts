@@ -1,19 +1,19 @@
-/** The payment headers of x402 v2: reading what a client sent, matching it with what is on sale, and encoding the answer. */
+/** The payment headers of x402 v2: reads what a client sent, matches it with what is on sale, and encodes the answer. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { PaidResource, PaymentRequirement, Settlement } from '../payment.ts'
 import type { ChallengeError } from './challenge.ts'
 
 /**
- * Largest payment header, in bytes, looked at before decoding. The largest honest one fits: ten Hedera nodes take 4.5 KB,
+ * Largest payment header, in bytes, checked before decoding. The largest honest one fits: ten Hedera nodes take 4.5 KB,
  * and the description of a call that official clients send back (`describeCall`) at most 2.7 KB.
  */
-export const PAYMENT_HEADER_BYTES_MAX = 8_192
+const PAYMENT_HEADER_BYTES_MAX = 8_192
 
 export type PaymentHeaders = {
   /** Value of `PAYMENT-SIGNATURE`. */
   readonly paymentSignature?: string | undefined
-  /** Value of `X-PAYMENT`, where a v2 payload is accepted as well. */
+  /** Value of `X-PAYMENT`, which may carry a v2 payload too. */
   readonly xPayment?: string | undefined
 }
 
@@ -32,14 +32,14 @@ const envelopeSchema = z.object({
     extra: record.nullish(),
   }),
   resource: z.object({ url: z.string() }).nullish(),
-  // Nothing here is paid by an extension: one that cannot be read refuses no payment.
+  // An unreadable extension refuses no payment: none of ours is paid by one.
   extensions: record.nullish().catch(undefined),
 })
 
 /** An x402 v2 payment payload as a client sent it: well formed, nothing in it believed yet. */
 type PaymentEnvelope = z.infer<typeof envelopeSchema>
 
-export type PaymentHeaderReading =
+type PaymentHeaderReading =
   | { readonly kind: 'absent' }
   | { readonly kind: 'refused'; readonly error: ChallengeError }
   | { readonly kind: 'read'; readonly envelope: PaymentEnvelope }
@@ -77,14 +77,11 @@ export function readPaymentHeaders(headers: PaymentHeaders): PaymentHeaderReadin
     : undecodable
 }
 
-const STANDARD_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
-
 /**
- * The bytes of standard, padded base64 (RFC 4648 §4), or undefined for anything else: base64url, missing padding,
- * white space and non-zero trailing bits are all refused, so that one value has one spelling.
+ * The bytes of standard, padded base64 (RFC 4648 §4), undefined for anything else: base64url, missing padding, white
+ * space and non-zero trailing bits are refused, so that one value has one spelling.
  */
 export function decodeStrictBase64(text: string): Buffer | undefined {
-  if (!STANDARD_BASE64.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? bytes : undefined
 }
@@ -108,7 +105,7 @@ export function acceptsRequirement(
   )
 }
 
-/** Whether the resource that a client's payload names, where it names one, is the one on sale: the paths are equal. */
+/** Whether a client's payload names the resource on sale, by path, or none. */
 export function isForResource(named: PaymentEnvelope['resource'], resource: PaidResource): boolean {
   if (named === undefined || named === null) return true
   const path = pathOf(named.url)

@@ -11,13 +11,7 @@ import type { Reservation } from '../reservations/reservation-store.ts'
 import type { Reservations } from '../reservations/reservations.ts'
 import type { LedgerFinding } from '../schemes/payment-scheme.ts'
 import type { GateEvent } from './gate-event.ts'
-import type {
-  AnyOutcome,
-  PaymentForJob,
-  Preparation,
-  SettledPayment,
-  SettlementOrder,
-} from './paid-job.ts'
+import type { AnyOutcome, PaymentForJob, Preparation, SettledPayment } from './paid-job.ts'
 import type { PaymentProgress } from './payment-progress.ts'
 
 /** Our clock and the ledger's may differ by this much when a record is compared with the moment we began to settle. */
@@ -31,8 +25,9 @@ export type GateParts = {
   readonly reservations: Reservations
 }
 
-export type PaymentInFlight = PaymentForJob & { readonly progress: PaymentProgress }
+type PaymentInFlight = PaymentForJob & { readonly progress: PaymentProgress }
 
+type SettlementOrder = NonNullable<PaymentForJob['order']>
 type ReservedPayment = PaymentInFlight & { readonly reservation: Reservation }
 type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>
 

@@ -93,7 +93,7 @@ export function createPaymentsInFlight(
       [...(bySubject.get(subject) ?? [])].some(({ progress }) => progress.isPossiblySettled()),
     /** What the job that brought this payment called its request; undefined where it is not in flight. */
     requestIdOf: (paymentId: string): string | undefined => inFlight.get(paymentId)?.requestId,
-    close(): Promise<void> {
+    close: (): Promise<void> => {
       closing ??= closeAll()
       return closing
     },

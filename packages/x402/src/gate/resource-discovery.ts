@@ -1,14 +1,14 @@
 /**
- * What a challenge tells an agent about the call that it sells: x402's extension `bazaar`, version 2. Shape:
- * specs/extensions/bazaar.md of x402; written here as plain JSON, since that is all that the extension is.
+ * What a challenge tells an agent about the call that it sells: x402's extension `bazaar`, version 2, as plain JSON.
+ * Its shape is in x402's specs/extensions/bazaar.md.
  */
 
 /** A JSON Schema (2020-12). */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** A paid call, by an example and the schemas that it and its answer keep to. */
-export type ResourceCall = {
-  /** What a call sends; the example must hold against its schema. */
+/** A paid call: an example, and the schemas of the call and its answer. */
+type ResourceCall = {
+  /** What a call sends; the example must match its schema. */
   readonly input:
     | { readonly method: 'GET'; readonly queryParams: object; readonly schema: JsonSchema }
     | { readonly method: 'POST'; readonly body: object; readonly schema: JsonSchema }
@@ -67,15 +67,13 @@ function inputOf({ input }: ResourceCall): { readonly info: object; readonly sch
 }
 
 /**
- * The extension as a facilitator gets it with a payment: as it was declared, and only where the payer sent it back. x402
- * leaves it to the payer whether a catalogue hears of the call; what it hears are the seller's words, not the payer's.
+ * Whether a payer sent the extension back. Only then does the facilitator get it, in the seller's words: x402 leaves it
+ * to the payer whether a catalogue learns of the call.
  */
-export function echoedExtensions(
-  echo: Readonly<Record<string, unknown>> | null | undefined,
-  discovery: ResourceDiscovery | undefined,
-): { readonly extensions?: { readonly bazaar: ResourceDiscovery } } {
-  const isEchoed = Object.hasOwn(echo ?? {}, 'bazaar')
-  return discovery !== undefined && isEchoed ? { extensions: { bazaar: discovery } } : {}
+export function isEchoed(
+  extensions: Readonly<Record<string, unknown>> | null | undefined,
+): boolean {
+  return Object.hasOwn(extensions ?? {}, 'bazaar')
 }
 
 /** The extension for one call. Throws RangeError where it is over 2 KiB. */

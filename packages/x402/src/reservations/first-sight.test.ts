@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { FacilitatorUnavailable } from '../facilitators/facilitator.ts'
 import type { PaymentTerms } from '../gate/challenge.ts'
 import type { GateEvent } from '../gate/gate-event.ts'
-import type { KeptJob, PaidJob } from '../gate/paid-job.ts'
+import type { PaidJob } from '../gate/paid-job.ts'
 import { createPaymentGate } from '../gate/payment-gate.ts'
 import type { Settlement } from '../payment.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
@@ -85,7 +85,7 @@ async function header(): Promise<{ paymentSignature: string; payload: unknown }>
   return { payload, paymentSignature: Buffer.from(JSON.stringify(envelope)).toString('base64') }
 }
 
-const kept = (job: PaidJob<string, string, never>): KeptJob<string, string, never> => ({
+const kept = (job: PaidJob<string, string, never>): PaidJob<string, string, never> => ({
   ...job,
   keepsAnswer: true,
 })
@@ -191,7 +191,7 @@ describe('X10: a payment found on an EVM chain', () => {
   test('what was found there is fulfilled with the time that the ledger took it', async () => {
     const { chain, gate, job, landings } = evmGateFixture({ settle: 'lost' })
     expect((await gate.pay(await header(), terms, job())).kind).toBe('paid')
-    expect(landings).toEqual([(await chain.ledger.latestBlock()).timestampSeconds])
+    expect(landings).toEqual([(await chain.ledger.block()).timestampSeconds])
   })
 
   test('a payment read from the chain is not tried on one request after another until its answer comes', async () => {

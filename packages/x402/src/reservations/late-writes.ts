@@ -1,11 +1,12 @@
-/** Store writes that failed after settlement and wait for their payment to be asked about; the next start finds any other. */
+/** Failed writes that are kept; the next start finds any other payment on the ledger. */
 const LATE_WRITES_MAX = 1_000
 
 export type LateWrites = ReturnType<typeof createLateWrites>
 
 /**
- * Ends of payments that a store could not take: without them a payer would be told to wait until the next start. Each is
- * written once for all who ask: a second time it could end what was reserved since.
+ * Writes after settlement that a store could not take. They are written when their payment comes again: otherwise its
+ * payer would have to wait until the next start. Each is written once for all who ask: a second write could end a later
+ * reservation.
  */
 export function createLateWrites() {
   const owed = new Map<string, () => Promise<void>>()
@@ -13,7 +14,7 @@ export function createLateWrites() {
 
   async function run(paymentId: string, write: () => Promise<void>): Promise<void> {
     await write()
-    // Another write may have come to be owed meanwhile.
+    // Another write may be owed by now.
     if (owed.get(paymentId) === write) owed.delete(paymentId)
   }
 
@@ -22,9 +23,9 @@ export function createLateWrites() {
     owe(paymentId: string, write: () => Promise<void>): void {
       if (owed.size < LATE_WRITES_MAX) owed.set(paymentId, write)
     },
-    /** Nothing is owed to that payment any more. */
+    /** The payment is owed nothing any longer. */
     forget: (paymentId: string): void => void owed.delete(paymentId),
-    /** Writes what is owed to a payment; false where nothing is. Throws what the store throws; it stays owed then. */
+    /** Writes what is owed to a payment; false if nothing is. Throws what the store throws; the write stays owed then. */
     async write(paymentId: string): Promise<boolean> {
       const write = owed.get(paymentId)
       if (write === undefined) return false

@@ -6,7 +6,7 @@ import {
   weighSiblings,
 } from './reservation-store.ts'
 
-export type MemoryReservationStoreOptions = {
+type Options = {
   readonly clock: Clock
   /** Answers kept at most; a few kB each. */
   readonly answeredMax?: number
@@ -14,20 +14,18 @@ export type MemoryReservationStoreOptions = {
   readonly openMax?: number
 }
 
-/** A busy hour of purchases; beyond it the oldest answer goes. */
+/** A busy hour of purchases. */
 const ANSWERED_MAX = 10_000
 
-/** More than a gate has in flight at once, so that the gate's own limit is met first. */
+/** More than a gate has in flight at once, so that the gate reaches its own limit first. */
 const OPEN_MAX = 20_000
 
 /**
- * Reservations in this process's memory, bounded. When answers are full, the one used longest ago is forgotten: the
- * same payment sent again is then looked up on the ledger instead of answered from here. When open ones are full,
- * `reserve` says so and nothing may be settled. Answers go once their time is over.
+ * Reservations in this process's memory, bounded. Beyond its limit the answer used longest ago is forgotten: the same
+ * payment sent again is then looked up on the ledger. Beyond the limit of open reservations `reserve` says `full`, and
+ * nothing may be settled. Answers are forgotten once their time is over.
  */
-export function createMemoryReservationStore(
-  options: MemoryReservationStoreOptions,
-): ReservationStore {
+export function createMemoryReservationStore(options: Options): ReservationStore {
   const { openMax = OPEN_MAX } = options
   const open = new Map<string, Reservation>()
   const siblings = createSiblings()
@@ -88,7 +86,7 @@ export function createMemoryReservationStore(
 
 /** A bounded number of answers in order of use; `hear` gets each one that is forgotten. */
 function createAnswers(
-  { answeredMax = ANSWERED_MAX, clock }: MemoryReservationStoreOptions,
+  { answeredMax = ANSWERED_MAX, clock }: Options,
   hear: (gone: Reservation) => void,
 ) {
   const answered = new Map<string, Reservation>()
@@ -101,7 +99,7 @@ function createAnswers(
   }
 
   return {
-    /** Expired ones go from the old end at once, the rest only when there are too many. */
+    /** Also forgets what has expired, from the old end, and the oldest while there are too many. */
     put(reservation: Reservation): void {
       const { request: _, ...kept } = reservation
       answered.set(kept.paymentId, kept)
@@ -136,9 +134,9 @@ function createSiblings() {
       name === undefined ? undefined : idsByName.get(name)?.at(-1),
     add(reservation: Reservation): void {
       for (const name of namesIn(reservation)) {
-        const ids = idsByName.get(name)
-        if (ids === undefined) idsByName.set(name, [reservation.paymentId])
-        else ids.push(reservation.paymentId)
+        const ids = idsByName.get(name) ?? []
+        ids.push(reservation.paymentId)
+        idsByName.set(name, ids)
       }
     },
     remove(reservation: Reservation): void {
@@ -156,7 +154,7 @@ function namesIn(reservation: Reservation): string[] {
   return Object.values(namesOf(reservation)).filter((name) => name !== undefined)
 }
 
-/** What a payment whose answer is kept is found by; one that was given another's answer stands for nothing of its own. */
+/** The names that later payments find this one by; one that got another's answer has no `print` of its own. */
 function namesOf(reservation: Reservation) {
   const { answeredBy, fingerprint, idempotencyKey, keepsAnswer } = reservation
   if (keepsAnswer === undefined) return { key: undefined, print: undefined }

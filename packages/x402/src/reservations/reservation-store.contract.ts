@@ -3,7 +3,7 @@ import type { VerifiedPayment } from '../payment.ts'
 import type { Reservation, ReservationStore } from './reservation-store.ts'
 
 /** A store under test; `nowSeconds` is the time of its clock, Unix seconds. */
-export type StoreUnderTest = {
+type StoreUnderTest = {
   readonly store: ReservationStore
   readonly nowSeconds: () => number
 }

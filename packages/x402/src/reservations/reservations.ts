@@ -2,6 +2,7 @@
  * The gate's reservations: what is reserved before any work, what the store's answer means for a payment, and what
  * becomes of a write that fails after settlement, where nothing may block.
  */
+import type { Clock } from '../clock.ts'
 import type { GateEvent } from '../gate/gate-event.ts'
 import type { AnyOutcome, PaymentForJob } from '../gate/paid-job.ts'
 import type { Settlement, VerifiedPayment } from '../payment.ts'
@@ -44,7 +45,7 @@ export type Reservations = ReturnType<typeof createReservations>
 
 type ReservationsOptions = {
   readonly store: ReservationStore
-  readonly unixMs: () => number
+  readonly clock: Clock
   readonly observe: (event: GateEvent) => void
   readonly guesses: GuessLimit
   /** What a payment gets whose sibling is unresolved. */
@@ -55,7 +56,7 @@ const ended = (outcome: AnyOutcome): Ended => ({ kind: 'ended', outcome })
 const challenged = (error: string): Ended => ended({ kind: 'challenged', error })
 
 export function createReservations(options: ReservationsOptions) {
-  const { guesses, observe, retryAfterSeconds, store, unixMs } = options
+  const { clock, guesses, observe, retryAfterSeconds, store } = options
   const lateWrites = createLateWrites()
 
   async function write(payment: VerifiedPayment, run: () => Promise<void>): Promise<boolean> {
@@ -110,7 +111,7 @@ export function createReservations(options: ReservationsOptions) {
     },
     async answered(reservation: Reservation, paid: PaidAnswer): Promise<void> {
       const { payment, paymentId } = reservation
-      const expiresAtSeconds = answerExpiry(reservation, unixMs() / 1_000)
+      const expiresAtSeconds = answerExpiry(reservation, clock.unixMs() / 1_000)
       await end(payment, () =>
         store.keepAnswer(paymentId, { answer: JSON.stringify(paid), expiresAtSeconds }),
       )

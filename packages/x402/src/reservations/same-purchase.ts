@@ -1,9 +1,6 @@
 import type { VerifiedPayment } from '../payment.ts'
 
-/**
- * Whether a request brings the payment that is held, for what that payment buys. The same id alone is not enough, since
- * anybody can sign under a known id.
- */
+/** Whether a request brings the held payment, for what it buys. The id alone is not enough: anybody can sign under a known id. */
 export function isSamePurchase(
   held: { readonly payment: VerifiedPayment; readonly fingerprint: string },
   asked: { readonly payment: VerifiedPayment; readonly job: { readonly fingerprint: string } },
@@ -23,15 +20,15 @@ export function isSamePurchase(
 /** More mistakes than an honest payer makes, and far fewer than there are requests to guess from. */
 export const GUESSES_MAX = 8
 
-/** Payments remembered, some 200 bytes each; the one that was tried longest ago is forgotten first. */
+/** Payments remembered, about 200 bytes each; the one tried longest ago is forgotten first. */
 const REMEMBERED_MAX = 10_000
 
 export type GuessLimit = ReturnType<typeof createGuessLimit>
 
 /**
- * Bounds how often one payment may be tried on different requests. A settled payment can be read from a public chain and
- * sent by anybody: without a bound he could ask, guess by guess, what its payer bought, and get the answer for the right
- * one. In this process's memory: every replica and every start counts anew.
+ * Bounds how often one payment may be tried on different requests. Anybody can read a settled payment from a public chain
+ * and send it: without a bound they could guess what its payer bought, and get the answer to the right guess. Counted in
+ * this process's memory: every replica and every start counts anew.
  */
 export function createGuessLimit() {
   const counts = new Map<string, number>()
@@ -41,13 +38,10 @@ export function createGuessLimit() {
       const count = (counts.get(paymentId) ?? 0) + 1
       counts.delete(paymentId)
       counts.set(paymentId, count)
-      if (counts.size <= REMEMBERED_MAX) return
-      for (const oldest of counts.keys()) {
-        counts.delete(oldest)
-        break
-      }
+      const oldest = counts.keys().next().value
+      if (counts.size > REMEMBERED_MAX && oldest !== undefined) counts.delete(oldest)
     },
-    /** Whether the payment gives nobody anything any more. */
+    /** Whether the payment has been tried too often to give anybody anything. */
     isSpent: (paymentId: string): boolean => (counts.get(paymentId) ?? 0) >= GUESSES_MAX,
   }
 }

@@ -6,25 +6,27 @@ import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
 import { domainSeparatorHex } from '../schemes/evm/authorization.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import type { AuthorizationKey, EvmLedger, EvmLog, EvmReceipt } from '../schemes/evm/evm-ledger.ts'
-import { type Hex, hexOfBytes, uintWord } from '../schemes/evm/evm-words.ts'
-import { ExactEvmClient, evmSigner } from '../schemes/evm/exact-evm-client.ts'
-import { evmRequirement } from '../schemes/evm/exact-evm-scheme.ts'
 import {
   AUTHORIZATION_CANCELED_TOPIC,
   AUTHORIZATION_USED_TOPIC,
   addressTopic,
-  authorizationKeyOf,
+  type Hex,
+  hexOfBytes,
   TRANSFER_TOPIC,
-} from '../schemes/evm/find-evm-payment.ts'
+  uintWord,
+} from '../schemes/evm/evm-words.ts'
+import { ExactEvmClient, evmSigner } from '../schemes/evm/exact-evm-client.ts'
+import { evmRequirement } from '../schemes/evm/exact-evm-scheme.ts'
+import { authorizationKeyOf } from '../schemes/evm/find-evm-payment.ts'
 import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
 
 export const EVM_NOW_SECONDS = 1_795_226_000
 export const EVM_PAY_TO = '0x1111111111111111111111111111111111111111'
-export const EVM_PAYER_KEY = '11'.repeat(32)
+const EVM_PAYER_KEY = '11'.repeat(32)
 export const evmPayer = evmSigner({ privateKey: EVM_PAYER_KEY })
 
 /** What a test puts into one transaction's log. */
-export type LoggedTransfer = { readonly from: Hex; readonly to: Hex; readonly value: bigint }
+type LoggedTransfer = { readonly from: Hex; readonly to: Hex; readonly value: bigint }
 
 export class EvmStandIn {
   nowSeconds = EVM_NOW_SECONDS
@@ -52,8 +54,7 @@ export class EvmStandIn {
     const latest = () => BigInt(Math.floor(this.nowSeconds / this.blockSeconds))
     return {
       chainId: () => answer(() => 196),
-      latestBlock: () => answer(() => blockOf(latest())),
-      block: (number) => answer(() => blockOf(number)),
+      block: (number = latest()) => answer(() => blockOf(number)),
       isAuthorizationUsed: (key) => answer(() => this.used.has(JSON.stringify(key))),
       authorizationLogs: (key, { fromBlock, toBlock }) =>
         answer(() =>
@@ -71,7 +72,6 @@ export class EvmStandIn {
         ),
       receipt: (transaction) =>
         answer(() => this.receipts.find((one) => one.transaction === transaction)),
-      hasCode: (address) => answer(() => this.wallets.has(address)),
       isValidSignature: ({ digest, signature, wallet }) =>
         answer(() => this.wallets.get(wallet)?.(digest, signature) ?? false),
       domainSeparator: () => answer(() => domainSeparatorHex(X_LAYER_USDT0)),

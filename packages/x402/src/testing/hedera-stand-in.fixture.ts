@@ -7,7 +7,7 @@ import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { type Facilitator, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
 import type { PaymentTerms } from '../gate/challenge.ts'
 import type { PaymentPayload, PaymentRequirement, Settlement, VerifiedPayment } from '../payment.ts'
-import type { AccountDirectory, LedgerAccount } from '../schemes/hedera/account-directory.ts'
+import type { AccountDirectory } from '../schemes/hedera/account-directory.ts'
 import { longZeroAddress } from '../schemes/hedera/account-id.ts'
 import {
   ExactHederaClient,
@@ -19,7 +19,7 @@ import {
   hederaRequirement,
 } from '../schemes/hedera/exact-hedera-scheme.ts'
 import type { LedgerRecord } from '../schemes/hedera/ledger-record.ts'
-import type { MirrorNode } from '../schemes/hedera/mirror-node.ts'
+import type { LedgerAccount, MirrorNode } from '../schemes/hedera/mirror-node.ts'
 import { verifyHederaPayment } from '../schemes/hedera/verify-hedera-payment.ts'
 import { LedgerUnavailable, type PaymentScheme } from '../schemes/payment-scheme.ts'
 
@@ -31,10 +31,10 @@ export const OTHER_PAYER = '0.0.9002'
 export const START_MS = 1_795_226_000_000
 
 export const PAYER_KEY = '11'.repeat(32)
-export const OTHER_PAYER_KEY = '22'.repeat(32)
+const OTHER_PAYER_KEY = '22'.repeat(32)
 
 /** What the facilitator does with the next settlements. */
-export type FacilitatorFault =
+type FacilitatorFault =
   /** Submits, and the answer gets lost. */
   | 'answer_lost'
   /** Never submits, and says nothing useful. */
@@ -51,7 +51,7 @@ const FEE_TINYBAR = 84_000n
 const ANOTHER = '0.0.1@1.000000001'
 
 /** What the ledger keeps of a payment; the test may put one there by itself. */
-export type Landed = Pick<VerifiedPayment, 'nonce' | 'payer' | 'payTo' | 'amount' | 'memo'>
+type Landed = Pick<VerifiedPayment, 'nonce' | 'payer' | 'payTo' | 'amount' | 'memo'>
 
 export class HederaStandIn {
   readonly clock: ManualClock
@@ -194,9 +194,9 @@ export class HederaStandIn {
     const client = new ExactHederaClient({
       signer,
       clock: this.clock,
-      ...(memo === undefined ? {} : { memo }),
-      ...(nodeAccountIds === undefined ? {} : { nodeAccountIds }),
-      ...(randomNanos === undefined ? {} : { randomNanos }),
+      memo,
+      nodeAccountIds,
+      randomNanos,
     })
     const accepted = { ...requirement, extra: { ...requirement.extra } }
     const asked = { ...accepted, network: NETWORK } as const
@@ -206,7 +206,7 @@ export class HederaStandIn {
   }
 }
 
-export type PayOptions = {
+type PayOptions = {
   readonly payer?: string
   readonly memo?: string
   readonly nodeAccountIds?: readonly string[]

@@ -1,9 +1,9 @@
 /** Payments forged in any way, verified against the stand-in's ledger: what the tests of the Hedera rules are made of. */
 import type { PaymentRequirement } from '../payment.ts'
-import type { LedgerAccount } from '../schemes/hedera/account-directory.ts'
 import { longZeroAddress } from '../schemes/hedera/account-id.ts'
 import { type HederaSigner, hederaSigner } from '../schemes/hedera/exact-hedera-client.ts'
 import type { HederaKey } from '../schemes/hedera/hedera-key.ts'
+import type { LedgerAccount } from '../schemes/hedera/mirror-node.ts'
 import { verifyHederaPayment } from '../schemes/hedera/verify-hedera-payment.ts'
 import type { Verification } from '../schemes/payment-scheme.ts'
 import { type BodyJson, type Forgery, forgeTransfer } from './forged-transfer.fixture.ts'
@@ -31,7 +31,7 @@ export function offer(changes: Partial<PaymentRequirement> = {}): PaymentRequire
   return { ...requirement, ...changes }
 }
 
-export type Check = {
+type Check = {
   readonly ledger?: HederaStandIn
   readonly requirement?: PaymentRequirement
   readonly nowSeconds?: number

@@ -1,11 +1,11 @@
 /** Gates whose jobs keep their answers for their payer (X9, G4); a crash is a second gate over the same store. */
-import type { KeptJob, PaymentOutcome } from '../gate/paid-job.ts'
+import type { PaidJob, PaymentOutcome } from '../gate/paid-job.ts'
 import type { Reservation, ReservationStore } from '../reservations/reservation-store.ts'
 import { type GateFixtureOptions, type Grant, gateFixture } from './gate.fixture.ts'
 import { PAYER } from './hedera-stand-in.fixture.ts'
 
-export type Kept = KeptJob<string, Grant, string>
-export type Outcome = PaymentOutcome<Grant, string>
+export type Kept = PaidJob<string, Grant, string>
+type Outcome = PaymentOutcome<Grant, string>
 
 /** What a payment gets that has to wait. */
 export const PENDING = { kind: 'pending', retryAfterSeconds: 3 }

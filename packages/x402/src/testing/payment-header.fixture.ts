@@ -3,7 +3,7 @@ import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
 import type { HederaStandIn } from './hedera-stand-in.fixture.ts'
 
 /** A payment header's JSON. */
-export type EnvelopeJson = {
+type EnvelopeJson = {
   readonly payload: Record<string, unknown>
   readonly accepted: Record<string, unknown>
 }

@@ -15,11 +15,13 @@ export async function listen(
   }
 }
 
+type Answer = { status: number; body: string; headers?: Record<string, string> }
+
 /** A server whose answers the test sets: status, body and how it misbehaves. */
 export type ScriptedServer = {
   readonly url: string
   readonly requests: { readonly method: string; readonly url: string; readonly body: unknown }[]
-  answer: { status: number; body: string; headers?: Record<string, string> } | 'hang' | 'drop'
+  answer: Answer | 'hang' | 'drop' | ((body: unknown) => Answer)
   close(): Promise<void>
 }
 
@@ -28,7 +30,7 @@ export async function scriptedServer(): Promise<ScriptedServer> {
   const requests: ScriptedServer['requests'] = []
   app.all('/*', async (request, reply) => {
     requests.push({ method: request.method, url: request.url, body: request.body })
-    const { answer } = server
+    const answer = typeof server.answer === 'function' ? server.answer(request.body) : server.answer
     if (answer === 'hang') return await new Promise(() => undefined)
     if (answer === 'drop') {
       request.raw.socket.destroy()

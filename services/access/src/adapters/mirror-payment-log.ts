@@ -18,11 +18,12 @@ export function createMirrorPaymentLog(options: {
   const { mirror, accounts, payTo: accountId } = options
   return {
     async *creditsAfter(afterTimestamp) {
-      for await (const transfer of mirror.credits({ accountId, afterTimestamp }))
-        yield toCredit(transfer)
+      const wanted = { accountId, direction: 'credit', afterTimestamp } as const
+      for await (const transfer of mirror.transfers(wanted)) yield toCredit(transfer)
     },
     async *debitsAfter(afterTimestamp) {
-      for await (const { consensusTimestamp, memo } of mirror.debits({ accountId, afterTimestamp }))
+      const wanted = { accountId, direction: 'debit', afterTimestamp } as const
+      for await (const { consensusTimestamp, memo } of mirror.transfers(wanted))
         yield { consensusTimestamp, refundOf: refundOfMemo(memo) }
     },
     latestConsensusSeconds: () => mirror.latestConsensusSeconds(),

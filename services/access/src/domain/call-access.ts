@@ -201,6 +201,8 @@ async function sell(
       return pending(outcome.retryAfterSeconds)
     case 'unavailable':
       return { kind: 'refused', error: `${outcome.dependency}_unavailable` }
+    case 'key_conflict':
+      throw new Error('a purchase has no key')
     default:
       return outcome satisfies never
   }

@@ -5,15 +5,7 @@
 
 import { hash } from 'node:crypto'
 import { type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
-import type {
-  KeptJob,
-  PaidJob,
-  PaymentGate,
-  PaymentTerms,
-  Reservation,
-  Resumed,
-  ResumingPaymentGate,
-} from '@tallystick/x402'
+import type { PaidJob, PaymentGate, PaymentTerms, Reservation, Resumed } from '@tallystick/x402'
 import { type PaymentProblem, paidRoute } from '@tallystick/x402/fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
@@ -97,7 +89,6 @@ function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, kind: SaleKind): voi
     },
     decline: (reply, declined: never) => reply.send(declined),
     sendProblem,
-    sendKeyConflict: (reply, error) => sendError(reply, errorAnswer(error)),
   })
 
   /** Answers requests whose payment need not be looked at; the others go on to the gate with their body read. */
@@ -208,7 +199,7 @@ function readKeptSale(kept: string): AskedSale | undefined {
 export function saleJob(
   { grader, report }: SaleDeps,
   asked: AskedSale,
-): KeptJob<PreparedSale, SaleAnswer, never> {
+): PaidJob<PreparedSale, SaleAnswer, never> {
   const { idempotencyKey, receivedAtSeconds, request, requestId, text } = asked
   const fingerprint = saleFingerprint(request.kind, text)
   return {
@@ -270,7 +261,7 @@ const nothingToGive = ({
  * each has an outcome, or is pending in the background. Throws what the store's `open` throws.
  */
 export async function resumeSales(
-  deps: SaleDeps & { readonly gate: Pick<ResumingPaymentGate, 'resumeOpen'> },
+  deps: SaleDeps & { readonly gate: Pick<PaymentGate, 'resumeOpen'> },
   hear: (resumed: Resumed) => void,
 ): Promise<void> {
   await deps.gate.resumeOpen((reservation) => {

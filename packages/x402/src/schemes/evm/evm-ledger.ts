@@ -1,24 +1,41 @@
+/**
+ * An EVM chain over JSON-RPC, read as far as payments need. Every answer is bounded in time and size and parsed; a node
+ * that fails in any way throws LedgerUnavailable. Nothing here holds a key or sends anything to the chain.
+ */
 import { z } from 'zod'
+import type { Clock } from '../../clock.ts'
+import { fetchJson } from '../../http-json.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import { domainSeparatorHex } from './authorization.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
-import { type Hex, hexSchema, wordSchema } from './evm-words.ts'
+import {
+  AUTHORIZATION_CANCELED_TOPIC,
+  AUTHORIZATION_USED_TOPIC,
+  addressTopic,
+  addressWord,
+  type Hex,
+  hexOfBytes,
+  hexSchema,
+  keccakOfText,
+  uintWord,
+  wordSchema,
+} from './evm-words.ts'
 
 /** What makes an authorization unique: the token, who signed, and the nonce. All in lower case. */
 export type AuthorizationKey = { readonly asset: Hex; readonly payer: Hex; readonly nonce: Hex }
 
 /** A number in hex, as JSON-RPC writes one. */
-export const quantitySchema = z
+const quantitySchema = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,64}$/)
   .transform(BigInt)
 
-export const blockSchema = z
+const blockSchema = z
   .object({ number: quantitySchema, timestamp: quantitySchema })
   .transform(({ number, timestamp }) => ({ number, timestampSeconds: Number(timestamp) }))
 
 /** One event of a contract. Address, topics and data in lower case. */
-export const logSchema = z
+const logSchema = z
   .object({
     address: hexSchema,
     topics: z.array(wordSchema),
@@ -31,7 +48,7 @@ export const logSchema = z
   .transform(({ transactionHash: transaction, ...rest }) => ({ ...rest, transaction }))
 
 /** What a transaction did; its logs in the order in which they were emitted. */
-export const receiptSchema = z
+const receiptSchema = z
   .object({
     transactionHash: wordSchema,
     status: quantitySchema,
@@ -46,35 +63,160 @@ export type EvmBlock = Readonly<z.output<typeof blockSchema>>
 export type EvmLog = Readonly<z.output<typeof logSchema>>
 export type EvmReceipt = Readonly<z.output<typeof receiptSchema>>
 
-/** What payments need to read of an EVM chain. Every method throws LedgerUnavailable. */
-export type EvmLedger = {
-  chainId(): Promise<number>
-  latestBlock(): Promise<EvmBlock>
-  /** Throws LedgerUnavailable also where the node does not know the block. */
-  block(number: bigint): Promise<EvmBlock>
-  /** `authorizationState` at a block, the latest by default; true also for a cancelled nonce. */
-  isAuthorizationUsed(key: AuthorizationKey, atBlock?: bigint): Promise<boolean>
-  /** `AuthorizationUsed` and `AuthorizationCanceled` events of that nonce in a range of blocks, ends included. */
-  authorizationLogs(
-    key: AuthorizationKey,
-    range: { readonly fromBlock: bigint; readonly toBlock: bigint },
-  ): Promise<readonly EvmLog[]>
-  /** Undefined where the transaction is in no block. */
-  receipt(transaction: Hex): Promise<EvmReceipt | undefined>
-  hasCode(address: Hex): Promise<boolean>
-  /** Whether a contract accepts a signature as its own (EIP-1271); false where it reverts. */
-  isValidSignature(asked: {
-    readonly wallet: Hex
-    readonly digest: Uint8Array
-    readonly signature: Uint8Array
-  }): Promise<boolean>
-  /** A token's `DOMAIN_SEPARATOR()`. */
-  domainSeparator(asset: Hex): Promise<Hex>
-  /** A token balance in base units. */
-  balanceOf(asset: Hex, owner: Hex): Promise<bigint>
+/** A public node answers in 0.1 to 1 s. */
+const TIMEOUT_MS = 5_000
+
+/** A receipt of a batch with hundreds of logs is some 100 kB. */
+const ANSWER_BYTES_MAX = 1_048_576
+
+/** What EIP-1271 answers for a good signature: the selector of its own function, padded. */
+const VALID_SIGNATURE = '0x1626ba7e'.padEnd(66, '0')
+
+/** The four bytes that select a function. */
+const selectorOf = (signature: string): Hex => hexOfBytes(keccakOfText(signature).subarray(0, 4))
+
+const SELECTORS = {
+  authorizationState: selectorOf('authorizationState(address,bytes32)'),
+  balanceOf: selectorOf('balanceOf(address)'),
+  domainSeparator: selectorOf('DOMAIN_SEPARATOR()'),
+  isValidSignature: selectorOf('isValidSignature(bytes32,bytes)'),
 }
 
-/** What a look at the chain says of an asset's configuration. `unreachable` says nothing: the service starts (X11). */
+const answer = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number(), message: z.string() }).optional(),
+})
+
+/** A call that the contract reverted; everything else that a node answers as an error is the node's own failure. */
+class CallReverted extends LedgerUnavailable {}
+
+/** What payments read of an EVM chain. Every method throws LedgerUnavailable. */
+export type EvmLedger = ReturnType<typeof createJsonRpcLedger>
+
+/** The chain behind a JSON-RPC address. */
+export function createJsonRpcLedger(options: { readonly url: string; readonly clock: Clock }) {
+  const call = createCaller(options)
+  /** A view function's one word at a block. */
+  const view = async (to: Hex, data: string, atBlock?: bigint): Promise<Hex> => {
+    try {
+      return await call(wordSchema, 'eth_call', [{ to, data }, blockTag(atBlock)])
+    } catch (cause) {
+      if (!(cause instanceof CallReverted)) throw cause
+      throw new LedgerUnavailable(`${to} is no token with signed transfers`, { cause })
+    }
+  }
+  return {
+    chainId: async (): Promise<number> => Number(await call(quantitySchema, 'eth_chainId', [])),
+    /** The latest block by default. Throws also if the node does not know the block. */
+    block: (number?: bigint): Promise<EvmBlock> =>
+      call(blockSchema, 'eth_getBlockByNumber', [blockTag(number), false]),
+    /** `authorizationState` at a block, the latest by default; true also for a cancelled nonce. */
+    async isAuthorizationUsed(key: AuthorizationKey, atBlock?: bigint): Promise<boolean> {
+      const { asset, nonce, payer } = key
+      const data = `${SELECTORS.authorizationState}${hexOf(addressWord(payer))}${nonce.slice(2)}`
+      return BigInt(await view(asset, data, atBlock)) !== 0n
+    },
+    /** `AuthorizationUsed` and `AuthorizationCanceled` events of that nonce in a range of blocks, ends included. */
+    async authorizationLogs(
+      { asset, nonce, payer }: AuthorizationKey,
+      range: { readonly fromBlock: bigint; readonly toBlock: bigint },
+    ): Promise<readonly EvmLog[]> {
+      const used = [AUTHORIZATION_USED_TOPIC, AUTHORIZATION_CANCELED_TOPIC]
+      const filter = {
+        address: asset,
+        topics: [used, addressTopic(payer), nonce],
+        fromBlock: blockTag(range.fromBlock),
+        toBlock: blockTag(range.toBlock),
+      }
+      const logs = await call(z.array(logSchema), 'eth_getLogs', [filter])
+      return logs.filter(
+        (one) => one.removed !== true && one.address === asset && one.topics[2] === nonce,
+      )
+    },
+    /** Undefined if the transaction is in no block. */
+    async receipt(transaction: Hex): Promise<EvmReceipt | undefined> {
+      const found = await call(receiptSchema.nullable(), 'eth_getTransactionReceipt', [transaction])
+      return found ?? undefined
+    },
+    /** Whether a contract accepts a signature as its own (EIP-1271); false without a contract, or if it reverts. */
+    async isValidSignature(asked: {
+      readonly wallet: Hex
+      readonly digest: Uint8Array
+      readonly signature: Uint8Array
+    }): Promise<boolean> {
+      const { digest, signature, wallet } = asked
+      if ((await call(hexSchema, 'eth_getCode', [wallet, 'latest'])) === '0x') return false
+      const data = `${SELECTORS.isValidSignature}${hexOf(digest)}${hexOf(bytesArgument(signature))}`
+      try {
+        const found = await call(hexSchema, 'eth_call', [{ to: wallet, data }, 'latest'])
+        return found === VALID_SIGNATURE
+      } catch (error) {
+        if (error instanceof CallReverted) return false
+        throw error
+      }
+    },
+    /** A token's `DOMAIN_SEPARATOR()`. */
+    domainSeparator: (asset: Hex): Promise<Hex> => view(asset, SELECTORS.domainSeparator),
+    /** A token balance in base units. */
+    balanceOf: async (asset: Hex, owner: Hex): Promise<bigint> =>
+      BigInt(await view(asset, `${SELECTORS.balanceOf}${hexOf(addressWord(owner))}`)),
+  }
+}
+
+function createCaller({ clock, url }: Parameters<typeof createJsonRpcLedger>[0]) {
+  return async <Schema extends z.ZodType>(
+    schema: Schema,
+    method: string,
+    parameters: readonly unknown[],
+  ): Promise<z.output<Schema>> => {
+    const answered = await fetchJson({
+      url,
+      clock,
+      timeoutMs: TIMEOUT_MS,
+      bytesMax: ANSWER_BYTES_MAX,
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: parameters }),
+    })
+    if (answered.kind !== 'answered') {
+      throw new LedgerUnavailable(`the node did not answer ${method}`, { cause: answered.cause })
+    }
+    const { data, error: cause } = answer.safeParse(answered.json)
+    if (data === undefined) {
+      throw new LedgerUnavailable(`the node answered ${answered.status} to ${method}`, { cause })
+    }
+    if (data.error !== undefined) {
+      if (isRevert(data.error)) throw new CallReverted(data.error.message)
+      throw new LedgerUnavailable(`the node refused ${method}`, { cause: data.error })
+    }
+    const parsed = schema.safeParse(data.result)
+    if (!parsed.success) {
+      throw new LedgerUnavailable(`the node's answer to ${method} cannot be read`, {
+        cause: parsed.error,
+      })
+    }
+    return parsed.data
+  }
+}
+
+/** Code 3 is Geth's; others say it in words. */
+function isRevert({ code, message }: { code: number; message: string }): boolean {
+  return code === 3 || /revert|invalid opcode|stack underflow|out of gas/i.test(message)
+}
+
+function blockTag(number: bigint | undefined): string {
+  return number === undefined ? 'latest' : `0x${number.toString(16)}`
+}
+
+/** The ABI form of a `bytes` that is the second of two arguments, with its offset. */
+function bytesArgument(bytes: Uint8Array): Buffer {
+  const padding = Buffer.alloc((32 - (bytes.length % 32)) % 32)
+  return Buffer.concat([uintWord(64n), uintWord(BigInt(bytes.length)), bytes, padding])
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return hexOfBytes(bytes).slice(2)
+}
+
+/** What the chain says of an asset's configuration. `unreachable` says nothing: the service starts (X11). */
 export type DomainCheck =
   | { readonly kind: 'right' }
   | { readonly kind: 'wrong_chain'; readonly chainId: number }
@@ -82,7 +224,7 @@ export type DomainCheck =
   | { readonly kind: 'wrong_domain'; readonly found: string; readonly expected: string }
   | { readonly kind: 'unreachable'; readonly cause: unknown }
 
-/** Compares an asset with the token's own `DOMAIN_SEPARATOR` (G9); to be asked at start. Never throws for the chain. */
+/** Compares an asset with the token's own `DOMAIN_SEPARATOR` (G9), at start. Never throws for the chain. */
 export async function checkEvmDomain(
   asset: EvmAsset,
   ledger: Pick<EvmLedger, 'chainId' | 'domainSeparator'>,

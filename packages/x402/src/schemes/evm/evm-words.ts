@@ -1,4 +1,4 @@
-/** Hex, words and hashes of the EVM. */
+/** Hex, words, hashes and event topics of the EVM. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 
@@ -51,3 +51,19 @@ export function uintWord(value: bigint): Buffer {
 export function addressWord(address: string): Buffer {
   return Buffer.from(address.slice(2).padStart(64, '0'), 'hex')
 }
+
+/** An address as an indexed event argument. */
+export function addressTopic(address: string): Hex {
+  return hexOfBytes(addressWord(address))
+}
+
+const topicOf = (event: string): Hex => hexOfBytes(keccakOfText(event))
+
+/** EIP-3009's event of a used nonce. */
+export const AUTHORIZATION_USED_TOPIC = topicOf('AuthorizationUsed(address,bytes32)')
+
+/** EIP-3009's event of a nonce made useless by its owner. */
+export const AUTHORIZATION_CANCELED_TOPIC = topicOf('AuthorizationCanceled(address,bytes32)')
+
+/** ERC-20's event of a transfer. */
+export const TRANSFER_TOPIC = topicOf('Transfer(address,address,uint256)')

@@ -9,10 +9,9 @@ import { EVM_PAY_TO, EvmStandIn, evmPayer } from '../../testing/evm-stand-in.fix
 import { type ScriptedServer, scriptedServer } from '../../testing/scripted-server.fixture.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import { parseEvmAsset, X_LAYER_USDT0 } from './evm-asset.ts'
-import { checkEvmDomain, type EvmLedger } from './evm-ledger.ts'
+import { checkEvmDomain, createJsonRpcLedger, type EvmLedger } from './evm-ledger.ts'
 import { ExactEvmClient, evmSigner } from './exact-evm-client.ts'
 import { createExactEvmScheme, ExactEvmServer, evmRequirement } from './exact-evm-scheme.ts'
-import { createJsonRpcLedger } from './json-rpc-ledger.ts'
 
 const NETWORK = 'eip155:196'
 const asset = X_LAYER_USDT0
@@ -194,7 +193,7 @@ describe('a hostile or broken node is LedgerUnavailable, never a wrong answer', 
     const ledger = await ledgerThatAnswers(body)
     const key = { asset: EVM_PAY_TO, payer: EVM_PAY_TO, nonce: `0x${'00'.repeat(32)}` } as const
     await expect(ledger.isAuthorizationUsed(key)).rejects.toThrow(LedgerUnavailable)
-    await expect(ledger.latestBlock()).rejects.toThrow(LedgerUnavailable)
+    await expect(ledger.block()).rejects.toThrow(LedgerUnavailable)
   })
 
   test('a wallet’s revert is a no, a node’s failure is none', async () => {
@@ -203,9 +202,9 @@ describe('a hostile or broken node is LedgerUnavailable, never a wrong answer', 
       digest: Buffer.alloc(32),
       signature: Buffer.alloc(65),
     } as const
-    const reverting = await ledgerThatFails('{"code":-32000,"message":"execution reverted"}')
+    const reverting = walletThatFails('{"code":-32000,"message":"execution reverted"}')
     expect(await reverting.isValidSignature(asked)).toBe(false)
-    const limited = await ledgerThatFails('{"code":-32005,"message":"too many requests"}')
+    const limited = walletThatFails('{"code":-32005,"message":"too many requests"}')
     await expect(limited.isValidSignature(asked)).rejects.toThrow(LedgerUnavailable)
   })
 })
@@ -215,8 +214,14 @@ async function ledgerThatAnswers(body: string): Promise<EvmLedger> {
   return createJsonRpcLedger({ url: node.url, clock: manualClock(0) })
 }
 
-async function ledgerThatFails(error: string): Promise<EvmLedger> {
-  return await ledgerThatAnswers(`{"jsonrpc":"2.0","id":1,"error":${error}}`)
+/** A chain on which every account is a contract, and every call of one fails. */
+function walletThatFails(error: string): EvmLedger {
+  node.answer = (call) => {
+    const isCode = JSON.stringify(call).includes('eth_getCode')
+    const body = isCode ? '"result":"0x60"' : `"error":${error}`
+    return { status: 200, body: `{"jsonrpc":"2.0","id":1,${body}}` }
+  }
+  return createJsonRpcLedger({ url: node.url, clock: manualClock(0) })
 }
 
 class SilentFacilitator implements SchemeNetworkFacilitator {

@@ -4,7 +4,6 @@
  */
 import { randomBytes } from 'node:crypto'
 import type {
-  PaymentPayloadContext,
   PaymentPayloadResult,
   PaymentRequirements,
   SchemeNetworkClient,
@@ -68,68 +67,50 @@ export function evmSigner(options: { readonly privateKey: string }): EvmSigner {
   }
 }
 
-export type ExactEvmClientOptions = {
-  readonly signer: EvmSigner
-  readonly clock?: Pick<Clock, 'unixMs'>
-}
-
 /** Scheme `exact` on EVM, client side. `client.register('eip155:*', new ExactEvmClient({ signer }))`. */
 export class ExactEvmClient implements SchemeNetworkClient {
   readonly scheme = 'exact'
-  readonly #options: ExactEvmClientOptions
+  readonly #signer: EvmSigner
+  readonly #clock: Pick<Clock, 'unixMs'>
 
-  constructor(options: ExactEvmClientOptions) {
-    this.#options = options
+  constructor(options: { readonly signer: EvmSigner; readonly clock?: Pick<Clock, 'unixMs'> }) {
+    this.#signer = options.signer
+    this.#clock = options.clock ?? { unixMs: Date.now }
   }
 
-  /** Signs a payment of what is asked. Throws RangeError where that is no signed transfer of a token. */
+  /** Signs a payment of what is asked. Throws RangeError if that is no signed transfer of a token. */
   async createPaymentPayload(
     x402Version: number,
     requirements: PaymentRequirements,
-    _context?: PaymentPayloadContext,
   ): Promise<PaymentPayloadResult> {
-    const { asset, extra, network, payTo } = requirements
+    const { amount, asset, maxTimeoutSeconds, network, payTo } = requirements
+    const { assetTransferMethod = 'eip3009', name, version } = requirements.extra ?? {}
     const chainId = evmChainId(network)
-    const name: unknown = extra?.['name']
-    const version: unknown = extra?.['version']
-    const method: unknown = extra?.['assetTransferMethod'] ?? 'eip3009'
     if (chainId === undefined || !isEvmAddress(asset) || !isEvmAddress(payTo)) {
       throw new RangeError('only tokens on an EVM network can be paid, to an address')
     }
-    if (typeof name !== 'string' || typeof version !== 'string' || method !== 'eip3009') {
+    const isSignable = typeof name === 'string' && typeof version === 'string'
+    if (!isSignable || assetTransferMethod !== 'eip3009') {
       throw new RangeError('an EVM payment needs extra.name and extra.version of a token')
     }
-    const message = this.#authorization(requirements)
-    const signature = await this.#options.signer.signTypedData({
-      domain: { name, version, chainId, verifyingContract: asset },
-      types: TRANSFER_TYPES,
-      primaryType: 'TransferWithAuthorization',
-      message,
-    })
-    const { from, nonce, to, validAfter, validBefore, value } = message
-    const authorization = {
-      from,
-      to,
-      value: value.toString(),
-      validAfter: validAfter.toString(),
-      validBefore: validBefore.toString(),
-      nonce,
-    }
-    return { x402Version, payload: { authorization, signature } }
-  }
-
-  #authorization({ amount, maxTimeoutSeconds, payTo }: PaymentRequirements): TransferAuthorization {
     if (!/^[1-9]\d{0,77}$/.test(amount)) throw new RangeError('amount is not a positive integer')
-    if (!isEvmAddress(payTo)) throw new RangeError('payTo is no address')
-    const { clock, signer } = this.#options
-    const nowSeconds = Math.floor((clock?.unixMs() ?? Date.now()) / 1_000)
-    return {
-      from: signer.address,
+    const nowSeconds = Math.floor(this.#clock.unixMs() / 1_000)
+    const message = {
+      from: this.#signer.address,
       to: payTo,
       value: BigInt(amount),
       validAfter: 0n,
       validBefore: BigInt(nowSeconds + Math.floor(maxTimeoutSeconds)),
       nonce: hexOfBytes(randomBytes(32)),
     }
+    const signature = await this.#signer.signTypedData({
+      domain: { name, version, chainId, verifyingContract: asset },
+      types: TRANSFER_TYPES,
+      primaryType: 'TransferWithAuthorization',
+      message,
+    })
+    const validBefore = message.validBefore.toString()
+    const authorization = { ...message, value: amount, validAfter: '0', validBefore }
+    return { x402Version, payload: { authorization, signature } }
   }
 }

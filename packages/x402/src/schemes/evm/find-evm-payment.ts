@@ -1,42 +1,38 @@
 /**
- * Looks a payment up on an EVM chain (X8, X10): the nonce's state says whether it can still come, the events of the
- * transaction that used it whether the money came to us. A reverted attempt is no answer, since anybody may submit the
+ * Looks a payment up on an EVM chain (X8, X10). The nonce's state says whether it can still come; the events of the
+ * transaction that used it say whether the money came to us. A reverted attempt decides nothing: anybody may submit the
  * same authorization again while it is valid.
  */
 import type { VerifiedPayment } from '../../payment.ts'
 import type { LedgerFinding } from '../payment-scheme.ts'
 import type { AuthorizationKey, EvmBlock, EvmLedger, EvmLog } from './evm-ledger.ts'
-import { addressWord, type Hex, hexOfBytes, keccakOfText, uintWord } from './evm-words.ts'
+import {
+  AUTHORIZATION_USED_TOPIC,
+  addressTopic,
+  type Hex,
+  hexOfBytes,
+  TRANSFER_TOPIC,
+  uintWord,
+} from './evm-words.ts'
 import { VALIDITY_SLACK_SECONDS } from './verify-evm-payment.ts'
 
-/** How long after its validity an unused authorization is held to have never come (X8). */
-export const EVM_NEVER_AFTER_SECONDS = 30
+/** This long after its validity, an unused authorization counts as never used (X8). */
+const EVM_NEVER_AFTER_SECONDS = 30
 
 /** Longest `maxTimeoutSeconds` of a requirement: together with the slack it bounds how far back events are searched. */
 export const EVM_TIMEOUT_SECONDS_MAX = 900
 
-/** Clock differences between us and the chain when the earliest possible block of a payment is estimated. */
+/** How far our clock may be from the chain's, when the earliest possible block of a payment is estimated. */
 const CLOCK_SKEW_SECONDS = 60
 
 /** A payment cannot have been used before we first saw it, which is at most this long before its validity ends. */
 const LOOK_BACK_SECONDS = EVM_TIMEOUT_SECONDS_MAX + VALIDITY_SLACK_SECONDS + CLOCK_SKEW_SECONDS
 
-/** Blocks asked for at once; public nodes of X Layer refuse wider ranges. */
+/** Blocks per call; public nodes of X Layer refuse wider ranges. */
 const LOG_BLOCKS_MAX = 100n
 
 /** Ranges read for one search: 1,560 s of blocks that come four a second. */
 const RANGES_MAX = 64
-
-const topicOf = (event: string): Hex => hexOfBytes(keccakOfText(event))
-
-/** EIP-3009's event of a used nonce. */
-export const AUTHORIZATION_USED_TOPIC = topicOf('AuthorizationUsed(address,bytes32)')
-
-/** EIP-3009's event of a nonce made useless by its owner. */
-export const AUTHORIZATION_CANCELED_TOPIC = topicOf('AuthorizationCanceled(address,bytes32)')
-
-/** ERC-20's event of a transfer. */
-export const TRANSFER_TOPIC = topicOf('Transfer(address,address,uint256)')
 
 /** The key of a payment's authorization. */
 export function authorizationKeyOf(payment: VerifiedPayment): AuthorizationKey {
@@ -49,7 +45,7 @@ export async function findEvmPayment(
   payment: VerifiedPayment,
   ledger: EvmLedger,
 ): Promise<LedgerFinding> {
-  const latest = await ledger.latestBlock()
+  const latest = await ledger.block()
   const key = authorizationKeyOf(payment)
   const isOver = latest.timestampSeconds > payment.validUntilSeconds + EVM_NEVER_AFTER_SECONDS
   // State and time are of one block: a node that is behind another cannot show an unused nonce at a later time.
@@ -98,7 +94,7 @@ async function findUse(search: Search): Promise<EvmLog | undefined> {
   return undefined
 }
 
-/** A block at or shortly after the end of validity; the latest where that is still to come. */
+/** A block at or shortly after the end of validity; the latest one while that is still to come. */
 async function lastBlockBy({ latest, ledger, payment }: Search): Promise<bigint> {
   const isPast = async (number: bigint): Promise<boolean> =>
     (await ledger.block(number)).timestampSeconds > payment.validUntilSeconds
@@ -119,9 +115,9 @@ async function lastBlockBy({ latest, ledger, payment }: Search): Promise<bigint>
 }
 
 /**
- * Whether a transaction's logs show that an authorization paid exactly this. Its transfer is the token's next event after
- * `AuthorizationUsed`, as every known token emits them: a transaction may use several authorizations of one payer, and
- * another's transfer of the same amount must not count twice.
+ * Whether a transaction's logs show that an authorization paid exactly this. In every known token its transfer is the
+ * next event after `AuthorizationUsed`. A transaction may use several authorizations of one payer, and another one's
+ * transfer of the same amount must not count twice.
  */
 export function isPaidBy(
   logs: readonly EvmLog[],
@@ -142,9 +138,4 @@ export function isPaidBy(
     transfer.topics[2] === addressTopic(payment.payTo) &&
     transfer.data === hexOfBytes(uintWord(payment.amount))
   )
-}
-
-/** An address as an indexed event argument. */
-export function addressTopic(address: string): Hex {
-  return hexOfBytes(addressWord(address))
 }

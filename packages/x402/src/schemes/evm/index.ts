@@ -1,7 +1,4 @@
-export {
-  createOkxFacilitator,
-  type OkxFacilitatorOptions,
-} from '../../facilitators/okx-facilitator.ts'
+export { createOkxFacilitator } from '../../facilitators/okx-facilitator.ts'
 export {
   authorizationDigest,
   domainOf,
@@ -21,8 +18,8 @@ export {
   X_LAYER_USDT0,
 } from './evm-asset.ts'
 export {
-  type AuthorizationKey,
   checkEvmDomain,
+  createJsonRpcLedger,
   type DomainCheck,
   type EvmLedger,
   type EvmReceipt,
@@ -36,5 +33,4 @@ export {
 } from './exact-evm-client.ts'
 export { createExactEvmScheme, ExactEvmServer, evmRequirement } from './exact-evm-scheme.ts'
 export { authorizationKeyOf, isPaidBy } from './find-evm-payment.ts'
-export { createJsonRpcLedger } from './json-rpc-ledger.ts'
 export { verifyEvmPayment } from './verify-evm-payment.ts'

@@ -1,7 +1,7 @@
 /**
  * The rules of scheme `exact` on EVM, for tokens with signed transfers (EIP-3009): what makes an authorization a payment
- * of exactly one requirement (X12). Cheap checks come first, the signature last, and the chain is asked only where a
- * contract may have signed. Both the gate and a facilitator verify with this.
+ * of exactly one requirement (X12). Cheap checks come first, the signature last; the chain is read only if a contract may
+ * have signed. Both the gate and a facilitator verify with this.
  */
 import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
@@ -21,17 +21,17 @@ import type { EvmLedger } from './evm-ledger.ts'
 import { isEvmAddress } from './evm-words.ts'
 
 /** A payment with less validity left than this may expire on its way to a block; it can only be looked up. */
-export const EVM_SUBMIT_MARGIN_SECONDS = 6
+const EVM_SUBMIT_MARGIN_SECONDS = 6
 
 /** How much longer than asked a payment may be valid (X12): a nonce's state must be remembered and searched that long. */
 export const VALIDITY_SLACK_SECONDS = 600
 
 const AMOUNT = /^[1-9]\d{0,77}$/
 
-export type EvmVerificationContext = {
+type EvmVerificationContext = {
   /** Tokens that payments are taken in. */
   readonly assets: readonly EvmAsset[]
-  readonly ledger: Pick<EvmLedger, 'hasCode' | 'isValidSignature'>
+  readonly ledger: Pick<EvmLedger, 'isValidSignature'>
   readonly nowSeconds: number
 }
 
@@ -42,13 +42,12 @@ type Wanted = {
   readonly validBeforeMax: bigint
 }
 
-/** Separators by asset object: made once, since assets live as long as their scheme. */
+/** Separators by asset object, made once: assets live as long as their scheme. */
 const separators = new WeakMap<EvmAsset, Buffer>()
 
 /**
- * Verifies a payload against a requirement. `expired` where all is right but the time, so that the payment can only be
- * found on the ledger. Throws LedgerUnavailable where a contract's signature cannot be checked, and for nothing that a
- * client sent.
+ * Verifies a payload against a requirement. `expired` if all is right but the time: the payment can only be found on the
+ * ledger. Throws LedgerUnavailable if a contract's signature cannot be checked, and never for anything a client sent.
  */
 export async function verifyEvmPayment(
   payload: unknown,
@@ -98,7 +97,7 @@ function readRequirement(
   }
 }
 
-/** Everything but the signature. That the validity is over is judged last, by the caller's result kind. */
+/** Judges everything but the signature and expiry, which the caller judges last. */
 function judge(
   authorization: TransferAuthorization,
   wanted: Wanted,
@@ -116,7 +115,7 @@ function judge(
   return undefined
 }
 
-/** An own key is recovered natively; only where that gives somebody else may a contract have signed (EIP-1271). */
+/** An ordinary key is recovered natively; only if that gives somebody else may a contract have signed (EIP-1271). */
 async function isSigned(
   { authorization, signature }: EvmPayload,
   asset: EvmAsset,
@@ -126,7 +125,6 @@ async function isSigned(
   const ecdsa = readEcdsaSignature(signature)
   const wallet = authorization.from
   if (ecdsa !== undefined && recoverSigner(digest, ecdsa) === wallet) return true
-  if (!(await ledger.hasCode(wallet))) return false
   return await ledger.isValidSignature({ wallet, digest, signature })
 }
 

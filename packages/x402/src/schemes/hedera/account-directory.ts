@@ -1,52 +1,29 @@
 import type { Clock } from '../../clock.ts'
-import type { HederaKey } from './hedera-key.ts'
-import type { MirrorNode } from './mirror-node.ts'
-
-/** An account as the ledger knows it. */
-export type LedgerAccount = {
-  /** `shard.realm.num`. */
-  readonly accountId: string
-  /** `0x` and 40 lower-case hex digits; the long-zero form where the account has no EVM alias. */
-  readonly evmAddress: `0x${string}`
-  /** Null for a hollow account, whose first signature brings its key. */
-  readonly key: HederaKey | null
-  readonly isDeleted: boolean
-  /** As the mirror node last knew it, which lags by seconds; undefined where it is not told. */
-  readonly balanceTinybar?: bigint | undefined
-}
-
-/** Where accounts are looked up, by id, by EVM address or by key alias. */
-export type AccountDirectory = {
-  /** May answer from a cache. Undefined for an account that does not exist. Throws LedgerUnavailable. */
-  account(name: string): Promise<LedgerAccount | undefined>
-  /** Asks the ledger anew, for a key that may have changed; still bounded in how often. Throws LedgerUnavailable. */
-  refresh(name: string): Promise<LedgerAccount | undefined>
-}
-
-export type MirrorAccountDirectoryOptions = {
-  readonly mirror: Pick<MirrorNode, 'account'>
-  readonly clock: Clock
-  readonly accountsMax?: number
-}
+import type { LedgerAccount, MirrorNode } from './mirror-node.ts'
 
 /** Accounts kept; about 200 bytes each. */
 const ACCOUNTS_MAX = 10_000
 
-/** How long an account is believed: keys change rarely, and a failed signature asks anew at once. */
+/** How long an account is kept: keys change rarely, and a failed signature causes a new read at once. */
 const KEPT_MS = 300_000
 
-/** One account is asked for at most this often, however many bad signatures come under its name. */
+/** One account is read at most this often, however many bad signatures come under its name. */
 const REFRESH_MIN_MS = 2_000
 
 type Entry = { readonly account: LedgerAccount | undefined; readonly readAtMs: number }
 
+/** Where accounts are looked up, by id, by EVM address or by key alias. */
+export type AccountDirectory = ReturnType<typeof createMirrorAccountDirectory>
+
 /**
- * Accounts through a mirror node, remembered in bounded memory (the one read longest ago goes first). Unknown accounts
- * are remembered for 2 s only, since a new one may appear at any moment. Calls for one name at once share one read.
+ * Accounts through a mirror node, kept in bounded memory (the one read longest ago goes first). Unknown accounts are kept
+ * for 2 s only, since a new one may appear at any moment. Concurrent calls for one name share one read.
  */
-export function createMirrorAccountDirectory(
-  options: MirrorAccountDirectoryOptions,
-): AccountDirectory {
+export function createMirrorAccountDirectory(options: {
+  readonly mirror: Pick<MirrorNode, 'account'>
+  readonly clock: Clock
+  readonly accountsMax?: number
+}) {
   const { clock, mirror, accountsMax = ACCOUNTS_MAX } = options
   const entries = new Map<string, Entry>()
   const reading = new Map<string, Promise<LedgerAccount | undefined>>()
@@ -74,7 +51,9 @@ export function createMirrorAccountDirectory(
   }
 
   return {
-    account: (name) => atMostOld(name, KEPT_MS),
-    refresh: (name) => atMostOld(name, REFRESH_MIN_MS),
+    /** May answer from memory. Undefined for an account that does not exist. Throws LedgerUnavailable. */
+    account: (name: string) => atMostOld(name, KEPT_MS),
+    /** Reads the ledger anew, for a key that may have changed; still bounded in how often. Throws LedgerUnavailable. */
+    refresh: (name: string) => atMostOld(name, REFRESH_MIN_MS),
   }
 }

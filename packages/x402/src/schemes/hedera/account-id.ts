@@ -1,10 +1,4 @@
-import {
-  MalformedProtobuf,
-  readMessage,
-  toSigned,
-  writeBytesField,
-  writeVarintField,
-} from './protobuf.ts'
+import { MalformedProtobuf, readMessage, toSigned, writeVarintField } from './protobuf.ts'
 
 /** An account as a transaction names it: by number, or by alias bytes that the ledger resolves. */
 export type AccountName =
@@ -27,7 +21,7 @@ export function longZeroAddress(accountId: string): `0x${string}` {
   return `0x${hexOf(shard, 8)}${hexOf(realm, 16)}${hexOf(number, 16)}`
 }
 
-/** How the mirror node is asked for an account: its id, its EVM address, or its key alias in base32. */
+/** An account's name at a mirror node: its id, its EVM address, or its key alias in base32. */
 export function mirrorNameOf(name: AccountName): string {
   if (name.kind === 'number') return name.accountId
   return name.alias.length === 20
@@ -72,11 +66,6 @@ export function writeAccountId(accountId: string): Uint8Array {
     writeVarintField(2, realm),
     writeVarintField(3, number),
   ])
-}
-
-/** Writes a protobuf AccountID that names an account by its alias. */
-export function writeAccountAlias(alias: Uint8Array): Uint8Array {
-  return writeBytesField(4, alias)
 }
 
 function hexOf(value: bigint, digits: number): string {

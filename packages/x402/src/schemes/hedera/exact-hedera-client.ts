@@ -4,7 +4,6 @@
  */
 import { createPrivateKey, hash, randomInt, sign } from 'node:crypto'
 import type {
-  PaymentPayloadContext,
   PaymentPayloadResult,
   PaymentRequirements,
   SchemeNetworkClient,
@@ -92,34 +91,31 @@ function readPrivateKey(
   return { keyKind, bytes }
 }
 
-export type ExactHederaClientOptions = {
-  readonly signer: HederaSigner
-  /** Nodes that the facilitator may submit to. */
-  readonly nodeAccountIds?: readonly string[]
-  /** At most 100 bytes, e.g. `x402:0x…`, which ties the payment to an agent (X10). None by default, as official clients do. */
-  readonly memo?: string | undefined
-  readonly clock?: Pick<Clock, 'unixMs'>
-  /** A number from 0 to 999,999,999: keeps two payments through one fee payer in one second apart. */
-  readonly randomNanos?: () => number
-}
-
 /** Validity starts this long before our clock, for nodes whose clock is behind; SDKs do the same. */
 const BACKDATED_SECONDS = 8
 
 /** Scheme `exact` on Hedera, client side. `client.register('hedera:*', new ExactHederaClient({ signer }))`. */
 export class ExactHederaClient implements SchemeNetworkClient {
   readonly scheme = 'exact'
-  readonly #options: ExactHederaClientOptions
+  readonly #options
 
-  constructor(options: ExactHederaClientOptions) {
+  constructor(options: {
+    readonly signer: HederaSigner
+    /** Nodes that the facilitator may submit to. */
+    readonly nodeAccountIds?: readonly string[] | undefined
+    /** At most 100 bytes, for example `x402:0x…`, which ties the payment to an agent (X10). None by default, as in official clients. */
+    readonly memo?: string | undefined
+    readonly clock?: Pick<Clock, 'unixMs'>
+    /** A number from 0 to 999,999,999: keeps two payments through one fee payer in one second apart. */
+    readonly randomNanos?: (() => number) | undefined
+  }) {
     this.#options = options
   }
 
-  /** Signs a payment of what is asked. Throws RangeError where that is no HBAR transfer through a fee payer. */
+  /** Signs a payment of what is asked. Throws RangeError if that is no HBAR transfer through a fee payer. */
   async createPaymentPayload(
     x402Version: number,
     requirements: PaymentRequirements,
-    _context?: PaymentPayloadContext,
   ): Promise<PaymentPayloadResult> {
     const draft = this.#draft(requirements)
     const { signer, nodeAccountIds = DEFAULT_NODE_ACCOUNT_IDS } = this.#options
@@ -137,8 +133,7 @@ export class ExactHederaClient implements SchemeNetworkClient {
 
   #draft(requirements: PaymentRequirements): TransferDraft {
     const { amount, asset, extra, maxTimeoutSeconds, network, payTo } = requirements
-    const feePayer: unknown = extra?.['feePayer']
-    const method: unknown = extra?.['assetTransferMethod'] ?? 'cryptoTransfer'
+    const { assetTransferMethod: method = 'cryptoTransfer', feePayer } = extra ?? {}
     if (!network.startsWith('hedera:') || asset !== HBAR_ASSET || method !== 'cryptoTransfer') {
       throw new RangeError('only transfers of HBAR on a Hedera network can be paid')
     }

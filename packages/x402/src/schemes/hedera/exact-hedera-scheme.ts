@@ -17,16 +17,14 @@ import type { MirrorNode } from './mirror-node.ts'
 import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
-export type ExactHederaSchemeOptions = {
-  /** CAIP-2 networks served, e.g. `hedera:testnet`. */
+/** Scheme `exact` on Hedera as the gate sees it: HBAR, verified locally, found through a mirror node. */
+export function createExactHederaScheme(options: {
+  /** CAIP-2 networks served, for example `hedera:testnet`. */
   readonly networks: readonly string[]
   readonly accounts: AccountDirectory
   readonly mirror: Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds'>
   readonly clock: Clock
-}
-
-/** Scheme `exact` on Hedera as the gate sees it: HBAR, verified locally, found through a mirror node. */
-export function createExactHederaScheme(options: ExactHederaSchemeOptions): PaymentScheme {
+}): PaymentScheme {
   const { accounts, clock, mirror, networks } = options
   const nowSeconds = (): number => Math.floor(clock.unixMs() / 1_000)
   return {
@@ -42,12 +40,12 @@ export function createExactHederaScheme(options: ExactHederaSchemeOptions): Paym
   }
 }
 
-/** How long after its validity a transaction without a record is held to have never come (X8). */
-export const NEVER_AFTER_SECONDS = 30
+/** This long after its validity, a transaction without a record counts as never submitted (X8). */
+const NEVER_AFTER_SECONDS = 30
 
 /**
- * Looks a payment up on the ledger (X8). `landed` only where the record's transfers are the payment's own: somebody
- * else's transaction under the same id means that this one can no longer succeed. Throws LedgerUnavailable.
+ * Looks a payment up on the ledger (X8). `landed` only if the record's transfers are the payment's own: somebody else's
+ * transaction under the same id means that this one can no longer succeed. Throws LedgerUnavailable.
  */
 export async function findHederaPayment(
   payment: VerifiedPayment,

@@ -1,8 +1,8 @@
 /**
- * An account's key: how it is read, and whether it signed a body. Native crypto: libsecp256k1 and OpenSSL take about 60 µs
- * a signature where the SDK's JavaScript takes over 1 ms.
+ * An account's key: how it is read, and whether it signed a body. The crypto is native: libsecp256k1 and OpenSSL take
+ * about 60 µs a signature, the SDK's JavaScript over 1 ms.
  */
-import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
+import { createPublicKey, hash, verify } from 'node:crypto'
 import { createRequire } from 'node:module'
 import secp256k1 from 'secp256k1'
 import { readMessage, toSigned } from './protobuf.ts'
@@ -21,22 +21,18 @@ export type HederaKey =
 /** Depth of nested key lists; the network's own limit (`maxKeyDepth`). */
 const KEY_DEPTH_MAX = 15
 
+/** Each kind of key is one field, 1 to 8. */
+const KEY_SHAPE = Object.fromEntries(
+  [1, 2, 3, 4, 5, 6, 7, 8].map((field) => [field, 'bytes' as const]),
+)
+
 /**
  * Reads a protobuf Key, as mirror nodes give one for key lists and threshold keys. Throws MalformedProtobuf.
  * A threshold is brought into 1 … n, as the network does.
  */
 export function readHederaKey(bytes: Uint8Array, depth = 0): HederaKey {
   if (depth > KEY_DEPTH_MAX) return { kind: 'unsupported' }
-  const fields = readMessage(bytes, {
-    1: 'bytes',
-    2: 'bytes',
-    3: 'bytes',
-    4: 'bytes',
-    5: 'bytes',
-    6: 'bytes',
-    7: 'bytes',
-    8: 'bytes',
-  })
+  const fields = readMessage(bytes, KEY_SHAPE)
   const ed25519 = fields.bytes(2)
   if (ed25519?.length === 32) return { kind: 'ed25519', publicKey: ed25519 }
   const ecdsa = fields.bytes(7)
@@ -68,10 +64,9 @@ function thresholdKey(keys: readonly HederaKey[], threshold: number): HederaKey 
 const ED25519_SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
 /** Which secp256k1 runs: the package falls back to slow JavaScript, silently, where it has no prebuilt library. */
-export const secp256k1Implementation: 'native' | 'javascript' = ((): 'native' | 'javascript' => {
+export const secp256k1Implementation = ((): 'native' | 'javascript' => {
   try {
-    const load = createRequire(import.meta.url)
-    load('secp256k1/bindings.js')
+    createRequire(import.meta.url)('secp256k1/bindings.js')
     return 'native'
   } catch {
     return 'javascript'
@@ -82,11 +77,11 @@ export const secp256k1Implementation: 'native' | 'javascript' = ((): 'native' | 
 export const SIGNATURE_CHECKS_MAX = 120
 
 /** Counts signature checks down over all bodies of a payment, so that a huge key list cannot hold up the process. */
-export type CheckBudget = { left: number }
+type CheckBudget = { left: number }
 
 /**
- * Whether `body` carries the signatures that `key` asks for, within `budget`. No pair's prefix may begin another's or be empty: the
- * network refuses such a map (KEY_PREFIX_MISMATCH) as soon as the fee payer's signature joins it.
+ * Whether `body` carries the signatures that `key` asks for, within `budget`. No pair's prefix may be empty or begin
+ * another's: the network refuses such a map (KEY_PREFIX_MISMATCH) as soon as the fee payer's signature joins it.
  */
 export function isSignedBy(
   body: SignedBody,
@@ -107,7 +102,7 @@ export function isSignedByHollow(body: SignedBody, evmAddress: string): boolean 
       pair.kind === 'ecdsa' &&
       pair.prefix.length === 33 &&
       evmAddressOf(pair.prefix) === evmAddress &&
-      isEcdsaSignature(body.bodyBytes, { publicKey: pair.prefix, signature: pair.signature }),
+      isEcdsaSignature(body, pair.prefix, pair.signature),
   )
 }
 
@@ -143,23 +138,16 @@ function isSatisfied(body: SignedBody, key: HederaKey, budget: CheckBudget): boo
   const pair = body.signatures.find((one) => startsWith(publicKey, one.prefix))
   if (pair?.kind !== kind || budget.left <= 0) return false
   budget.left -= 1
-  const { signature } = pair
-  return kind === 'ecdsa'
-    ? isEcdsaSignature(body.bodyBytes, { publicKey, signature })
-    : isEd25519Signature(body.bodyBytes, { publicKey, signature })
+  const isSignature = kind === 'ecdsa' ? isEcdsaSignature : isEd25519Signature
+  return isSignature(body, publicKey, pair.signature)
 }
 
 function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   return prefix.length <= bytes.length && prefix.every((byte, index) => byte === bytes[index])
 }
 
-type SignatureByKey = { readonly publicKey: Uint8Array; readonly signature: Uint8Array }
-
 /** A high-s signature is brought to its low form first: the network does the same and accepts both. */
-function isEcdsaSignature(
-  bodyBytes: Uint8Array,
-  { publicKey, signature }: SignatureByKey,
-): boolean {
+function isEcdsaSignature({ bodyBytes }: SignedBody, publicKey: Uint8Array, signature: Uint8Array) {
   try {
     const digest = hash('keccak-256', bodyBytes, 'buffer')
     const lowS = secp256k1.signatureNormalize(Uint8Array.from(signature))
@@ -170,17 +158,15 @@ function isEcdsaSignature(
 }
 
 function isEd25519Signature(
-  bodyBytes: Uint8Array,
-  { publicKey, signature }: SignatureByKey,
-): boolean {
+  { bodyBytes }: SignedBody,
+  publicKey: Uint8Array,
+  signature: Uint8Array,
+) {
   try {
-    return verify(null, bodyBytes, ed25519KeyObject(publicKey), signature)
+    const der = Buffer.concat([ED25519_SPKI_PREFIX, publicKey])
+    const key = createPublicKey({ key: der, format: 'der', type: 'spki' })
+    return verify(null, bodyBytes, key, signature)
   } catch {
     return false
   }
-}
-
-function ed25519KeyObject(publicKey: Uint8Array): KeyObject {
-  const der = Buffer.concat([ED25519_SPKI_PREFIX, publicKey])
-  return createPublicKey({ key: der, format: 'der', type: 'spki' })
 }

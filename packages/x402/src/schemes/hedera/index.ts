@@ -1,8 +1,4 @@
-export {
-  type AccountDirectory,
-  createMirrorAccountDirectory,
-  type LedgerAccount,
-} from './account-directory.ts'
+export { type AccountDirectory, createMirrorAccountDirectory } from './account-directory.ts'
 export { isAccountId, longZeroAddress } from './account-id.ts'
 export {
   ExactHederaClient,

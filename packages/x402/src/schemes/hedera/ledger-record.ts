@@ -1,4 +1,4 @@
-/** A transaction's records as mirror nodes tell them, read as far as payments need, and what they moved. */
+/** A transaction's records from a mirror node, as far as payments need them, and what they moved. */
 import { z } from 'zod'
 import {
   canonicalTransactionId,
@@ -10,17 +10,17 @@ import {
 /** Unix seconds and nanoseconds, `seconds.nanos`. */
 export const timestampSchema = z.string().regex(/^\d{1,19}\.\d{1,9}$/)
 
-/** Tinybar, debits negative. JSON numbers: 5e18 of total supply exceed 2^53, a single transfer does not in practice. */
+/** Tinybar, debits negative. JSON numbers: the total supply of 5e18 exceeds 2^53, a single transfer does not in practice. */
 const lines = z
   .array(
     z
-      .object({ account: z.string(), amount: z.int().transform(BigInt) })
-      .transform(({ account, amount }) => ({ accountId: account, amountTinybar: amount })),
+      .object({ account: z.string(), amount: z.int() })
+      .transform((line) => ({ accountId: line.account, amountTinybar: BigInt(line.amount) })),
   )
   .nullish()
   .transform((value) => value ?? [])
 
-/** One record of a transaction. One without a readable id or consensus time is none. */
+/** One record of a transaction; refused without a readable id or consensus time. */
 const recordSchema = z
   .object({
     transaction_id: z.string().transform((text, context) => {
@@ -72,15 +72,13 @@ export type LedgerRecord = Readonly<z.output<typeof recordSchema>>
 const STAKING_REWARD_ACCOUNT = '0.0.800'
 
 /** A successful transfer seen from one account. */
-export type LedgerTransfer = {
+export type LedgerTransfer = Pick<
+  LedgerRecord,
+  'transactionId' | 'feePayer' | 'consensusTimestamp' | 'consensusSeconds' | 'memo'
+> & {
   readonly direction: 'credit' | 'debit'
-  readonly transactionId: string
   /** Text and hash that name it on the contract (A2). */
   readonly reference: PaymentReference
-  readonly feePayer: string
-  readonly consensusTimestamp: string
-  readonly consensusSeconds: number
-  readonly memo: string
   /** What the account got, or gave beyond fees; above 0. */
   readonly amountTinybar: bigint
   /**
@@ -90,7 +88,7 @@ export type LedgerTransfer = {
   readonly counterparties: readonly { readonly accountId: string; readonly amountTinybar: bigint }[]
 }
 
-/** What a successful record moved to or from an account, undefined where it moved nothing but fees. */
+/** What a successful record moved to or from an account; undefined if nothing but fees. */
 export function toTransfer(record: LedgerRecord, accountId: string): LedgerTransfer | undefined {
   if (record.result !== 'SUCCESS') return undefined
   const net = netByAccount(record)
@@ -129,8 +127,8 @@ export function netByAccount(record: LedgerRecord): Map<string, bigint> {
 }
 
 /**
- * Who bore the fee. The account of the transaction id does, but for an Ethereum transaction: there that is a relay, and
- * the sender pays for its gas, all of it or what the relay does not add.
+ * Who bore the fee: the account of the transaction id. In an Ethereum transaction that account is a relay, and the sender
+ * pays for the gas, all of it or what the relay does not add.
  */
 function feesOf(record: LedgerRecord): readonly { accountId: string; amountTinybar: bigint }[] {
   const { feePayer: accountId, feeTinybar, name, transfers } = record

@@ -1,13 +1,13 @@
 /**
- * A typed client of a Hedera mirror node's REST interface: accounts, transactions by id, an account's credits and
- * debits, and how far the node has read the ledger. Every answer is bounded in time and size and parsed; a node that
- * fails in any way throws LedgerUnavailable.
+ * A typed client of a Hedera mirror node's REST interface: accounts, transactions by id, an account's transfers, and how
+ * far the node has read the ledger. Every answer is bounded in time and size and parsed; a node that fails in any way
+ * throws LedgerUnavailable.
  */
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import { fetchJson } from '../../http-json.ts'
+import { addressSchema } from '../evm/evm-words.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
-import type { LedgerAccount } from './account-directory.ts'
 import { longZeroAddress } from './account-id.ts'
 import { type HederaKey, readHederaKey } from './hedera-key.ts'
 import {
@@ -19,14 +19,6 @@ import {
 } from './ledger-record.ts'
 import { mirrorTransactionId, parseTransactionId } from './transaction-id.ts'
 
-export type MirrorNodeOptions = {
-  /** Base address, without `/api/v1`. */
-  readonly url: string
-  readonly clock: Clock
-  /** Longest wait for one answer. */
-  readonly timeoutMs?: number
-}
-
 /** A public mirror node answers in 0.1 to 2 s. */
 const TIMEOUT_MS = 10_000
 
@@ -36,30 +28,52 @@ const ANSWER_BYTES_MAX = 2_097_152
 /** Transactions per page; the most that mirror nodes give. */
 const PAGE_SIZE = 100
 
-/** Pages read in one call: 100,000 transfers, more than 30 days of a busy seller; the caller goes on from the last. */
+/** Pages read in one call: 100,000 transfers, more than 30 days of a busy seller; the caller continues from the last. */
 const PAGES_MAX = 1_000
 
 /** Kinds of transactions by which somebody pays: not what creates an account, and not what the network calls by itself. */
 const TRANSFERS: ReadonlySet<string> = new Set(['CRYPTOTRANSFER', 'ETHEREUMTRANSACTION'])
 
-const accountSchema = z.object({
-  account: z.string(),
-  evm_address: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{40}$/)
-    .transform((text) => text.toLowerCase() as `0x${string}`)
-    .nullish()
-    .catch(undefined),
-  deleted: z.boolean().nullish(),
-  balance: z
-    .object({ balance: z.int().min(0).transform(BigInt) })
-    .nullish()
-    .catch(undefined),
-  key: z
-    .object({ _type: z.string(), key: z.string() })
-    .transform(({ _type: type, key }) => ({ type, hex: key }))
-    .nullish(),
-})
+const keySchema = z
+  .object({ _type: z.string(), key: z.string().transform((hex) => Buffer.from(hex, 'hex')) })
+  .transform(({ _type, key: publicKey }): HederaKey => {
+    switch (_type) {
+      case 'ED25519':
+        return { kind: 'ed25519', publicKey }
+      case 'ECDSA_SECP256K1':
+        return { kind: 'ecdsa', publicKey }
+      case 'ProtobufEncoded':
+        return readHederaKey(publicKey)
+      default:
+        return { kind: 'unsupported' }
+    }
+  })
+
+const accountSchema = z
+  .object({
+    account: z.string(),
+    evm_address: addressSchema.nullish().catch(undefined),
+    deleted: z.boolean().nullish(),
+    balance: z
+      .object({ balance: z.int().min(0).transform(BigInt) })
+      .nullish()
+      .catch(undefined),
+    key: keySchema.nullish(),
+  })
+  .transform(({ account: accountId, balance, deleted, evm_address: evmAddress, key }) => ({
+    /** `shard.realm.num`. */
+    accountId,
+    /** `0x` and 40 lower-case hex digits; the long-zero form if the account has no EVM alias. */
+    evmAddress: evmAddress ?? longZeroAddress(accountId),
+    /** Null for a hollow account, whose first signature brings its key. */
+    key: key ?? null,
+    isDeleted: deleted ?? false,
+    /** As the mirror node last knew it, seconds ago; absent if it does not say. */
+    ...(balance && { balanceTinybar: balance.balance }),
+  }))
+
+/** An account as the ledger knows it. */
+export type LedgerAccount = Readonly<z.output<typeof accountSchema>>
 
 const blocksSchema = z.object({
   blocks: z.array(
@@ -67,31 +81,25 @@ const blocksSchema = z.object({
   ),
 })
 
-export type TransfersSince = {
-  /** The account, `0.0.x`. */
-  readonly accountId: string
-  /** Consensus timestamp `seconds.nanos`; only later ones are read. */
-  readonly afterTimestamp: string
-}
-
 export type MirrorNode = ReturnType<typeof createMirrorNode>
 
-type Read = <Schema extends z.ZodType>(
-  path: string,
-  schema: Schema,
-  absent?: readonly number[],
-) => Promise<z.infer<Schema> | undefined>
+type Read = ReturnType<typeof createReader>
 
-/** A mirror node at `url`. Every method throws LedgerUnavailable where the node does not answer well. */
-export function createMirrorNode(options: MirrorNodeOptions) {
+/** A mirror node at `url`. Every method throws LedgerUnavailable. */
+export function createMirrorNode(options: {
+  /** Base address, without `/api/v1`. */
+  readonly url: string
+  readonly clock: Clock
+  /** Longest wait for one answer. */
+  readonly timeoutMs?: number
+}) {
   const read = createReader(options)
   return {
     /** An account by `0.0.x`, `0x` address or base32 key alias; undefined where there is none. */
     async account(name: string): Promise<LedgerAccount | undefined> {
       const path = `/api/v1/accounts/${encodeURIComponent(name)}?transactions=false`
-      // A number beyond what the ledger can ever give out is a bad request to the node, and no account either.
-      const found = await read(path, accountSchema, [400, 404])
-      return found === undefined ? undefined : toAccount(found)
+      // A number beyond any that the ledger can give out is a bad request to the node: no account either.
+      return await read(path, accountSchema, [400, 404])
     },
     /** All records of a transaction id, in either spelling: its own, its duplicates' and its children's. */
     async transaction(transactionId: string): Promise<readonly LedgerRecord[]> {
@@ -101,12 +109,15 @@ export function createMirrorNode(options: MirrorNodeOptions) {
       const found = await read(path, transactionsSchema)
       return found?.transactions ?? []
     },
-    /** Successful transfers that credited the account, oldest first, page after page. */
-    credits: (since: TransfersSince): AsyncIterable<LedgerTransfer> =>
-      readTransfers(read, { ...since, direction: 'credit' }),
-    /** Successful transfers that debited the account, oldest first; refunds are among them. */
-    debits: (since: TransfersSince): AsyncIterable<LedgerTransfer> =>
-      readTransfers(read, { ...since, direction: 'debit' }),
+    /**
+     * Successful transfers that credited or debited the account, refunds included, oldest first, page after page. Only
+     * those after the consensus timestamp `seconds.nanos` are read.
+     */
+    transfers: (wanted: {
+      readonly accountId: string
+      readonly direction: 'credit' | 'debit'
+      readonly afterTimestamp: string
+    }): AsyncIterable<LedgerTransfer> => readTransfers(read, wanted),
     /** Consensus time, Unix seconds, up to which the node has read the ledger. */
     async latestConsensusSeconds(): Promise<number> {
       const found = await read('/api/v1/blocks?limit=1&order=desc', blocksSchema)
@@ -118,32 +129,37 @@ export function createMirrorNode(options: MirrorNodeOptions) {
 }
 
 /** Reads one path: parsed JSON, undefined for the statuses that mean absence, LedgerUnavailable for everything else. */
-function createReader(options: MirrorNodeOptions): Read {
-  const base = options.url.replace(/\/+$/, '')
-  const { clock } = options
-  return async (path, schema, absent = [404]) => {
+function createReader(options: Parameters<typeof createMirrorNode>[0]) {
+  const { clock, timeoutMs = TIMEOUT_MS, url } = options
+  const base = url.replace(/\/+$/, '')
+  return async <Schema extends z.ZodType>(
+    path: string,
+    schema: Schema,
+    absent: readonly number[] = [404],
+  ): Promise<z.output<Schema> | undefined> => {
     const answer = await fetchJson({
       url: `${base}${path}`,
       clock,
-      timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+      timeoutMs,
       bytesMax: ANSWER_BYTES_MAX,
     })
     if (answer.kind !== 'answered') {
       throw new LedgerUnavailable('the mirror node did not answer', { cause: answer.cause })
     }
-    if (absent.includes(answer.status)) return undefined
-    const parsed = schema.safeParse(answer.json)
-    if (answer.status !== 200 || !parsed.success) {
-      const cause = parsed.error ?? answer.json
-      throw new LedgerUnavailable(`the mirror node answered ${answer.status}`, { cause })
+    const { json, status } = answer
+    if (absent.includes(status)) return undefined
+    try {
+      if (status === 200) return schema.parse(json)
+    } catch (cause) {
+      throw new LedgerUnavailable('the mirror node answered nonsense', { cause })
     }
-    return parsed.data
+    throw new LedgerUnavailable(`the mirror node answered ${status}`, { cause: json })
   }
 }
 
 async function* readTransfers(
   read: Read,
-  wanted: TransfersSince & { readonly direction: 'credit' | 'debit' },
+  wanted: Parameters<MirrorNode['transfers']>[0],
 ): AsyncGenerator<LedgerTransfer> {
   const query = new URLSearchParams({
     'account.id': wanted.accountId,
@@ -175,34 +191,4 @@ function nextPath(next: string | null | undefined): string | undefined {
   if (typeof next !== 'string' || next === '') return undefined
   if (!next.startsWith('/api/v1/')) throw new LedgerUnavailable('the next page is elsewhere')
   return next
-}
-
-function toAccount(found: z.infer<typeof accountSchema>): LedgerAccount {
-  const { account: accountId, balance, deleted, evm_address: evmAddress, key } = found
-  try {
-    return {
-      accountId,
-      evmAddress: evmAddress ?? longZeroAddress(accountId),
-      key: toKey(key),
-      isDeleted: deleted ?? false,
-      balanceTinybar: balance?.balance,
-    }
-  } catch (cause) {
-    throw new LedgerUnavailable('the mirror node gave an account that cannot be read', { cause })
-  }
-}
-
-function toKey(key: { type: string; hex: string } | null | undefined): HederaKey | null {
-  if (key === null || key === undefined) return null
-  const bytes = Buffer.from(key.hex, 'hex')
-  switch (key.type) {
-    case 'ED25519':
-      return { kind: 'ed25519', publicKey: bytes }
-    case 'ECDSA_SECP256K1':
-      return { kind: 'ecdsa', publicKey: bytes }
-    case 'ProtobufEncoded':
-      return readHederaKey(bytes)
-    default:
-      return { kind: 'unsupported' }
-  }
 }

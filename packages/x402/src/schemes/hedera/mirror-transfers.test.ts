@@ -28,10 +28,12 @@ async function all(transfers: AsyncIterable<LedgerTransfer>): Promise<LedgerTran
 
 describe('A4: credits and debits', () => {
   const since = { accountId: '0.0.7001', afterTimestamp: '1795226000.000000000' }
+  const toSeller = { ...since, direction: 'credit' } as const
+  const fromSeller = { ...since, direction: 'debit' } as const
 
   test('a credit: who paid how much, with what memo, and its reference', async () => {
     answer({ transactions: [credit], links: { next: null } })
-    expect(await all(mirror.credits(since))).toEqual([
+    expect(await all(mirror.transfers(toSeller))).toEqual([
       {
         direction: 'credit',
         transactionId: '0.0.5001@1795226009.183949169',
@@ -69,7 +71,7 @@ describe('A4: credits and debits', () => {
       ],
     }
     answer({ transactions: [own] })
-    const [found] = await all(mirror.credits(since))
+    const [found] = await all(mirror.transfers(toSeller))
     expect(found?.counterparties).toEqual([{ accountId: '0.0.9001', amountTinybar: 300_000_000n }])
   })
 
@@ -85,21 +87,21 @@ describe('A4: credits and debits', () => {
       [movement('0.0.9001', -300_040_000), movement('0.0.5001', -60_000)],
     ]) {
       answer({ transactions: [sent(debits)] })
-      const [found] = await all(mirror.credits(since))
+      const [found] = await all(mirror.transfers(toSeller))
       expect(found?.counterparties).toEqual([
         { accountId: '0.0.9001', amountTinybar: 300_000_000n },
       ])
     }
     const byContract = [movement('0.0.9002', -300_000_000), movement('0.0.9001', -100_000)]
     answer({ transactions: [sent(byContract)] })
-    expect((await all(mirror.credits(since)))[0]?.counterparties).toHaveLength(2)
+    expect((await all(mirror.transfers(toSeller)))[0]?.counterparties).toHaveLength(2)
   })
 
   test('what created the account, and what the network called, paid for nothing', async () => {
     answer({
       transactions: ['CRYPTOCREATEACCOUNT', 'CONTRACTCALL'].map((name) => ({ ...credit, name })),
     })
-    expect(await all(mirror.credits(since))).toEqual([])
+    expect(await all(mirror.transfers(toSeller))).toEqual([])
   })
 
   test('staking rewards paid out on the way are no part of it', async () => {
@@ -113,7 +115,7 @@ describe('A4: credits and debits', () => {
       staking_reward_transfers: [{ account: '0.0.9001', amount: 1_000 }],
     }
     answer({ transactions: [rewarded] })
-    const [found] = await all(mirror.credits(since))
+    const [found] = await all(mirror.transfers(toSeller))
     expect(found?.counterparties).toEqual([{ accountId: '0.0.9001', amountTinybar: 300_000_000n }])
   })
 
@@ -127,7 +129,7 @@ describe('A4: credits and debits', () => {
       ],
     }
     answer({ transactions: [shared] })
-    const [found] = await all(mirror.credits(since))
+    const [found] = await all(mirror.transfers(toSeller))
     expect(found?.counterparties).toHaveLength(2)
   })
 
@@ -139,8 +141,8 @@ describe('A4: credits and debits', () => {
       transfers: [movement('0.0.7001', -100_000), movement('0.0.98', 100_000)],
     }
     answer({ transactions: [failed, fee] })
-    expect(await all(mirror.credits(since))).toEqual([])
-    expect(await all(mirror.debits(since))).toEqual([])
+    expect(await all(mirror.transfers(toSeller))).toEqual([])
+    expect(await all(mirror.transfers(fromSeller))).toEqual([])
   })
 
   test('A15: a refund is a debit, with whom it went to', async () => {
@@ -155,7 +157,7 @@ describe('A4: credits and debits', () => {
       ],
     }
     answer({ transactions: [refund] })
-    expect(await all(mirror.debits(since))).toMatchObject([
+    expect(await all(mirror.transfers(fromSeller))).toMatchObject([
       {
         direction: 'debit',
         amountTinybar: 300_000_000n,
@@ -174,13 +176,15 @@ describe('A4: credits and debits', () => {
       JSON.stringify({ transactions: [credit], links: { next } })
     server.answer = { status: 200, body: page('/api/v1/transactions?timestamp=gt:5') }
     const seen: LedgerTransfer[] = []
-    for await (const one of mirror.credits(since)) {
+    for await (const one of mirror.transfers(toSeller)) {
       seen.push(one)
       if (seen.length === 2) server.answer = { status: 200, body: page(null) }
     }
     expect(seen).toHaveLength(3)
     expect(server.requests[1]?.url).toBe('/api/v1/transactions?timestamp=gt:5')
     server.answer = { status: 200, body: page('http://elsewhere.example/api/v1/x') }
-    await expect(all(mirror.credits(since))).rejects.toMatchObject({ name: 'LedgerUnavailable' })
+    await expect(all(mirror.transfers(toSeller))).rejects.toMatchObject({
+      name: 'LedgerUnavailable',
+    })
   })
 })

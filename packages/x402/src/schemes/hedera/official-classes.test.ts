@@ -23,7 +23,7 @@ import {
   responseOf,
 } from '../../testing/official-server.fixture.ts'
 import { listen } from '../../testing/scripted-server.fixture.ts'
-import { ExactHederaClient, type ExactHederaClientOptions } from './exact-hedera-client.ts'
+import { ExactHederaClient } from './exact-hedera-client.ts'
 import { ExactHederaServer } from './exact-hedera-scheme.ts'
 import { agentMemo } from './transaction-id.ts'
 
@@ -39,7 +39,7 @@ const spendControls = {
 
 function schemeClient(
   ledger: HederaStandIn,
-  changes: Partial<ExactHederaClientOptions> = {},
+  changes: Partial<ConstructorParameters<typeof ExactHederaClient>[0]> = {},
 ): ExactHederaClient {
   const signer = ledger.signers.get(PAYER)
   if (signer === undefined) throw new Error('no payer')
@@ -48,7 +48,7 @@ function schemeClient(
 
 function official(
   ledger: HederaStandIn,
-  changes: Partial<ExactHederaClientOptions> = {},
+  changes: Partial<ConstructorParameters<typeof ExactHederaClient>[0]> = {},
 ): x402Client {
   return new x402Client()
     .setSpendControls({ allowedAssets: [...spendControls.allowedAssets] })

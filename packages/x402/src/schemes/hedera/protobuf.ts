@@ -1,7 +1,7 @@
 /**
- * Protobuf's wire format: a writer of fields, and a strict reader: what a message may contain is a list, and anything else is refused -
- * unknown fields, wrong wire types, a singular field twice, an overlong varint, bytes left over. Lenient readers
- * disagree about such input, and a payment must mean the same to us and to the network.
+ * Protobuf's wire format: a writer of fields, and a strict reader. A list says what a message may contain; anything else
+ * is refused: unknown fields, wrong wire types, a singular field twice, an overlong varint, bytes left over. Lenient
+ * readers disagree about such input, and a payment must mean the same to us and to the network.
  */
 
 /** The bytes are no message of the given shape. */
@@ -10,16 +10,7 @@ export class MalformedProtobuf extends Error {
 }
 
 /** Field number to its form. `varint` and `bytes` may occur once, `repeated` are bytes that may occur often. */
-export type MessageShape = Readonly<Record<number, 'varint' | 'bytes' | 'repeated'>>
-
-/** The fields of one message, by number. */
-export type MessageFields = {
-  has(field: number): boolean
-  /** Unsigned 64-bit value; 0 where absent, as in proto3. */
-  varint(field: number): bigint
-  bytes(field: number): Uint8Array | undefined
-  repeated(field: number): readonly Uint8Array[]
-}
+type MessageShape = Readonly<Record<number, 'varint' | 'bytes' | 'repeated'>>
 
 const WIRE_VARINT = 0
 const WIRE_BYTES = 2
@@ -27,8 +18,8 @@ const WIRE_BYTES = 2
 /** Longest varint of 64 bits. */
 const VARINT_BYTES_MAX = 10
 
-/** Reads one message. Throws MalformedProtobuf. */
-export function readMessage(bytes: Uint8Array, shape: MessageShape): MessageFields {
+/** Reads one message; its fields are found by number. Throws MalformedProtobuf. */
+export function readMessage(bytes: Uint8Array, shape: MessageShape) {
   const varints = new Map<number, bigint>()
   const chunks = new Map<number, Uint8Array[]>()
   let at = 0
@@ -62,10 +53,11 @@ export function readMessage(bytes: Uint8Array, shape: MessageShape): MessageFiel
     else earlier.push(chunk)
   }
   return {
-    has: (field) => varints.has(field) || chunks.has(field),
-    varint: (field) => varints.get(field) ?? 0n,
-    bytes: (field) => chunks.get(field)?.[0],
-    repeated: (field) => chunks.get(field) ?? [],
+    has: (field: number): boolean => varints.has(field) || chunks.has(field),
+    /** Unsigned 64-bit value; 0 if absent, as in proto3. */
+    varint: (field: number): bigint => varints.get(field) ?? 0n,
+    bytes: (field: number): Uint8Array | undefined => chunks.get(field)?.[0],
+    repeated: (field: number): readonly Uint8Array[] => chunks.get(field) ?? [],
   }
 }
 
@@ -94,7 +86,7 @@ export function fromZigzag(value: bigint): bigint {
   return (value >> 1n) ^ -(value & 1n)
 }
 
-/** A varint field; nothing where the value is 0, as in proto3. `value` is unsigned, up to 64 bits. */
+/** A varint field; nothing for 0, as in proto3. `value` is unsigned, up to 64 bits. */
 export function writeVarintField(field: number, value: bigint): Uint8Array {
   if (value === 0n) return new Uint8Array()
   return Buffer.concat([writeVarint(BigInt(field) << 3n), writeVarint(value)])

@@ -1,13 +1,13 @@
 /**
- * Reads the bytes of a partially signed HBAR transfer, as SDKs serialise one for several nodes, into plain values.
- * Only the shape is judged here: which bodies, which fields, which limits; verify-hedera-payment.ts judges the payment.
+ * Reads a partially signed HBAR transfer, as SDKs serialise it for several nodes, into plain values. It judges only the
+ * shape: which bodies, which fields, which limits; verify-hedera-payment.ts judges the payment.
  */
 import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
 import { type AccountName, readAccountName } from './account-id.ts'
 import { fromZigzag, MalformedProtobuf, readMessage, toSigned } from './protobuf.ts'
 import type { TransactionId } from './transaction-id.ts'
 
-/** One signature of a signature map. `prefix` says, by the first bytes of a public key, whose it is. */
+/** One signature of a signature map. `prefix` is the first bytes of its public key. */
 export type SignaturePair = {
   readonly prefix: Uint8Array
   readonly kind: 'ed25519' | 'ecdsa'
@@ -35,18 +35,14 @@ export type HbarTransfer = {
   readonly bodies: readonly SignedBody[]
 }
 
-export type TransferReading =
-  | { readonly kind: 'transfer'; readonly transfer: HbarTransfer }
-  | Refusal
-
 /** Bytes of a serialised transaction: ten nodes' bodies with two signatures each fit, and checking them stays cheap. */
-export const TRANSACTION_BYTES_MAX = 6_144
+const TRANSACTION_BYTES_MAX = 6_144
 
 /** Nodes that one payment may be addressed to; official clients freeze for seven. */
-export const NODES_MAX = 10
+const NODES_MAX = 10
 
 /** Signatures per node: a key with more signers than this is not worth the time that checking a forgery takes. */
-export const SIGNATURES_MAX = 20
+const SIGNATURES_MAX = 20
 
 class Refused extends Error {
   readonly reason: RefusalReason
@@ -59,7 +55,9 @@ class Refused extends Error {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Reads a serialised TransactionList. Never throws: every other input is a refusal. */
-export function readTransfer(bytes: Uint8Array): TransferReading {
+export function readTransfer(
+  bytes: Uint8Array,
+): Refusal | { readonly kind: 'transfer'; readonly transfer: HbarTransfer } {
   if (bytes.length > TRANSACTION_BYTES_MAX) {
     return refused('invalid_exact_hedera_payload_transaction_invalid_shape')
   }
@@ -86,14 +84,9 @@ function readList(bytes: Uint8Array): HbarTransfer {
   return { ...readCommon(first.body), bodies: read.map((entry) => entry.signed) }
 }
 
-type Entry = {
-  readonly signed: SignedBody
-  readonly body: ReturnType<typeof readMessage>
-  /** The body's fields but the node, in one order, so that bodies can be compared. */
-  readonly common: Uint8Array
-}
+type Body = ReturnType<typeof readMessage>
 
-function readEntry(bytes: Uint8Array): Entry {
+function readEntry(bytes: Uint8Array) {
   const signedBytes = readMessage(bytes, { 5: 'bytes' }).bytes(5)
   const signed = readMessage(required(signedBytes), { 1: 'bytes', 2: 'bytes' })
   const bodyBytes = required(signed.bytes(1))
@@ -101,25 +94,22 @@ function readEntry(bytes: Uint8Array): Entry {
   const node = readAccountName(required(body.bytes(2)))
   if (node.kind !== 'number') throw invalidShape()
   const signatures = readSignatures(signed.bytes(2) ?? new Uint8Array())
-  return {
-    signed: { nodeAccountId: node.accountId, bodyBytes, signatures },
-    body,
-    common: commonOf(body),
-  }
+  const signedBody: SignedBody = { nodeAccountId: node.accountId, bodyBytes, signatures }
+  return { signed: signedBody, body, common: commonOf(body) }
 }
 
-/** The one kind of body that is let through; the other 50 kinds of transaction are fields that we name as such. */
-function readBody(bodyBytes: Uint8Array): ReturnType<typeof readMessage> {
-  const shape = {
-    1: 'bytes',
-    2: 'bytes',
-    3: 'varint',
-    4: 'bytes',
-    6: 'bytes',
-    14: 'bytes',
-  } as const
+/** Only transfers pass; the other 50 kinds of transaction are fields, and refused by name. */
+function readBody(bodyBytes: Uint8Array): Body {
+  const bytes = 'bytes'
   try {
-    return readMessage(bodyBytes, shape)
+    return readMessage(bodyBytes, {
+      1: bytes,
+      2: bytes,
+      3: 'varint',
+      4: bytes,
+      6: bytes,
+      14: bytes,
+    })
   } catch (error) {
     if (!(error instanceof MalformedProtobuf) || !hasOtherOperation(bodyBytes)) throw error
     throw new Refused('invalid_exact_hedera_payload_contains_non_transfer_ops')
@@ -138,19 +128,16 @@ function hasOtherOperation(bodyBytes: Uint8Array): boolean {
   }
 }
 
-/** Numbers of TransactionBody's `data` fields: 7 to 29, 31 to 60, 65 to 72, 74 to 81. */
+/** Numbers of TransactionBody's `data` fields. */
 const OPERATION_FIELDS = [
-  ...range({ from: 7, to: 29 }),
-  ...range({ from: 31, to: 60 }),
-  ...range({ from: 65, to: 72 }),
-  ...range({ from: 74, to: 81 }),
-]
+  [7, 29],
+  [31, 60],
+  [65, 72],
+  [74, 81],
+].flatMap(([from = 0, to = 0]) => Array.from({ length: to - from + 1 }, (_, index) => from + index))
 
-function range(ends: { from: number; to: number }): number[] {
-  return Array.from({ length: ends.to - ends.from + 1 }, (_, index) => ends.from + index)
-}
-
-function commonOf(body: ReturnType<typeof readMessage>): Uint8Array {
+/** The body's fields but the node, in one order, so that bodies can be compared. */
+function commonOf(body: Body): Uint8Array {
   const empty = new Uint8Array()
   const lengthPrefixed = [1, 4, 6, 14].flatMap((field) => {
     const bytes = body.bytes(field) ?? empty
@@ -159,7 +146,7 @@ function commonOf(body: ReturnType<typeof readMessage>): Uint8Array {
   return Buffer.concat([Buffer.from(`${body.varint(3)}:`), ...lengthPrefixed])
 }
 
-function readCommon(body: ReturnType<typeof readMessage>): Omit<HbarTransfer, 'bodies'> {
+function readCommon(body: Body): Omit<HbarTransfer, 'bodies'> {
   const memo = body.bytes(6) ?? new Uint8Array()
   const duration = readMessage(required(body.bytes(4)), { 1: 'varint' })
   return {
@@ -198,10 +185,8 @@ function readLines(operation: Uint8Array | undefined): TransferLine[] {
   return list.repeated(1).map((bytes) => {
     const line = readMessage(bytes, { 1: 'bytes', 2: 'varint', 3: 'varint' })
     if (line.varint(3) !== 0n) throw invalidShape()
-    return {
-      account: readAccountName(required(line.bytes(1))),
-      amountTinybar: fromZigzag(line.varint(2)),
-    }
+    const account = readAccountName(required(line.bytes(1)))
+    return { account, amountTinybar: fromZigzag(line.varint(2)) }
   })
 }
 
@@ -213,14 +198,9 @@ function readSignatures(bytes: Uint8Array): SignaturePair[] {
     const ed25519 = fields.bytes(3)
     const ecdsa = fields.bytes(6)
     const signature = ed25519 ?? ecdsa
-    if (signature === undefined || (ed25519 !== undefined && ecdsa !== undefined)) {
-      throw invalidShape()
-    }
-    return {
-      prefix: fields.bytes(1) ?? new Uint8Array(),
-      kind: ed25519 === undefined ? 'ecdsa' : 'ed25519',
-      signature,
-    }
+    if (signature === undefined || fields.has(3) === fields.has(6)) throw invalidShape()
+    const kind = ed25519 === undefined ? 'ecdsa' : 'ed25519'
+    return { prefix: fields.bytes(1) ?? new Uint8Array(), kind, signature }
   })
 }
 

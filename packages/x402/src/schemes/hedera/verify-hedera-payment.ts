@@ -1,6 +1,6 @@
 /**
  * The rules of scheme `exact` on Hedera, for HBAR: what makes a partially signed transfer a payment of exactly one
- * requirement. Stricter than the reference where it is blind (tokens and NFTs, allowances, fees, validity); cheap
+ * requirement. They are stricter than the reference, which ignores tokens and NFTs, allowances, fees and validity. Cheap
  * checks come first, the payer's key and the signatures last. Both the gate and a facilitator verify with this.
  */
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { type Refusal, type RefusalReason, refused } from '../../facilitators/re
 import { decodeStrictBase64 } from '../../gate/payment-headers.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
 import type { Verification } from '../payment-scheme.ts'
-import type { AccountDirectory, LedgerAccount } from './account-directory.ts'
+import type { AccountDirectory } from './account-directory.ts'
 import { type AccountName, isAccountId, mirrorNameOf } from './account-id.ts'
 import {
   HBAR_ASSET,
@@ -18,29 +18,30 @@ import {
   VALID_DURATION_SECONDS_MIN,
 } from './hbar.ts'
 import { isSignedBy, isSignedByHollow, SIGNATURE_CHECKS_MAX } from './hedera-key.ts'
+import type { LedgerAccount } from './mirror-node.ts'
 import { type HbarTransfer, readTransfer, type TransferLine } from './read-transfer.ts'
 import { canonicalTransactionId } from './transaction-id.ts'
 
 /** Most that a payment may let the fee payer be charged: the SDK's default, many times a transfer's real fee. */
 export const FEE_MAX_TINYBAR = TINYBAR_PER_HBAR
 
-/** How far in our future a validity may start: clocks of clients run ahead by seconds. */
-export const START_SKEW_SECONDS = 10
+/** How far ahead of our clock a validity may start: clients' clocks run ahead by seconds. */
+const START_SKEW_SECONDS = 10
 
 /** A payment with less validity left than this may expire on its way to consensus; it can only be looked up. */
-export const SUBMIT_MARGIN_SECONDS = 5
+const SUBMIT_MARGIN_SECONDS = 5
 
 const AMOUNT = /^[1-9]\d{0,18}$/
 const payloadSchema = z.object({ transaction: z.string() })
 
-export type HederaVerificationContext = {
+type HederaVerificationContext = {
   readonly accounts: AccountDirectory
   readonly nowSeconds: number
 }
 
 /**
- * Verifies a payload against a requirement. `expired` where all is right but the time, so that the payment can only be
- * found on the ledger. Throws LedgerUnavailable where an account cannot be read, and for nothing that a client sent.
+ * Verifies a payload against a requirement. `expired` if all is right but the time: the payment can only be found on the
+ * ledger. Throws LedgerUnavailable if an account cannot be read, and never for anything a client sent.
  */
 export async function verifyHederaPayment(
   payload: unknown,
@@ -62,11 +63,12 @@ export async function verifyHederaPayment(
   if (refusal !== undefined) return refused(refusal)
   const sides = judgeLines(transfer.lines, wanted)
   if ('reason' in sides) return sides
-  return await judgeAccounts({ transfer, wanted, sides, network: requirement.network }, context)
+  return await judgeAccounts({ transfer, wanted, sides }, context)
 }
 
 type Wanted = {
-  readonly amountTinybar: bigint
+  readonly network: string
+  readonly amount: bigint
   readonly payTo: string
   readonly feePayer: string
 }
@@ -86,10 +88,10 @@ function readRequirement(requirement: PaymentRequirement): Wanted | Refusal {
     return refused('invalid_exact_hedera_payload_missing_fee_payer')
   }
   if (!isAccountId(payTo)) return refused('invalid_exact_hedera_payload_pay_to')
-  return { amountTinybar: BigInt(amount), payTo, feePayer }
+  return { network, amount: BigInt(amount), payTo, feePayer }
 }
 
-/** Everything about the transaction but its transfer list. Expiry is judged last, by the caller's result kind. */
+/** Judges everything but the transfer list and expiry, which the caller judges last. */
 function judgeFrame(
   transfer: HbarTransfer,
   wanted: Wanted,
@@ -139,25 +141,17 @@ function judgeLines(lines: readonly TransferLine[], wanted: Wanted): Sides | Ref
   if (credit.account.kind === 'number' && credit.account.accountId !== wanted.payTo) {
     return refused('invalid_exact_hedera_payload_pay_to')
   }
-  if (credit.amountTinybar !== wanted.amountTinybar) {
+  if (credit.amountTinybar !== wanted.amount) {
     return refused('invalid_exact_hedera_payload_amount_mismatch')
   }
   return { debit: debit.account, credit: credit.account }
 }
 
-type Judged = {
-  readonly transfer: HbarTransfer
-  readonly wanted: Wanted
-  readonly sides: Sides
-  readonly network: string
-}
-
 async function judgeAccounts(
-  judged: Judged,
-  context: HederaVerificationContext,
+  judged: { readonly transfer: HbarTransfer; readonly wanted: Wanted; readonly sides: Sides },
+  { accounts, nowSeconds }: HederaVerificationContext,
 ): Promise<Verification> {
   const { transfer, wanted, sides } = judged
-  const { accounts, nowSeconds } = context
   if (sides.credit.kind === 'alias') {
     const receiver = await accounts.account(mirrorNameOf(sides.credit))
     if (receiver === undefined) {
@@ -174,7 +168,7 @@ async function judgeAccounts(
   if (payer.accountId === wanted.payTo) {
     return refused('invalid_exact_hedera_payload_unexpected_hbar_transfers')
   }
-  const payment = toPayment(judged, payer)
+  const payment = toPayment(transfer, wanted, payer)
   const isExpired = nowSeconds > payment.validUntilSeconds - SUBMIT_MARGIN_SECONDS
   return { kind: isExpired ? 'expired' : 'valid', payment }
 }
@@ -201,15 +195,16 @@ function isSigned(transfer: HbarTransfer, payer: LedgerAccount): boolean {
   )
 }
 
-function toPayment({ transfer, wanted, network }: Judged, payer: LedgerAccount): VerifiedPayment {
+function toPayment(transfer: HbarTransfer, wanted: Wanted, payer: LedgerAccount): VerifiedPayment {
+  const { amount, network, payTo } = wanted
   const nonce = canonicalTransactionId(transfer.transactionId)
   const validFromSeconds = Number(transfer.transactionId.validStartSeconds)
   return {
     id: `${network}/${nonce}`,
     network,
     asset: HBAR_ASSET,
-    amount: wanted.amountTinybar,
-    payTo: wanted.payTo,
+    amount,
+    payTo,
     payer: payer.accountId,
     payerEvmAddress: payer.evmAddress,
     nonce,

@@ -16,7 +16,7 @@ export type TransferDraft = {
 }
 
 /** One signature over the body of every node. */
-export type BodySignature = {
+type BodySignature = {
   readonly kind: 'ed25519' | 'ecdsa'
   /** Raw public key: 32 bytes, or 33 compressed. */
   readonly publicKey: Uint8Array
