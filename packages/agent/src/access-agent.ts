@@ -1,5 +1,5 @@
 // The payer's side of a pay-once access service: call the resource (paying where no window is open), read the status,
-// watch the window, cancel, top up. What can be expected is an outcome; a service or ledger that is down throws its error.
+// watch the window, cancel, top up. Expected results are outcomes; a service or ledger that is down throws its error.
 import { type Clock, LedgerUnavailable } from '@tallystick/x402'
 import { agentMemo } from '@tallystick/x402/hedera'
 import type { SchemeNetworkClient } from '@x402/fetch'
@@ -25,7 +25,7 @@ import {
 import { requestPaid } from './paid-request.ts'
 import { type WindowChange, watchWindow } from './window-watch.ts'
 
-/** A purchase answers within 15 s of its receipt; twice that and the ledger's own seconds fit in here. */
+/** A purchase answers within 15 s of its receipt; twice that and the seconds of the ledger fit in. */
 const REQUEST_MS_MAX = 60_000
 /** How long one payment is resent: past the 200 s after which the service opens a found payment by itself. */
 const RESEND_MS = 240_000
@@ -123,7 +123,7 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     )
   }
 
-  // Kept, since it knows the nonces that it used before the relay shows them.
+  // Kept, since it knows its nonces before the relay shows them.
   let opened: { readonly address: Address; readonly transact: Transact } | undefined
 
   async function contract(): Promise<Transact> {

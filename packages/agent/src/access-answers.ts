@@ -1,5 +1,5 @@
 // What the access service answers, as this package reads it: the service's own schemas with names that carry units, amounts
-// as bigint, and room for what a service may leave out. Unknown members are ignored, so that a newer service stays readable.
+// as bigint, and room for what a service may leave out. Unknown members are ignored, so that newer services stay readable.
 import { type Address, isAddress } from 'viem'
 import { z } from 'zod'
 import {
@@ -34,11 +34,12 @@ const MeteringBody = meteringSchema
     why,
   }))
 
-/** A 200 of the access endpoint. */
-export const GrantedBody = accessGrantedSchema.extend({
-  subscription: SubscriptionBody,
-  metering: MeteringBody.optional(),
-})
+/** A 200 of the access endpoint; `resource` is the paid payload, whatever the service sells. */
+export const GrantedBody = accessGrantedSchema
+  .extend({ subscription: SubscriptionBody, metering: MeteringBody.optional() })
+  .transform(({ access: _constant, ...body }) => body)
+
+export type Granted = Readonly<z.infer<typeof GrantedBody>>
 
 const UsageBody = usageSchema.transform(({ resetsAt, ...counts }) => ({
   ...counts,

@@ -3,10 +3,9 @@ import { decodePaymentResponseHeader } from '@x402/fetch'
 import {
   type AccessStatus,
   ErrorBody,
+  type Granted,
   GrantedBody,
-  type Metering,
   StatusBody,
-  type Subscription,
 } from './access-answers.ts'
 import {
   hbarOffer,
@@ -17,14 +16,8 @@ import {
 
 /** What came of one call of the paid resource. */
 export type AccessOutcome =
-  | {
+  | (Granted & {
       readonly kind: 'granted'
-      readonly paidThisRequest: boolean
-      readonly subscription: Subscription
-      readonly why: string | undefined
-      readonly metering: Metering | undefined
-      /** The paid payload, whatever the service sells. */
-      readonly resource: unknown
       /** The payment that the service settled for this request. */
       readonly payment:
         | { readonly amountTinybar: bigint; readonly transaction: string; readonly payer: string }
@@ -34,7 +27,7 @@ export type AccessOutcome =
        * may have opened between the challenge and the payment.
        */
       readonly signedPayment: SignedPayment | undefined
-    }
+    })
   /** No window is open and the price is above the caller's maximum (0 unless stated): nothing was signed. */
   | {
       readonly kind: 'payment-needed'
@@ -58,20 +51,24 @@ export type AccessOutcome =
     }
   /** The quota of this window is spent (429); it refills when the window renews. */
   | { readonly kind: 'quota-spent'; readonly retryAfterSeconds: number }
-  /** The service, its ledger or its facilitator is down (502, 503): nothing was signed. */
-  | { readonly kind: 'unavailable'; readonly httpStatus: number; readonly error: string }
+  | Unavailable
+
+/** The service, its ledger or its facilitator is down (502, 503): nothing was signed. */
+type Unavailable = {
+  readonly kind: 'unavailable'
+  readonly httpStatus: number
+  readonly error: string
+}
 
 /** What came of reading the status. */
-export type StatusOutcome =
-  | { readonly kind: 'status'; readonly status: AccessStatus }
-  | { readonly kind: 'unavailable'; readonly httpStatus: number; readonly error: string }
+export type StatusOutcome = { readonly kind: 'status'; readonly status: AccessStatus } | Unavailable
 
 /** The service was unreachable or answered what access.md does not know. */
 export class AccessServiceUnavailable extends Error {
   override readonly name = 'AccessServiceUnavailable'
 }
 
-/** What a payment without an answer, or with one that has no `Retry-After`, is asked about again after. */
+/** When to ask again about a payment without an answer or without a `Retry-After`. */
 export const RETRY_AFTER_SECONDS = 5
 
 async function bodyOf(response: Response): Promise<unknown> {
@@ -129,9 +126,7 @@ function grantedOutcome(answer: Answer): AccessOutcome {
   const granted = GrantedBody.safeParse(answer.body)
   const payment = settledPayment(answer)
   if (!granted.success || payment === 'unreadable') return unexpectedOutcome(answer)
-  const { access: _constant, ...rest } = granted.data
-  const { why, metering } = rest
-  return { ...rest, kind: 'granted', why, metering, payment, signedPayment: answer.payment }
+  return { ...granted.data, kind: 'granted', payment, signedPayment: answer.payment }
 }
 
 /**

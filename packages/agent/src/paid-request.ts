@@ -1,7 +1,6 @@
-// One request through the official `@x402/fetch`, with what an agent must know about it afterwards: what was asked, and
-// whether a payment was signed. The official client decides and signs, and sends its payment once: at a 502 the caller would
-// be left with money perhaps moved and, at the next 402, would sign a second payment. So the `fetch` that it gets sends a
-// paid request again, byte for byte, while the service cannot say what became of the payment (X9).
+// One request through the official `@x402/fetch`, and whether it signed a payment. The official client sends its payment
+// once: after a 502 money may have moved, and at the next 402 it would sign a second payment. So the `fetch` that it gets
+// resends a paid request, byte for byte, while the service cannot say what became of the payment (X9).
 import { type Clock } from '@tallystick/x402'
 import { canonicalTransactionId, HBAR_ASSET, readTransfer } from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
@@ -17,12 +16,12 @@ import {
 /** Header that carries a signed payment (x402 v2). */
 const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
 
-/** Pause where an answer names none: the service looks its payments up on the ledger every 10 s at most. */
+/** Pause where an answer names none: the service looks for its payments on the ledger every 10 s or oftener. */
 const RETRY_AFTER_SECONDS = 2
 /** A longer `Retry-After` is cut to this, so that the limit below bounds the wait. */
 const RETRY_AFTER_SECONDS_MAX = 15
 
-/** What the service, or a gateway that waited for it in vain, answers where the fate of the payment is open. */
+/** Answers of the service, or of a gateway that gave up on it, that leave the fate of the payment open. */
 const OPEN_STATUSES: readonly number[] = [502, 504]
 
 /** A payment that this agent signed for a request. */
@@ -144,7 +143,7 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
   })
 }
 
-/** Sends a GET, paying once if it is asked to and may. Never signs twice. */
+/** Sends a GET and pays once if asked and allowed to. Never signs twice. */
 export async function requestPaid(options: PaidRequestOptions): Promise<PaidExchange> {
   const trace: Trace = { challenge: undefined, payment: undefined, failure: undefined }
   const send = resendingFetch(options, tracingFetch(options, trace))

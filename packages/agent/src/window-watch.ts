@@ -18,8 +18,8 @@ export type WindowChange =
 
 export type WatchOptions = {
   /**
-   * Reads the status; a throw is reported as `unreachable` and asked again at the next poll. `ended` is aborted when the
-   * watch is over, so that no read keeps the process.
+   * Reads the status; a throw is reported as `unreachable`, and the next poll reads again. `ended` is aborted when the
+   * watch ends, so that no read keeps the process alive.
    */
   readonly readStatus: (ended: AbortSignal) => Promise<AccessStatus>
   readonly clock: Clock
@@ -57,7 +57,7 @@ function changesBetween(
   return changes
 }
 
-/** Polls until the returned function is called, which lets no further change through. */
+/** Polls until the returned function is called; no change comes through after that. */
 export function watchWindow(options: WatchOptions): () => void {
   let last: AccessStatus | undefined
   let renewals = 0

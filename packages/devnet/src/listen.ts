@@ -1,6 +1,6 @@
 import { createServer, isIPv6 } from 'node:net'
 
-/** Where what listens on `host` is reached: a wildcard is no address to connect to. */
+/** The address to connect to for a server on `host`: nobody can connect to a wildcard. */
 export function reachableHost(host: string): string {
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
 }
@@ -10,10 +10,9 @@ export function hostAndPort(host: string, port: number): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** A port that devnet is to listen on belongs to another program. */
+/** Another program has a port that devnet needs. */
 export class PortTaken extends Error {
   override name = 'PortTaken'
-  /** The port in question. */
   readonly port: number
   constructor(options: { port: number; name: string; cause: unknown }) {
     super(

@@ -1,4 +1,4 @@
-// Puts the ledger and its three edges together. Everything that a devnet consists of is made here and ended by `stop`.
+// Puts the ledger and its three edges together. Everything in a devnet is made here and ended by `stop`.
 
 import type { AddressInfo } from 'node:net'
 import { type Clock, systemClock } from '@tallystick/service-kit'

@@ -91,10 +91,10 @@ function unroutable(facilitator: x402Facilitator, body: Body): string | undefine
 }
 
 /** The shapes of @x402/core, which types networks more narrowly than its wire does. */
-const wireTypes = (body: Body) => ({
-  payload: body.paymentPayload as unknown as PaymentPayload,
-  requirements: body.paymentRequirements as unknown as PaymentRequirements,
-})
+const wireTypes = (body: Body): [PaymentPayload, PaymentRequirements] => [
+  body.paymentPayload as unknown as PaymentPayload,
+  body.paymentRequirements as unknown as PaymentRequirements,
+]
 
 /** 503: nothing was submitted, and the same payment may be sent again. */
 function unavailable(error: unknown): ErrorAnswer | undefined {
@@ -141,8 +141,7 @@ function addRoutes(app: ServiceApp, facilitator: x402Facilitator): void {
     async ({ body }) => {
       const invalidReason = unroutable(facilitator, body)
       if (invalidReason !== undefined) return { isValid: false, invalidReason }
-      const { payload, requirements } = wireTypes(body)
-      return { ...(await facilitator.verify(payload, requirements)) }
+      return { ...(await facilitator.verify(...wireTypes(body))) }
     },
   )
   app.post(
@@ -158,8 +157,7 @@ function addRoutes(app: ServiceApp, facilitator: x402Facilitator): void {
       const reason = unroutable(facilitator, body)
       if (reason !== undefined)
         return { ...refusedResponse(reason, body.paymentRequirements.network) }
-      const { payload, requirements } = wireTypes(body)
-      return { ...(await facilitator.settle(payload, requirements)) }
+      return { ...(await facilitator.settle(...wireTypes(body))) }
     },
   )
 }

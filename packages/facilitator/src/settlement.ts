@@ -1,6 +1,6 @@
 /**
- * Settles once, the same on every ledger: which payments are in flight, which submitted ones are in doubt, and how an end
- * is answered. A refusal without a transaction means that nothing of ours was submitted; `settlement_pending` that
+ * Settles once, alike on every ledger: which payments are in flight, which submitted ones are in doubt, and the answer to
+ * each end. A refusal without a transaction means that nothing of ours was submitted; `settlement_pending` that
  * something may have been. What a ledger itself says is in hedera/exact-hedera.ts and evm/exact-evm.ts.
  */
 import { hash } from 'node:crypto'
@@ -85,7 +85,7 @@ export type Order = {
   readonly terms: string | Uint8Array
   /** The end of a payment whose id was used by another transaction. */
   readonly duplicate: SettlementEnd
-  /** What would surely fail on the ledger, where we would pay for nothing; undefined where nothing speaks against it. */
+  /** What would surely fail on the ledger at our cost; undefined where nothing speaks against it. */
   preflight(): Promise<SettlementEnd | undefined>
   /** Checks the same and submits. Throws LedgerUnavailable or ConsensusUnavailable only where nothing was submitted. */
   submit(): Promise<SettlementEnd | Submitted>

@@ -76,7 +76,7 @@ const options = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-/** Reads the argument list. A text that looks like a key is refused before anything else is read. */
+/** Reads the argument list, but first refuses any text that looks like a key. */
 export function readArguments(list: readonly string[]): ArgumentsReading {
   if (list.some(looksLikeKey)) return { kind: 'invalid', message: KEY_REFUSAL }
   try {

@@ -7,7 +7,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 const KEY_EXPECTED = 'an ECDSA secp256k1 key: 64 hexadecimal digits'
 
-/** Whether it is a key: libraries tell of digits that are none, zero or beyond the curve, with the key in the text. */
+/** Whether a text is a key. The errors of libraries are not passed on: they repeat the text. */
 function isKey(text: string): boolean {
   const digits = text.replace(/^0x/, '')
   if (!/^[0-9a-fA-F]{64}$/.test(digits)) return false

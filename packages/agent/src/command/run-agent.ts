@@ -97,7 +97,7 @@ async function runVerb(
   return EXIT_OF[outcome.kind]
 }
 
-/** What failed, where a person can do something about it; anything else is a bug and throws. */
+/** The message of a failure that a person can do something about; anything else is a bug and throws. */
 function expectedFailure(error: unknown): string | undefined {
   const isExpected =
     error instanceof AccessServiceUnavailable ||

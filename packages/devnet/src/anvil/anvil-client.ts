@@ -1,6 +1,6 @@
-// JSON-RPC to anvil over kept-alive connections. Several calls can go in one message; anvil starts them in
-// their order, which is what stamping a block and then filling it relies on. Single calls of one moment, such as the reads
-// of one batch at the edge, share a message as well: most of what a read costs here is the message.
+// JSON-RPC to anvil over kept-alive connections. Several calls can go in one message; anvil starts them in order, so a
+// block can be stamped and filled in one message. Single calls of the same tick share a message too, since a message costs
+// more than a read.
 
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { json as readJson } from 'node:stream/consumers'
@@ -23,7 +23,7 @@ export function isFundsRefusal(error: AnvilRefused): boolean {
   return /insufficient funds/i.test(error.message)
 }
 
-/** anvil does not answer, or not in time; what it was asked may have happened or may still happen. */
+/** anvil does not answer, or not in time; the call may have taken effect or may still do so. */
 export class AnvilUnavailable extends Error {
   override name = 'AnvilUnavailable'
 }
@@ -40,9 +40,9 @@ type Answer = { id: number; result?: unknown; error?: { code: number; message: s
 const SOCKETS_MAX = 16
 
 /**
- * Longest wait for an answer, waiting for a connection included, milliseconds. anvil answers within milliseconds, on two
- * cores under a load of fifteen within a second; whoever waits for the edges gives up after 5 to 15 s himself. Without it
- * an anvil that stands still would hold the ledger's queue for ever, and nobody would be told.
+ * Longest wait for an answer, including the wait for a connection, milliseconds. anvil answers within milliseconds, within
+ * a second on a busy machine; clients of the edges give up after 5 to 15 s. Without this limit a hanging anvil would block
+ * the ledger's queue for ever.
  */
 const ANSWER_MS_MAX = 20_000
 
@@ -126,9 +126,8 @@ function unwrap(answer: Answer): unknown {
 const GATHERED_CALLS_MAX = 100
 
 /**
- * Gathers the calls of one moment, such as the reads of one batch at the edge, and hands them to `send` together, which
- * gives one answer for each, in the same order: most of what a read costs is its message. Nobody waits longer for it
- * than until the code that runs now has ended.
+ * Gathers the calls of one tick, such as the reads of one batch at the edge, and hands them to `send` together, which
+ * gives one answer for each, in the same order.
  */
 function gatherCalls(
   send: (calls: readonly AnvilCall[]) => Promise<readonly Answer[]>,

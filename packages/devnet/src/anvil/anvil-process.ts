@@ -20,8 +20,8 @@ const START_MS_MAX = 15_000
 /** How much of anvil's output is kept for an error message, in characters. */
 const OUTPUT_CHARACTERS_KEPT = 4_000
 
-// $1 is the scratch folder, the rest the command. Descriptor 3 is the pipe from our process. The shell itself writes
-// nowhere: a word on a closed pipe would end it before it has cleaned up.
+// $1 is the scratch folder, the rest the command. Descriptor 3 is the pipe from our process. The shell prints
+// nothing: writing to a closed pipe would end it before it has cleaned up.
 const GUARDIAN = `
 scratch=$1; shift
 exec 3<&0
@@ -112,7 +112,7 @@ function listeningPort(child: ChildProcess): Promise<number> {
       clearTimeout(timer)
       reject(new AnvilFailed('anvil could not be started', { cause }))
     })
-    // Not 'exit': only now everything that it printed has been read.
+    // Not 'exit': only 'close' comes after all its output.
     child.once('close', () => {
       clearTimeout(timer)
       reject(new AnvilFailed(`anvil ended before it listened. ${output}`))

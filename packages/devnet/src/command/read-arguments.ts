@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
 
-/** What `tallystick-devnet` was told to do. */
 export type Arguments =
   | {
       kind: 'start'
@@ -28,7 +27,6 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-/** What `--help` prints. */
 export const HELP = `A local Hedera in one process: JSON-RPC relay, mirror node REST, consensus node gRPC, schedule service.
 
 Usage: npm run devnet -- [options]      or: tallystick-devnet [options]

@@ -2,7 +2,7 @@ import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import type { Devnet } from '../start-devnet.ts'
 import type { XLayer } from '../xlayer/start-xlayer.ts'
 
-/** Reminds of the two units, which are easily mixed up. */
+/** The two units are easily mixed up. */
 const CURRENCY_NOTE =
   '  1 HBAR = 10^8 tinybar (consensus, mirror, inside contracts) = 10^18 weibar (JSON-RPC).'
 

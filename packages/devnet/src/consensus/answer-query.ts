@@ -1,5 +1,5 @@
-// The free queries that SDKs make around a transfer: receipt, record, balance, account info. Their real price is not
-// asked for: a cost query is answered with zero, so that no payment follows.
+// The free queries that SDKs make around a transfer: receipt, record, balance, account info. They
+// cost nothing here: a cost query is answered with zero, so that no payment follows.
 
 import { proto } from '@hiero-ledger/proto'
 import Long from 'long'
@@ -15,7 +15,6 @@ import type { Knowledge, TransferService } from './transfer-service.ts'
 /** How long the rate in a receipt holds: the network sets it hourly, seconds. */
 const RATE_SECONDS = 3_600
 
-/** What queries read. */
 export type QueryContext = { ledger: Ledger; transfers: TransferService }
 
 /** An answer without its header; `status` where it is not `OK`. */

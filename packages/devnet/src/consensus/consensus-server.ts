@@ -38,24 +38,18 @@ export async function startConsensusServer(options: {
     cryptoDelete: notSupported,
     approveAllowances: notSupported,
   }
-  const definition = Object.fromEntries(
-    Object.keys(answers).map((method) => [
-      method,
-      {
-        path: `/proto.CryptoService/${method}`,
-        requestStream: false as const,
-        responseStream: false as const,
-        requestSerialize: (bytes: Buffer) => bytes,
-        requestDeserialize: (bytes: Buffer) => bytes,
-        responseSerialize: (bytes: Uint8Array) => Buffer.from(bytes),
-        responseDeserialize: (bytes: Buffer) => bytes,
-      },
-    ]),
-  )
-  const handlers = Object.fromEntries(
-    Object.entries(answers).map(([method, answer]) => [method, handler(ledger, answer)]),
-  )
-  server.addService(definition, handlers)
+  for (const [method, answer] of Object.entries(answers)) {
+    const definition = {
+      path: `/proto.CryptoService/${method}`,
+      requestStream: false as const,
+      responseStream: false as const,
+      requestSerialize: (bytes: Buffer) => bytes,
+      requestDeserialize: (bytes: Buffer) => bytes,
+      responseSerialize: (bytes: Uint8Array) => Buffer.from(bytes),
+      responseDeserialize: (bytes: Buffer) => bytes,
+    }
+    server.addService({ [method]: definition }, { [method]: handler(ledger, answer) })
+  }
   const port = await new Promise<number>((resolve, reject) => {
     const address = hostAndPort(options.host, options.port)
     server.bindAsync(address, ServerCredentials.createInsecure(), (cause, bound) => {

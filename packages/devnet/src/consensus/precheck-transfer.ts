@@ -1,5 +1,5 @@
-// What a node says to a transfer before it submits it, in the order in which consensus nodes look: form, node, memo, fee,
-// validity, duplicates, amounts, payer, signature, balance.
+// What a node checks before it submits a transfer, in the order of consensus nodes: node, memo, validity, duplicates,
+// amounts, payer, signature, fee, balance.
 
 import { completingKey, isSignedBy } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
@@ -29,7 +29,7 @@ export function transferFeeTinybar(ledger: Ledger): bigint {
   return tinycentsToTinybar(TRANSFER_FEE_TINYCENTS, ledger.settings.exchangeRate)
 }
 
-/** `OK`, or the response code with which the node turns the transfer away. `wallNs` is the wall time. */
+/** `OK`, or the response code with which the node refuses the transfer. `wallNs` is the wall time. */
 export async function precheckTransfer(
   ledger: Ledger,
   check: { transfer: SignedTransfer; wallNs: bigint; isKnown: boolean },
@@ -61,7 +61,7 @@ export function judgeTime(
   return endNs <= at.wallNs ? 'TRANSACTION_EXPIRED' : 'OK'
 }
 
-/** What a node wants left of this one: nothing of a short validity. */
+/** The seconds of validity that a node wants left: none of a short one. */
 function secondsWanted({ validDurationSeconds }: SignedTransfer): bigint {
   return validDurationSeconds - VALID_SECONDS_LEFT > VALID_SECONDS_MIN ? VALID_SECONDS_LEFT : 0n
 }

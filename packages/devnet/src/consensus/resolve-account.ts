@@ -30,7 +30,7 @@ export function resolveAccount(
 function byAddress(accounts: AccountRegistry, address: Address): ResolvedAccount {
   const entity = accounts.byAddress(address)
   if (entity !== undefined) return { kind: 'entity', entity }
-  // A long-zero address is a number, and no account can be made by naming one.
+  // A long-zero address is a number, and naming a number creates no account.
   return address.startsWith(`0x${'0'.repeat(24)}`)
     ? { kind: 'unknown' }
     : { kind: 'new-alias', address, key: null }

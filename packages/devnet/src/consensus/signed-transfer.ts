@@ -1,5 +1,5 @@
-// A native transfer as it came over gRPC, taken apart: who pays, from when to when it is valid, who gets and gives what,
-// and who signed. Nothing is judged here beyond its form.
+// A native transfer decoded from gRPC: who pays, when it is valid, who gives and gets what, and who signed. Only its form is
+// judged here.
 
 import { createHash } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
@@ -13,7 +13,6 @@ export type AccountReference = { kind: 'number'; number: number } | { kind: 'ali
 /** One line of the transfer list, as signed. */
 export type SignedAmount = { account: AccountReference; amountTinybar: bigint; isApproval: boolean }
 
-/** A decoded transfer. */
 export type SignedTransfer = {
   payerNumber: number
   nodeNumber: number | undefined
@@ -31,7 +30,7 @@ export type SignedTransfer = {
 /** Largest transaction that a node takes, bytes. */
 const TRANSACTION_BYTES_MAX = 6_144
 
-/** Decodes the request of `cryptoTransfer`: the transfer, or the response code with which a node turns the bytes away. */
+/** Decodes the request of `cryptoTransfer`: the transfer, or the response code with which a node refuses the bytes. */
 export function decodeSignedTransfer(request: Buffer): SignedTransfer | Status {
   if (request.length > TRANSACTION_BYTES_MAX) return 'TRANSACTION_OVERSIZE'
   try {
@@ -45,7 +44,7 @@ export function decodeSignedTransfer(request: Buffer): SignedTransfer | Status {
     const bodyBytes = signed.bodyBytes ?? new Uint8Array()
     if (bodyBytes.length === 0) return 'INVALID_TRANSACTION_BODY'
     const body = proto.TransactionBody.decode(bodyBytes)
-    // The decoder drops what it does not know, so that the encoded form comes out shorter.
+    // The decoder drops unknown fields, so the encoded form comes out shorter.
     if (proto.TransactionBody.encode(body).finish().length !== bodyBytes.length) {
       return 'TRANSACTION_HAS_UNKNOWN_FIELDS'
     }
@@ -70,7 +69,7 @@ function decodeBody(parts: {
   if (id?.transactionValidStart == null || payer?.kind !== 'number' || payer.number === 0) {
     return 'INVALID_TRANSACTION_ID'
   }
-  // The network alone sets these two.
+  // Only the network sets these two.
   if (id.scheduled === true || (id.nonce ?? 0) !== 0) {
     return 'TRANSACTION_ID_FIELD_NOT_ALLOWED'
   }
@@ -122,7 +121,6 @@ function toBigInt(value: Long | number | null | undefined): bigint {
 /** Name of a Hedera response code, e.g. `INVALID_SIGNATURE`. */
 export type Status = keyof typeof proto.ResponseCodeEnum
 
-/** Number of a response code. */
 export function statusNumber(status: Status): number {
   return proto.ResponseCodeEnum[status]
 }

@@ -1,5 +1,5 @@
 // The life of a transfer between the node's first look and its record: duplicates, transactions that are held back or
-// lost on purpose, and what a client that asks for a receipt is told meanwhile.
+// lost on purpose, and what a client learns when it asks for a receipt meanwhile.
 
 import type { Clock } from '@tallystick/service-kit'
 import { entityId } from '../ledger/entity-id.ts'
@@ -60,14 +60,14 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
       if (forced !== undefined) return forced
       const id = idOf(transfer)
       const node = transfer.nodeNumber ?? 0
-      // Written down before the checks that wait, so that of two at once one is the duplicate.
+      // Remembered before the checks that wait, so that one of two at once is the duplicate.
       const isKnown = memory.add(id, node)
       const status = await precheckTransfer(ledger, { transfer, wallNs: wallNs(), isKnown })
       if (status === 'OK') toConsensus(transfer)
       else if (!isKnown) memory.remove(id, node)
       return status
     },
-    /** What is known of a transaction id in its mirror form, once what is being handled has been. */
+    /** What is known of a transaction id in its mirror form, after consensus under way has ended. */
     async lookup(mirrorId: string): Promise<Knowledge> {
       const remembered = memory.find(mirrorId)
       // Clients that find nothing wait a quarter of a second before they ask again; this takes milliseconds.
@@ -117,7 +117,7 @@ function createTransactionMemory(wall: Pick<Clock, 'unixMs'>) {
   const entries = new Map<string, RememberedTransaction>()
 
   function find(id: string): RememberedTransaction | undefined {
-    // Insertion order is order of time, so the old ones are in front.
+    // Entries stand in order of time: the oldest first.
     for (const [old, { seenAtMs }] of entries) {
       if (wall.unixMs() - seenAtMs <= REMEMBERED_MS) break
       entries.delete(old)
@@ -137,7 +137,7 @@ function createTransactionMemory(wall: Pick<Clock, 'unixMs'>) {
       entries.set(id, entry)
       return isKnown
     },
-    /** Undoes `add` for a transaction that the node turned away. */
+    /** Undoes `add` for a transaction that the node refused. */
     remove(id: string, node: number): void {
       const entry = entries.get(id)
       entry?.nodes.delete(node)

@@ -91,7 +91,6 @@ function verifies(check: {
   )
 }
 
-/** The protobuf form of a key. */
 export function toProtoKey(key: AccountKey): proto.IKey {
   if (key.kind !== 'KEY_LIST') {
     const bytes = Buffer.from(key.publicKey, 'hex')

@@ -1,11 +1,10 @@
-// Every entity that has a number: accounts, contracts, and hollow accounts that came into being by a transfer to an
-// unknown EVM address. Balances are not here: anvil keeps them.
+// Every entity that has a number: accounts, contracts, and hollow accounts, which a transfer to an unknown EVM
+// address creates. anvil keeps the balances.
 
 import type { Address } from 'viem'
 import type { AccountKey } from './account-key.ts'
 import { entityId, longZeroAddress, longZeroNumber, lowerAddress } from './entity-id.ts'
 
-/** One account or contract. */
 export type Entity = {
   number: number
   /** `0.0.<number>`. */
@@ -20,13 +19,11 @@ export type Entity = {
   createdNs: bigint
 }
 
-/** The entities of the ledger. */
 export type AccountRegistry = ReturnType<typeof createAccountRegistry>
 
-/** Number of the first account that is not the network's own: below 1001 they are reserved on the network. */
+/** The network reserves the numbers below. */
 const FIRST_NUMBER = 1001
 
-/** An empty registry. */
 export function createAccountRegistry() {
   const numbers = new Map<number, Entity>()
   const addresses = new Map<Address, Entity>()
@@ -75,10 +72,10 @@ export function createAccountRegistry() {
     byNumber: (number: number) => numbers.get(number),
     /** By any of its addresses, in any letter case. */
     byAddress,
-    /** The address under which anvil keeps what `address` names: long-zero forms of aliased entities are translated. */
+    /** The address under which anvil keeps the entity: translates long-zero forms of aliased entities. */
     canonicalAddress: (address: string): Address =>
       byAddress(address)?.address ?? lowerAddress(address),
-    /** The id of what has that address; null where there is nothing. */
+    /** The id of the entity at an address, or null. */
     idOf: (address: string | null): string | null =>
       address === null ? null : (byAddress(address)?.id ?? null),
     all: (): readonly Entity[] => [...numbers.values()],

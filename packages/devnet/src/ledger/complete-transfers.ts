@@ -1,5 +1,5 @@
-// What an EVM execution moved between accounts is read from its trace, and only when somebody asks: tracing every
-// transaction would halve the ledger's speed, and most are never looked at.
+// Reads from its trace what an EVM execution moved between accounts, and only when somebody asks: tracing every transaction
+// would halve the ledger's speed, and nobody looks at most of them.
 
 import type { Address, Hex } from 'viem'
 import { entityId, longZeroNumber } from './entity-id.ts'
@@ -20,10 +20,8 @@ type Frame = {
 const TRACES_PER_BATCH = 50
 
 /**
- * Fills in the transfers of the EVM records among `records` that nobody asked for yet. Traces take their turn among the
- * changes: anvil 1.7.1 reads its blocks twice under one lock while it traces, and a block that is stored between the two
- * waits for the first while the second waits for it, after which anvil answers nobody any more. Needless once anvil can
- * trace while it mines.
+ * Fills in missing transfers of the EVM records among `records`. Traces go through the queue of changes: anvil 1.7.1
+ * deadlocks when it traces while it stores a block.
  */
 export async function completeTransfers(
   ledger: Ledger,
@@ -48,7 +46,7 @@ export async function completeTransfers(
 
 function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: Frame): Transfer[] {
   const idOf = (address: Address): string => {
-    // A long-zero address is a number, also where a contract paid one that nobody has.
+    // A long-zero address is a number, even one that nobody has.
     const number = longZeroNumber(address)
     const known = ledger.accounts.byAddress(address)
     if (known === undefined && number !== undefined) return entityId(number)
@@ -56,7 +54,7 @@ function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: Frame):
   }
   const moves: [string, bigint][] = []
   const walk = (frame: Frame): void => {
-    // What a failed frame moved, and what frames under it moved, was undone.
+    // A failed frame undoes what it moved, and what the frames under it moved.
     if (frame.error !== undefined) return
     const value = BigInt(frame.value ?? 0)
     const isMoving = frame.type !== 'DELEGATECALL' && frame.type !== 'STATICCALL'

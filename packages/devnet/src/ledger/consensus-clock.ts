@@ -1,9 +1,9 @@
 // The ledger's own time: the injected clock plus every second travelled so far. It hands out the unique
-// consensus timestamps, and its timers fire when their moment comes, whether by waiting or by travelling.
+// consensus timestamps, and its timers fire when their moment comes, by waiting or by travel.
 
 import type { Clock } from '@tallystick/service-kit'
 
-/** Longest delay that Node's timers take, in milliseconds; longer ones are waited for in pieces. */
+/** Longest delay that Node's timers take, in milliseconds; longer ones are split. */
 const TIMER_MS_MAX = 2_147_483_647
 
 const NANOSECONDS_PER_MS = 1_000_000n

@@ -46,12 +46,12 @@ export type EvmTransaction = {
   revertReason: Hex | undefined
 }
 
-/** Has the code 0xfe, which halts at once and uses up the gas, as an execution does that the network halts. */
+/** Has the code 0xfe, which halts at once and uses up the gas, as on the network. */
 export const HALTING_ADDRESS: Address = '0x68616c74696e672061742074686973206c656467'
 
 /**
  * Why the network halts a transaction before its first instruction: value for one of its own accounts, or for the
- * long-zero address of an account that nobody has, which no transfer can make.
+ * long-zero address of an account that does not exist, which no transfer can create.
  */
 function haltOf(ledger: Ledger, { to, valueWeibar }: Envelope): string | undefined {
   const number = to === null || valueWeibar === 0n ? undefined : longZeroNumber(to)
@@ -126,7 +126,7 @@ function recordTransaction(ledger: Ledger, transaction: EvmTransaction): void {
   const { contractAddress, to } = receipt
   const isSuccess = BigInt(receipt.status) === 1n
   if (isSuccess && contractAddress != null) {
-    // Value may have been sent to the address before its contract was there.
+    // The address may have received value before its contract was there.
     ledger.entityAt(contractAddress, consensusNs).kind = 'contract'
   }
   if (isSuccess && to !== null && envelope.valueWeibar > 0n) ledger.entityAt(to, consensusNs)

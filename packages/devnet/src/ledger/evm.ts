@@ -6,7 +6,7 @@ import { type Address, type Block, type Hex, numberToHex, type TransactionReceip
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 import { nsToSeconds } from './records.ts'
 
-/** What anvil gives: amounts in tinybar, hashes of the inside. */
+/** As anvil gives them: amounts in tinybar, hashes of its own. */
 export type InnerReceipt = TransactionReceipt<Hex, Hex, Hex, Hex>
 export type InnerLog = InnerReceipt['logs'][number]
 export type InnerBlock = Block<Hex, false, 'latest'>
@@ -29,7 +29,7 @@ type InnerTransaction = {
 /** Seconds by which `block.timestamp` trails consensus time unless set otherwise (1 to 2 were measured). */
 export const TIMESTAMP_LAG_SECONDS_DEFAULT = 2
 
-/** The state machine over a fresh anvil, whose block 0 counts as there from now on. */
+/** The state machine over a fresh anvil, whose block 0 counts as known from now on. */
 export function createEvm(options: {
   anvil: AnvilClient
   clock: Pick<Clock, 'unixMs'>

@@ -93,10 +93,10 @@ const ROLE_BALANCE_TINYBAR = 1_000_000n * TINYBAR_PER_HBAR
 /** What each agent starts with: thousands of purchases. */
 const AGENT_BALANCE_TINYBAR = 10_000n * TINYBAR_PER_HBAR
 
-/** All HBAR that there are begin in the network's treasury, which funds every account. */
+/** All HBAR start in the network's treasury, which funds every account. */
 const TREASURY_BALANCE_TINYBAR = 50_000_000_000n * TINYBAR_PER_HBAR
 
-/** Who is there from the start, in order of their numbers from 0.0.1001 on. */
+/** The accounts from 0.0.1001 on, in this order. */
 const ROLES = ['treasury', 'operator', 'recorder', 'facilitator', 'owner']
 
 /** Who pays and is paid in tests. */

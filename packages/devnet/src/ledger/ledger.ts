@@ -1,5 +1,5 @@
-// The ledger that the three edges share: one serial order of changes, the entities, the records, and the prices. What a
-// native transfer or an EVM transaction does is in files of their own; here is what they have in common.
+// The ledger that the three edges share: one serial order of changes, the entities, the records, and the prices. Native
+// transfers and EVM transactions have files of their own.
 
 import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
@@ -12,7 +12,6 @@ import type { EvmTransaction } from './evm-transaction.ts'
 import { EXCHANGE_RATE_DEFAULT, GAS_PRICE_TINYBAR_DEFAULT } from './network.ts'
 import { createRecordStore } from './records.ts'
 
-/** The shared state behind the edges. */
 export type Ledger = ReturnType<typeof createLedger>
 
 /** A ledger without accounts over a fresh anvil. */
@@ -37,8 +36,8 @@ export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: A
     /** Called after every EVM transaction; the scheduler listens. */
     onExecuted: (_transaction: EvmTransaction): void => undefined,
     /**
-     * The entity at an EVM address; a hollow account is made for an address that has none (HIP-583). A long-zero address is
-     * a number: what is made there, a system contract of this ledger, has that one.
+     * The entity at an EVM address; creates a hollow account where there is none (HIP-583). A long-zero address is a
+     * number, which the entity gets: system contracts have such addresses.
      */
     entityAt(address: Address, createdNs: bigint): Entity {
       const number = longZeroNumber(address)
@@ -50,19 +49,19 @@ export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: A
 /** What is wrong with the network: nothing at first. Tests and `devnet_*` calls write it, the edges read it. */
 function noFaults() {
   return {
-    /** JSON-RPC answers, receipts included, show the ledger as it was so long ago, milliseconds. */
+    /** JSON-RPC answers, receipts included, show the ledger of so many milliseconds ago. */
     readLagMs: 0,
     /** The same for the mirror node. */
     mirrorLagMs: 0,
-    /** `eth_getTransactionCount` shows the nonce of so long ago, milliseconds. */
+    /** `eth_getTransactionCount` shows the nonce of so many milliseconds ago. */
     nonceLagMs: 0,
     /** So many of the next EVM transactions are answered with their hash and lost. */
     transactionsToDrop: 0,
     /** So many of the next native transfers pass the node's checks and are lost. */
     transfersToDrop: 0,
-    /** Native transfers that pass the node's checks wait as long as this is true. */
+    /** While true, native transfers that pass the node's checks wait. */
     isConsensusHeld: false,
-    /** Response codes for the next native transfers, in order, and where they strike. */
+    /** Response codes for the next native transfers, in order, and where they apply. */
     refusals: [] as { status: Status; at: 'precheck' | 'consensus' }[],
     /** Edges that answer nothing: connections are cut, gRPC calls end as UNAVAILABLE. */
     unavailable: { rpc: false, mirror: false, consensus: false },
@@ -86,7 +85,7 @@ function createSerialQueue() {
   }
 }
 
-/** EVM transactions by every name that they go by. Blocks hold at most one. */
+/** EVM transactions by their hashes and blocks. A block holds at most one. */
 function createTransactionIndex() {
   const byHash = new Map<string, EvmTransaction>()
   const byInnerHash = new Map<string, EvmTransaction>()

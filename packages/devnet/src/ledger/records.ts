@@ -25,10 +25,10 @@ export function nsToSeconds(nanoseconds: bigint): number {
   return Number(nanoseconds / NANOSECONDS_PER_SECOND)
 }
 
-/** What happened to whom: one line of a record's transfer list. */
+/** One line of a record's transfer list. */
 export type Transfer = { account: string; amountTinybar: bigint; isApproval: boolean }
 
-/** Sums what was moved, by whom it concerns. */
+/** Sums moves by name. */
 export function netOf<Name>(moves: Iterable<readonly [Name, bigint]>): Map<Name, bigint> {
   const net = new Map<Name, bigint>()
   for (const [name, tinybar] of moves) net.set(name, (net.get(name) ?? 0n) + tinybar)
@@ -63,7 +63,7 @@ export type TransactionRecord = {
   hash: Uint8Array
   validDurationSeconds: number | null
   entityId: string | null
-  /** Undefined until it was asked for: what contracts paid each other is read from the execution's trace. */
+  /** Undefined until somebody asks: complete-transfers.ts reads it from the execution's trace. */
   transfers: readonly Transfer[] | undefined
   /** EVM transactions only: hash outside, and hash and number of the block inside. */
   evm?: { hash: Hex; innerHash: Hex; blockNumber: number }

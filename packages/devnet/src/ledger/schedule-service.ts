@@ -1,4 +1,4 @@
-// The schedule system contract as the network sees it: what is due, what became of it, and how it is to behave.
+// The schedule system contract as the network sees it: what is due, what became of it, how it behaves.
 
 import { scheduleServiceAbi, scheduleServiceRuntimeCode } from '@tallystick/contracts'
 import {
@@ -17,7 +17,7 @@ import type { Ledger } from './ledger.ts'
 /** Address of the schedule system contract (HIP-755, HIP-1215). */
 export const SCHEDULE_SERVICE_ADDRESS: Address = '0x000000000000000000000000000000000000016b'
 
-/** How the schedule service behaves; each back to normal when left out. */
+/** How the schedule service behaves; what is left out goes back to normal. */
 export type ScheduleServiceSettings = {
   /** Response code of every `scheduleCall`, e.g. 370. */
   forcedCode?: number
@@ -29,7 +29,6 @@ export type ScheduleServiceSettings = {
   timestampLagSeconds?: number
 }
 
-/** A schedule as the contract has it. */
 export type Schedule = {
   to: Address
   expirySecond: bigint
@@ -43,7 +42,7 @@ export type Schedule = {
   callData: Hex
 }
 
-/** The network's calls to the contract. Those that change something need the queue. */
+/** The network's calls to the contract. Callers hold the queue for those that change something. */
 export function createScheduleService(ledger: Ledger) {
   const abi = scheduleServiceAbi
 
@@ -53,7 +52,7 @@ export function createScheduleService(ledger: Ledger) {
   }
 
   return {
-    /** Puts the contract in its place. */
+    /** Places the code of the contract. */
     async install(): Promise<void> {
       const code = [SCHEDULE_SERVICE_ADDRESS, scheduleServiceRuntimeCode]
       await ledger.anvil.call('anvil_setCode', code)

@@ -1,5 +1,4 @@
-// The network's hand: it makes each scheduled call when its second comes, as the contract that scheduled it, which holds
-// and pays the gas. It also closes an empty block every two seconds, as the network's record stream does.
+// Makes each scheduled call when its second comes, as the contract that scheduled it, which holds and pays the gas.
 
 import type { Address, Hex } from 'viem'
 import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
@@ -39,12 +38,11 @@ export type ScheduledExecution = {
 /** The network's side of scheduled calls. */
 export type Scheduler = ReturnType<typeof createScheduler>
 
-/** A schedule and when what happened to it, consensus nanoseconds. */
+/** A schedule and what happened to it when, consensus nanoseconds. */
 export type KnownSchedule = ScheduleLife & { schedule: Schedule; executedNs: bigint | undefined }
 
 const UINT256_MAX = 2n ** 256n - 1n
 
-/** Builds the scheduler and makes it listen to the ledger. */
 export function createScheduler(ledger: Ledger) {
   const service = createScheduleService(ledger)
   const lives = createScheduleLives()

@@ -7,7 +7,6 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { type JsonObject, toOuterBlock, toOuterReceipt, toOuterTransaction } from './outer-view.ts'
 import { hashParameter, type RpcMethods, refusals, required } from './rpc-method.ts'
 
-/** The reads of history. */
 export function blockMethods(ledger: Ledger): RpcMethods {
   const byHash = (p: readonly unknown[]) => visibleTransaction(ledger, hashParameter(p, 0))
   const numbered = (p: readonly unknown[]) => blockNumberOf(ledger, required(p, 0))

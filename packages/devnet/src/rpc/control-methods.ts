@@ -109,7 +109,7 @@ export function controlMethods(devnet: Controlled): RpcMethods {
   }
 }
 
-/** Turns errors into refusals: who asks for something impossible is told why. A failure of anvil is not the caller's. */
+/** Turns errors into refusals that tell the caller what is wrong. A failure of anvil is not the caller's fault. */
 async function explained(run: () => unknown): Promise<unknown> {
   try {
     return await run()

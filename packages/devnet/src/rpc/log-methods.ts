@@ -33,7 +33,6 @@ type Criteria = {
   blockHash?: unknown
 }
 
-/** Logs and filters. */
 export function logMethods(ledger: Ledger): RpcMethods {
   const filters = new Map<string, Filter>()
   let lastFilter = 0

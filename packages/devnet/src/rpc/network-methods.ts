@@ -27,7 +27,6 @@ const UNSUPPORTED = [
   'net_peerCount',
 ]
 
-/** Prices and identity. */
 export function networkMethods(ledger: Ledger): RpcMethods {
   return {
     eth_chainId: () => numberToHex(CHAIN_ID),

@@ -1,25 +1,23 @@
 import type { Hex } from 'viem'
 
-// The relay's refusals with its own codes and words (packages/relay/src/lib/errors in hiero-json-rpc-relay), so that
-// what a client learns to handle here is what it meets on the public relay.
+// Refusals with the codes and words of the relay (packages/relay/src/lib/errors in hiero-json-rpc-relay), so that a client
+// that handles them here handles the public relay.
 
-/** An error that a JSON-RPC caller is to see. */
+/** An error that a JSON-RPC caller sees. */
 export class RpcError extends Error {
   override name = 'RpcError'
   readonly code: number
   readonly data: string | undefined
-  constructor(error: { code: number; message: string; data?: string | undefined }) {
-    super(error.message)
-    this.code = error.code
-    this.data = error.data
+  constructor(code: number, message: string, data?: string) {
+    super(message)
+    this.code = code
+    this.data = data
   }
 }
 
-function refusal(code: number, message: string, data?: string): RpcError {
-  return new RpcError({ code, message, data })
-}
+const refusal = (code: number, message: string, data?: string): RpcError =>
+  new RpcError(code, message, data)
 
-/** Refusals by the relay's names. */
 export const refusals = {
   parseError: () => refusal(-32700, 'Unable to parse JSON'),
   invalidRequest: () => refusal(-32600, 'Invalid request'),
@@ -48,7 +46,7 @@ export const refusals = {
     refusal(-32000, `ChainId (${requested}) not supported. The correct chainId is ${current}`),
   valueTooLow: () =>
     refusal(-32602, "Value can't be non-zero and less than 10_000_000_000 wei which is 1 tinybar"),
-  // The two nonce codes are positive in the relay as well.
+  // The relay, too, has positive codes for the two nonce refusals.
   nonceTooLow: ({ provided, current }: { provided: number; current: number }) =>
     refusal(32001, `Nonce too low. Provided nonce: ${provided}, current nonce: ${current}`),
   nonceTooHigh: ({ provided, current }: { provided: number; current: number }) =>
@@ -71,7 +69,6 @@ export const refusals = {
 /** One JSON-RPC method: parameters in, result out; refusals are thrown as RpcError. */
 export type RpcMethod = (parameters: readonly unknown[]) => unknown
 
-/** Methods by name. */
 export type RpcMethods = { [method: string]: RpcMethod }
 
 /** The parameter at `index`. @throws RpcError when it is missing */

@@ -16,12 +16,11 @@ import {
   slotParameter,
 } from './rpc-method.ts'
 
-/** JSON-RPC's code for parameters that are not understood, which anvil answers as well. */
+/** JSON-RPC's code for invalid parameters, anvil's too. */
 const INVALID_PARAMETERS = -32602
 
-/** The reads of state. */
 export function stateMethods(ledger: Ledger): RpcMethods {
-  /** A read of what is at an address, passed on: the address, what names the thing there, and the block. */
+  /** Passes a read on to anvil: the address, what is read there, and the block. */
   const reads = (method: string, ...more: readonly ((p: readonly unknown[]) => unknown)[]) => {
     const tagAt = more.length + 1
     return (p: readonly unknown[]): Promise<unknown> =>
@@ -63,13 +62,13 @@ async function execute(ledger: Ledger, method: string, p: readonly unknown[]): P
   try {
     return await run(call).catch((cause: unknown) => {
       if (!(cause instanceof AnvilRefused && isFundsRefusal(cause))) throw cause
-      // A read is not refused because its caller could not pay for its gas.
+      // A read needs no gas money: run it again without a price.
       const { gasPrice: _gasPrice, ...free } = call
       return run(free)
     })
   } catch (cause) {
     if (!(cause instanceof AnvilRefused)) throw cause
-    // Of what is passed on as it is, only the overrides can be more than anvil reads.
+    // Only the overrides are passed on unchecked.
     if (cause.code === INVALID_PARAMETERS) {
       throw refusals.invalidParameter(2, 'Expected state overrides')
     }
@@ -92,7 +91,7 @@ function toInnerCall(ledger: Ledger, call: unknown): { [name: string]: unknown }
     data: callData(pick('data') ?? pick('input') ?? '0x'),
     ...(value === undefined ? {} : { value: toTinybarHex(value) }),
     gas: gas === undefined ? numberToHex(TRANSACTION_GAS_MAX) : cappedGas(gas),
-    // Who calls as somebody sees the network's gas price, as in a transaction.
+    // A call with a sender sees the network's gas price, as a transaction does.
     ...(from === undefined ? {} : { gasPrice: numberToHex(ledger.settings.gasPriceTinybar) }),
   }
 }

@@ -1,5 +1,5 @@
-// The X Layer stand-in: plain anvil with chain id 196 and a dollar token with signed transfers (L17). Everything that it
-// consists of is made here and ended by `stop`.
+// The X Layer stand-in: plain anvil with chain id 196 and a dollar token with signed transfers (L17). Everything in it is
+// made here and ended by `stop`.
 
 import { stablecoinAbi, stablecoinBytecode } from '@tallystick/contracts'
 import { type Clock, systemClock } from '@tallystick/service-kit'
@@ -17,7 +17,7 @@ const CHAIN_ID = 196 as const
 /** The EIP-712 domain is that of the real chain's token. */
 const STABLECOIN = { name: 'USD₮0', version: '1', decimals: 6 } as const
 
-/** Gas of one block; X Layer's is of this order. */
+/** Gas of one block, about as on X Layer. */
 const BLOCK_GAS_MAX = 30_000_000
 
 /** What the facilitator and the token's owner hold for gas: more than tests can spend. Agents hold none. */
@@ -31,7 +31,7 @@ export type XLayerOptions = {
   port?: number
   /** Address to listen on; loopback by default. */
   host?: string
-  /** Time of the chain at its start; the machine's by default. Blocks go on by wall time from there. */
+  /** Time of the chain at its start; the machine's by default. From there, blocks follow wall time. */
   clock?: Clock
 }
 
@@ -77,7 +77,7 @@ export async function startXLayer(options: XLayerOptions = {}) {
       /** JSON-RPC, e.g. `http://127.0.0.1:8546`. */
       rpcUrl: `http://${hostAndPort(anvilProcess.host, anvilProcess.port)}`,
       chainId: CHAIN_ID,
-      /** The token of payments, at an address of its own: what is signed for it is worthless on the real chain. */
+      /** The payment token. Its address is its own, so a signature for it is worthless on the real chain. */
       stablecoin: { address: lowerAddress(token), ...STABLECOIN },
       /** The roles `owner`, `facilitator` and `operator`, and ten agents. */
       accounts,
@@ -172,7 +172,7 @@ function addressOf(accounts: readonly XLayerAccount[], name: string): Address {
   return account.address
 }
 
-/** The accounts, with the keys of the local Hedera: who holds gas or is paid, and the agents, who hold tokens. */
+/** The accounts, with the keys of the local Hedera: the roles, which hold gas or are paid, and the agents, which hold tokens. */
 function xLayerAccounts(): XLayerAccount[] {
   return ['owner', 'facilitator', 'operator', ...AGENTS].map((name) => {
     const privateKey = privateKeyOf(name)

@@ -9,7 +9,7 @@ import { createExactEvm } from './exact-evm.ts'
 export type EvmChain = {
   readonly rpcUrl: string
   readonly chainId: number
-  /** Key of the account that submits and pays the gas: 32 bytes in hex. */
+  /** Key of the account that submits and pays the gas: 32 bytes in hex, with or without `0x`. */
   readonly privateKey: string
   /** Tokens that are settled in, of that chain. */
   readonly assets: readonly EvmAsset[]

@@ -19,17 +19,14 @@ import {
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { ConsensusUnavailable } from '../settlement.ts'
+import type { EvmChain } from './evm-facilitator.ts'
 
 /** A call of a contract. */
 export type ContractCall = { readonly to: Hex; readonly data: Hex }
 
 type GasCall = ContractCall & { readonly gas: bigint }
 
-type EvmWalletOptions = {
-  readonly rpcUrl: string
-  readonly chainId: number
-  /** 32 bytes in hex, with or without `0x`. */
-  readonly privateKey: string
+type EvmWalletOptions = Pick<EvmChain, 'rpcUrl' | 'chainId' | 'privateKey'> & {
   /** Longest wait for one answer of the node. */
   readonly callMs?: number
 }

@@ -99,7 +99,7 @@ function orderOf(options: ExactEvmOptions, payment: VerifiedPayment, payload: un
   }
 }
 
-/** What would surely fail on the chain, where we would pay gas for nothing; the gas where nothing speaks against it. */
+/** What would surely fail on the chain and waste our gas; otherwise the gas that the call needs. */
 async function preflight(
   { ledger, wallet }: ExactEvmOptions,
   payment: VerifiedPayment,
@@ -116,13 +116,13 @@ async function preflight(
     return { outcome: 'refused', reason: 'invalid_exact_evm_insufficient_balance' }
   }
   if (simulation.kind === 'succeeds') return simulation
-  // Somebody may have been faster between the two answers.
+  // Somebody may have used it between the two answers.
   if (await ledger.isAuthorizationUsed(key)) return NONCE_USED
   const reason = 'invalid_exact_evm_transaction_simulation_failed'
   return { outcome: 'refused', reason, message: simulation.reason }
 }
 
-/** Looks for the receipt until there is one or time is up; a node that fails is asked again. */
+/** Looks for the receipt until there is one or time is up, also after a node failed. */
 async function conclude(
   { clock, ledger, outcomeMs = OUTCOME_MS }: ExactEvmOptions,
   payment: VerifiedPayment,

@@ -1,6 +1,6 @@
 /**
- * Consensus nodes over gRPC, through the ledger's SDK: which nodes, how long they are waited for, and what they say became
- * of a transaction id. How a payment is handed to them is in submit-payment.ts.
+ * Consensus nodes over gRPC, through the ledger's SDK: which nodes, how long to wait for them, and what became of a
+ * transaction id. submit-payment.ts hands them a payment.
  */
 import {
   AccountId,
@@ -50,26 +50,25 @@ type ConsensusClientOptions = ConsensusNetwork & {
   readonly clock: Clock
 }
 
-/** How long the network is waited for. */
-export type ConsensusLimits = {
-  /** One gRPC call. */
-  readonly callMs: number
-  /** From submission to a receipt. */
-  readonly outcomeMs: number
-}
-
 /**
- * Nodes answer a call within a second, and a slow one is better waited for than doubted. Consensus takes 2 to 5 s, on a
- * loaded network a little more; official clients wait 90 s for a facilitator, the gate 45 s.
+ * How long to wait for the network. Nodes answer a call within a second, and waiting for a slow one beats doubting it.
+ * Consensus takes 2 to 5 s, on a loaded network a little more; official clients wait 90 s for a facilitator, the gate 45 s.
  */
-const DEFAULT_LIMITS: ConsensusLimits = { callMs: 5_000, outcomeMs: 20_000 }
-/** More polls than fit into any wait at the shortest pause: time ends the polling, not their number. */
+const DEFAULT_LIMITS = {
+  /** One gRPC call. */
+  callMs: 5_000,
+  /** From submission to a receipt. */
+  outcomeMs: 20_000,
+}
+type ConsensusLimits = Readonly<typeof DEFAULT_LIMITS>
+
+/** More polls than fit into any wait: time ends the polling, not their number. */
 const POLLS_MAX = 1_000
 const POLL_FIRST_MS = 250
 const POLL_PAUSE_MAX_MS = 1_000
 /** A record costs about 0.001 HBAR; more than this is no price for looking. */
 const RECORD_FEE_MAX = Hbar.fromTinybars(10_000_000)
-/** How long the SDK leaves a node alone after a failed call: hardly, since the probe chooses nodes, and there may be only one. */
+/** How long the SDK leaves a node alone after a failed call: hardly at all, since the probe chooses nodes and there may be only one. */
 const NODE_BACKOFF_MS = 10
 const NODE_BACKOFF_MAX_MS = 20
 
@@ -147,7 +146,7 @@ async function outcome(
       const receiptMs = Math.max(endMs - clock.unixMs(), limits.callMs)
       return await readRecord(id, client, { receiptMs, callMs: limits.callMs })
     } catch (cause) {
-      // Unreachable nodes, no receipt in time, a record too dear: the transfer may have landed all the same.
+      // No reachable node, no receipt in time, a record that costs too much: the transfer may still have landed.
       if (clock.unixMs() + POLL_FIRST_MS >= endMs) return { cause }
     }
     await pause(clock, POLL_FIRST_MS)
@@ -201,16 +200,16 @@ type Hold = { readonly addresses: ReadonlySet<string>; readonly close: () => voi
 
 /** Clients in use. */
 const open = new Set<Hold>()
-/** Clients that are let go of, but whose channels others may use. As many as a process starts and stops beside those. */
+/** Clients that were let go while others still use their channels. */
 const letGo = new Set<Hold>()
 
 const isShared = (hold: Hold): boolean =>
   [...open].some(({ addresses }) => [...addresses].some((address) => hold.addresses.has(address)))
 
 /**
- * Holds the channels of a client. The SDK shares one per address in the whole process, and a client that is closed closes
- * those that it used: `close` is therefore called once none of its addresses belongs to a client in use. Returns how to
- * let go; a second call does nothing.
+ * Holds the channels of a client. The SDK shares one channel per address in the whole process, and a client that closes also
+ * closes the channels it used: so `close` runs only when no client in use has one of its addresses. Returns how to let go;
+ * a second call does nothing.
  */
 export function holdChannels(addresses: readonly string[], close: () => void): () => void {
   const hold: Hold = { addresses: new Set(addresses), close }

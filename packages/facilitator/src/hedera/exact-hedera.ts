@@ -74,7 +74,7 @@ function orderOf(options: ExactHederaOptions, payment: VerifiedPayment, payload:
   }
 }
 
-/** What would surely fail at consensus, where the fee payer would be charged for nothing. */
+/** What would surely fail at consensus and cost the fee payer for nothing. */
 async function preflight(
   { accounts, balances }: ExactHederaOptions,
   { amount, payer, payTo }: VerifiedPayment,
@@ -84,7 +84,7 @@ async function preflight(
     const reason = 'invalid_exact_hedera_payload_preflight_failed'
     return { outcome: 'refused', reason, message: 'INVALID_ACCOUNT_ID' }
   }
-  // A balance that cannot be read is left to consensus to judge.
+  // Consensus judges a balance that cannot be read.
   return balance !== undefined && balance < amount
     ? { outcome: 'refused', reason: 'insufficient_funds' }
     : undefined

@@ -13,7 +13,7 @@ import { splitTransactionList } from '@tallystick/x402/hedera'
 import { type ConsensusProblem, ConsensusUnavailable, type SettlementEnd } from '../settlement.ts'
 import type { NodeProbe } from './node-probe.ts'
 
-/** What became of handing a payment to the network: submitted, refused before consensus, or an id that it knows already. */
+/** What became of a payment: submitted, refused before consensus, or a duplicate of an id that the network knows. */
 export type Submission =
   /** A node took it or, where there is a `cause`, may have. `hash` is the SHA-384 of the signed bytes, hex. */
   { readonly hash: string; readonly cause?: unknown } | SettlementEnd | 'duplicate'
@@ -54,7 +54,7 @@ const refused = (reason: string, message: string): SettlementEnd => ({
 async function submitBody(body: Body, to: Network): Promise<Submission | undefined> {
   const { callMs, client, feePayerKey, probe } = to
   const signed = await body.transaction.sign(feePayerKey)
-  // A client may have put a false signature under our key, which signing leaves in place.
+  // A client may have put a false signature under our key, and signing does not replace it.
   if (!feePayerKey.publicKey.verifyTransaction(signed))
     return refused('invalid_exact_hedera_payload_signature_invalid', 'INVALID_SIGNATURE')
   const hash = Buffer.from(await signed.getTransactionHash()).toString('hex')
@@ -87,8 +87,8 @@ async function submitBody(body: Body, to: Network): Promise<Submission | undefin
 /** The node's precheck code, where it answered; undefined where it may have taken the transaction. */
 function precheckStatus(error: unknown): string | undefined {
   if (error instanceof StatusError) return error.status.toString()
-  // With one attempt the SDK folds a busy node's answer into the text of an error of its own, and leaves the text open
-  // where it passed over a node that had failed before: nothing was sent then.
+  // With one attempt the SDK puts a busy node's answer into the text of its own error. The text ends early where it skipped
+  // a node that had failed before: then nothing was sent.
   const text = error instanceof Error ? error.message : ''
   if (text.endsWith('last error being: ')) return 'BUSY'
   return [...BUSY_STATUSES].find((status) => text.endsWith(`last error being: ${status}`))
