@@ -2,23 +2,17 @@
 // author or a value (S4, C9).
 import { Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
-import type { McpEvent, McpFigures } from './mcp/mcp-endpoint.ts'
+import type { McpEndpoint, McpEvent } from './mcp/mcp-endpoint.ts'
 import type { AuditRow } from './wire/write.ts'
 
 /** Seconds: a commit is one write to disk that all concurrent writers share; a fan-out takes microseconds for each session. */
 const WORK_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 
-export type Telemetry = {
-  /** A record is handed to the store; the returned function says that it is durable. */
-  readonly startCommit: () => () => void
-  /** Every write, accepted or refused. */
-  readonly onWrite: (row: AuditRow) => void
-  readonly onMcp: (event: McpEvent) => void
-}
+export type Telemetry = ReturnType<typeof createTelemetry>
 
-export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger): Telemetry {
+export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) {
   const registers = [registry]
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers })
   const timing = (name: string, help: string) =>
     new Histogram({ name, help, buckets: WORK_BUCKETS_SECONDS, registers })
@@ -26,50 +20,37 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger):
     'care_store_commit_seconds',
     'From a record handed to the store to its being durable.',
   )
-  const writes = counter('care_writes_total', 'Writes judged, by outcome, reason and path.', [
-    'outcome',
-    'reason',
-    'via',
-  ])
+  const judged = 'Writes judged, by outcome, reason and path.'
+  const writes = counter('care_writes_total', judged, 'outcome', 'reason', 'via')
   const fanOut = timing(
     'care_fan_out_seconds',
     'From a durable record to its frames being written to every open stream that they are for.',
   )
-  const ended = counter('care_sessions_ended_total', 'MCP sessions that ended, by reason.', [
-    'reason',
-  ])
-  const streamsEnded = counter('care_streams_ended_total', 'Event streams that ended, by reason.', [
-    'reason',
-  ])
-  const troubles = counter('care_troubles_total', 'Things that somebody may have to look at.', [
-    'kind',
-  ])
+  const over = 'that ended, by reason.'
+  const ended = {
+    'session-ended': counter('care_sessions_ended_total', `MCP sessions ${over}`, 'reason'),
+    'stream-ended': counter('care_streams_ended_total', `Event streams ${over}`, 'reason'),
+  }
+  const somebody = 'Things that somebody may have to look at.'
+  const troubles = counter('care_troubles_total', somebody, 'kind')
   return {
-    startCommit: () => commit.startTimer(),
-    onWrite({ outcome, reason, via }) {
+    /** A record is handed to the store; the returned function says that it is durable. */
+    startCommit: (): (() => void) => commit.startTimer(),
+    /** Every write, accepted or refused. */
+    onWrite({ outcome, reason, via }: AuditRow): void {
       writes.inc({ outcome, reason, via })
       if (outcome === 'accepted') logger?.info({ via }, 'record published')
       else logger?.warn({ reason, via }, 'write refused')
     },
-    onMcp(event) {
-      switch (event.kind) {
-        case 'fanned-out':
-          fanOut.observe(event.seconds)
-          return
-        case 'session-ended':
-        case 'stream-ended':
-          ;(event.kind === 'session-ended' ? ended : streamsEnded).inc({ reason: event.reason })
-          logger?.debug({ reason: event.reason }, event.kind)
-          return
-        case 'request-failed':
-          troubles.inc({ kind: event.kind })
-          logger?.error({ err: event.error }, event.kind)
-          return
-        case 'session-store-failed':
-        case 'speech-failed':
-          troubles.inc({ kind: event.kind })
-          logger?.warn({ err: event.error }, event.kind)
+    onMcp(event: McpEvent): void {
+      if (event.kind === 'fanned-out') return fanOut.observe(event.seconds)
+      if (event.kind === 'session-ended' || event.kind === 'stream-ended') {
+        ended[event.kind].inc({ reason: event.reason })
+        return logger?.debug({ reason: event.reason }, event.kind)
       }
+      troubles.inc({ kind: event.kind })
+      const level = event.kind === 'request-failed' ? 'error' : 'warn'
+      return logger?.[level]({ err: event.error }, event.kind)
     },
   }
 }
@@ -77,7 +58,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger):
 /** Registers counts that are read when somebody asks for them. */
 export function registerFigures(
   registry: Registry,
-  read: { readonly mcp: () => McpFigures; readonly replays: () => number },
+  read: { readonly mcp: McpEndpoint['figures']; readonly replays: () => number },
 ): void {
   const registers = [registry]
   const gauge = (name: string, help: string, value: () => number): void => {
@@ -90,14 +71,12 @@ export function registerFigures(
     }
     const made: Counter = new Counter({ name, help, registers, collect })
   }
-  gauge('care_sessions', 'Open MCP sessions.', () => read.mcp().sessions)
-  gauge('care_streams', 'Open event streams.', () => read.mcp().streams)
-  gauge('care_subscriptions', 'Subscriptions of open sessions.', () => read.mcp().subscriptions)
-  gauge(
-    'care_frames_held',
-    'Distinct frames that some session may still ask for.',
-    () => read.mcp().framesHeld,
-  )
-  total('care_frames_sent_total', 'Frames written to streams.', () => read.mcp().framesSent)
-  total('care_replays_total', 'Replays of chains begun.', read.replays)
+  const { mcp, replays } = read
+  const held = 'Distinct frames that some session may still ask for.'
+  gauge('care_sessions', 'Open MCP sessions.', () => mcp().sessions)
+  gauge('care_streams', 'Open event streams.', () => mcp().streams)
+  gauge('care_subscriptions', 'Subscriptions of open sessions.', () => mcp().subscriptions)
+  gauge('care_frames_held', held, () => mcp().framesHeld)
+  total('care_frames_sent_total', 'Frames written to streams.', () => mcp().framesSent)
+  total('care_replays_total', 'Replays of chains begun.', replays)
 }

@@ -170,30 +170,18 @@ export function parseEventId(
   return match?.[1] === session.id.slice(0, TAG_CHARS) ? Number(match[2]) : undefined
 }
 
-/** Streams of all sessions: one timer for all of them keeps them alive and ends those whose token expired. */
-export type StreamKeeper = {
-  /** Opens the session's stream after a sequence, ending the one that was open: the newest wins (C3). */
-  open(options: {
-    readonly session: McpSession
-    readonly response: ServerResponse
-    readonly expiresAtMs: number
-    readonly cursor: number
-  }): void
-  endAll(reason: StreamEnd): void
-  count(): number
-  framesSent(): number
-}
-
 /** Precision with which streams end at their token's expiry; frames are never written after it. */
 const TICK_MS = 1_000
 
-/** Builds the keeper; its timer runs only while a stream is open. */
+export type StreamKeeper = ReturnType<typeof createStreamKeeper>
+
+/** Keeps the streams of all sessions: one timer, which runs while any is open, keeps them alive and ends expired ones. */
 export function createStreamKeeper(deps: {
   readonly clock: Clock
   readonly limits: McpLimits
   /** Called when a stream is over, with the session as it left it. */
   readonly onEnd: (session: McpSession, reason: StreamEnd) => void
-}): StreamKeeper {
+}) {
   const { clock, limits, onEnd } = deps
   const streams = new Set<EventStream>()
   // Keep-alives are spread over this many ticks, so that ten thousand streams are not written to at once.
@@ -228,7 +216,8 @@ export function createStreamKeeper(deps: {
   }
 
   return {
-    open(options) {
+    /** Opens the session's stream, ending the one that was open: the newest wins (C3). */
+    open(options: Omit<EventStreamOptions, 'limits' | 'clock' | 'onEnd'>): void {
       options.session.stream?.end('taken-over')
       const stream = new EventStream({ ...options, limits, clock, onEnd: forget })
       options.session.stream = stream
@@ -236,7 +225,7 @@ export function createStreamKeeper(deps: {
       stream.open()
       arm()
     },
-    endAll(reason) {
+    endAll(reason: StreamEnd): void {
       for (const stream of streams) stream.end(reason)
     },
     count: () => streams.size,

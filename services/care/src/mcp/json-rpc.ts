@@ -118,47 +118,31 @@ export function parseMessage(body: Uint8Array): PostedMessage {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+const { badRequest, invalidRequest, parseError, sessionForeign, sessionUnknown } = RPC_CODES
 
-/** A refusal of the transport: an HTTP status and a JSON-RPC error without an id (care.md, Errors). */
-export type Refusal = { readonly status: number; readonly code: RpcCode; readonly message: string }
-
+/** The refusals of the transport: an HTTP status and a JSON-RPC error without an id (care.md, Errors). */
 export const REFUSALS = {
-  foreignHost: { status: 403, code: RPC_CODES.badRequest, message: 'Host not allowed' },
-  wrongMethod: { status: 405, code: RPC_CODES.badRequest, message: 'Method not allowed' },
-  notJson: { status: 400, code: RPC_CODES.parseError, message: 'Parse error' },
-  noSession: {
-    status: 400,
-    code: RPC_CODES.badRequest,
-    message: 'Bad Request: mcp-session-id header required, or an initialize request',
-  },
-  unknownSession: { status: 404, code: RPC_CODES.sessionUnknown, message: 'Session not found' },
-  foreignSession: {
-    status: 403,
-    code: RPC_CODES.sessionForeign,
-    message: 'Session belongs to another principal',
-  },
-  unknownVersion: {
-    status: 400,
-    code: RPC_CODES.badRequest,
-    message: 'Bad Request: unsupported mcp-protocol-version',
-  },
-  unknownEvent: { status: 400, code: RPC_CODES.badRequest, message: 'Unknown event id' },
-  invalidMessage: { status: 400, code: RPC_CODES.invalidRequest, message: 'Invalid Request' },
-  idInUse: {
-    status: 400,
-    code: RPC_CODES.invalidRequest,
-    message: 'Invalid Request: a request with this id is under way',
-  },
-  alreadyOpen: {
-    status: 400,
-    code: RPC_CODES.invalidRequest,
-    message: 'Invalid Request: the session is initialized',
-  },
-  tooManySessions: { status: 429, code: RPC_CODES.badRequest, message: 'Too many sessions' },
-} as const satisfies Readonly<Record<string, Refusal>>
+  foreignHost: [403, badRequest, 'Host not allowed'],
+  wrongMethod: [405, badRequest, 'Method not allowed'],
+  notJson: [400, parseError, 'Parse error'],
+  noSession: [
+    400,
+    badRequest,
+    'Bad Request: mcp-session-id header required, or an initialize request',
+  ],
+  unknownSession: [404, sessionUnknown, 'Session not found'],
+  foreignSession: [403, sessionForeign, 'Session belongs to another principal'],
+  unknownVersion: [400, badRequest, 'Bad Request: unsupported mcp-protocol-version'],
+  unknownEvent: [400, badRequest, 'Unknown event id'],
+  invalidMessage: [400, invalidRequest, 'Invalid Request'],
+  idInUse: [400, invalidRequest, 'Invalid Request: a request with this id is under way'],
+  alreadyOpen: [400, invalidRequest, 'Invalid Request: the session is initialized'],
+  tooManySessions: [429, badRequest, 'Too many sessions'],
+} as const
 
-/** Sends a refusal of the transport. */
-export function sendRefusal(reply: FastifyReply, { status, code, message }: Refusal): void {
+export type Refusal = (typeof REFUSALS)[keyof typeof REFUSALS]
+
+export function sendRefusal(reply: FastifyReply, [status, code, message]: Refusal): void {
   void reply
     .code(status)
     .header('cache-control', 'no-store')

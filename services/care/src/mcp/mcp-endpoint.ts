@@ -1,8 +1,4 @@
-/**
- * The MCP side of the service, put together: sessions, streams, methods and the route. The application mounts it with
- * `addRoutes`, writes reach sessions through `hub`, and `close` flushes what is kept of the sessions. Streams end by
- * themselves when the application closes.
- */
+/** The MCP side of the service, put together: sessions, streams, methods and the route. */
 import type { TokenVerifier } from '@tallystick/jwt-lite'
 import type { Clock, ServiceApp } from '@tallystick/service-kit'
 import type { SessionHub } from '../domain/publish-record.ts'
@@ -12,7 +8,7 @@ import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
 import { METADATA_PATH } from '../routes/service-routes.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import { createDispatch } from './dispatch.ts'
-import { createStreamKeeper, type StreamEnd, type StreamKeeper } from './event-streams.ts'
+import { createStreamKeeper, type StreamEnd } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
 import { addMcpRoute, createHostGuard } from './mcp-route.ts'
 import { createRecordAudio } from './record-audio.ts'
@@ -34,17 +30,6 @@ export type McpEvent =
   | { readonly kind: 'session-store-failed'; readonly error: SessionStoreUnavailable }
   | { readonly kind: 'speech-failed'; readonly error: SpeechUnavailable }
 
-/** Counts for metrics. */
-export type McpFigures = {
-  readonly sessions: number
-  readonly streams: number
-  readonly subscriptions: number
-  /** Distinct frames that some session may still ask for. */
-  readonly framesHeld: number
-  /** Frames written to streams since the start. */
-  readonly framesSent: number
-}
-
 export type McpEndpointDeps = {
   readonly store: RecordStore
   /** Opened by the caller, who also closes it, after `close`. */
@@ -54,7 +39,7 @@ export type McpEndpointDeps = {
   readonly clock: Clock
   /** Cryptographically strong bytes, for session ids. */
   readonly random: (size: number) => Uint8Array
-  /** Absent where nothing can speak: audio is then neither listed nor read. */
+  /** Without it audio is neither listed nor read. */
   readonly speech?: Speech | undefined
   /** Without a trailing slash. */
   readonly baseUrl: string
@@ -68,20 +53,15 @@ export type McpEndpointDeps = {
   readonly observe?: ((event: McpEvent) => void) | undefined
 }
 
-export type McpEndpoint = {
-  /** Adds `/mcp`, and ends all streams when the application closes. Call it inside `routes` of the service's app. */
-  addRoutes(app: ServiceApp): void
-  readonly hub: SessionHub
-  figures(): McpFigures
-  /** Ends all streams, telling clients to come back; for the moment a process is asked to stop. */
-  endStreams(): void
-  /** Ends streams, stops timers and resolves when the sessions are kept. Sessions are not ended: they survive. */
-  close(): Promise<void>
-}
+export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
 
-/** Takes up the sessions that an earlier process left, tells their subscribers what it could not, and is ready to serve. Rejects with `SessionStoreUnavailable`. */
-export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpoint> {
-  const { clock, serviceName, version, baseUrl, sessions: kept, observe = () => undefined } = deps
+/**
+ * Takes up the sessions that an earlier process left and tells their subscribers what it could not. Rejects with
+ * `SessionStoreUnavailable`.
+ */
+export async function createMcpEndpoint(deps: McpEndpointDeps) {
+  const { store, clock, serviceName, version, baseUrl, sessions: kept, speech } = deps
+  const { observe = () => undefined } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
   const flush = (): Promise<void> => flushReporting(kept, observe)
   const replay = createReplayBuffer(kept, limits.replayFramesMax)
@@ -105,18 +85,12 @@ export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpo
       observe({ kind: 'stream-ended', reason })
     },
   })
-  const services: McpServices = {
-    store: deps.store,
-    registry,
-    clock,
-    audio: recordAudio(deps.speech, observe),
-    serviceName,
-    version,
-    limits,
-    flush,
-  }
+  const onFailure = (error: SpeechUnavailable) => observe({ kind: 'speech-failed', error })
+  const audio = speech === undefined ? undefined : createRecordAudio({ speech, onFailure })
+  const named = { serviceName, version }
+  const services: McpServices = { store, registry, clock, audio, ...named, limits, flush }
   const dispatch = createDispatch(services, (error) => observe({ kind: 'request-failed', error }))
-  const server = await SessionServer.start({ serviceName, version, dispatch })
+  const server = await SessionServer.start({ ...named, dispatch })
   const hub = createSessionHub({
     serviceName,
     registry,
@@ -128,33 +102,35 @@ export async function createMcpEndpoint(deps: McpEndpointDeps): Promise<McpEndpo
   })
   const restored = await kept.restore()
   registry.restore(restored)
-  await tellWhatWasMissed({ store: deps.store, registry, hub, published: restored.published })
+  await tellWhatWasMissed({ store, registry, hub, published: restored.published })
   const bearer = { tokens: deps.tokens, serviceName, metadataUrl: `${baseUrl}${METADATA_PATH}` }
   const isOwnHost = createHostGuard({ baseUrl, allowedHosts: deps.allowedHosts ?? [] })
 
   return {
     hub,
-    addRoutes(app) {
+    /** Adds `/mcp`, and ends all streams when the application closes. */
+    addRoutes(app: ServiceApp): void {
       app.addHook('preClose', async () => streams.endAll('shutdown'))
       addMcpRoute(app, { registry, streams, limits, bearer, isOwnHost, server, flush })
     },
-    figures: () => figuresOf({ registry, streams, framesHeld: replay.count() }),
+    /** Counts for metrics. */
+    figures: () => ({
+      sessions: registry.count,
+      streams: streams.count(),
+      subscriptions: registry.subscriptions.count,
+      framesHeld: replay.count(),
+      framesSent: streams.framesSent(),
+    }),
+    /** Ends all streams, telling clients to come back. */
     endStreams: () => streams.endAll('shutdown'),
-    async close() {
+    /** Ends streams, stops timers and resolves when the sessions are kept: they outlive the process. */
+    async close(): Promise<void> {
       streams.endAll('shutdown')
       registry.stop()
       await flush()
     },
   }
 }
-
-const recordAudio = (speech: Speech | undefined, observe: (event: McpEvent) => void) =>
-  speech === undefined
-    ? undefined
-    : createRecordAudio({
-        speech,
-        onFailure: (error) => observe({ kind: 'speech-failed', error }),
-      })
 
 async function flushReporting(
   kept: SessionStore,
@@ -191,15 +167,3 @@ async function tellWhatWasMissed(deps: {
     await hub.publish(newest.record, before.kind === 'found' ? before.record : undefined)
   }
 }
-
-const figuresOf = (parts: {
-  readonly registry: SessionRegistry
-  readonly streams: StreamKeeper
-  readonly framesHeld: number
-}): McpFigures => ({
-  sessions: parts.registry.count,
-  streams: parts.streams.count(),
-  subscriptions: parts.registry.subscriptions.count,
-  framesHeld: parts.framesHeld,
-  framesSent: parts.streams.framesSent(),
-})

@@ -160,22 +160,6 @@ export function mayReceive(
   return audiences?.every((audience) => mayRead(scopes, audience)) ?? false
 }
 
-export type ReplayBuffer = {
-  /** Puts a message into its recipients' rings and queues it for keeping. Sends nothing. */
-  add(frame: {
-    readonly message: object
-    /** The URI whose scope it requires. */
-    readonly about: string
-    readonly recipients: Iterable<McpSession>
-  }): void
-  /** Forgets what only this session held. */
-  release(session: McpSession): void
-  /** Puts kept frames back into the rings of the sessions that still exist. */
-  restore(frames: readonly StoredFrame[], sessions: ReadonlyMap<number, McpSession>): void
-  /** Frames held. */
-  count(): number
-}
-
 /** A frame that nobody holds yet; `message` is what its text says. */
 const newFrame = (frame: Pick<Frame, 'number' | 'text' | 'about'>, message: unknown): Frame => ({
   ...frame,
@@ -184,8 +168,10 @@ const newFrame = (frame: Pick<Frame, 'number' | 'text' | 'about'>, message: unkn
   holders: 0,
 })
 
+export type ReplayBuffer = ReturnType<typeof createReplayBuffer>
+
 /** `framesMax` is what one session's ring holds. */
-export function createReplayBuffer(store: SessionStore, framesMax: number): ReplayBuffer {
+export function createReplayBuffer(store: SessionStore, framesMax: number) {
   let lastNumber = 0
   let held = 0
 
@@ -206,7 +192,16 @@ export function createReplayBuffer(store: SessionStore, framesMax: number): Repl
   }
 
   return {
-    add({ message, about, recipients }) {
+    /** Puts a message, which requires the scope of `about`, into its recipients' rings and has it kept. Sends nothing. */
+    add({
+      message,
+      about,
+      recipients,
+    }: {
+      readonly message: object
+      readonly about: string
+      readonly recipients: Iterable<McpSession>
+    }): void {
       lastNumber += 1
       const number = lastNumber
       const text = JSON.stringify(message)
@@ -223,11 +218,13 @@ export function createReplayBuffer(store: SessionStore, framesMax: number): Repl
         ...letGo(evicted),
       ])
     },
-    release(session) {
+    /** Forgets what only this session held. */
+    release(session: McpSession): void {
       const changes = letGo(session.ring.clear())
       if (changes.length > 0) store.save(changes)
     },
-    restore(frames, sessions) {
+    /** Puts kept frames back into the rings of the sessions that still exist. */
+    restore(frames: readonly StoredFrame[], sessions: ReadonlyMap<number, McpSession>): void {
       for (const { number, text, about, recipients } of frames) {
         lastNumber = Math.max(lastNumber, number)
         const frame = newFrame({ number, text, about }, JSON.parse(text))
@@ -242,6 +239,7 @@ export function createReplayBuffer(store: SessionStore, framesMax: number): Repl
         store.save(changes)
       }
     },
+    /** Frames held. */
     count: () => held,
   }
 }
