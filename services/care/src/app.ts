@@ -23,7 +23,7 @@ import {
   corsHook,
   METADATA_PATH,
 } from './routes/service-routes.ts'
-import { addCheckpointRoute, addExportRoute, addVerifyRoute } from './routes/verify-routes.ts'
+import { addVerifyRoutes } from './routes/verify-routes.ts'
 import { addWriteRoute } from './routes/write-route.ts'
 
 export const CARE_VERSION = '0.1.0'
@@ -77,9 +77,7 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       scope.addHook('onRequest', cors)
       mcp.addRoutes(scope)
       addWriteRoute(scope, { serviceName, verifySignature, tokens, publish, audit, isoNow })
-      addVerifyRoute(scope, { ...bearer, verifier, resource, store })
-      addExportRoute(scope, { ...bearer, store })
-      addCheckpointRoute(scope, { ...bearer, store })
+      addVerifyRoutes(scope, { ...bearer, verifier, resource, store })
       addMetadataRoutes(scope, {
         resource,
         baseUrl,

@@ -1,6 +1,6 @@
 /** The one composition: stores, domain, MCP side and application for one configuration. Nothing here reads the environment. */
 import { randomBytes } from 'node:crypto'
-import { createTokenVerifier, type TokenVerifier } from '@tallystick/jwt-lite'
+import { createTokenVerifier } from '@tallystick/jwt-lite'
 import {
   type Clock,
   type Environment,
@@ -24,9 +24,8 @@ import {
   type SessionHub,
 } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
-import type { SessionStore } from './domain/session-store.ts'
 import { createChainVerifier } from './domain/verification.ts'
-import { createMcpEndpoint, type McpEndpoint } from './mcp/mcp-endpoint.ts'
+import { createMcpEndpoint, type McpEndpoint, type McpEndpointDeps } from './mcp/mcp-endpoint.ts'
 import { createTelemetry, registerFigures, type Telemetry } from './telemetry.ts'
 
 export { type CareConfig, careConfigSchema } from './config.ts'
@@ -45,17 +44,7 @@ export type CareService = Required<Omit<Service, 'start'>> & {
   readonly hub: SessionHub
 }
 
-type Stores = {
-  readonly records: RecordStore
-  readonly sessions: SessionStore
-  readonly audit: AuditTrail
-  close(): Promise<void>
-}
-
-async function openStores(
-  { config, clock, logger }: CareServiceOptions,
-  telemetry: Telemetry,
-): Promise<Stores> {
+async function openStores({ config, clock, logger }: CareServiceOptions, telemetry: Telemetry) {
   const databasePath = config.DATABASE_PATH
   const path = storePaths(databasePath).sessions
   const onProblem = (error: unknown): void => logger?.error({ err: error }, 'store problem')
@@ -86,17 +75,11 @@ async function openStores(
 
 function openMcp(
   { config, clock, environment }: CareServiceOptions,
-  parts: {
-    readonly stores: Stores
-    readonly tokens: TokenVerifier
-    readonly telemetry: Telemetry
-  },
+  parts: Pick<McpEndpointDeps, 'store' | 'sessions' | 'tokens' | 'observe'>,
 ): Promise<McpEndpoint> {
   const program = findProgram('espeak-ng', environment?.['PATH'] ?? '')
   return createMcpEndpoint({
-    store: parts.stores.records,
-    sessions: parts.stores.sessions,
-    tokens: parts.tokens,
+    ...parts,
     clock,
     random: randomBytes,
     speech: program === undefined ? undefined : createEspeakSpeech({ program, clock }),
@@ -110,7 +93,6 @@ function openMcp(
       sessionsMax: config.SESSIONS_MAX,
       sessionsPerSubMax: config.SESSIONS_PER_SUB_MAX,
     },
-    observe: parts.telemetry.onMcp,
   })
 }
 
@@ -123,11 +105,12 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   const stores = await openStores(options, telemetry)
-  const { records: store, audit } = stores
+  const { records: store, sessions, audit } = stores
   try {
     const audience = `${config.BASE_URL}/mcp`
     const tokens = createTokenVerifier({ keys: config.TOKEN_SECRET, audience, clock })
-    const mcp = await openMcp(options, { stores, tokens, telemetry })
+    const observe = telemetry.onMcp
+    const mcp = await openMcp(options, { store, sessions, tokens, observe })
     const { hub } = mcp
     const isoNow = () => new Date(clock.unixMs()).toISOString()
     const verifier = createChainVerifier({ store, isoNow })
@@ -144,10 +127,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
       audit,
       hub,
       stopping: () => mcp.endStreams(),
-      async close() {
-        await mcp.close()
-        await stores.close()
-      },
+      close: () => mcp.close().then(stores.close),
     }
   } catch (error) {
     await stores.close()

@@ -37,12 +37,12 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
     /** A record is handed to the store; the returned function says that it is durable. */
     startCommit: (): (() => void) => commit.startTimer(),
     /** Every write, accepted or refused. */
-    onWrite({ outcome, reason, via }: AuditRow): void {
+    onWrite: ({ outcome, reason, via }: AuditRow): void => {
       writes.inc({ outcome, reason, via })
       if (outcome === 'accepted') logger?.info({ via }, 'record published')
       else logger?.warn({ reason, via }, 'write refused')
     },
-    onMcp(event: McpEvent): void {
+    onMcp: (event: McpEvent): void => {
       if (event.kind === 'fanned-out') return fanOut.observe(event.seconds)
       if (event.kind === 'session-ended' || event.kind === 'stream-ended') {
         ended[event.kind].inc({ reason: event.reason })

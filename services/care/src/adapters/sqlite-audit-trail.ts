@@ -6,7 +6,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import type { Clock } from '@tallystick/service-kit'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
-import { BUSY_TIMEOUT_MS } from './sqlite-record-database.ts'
+import { BUSY_TIMEOUT_MS, messageOf } from './sqlite-record-database.ts'
 import { makePrivateFile } from './store-files.ts'
 
 /** Rows of refused writes that are kept, the newest; some 15 MB. */
@@ -47,6 +47,8 @@ type SqliteAuditTrailOptions = {
   readonly refusalsKeptMax?: number
 }
 
+type AuditQuery = Parameters<AuditTrail['read']>[0]
+
 type Waiting = {
   readonly row: AuditRow
   readonly resolve: () => void
@@ -59,10 +61,7 @@ export function openSqliteAuditTrail(options: SqliteAuditTrailOptions): AuditTra
 }
 
 /** Opens the trail to read beside a running service. Throws AuditTrailUnavailable. */
-export function readAuditRows(
-  path: string,
-  query: { readonly limit: number; readonly before?: number | undefined },
-): readonly KeptAuditRow[] {
+export function readAuditRows(path: string, query: AuditQuery): readonly KeptAuditRow[] {
   return asUnavailable(path, () => {
     const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
     try {
@@ -73,13 +72,8 @@ export function readAuditRows(
   })
 }
 
-function readRows(
-  database: DatabaseSync,
-  {
-    limit,
-    before = Number.MAX_SAFE_INTEGER,
-  }: { readonly limit: number; readonly before?: number | undefined },
-): readonly KeptAuditRow[] {
+function readRows(database: DatabaseSync, query: AuditQuery): readonly KeptAuditRow[] {
+  const { limit, before = Number.MAX_SAFE_INTEGER } = query
   return database
     .prepare(
       'SELECT sequence, at, outcome, reason, via, actor, uri FROM audit_rows WHERE sequence < ? ORDER BY sequence DESC LIMIT ?',
@@ -92,8 +86,7 @@ function asUnavailable<Result>(path: string, run: () => Result): Result {
   try {
     return run()
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new AuditTrailUnavailable(`${path}: ${reason}`, { cause: error })
+    throw new AuditTrailUnavailable(`${path}: ${messageOf(error)}`, { cause: error })
   }
 }
 
@@ -147,10 +140,7 @@ class SqliteAuditTrail implements AuditTrail {
       })
   }
 
-  async read(query: {
-    readonly limit: number
-    readonly before?: number | undefined
-  }): Promise<readonly KeptAuditRow[]> {
+  async read(query: AuditQuery): Promise<readonly KeptAuditRow[]> {
     this.#flush()
     return asUnavailable(this.#options.path, () => readRows(this.#database, query))
   }
@@ -208,8 +198,7 @@ class SqliteAuditTrail implements AuditTrail {
     lost: { readonly accepted: readonly Waiting[]; readonly refused: readonly AuditRow[] },
     cause: unknown,
   ): void {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    const error = new AuditTrailUnavailable(`nothing was written: ${reason}`, { cause })
+    const error = new AuditTrailUnavailable(`nothing was written: ${messageOf(cause)}`, { cause })
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
     for (const { reject } of lost.accepted) reject(error)
     if (lost.refused.length > 0) this.#options.onProblem?.(error)

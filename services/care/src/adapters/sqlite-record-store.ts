@@ -1,7 +1,7 @@
 // The record store on SQLite: WAL, synchronous FULL, one writing process (C14, C16, C17). This file opens and closes it and
 // joins its halves: sqlite-append.ts, sqlite-reads.ts, sqlite-verify.ts, sqlite-export.ts.
 import type { DatabaseSync } from 'node:sqlite'
-import type { KeyRing, TreeHead } from '@tallystick/hashchain'
+import type { CompactRange, KeyRing, TreeHead } from '@tallystick/hashchain'
 import type { Clock } from '@tallystick/service-kit'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
@@ -116,7 +116,7 @@ type Stored = {
   readonly seal: ReturnType<typeof createEntrySeal>
 }
 
-type Journal = { readonly size: number; rootHash(): Uint8Array }
+type Journal = Pick<CompactRange, 'size' | 'rootHash'>
 
 /** Where verification and export read. */
 function sourceOf(

@@ -11,7 +11,8 @@ import {
   type StoredFrame,
   type StoredSession,
 } from '../domain/session-store.ts'
-import { LOG_LEVELS, type LogLevel } from '../wire/mcp.ts'
+import { LOG_LEVELS } from '../wire/mcp.ts'
+import { messageOf } from './sqlite-record-database.ts'
 
 /** The service's own connections never overlap; what another program holds is tried again with the next commit. */
 const BUSY_TIMEOUT_MS = 50
@@ -182,8 +183,7 @@ class SqliteSessionStore implements SessionStore {
     try {
       return run()
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new SessionStoreUnavailable(`${this.#options.path}: ${reason}`, { cause })
+      throw new SessionStoreUnavailable(`${this.#options.path}: ${messageOf(cause)}`, { cause })
     }
   }
 }
@@ -221,17 +221,9 @@ const prepare = (database: DatabaseSync) => {
 }
 
 function sessionValues(session: StoredSession): (string | number | null)[] {
-  const { number, id, sub, scopes, logLevel, createdAtMs, lastSequence, carriedSequence } = session
-  return [
-    number,
-    id,
-    sub,
-    scopes.join(' '),
-    logLevel ?? null,
-    createdAtMs,
-    lastSequence,
-    carriedSequence,
-  ]
+  const { number, id, sub, createdAtMs, lastSequence, carriedSequence } = session
+  const named = [session.scopes.join(' '), session.logLevel ?? null]
+  return [number, id, sub, ...named, createdAtMs, lastSequence, carriedSequence]
 }
 
 function readSessions(database: DatabaseSync): RestoredSessions['sessions'] {
@@ -249,15 +241,13 @@ function readSessions(database: DatabaseSync): RestoredSessions['sessions'] {
       id: String(row['id']),
       sub: String(row['sub']),
       scopes: String(row['scopes']).split(' ').filter(Boolean),
-      logLevel: levelOf(row['log_level']),
+      logLevel: LOG_LEVELS.find((level) => level === row['log_level']),
       createdAtMs: Number(row['created_at_ms']),
       lastSequence: Number(row['last_sequence']),
       carriedSequence: Number(row['carried_sequence']),
       subscriptions: byNumber.get(Number(row['number'])) ?? [],
     }))
 }
-
-const levelOf = (text: unknown): LogLevel | undefined => LOG_LEVELS.find((level) => level === text)
 
 const readFrames = (database: DatabaseSync): readonly StoredFrame[] =>
   database

@@ -5,6 +5,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync
 import { open, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import {
+  type CompactRange,
   createNoteSigner,
   formatCheckpoint,
   type NoteSigner,
@@ -24,28 +25,12 @@ export type CheckpointOwner = {
   readonly origin: string
 }
 
+export type JournalCheckpoint = ReturnType<typeof journalCheckpoint>
+
+type Head = Pick<CompactRange, 'size' | 'rootHash'>
+
 /** The checkpoint of one journal. */
-export type JournalCheckpoint = {
-  /** The key that checks its notes, `name+id+base64`. */
-  readonly verifierKey: string
-  /** The note over a head of the journal. */
-  sign(head: Head): string
-  /**
-   * The head that was last signed, undefined where there is no file. Throws RecordStoreUnavailable for a note that is not
-   * by our key. Its name may be another one: the service's address can change.
-   */
-  read(): TreeHead | undefined
-  /** Replaces the file at once and durably; for the start and for commands. */
-  write(head: Head): void
-  /** Replaces the file in the background. Calls that come meanwhile share the next writing. */
-  renew(head: () => Head, onProblem: (error: unknown) => void): void
-  /** Resolves when the newest head is in the file, or its writing has failed. */
-  flush(): Promise<void>
-}
-
-type Head = { readonly size: number; rootHash(): Uint8Array }
-
-export function journalCheckpoint(owner: CheckpointOwner, audience: Audience): JournalCheckpoint {
+export function journalCheckpoint(owner: CheckpointOwner, audience: Audience) {
   const { checkpointSeed: seed, origin } = owner
   const path = storePaths(owner.databasePath).checkpoint(audience)
   const signer = createNoteSigner({ keyName: `${origin}/${audience}`, seed })
@@ -68,17 +53,26 @@ export function journalCheckpoint(owner: CheckpointOwner, audience: Audience): J
     running = undefined
   }
   return {
+    /** The key that checks its notes, `name+id+base64`. */
     verifierKey: signer.verifierKey,
+    /** The note over a head of the journal. */
     sign,
+    /**
+     * The head that was last signed, undefined where there is no file. Throws RecordStoreUnavailable for a note that is not
+     * by our key. Its name may be another one: the service's address can change.
+     */
     read: () => (path === undefined ? undefined : readOwnNote(path, { audience, seed })),
-    write: (head) => {
+    /** Replaces the file at once and durably; for the start and for commands. */
+    write(head: Head): void {
       if (path !== undefined) replaceFileNow(path, sign(head))
     },
-    renew: (head, onProblem) => {
+    /** Replaces the file in the background. Calls that come meanwhile share the next writing. */
+    renew(head: () => Head, onProblem: (error: unknown) => void): void {
       isDue = true
       running ??= run(head, onProblem)
     },
-    flush: async () => running,
+    /** Resolves when the newest head is in the file, or its writing has failed. */
+    flush: async (): Promise<void> => running,
   }
 }
 

@@ -3,8 +3,7 @@
  * the same share it. A run is never older than the last write that this process accepted before the request.
  */
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
-import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
+import { chainUri } from '../wire/record-uri.ts'
 import type { ChainPayload, ChainVerdict, PublicReceipt, VerifyPayload } from '../wire/verify.ts'
 import type { ChainVerification, RecordStore } from './record-store.ts'
 
@@ -17,19 +16,7 @@ export type VerifyRun = {
   readonly intact: boolean
 }
 
-type VerifyQuery = {
-  readonly audiences: readonly Audience[]
-  readonly slot?: ChainSlot | undefined
-}
-
-export type ChainVerifier = {
-  /** Rejects with `RecordStoreUnavailable`; resolves to undefined when too many runs are waiting. */
-  verify(query: VerifyQuery): Promise<VerifyRun | undefined>
-  /** A write was accepted: runs that have begun do not know it. */
-  noteWrite(): void
-  /** Replays begun since the start. */
-  runs(): number
-}
+type VerifyQuery = Parameters<RecordStore['verify']>[0]
 
 /** A run that others may join until a write follows its beginning. */
 type SharedRun = { readonly run: Promise<VerifyRun>; hasBegun: boolean }
@@ -53,7 +40,9 @@ async function replay({ store, isoNow }: VerifierDeps, query: VerifyQuery): Prom
   return { checkedAt, chains, versions, intact: chains.every(({ intact }) => intact) }
 }
 
-export function createChainVerifier(deps: VerifierDeps): ChainVerifier {
+export type ChainVerifier = ReturnType<typeof createChainVerifier>
+
+export function createChainVerifier(deps: VerifierDeps) {
   const shared = new Map<string, SharedRun>()
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
@@ -72,7 +61,8 @@ export function createChainVerifier(deps: VerifierDeps): ChainVerifier {
     return begun
   }
   return {
-    async verify(query) {
+    /** Rejects with `RecordStoreUnavailable`; resolves to undefined when too many runs are waiting. */
+    async verify(query: VerifyQuery): Promise<VerifyRun | undefined> {
       const key = `${query.audiences.join()} ${query.slot === undefined ? '' : chainUri(query.slot)}`
       const known = shared.get(key)
       if (known !== undefined) return await known.run
@@ -85,9 +75,11 @@ export function createChainVerifier(deps: VerifierDeps): ChainVerifier {
         if (shared.get(key) === mine) shared.delete(key)
       }
     },
-    noteWrite: () => {
+    /** A write was accepted: runs that have begun do not know it. */
+    noteWrite: (): void => {
       for (const [key, { hasBegun }] of shared) if (hasBegun) shared.delete(key)
     },
+    /** Replays begun since the start. */
     runs: () => runs,
   }
 }

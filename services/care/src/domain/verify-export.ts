@@ -19,9 +19,9 @@ type Line<Kind extends ExportLine['kind']> = Extract<ExportLine, { kind: Kind }>
 export type ExportedChain = {
   readonly uri: string
   readonly versions: number
-  readonly brokenAt?: number
-  readonly fault?: VersionFault
-}
+} & Partial<Break>
+
+type Break = { readonly brokenAt: number; readonly fault: VersionFault }
 
 /** What was found of one journal. */
 type ExportedJournal = {
@@ -90,7 +90,7 @@ class ExportCheck {
   readonly #verifierKeys: readonly string[]
   readonly #replays = new Map<string, StoredChainReplay>()
   readonly #heads = new Map<string, { version: number; versionHash: string }>()
-  readonly #faults = new Map<string, { brokenAt: number; fault: VersionFault }>()
+  readonly #faults = new Map<string, Break>()
   readonly #journals = new Map<Audience, JournalState>()
   readonly #problems: string[] = []
   #versions = 0

@@ -1,8 +1,7 @@
 /** `completion/complete`: versions, domains and patients, of records that the caller may see (C7). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
-import type { ChainHead } from '../domain/record-store.ts'
-import { type CompleteParams, completeParams } from '../wire/mcp.ts'
-import { isRecordName } from '../wire/record-uri.ts'
+import { completeParams } from '../wire/mcp.ts'
+import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
 import { PROMPTS } from './prompt-methods.ts'
@@ -14,82 +13,58 @@ const NOTHING: Completion = { values: [], total: 0, hasMore: false }
 
 const TEMPLATE = /^(care|care-internal):\/\/\{patient\}\/\{domain\}(?:\/\{version\}(?:\/audio)?)?$/
 
-/** Which audience's template a reference names; undefined for any other text. */
-function templateAudience(uri: string): Audience | undefined {
-  const scheme = TEMPLATE.exec(uri)?.[1]
-  if (scheme === undefined) return undefined
-  return scheme === 'care' ? 'user' : 'assistant'
-}
+const unknown = (what: string): RpcFailure =>
+  new RpcFailure(RPC_CODES.invalidParams, `params.${what}`)
 
 /** Suggests values for an argument of a template or a prompt; -32602 for a reference that does not exist. */
 export async function complete(context: CallContext, raw: unknown): Promise<Result> {
-  const request = parseParams(completeParams, raw)
-  return { completion: await completionOf(context, request) }
-}
-
-async function completionOf(context: CallContext, request: CompleteParams): Promise<Completion> {
-  const { ref, argument } = request
+  const { ref, argument, context: given } = parseParams(completeParams, raw)
   if (ref.type === 'ref/prompt') {
     const prompt = PROMPTS.find(({ name }) => name === ref.name)
     if (prompt?.arguments.some(({ name }) => name === argument.name) !== true)
-      throw new RpcFailure(RPC_CODES.invalidParams, 'params.ref: unknown prompt or argument')
-    if (argument.name !== 'patient') return NOTHING
-    const chains = await visibleChains(context, visibleAudiences(context))
-    return completeNames(
-      chains.map(({ patient }) => patient),
-      argument.value,
-    )
+      throw unknown('ref: unknown prompt or argument')
+    if (argument.name !== 'patient') return { completion: NOTHING }
+    const query = { audiences: visibleAudiences(context) }
+    return { completion: await completeMember(context, { ...argument, name: 'patient' }, query) }
   }
-  const audience = templateAudience(ref.uri)
-  if (audience === undefined)
-    throw new RpcFailure(RPC_CODES.invalidParams, 'params.ref: unknown resource template')
-  return completeTemplate(context, request, audience)
+  const scheme = TEMPLATE.exec(ref.uri)?.[1]
+  if (scheme === undefined) throw unknown('ref: unknown resource template')
+  const { patient = '', domain = '' } = given?.arguments ?? {}
+  const slot = { patient, domain, audience: scheme === 'care' ? 'user' : 'assistant' } as const
+  return { completion: await completeTemplate(context, argument, slot) }
 }
+
+type Argument<Name> = { readonly name: Name; readonly value: string }
 
 async function completeTemplate(
   context: CallContext,
-  { argument, context: given }: CompleteParams,
-  audience: Audience,
+  { name, value }: Argument<string>,
+  slot: ChainSlot,
 ): Promise<Completion> {
-  const { patient = '', domain = '' } = given?.arguments ?? {}
-  switch (argument.name) {
-    case 'version': {
-      if (!isRecordName(patient) || !isRecordName(domain)) return NOTHING
-      const head = await context.store.head({ patient, domain, audience })
-      if (head === undefined || !canSee(context, audience)) return NOTHING
-      return completeVersions(head.latestVersion, argument.value)
-    }
-    case 'domain': {
-      const chains = await visibleChains(context, [audience], patient)
-      return completeNames(
-        chains.map((chain) => chain.domain),
-        argument.value,
-      )
-    }
-    case 'patient': {
-      const chains = await visibleChains(context, [audience])
-      return completeNames(
-        chains.map((chain) => chain.patient),
-        argument.value,
-      )
-    }
-    default:
-      throw new RpcFailure(RPC_CODES.invalidParams, 'params.argument: unknown argument')
+  const { patient, domain, audience } = slot
+  if (name === 'version') {
+    if (!isRecordName(patient) || !isRecordName(domain)) return NOTHING
+    const head = await context.store.head(slot)
+    if (head === undefined || !canSee(context, audience)) return NOTHING
+    return completeVersions(head.latestVersion, value)
   }
+  if (name !== 'domain' && name !== 'patient') throw unknown('argument: unknown argument')
+  const within = name === 'patient' || patient === '' ? undefined : patient
+  return completeMember(context, { name, value }, { audiences: [audience], patient: within })
 }
 
-/** Chains of these audiences, the store asked whether or not the caller may see them. */
-async function visibleChains(
+/** Names of chains; the store is asked whether or not the caller may see them. */
+async function completeMember(
   context: CallContext,
-  audiences: readonly Audience[],
-  patient?: string,
-): Promise<readonly ChainHead[]> {
-  const heads = await context.store.heads({
-    audiences,
-    limit: CHAINS_MAX,
-    patient: patient === '' ? undefined : patient,
-  })
-  return heads.filter(({ audience }) => canSee(context, audience))
+  { name, value }: Argument<'patient' | 'domain'>,
+  query: { readonly audiences: readonly Audience[]; readonly patient?: string | undefined },
+): Promise<Completion> {
+  const heads = await context.store.heads({ ...query, limit: CHAINS_MAX })
+  const seen = heads.filter(({ audience }) => canSee(context, audience))
+  return completeNames(
+    seen.map((head) => head[name]),
+    value,
+  )
 }
 
 /** A completion's answer as MCP shapes it: at most 100 values, how many there are, whether some were left out. */

@@ -134,8 +134,8 @@ export async function readResource(context: CallContext, params: unknown): Promi
   const outcome = await readVisible(context, parsed)
   if (outcome.kind === 'absent') throw resourceNotFound(uri)
   if (outcome.kind === 'broken') throw recordBroken()
-  const { record } = outcome.visible
-  const _meta = recordMeta(context, outcome.visible)
+  const { record } = outcome
+  const _meta = recordMeta(context, outcome)
   if (parsed.isAudio) return audioResult(context, { parsed, record, uri, _meta })
   const text = recordText(context, record)
   return { contents: [{ uri: canonicalUri(parsed), mimeType: TEXT, text, _meta }], _meta }

@@ -26,88 +26,86 @@ import {
   visibleAudiences,
 } from './visible-records.ts'
 
-type ToolWords = {
-  readonly name: ToolName
-  readonly title: string
-  readonly description: string
-  /** Whether the card can show the answer. */
-  readonly hasCard: boolean
-}
-
-const TOOLS: readonly ToolWords[] = [
-  {
-    name: 'list_records',
-    title: 'List care records',
-    description: 'Lists the care records that you may read, one line per record.',
-    hasCard: false,
-  },
-  {
-    name: 'read_record',
-    title: 'Read a care record',
-    description:
-      'Reads a record with its age. Read right before speaking; say a retraction first. Records of audience "assistant" are never spoken.',
-    hasCard: true,
-  },
-  {
-    name: 'whats_changed',
-    title: 'What has changed',
-    description:
-      'What changed in a patient’s records since a time, with previous values and retractions to say.',
-    hasCard: true,
-  },
-]
-
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): object =>
   z.toJSONSchema(schema, { target: 'draft-2020-12', io })
 
-const DESCRIPTIONS = TOOLS.map(({ hasCard, ...words }) => ({
-  hasCard,
-  shown: {
-    ...words,
-    inputSchema: schemaOf(TOOL_INPUTS[words.name], 'input'),
-    outputSchema: schemaOf(TOOL_OUTPUTS[words.name], 'output'),
-    annotations: {
-      readOnlyHint: true,
-      destructiveHint: false,
-      idempotentHint: true,
-      openWorldHint: false,
-    },
+/** A tool as the list shows it, and how it runs. With `hasCard` the card can show its answer. */
+function tool<Input extends z.ZodType>(
+  name: ToolName,
+  words: {
+    readonly input: Input
+    readonly title: string
+    readonly description: string
+    readonly hasCard: boolean
   },
-}))
+  run: (context: CallContext, query: z.output<Input>) => Promise<Result>,
+) {
+  const { input, title, description, hasCard } = words
+  const inputSchema = schemaOf(input, 'input')
+  const outputSchema = schemaOf(TOOL_OUTPUTS[name], 'output')
+  const annotations = {
+    readOnlyHint: true,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: false,
+  }
+  return {
+    hasCard,
+    shown: { name, title, description, inputSchema, outputSchema, annotations },
+    run: (context: CallContext, given: unknown) => run(context, parseParams(input, given)),
+  }
+}
+
+const TOOLS = [
+  tool(
+    'list_records',
+    {
+      input: TOOL_INPUTS.list_records,
+      title: 'List care records',
+      description: 'Lists the care records that you may read, one line per record.',
+      hasCard: false,
+    },
+    listRecords,
+  ),
+  tool(
+    'read_record',
+    {
+      input: TOOL_INPUTS.read_record,
+      title: 'Read a care record',
+      description:
+        'Reads a record with its age. Read right before speaking; say a retraction first. Records of audience "assistant" are never spoken.',
+      hasCard: true,
+    },
+    readRecord,
+  ),
+  tool(
+    'whats_changed',
+    {
+      input: TOOL_INPUTS.whats_changed,
+      title: 'What has changed',
+      description:
+        'What changed in a patient’s records since a time, with previous values and retractions to say.',
+      hasCard: true,
+    },
+    whatsChanged,
+  ),
+]
 
 /** The three tools, in one page. */
 export async function listTools(context: CallContext, params: unknown): Promise<Result> {
   parseParams(cursorParams, params)
   const _meta = cardBinding(context.serviceName)
-  return {
-    tools: DESCRIPTIONS.map(({ hasCard, shown }) => (hasCard ? { ...shown, _meta } : shown)),
-  }
+  return { tools: TOOLS.map(({ hasCard, shown }) => (hasCard ? { ...shown, _meta } : shown)) }
 }
 
 /** Runs a tool. What a model can mend (its arguments, a URI that is not there) is a result with `isError`, as MCP asks. */
 export async function callTool(context: CallContext, params: unknown): Promise<Result> {
   const { name, arguments: given = {} } = parseParams(toolParams, params)
-  const run = (): Promise<Result> | undefined => {
-    switch (name) {
-      case 'list_records':
-        return listRecords(context, parseParams(TOOL_INPUTS.list_records, given))
-      case 'read_record':
-        return readRecord(context, parseParams(TOOL_INPUTS.read_record, given))
-      case 'whats_changed':
-        return whatsChanged(context, parseParams(TOOL_INPUTS.whats_changed, given))
-      default:
-        return undefined
-    }
-  }
-  const result = await runTool(run)
-  if (result === undefined)
+  const called = TOOLS.find(({ shown }) => shown.name === name)
+  if (called === undefined)
     throw new RpcFailure(RPC_CODES.invalidParams, 'params.name: unknown tool')
-  return result
-}
-
-async function runTool(run: () => Promise<Result> | undefined): Promise<Result | undefined> {
   try {
-    return await run()
+    return await called.run(context, given)
   } catch (error) {
     if (error instanceof RpcFailure && error.code === RPC_CODES.invalidParams)
       return toolError(error.message.replace(/^params/, 'arguments'))
@@ -149,7 +147,7 @@ async function readRecord(
   const outcome = await readVisible(context, parsed)
   if (outcome.kind === 'absent') return toolError(resourceNotFound(uri).message)
   if (outcome.kind === 'broken') return toolError(recordBroken().message)
-  const { record, retraction, previousValue, latestVersion } = outcome.visible
+  const { record, retraction, previousValue, latestVersion } = outcome
   const age = recordAge(context, record)
   const structuredContent: ToolOutput<'read_record'> = {
     uri: versionUri(record, record.version),
@@ -171,7 +169,7 @@ async function readRecord(
   return {
     content: [{ type: 'text', text, annotations: recordAnnotations(record) }],
     structuredContent,
-    _meta: recordMeta(context, outcome.visible),
+    _meta: recordMeta(context, outcome),
   }
 }
 

@@ -6,7 +6,7 @@
 import type { Clock } from '@tallystick/service-kit'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { type CareRecord, mayRead, readableAudiences } from '../domain/care-record.ts'
-import type { ChainHead, RecordStore } from '../domain/record-store.ts'
+import type { RecordStore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import { ageLine, isStale, type RecordAge } from '../domain/staleness.ts'
 import {
@@ -49,32 +49,24 @@ export function visibleAudiences({ session }: CallContext): readonly Audience[] 
 }
 
 /** A version that the caller may see. */
-type VisibleRecord = {
-  readonly record: CareRecord
-  readonly latestVersion: number
-  /** Said before the new value, where version n ≥ 2 changed the value of n−1. */
-  readonly retraction: string | undefined
-  readonly previousValue: string | undefined
-}
+type VisibleRecord = Extract<Awaited<ReturnType<typeof readVisible>>, { kind: 'found' }>
 
-type VisibleOutcome =
-  | { readonly kind: 'found'; readonly visible: VisibleRecord }
-  /** Not there, or not for this caller: neither the answer nor the look-ups tell which. */
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'broken' }
-
-/** The outcome of a read as the caller may know it. The store is asked either way. */
-export async function readVisible(context: CallContext, uri: RecordUri): Promise<VisibleOutcome> {
+/**
+ * The outcome of a read as the caller may know it, with the sentence to say before a value that changed. `absent` is what
+ * is not there or not for this caller: neither the answer nor the look-ups tell which.
+ */
+export async function readVisible(context: CallContext, uri: RecordUri) {
   const { store } = context
   const { slot, version } = uri
   const outcome = await (version === undefined ? store.latest(slot) : store.version(slot, version))
-  if (!canSee(context, slot.audience) || outcome.kind === 'absent') return { kind: 'absent' }
-  if (outcome.kind === 'broken') return { kind: 'broken' }
+  if (!canSee(context, slot.audience) || outcome.kind === 'absent')
+    return { kind: 'absent' as const }
+  if (outcome.kind === 'broken') return { kind: 'broken' as const }
   const { record, latestVersion } = outcome
   const previousValue = (await versionBefore(context, record))?.value
   const retraction =
     previousValue === undefined ? undefined : retractionSentence({ ...record, previousValue })
-  return { kind: 'found', visible: { record, latestVersion, previousValue, retraction } }
+  return { kind: 'found' as const, record, latestVersion, previousValue, retraction }
 }
 
 /** The version before, where it holds: a retraction does not serve a broken one either. */
@@ -144,12 +136,6 @@ export function canonicalUri({ slot, version, isAudio }: RecordUri): string {
   return isAudio ? audioUri(slot, version) : versionUri(slot, version)
 }
 
-/** A page of chains that the caller may see. */
-type ChainPage = {
-  readonly heads: readonly ChainHead[]
-  readonly nextCursor: string | undefined
-}
-
 /**
  * The sequence after which a cursor continues. A cursor names the last chain of its page, which its reader has seen, and
  * not its number: the gaps between numbers would tell how many hidden chains lie between. A hidden and an unknown chain in
@@ -171,7 +157,7 @@ export async function readChainPage(
     readonly cursor?: string | undefined
     readonly patient?: ChainSlot['patient'] | undefined
   },
-): Promise<ChainPage> {
+) {
   const { pageChains } = context.limits
   const { audiences, cursor, patient } = query
   const after = cursor === undefined ? undefined : await sequenceAfter(context, cursor)

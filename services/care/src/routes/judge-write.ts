@@ -14,54 +14,38 @@ import type { AuditRow } from '../wire/write.ts'
 const WRITE_SCOPE = 'care.write'
 const TIMESTAMP_SKEW_MS = WRITE_SKEW_SECONDS_MAX * 1_000
 
-/** What the headers of a signed write and its body's bytes come to. */
-type SignatureVerdict =
-  | {
-      readonly kind: 'signed'
-      /** Lower-case hex, without prefix: identifies the request until it expires. */
-      readonly mac: string
-      /** When the timestamp leaves the window, Unix milliseconds. */
-      readonly expiresAtMs: number
-    }
-  | {
-      readonly kind: 'refused'
-      readonly reason: 'missing_timestamp' | 'stale_timestamp' | 'bad_signature'
-    }
-
-/** Judges a request's signature; never throws. */
-type VerifySignature = (request: {
-  /** The signature header as it came, an optional `sha256=` in front. */
-  readonly signature: string
-  /** The timestamp header as it came. */
-  readonly timestamp: string | undefined
-  /** The body's bytes, unparsed. */
-  readonly body: Uint8Array
-}) => SignatureVerdict
+type Reason = AuditRow['reason']
 
 /**
- * A check of HMAC-SHA256 over the bytes `<timestamp>.<raw body>` in lower-case hex under the write secret, in the order
- * of C15. The time that it takes does not tell how nearly a signature is right.
+ * Returns a check of HMAC-SHA256 over the bytes `<timestamp>.<raw body>` in lower-case hex under the write secret, in the
+ * order of C15. It never throws, and its time does not tell how nearly a signature is right.
  */
 export function createSignatureCheck(options: {
   readonly secret: Uint8Array
   readonly clock: { unixMs(): number }
-}): VerifySignature {
+}) {
   const key = createSecretKey(options.secret)
-  return ({ signature, timestamp, body }) => {
-    if (timestamp === undefined || timestamp === '')
-      return { kind: 'refused', reason: 'missing_timestamp' }
-    const timestampMs = parseIsoTime(timestamp)
-    if (
-      timestampMs === undefined ||
-      Math.abs(timestampMs - options.clock.unixMs()) > TIMESTAMP_SKEW_MS
-    )
-      return { kind: 'refused', reason: 'stale_timestamp' }
+  const refuse = (reason: Reason) => ({ kind: 'refused' as const, reason })
+  return (request: {
+    /** The header as it came, with or without a leading `sha256=`. */
+    readonly signature: string
+    /** The header as it came. */
+    readonly timestamp: string | undefined
+    /** Unparsed. */
+    readonly body: Uint8Array
+  }) => {
+    const { signature, timestamp, body } = request
+    if (timestamp === undefined || timestamp === '') return refuse('missing_timestamp')
+    const sentMs = parseIsoTime(timestamp)
+    if (sentMs === undefined || Math.abs(sentMs - options.clock.unixMs()) > TIMESTAMP_SKEW_MS)
+      return refuse('stale_timestamp')
     const mac = createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('hex')
     const presented = Buffer.from(signature.replace(/^sha256=/, ''), 'utf8')
     const expected = Buffer.from(mac, 'utf8')
     if (presented.length !== expected.length || !timingSafeEqual(presented, expected))
-      return { kind: 'refused', reason: 'bad_signature' }
-    return { kind: 'signed', mac, expiresAtMs: timestampMs + TIMESTAMP_SKEW_MS }
+      return refuse('bad_signature')
+    // The MAC identifies the request until its timestamp leaves the window.
+    return { kind: 'signed' as const, mac, expiresAtMs: sentMs + TIMESTAMP_SKEW_MS }
   }
 }
 
@@ -82,7 +66,7 @@ type WriteJudgement =
   | { readonly kind: 'refused'; readonly refusal: WriteRefusal }
 
 export type JudgeWriteDeps = {
-  readonly verifySignature: VerifySignature
+  readonly verifySignature: ReturnType<typeof createSignatureCheck>
   readonly tokens: Pick<TokenVerifier, 'verify'>
 }
 
@@ -100,6 +84,21 @@ function parseJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
 
 const refused = (refusal: WriteRefusal): WriteJudgement => ({ kind: 'refused', refusal })
 
+/** What the body of a known sender says; `sub` is the token's on the bearer path. */
+function judgeBody(
+  body: Uint8Array,
+  sender: Pick<VerifiedWrite, 'via' | 'request'> & { readonly sub?: string },
+): WriteJudgement {
+  const { via, request, sub } = sender
+  const json = parseJson(body)
+  if (json === undefined) return refused({ reason: 'malformed_body', via, actor: sub ?? null })
+  const fields = readWriteFields(json.value, sub)
+  if (fields.kind === 'invalid')
+    return refused({ reason: 'invalid_fields', via, actor: sub ?? fields.authorId })
+  const { record } = fields
+  return { kind: 'verified', write: { record, via, actor: sub ?? record.authorId, request } }
+}
+
 function judgeSigned(
   request: { readonly signature: string; readonly timestamp: string | undefined },
   body: Uint8Array,
@@ -108,31 +107,18 @@ function judgeSigned(
   const via = 'hmac'
   const verdict = deps.verifySignature({ ...request, body })
   if (verdict.kind === 'refused') return refused({ reason: verdict.reason, via, actor: null })
-  const json = parseJson(body)
-  if (json === undefined) return refused({ reason: 'malformed_body', via, actor: null })
-  const fields = readWriteFields(json.value)
-  if (fields.kind === 'invalid')
-    return refused({ reason: 'invalid_fields', via, actor: fields.authorId })
-  const { record } = fields
   const { mac, expiresAtMs } = verdict
-  return {
-    kind: 'verified',
-    write: { record, via, actor: record.authorId, request: { mac, expiresAtMs } },
-  }
+  return judgeBody(body, { via, request: { mac, expiresAtMs } })
 }
 
 function judgeBearer(token: string, body: Uint8Array, deps: JudgeWriteDeps): WriteJudgement {
   const via = 'bearer'
+  const reason = 'insufficient_scope'
   const verdict = deps.tokens.verify(token)
-  if (verdict.kind === 'invalid') return refused({ reason: 'insufficient_scope', via, actor: null })
+  if (verdict.kind === 'invalid') return refused({ reason, via, actor: null })
   const { sub, scopes } = verdict.claims
-  if (!scopes.includes(WRITE_SCOPE))
-    return refused({ reason: 'insufficient_scope', via, actor: sub })
-  const json = parseJson(body)
-  if (json === undefined) return refused({ reason: 'malformed_body', via, actor: sub })
-  const fields = readWriteFields(json.value, sub)
-  if (fields.kind === 'invalid') return refused({ reason: 'invalid_fields', via, actor: sub })
-  return { kind: 'verified', write: { record: fields.record, via, actor: sub } }
+  if (!scopes.includes(WRITE_SCOPE)) return refused({ reason, via, actor: sub })
+  return judgeBody(body, { via, sub })
 }
 
 /** Judges a write: the signed path where the signature header is present, else the bearer path. Never throws. */

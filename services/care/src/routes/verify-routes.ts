@@ -32,18 +32,25 @@ const sendText = (reply: FastifyReply, text: string): FastifyReply =>
 const sendJson = (reply: FastifyReply, json: string): FastifyReply =>
   reply.type('application/json; charset=utf-8').send(json)
 
+const ERRORS = { 401: errorBody, 403: errorBody, 503: errorBody }
+
 const unknownUri = (uri: string | string[] | undefined) =>
   errorAnswer('not_found', { details: { uri: [uri].flat()[0] } })
 
-export function addVerifyRoute(
-  app: ServiceApp,
-  deps: BearerCheckDeps & {
-    readonly verifier: Pick<ChainVerifier, 'verify'>
-    /** The MCP endpoint's URL. */
-    readonly resource: string
-    readonly store: Pick<RecordStore, 'sealing'>
-  },
-): void {
+type VerifyDeps = BearerCheckDeps & {
+  readonly verifier: Pick<ChainVerifier, 'verify'>
+  /** The MCP endpoint's URL. */
+  readonly resource: string
+  readonly store: RecordStore
+}
+
+export function addVerifyRoutes(app: ServiceApp, deps: VerifyDeps): void {
+  addVerifyRoute(app, deps)
+  addExportRoute(app, deps)
+  addCheckpointRoute(app, deps)
+}
+
+function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
   const schema = {
     tags: ['verify'],
     summary: 'Replays every chain from its stored bytes.',
@@ -89,23 +96,14 @@ async function* lines(texts: AsyncIterable<string>): AsyncIterable<string> {
  * Serves `GET /verify/export`: what an auditor needs to replay chains without this service (C8). It holds records, so it
  * asks for a token that may read them; `uri` narrows it to one chain.
  */
-export function addExportRoute(
-  app: ServiceApp,
-  deps: BearerCheckDeps & { readonly store: Pick<RecordStore, 'head' | 'exportLines'> },
-): void {
+function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
   const schema = {
     tags: ['verify'],
     summary: 'Journals and versions as NDJSON, for a replay without this service.',
     description:
       'Needs a token; holds what its scopes read. /doc/verify says what the lines are, with a shell script that replays a chain.',
     querystring: uriQuery,
-    response: {
-      200: z.unknown().describe('NDJSON.'),
-      401: errorBody,
-      403: errorBody,
-      404: errorBody,
-      503: errorBody,
-    },
+    response: { 200: z.unknown().describe('NDJSON.'), ...ERRORS, 404: errorBody },
   }
   app.get('/verify/export', { schema }, async (request, reply) => {
     const reader = readerOf({ request, reply }, deps)
@@ -132,16 +130,13 @@ export function addExportRoute(
 const VERIFIER_KEY_HEADER = 'x-checkpoint-key'
 
 /** Serves `GET /verify/checkpoint`: the signed head of a journal (C9), text/plain. */
-export function addCheckpointRoute(
-  app: ServiceApp,
-  deps: BearerCheckDeps & { readonly store: Pick<RecordStore, 'checkpoint' | 'verifierKey'> },
-): void {
+function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
   const schema = {
     tags: ['verify'],
     summary: 'The signed head of a journal, a C2SP note.',
     description: `Origin, size, root hash, signature. The key that checks it is in the header \`${VERIFIER_KEY_HEADER}\`; compare it with one that you got another way.`,
     querystring: journalQuery,
-    response: { 200: z.string(), 401: errorBody, 403: errorBody, 503: errorBody },
+    response: { 200: z.string(), ...ERRORS },
   }
   app.get('/verify/checkpoint', { schema }, async (request, reply) => {
     const reader = readerOf({ request, reply }, deps)

@@ -10,6 +10,7 @@ const verifyAnswer = z.object({ chains: z.array(z.object({ uri: z.string() })) }
 type SeedOptions = {
   /** Of a running service, without a trailing slash. */
   readonly baseUrl: string
+  /** Its UTF-8 bytes are the key. */
   readonly writeSecret: string
   /** `care` unless the service has another name. */
   readonly serviceName?: string
@@ -27,13 +28,6 @@ async function isSeeded(baseUrl: string): Promise<boolean> {
   return chains.some(({ uri }) => sampled.has(uri))
 }
 
-function bodyOf(sample: SampleVersion, unixMs: number): Readonly<Record<string, string | number>> {
-  const { staleAfterDays, ...fields } = sample
-  return staleAfterDays === undefined
-    ? fields
-    : { ...fields, staleAfter: new Date(unixMs + staleAfterDays * MS_PER_DAY).toISOString() }
-}
-
 /**
  * Writes the sample records through `POST /write` of a running service, one after the other, unless they are there.
  * Rejects where the service does not answer, or refuses a write.
@@ -43,9 +37,14 @@ export async function seedRecords(options: SeedOptions): Promise<SeedOutcome> {
   if (await isSeeded(baseUrl)) return { kind: 'already-there' }
   const uris = new Set<string>()
   for (const sample of sampleRecords) {
-    const nowMs = Date.now()
-    const body = bodyOf(sample, nowMs)
-    const answer = await sendSignedWrite({ baseUrl, serviceName, writeSecret, body, unixMs: nowMs })
+    const { staleAfterDays, ...fields } = sample
+    const unixMs = Date.now()
+    const staleAfter =
+      staleAfterDays === undefined
+        ? undefined
+        : new Date(unixMs + staleAfterDays * MS_PER_DAY).toISOString()
+    const body = { ...fields, staleAfter }
+    const answer = await sendSignedWrite({ baseUrl, serviceName, writeSecret, body, unixMs })
     if (!answer.ok) throw new Error(`the service refused a sample record: ${answer.status}`)
     uris.add(writeAnswer.parse(await answer.json()).uri)
   }
@@ -53,13 +52,8 @@ export async function seedRecords(options: SeedOptions): Promise<SeedOutcome> {
 }
 
 /** A signed `POST /write` as any client sends it. */
-export type SignedWrite = {
-  /** Without a trailing slash. */
-  readonly baseUrl: string
-  readonly serviceName: string
-  /** Its UTF-8 bytes are the key. */
-  readonly writeSecret: string
-  readonly body: Readonly<Record<string, string | number>>
+type SignedWrite = Required<SeedOptions> & {
+  readonly body: Readonly<Record<string, string | number | undefined>>
   /** The writer's clock, Unix milliseconds. */
   readonly unixMs: number
 }
@@ -82,12 +76,12 @@ export async function sendSignedWrite(write: SignedWrite): Promise<Response> {
   })
 }
 
-/** One version to be written; chains are written in the order of this list. */
-type SampleVersion = {
+/** A chain of the sample: its values become its versions. */
+type SampleChain = {
   readonly patient: string
   readonly domain: string
   readonly audience?: 'assistant'
-  readonly value: string
+  readonly values: readonly string[]
   readonly authorId: string
   readonly authorLabel: string
   /** Days from the writing to the review date; below zero, the record is stale at once. */
@@ -103,77 +97,73 @@ const physio = { authorId: 'physio-amari', authorLabel: 'your physiotherapist Am
  * A few patients under pseudonyms: a dose that was corrected, advice that is past its review date, and two notes that
  * only an assistant may read.
  */
-export const sampleRecords: readonly SampleVersion[] = [
+const sampleChains: readonly SampleChain[] = [
   {
+    ...doctor,
     patient: 'heron',
     domain: 'medication',
-    value: 'Take one tablet of lisinopril 10 mg at breakfast.',
-    ...doctor,
+    values: [
+      'Take one tablet of lisinopril 10 mg at breakfast.',
+      'Take one tablet of lisinopril 20 mg at breakfast.',
+    ],
     staleAfterDays: 90,
     priority: 1,
   },
   {
-    patient: 'heron',
-    domain: 'medication',
-    value: 'Take one tablet of lisinopril 20 mg at breakfast.',
-    ...doctor,
-    staleAfterDays: 90,
-    priority: 1,
-  },
-  {
+    ...nurse,
     patient: 'heron',
     domain: 'appointments',
-    value: 'Your next visit to the clinic is on Thursday at ten.',
-    ...nurse,
+    values: ['Your next visit to the clinic is on Thursday at ten.'],
     staleAfterDays: 14,
   },
   {
+    ...doctor,
     patient: 'heron',
     domain: 'care-plan',
     audience: 'assistant',
-    value: 'Early signs of memory loss are being looked into; the family has not been told yet.',
-    ...doctor,
+    values: ['Early signs of memory loss are being looked into; the family has not been told yet.'],
   },
   {
+    ...physio,
     patient: 'wren',
     domain: 'exercise',
-    value: 'Walk for ten minutes after lunch, with the frame.',
-    ...physio,
+    values: ['Walk for ten minutes after lunch, with the frame.'],
     staleAfterDays: -3,
   },
   {
+    ...nurse,
     patient: 'wren',
     domain: 'diet',
-    value: 'No grapefruit while you take the new tablets.',
-    ...nurse,
+    values: [
+      'No grapefruit while you take the new tablets.',
+      'No grapefruit and no grapefruit juice while you take the new tablets.',
+    ],
     priority: 0.8,
   },
   {
-    patient: 'wren',
-    domain: 'diet',
-    value: 'No grapefruit and no grapefruit juice while you take the new tablets.',
     ...nurse,
-    priority: 0.8,
-  },
-  {
     patient: 'wren',
     domain: 'contacts',
-    value: 'If you feel dizzy, sit down and ring the day line before you take anything.',
-    ...nurse,
+    values: ['If you feel dizzy, sit down and ring the day line before you take anything.'],
   },
   {
+    ...nurse,
     patient: 'fox',
     domain: 'wound-care',
-    value: 'Keep the dressing dry; the nurse changes it on Monday and Friday.',
-    ...nurse,
+    values: ['Keep the dressing dry; the nurse changes it on Monday and Friday.'],
     staleAfterDays: 7,
   },
   {
+    ...physio,
     patient: 'fox',
     domain: 'risk',
     audience: 'assistant',
-    value: 'Fell twice this month; ask every morning whether standing up makes the room turn.',
-    ...physio,
+    values: ['Fell twice this month; ask every morning whether standing up makes the room turn.'],
     priority: 0.9,
   },
 ]
+
+/** Every version of the sample, in the order in which they are written. */
+export const sampleRecords = sampleChains.flatMap(({ values, ...chain }) =>
+  values.map((value) => ({ ...chain, value })),
+)
