@@ -14,7 +14,7 @@ import type { AuditRow } from '../wire/write.ts'
 const WRITE_SCOPE = 'care.write'
 const TIMESTAMP_SKEW_MS = WRITE_SKEW_SECONDS_MAX * 1_000
 
-type Reason = AuditRow['reason']
+const refuse = (reason: AuditRow['reason']) => ({ kind: 'refused' as const, reason })
 
 /**
  * Returns a check of HMAC-SHA256 over the bytes `<timestamp>.<raw body>` in lower-case hex under the write secret, in the
@@ -25,7 +25,6 @@ export function createSignatureCheck(options: {
   readonly clock: { unixMs(): number }
 }) {
   const key = createSecretKey(options.secret)
-  const refuse = (reason: Reason) => ({ kind: 'refused' as const, reason })
   return (request: {
     /** The header as it came, with or without a leading `sha256=`. */
     readonly signature: string
