@@ -57,7 +57,7 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
     description:
       'Care records as hash chains, read by assistants over MCP, corrected by clinicians with a signed write, and verifiable by anyone.',
     clock,
-    // The document fixes every header of its own policy: routes/service-routes.ts.
+    // routes/service-routes.ts sets these headers: care.md fixes each of them.
     cors: false,
     health: false,
     errors: { answer: dependencyAnswer },

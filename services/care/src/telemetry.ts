@@ -55,7 +55,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
   }
 }
 
-/** Registers counts that are read when somebody asks for them. */
+/** Registers counts that are read at each scrape. */
 export function registerFigures(
   registry: Registry,
   read: { readonly mcp: McpEndpoint['figures']; readonly replays: () => number },

@@ -6,6 +6,7 @@ import {
   canSign,
   checkFields,
   clockAheadSeconds,
+  FIELD_NAMES,
   type Problems,
   type SignedWrite,
   sendWrite,
@@ -18,17 +19,7 @@ const SAME_AGAIN_MS = 290_000
 /** How long typing rests before what is stored is read. */
 const TYPING_PAUSE_MS = 300
 
-const FIELD_NAMES = [
-  'patient',
-  'domain',
-  'value',
-  'audience',
-  'staleAfter',
-  'priority',
-  'authorId',
-  'authorLabel',
-  'secret',
-] as const
+const SHOWN_NAMES = [...FIELD_NAMES, 'secret'] as const
 
 const form = pageElement('write', HTMLFormElement)
 const sentence = pageElement('value', HTMLTextAreaElement)
@@ -39,36 +30,30 @@ const reader = createRecordReader()
 let before: Before = { kind: 'unknown' }
 let isSending = false
 
+const text = (typed: FormDataEntryValue | null): string => (typeof typed === 'string' ? typed : '')
+
 function typedFields(): WriteFields {
   const data = new FormData(form)
-  const text = (name: keyof WriteFields): string => {
-    const typed = data.get(name)
-    return typeof typed === 'string' ? typed : ''
-  }
+  const typed = Object.fromEntries(FIELD_NAMES.map((name) => [name, text(data.get(name))]))
   const staleAfter = pageElement('staleAfter', HTMLInputElement)
   return {
-    patient: text('patient'),
-    domain: text('domain'),
+    ...(typed as WriteFields),
     // Form data ends lines with CRLF; the sentence is what stands in the field.
     value: sentence.value,
-    audience: text('audience'),
-    authorId: text('authorId'),
-    authorLabel: text('authorLabel'),
     // A date that is half typed reads as none.
     staleAfter: staleAfter.validity.badInput ? 'half typed' : staleAfter.value,
-    priority: text('priority'),
   }
 }
 
 const fieldOf = (name: string): HTMLElement | null => form.querySelector(`[name="${name}"]`)
 
 function showProblems(problems: Problems): void {
-  for (const name of FIELD_NAMES) {
+  for (const name of SHOWN_NAMES) {
     put(`${name}-problem`, problems[name] ?? '')
     if (problems[name] === undefined) fieldOf(name)?.removeAttribute('aria-invalid')
     else fieldOf(name)?.setAttribute('aria-invalid', 'true')
   }
-  const first = FIELD_NAMES.find((name) => problems[name] !== undefined)
+  const first = SHOWN_NAMES.find((name) => problems[name] !== undefined)
   if (first === undefined) return
   const folded = fieldOf(first)?.closest('details')
   if (folded) folded.open = true

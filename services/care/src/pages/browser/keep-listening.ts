@@ -27,7 +27,7 @@ export type ListeningOptions = {
   readonly onState: (state: ListeningState) => void
 }
 
-/** First pause where the service names none: a restart takes about a second. */
+/** First pause unless the service names one: a restart takes about a second. */
 const RETRY_FIRST_MS = 500
 /** Longest pause: a correction must not wait for minutes once the network is back. */
 const RETRY_LONGEST_MS = 15_000

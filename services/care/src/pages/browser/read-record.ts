@@ -14,18 +14,34 @@ export type ShownRecord = Pick<RecordMeta, 'uri' | 'version' | 'value' | 'writte
   readonly retraction: string | undefined
 }
 
-export type ReadOutcome =
-  | { readonly kind: 'found'; readonly record: ShownRecord }
-  /** What is stored does not hold. */
-  | { readonly kind: 'broken' }
-  /** Not there for this token. */
-  | { readonly kind: 'absent' }
+/** JSON-RPC errors of a read (C10): what is stored does not hold; not there for this token. */
+const FAILED = new Map([
+  [-32_603, { kind: 'broken' as const }],
+  [-32_002, { kind: 'absent' as const }],
+])
 
-/** JSON-RPC errors of a read (C10): the stored text and its hash differ; not there for this token. */
-const BROKEN = -32_603
-const NOT_FOUND = -32_002
+/** A record's content has a text, its spoken form a blob. */
+type Content = {
+  readonly text?: string
+  readonly blob?: string
+  readonly mimeType: string
+  readonly _meta: RecordMeta
+}
 
-type Contents<Content> = { readonly contents: readonly [Content] }
+/** The one content of a resource, or why there is none. */
+async function readContent(session: McpSession, uri: string) {
+  try {
+    const { contents } = await session.request<{ readonly contents: readonly [Content] }>(
+      'resources/read',
+      { uri },
+    )
+    return { kind: 'found' as const, content: contents[0] }
+  } catch (error) {
+    const failed = error instanceof McpError ? FAILED.get(error.code ?? 0) : undefined
+    if (failed !== undefined) return failed
+    throw error
+  }
+}
 
 /** The service's name, which stands in headers and `_meta` keys. */
 export const serviceName = (): string => pageFact('service-name')
@@ -37,28 +53,22 @@ export function chainOf(uri: string): ChainSlot | undefined {
 }
 
 /** Reads the newest version. */
-export async function readRecord(session: McpSession, uri: string): Promise<ReadOutcome> {
-  try {
-    const { contents } = await session.request<
-      Contents<{ readonly text: string; readonly _meta: RecordMeta }>
-    >('resources/read', { uri })
-    const [{ text, _meta: meta }] = contents
-    const retraction = meta[`${serviceName()}/retraction`]
-    const record = {
-      uri,
-      version: meta.version,
-      value: meta.value,
-      ageLine: text.slice(text.lastIndexOf('\n') + 1),
-      isStale: meta.stale,
-      writtenAt: meta.writtenAt,
-      retraction: typeof retraction === 'string' ? retraction : undefined,
-    }
-    return { kind: 'found', record }
-  } catch (error) {
-    if (error instanceof McpError && error.code === BROKEN) return { kind: 'broken' }
-    if (error instanceof McpError && error.code === NOT_FOUND) return { kind: 'absent' }
-    throw error
+export async function readRecord(session: McpSession, uri: string) {
+  const read = await readContent(session, uri)
+  if (read.kind !== 'found') return read
+  const { text = '', _meta: meta } = read.content
+  const { version, value, writtenAt } = meta
+  const retraction = meta[`${serviceName()}/retraction`]
+  const record: ShownRecord = {
+    uri,
+    version,
+    value,
+    writtenAt,
+    ageLine: text.slice(text.lastIndexOf('\n') + 1),
+    isStale: meta.stale,
+    retraction: typeof retraction === 'string' ? retraction : undefined,
   }
+  return { kind: 'found' as const, record }
 }
 
 /** Reads the spoken form of a version; undefined where the service has none. */
@@ -66,19 +76,10 @@ export async function readSpeech(
   session: McpSession,
   { uri, version }: Pick<ShownRecord, 'uri' | 'version'>,
 ): Promise<Blob | undefined> {
-  try {
-    const { contents } = await session.request<
-      Contents<{ readonly blob: string; readonly mimeType: string }>
-    >('resources/read', { uri: `${uri}/${version}/audio` })
-    const [{ blob, mimeType }] = contents
-    return new Blob([Uint8Array.from(atob(blob), (letter) => letter.charCodeAt(0))], {
-      type: mimeType,
-    })
-  } catch (error) {
-    if (error instanceof McpError && (error.code === NOT_FOUND || error.code === BROKEN))
-      return undefined
-    throw error
-  }
+  const read = await readContent(session, `${uri}/${version}/audio`)
+  if (read.kind !== 'found') return undefined
+  const { blob = '', mimeType: type } = read.content
+  return new Blob([Uint8Array.from(atob(blob), (letter) => letter.charCodeAt(0))], { type })
 }
 
 /** The slots of all public chains; none where the service does not answer. */
@@ -94,13 +95,10 @@ export async function readPublicSlots(): Promise<readonly ChainSlot[]> {
 
 /** What stands stored before a write, as far as a token lets the page know. */
 export type Before =
-  /** No token. */
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'none' }
+  /** `unknown` without a token. */
+  | { readonly kind: 'unknown' | 'none' | 'broken' | 'unreachable' }
   | { readonly kind: 'found'; readonly record: ShownRecord; readonly slot: ChainSlot }
-  | { readonly kind: 'broken' }
   | { readonly kind: 'refused'; readonly why: string }
-  | { readonly kind: 'unreachable' }
 
 type Names = Omit<ChainSlot, 'audience'>
 

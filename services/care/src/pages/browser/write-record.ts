@@ -11,25 +11,25 @@ import {
 import type { WriteAnswer } from '../../wire/write.ts'
 import { serviceName } from './read-record.ts'
 
-/** As typed: texts, empty where nothing was typed. */
-export type WriteFields = {
-  readonly patient: string
-  readonly domain: string
-  readonly value: string
-  readonly audience: string
-  readonly authorId: string
-  readonly authorLabel: string
-  /** Local date and time, as `2026-03-01T09:30`. */
-  readonly staleAfter: string
-  readonly priority: string
-}
+/** The fields of the form, in its order. */
+export const FIELD_NAMES = [
+  'patient',
+  'domain',
+  'value',
+  'audience',
+  'staleAfter',
+  'priority',
+  'authorId',
+  'authorLabel',
+] as const
+
+/** As typed: texts, empty where nothing was typed; `staleAfter` is local, as `2026-03-01T09:30`. */
+export type WriteFields = Readonly<Record<(typeof FIELD_NAMES)[number], string>>
 
 /** One sentence for each field that is wrong. */
 export type Problems = Partial<Record<keyof WriteFields | 'secret', string>>
 
-export type FieldCheck =
-  | { readonly kind: 'ready'; readonly body: string }
-  | { readonly kind: 'refused'; readonly problems: Problems }
+const refuse = (problems: Problems) => ({ kind: 'refused' as const, problems })
 
 export type SignedWrite = {
   readonly body: string
@@ -56,11 +56,12 @@ const REQUIRED = {
   authorId: 'Give your id: a signed write needs one.',
 }
 
+const HALF_A_CHARACTER = 'This holds half a character (a lone surrogate), which cannot be stored.'
+
 function textProblem(fields: WriteFields, name: keyof typeof REQUIRED): string | undefined {
   const text = fields[name]
   if (text.trim() === '') return REQUIRED[name]
-  if (!text.isWellFormed())
-    return 'This holds half a character (a lone surrogate), which cannot be stored.'
+  if (!text.isWellFormed()) return HALF_A_CHARACTER
   if (name === 'value' || name === 'authorId') return undefined
   if (!isRecordName(text)) return 'This cannot hold “/” or “|”.'
   return text === text.trim()
@@ -93,9 +94,7 @@ function findProblems(fields: WriteFields, nowMs: number): Problems {
     domain: textProblem(fields, 'domain'),
     value: textProblem(fields, 'value'),
     authorId: textProblem(fields, 'authorId'),
-    authorLabel: fields.authorLabel.isWellFormed()
-      ? undefined
-      : 'This holds half a character (a lone surrogate), which cannot be stored.',
+    authorLabel: fields.authorLabel.isWellFormed() ? undefined : HALF_A_CHARACTER,
     audience: ['user', 'assistant'].includes(fields.audience)
       ? undefined
       : 'Choose who may hear it.',
@@ -109,28 +108,25 @@ function findProblems(fields: WriteFields, nowMs: number): Problems {
 }
 
 function writeBody(fields: WriteFields): string {
-  const { patient, domain, value, authorId, authorLabel, staleAfter, priority } = fields
+  const { authorLabel, staleAfter, priority } = fields
   return JSON.stringify({
-    patient,
-    domain,
-    value,
+    ...fields,
     audience: audienceOf(fields),
-    authorId,
-    authorLabel: authorLabel === '' ? undefined : authorLabel,
+    authorLabel: authorLabel || undefined,
     staleAfter: staleAfter === '' ? undefined : new Date(staleAfter).toISOString(),
     priority: priority === '' ? undefined : Number(priority),
   })
 }
 
 /** Returns the body to sign, or one sentence for each field that the service would refuse. */
-export function checkFields(fields: WriteFields, nowMs: number): FieldCheck {
+export function checkFields(fields: WriteFields, nowMs: number) {
   const problems = findProblems(fields, nowMs)
-  if (Object.keys(problems).length > 0) return { kind: 'refused', problems }
+  if (Object.keys(problems).length > 0) return refuse(problems)
   const body = writeBody(fields)
   const bytes = bytesOf(body).length
-  if (bytes <= WRITE_BODY_BYTES_MAX) return { kind: 'ready', body }
+  if (bytes <= WRITE_BODY_BYTES_MAX) return { kind: 'ready' as const, body }
   const value = `This is too long by ${bytes - WRITE_BODY_BYTES_MAX} bytes: a write may have ${WRITE_BODY_BYTES_MAX}.`
-  return { kind: 'refused', problems: { value } }
+  return refuse({ value })
 }
 
 /** Whether this page may sign: browsers offer WebCrypto on https and on this machine's own address only. */
