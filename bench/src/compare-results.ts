@@ -6,7 +6,7 @@ import type { Figure } from './figure.ts'
 const WORSE_SHARE_MAX = 1 / 3
 
 /** What became of a tracked figure. */
-export type FigureChange =
+type FigureChange =
   | {
       readonly kind: 'held' | 'worse'
       readonly name: string

@@ -31,7 +31,7 @@ const SUBSCRIBE = { id: 2, method: 'resources/subscribe', params: { uri: BENCH_U
 export type LoadPath = '/mcp' | '/bare'
 
 /** An HTTP answer, read whole. */
-export type LoadAnswer = { readonly text: string; readonly sessionId: string | undefined }
+type LoadAnswer = { readonly text: string; readonly sessionId: string | undefined }
 
 /** Runs `work` for each item, a few at once. */
 export async function eachOf<Item>(

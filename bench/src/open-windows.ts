@@ -8,7 +8,7 @@ const WEIBAR_PER_TINYBAR = 10_000_000_000n
 const OPEN_GAS = 2_500_000n
 const RECEIPT_POLL_MS = 20
 
-export type Opening = {
+type Opening = {
   readonly ledgerUrl: string
   readonly payerKey: Hex
   readonly contract: Hex

@@ -39,7 +39,7 @@ export function startPaidServer(
   return ServerProcess.start(file, [JSON.stringify(plan)])
 }
 
-export type AccessOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
+type AccessOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
 
 /** Puts an access contract on the network's ledger. `recorders` are the addresses that may count calls. */
 export function deployAccess(

@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net'
 
 /** An HTTP answer, read whole. */
-export type RawAnswer = {
+type RawAnswer = {
   readonly status: number
   /** Lower-case names. */
   readonly head: string
@@ -82,7 +82,7 @@ class RawLane {
   }
 }
 
-export type LaneRun = {
+type LaneRun = {
   readonly url: string
   readonly lanes: number
   /** Requests in all; lane `n` of `lanes` sends those whose index is `n` modulo `lanes`, in order. */

@@ -17,7 +17,7 @@ const ComposeService = z.object({
 })
 const ComposeFile = z.object({ services: z.record(z.string(), ComposeService) })
 
-export type ComposeService = z.infer<typeof ComposeService>
+type ComposeService = z.infer<typeof ComposeService>
 
 const VARIABLE = /\$\{([A-Z_]+):-([^}]*)\}/g
 

@@ -10,7 +10,7 @@ export type RawAnswer = {
   readonly body: string
 }
 
-export type RawExchange = {
+type RawExchange = {
   readonly answers: readonly RawAnswer[]
   /** Whether the service closed the connection, rather than this side once it had its answers. */
   readonly isClosedByService: boolean

@@ -21,7 +21,7 @@ const RECORDER_TINYBAR = 10_000n * HBAR
 const KILL_MS_MAX = 5_000
 const WEIBAR_PER_TINYBAR = 10_000_000_000n
 
-export type ReplicaOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
+type ReplicaOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
 
 export type ReplicaStack = {
   readonly devnet: Devnet

@@ -5,7 +5,7 @@ import type { StackDescription } from '../../scripts/stack/stack-file.ts'
 import { spawnStack } from './spawned-stack.ts'
 
 /** The running stack as its tests see it, by `inject('stack')`. */
-export type SharedStack = {
+type SharedStack = {
   readonly description: StackDescription
   readonly stackFile: string
   /** What `npm start` printed until it was up. */

@@ -6,7 +6,7 @@ import { z } from 'zod'
 const ContractResult = z.object({ timestamp: z.string().regex(/^\d+\.\d{9}$/) })
 
 /** A renewal as the ledger recorded it. */
-export type Renewal = {
+type Renewal = {
   readonly transactionHash: Hash
   /** Sender of the transaction: the contract itself where the network made the call. */
   readonly sender: Address
@@ -16,7 +16,7 @@ export type Renewal = {
   readonly expiresAtSeconds: number
 }
 
-export type RenewalSearch = {
+type RenewalSearch = {
   readonly rpcUrl: string
   readonly mirrorUrl: string
   readonly contract: Address

@@ -1,5 +1,5 @@
 /** A program of this repository that is deployed alone. */
-export type InstallableService = {
+type InstallableService = {
   readonly name: string
   readonly packageName: string
   /** From the root of the installed folder. */

@@ -34,7 +34,7 @@ export const defaultDataFolder = fileURLToPath(new URL('../../.local/data', impo
 /** Arms about a hundred renewals at the local gas price before it has to be funded again. */
 const RESERVE_TINYBAR = 500n * TINYBAR_PER_HBAR
 
-export type LocalStackOptions = {
+type LocalStackOptions = {
   readonly ports: StackPorts
   /** Folder of the services' log files. */
   readonly logFolder: string
@@ -45,7 +45,7 @@ export type LocalStackOptions = {
   readonly onStep: (step: string) => void
 }
 
-export type LocalStack = {
+type LocalStack = {
   /** Starts everything in order; a step that fails throws with the reason, and the caller stops the rest. */
   start(): Promise<StackDescription>
   /** Stops the services, then the ledgers, once: a second call waits for the same end. */

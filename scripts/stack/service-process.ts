@@ -13,7 +13,7 @@ const POLL_MS = 50
 const STOP_MS_MAX = 11_000
 const LOG_LINES_SHOWN = 15
 
-export type ServiceOptions = {
+type ServiceOptions = {
   readonly name: string
   /** Entry file, relative to the root of the checkout. */
   readonly main: string

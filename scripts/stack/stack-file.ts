@@ -62,7 +62,7 @@ export function isRunning(pid: number): boolean {
   return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'))
 }
 
-export type FoundStack =
+type FoundStack =
   | { readonly kind: 'none' }
   | { readonly kind: 'running'; readonly description: StackDescription }
   /** The stack was killed; `leftovers` are its processes that still run, as `name (pid)`. */

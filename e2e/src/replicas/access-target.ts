@@ -15,7 +15,7 @@ type Body = {
   readonly resource?: { readonly url: string }
   readonly paidThisRequest?: boolean
 }
-export type Answer = { readonly status: number; readonly body: Body; readonly headers: Headers }
+type Answer = { readonly status: number; readonly body: Body; readonly headers: Headers }
 
 export type AccessTarget = {
   readonly stack: ReplicaStack

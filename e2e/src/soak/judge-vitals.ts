@@ -14,7 +14,7 @@ function floorOf(samples: readonly Vitals[]): number {
   return Math.min(...samples.map(({ heapBytes }) => heapBytes))
 }
 
-export type SoakSamples = {
+type SoakSamples = {
   readonly before: Vitals
   /** In the order of time, under load. */
   readonly during: readonly Vitals[]

@@ -72,7 +72,7 @@ const TRANSACTIONS = {
   topUp: { gas: 2_000_000n, eventName: 'SubscriptionToppedUp', amount: 'balanceTinybar' },
 } as const
 
-export type ContractCall = {
+type ContractCall = {
   readonly functionName: keyof typeof TRANSACTIONS
   /** Whose window or refund: the account's own unless stated. */
   readonly agent?: Address

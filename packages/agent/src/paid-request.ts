@@ -35,7 +35,7 @@ export type SignedPayment = {
   readonly header: string
 }
 
-export type PaidRequestOptions = {
+type PaidRequestOptions = {
   readonly url: string
   readonly fetch: typeof globalThis.fetch
   readonly clock: Clock

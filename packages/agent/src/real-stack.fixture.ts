@@ -16,7 +16,7 @@ const PERIOD_SECONDS = 10
 const READY_MS_MAX = 60_000
 const POLL_MS = 100
 
-export type CommandResult = {
+type CommandResult = {
   readonly code: number
   readonly out: string
   readonly err: string

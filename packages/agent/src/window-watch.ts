@@ -16,7 +16,7 @@ export type WindowChange =
     }
   | { readonly kind: 'unreachable'; readonly reason: string }
 
-export type WatchOptions = {
+type WatchOptions = {
   /**
    * Reads the status; a throw is reported as `unreachable`, and the next poll reads again. `ended` is aborted when the
    * watch ends, so that no read keeps the process alive.

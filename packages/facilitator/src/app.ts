@@ -21,7 +21,7 @@ import type {
 import { z } from 'zod'
 import { ConsensusUnavailable, refusedResponse } from './settlement.ts'
 
-export type FacilitatorAppOptions = Pick<
+type FacilitatorAppOptions = Pick<
   ServiceAppOptions,
   'clock' | 'logger' | 'registry' | 'metricsToken' | 'readiness' | 'home'
 > & {

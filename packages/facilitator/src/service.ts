@@ -17,7 +17,7 @@ import {
 import { observeSettlements, type SettlementObserver } from './observe-settlements.ts'
 
 /** The networks of a facilitator, and what its server takes. */
-export type FacilitatorOptions = HederaNetwork &
+type FacilitatorOptions = HederaNetwork &
   Pick<ServiceAppOptions, 'clock' | 'logger' | 'metricsToken'> & {
     /** A second network, where payments are signed token transfers. */
     readonly evm?: EvmChain | undefined

@@ -94,7 +94,7 @@ export type Order = {
 }
 
 /** What one ledger contributes to `exact`. */
-export type LedgerSide = {
+type LedgerSide = {
   /** CAIP-2, e.g. `hedera:testnet`. */
   readonly network: string
   readonly caipFamily: string

@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
 
-export type LoggerOptions = {
+type LoggerOptions = {
   /** The service's name, on every line. */
   readonly name: string
   readonly level: string

@@ -13,7 +13,7 @@ export type ReadinessFinding =
 /** Looks at one dependency; a throw counts as not ready, its text stays inside. */
 export type ReadinessCheck = () => Promise<ReadinessFinding>
 
-export type ReadinessReport = {
+type ReadinessReport = {
   readonly ready: boolean
   readonly checks: Readonly<Record<string, ReadinessFinding>>
 }

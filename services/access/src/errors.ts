@@ -100,7 +100,7 @@ export const accessErrors = {
   sales_paused: { status: 503, meaning: 'New sales are paused; nothing was settled.' },
 } as const satisfies Parameters<typeof errorAnswers>[0]
 
-export type AccessError = keyof typeof accessErrors
+type AccessError = keyof typeof accessErrors
 
 export const errorAnswer = errorAnswers<AccessError>(accessErrors)
 

@@ -42,9 +42,9 @@ import { createUsageRecorder } from './domain/usage-recorder.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 
-export { type AccessConfig, accessConfigSchema } from './config.ts'
+export { accessConfigSchema } from './config.ts'
 
-export type AccessServiceOptions = {
+type AccessServiceOptions = {
   readonly config: AccessConfig
   readonly clock: Clock
   /** Judges the validity of payments where that is not `clock`: on a local ledger that travels, wall time. */

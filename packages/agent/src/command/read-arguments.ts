@@ -53,7 +53,7 @@ const Arguments = z
 /** What a person may say. */
 export type AgentArguments = z.output<typeof Arguments>
 
-export type ArgumentsReading =
+type ArgumentsReading =
   | { readonly kind: 'arguments'; readonly arguments: AgentArguments }
   | { readonly kind: 'help' }
   /** `message` says what is wrong and never repeats what was given. */

@@ -53,7 +53,7 @@ const AgentEnvironment = z.object({
 export type AgentConfig = z.infer<typeof AgentEnvironment>
 
 /** Result of reading; `message` names every bad variable at once and never a value. */
-export type AgentConfigReading =
+type AgentConfigReading =
   | { readonly kind: 'valid'; readonly config: AgentConfig }
   | { readonly kind: 'invalid'; readonly message: string }
 

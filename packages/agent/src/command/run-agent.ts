@@ -10,7 +10,7 @@ import { type AgentConfig, type Environment, readEnvironment } from './read-envi
 import { runWatch } from './run-watch.ts'
 import { type Outcome, outcomeLines } from './sentences.ts'
 
-export type AgentRun = {
+type AgentRun = {
   readonly arguments: readonly string[]
   readonly environment: Environment
   readonly clock: Clock

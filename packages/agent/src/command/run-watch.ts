@@ -10,7 +10,7 @@ import { counted, statusLines, timeOfDay } from './sentences.ts'
 /** Often enough for the tenths of a second to run, seldom enough to cost nothing. */
 const REDRAW_MS = 100
 
-export type WatchRun = {
+type WatchRun = {
   readonly agent: Pick<AccessAgent, 'watch'>
   readonly clock: Clock
   readonly output: AgentOutput

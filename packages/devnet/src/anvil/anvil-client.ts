@@ -29,7 +29,7 @@ export class AnvilUnavailable extends Error {
 }
 
 /** One call: method and parameters. */
-export type AnvilCall = readonly [method: string, parameters?: readonly unknown[]]
+type AnvilCall = readonly [method: string, parameters?: readonly unknown[]]
 
 /** Calls to the anvil behind the edges. They throw AnvilRefused and AnvilUnavailable. */
 export type AnvilClient = ReturnType<typeof createAnvilClient>
@@ -47,7 +47,7 @@ const SOCKETS_MAX = 16
 const ANSWER_MS_MAX = 20_000
 
 /** Where an anvil listens. */
-export type AnvilAddress = { readonly host: string; readonly port: number }
+type AnvilAddress = { readonly host: string; readonly port: number }
 
 /** Messages to the anvil at an address. `post` resolves with the parsed answer. @throws AnvilUnavailable */
 function connectToAnvil({ host, port }: AnvilAddress, clock: Pick<Clock, 'after'>) {

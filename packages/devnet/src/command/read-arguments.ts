@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-export type Arguments =
+type Arguments =
   | {
       kind: 'start'
       host: string

@@ -15,7 +15,7 @@ import type { Knowledge, TransferService } from './transfer-service.ts'
 /** How long the rate in a receipt holds: the network sets it hourly, seconds. */
 const RATE_SECONDS = 3_600
 
-export type QueryContext = { ledger: Ledger; transfers: TransferService }
+type QueryContext = { ledger: Ledger; transfers: TransferService }
 
 /** An answer without its header; `status` where it is not `OK`. */
 type Body = { status?: Status; [field: string]: unknown }

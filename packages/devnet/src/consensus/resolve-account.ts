@@ -7,7 +7,7 @@ import { toHexString } from '../ledger/entity-id.ts'
 import type { AccountReference } from './signed-transfer.ts'
 
 /** What a reference names: an entity, an alias that nobody has yet, or nothing that could be an account. */
-export type ResolvedAccount =
+type ResolvedAccount =
   | { kind: 'entity'; entity: Entity }
   /** Value sent here creates an account: hollow without a key, whole with one. */
   | { kind: 'new-alias'; address: Address | undefined; key: AccountKey | null }

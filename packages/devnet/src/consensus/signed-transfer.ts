@@ -11,7 +11,7 @@ import { secondsToNs } from '../ledger/records.ts'
 export type AccountReference = { kind: 'number'; number: number } | { kind: 'alias'; alias: Buffer }
 
 /** One line of the transfer list, as signed. */
-export type SignedAmount = { account: AccountReference; amountTinybar: bigint; isApproval: boolean }
+type SignedAmount = { account: AccountReference; amountTinybar: bigint; isApproval: boolean }
 
 export type SignedTransfer = {
   payerNumber: number

@@ -15,7 +15,7 @@ import { callAsNetwork, type EvmTransaction } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
 
 /** Address of the schedule system contract (HIP-755, HIP-1215). */
-export const SCHEDULE_SERVICE_ADDRESS: Address = '0x000000000000000000000000000000000000016b'
+const SCHEDULE_SERVICE_ADDRESS: Address = '0x000000000000000000000000000000000000016b'
 
 /** How the schedule service behaves; what is left out goes back to normal. */
 export type ScheduleServiceSettings = {

@@ -67,7 +67,7 @@ export const refusals = {
 }
 
 /** One JSON-RPC method: parameters in, result out; refusals are thrown as RpcError. */
-export type RpcMethod = (parameters: readonly unknown[]) => unknown
+type RpcMethod = (parameters: readonly unknown[]) => unknown
 
 export type RpcMethods = { [method: string]: RpcMethod }
 

@@ -103,7 +103,7 @@ function intrinsicGas(data: Hex, isCreation: boolean): number {
 }
 
 /** A raw transaction, taken apart, with its signer. */
-export type ParsedTransaction = {
+type ParsedTransaction = {
   /** Keccak-256 of the raw bytes: the transaction's hash. */
   hash: Hex
   from: Address

@@ -12,7 +12,7 @@ import { type Devnet, type DevnetOptions, startDevnet } from '../start-devnet.ts
 import { accountNamed, mirror } from './test-clients.fixture.ts'
 
 /** A ledger with somebody who pays by the SDK and somebody who is paid. */
-export type TransferFixture = {
+type TransferFixture = {
   devnet: Devnet
   payer: DevnetAccount
   payee: DevnetAccount

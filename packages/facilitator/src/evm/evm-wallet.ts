@@ -32,13 +32,13 @@ type EvmWalletOptions = Pick<EvmChain, 'rpcUrl' | 'chainId' | 'privateKey'> & {
 }
 
 /** What a call would do now. */
-export type Simulation =
+type Simulation =
   | { readonly kind: 'succeeds'; readonly gas: bigint }
   /** `reason` is the node's word for it, for people. */
   | { readonly kind: 'reverts'; readonly reason: string }
 
 /** A transaction on its way; `isCertain` is false where the node may have it or not. */
-export type SentTransaction = {
+type SentTransaction = {
   readonly hash: Hex
   readonly isCertain: boolean
   readonly cause?: unknown

@@ -31,7 +31,7 @@ import {
 } from '../settlement.ts'
 import type { ContractCall, EvmWallet } from './evm-wallet.ts'
 
-export type ExactEvmOptions = SettlementListener & {
+type ExactEvmOptions = SettlementListener & {
   /** CAIP-2, e.g. `eip155:196`. */
   readonly network: string
   /** Tokens that are settled in, all of that network. */

@@ -30,7 +30,7 @@ export type Recorded = {
 }
 
 /** `cause` for the log, where the record is not known in time. */
-export type Outcome = Recorded | { readonly cause: unknown }
+type Outcome = Recorded | { readonly cause: unknown }
 
 export type ConsensusClient = ReturnType<typeof createConsensusClient>
 

@@ -16,7 +16,7 @@ import type { ConsensusClient, Recorded } from './consensus-client.ts'
 /** Reads an account's balance, tinybar; undefined where it is not known. */
 export type BalanceReader = (accountId: string) => Promise<bigint | undefined>
 
-export type ExactHederaOptions = SettlementListener & {
+type ExactHederaOptions = SettlementListener & {
   /** CAIP-2, e.g. `hedera:testnet`. */
   readonly network: string
   /** `0.0.x`: pays the fees, never the amount. */

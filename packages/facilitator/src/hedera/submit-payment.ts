@@ -19,7 +19,7 @@ export type Submission =
   { readonly hash: string; readonly cause?: unknown } | SettlementEnd | 'duplicate'
 
 /** Where a payment is submitted, and by whom. */
-export type Network = {
+type Network = {
   readonly client: Client
   readonly feePayerKey: PrivateKey
   readonly probe: NodeProbe

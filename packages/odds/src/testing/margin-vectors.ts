@@ -3,7 +3,7 @@ import more from '../../vectors/devig-more.json' with { type: 'json' }
 import type { MarginMethod } from '../remove-margin.ts'
 
 /** One book with a method's probabilities from independent arithmetic with 60 digits. */
-export type MarginVector = {
+type MarginVector = {
   readonly name: string
   readonly prices: readonly number[]
   readonly booksum: number

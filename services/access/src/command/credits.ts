@@ -81,7 +81,7 @@ const CONSENSUS_SECONDS_MAX = 200
 /** A fee payer's clock may be ahead of the network's. */
 const CONSENSUS_SECONDS_EARLY = 20
 
-export type PaymentsView = ReturnType<typeof openPayments>
+type PaymentsView = ReturnType<typeof openPayments>
 
 /** Opens mirror node and contract. Nothing is read yet. */
 export function openPayments(config: OperatorConfig, clock: Clock) {

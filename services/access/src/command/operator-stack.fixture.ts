@@ -21,16 +21,16 @@ export const HBAR = 100_000_000n
 export const PURCHASE_TINYBAR = 12n * HBAR
 
 /** What a command line printed, and how it ended. */
-export type OperatorResult = { readonly code: number; readonly out: string; readonly err: string }
+type OperatorResult = { readonly code: number; readonly out: string; readonly err: string }
 
 /** A transfer as a client would pay it. */
-export type TestPayment = {
+type TestPayment = {
   readonly from: DevnetAccount
   readonly amountTinybar: bigint
   readonly memo?: string
 }
 
-export type OperatorStack = {
+type OperatorStack = {
   readonly devnet: Devnet
   readonly facilitatorUrl: string
   readonly clock: Clock

@@ -16,7 +16,7 @@ const WINDOW_END_SECONDS = START_MS / 1000 + 100_000
 /** Agents of a run, each with one window. */
 export const AGENTS = 3
 /** One thing that happens. */
-export type Step =
+type Step =
   | { kind: 'calls'; agent: number; count: number; readLag: number }
   | { kind: 'time'; ms: number }
   | { kind: 'send-fault'; fault: SendFault }

@@ -203,6 +203,6 @@ export class FakeUsageLedger implements UsageLedger {
 }
 
 /** The fake's hash of its raw transactions. */
-export function hashOf(rawTransaction: string): string {
+function hashOf(rawTransaction: string): string {
   return `hash of ${rawTransaction}`
 }

@@ -55,7 +55,6 @@ import {
   UsageWindows,
 } from './usage-window.ts'
 
-export type { UsageEvent, UsageEventListener, UsageFigures } from './events.ts'
 export type { UsageCall, UsageOutcome } from './usage-window.ts'
 
 /** Records metered calls on the ledger, for one process with one key. */

@@ -8,7 +8,7 @@ import {
 import type { Hex } from '../domain/access-window.ts'
 import { type PaymentLog, type PayToCredit, type PayToDebit } from '../domain/ports.ts'
 
-export const FEE_PAYER = '0.0.9001'
+const FEE_PAYER = '0.0.9001'
 export const PAYER = '0.0.5001'
 export const PAY_TO = '0.0.7001'
 export const PAY_TO_ADDRESS: Hex = '0x0000000000000000000000000000000000007001'

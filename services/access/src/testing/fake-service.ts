@@ -84,7 +84,7 @@ function fakeUsage(fakes: Fakes): UsageRecorder {
   }
 }
 
-export type FakeServiceOptions = {
+type FakeServiceOptions = {
   readonly environment?: Environment
 }
 

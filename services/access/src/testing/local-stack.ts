@@ -51,7 +51,7 @@ export type AnswerBody = AccessGranted & {
 
 export type RealOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
 
-export type LocalStackSettings = {
+type LocalStackSettings = {
   /** Payments are stamped and judged by ledger time, so that they travel as well; wall time otherwise, as official clients stamp them. */
   readonly isPaymentTimeTheLedgers?: boolean
   /** First gas reserve of the contract, HBAR. */
@@ -210,7 +210,7 @@ export async function asOwner(
 }
 
 /** What a call was answered. */
-export type Answer = { readonly status: number; readonly body: AnswerBody }
+type Answer = { readonly status: number; readonly body: AnswerBody }
 
 type ReadyCheck = { readonly kind: string; readonly reason?: string }
 

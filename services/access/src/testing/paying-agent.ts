@@ -30,7 +30,7 @@ export type SignedPayment = {
   readonly amountTinybar: bigint
 }
 
-export type LedgerView = {
+type LedgerView = {
   /** Payments of the agent that the ledger executed, oldest first. */
   readonly landed: readonly SignedPayment[]
   readonly spentTinybar: bigint
@@ -49,7 +49,7 @@ export type PayingAgent = {
   ledger(): Promise<LedgerView>
 }
 
-export type PayingAgentOptions = {
+type PayingAgentOptions = {
   readonly name: string
   /** Whether the agent's memo names it; official clients leave it empty. */
   readonly hasMemo: boolean

@@ -16,7 +16,7 @@ export const ways = [
   { name: 'starts again at another replica', keepsHeader: false, isElsewhere: true },
 ] as const
 
-export type Way = (typeof ways)[number]
+type Way = (typeof ways)[number]
 
 /** Calls before anything is mended. */
 const CALLS_UNMENDED = 2

@@ -143,7 +143,7 @@ async function setRecorders(stack: LocalStack, addresses: readonly string[]): Pr
 
 /** A process of the service in the test's own process, which reaches the stack through edges that a test can cut or twist. */
 
-export type ReplicaEdges = {
+type ReplicaEdges = {
   readonly rpc: FaultyEdge
   readonly mirror: FaultyEdge
   readonly facilitator: FaultyEdge
@@ -163,7 +163,7 @@ export type Replica = {
 }
 
 /** Starts a replica in `stack`; `environment` is what is its own, e.g. its recorder's key. */
-export async function startReplica(stack: LocalStack, environment: Environment): Promise<Replica> {
+async function startReplica(stack: LocalStack, environment: Environment): Promise<Replica> {
   let current = await startProcess(stack, environment)
   return {
     get edges() {

@@ -11,7 +11,7 @@ import { storeRecord } from './sqlite-store-samples.fixture.ts'
 export const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
 export const BOTH = ['user', 'assistant'] as const
 
-export type StoreFixture = {
+type StoreFixture = {
   /** The folder of the running test. */
   readonly folder: StoreFolder
   /** Opens the store, writes values to one chain, and closes it. */

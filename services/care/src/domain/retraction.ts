@@ -1,5 +1,5 @@
 /** Two versions of a record that follow each other, as a retraction names them. */
-export type Correction = {
+type Correction = {
   readonly previousValue: string
   readonly value: string
   /** Who wrote the new version. */

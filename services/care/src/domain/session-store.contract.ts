@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { SessionStore, StoredFrame, StoredSession } from './session-store.ts'
 
-export type SessionStoreUnderTest = {
+type SessionStoreUnderTest = {
   readonly store: SessionStore
   /** Ends the store without `close`, as a kill does, and opens what it kept. */
   reopen(): Promise<SessionStore>

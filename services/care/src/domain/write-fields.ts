@@ -8,7 +8,7 @@ import { fitsRecordUri, isRecordName } from '../wire/record-uri.ts'
 import { writeBody } from '../wire/write.ts'
 import type { NewRecord } from './care-record.ts'
 
-export type WriteFields =
+type WriteFields =
   | { readonly kind: 'valid'; readonly record: NewRecord }
   /** `authorId` where the body names one that could stand in a record. */
   | { readonly kind: 'invalid'; readonly authorId: string | null }

@@ -68,7 +68,7 @@ async function completeMember(
 }
 
 /** A completion's answer as MCP shapes it: at most 100 values, how many there are, whether some were left out. */
-export type Completion = {
+type Completion = {
   readonly values: string[]
   readonly total: number
   readonly hasMore: boolean

@@ -1,7 +1,7 @@
 // A client of an event stream that keeps every event as it came, for tests.
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 
-export type StreamEvent = {
+type StreamEvent = {
   readonly id: string | undefined
   /** The message; undefined for an event without data. */
   readonly message:
@@ -9,7 +9,7 @@ export type StreamEvent = {
     | undefined
 }
 
-export type StreamRequest = {
+type StreamRequest = {
   readonly port: number
   readonly token: string
   readonly sessionId: string

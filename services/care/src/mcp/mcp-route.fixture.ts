@@ -11,7 +11,7 @@ export const rpcError = (code: number): object => ({
   id: null,
 })
 
-export type RouteFixture = {
+type RouteFixture = {
   readonly fixture: McpFixture
   readonly session: ClientSession
   /** The header that names a session, the suite's own unless told otherwise. */

@@ -38,14 +38,14 @@ export const BOTH = `${USER} ${ASSISTANT}`
 
 const KEYS = createTokenKeys([Buffer.from('token-secret-for-tests-0123456789abcdef')])
 
-export type RpcAnswer = {
+type RpcAnswer = {
   readonly jsonrpc: string
   readonly id: unknown
   readonly result?: Record<string, unknown>
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
 }
 
-export type HttpAnswer = {
+type HttpAnswer = {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -53,13 +53,13 @@ export type HttpAnswer = {
   readonly body: RpcAnswer & { readonly error_description?: string }
 }
 
-export type TokenOverrides = {
+type TokenOverrides = {
   readonly sub?: string
   readonly lifetimeSeconds?: number
   readonly audience?: string
 }
 
-export type RequestOptions = {
+type RequestOptions = {
   readonly token?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array

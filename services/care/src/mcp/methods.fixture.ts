@@ -12,7 +12,7 @@ import {
 
 export const DAY_MS = 86_400_000
 
-export type MethodsFixture = {
+type MethodsFixture = {
   readonly fixture: McpFixture
   readonly session: ClientSession
   readonly user: ClientSession

@@ -11,7 +11,7 @@ import type { JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/t
 import type { McpSession } from './session-registry.ts'
 
 /** The only version that is negotiated: the floor (C1), and the newest whose sessions this transport speaks. */
-export const PROTOCOL_VERSION = '2025-11-25'
+const PROTOCOL_VERSION = '2025-11-25'
 
 /** What the service declares (care.md), and `tools` (C12). */
 export const CAPABILITIES = {

@@ -16,7 +16,7 @@ export const PLAN = 'care-internal://ann/plan'
 
 type Written = ReturnType<McpFixture['write']>
 
-export type StreamFixture = {
+type StreamFixture = {
   /** The fixture of the running test. */
   readonly fixture: McpFixture
   /** Open since before the test, with both scopes. */

@@ -23,7 +23,7 @@ const FRAME: Pick<Page, 'brand' | 'nav'> = {
 }
 
 /** What a page says of its service. */
-export type PagePlaces = {
+type PagePlaces = {
   /** The service's address without a trailing slash, for the requests to copy. */
   readonly baseUrl: string
   /** The name in its headers and `_meta` keys. */

@@ -18,7 +18,7 @@ export const diet = {
 const plan = { ...medication, domain: 'plan', value: 'Not told yet.', audience: 'assistant' }
 export const BOTH = 'care.read.user care.read.assistant'
 
-export type VerifyFixture = {
+type VerifyFixture = {
   readonly fixture: CareFixture
   /** The header with a token of these scopes. */
   readonly withToken: (

@@ -16,7 +16,7 @@ type Headers = Readonly<Record<string, string>>
 
 type Answer = Promise<LightMyRequestResponse>
 
-export type WriteRequests = {
+type WriteRequests = {
   readonly post: (headers: Headers, payload?: string | Buffer) => Answer
   readonly signed: (payload: string | Buffer, over?: Headers) => Answer
   readonly bearer: (scope: string, payload?: string, claims?: object) => Answer

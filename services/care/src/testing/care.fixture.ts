@@ -12,9 +12,9 @@ import { createCareService } from '../service.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
 
-export const START_MS = Date.UTC(2026, 10, 21, 12)
+const START_MS = Date.UTC(2026, 10, 21, 12)
 export const WRITE_SECRET = 'write-secret-for-tests-0123456789abcdef'
-export const TOKEN_SECRET = 'token-secret-for-tests-0123456789abcdef'
+const TOKEN_SECRET = 'token-secret-for-tests-0123456789abcdef'
 export const BASE_URL = 'https://care.test'
 export const RESOURCE = `${BASE_URL}/mcp`
 
@@ -29,7 +29,7 @@ export const testEnvironment = {
 }
 
 /** A hub without sessions of its own: it keeps what it was told and says how many listened. */
-export type RecordingHub = SessionHub & {
+type RecordingHub = SessionHub & {
   readonly published: { readonly record: CareRecord; readonly previous: CareRecord | undefined }[]
   subscribers: number
   openSessions: number

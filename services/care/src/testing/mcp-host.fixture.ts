@@ -1,14 +1,14 @@
 // A host by hand: enough of MCP over fetch to subscribe and listen, so that tests see the wire.
 import type { RunningCare } from './running-care.fixture.ts'
 
-export type HostMessage = {
+type HostMessage = {
   readonly method?: string
   readonly params?: Readonly<Record<string, unknown>>
   readonly result?: unknown
   readonly error?: unknown
 }
 
-export type TestHost = {
+type TestHost = {
   /** The answer to a request. */
   request(method: string, params: Readonly<Record<string, unknown>>): Promise<HostMessage>
   /** Resolves with the next notification of that method that the stream carries from now on. */

@@ -22,7 +22,7 @@ export type RunningCare = {
   remove(): Promise<void>
 }
 
-export type RunningCareOptions = {
+type RunningCareOptions = {
   readonly environment?: Readonly<Record<string, string>>
   /** Of an earlier one that was stopped. */
   readonly databasePath?: string

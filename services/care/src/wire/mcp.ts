@@ -58,8 +58,6 @@ export const completeParams = z.object({
   context: z.object({ arguments: z.record(z.string(), z.string()).optional() }).optional(),
 })
 
-export type CompleteParams = z.infer<typeof completeParams>
-
 const patient = z.string().refine(isRecordName, { message: 'expected a name without "/" and "|"' })
 const since = z.string().refine((text) => parseIsoTime(text) !== undefined, {
   message: 'expected an ISO 8601 time with its offset, or a date',

@@ -11,7 +11,7 @@ import { tableVerb } from './table-verb.ts'
 import { tokenVerb } from './token-verb.ts'
 
 /** Every verb of `grading`, in the order of its help. */
-export const verbs: readonly CommandVerb[] = [
+const verbs: readonly CommandVerb[] = [
   importVerb,
   seedVerb,
   tableVerb,

@@ -224,7 +224,7 @@ function sharedText(part: object): string {
 }
 
 /** Marks a close as one that cards share; returns it. */
-export function sharedPart(close: GradedCard['close']): GradedCard['close'] {
+function sharedPart(close: GradedCard['close']): GradedCard['close'] {
   sharedText(close)
   return close
 }

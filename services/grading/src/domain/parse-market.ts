@@ -25,7 +25,7 @@ type MarketInput =
       readonly participant?: string | undefined
     }
 
-export type ParsedMarket =
+type ParsedMarket =
   | { readonly kind: 'market'; readonly key: MarketKey; readonly selection: string }
   /** The name means several markets: fail closed. */
   | { readonly kind: 'ambiguous'; readonly candidates: readonly string[] }

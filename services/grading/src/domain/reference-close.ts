@@ -96,7 +96,7 @@ export type FairClose = Extract<MarginRemoval, { kind: 'fair' | 'improper' }> & 
 const fairCloses = new WeakMap<CloseRecord, Map<MarginMethod, FairClose | undefined>>()
 
 /** The order of a close's selections, that of its market type. */
-export const selectionsOf = (close: CloseRecord): readonly string[] =>
+const selectionsOf = (close: CloseRecord): readonly string[] =>
   marketShape(readMarketPath(close.market).type).selections ?? Object.keys(close.odds)
 
 /** Removes a close's margin, once per close and method; undefined where a price is missing or the book is no book. */

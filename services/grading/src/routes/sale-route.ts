@@ -146,7 +146,7 @@ type PreparedSale = {
   readonly receivedAtSeconds: number
 }
 
-export type SaleDeps = {
+type SaleDeps = {
   readonly grader: Pick<Grader, 'grade' | 'release' | 'audit'>
   /** Called for each sale, once its answer is there. */
   readonly report: (sale: SoldAnswer) => void
@@ -196,7 +196,7 @@ function readKeptSale(kept: string): AskedSale | undefined {
 }
 
 /** The work of one paid request. */
-export function saleJob(
+function saleJob(
   { grader, report }: SaleDeps,
   asked: AskedSale,
 ): PaidJob<PreparedSale, SaleAnswer, never> {

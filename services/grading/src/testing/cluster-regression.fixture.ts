@@ -8,7 +8,7 @@ export type RegressionPoint = {
 }
 
 /** y = intercept + slope · x with cluster-robust standard errors, or nothing where a line has no sense. */
-export type ClusterRegression =
+type ClusterRegression =
   | {
       readonly kind: 'line'
       readonly intercept: number

@@ -20,7 +20,7 @@ import { createTelemetry, observedGate, registerLedgerFigures } from '../telemet
 import { gradeExample, uploadExample } from '../wire/examples.ts'
 import { createGraderFixture, type GraderFixture } from './grader.fixture.ts'
 
-export const BASE_URL = 'https://grading.example'
+const BASE_URL = 'https://grading.example'
 export const PAYER = '0x00000000000000000000000000000000000000aa'
 export const METRICS_TOKEN = 'a token of 24 characters'
 const KEYS = createTokenKeys([Buffer.from('a token secret of the tests, 32 bytes and more')])
@@ -168,7 +168,7 @@ export async function createHttpFixture(): Promise<HttpFixture> {
   })
 }
 
-export type SaleKind = 'grade' | 'audit'
+type SaleKind = 'grade' | 'audit'
 
 /** One call of a paid route. */
 export type Sent = {

@@ -12,7 +12,7 @@ type Ended = {
   readonly errors: string
 }
 
-export type ServiceProcess = {
+type ServiceProcess = {
   /** Its address, once it listens; rejects where it ends before. */
   url(): Promise<string>
   /** What it has written to stdout so far. */

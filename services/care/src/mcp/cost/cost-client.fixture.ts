@@ -14,13 +14,13 @@ import {
 } from './cost-terms.fixture.ts'
 
 /** CPU of the server process, user and system, microseconds. */
-export type RequestCost = {
+type RequestCost = {
   /** Of `initialize` and `notifications/initialized` together. */
   readonly initializeMicros: number
   readonly readMicros: number
 }
 
-export type SessionCost = {
+type SessionCost = {
   /** CPU of one notification to one session, microseconds. */
   readonly notificationMicros: number
   /** Of one session, after garbage collection. */

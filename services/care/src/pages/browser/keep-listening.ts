@@ -17,7 +17,7 @@ export type ListeningState =
   | { readonly kind: 'waiting'; readonly why: string | undefined }
   | { readonly kind: 'refused'; readonly why: string }
 
-export type ListeningOptions = {
+type ListeningOptions = {
   readonly url: string
   readonly token: string
   /** Called when events may have been missed, with the stream already open. */

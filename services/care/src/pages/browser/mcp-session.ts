@@ -34,7 +34,7 @@ export type McpNotification = {
 type RpcError = { readonly code?: number; readonly message?: string }
 type RpcAnswer = { readonly result?: unknown; readonly error?: RpcError }
 
-export type StreamHandlers = {
+type StreamHandlers = {
   /** An event's data; never empty. */
   readonly onData: (data: string) => void
   /** The id of an event, also of one without data: what to resume after. */

@@ -4,7 +4,7 @@
  */
 
 /** `blocked`: the browser wants a person's gesture first; `voiceless`: there is nothing to say (again). */
-export type SpeakerState = 'silent' | 'speaking' | 'blocked' | 'muted' | 'voiceless'
+type SpeakerState = 'silent' | 'speaking' | 'blocked' | 'muted' | 'voiceless'
 
 /** The sound of a record. */
 type Utterance = { readonly uri: string; readonly sound: Blob }

@@ -7,7 +7,7 @@ import type { Issue } from './show-issues.ts'
 import { type Authorization, chainIdOf, type Domain, type Payer } from './transfer.ts'
 
 /** What the page announced; base units. */
-export type Terms = { readonly network: string; readonly asset: string; readonly amount: string }
+type Terms = { readonly network: string; readonly asset: string; readonly amount: string }
 
 /** One entry of `accepts`. */
 type Offer = Terms & {
@@ -18,7 +18,7 @@ type Offer = Terms & {
 }
 
 /** The body of a 402. */
-export type Challenge = {
+type Challenge = {
   readonly x402Version: number
   readonly error: string
   readonly resource: unknown
