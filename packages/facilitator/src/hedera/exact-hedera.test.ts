@@ -16,9 +16,7 @@ beforeAll(async () => {
   fixture = await startHederaFixture()
 }, 60_000)
 
-afterAll(async () => {
-  await fixture.stop()
-})
+afterAll(() => fixture.stop())
 
 const refusal = (reason: string) => ({
   change: NOTHING_MOVED,

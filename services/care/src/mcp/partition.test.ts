@@ -36,7 +36,7 @@ afterEach(async () => {
   await without.close()
 })
 
-/** The same user records in both worlds; internal ones between them in one. */
+/** The same user records in both stores; internal ones between them in one. */
 async function fill(): Promise<void> {
   const internal = { audience: 'assistant', value: 'Watch for falls.' } as const
   for (let count = 0; count < 9; count += 1) {

@@ -20,7 +20,7 @@ const early = samplePrices({
   capturedAtSeconds: START_SECONDS - 100_000,
 })
 
-async function worldBeforeStart() {
+async function graderBeforeStart() {
   const fixture = createGraderFixture()
   await fixture.store.ingest(
     sampleBatch([sampleObservation({ snapshots: [early] })], {
@@ -49,7 +49,7 @@ async function worldBeforeStart() {
 
 describe('G6: what is committed and counted', () => {
   test('a pick before the start counts once its event is settled, in its own table', async () => {
-    const { pay, finish, committed, grader } = await worldBeforeStart()
+    const { pay, finish, committed, grader } = await graderBeforeStart()
     const card = await pay(samplePick({ odds: '2.2' }))
     expect(card).toMatchObject({
       outcome: 'UNGRADED',
@@ -68,7 +68,7 @@ describe('G6: what is committed and counted', () => {
   })
 
   test('1,000 paid winners submitted after full time leave the tables unchanged', async () => {
-    const { pay, finish, tables, clock, store } = await worldBeforeStart()
+    const { pay, finish, tables, clock, store } = await graderBeforeStart()
     await finish()
     clock.advanceMs(86_400_000 + 7_200_000)
     const [before, { size }] = [await tables(), await store.head()]
@@ -83,7 +83,7 @@ describe('G6: what is committed and counted', () => {
   })
 
   test('audits never commit: a thousand picks leave ledger and tables unchanged', async () => {
-    const { grader, finish, tables, store } = await worldBeforeStart()
+    const { grader, finish, tables, store } = await graderBeforeStart()
     const picks = Array.from({ length: 1_000 }, () => samplePick({ odds: '2.2' }))
     const { size } = await store.head()
     await grader.audit({ picks })
@@ -106,7 +106,7 @@ describe('G6: what is committed and counted', () => {
     { name: 'exactly 1 % above', odds: '2.222', why: undefined, counts: 1 },
     { name: 'at the recorded price', odds: '2.2', why: undefined, counts: 1 },
   ])('$name', async ({ odds, why, counts }) => {
-    const { pay, finish, committed } = await worldBeforeStart()
+    const { pay, finish, committed } = await graderBeforeStart()
     const { counted } = await pay(samplePick({ odds }))
     expect(counted.population === null ? counted.why : undefined).toBe(why)
     await finish()
@@ -114,7 +114,7 @@ describe('G6: what is committed and counted', () => {
   })
 
   test('the best recorded price is of those that stood at receipt: what a book has changed since is nobody’s', async () => {
-    const { pay, store } = await worldBeforeStart()
+    const { pay, store } = await graderBeforeStart()
     const lower = samplePrices({
       odds: { home: '2.0', draw: '3.5', away: '3.9' },
       capturedAtSeconds: START_SECONDS - 90_000,
@@ -155,7 +155,7 @@ describe('G6: what is committed and counted', () => {
   })
 
   test('once per payer, event and selection; another payer counts too', async () => {
-    const { pay, finish, committed } = await worldBeforeStart()
+    const { pay, finish, committed } = await graderBeforeStart()
     await pay(samplePick({ odds: '2.2' }), { payer: '0xA' })
     const repeated = await pay(samplePick({ odds: '2.1' }), { payer: '0xa' })
     expect(repeated.counted).toMatchObject({ population: null, why: 'repeated_selection' })
@@ -166,7 +166,7 @@ describe('G6: what is committed and counted', () => {
   })
 
   test('an event that turns out to have started before the pick came takes it out of the table', async () => {
-    const { pay, finish, committed, store, clock, grader } = await worldBeforeStart()
+    const { pay, finish, committed, store, clock, grader } = await graderBeforeStart()
     const card = await pay(samplePick({ odds: '2.2' }))
     await finish()
     expect(await committed()).toBe(1)
@@ -179,7 +179,7 @@ describe('G6: what is committed and counted', () => {
   })
 
   test('the same payment again is the same pick and receipt', async () => {
-    const { pay, store } = await worldBeforeStart()
+    const { pay, store } = await graderBeforeStart()
     const first = await pay(samplePick({ odds: '2.2' }), { paymentId: 'p' })
     const again = await pay(samplePick({ odds: '2.2' }), { paymentId: 'p' })
     expect(again).toEqual(first)
@@ -189,7 +189,7 @@ describe('G6: what is committed and counted', () => {
 
 describe('G7: what anybody may see', () => {
   test('a committed pick is its commitment until the start, and opens it afterwards', async () => {
-    const { pay, grader, clock } = await worldBeforeStart()
+    const { pay, grader, clock } = await graderBeforeStart()
     await pay(samplePick({ odds: '2.2' }))
     const hidden = await grader.publicEntry(1)
     expect(hidden?.opened).toBeUndefined()
