@@ -1,11 +1,8 @@
 import {
-  hostField,
   httpUrlField,
   integerField,
-  logLevelField,
-  metricsTokenField,
-  portField,
   secretField,
+  sharedConfigFields,
   withFieldMeta,
 } from '@tallystick/service-kit'
 import { type EvmAsset, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
@@ -40,9 +37,11 @@ const evmKeyExpected = 'a private key of 32 bytes in hex'
 const assetsExpected =
   'tokens separated by commas, each address/name/version/decimals, e.g. 0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/USDG/2/6; the address alone for USD₮0 on X Layer'
 
+const shared = sharedConfigFields({ port: 4020, baseUrl: 'http://localhost:4020' })
+
 const fields = z.object({
-  PORT: portField(4020),
-  HOST: hostField(),
+  PORT: shared.PORT,
+  HOST: shared.HOST,
   NETWORK: withFieldMeta(z.enum(HEDERA_NETWORKS, { error: networkExpected }), {
     expected: networkExpected,
   })
@@ -91,8 +90,8 @@ const fields = z.object({
     .describe(
       'Tokens with signed transfers (EIP-3009) that are settled in, with their EIP-712 name and version.',
     ),
-  LOG_LEVEL: logLevelField(),
-  METRICS_TOKEN: metricsTokenField(),
+  LOG_LEVEL: shared.LOG_LEVEL,
+  METRICS_TOKEN: shared.METRICS_TOKEN,
 })
 
 /** What was read; after a bad variable some of it is missing. */

@@ -1,19 +1,16 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Secret } from './secret.ts'
 
-/** What an `Authorization` header holds. Tokens are accepted nowhere else. */
-type PresentedToken =
-  | { readonly kind: 'none' }
-  /** Another scheme, which no service of ours understands. */
-  | { readonly kind: 'other' }
-  /** A bearer token, not yet verified, perhaps empty. */
-  | { readonly kind: 'bearer'; readonly token: string }
-
-/** Reads an `Authorization` header; the scheme's case does not matter (RFC 9110 §11.1). */
-export function presentedToken(authorization: string | undefined): PresentedToken {
-  if (authorization === undefined) return { kind: 'none' }
+/**
+ * Reads an `Authorization` header, the only place for a token: `bearer` with a token not yet verified, perhaps empty, or
+ * `other` for a scheme that no service of ours understands. The scheme's case does not matter (RFC 9110 §11.1).
+ */
+export function presentedToken(authorization: string | undefined) {
+  if (authorization === undefined) return { kind: 'none' } as const
   const match = /^bearer(?:$| +(.*)$)/i.exec(authorization)
-  return match === null ? { kind: 'other' } : { kind: 'bearer', token: match[1] ?? '' }
+  return match === null
+    ? ({ kind: 'other' } as const)
+    : ({ kind: 'bearer', token: match[1] ?? '' } as const)
 }
 
 /** Whether an `Authorization` header carries exactly this bearer token; takes the same time for every wrong one. */

@@ -1,6 +1,7 @@
 /**
  * Builders for the fields of a service's configuration. A field reads one environment variable as text and knows its
- * description, its documented default and whether it is a secret; config.ts reads and documents them. Fields that only one service has are built from `textField` and the like in that service.
+ * description, its documented default and whether it is a secret; config.ts reads and documents them. A service builds
+ * its own fields from `textField` and the like.
  */
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
@@ -12,7 +13,7 @@ type FieldMeta = {
   readonly isSecret?: boolean | undefined
   /** What a good value looks like, e.g. `an integer from 0 to 65535`. */
   readonly expected?: string | undefined
-  /** The default in words, where it depends on the surroundings. */
+  /** The default in words, if it depends on the machine. */
   readonly defaultText?: string | undefined
 }
 
@@ -27,12 +28,11 @@ export function withFieldMeta<Field extends z.ZodType>(field: Field, meta: Field
 /** The documentation of a field, outer wrappers (default, optional) winning over what they wrap. */
 export function fieldMetaOf(field: z.core.$ZodType): FieldMeta & { readonly description?: string } {
   const inner = innerOf(field)
-  const own = fieldMetas.get(field) ?? {}
   const description = z.globalRegistry.get(field)?.description
   return {
-    ...(inner === undefined ? {} : fieldMetaOf(inner)),
-    ...own,
-    ...(description === undefined ? {} : { description }),
+    ...(inner && fieldMetaOf(inner)),
+    ...fieldMetas.get(field),
+    ...(description !== undefined && { description }),
   }
 }
 
@@ -76,23 +76,6 @@ export function secretField(options: { readonly minBytes?: number } = {}) {
   return withFieldMeta(field, { expected, isSecret: true })
 }
 
-/** The TCP port to listen on; 0 takes a free one. */
-export function portField(defaultPort: number) {
-  return integerField({ min: 0, max: 65_535 })
-    .prefault(String(defaultPort))
-    .describe('TCP port to listen on; 0 takes a free one.')
-}
-
-const isInContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv')
-
-/** The address to listen on: loopback, or every interface inside a container, where loopback is reachable by nobody (S2). */
-export function hostField() {
-  const field = textField('an IP address or host name')
-    .prefault(() => (isInContainer() ? '0.0.0.0' : '127.0.0.1'))
-    .describe('Address to listen on.')
-  return withFieldMeta(field, { defaultText: '127.0.0.1, in a container 0.0.0.0' })
-}
-
 const isHttpUrl = (text: string): boolean => {
   const url = URL.parse(text)
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:')
@@ -108,44 +91,39 @@ export function httpUrlField() {
   return withFieldMeta(field, { expected })
 }
 
-/** The public address under which clients reach the service, without a trailing slash. */
-export function baseUrlField(defaultUrl: string) {
-  return httpUrlField()
-    .prefault(defaultUrl)
-    .describe('Public address of this service, as clients see it.')
-}
-
+const isInContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv')
 const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const
-
-/** How much is logged. */
-export function logLevelField() {
-  const expected = `one of ${LOG_LEVELS.join(', ')}`
-  const field = z.enum(LOG_LEVELS, { error: expected })
-  return withFieldMeta(field, { expected }).prefault('info').describe('How much is logged.')
-}
-
-/** The bearer token that `/metrics` asks for, where one is set. */
-export function metricsTokenField() {
-  return secretField({ minBytes: 16 })
-    .optional()
-    .describe('Bearer token that /metrics asks for; without it /metrics is open.')
-}
 
 /**
  * The fields that every service has, for its own `z.object`: `{ ...sharedConfigFields(…), MY_FIELD: … }`. The base URL is
  * the service's address on the local machine.
  */
 export function sharedConfigFields(defaults: { readonly port: number; readonly baseUrl: string }) {
+  const levelText = `one of ${LOG_LEVELS.join(', ')}`
   return {
-    PORT: portField(defaults.port),
-    HOST: hostField(),
-    BASE_URL: baseUrlField(defaults.baseUrl),
-    METRICS_TOKEN: metricsTokenField(),
-    LOG_LEVEL: logLevelField(),
+    PORT: integerField({ min: 0, max: 65_535 })
+      .prefault(String(defaults.port))
+      .describe('TCP port to listen on; 0 takes a free one.'),
+    // Inside a container nobody reaches loopback (S2).
+    HOST: withFieldMeta(
+      textField('an IP address or host name')
+        .prefault(() => (isInContainer() ? '0.0.0.0' : '127.0.0.1'))
+        .describe('Address to listen on.'),
+      { defaultText: '127.0.0.1, in a container 0.0.0.0' },
+    ),
+    BASE_URL: httpUrlField()
+      .prefault(defaults.baseUrl)
+      .describe('Public address of this service, as clients see it.'),
+    METRICS_TOKEN: secretField({ minBytes: 16 })
+      .optional()
+      .describe('Bearer token that /metrics asks for; without it /metrics is open.'),
+    LOG_LEVEL: withFieldMeta(z.enum(LOG_LEVELS, { error: levelText }), { expected: levelText })
+      .prefault('info')
+      .describe('How much is logged.'),
   }
 }
 
-/** A service's own name in paths, headers or identifiers; the service describes where it stands. */
+/** A service's own name in paths, headers or identifiers; the service's description says which. */
 export function serviceNameField(defaultName: string) {
   const expected = 'lower-case letters, digits and dashes, a letter first, at most 32'
   const field = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, expected)

@@ -87,20 +87,6 @@ export function loadConfig<Schema extends z.ZodObject>(
   return process.exit(1)
 }
 
-/** One environment variable as the documentation shows it. */
-type ConfigRow = {
-  readonly variable: string
-  readonly description: string
-  readonly expected: string
-  /** Empty where there is none; in words where it depends on the surroundings. */
-  readonly defaultText: string
-  /** Whether `defaultText` can be assigned as it stands. */
-  readonly isDefaultLiteral: boolean
-  readonly isRequired: boolean
-  /** Also read from `<variable>_FILE`. */
-  readonly isSecret: boolean
-}
-
 const defaultOf = (field: z.core.$ZodType): string => {
   if (field instanceof z.ZodPrefault || field instanceof z.ZodDefault)
     return String(field.def.defaultValue)
@@ -108,17 +94,20 @@ const defaultOf = (field: z.core.$ZodType): string => {
   return inner === undefined ? '' : defaultOf(inner)
 }
 
-/** The variables of a configuration schema, in its order. */
-export function describeConfig(schema: z.ZodObject): readonly ConfigRow[] {
+/** The variables of a configuration schema as the documentation shows them, in its order. */
+export function describeConfig(schema: z.ZodObject) {
   return Object.entries(schema.shape).map(([variable, field]) => {
     const meta = fieldMetaOf(field)
     return {
       variable,
       description: meta.description ?? '',
       expected: meta.expected ?? 'a text',
+      /** Empty if there is none; in words if it depends on the machine. */
       defaultText: meta.defaultText ?? defaultOf(field),
+      /** Whether `defaultText` can be assigned as it stands. */
       isDefaultLiteral: meta.defaultText === undefined,
       isRequired: !z.safeParse(field, undefined).success,
+      /** Also read from `<variable>_FILE`. */
       isSecret: meta.isSecret === true,
     }
   })
@@ -129,19 +118,14 @@ const cell = (text: string): string => text.replaceAll('|', '\\|')
 /** A markdown table of the variables, for a README. */
 export function environmentTable(schema: z.ZodObject): string {
   const rows = describeConfig(schema).map((row) => {
-    const name = row.isSecret
-      ? `\`${row.variable}\` (or \`${row.variable}_FILE\`)`
-      : `\`${row.variable}\``
-    const fallback = row.isRequired
-      ? '**required**'
-      : row.defaultText === ''
-        ? '–'
-        : `\`${row.defaultText}\``
+    const file = row.isSecret ? ` (or \`${row.variable}_FILE\`)` : ''
+    const name = `\`${row.variable}\`${file}`
+    const optional = row.defaultText === '' ? '–' : `\`${row.defaultText}\``
+    const fallback = row.isRequired ? '**required**' : optional
     return `| ${name} | ${cell(row.description)} | ${cell(row.expected)} | ${cell(fallback)} |`
   })
-  return ['| Variable | Meaning | Expected | Default |', '|---|---|---|---|', ...rows, ''].join(
-    '\n',
-  )
+  const head = ['| Variable | Meaning | Expected | Default |', '|---|---|---|---|']
+  return [...head, ...rows, ''].join('\n')
 }
 
 /** The variables as the text of an `.env.example`: required ones to fill in, the rest commented out at their defaults. */

@@ -1,34 +1,24 @@
 /**
  * What a connection gets before any route: answers to bytes that are no request, time limits, refusals that Node would
- * send without a body, and an orderly end while the process stops.
+ * send without a body, and an orderly end when the process stops.
  */
-import type { ServerResponse } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ErrorAnswer, errorJson } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
 import type { ServiceApp } from './service-app.ts'
 
 /** How long a client may take to send; a slower one is answered 408 and its connection closed. */
-export type ConnectionLimits = {
-  /** For the head of a request: one packet from an honest client, so that who sends a line now and then is cut early. */
-  readonly headersMs: number
-  /** For a whole request. */
-  readonly requestMs: number
-  /** How often connections are checked, so that a limit may be overrun by this much. */
-  readonly checkEveryMs: number
-}
-
-export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
+export const DEFAULT_CONNECTION_LIMITS = {
+  /** For the head of a request: one packet from an honest client, so who sends a line now and then is cut off early. */
   headersMs: 10_000,
+  /** For a whole request. */
   requestMs: 30_000,
+  /** How often connections are checked: a limit may be overrun by this much. */
   checkEveryMs: 5_000,
 }
 
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
-}
+export type ConnectionLimits = Readonly<typeof DEFAULT_CONNECTION_LIMITS>
 
 /** The answer to bytes that Node could not parse as a request. */
 function connectionAnswer(code: string): ErrorAnswer {
@@ -46,7 +36,7 @@ export function answerConnectionError(error: { readonly code?: string }, socket:
   const answer = connectionAnswer(error.code ?? '')
   const body = errorJson(answer)
   const head = [
-    `HTTP/1.1 ${answer.status} ${REASONS[answer.status] ?? 'Error'}`,
+    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
@@ -68,33 +58,26 @@ function refuseExpectation(_request: unknown, response: ServerResponse): void {
 /** Refuses HTTP/1.1 without `Host` (RFC 9112 §3.2), which `requireHostHeader: false` lets through, and expectations. */
 export function guardConnections(app: ServiceApp): void {
   app.server.on('checkExpectation', refuseExpectation)
+  const refusal = { status: 400, error: 'host_required', headers: { connection: 'close' } }
   app.addHook('onRequest', (request, reply, done) => {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      void sendError(reply, {
-        status: 400,
-        error: 'host_required',
-        headers: { connection: 'close' },
-      })
+      void sendError(reply, refusal)
     else done()
   })
 }
 
 /**
- * While the process stops, requests on open connections are refused, and a connection is closed after its answer: kept
- * alive, it would hold the process until its idle time ends.
+ * While the process stops, refuses requests on open connections and closes each connection after its answer: kept alive,
+ * it would hold the process until its idle time ends.
  */
 export function refuseWhileStopping(app: ServiceApp): void {
+  const refusal = { status: 503, error: 'shutting_down', headers: { 'retry-after': '1' } }
   let isStopping = false
   app.addHook('preClose', async () => {
     isStopping = true
   })
   app.addHook('onRequest', (_request, reply, done) => {
-    if (isStopping)
-      void sendError(reply, {
-        status: 503,
-        error: 'shutting_down',
-        headers: { 'retry-after': '1' },
-      })
+    if (isStopping) void sendError(reply, refusal)
     else done()
   })
   app.addHook('onSend', async (_request, reply) => {

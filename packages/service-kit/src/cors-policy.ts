@@ -1,16 +1,8 @@
 import cors from '@fastify/cors'
 import type { ServiceApp } from './service-app.ts'
 
-/** What browsers of other origins may send and read. */
-export type CorsPolicy = {
-  readonly methods: readonly string[]
-  readonly allowedHeaders: readonly string[]
-  readonly exposedHeaders: readonly string[]
-  readonly maxAgeSeconds: number
-}
-
 /** CORS of the services that are paid for (S9): `Access-Control-Expose-Headers` is a header that the official client sends. */
-export const paidServiceCors: CorsPolicy = {
+export const paidServiceCors = {
   methods: ['GET', 'POST', 'OPTIONS'],
   allowedHeaders: [
     'PAYMENT-SIGNATURE',
@@ -23,14 +15,17 @@ export const paidServiceCors: CorsPolicy = {
   maxAgeSeconds: 600,
 }
 
-/** Answers every `OPTIONS` with 204 before any route's own hooks, and echoes the origin (`*` where there is none). */
+/** What browsers of other origins may send and read. */
+export type CorsPolicy = Readonly<typeof paidServiceCors>
+
+/** Answers every `OPTIONS` with 204 before any route's own hooks, and echoes the origin (`*` without one). */
 export async function registerCors(app: ServiceApp, policy: CorsPolicy): Promise<void> {
   await app.register(cors, {
     // A function rather than `true`, so that a request without an origin reads `*` (S9, care's document).
     origin: async (origin: string | undefined) => origin || '*',
-    methods: [...policy.methods],
-    allowedHeaders: [...policy.allowedHeaders],
-    exposedHeaders: [...policy.exposedHeaders],
+    methods: policy.methods,
+    allowedHeaders: policy.allowedHeaders,
+    exposedHeaders: policy.exposedHeaders,
     maxAge: policy.maxAgeSeconds,
     strictPreflight: false,
   })

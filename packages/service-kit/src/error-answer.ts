@@ -1,6 +1,6 @@
 /**
- * How anything that goes wrong becomes an answer: JSON with a string `error`, a stable snake_case code (S5). The text of an
- * exception never leaves the process; what a caller may read is made here, from codes.
+ * How a failure becomes an answer: JSON with a string `error`, a stable snake_case code (S5). The text of an exception never
+ * leaves the process; what a caller may read is made here, from codes.
  */
 import { z } from 'zod'
 
@@ -49,12 +49,9 @@ const PARTS: Readonly<Record<string, string>> = {
 }
 
 /** What the framework's errors carry; any other error has none of it. */
-type FrameworkError = {
-  readonly code?: unknown
-  readonly statusCode?: unknown
-  readonly validation?: unknown
-  readonly validationContext?: unknown
-}
+type FrameworkError = Partial<
+  Record<'code' | 'statusCode' | 'validation' | 'validationContext', unknown>
+>
 type SchemaFailure = { readonly instancePath?: string; readonly message?: string }
 
 const membersOf = (error: unknown): FrameworkError =>
@@ -71,7 +68,7 @@ export function requestIssues(error: unknown): readonly RequestIssue[] | undefin
   }))
 }
 
-/** The answer to an error that the service itself has no word for: what the framework refused, or 500 `internal_error`. */
+/** The answer to an error that the service does not know: what the framework refused, or 500 `internal_error`. */
 export function frameworkAnswer(error: unknown): ErrorAnswer {
   const issues = requestIssues(error)
   if (issues !== undefined) return { status: 400, error: 'invalid_request', details: { issues } }
@@ -94,15 +91,13 @@ type ErrorRow = {
   readonly status: number
   /** One sentence for the documentation. */
   readonly meaning: string
-  /** What `Retry-After` says where the case itself does not. */
+  /** What `Retry-After` says unless the case does. */
   readonly retryAfterSeconds?: number
 }
 
 /** What one case adds to its row. */
-type ErrorCase = {
+type ErrorCase = Pick<ErrorAnswer, 'details' | 'headers'> & {
   readonly retryAfterSeconds?: number | undefined
-  readonly details?: Readonly<Record<string, unknown>> | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** Returns the maker of a service's answers from its table of codes. No answer is cached. */
@@ -117,7 +112,7 @@ export function errorAnswers<Code extends string>(
       error,
       headers: {
         'cache-control': 'no-store',
-        ...(retrySeconds === undefined ? {} : { 'retry-after': String(retrySeconds) }),
+        ...(retrySeconds !== undefined && { 'retry-after': String(retrySeconds) }),
         ...headers,
       },
       details,

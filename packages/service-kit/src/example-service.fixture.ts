@@ -2,22 +2,18 @@
 import { z } from 'zod'
 import {
   createServiceApp,
-  hostField,
-  logLevelField,
   paidServiceCors,
-  portField,
   Registry,
   runService,
   secretField,
+  sharedConfigFields,
   textField,
 } from './index.ts'
 
 await runService({
   name: 'example',
   schema: z.object({
-    PORT: portField(3001),
-    HOST: hostField(),
-    LOG_LEVEL: logLevelField(),
+    ...sharedConfigFields({ port: 3001, baseUrl: 'http://localhost:3001' }),
     SIGNING_SECRET: secretField({ minBytes: 8 }),
     FAULT: textField().optional(),
   }),

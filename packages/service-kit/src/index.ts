@@ -11,13 +11,8 @@ export {
   readConfig,
 } from './config.ts'
 export {
-  baseUrlField,
-  hostField,
   httpUrlField,
   integerField,
-  logLevelField,
-  metricsTokenField,
-  portField,
   secretField,
   serviceNameField,
   sharedConfigFields,

@@ -58,11 +58,8 @@ function addReadiness(app: ServiceApp, { clock, readiness }: ServiceAppOptions):
   })
 }
 
-function addMetrics(
-  app: ServiceApp,
-  { metricsToken }: ServiceAppOptions,
-  registry: Registry,
-): void {
+function addMetrics(app: ServiceApp, options: ServiceAppOptions, registry: Registry): void {
+  const { metricsToken } = options
   const schema = {
     tags: TAG,
     summary: 'Prometheus metrics; asks for a bearer token where METRICS_TOKEN is set.',
@@ -76,7 +73,7 @@ function addMetrics(
         headers: { 'www-authenticate': 'Bearer realm="metrics"' },
       })
     return reply
-      .serializer((body) => String(body))
+      .serializer(String)
       .type(registry.contentType)
       .send(await registry.metrics())
   })

@@ -1,18 +1,10 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
 
-type LoggerOptions = {
-  /** The service's name, on every line. */
-  readonly name: string
-  readonly level: string
-  /** Where lines go instead of stdout; tests read them here. */
-  readonly destination?: DestinationStream | undefined
-}
-
 /** Replaces what must not be read in a log. */
 const CENSOR = '[redacted]'
 
-/** How deep a logged object is searched: nothing of ours nests deeper. */
+/** How deep redaction searches a logged object: nothing of ours nests deeper. */
 const REDACTION_DEPTH = 5
 
 /** Keys whose values never reach a log: credentials, payment and write signatures, payloads that carry them, record values. */
@@ -39,16 +31,23 @@ export function redacted(value: unknown, depth = REDACTION_DEPTH): unknown {
  * Returns the process's logger: JSON lines on stdout, written synchronously so that nothing is lost at exit; readable
  * lines where stdout is a terminal.
  */
-export function createLogger(options: LoggerOptions): Logger {
+export function createLogger(options: {
+  /** The service's name, on every line. */
+  readonly name: string
+  readonly level: string
+  /** Where lines go instead of stdout, for tests. */
+  readonly destination?: DestinationStream | undefined
+}): Logger {
+  const { destination: given, level, name } = options
   const destination =
-    options.destination ??
+    given ??
     (process.stdout.isTTY
       ? pretty({ sync: true, ignore: 'pid,hostname,name', translateTime: 'SYS:HH:MM:ss.l' })
       : pino.destination({ fd: 1, sync: true }))
   return pino(
     {
-      name: options.name,
-      level: options.level,
+      name,
+      level,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
         level: (label) => ({ level: label }),

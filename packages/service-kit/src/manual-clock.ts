@@ -29,16 +29,16 @@ export function manualClock(startMs: number): ManualClock {
   // In order of arming, which a stable sort keeps.
   const timers = new Set<Timer>()
 
-  const takeDue = (untilMs: number): Timer | undefined => {
+  /** Runs the first timer due by then; without one it moves time there and returns false. */
+  const runNext = (untilMs: number): boolean => {
     const [first] = [...timers]
       .filter(({ atMs }) => atMs <= untilMs)
       .toSorted((one, other) => one.atMs - other.atMs)
-    if (first !== undefined) timers.delete(first)
-    return first
-  }
-  const fire = (timer: Timer): void => {
-    nowMs = Math.max(nowMs, timer.atMs)
-    timer.run()
+    nowMs = Math.max(nowMs, first?.atMs ?? untilMs)
+    if (first === undefined) return false
+    timers.delete(first)
+    first.run()
+    return true
   }
 
   return {
@@ -52,17 +52,12 @@ export function manualClock(startMs: number): ManualClock {
     },
     advanceMs(ms) {
       const untilMs = nowMs + ms
-      for (let due = takeDue(untilMs); due !== undefined; due = takeDue(untilMs)) fire(due)
-      nowMs = Math.max(nowMs, untilMs)
+      while (runNext(untilMs));
     },
     async advanceMsSettled(ms) {
       const untilMs = nowMs + ms
       await settle()
-      for (let due = takeDue(untilMs); due !== undefined; due = takeDue(untilMs)) {
-        fire(due)
-        await settle()
-      }
-      nowMs = Math.max(nowMs, untilMs)
+      while (runNext(untilMs)) await settle()
     },
     pendingCount: () => timers.size,
   }

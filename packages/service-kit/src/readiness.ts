@@ -1,24 +1,15 @@
 import type { Clock } from './clock.ts'
 
-/** One thing that the service cannot work without, or works badly without. */
-export type ReadinessFinding =
-  | { readonly kind: 'ready'; readonly details?: Readonly<Record<string, unknown>> | undefined }
-  /** `reason` is public: a snake_case code. */
-  | {
-      readonly kind: 'not-ready'
-      readonly reason: string
-      readonly details?: Readonly<Record<string, unknown>> | undefined
-    }
+/** Whether the service has one thing that it needs. `reason` is public: a snake_case code. */
+export type ReadinessFinding = (
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'not-ready'; readonly reason: string }
+) & { readonly details?: Readonly<Record<string, unknown>> | undefined }
 
-/** Looks at one dependency; a throw counts as not ready, its text stays inside. */
+/** Looks at one dependency; a throw counts as not ready, and its text stays inside. */
 export type ReadinessCheck = () => Promise<ReadinessFinding>
 
-type ReadinessReport = {
-  readonly ready: boolean
-  readonly checks: Readonly<Record<string, ReadinessFinding>>
-}
-
-/** A check that has not answered by then is not ready: probes give up after a few seconds themselves. */
+/** A slower check is not ready: probes give up after a few seconds themselves. */
 const CHECK_LIMIT_MS = 3_000
 
 function withLimit(check: ReadinessCheck, clock: Clock): Promise<ReadinessFinding> {
@@ -35,12 +26,9 @@ function withLimit(check: ReadinessCheck, clock: Clock): Promise<ReadinessFindin
 }
 
 /** Returns a function that runs all checks side by side; calls that overlap share one run, so that polling costs little. */
-export function readinessReporter(
-  checks: Readonly<Record<string, ReadinessCheck>>,
-  clock: Clock,
-): () => Promise<ReadinessReport> {
-  let running: Promise<ReadinessReport> | undefined
-  const run = async (): Promise<ReadinessReport> => {
+export function readinessReporter(checks: Readonly<Record<string, ReadinessCheck>>, clock: Clock) {
+  let running: ReturnType<typeof run> | undefined
+  const run = async () => {
     const findings = await Promise.all(
       Object.entries(checks).map(
         async ([name, check]) => [name, await withLimit(check, clock)] as const,

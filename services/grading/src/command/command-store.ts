@@ -1,16 +1,14 @@
 import { existsSync } from 'node:fs'
-import { baseUrlField, textField } from '@tallystick/service-kit'
 import { BadUsage, type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { z } from 'zod'
 import { ledgerOrigin, loadCheckpointSeed } from '../adapters/checkpoint-file.ts'
 import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
+import { gradingConfigSchema } from '../config.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 
 /** The variables of the service that opening its ledger takes. */
-const storeConfig = z.object({
-  DATABASE_PATH: textField('the path of a file').prefault('grading.db'),
-  BASE_URL: baseUrlField('http://localhost:3003'),
-})
+const { BASE_URL, DATABASE_PATH } = gradingConfigSchema.shape
+const storeConfig = z.object({ DATABASE_PATH, BASE_URL })
 
 /** Reads the ledger's variables. Throws BadUsage, naming every bad one. */
 export function readStoreConfig(terminal: CommandTerminal) {
