@@ -1,6 +1,6 @@
 /**
  * JSON over HTTP with Node's own client, which costs a third of `fetch` here: 55 µs of CPU against 180 µs for a JSON-RPC
- * call. Connections are kept by Node's global agents, so that the process's proxy settings hold for them.
+ * call. Node's global agents keep the connections, so that the process's proxy settings apply.
  */
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -41,7 +41,11 @@ export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
     const send = url.protocol === 'https:' ? requestHttps : requestHttp
     const sent = send(url, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: headersOf(call),
+      headers: {
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...call.headers,
+      },
     })
     sent.on('socket', (socket) => {
       onceOpen(socket, () => {
@@ -76,13 +80,6 @@ function isShakingHands(socket: TLSSocket & { readonly secureConnecting?: boolea
   return socket.secureConnecting === true
 }
 
-function headersOf({ body, headers }: JsonCall): Record<string, string> {
-  const common = { accept: 'application/json', ...headers }
-  if (body === undefined) return common
-  const length = String(Buffer.byteLength(body))
-  return { 'content-type': 'application/json', ...common, 'content-length': length }
-}
-
 /** Reads one answer. Rejects where it breaks off. */
 function readAnswer(response: IncomingMessage, bytesMax: number): Promise<JsonAnswer> {
   const { promise, reject, resolve } = Promise.withResolvers<JsonAnswer>()
@@ -101,17 +98,14 @@ function readAnswer(response: IncomingMessage, bytesMax: number): Promise<JsonAn
     if (status >= 300 && status < 400)
       return nonsense(new Error(`redirected with status ${status}`))
     try {
-      resolve({
-        kind: 'answered',
-        status,
-        json: JSON.parse(Buffer.concat(chunks).toString('utf8')),
-      })
+      const json: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+      resolve({ kind: 'answered', status, json })
     } catch (cause) {
       nonsense(cause)
     }
   })
   response.on('error', reject)
-  // A body that breaks off emits nothing else where it was stopped from here.
+  // A body that we stopped reading emits nothing else.
   response.on('close', () => reject(new Error('the answer broke off')))
   return promise
 }

@@ -1,4 +1,4 @@
-/** What is asked for, what a payer sends, what a check of it finds and what settling it answers. Wire shapes are x402 v2's. */
+/** The requirement, the payer's payload, the settlement and the verified payment. Wire shapes are x402 v2's. */
 
 /** One `accepts` entry of a challenge: x402's PaymentRequirements, amounts in base units as decimal strings. */
 export type PaymentRequirement = {
@@ -15,7 +15,7 @@ export type PaymentRequirement = {
   readonly extra: Readonly<Record<string, unknown>>
 }
 
-/** What a challenge says about the thing on sale. `url` is made from the public base URL, never from the Host header. */
+/** What a challenge says about the thing on sale. `url` comes from the public base URL, never from the Host header. */
 export type PaidResource = {
   readonly url: string
   readonly description: string
@@ -28,14 +28,14 @@ export type PaymentPayload = {
   readonly payload: Readonly<Record<string, unknown>>
   readonly accepted: PaymentRequirement
   readonly resource?: Partial<PaidResource> & Pick<PaidResource, 'url'>
-  /** What the challenge declared, where the payer sent it back: a facilitator may keep a catalogue of it. */
+  /** What the challenge declared, if the payer sent it back: a facilitator may keep a catalogue of it. */
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** x402's settlement response, which `PAYMENT-RESPONSE` carries. */
 export type Settlement = {
   readonly success: boolean
-  /** Transaction id or hash; empty where nothing was submitted. */
+  /** Transaction id or hash; empty if nothing was submitted. */
   readonly transaction: string
   readonly network: string
   readonly payer?: string | undefined
@@ -58,7 +58,7 @@ export type VerifiedPayment = {
   readonly payerEvmAddress: string
   /** Hedera: the transaction id `0.0.x@seconds.nanos`; EVM: the authorization's nonce. */
   readonly nonce: string
-  /** Text that the payer signed along, empty where there is none. */
+  /** Text that the payer signed with it, or empty. */
   readonly memo: string
   readonly validFromSeconds: number
   readonly validUntilSeconds: number

@@ -1,7 +1,7 @@
 /**
- * The closed list of refusals that precede submission (X8), ours and the reference facilitator's. A facilitator's
- * `success: false` with one of these reasons and without a transaction moved no money; every other one is looked up on
- * the ledger first. The schemes refuse with reasons of this list only.
+ * The closed list of refusals that precede submission (X8), ours and the reference facilitator's. A `success: false` with
+ * one of these reasons and without a transaction moved no money; any other payment is looked up on the ledger first. The
+ * schemes refuse with reasons of this list only.
  */
 
 /** Refusals that depend on the payload alone: no attempt with the same bytes can have succeeded. */
@@ -69,9 +69,6 @@ export type Refusal = { readonly kind: 'refused'; readonly reason: RefusalReason
 
 export const refused = (reason: RefusalReason): Refusal => ({ kind: 'refused', reason })
 
-const aboutThePayload: ReadonlySet<string> = new Set(ABOUT_THE_PAYLOAD)
-const aboutTheLedger: ReadonlySet<string> = new Set(ABOUT_THE_LEDGER)
-
 /** What a facilitator's `success: false` is worth, by its reason and the transaction it names (X8). */
 export function classifyRefusal(refusal: {
   readonly errorReason?: string | undefined
@@ -79,6 +76,8 @@ export function classifyRefusal(refusal: {
 }): 'definite' | 'definite_unless_landed' | 'unclear' {
   const { errorReason, transaction } = refusal
   if (transaction !== '' || errorReason === undefined) return 'unclear'
-  if (aboutThePayload.has(errorReason)) return 'definite'
-  return aboutTheLedger.has(errorReason) ? 'definite_unless_landed' : 'unclear'
+  if (isOneOf(ABOUT_THE_PAYLOAD, errorReason)) return 'definite'
+  return isOneOf(ABOUT_THE_LEDGER, errorReason) ? 'definite_unless_landed' : 'unclear'
 }
+
+const isOneOf = (reasons: readonly string[], reason: string): boolean => reasons.includes(reason)

@@ -73,13 +73,10 @@ export function paidRoute<Prepared, Answer, Declined>(
 /** The payment headers of a request. Node joins a header sent twice with a comma, which is then undecodable. */
 function paymentHeadersOf({ headers }: FastifyRequest): PaymentHeaders {
   return {
-    paymentSignature: single(headers['payment-signature']),
-    xPayment: single(headers['x-payment']),
+    paymentSignature: headers['payment-signature']?.toString(),
+    xPayment: headers['x-payment']?.toString(),
   }
 }
-
-const single = (value: string | string[] | undefined): string | undefined =>
-  Array.isArray(value) ? value.join(', ') : value
 
 function sendOutcome<Prepared, Answer, Declined>(
   outcome: PaymentOutcome<Answer, Declined>,

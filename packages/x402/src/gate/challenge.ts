@@ -1,7 +1,7 @@
 import type { PaidResource, PaymentRequirement } from '../payment.ts'
 import type { ResourceDiscovery } from './resource-discovery.ts'
 
-/** Why a 402 was answered; the `error` of its body. A scheme's refusal reasons come through as they are. */
+/** Why a 402 was answered: the `error` of its body. A scheme's refusal reasons pass unchanged. */
 export type ChallengeError =
   | 'payment_required'
   | 'payment_header_too_large'
@@ -22,18 +22,18 @@ export type Challenge = {
 export type PaymentTerms = {
   readonly requirements: readonly PaymentRequirement[]
   readonly resource: PaidResource
-  /** How it is called and what it answers, for agents and catalogues. */
+  /** How to call it and what it answers, for agents and catalogues. */
   readonly discovery?: ResourceDiscovery | undefined
 }
 
-/** Distinct errors kept per terms: more than our own codes, while a facilitator's reasons cannot fill memory. */
+/** Errors cached per terms: more than our own codes, and a facilitator's reasons cannot fill memory. */
 const CACHED_ERRORS_MAX = 64
 
 const cache = new WeakMap<PaymentTerms, Map<ChallengeError, Challenge>>()
 
 /**
- * A 402 for these terms (X2, X3, X5): one JSON text, as body and, base64 of its UTF-8, in `PAYMENT-REQUIRED`; never to
- * be stored. The bytes are made once per terms object and error, so callers keep their terms while they hold.
+ * A 402 for these terms (X2, X3, X5): one JSON text, as body and, base64 of its UTF-8, in `PAYMENT-REQUIRED`; no cache may
+ * store it. The bytes are made once per terms object and error, so callers keep their terms while they hold.
  */
 export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Challenge {
   let byError = cache.get(terms)
@@ -64,7 +64,7 @@ export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Chal
 
 /**
  * The same JSON with escapes for everything beyond ASCII, such as the ₮ of USD₮0. Node then sends head and body in one
- * piece, without encoding each answer anew, and a client that mistakes base64 for Latin-1 reads it right as well.
+ * piece, without encoding each answer anew, and a client that mistakes base64 for Latin-1 still reads it right.
  */
 function inAscii(json: string): string {
   return json.replace(

@@ -6,9 +6,9 @@ export const DEFAULT_GATE_LIMITS = {
   doubtWaitMs: 12_000,
   /** First pause between two attempts in the background. */
   retryFirstMs: 250,
-  /** Longest pause between two attempts: a payment in doubt is looked at this often until it is resolved. */
+  /** Longest pause between two attempts: a payment in doubt is looked up this often until it is resolved. */
   retryMaxMs: 10_000,
-  /** Payments in flight at once; the next one is refused, unsettled, so that memory stays bounded. */
+  /** Payments in flight at once: the next one is refused, unsettled, so that memory stays bounded. */
   inFlightMax: 10_000,
   /** Longest `close` waits for a step that already runs; inside the services' 10 s of shutdown. */
   closeWaitMs: 5_000,

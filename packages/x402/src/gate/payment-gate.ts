@@ -36,6 +36,16 @@ export type Resumed = {
 /** Open reservations looked up side by side: each costs the ledger a few calls. */
 const RESUMED_AT_ONCE = 16
 
+type PaymentGateOptions = {
+  readonly schemes: readonly PaymentScheme[]
+  readonly facilitator: Facilitator
+  readonly reservations: ReservationStore
+  readonly clock: Clock
+  /** Called with everything the gate does, for logs and metrics. */
+  readonly observe?: ((event: GateEvent) => void) | undefined
+  readonly limits?: Partial<GateLimits>
+}
+
 /** Verifies, settles once and runs the job once, however often the same payment comes. */
 export type PaymentGate = ReturnType<typeof createPaymentGate>
 
@@ -44,15 +54,7 @@ export type PaymentGate = ReturnType<typeof createPaymentGate>
  * what `prepare` threw (the payment is released), what the store threw before settlement, and for a requirement whose
  * network has no scheme. An `Answer` must survive JSON: later identical requests get it from the store.
  */
-export function createPaymentGate(options: {
-  readonly schemes: readonly PaymentScheme[]
-  readonly facilitator: Facilitator
-  readonly reservations: ReservationStore
-  readonly clock: Clock
-  /** Called with everything the gate does, for logs and metrics. */
-  readonly observe?: ((event: GateEvent) => void) | undefined
-  readonly limits?: Partial<GateLimits>
-}) {
+export function createPaymentGate(options: PaymentGateOptions) {
   const { clock, facilitator, reservations: store, schemes } = options
   const limits: GateLimits = { ...DEFAULT_GATE_LIMITS, ...options.limits }
   const { retryAfterSeconds } = limits
@@ -106,16 +108,22 @@ export function createPaymentGate(options: {
       hear?: (resumed: Resumed) => void,
     ): Promise<void> {
       const left = (await store.open()).values()
+      const resume = async (reservation: Reservation): Promise<Resumed> => {
+        try {
+          const { payment } = reservation
+          const job = jobOf(reservation)
+          if (job === undefined) return { reservation, end: 'left_open' }
+          const scheme = schemeOf(schemes, payment.network)
+          const paid = { payment, scheme, job, order: undefined }
+          const outcome = await inFlight.joinOrRun(paid, { isResumed: true })
+          return { reservation, end: outcome.kind }
+        } catch (cause) {
+          return { reservation, end: 'failed', cause }
+        }
+      }
       const resumeNext = async (): Promise<void> => {
         for (const reservation of left) {
-          const resumed = await resumeOne(reservation, async () => {
-            const { payment } = reservation
-            const job = jobOf(reservation)
-            if (job === undefined) return undefined
-            const scheme = schemeOf(schemes, payment.network)
-            const paid = { payment, scheme, job, order: undefined }
-            return await inFlight.joinOrRun(paid, { isResumed: true })
-          })
+          const resumed = await resume(reservation)
           hear?.(resumed)
         }
       }
@@ -128,18 +136,6 @@ export function createPaymentGate(options: {
      * next process finds on the ledger what is unresolved. A second call waits for the first.
      */
     close: inFlight.close,
-  }
-}
-
-async function resumeOne(
-  reservation: Reservation,
-  run: () => Promise<AnyOutcome | undefined>,
-): Promise<Resumed> {
-  try {
-    const outcome = await run()
-    return { reservation, end: outcome?.kind ?? 'left_open' }
-  } catch (cause) {
-    return { reservation, end: 'failed', cause }
   }
 }
 

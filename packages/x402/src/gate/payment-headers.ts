@@ -108,15 +108,11 @@ export function acceptsRequirement(
 /** Whether a client's payload names the resource on sale, by path, or none. */
 export function isForResource(named: PaymentEnvelope['resource'], resource: PaidResource): boolean {
   if (named === undefined || named === null) return true
-  const path = pathOf(named.url)
-  return path !== undefined && path === pathOf(resource.url)
+  const path = URL.parse(named.url)?.pathname
+  return path !== undefined && path === URL.parse(resource.url)?.pathname
 }
 
 /** The value of `PAYMENT-RESPONSE`: base64 of the settlement's UTF-8 JSON. */
 export function encodePaymentResponse(settlement: Settlement): string {
   return Buffer.from(JSON.stringify(settlement), 'utf8').toString('base64')
-}
-
-function pathOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).pathname : undefined
 }

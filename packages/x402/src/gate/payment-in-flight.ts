@@ -1,7 +1,7 @@
 /**
- * One payment in flight, from reservation to answer, however many requests carry it. Everything that decides between
- * charging, honouring, refusing and "not known yet" (X6 to X10) is here; which payments are in flight, and who may join
- * one, is in payments-in-flight.ts.
+ * One payment in flight, from reservation to answer, however many requests carry it. Here is everything that decides
+ * between charging, honouring, refusing and "not known yet" (X6 to X10); payments-in-flight.ts says which payments are in
+ * flight, and who may join one.
  */
 import type { Clock } from '../clock.ts'
 import { type Facilitator, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
@@ -14,7 +14,7 @@ import type { GateEvent } from './gate-event.ts'
 import type { AnyOutcome, PaymentForJob, Preparation, SettledPayment } from './paid-job.ts'
 import type { PaymentProgress } from './payment-progress.ts'
 
-/** Our clock and the ledger's may differ by this much when a record is compared with the moment we began to settle. */
+/** How far our clock may be from the ledger's when a record is compared with the start of our settlement. */
 const CLOCK_SKEW_SECONDS = 10
 
 /** What every payment of a gate uses. */
@@ -40,18 +40,16 @@ export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promis
   const reserved = { ...paid, reservation: claim.reservation }
   if (claim.kind === 'reserved' && order !== undefined) {
     if (claim.canPay) return await settle(gate, reserved, order)
-    // This process has not sent it, so that there is no transaction to name.
-    return await refuse(gate, payment, {
-      ...refusalOf(payment, 'insufficient_funds'),
-      transaction: '',
-    })
+    // This process has not sent it: there is no transaction to name.
+    const refusal = refusalOf(payment, 'insufficient_funds')
+    return await refuse(gate, payment, { ...refusal, transaction: '' })
   }
   // What this process has not sent keeps only its own payer waiting: anybody can sign an old payment for somebody else.
   if (claim.kind === 'resumed' || isSubjectPayer(paid)) progress.markPossiblySettled()
   const finding = await lookUp(gate, paid)
   if (finding.kind === 'landed') progress.markPossiblySettled()
   if (finding.kind === 'landed' && claim.kind === 'resumed') {
-    // Meanwhile another process over the same store may have answered or released it, and sold something else for it.
+    // Another process over the same store may meanwhile have answered or released it, and sold something else for it.
     const now = await retried(gate, paid, () => gate.reservations.recall(paid))
     if (now.kind === 'ended') return now.outcome
   }
@@ -134,7 +132,7 @@ async function submit(
   return { kind: 'unclear', refusal: settlement }
 }
 
-/** Asks the ledger until it knows. It has the last word on every payment without a clear answer from the facilitator. */
+/** Asks the ledger until it knows: it decides on every payment without a clear answer from the facilitator. */
 async function lookUp(
   gate: GateParts,
   { payment, progress, scheme }: PaymentInFlight,
@@ -150,7 +148,7 @@ async function lookUp(
   return finding
 }
 
-/** Honours a payment found on the ledger where the job may, and refuses one that failed or never came (X8, X10). */
+/** Honours a payment found on the ledger if the job may, and refuses one that failed or never came (X8, X10). */
 async function honour(
   gate: GateParts,
   paid: ReservedPayment,
@@ -181,8 +179,8 @@ async function honour(
 }
 
 /**
- * Prepares the work. A job that declines or throws releases the payment; only where the answer to what was paid already
- * is owed to the payer a throw is tried again, and releases nothing.
+ * Prepares the work. A job that declines or throws releases the payment. Only if the payer has paid already and is owed
+ * the answer, a throw is retried, and releases nothing.
  */
 async function prepare(
   gate: GateParts,
@@ -201,7 +199,7 @@ async function prepare(
   }
 }
 
-/** Does the paid work; from here on nothing may block (X6), so that failures are retried and never refused. */
+/** Does the paid work. From here on nothing may block (X6): failures are retried, never refused. */
 async function complete(
   gate: GateParts,
   paid: ReservedPayment,
@@ -229,7 +227,7 @@ async function refuse(
   return { kind: 'challenged', error: errorReason, settlement: { ...settlement, errorReason } }
 }
 
-/** Runs a step until it does not throw, with growing pauses, and tells each failure. */
+/** Runs a step until it does not throw, with growing pauses, and reports each failure. */
 function retried<Value extends object>(
   gate: GateParts,
   { payment, progress }: PaymentInFlight,
@@ -245,7 +243,7 @@ function retried<Value extends object>(
   })
 }
 
-/** Whether the payer of a payment is the one who waits for it. */
+/** Whether the payer is the one who waits for the payment. */
 function isSubjectPayer({ job, payment }: PaymentInFlight): boolean {
   return job.subject === payment.payer || job.subject === payment.payerEvmAddress
 }
@@ -262,7 +260,7 @@ function refusalOf({ network, nonce, payer }: VerifiedPayment, errorReason: stri
   return { success: false, transaction: nonce, network, payer, errorReason }
 }
 
-/** A facilitator's reason, where it is a code; anything else would put foreign text into our answers. */
+/** A facilitator's reason, if it is a code; anything else would put foreign text into our answers. */
 function readableReason(reason: string | undefined): string {
   return reason !== undefined && /^[A-Za-z0-9_]{1,96}$/.test(reason) ? reason : 'settlement_refused'
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { GateLimits } from './gate-limits.ts'
 
-/** Thrown inside a payment in flight that waits when the gate closes; it is found again on the ledger. */
+/** Thrown inside a payment that waits when the gate closes; the next process finds it on the ledger. */
 export class GateClosed extends Error {
   override readonly name = 'GateClosed'
 }
@@ -12,32 +12,26 @@ export type PaymentProgress = ReturnType<typeof createPaymentProgress>
 export function createPaymentProgress(clock: Clock, limits: GateLimits) {
   const reserved = Promise.withResolvers<void>()
   const inDoubt = Promise.withResolvers<void>()
+  const givenUp = Promise.withResolvers<void>()
   let possiblySettled = false
   let isClosed = false
-  let endPause: (() => void) | undefined
-  const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const end = (): void => {
-        cancel()
-        endPause = undefined
-        resolve()
-      }
-      const cancel = clock.after(ms, end)
-      endPause = end
-    })
+  let pause = Promise.withResolvers<void>()
   return {
     /** Resolves once the store has reserved the payment here, or has ended it. */
     reserved: reserved.promise,
-    /** Resolves at the first sign that the outcome will not come at once; requests then wait less long. */
+    /** Resolves at the first sign that the outcome takes longer; requests then wait less long. */
     inDoubt: inDoubt.promise,
+    /** Resolves when the gate has closed and no request waits any longer. */
+    givenUp: givenUp.promise,
+    giveUp: (): void => givenUp.resolve(),
     isPossiblySettled: (): boolean => possiblySettled,
     markReserved: (): void => reserved.resolve(),
     markPossiblySettled(): void {
       possiblySettled = true
     },
     /**
-     * Runs `step` until it succeeds, with growing pauses; `step` says that it is not done yet by `undefined`. Once the
-     * gate is closed it is run no second time: throws GateClosed.
+     * Runs `step` until it returns a value, with growing pauses; `undefined` means not yet. Once the gate is closed it runs
+     * no second time: throws GateClosed.
      */
     async persist<Value extends object>(step: () => Promise<Value | undefined>): Promise<Value> {
       let pauseMs = limits.retryFirstMs
@@ -46,15 +40,18 @@ export function createPaymentProgress(clock: Clock, limits: GateLimits) {
         if (value !== undefined) return value
         inDoubt.resolve()
         if (isClosed) throw new GateClosed('the gate is closed')
-        await pause(pauseMs)
+        pause = Promise.withResolvers()
+        const cancel = clock.after(pauseMs, pause.resolve)
+        await pause.promise
+        cancel()
         pauseMs = Math.min(pauseMs * 2, limits.retryMaxMs)
       }
     },
     /** Ends the present pause at once. */
-    wake: (): void => endPause?.(),
+    wake: (): void => pause.resolve(),
     close(): void {
       isClosed = true
-      endPause?.()
+      pause.resolve()
     },
   }
 }

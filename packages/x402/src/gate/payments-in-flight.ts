@@ -1,6 +1,6 @@
 /**
  * The payments in flight in this process: which requests join one, which must wait, which are refused, and how long each
- * waits. What happens to a payment is in payment-in-flight.ts.
+ * waits. payment-in-flight.ts says what happens to a payment.
  */
 import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
@@ -30,7 +30,7 @@ export function createPaymentsInFlight(
   const inFlight = new Map<string, InFlight>()
   const bySubject = new Map<string, Set<InFlight>>()
   const pending: AnyOutcome = { kind: 'pending', retryAfterSeconds: limits.retryAfterSeconds }
-  const waits = createWaits(clock, { limits, pending })
+  const waits = { clock, limits, pending }
   let closing: Promise<void> | undefined
 
   function start(paid: PaymentForJob): InFlight {
@@ -57,13 +57,13 @@ export function createPaymentsInFlight(
     const cancel = clock.after(limits.closeWaitMs, timeUp.resolve)
     await Promise.race([Promise.allSettled(running.map(({ done }) => done)), timeUp.promise])
     cancel()
-    waits.endAll()
+    for (const { progress } of running) progress.giveUp()
   }
 
   return {
     /**
-     * Joins this payment where it is in flight, else runs it, and waits as long as a request may. One that is `resumed`
-     * was left open by an earlier process: no other payment stands in its way.
+     * Joins this payment if it is in flight, else runs it, and waits as long as a request may. A resumed one was left open
+     * by an earlier process: no other payment blocks it.
      */
     async joinOrRun(
       paid: PaymentForJob,
@@ -75,7 +75,7 @@ export function createPaymentsInFlight(
         if (isSamePurchase(held, paid)) {
           if (job.keepsAnswer !== undefined && guesses.isSpent(id)) return ALREADY_USED
           held.progress.wake()
-          return await waits.waitFor(held)
+          return await waitFor(held, waits)
         }
         await held.progress.reserved
         if (inFlight.get(id) === held) {
@@ -87,11 +87,11 @@ export function createPaymentsInFlight(
       if (closing !== undefined || inFlight.size >= limits.inFlightMax) {
         return { kind: 'unavailable', dependency: 'facilitator' }
       }
-      return await waits.waitFor(start(paid))
+      return await waitFor(start(paid), waits)
     },
     isPending: (subject: string): boolean =>
       [...(bySubject.get(subject) ?? [])].some(({ progress }) => progress.isPossiblySettled()),
-    /** What the job that brought this payment called its request; undefined where it is not in flight. */
+    /** What the job that brought this payment called its request; undefined if it is not in flight. */
     requestIdOf: (paymentId: string): string | undefined => inFlight.get(paymentId)?.requestId,
     close: (): Promise<void> => {
       closing ??= closeAll()
@@ -100,38 +100,26 @@ export function createPaymentsInFlight(
   }
 }
 
-/** The waits of requests for their payments. */
-function createWaits(
-  clock: Clock,
-  { limits, pending }: { readonly limits: GateLimits; readonly pending: AnyOutcome },
-) {
-  /** Ends each wait. A set, since a promise that lasts would keep everything that ever raced with it. */
-  const open = new Set<() => void>()
-  return {
-    /** The outcome, or `pending` when it takes longer than a request may wait or the gate has closed. */
-    async waitFor({ done, progress }: InFlight): Promise<AnyOutcome> {
-      const timeUp = Promise.withResolvers<AnyOutcome>()
-      let isOver = false
-      const end = (): void => timeUp.resolve(pending)
-      const cancels = [clock.after(limits.requestWaitMs, end)]
-      open.add(end)
-      const shorten = async (): Promise<void> => {
-        await progress.inDoubt
-        // Doubt only shortens: the first limit stays as it is.
-        if (!isOver) cancels.push(clock.after(limits.doubtWaitMs, end))
-      }
-      void shorten()
-      try {
-        return await Promise.race([done, timeUp.promise])
-      } finally {
-        isOver = true
-        open.delete(end)
-        for (const cancel of cancels) cancel()
-      }
-    },
-    endAll(): void {
-      for (const end of open) end()
-    },
+/** The outcome, or `pending` when it takes longer than a request may wait, or the gate has closed. */
+async function waitFor(
+  { done, progress }: InFlight,
+  { clock, limits, pending }: { clock: Clock; limits: GateLimits; pending: AnyOutcome },
+): Promise<AnyOutcome> {
+  const timeUp = Promise.withResolvers<void>()
+  const cancels = [clock.after(limits.requestWaitMs, timeUp.resolve)]
+  let isOver = false
+  const shorten = async (): Promise<void> => {
+    await progress.inDoubt
+    // Doubt only shortens: the first limit stays as it is.
+    if (!isOver) cancels.push(clock.after(limits.doubtWaitMs, timeUp.resolve))
+  }
+  void shorten()
+  try {
+    const outcome = await Promise.race([done, timeUp.promise, progress.givenUp])
+    return outcome ?? pending
+  } finally {
+    isOver = true
+    for (const cancel of cancels) cancel()
   }
 }
 

@@ -31,22 +31,15 @@ const DISCOVERY_BYTES_MAX = 2_048
 const text = (value: string) => ({ type: 'string', const: value })
 
 function schemaOf(input: JsonSchema, output: JsonSchema): JsonSchema {
+  const required = Object.keys(input)
   const example = { type: 'object', ...output }
+  const answer = { type: { type: 'string' }, example }
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
     properties: {
-      input: {
-        type: 'object',
-        properties: input,
-        required: Object.keys(input),
-        additionalProperties: false,
-      },
-      output: {
-        type: 'object',
-        properties: { type: { type: 'string' }, example },
-        required: ['type'],
-      },
+      input: { type: 'object', properties: input, required, additionalProperties: false },
+      output: { type: 'object', properties: answer, required: ['type'] },
     },
     required: ['input'],
   }

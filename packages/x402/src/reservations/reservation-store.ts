@@ -13,17 +13,17 @@ export type Reservation = {
   readonly state: 'reserved' | 'settled' | 'answered'
   /** The answer as JSON, once there is one. */
   readonly answer?: string | undefined
-  /** When it may be forgotten, Unix seconds; what is open is never forgotten. */
+  /** When it may be forgotten, Unix seconds; an open reservation is never forgotten. */
   readonly expiresAtSeconds: number
-  /** Its answer is kept for its payer: other payments of that payer are weighed against it (`weighSiblings`). */
+  /** Its answer is kept for its payer, and that payer's other payments are weighed against it (`weighSiblings`). */
   readonly keepsAnswer?: true | undefined
   /** The payer's own name for what it asks, from `Idempotency-Key`. */
   readonly idempotencyKey?: string | undefined
-  /** What the next process needs to do the work again; opaque to the gate, and gone once there is an answer. */
+  /** What the next process needs to do the work again; opaque to the gate, dropped once there is an answer. */
   readonly request?: string | undefined
   /** The answer has left for the payer at least once. */
   readonly isDelivered?: true
-  /** The payment that was settled for this answer; this one was given it, and is never settled itself. */
+  /** The payment that was settled for this answer; this one got it, and is never settled itself. */
   readonly answeredBy?: string | undefined
 }
 
@@ -31,28 +31,25 @@ export type ReserveOutcome =
   | { readonly kind: 'reserved' }
   /** Somebody holds it: the caller compares fingerprints. */
   | { readonly kind: 'held'; readonly reservation: Reservation }
-  /** Too many are open: nothing was reserved, and nothing may be settled. */
+  /** Too many open reservations: nothing was reserved, and nothing may be settled. */
   | { readonly kind: 'full' }
   /** Another payment of the payer, with the same fingerprint or key, has no answer yet: nothing was reserved. */
   | { readonly kind: 'unresolved'; readonly paymentId: string }
   /** The payer's key names an answer to something else: nothing was reserved. */
   | { readonly kind: 'key_conflict' }
-  /**
-   * An earlier payment of the payer has the answer. The new payment is remembered with it, in the same transaction, so
-   * that it is never settled later.
-   */
+  /** An earlier payment of the payer has the answer. The same transaction remembers the new one with it, never to be settled. */
   | { readonly kind: 'kept'; readonly answer: string }
 
 /**
  * Where payments are reserved before work begins. Access keeps them in memory, grading on disk, fsynced. Each method is
- * one transaction; moving on what is not there, or is answered already, does nothing. What one caller asks takes place,
- * and is answered, in the order in which it was asked: the gate compares what it was told with what it is still owed.
+ * one transaction, and does nothing to a reservation that is absent or answered already. One caller's calls take effect,
+ * and are answered, in their order: the gate compares the answers with the writes that it still owes.
  */
 export type ReservationStore = {
   /** Holds a payment, unless somebody does or an earlier one of its payer stands in its place (`weighSiblings`). */
   reserve(reservation: Reservation): Promise<ReserveOutcome>
   markSettled(paymentId: string): Promise<void>
-  /** Ends an open reservation with its answer (JSON), which is kept until its time (Unix seconds); its `request` goes. */
+  /** Ends an open reservation with its answer (JSON), kept until its time (Unix seconds); drops its `request`. */
   keepAnswer(
     paymentId: string,
     kept: { readonly answer: string; readonly expiresAtSeconds: number },
@@ -68,19 +65,18 @@ export type ReservationStore = {
 
 /** What an earlier payment of the same payer means for a new one. */
 export type SiblingVerdict =
+  | Extract<ReserveOutcome, { kind: 'unresolved' | 'key_conflict' }>
   | { readonly kind: 'none' }
-  | { readonly kind: 'unresolved'; readonly paymentId: string }
-  | { readonly kind: 'key_conflict' }
   | { readonly kind: 'kept'; readonly sibling: Reservation }
 
-/** Whom a payment's answers are kept for: a payer means one account on one network. */
-export const payerKeyOf = ({ payment }: Pick<Reservation, 'payment'>): string =>
-  `${payment.network}/${payment.payer}`
+/** Whom answers are kept for: a payer is one account on one network. */
+export const payerKeyOf = ({ payment: { network, payer } }: Pick<Reservation, 'payment'>): string =>
+  `${network}/${payer}`
 
 /**
- * Weighs a new payment against the latest of its payer with the same key and the latest settled for the same
- * fingerprint, both among those whose answers are kept (X9, G4). Every store asks this inside `reserve`. An answered
- * sibling counts only while it outlives the new payment, so that what is remembered with it never loses its answer.
+ * Weighs a new payment against the payer's latest one with the same key and the latest one settled for the same
+ * fingerprint, both among those whose answers are kept (X9, G4). Every store calls this inside `reserve`. An answered
+ * sibling counts only if it outlives the new payment: whatever got its answer must not lose it.
  */
 export function weighSiblings(
   asked: Reservation,

@@ -1,6 +1,6 @@
 /**
- * The gate's reservations: what is reserved before any work, what the store's answer means for a payment, and what
- * becomes of a write that fails after settlement, where nothing may block.
+ * The gate's reservations: what is reserved before any work, what the store's answer means for a payment, and what happens
+ * to a write that fails after settlement, when nothing may block.
  */
 import type { Clock } from '../clock.ts'
 import type { GateEvent } from '../gate/gate-event.ts'
@@ -15,8 +15,8 @@ import { type GuessLimit, isSamePurchase } from './same-purchase.ts'
 const ANSWER_KEPT_SECONDS = 60
 
 /**
- * How long an answer that is kept for its payer, and with it a key, can be asked for: a day, the custom of the field
- * for keys, and an hour, since it is only given to payments that end before it does.
+ * How long an answer kept for its payer, and with it a key, is available: a day, the custom of the field for keys, and an
+ * hour, since only payments that end before it does get it.
  */
 const PAYER_ANSWER_KEPT_SECONDS = 25 * 3_600
 
@@ -28,34 +28,29 @@ export const KEPT_REQUEST_BYTES_MAX = 2_097_152
 
 type Ended = { readonly kind: 'ended'; readonly outcome: AnyOutcome }
 
-/** Reserved before, by this process or an earlier one, and without an answer yet. */
-type Resumed = { readonly kind: 'resumed'; readonly reservation: Reservation }
-
-/** Never seen before. Where its payer cannot pay, nothing may be done for it but to release it. */
-type Reserved = {
-  readonly kind: 'reserved'
-  readonly reservation: Reservation
-  readonly canPay: boolean
-}
+/** `reserved` for the first time, or `resumed`: this process or an earlier one reserved it before, and it has no answer yet. */
+type Claim =
+  | { readonly kind: 'resumed'; readonly reservation: Reservation }
+  /** If its payer cannot pay, nothing may be done for it but to release it. */
+  | { readonly kind: 'reserved'; readonly reservation: Reservation; readonly canPay: boolean }
+  | Ended
 
 /** An answer with the settlement it was paid by: what a store keeps as text. */
 type PaidAnswer = { readonly answer: unknown; readonly settlement: Settlement }
 
 export type Reservations = ReturnType<typeof createReservations>
 
-type ReservationsOptions = {
+const ended = (outcome: AnyOutcome): Ended => ({ kind: 'ended', outcome })
+const challenged = (error: string): Ended => ended({ kind: 'challenged', error })
+
+export function createReservations(options: {
   readonly store: ReservationStore
   readonly clock: Clock
   readonly observe: (event: GateEvent) => void
   readonly guesses: GuessLimit
   /** What a payment gets whose sibling is unresolved. */
   readonly retryAfterSeconds: number
-}
-
-const ended = (outcome: AnyOutcome): Ended => ({ kind: 'ended', outcome })
-const challenged = (error: string): Ended => ended({ kind: 'challenged', error })
-
-export function createReservations(options: ReservationsOptions) {
+}) {
   const { clock, guesses, observe, retryAfterSeconds, store } = options
   const lateWrites = createLateWrites()
 
@@ -76,7 +71,7 @@ export function createReservations(options: ReservationsOptions) {
 
   return {
     /** Reserves a payment before any work. Throws what the store throws. */
-    async reserve(paid: PaymentForJob): Promise<Reserved | Resumed | Ended> {
+    async reserve(paid: PaymentForJob): Promise<Claim> {
       const sight = await lookAtUnseen(store, paid)
       if (sight.kind === 'ended') return sight
       const reservation = reservationFor(paid)
@@ -99,13 +94,13 @@ export function createReservations(options: ReservationsOptions) {
       }
     },
     /** Asks the store once more about a payment that was resumed. Throws what the store throws. */
-    async recall(paid: PaymentForJob): Promise<Resumed | Ended> {
+    async recall(paid: PaymentForJob): Promise<Claim> {
       const held = await store.get(paid.payment.id)
       return held === undefined
         ? challenged('payment_already_used')
         : judgeHeld(held, paid, guesses)
     },
-    // From here on nothing throws: a store that fails is reported, and asked again when the payment is.
+    // From here on nothing throws: a write that fails is reported, and repeated when the payment comes again.
     async settled(payment: VerifiedPayment): Promise<void> {
       await write(payment, () => store.markSettled(payment.id))
     },
@@ -126,10 +121,10 @@ export function createReservations(options: ReservationsOptions) {
 }
 
 /**
- * Refuses a payment that this store does not hold and whose nonce the ledger has used already (X10), or whose validity
- * is over: it was settled for somebody else, or before this store began, or never. The ledger is read before the
- * reservation is written, so that a reservation proves that the nonce was unused, also to the next process. A payer who
- * cannot pay is refused only once the payment is reserved: he is still owed the answer to what he paid for before.
+ * Refuses a payment that this store does not hold if the ledger has used its nonce already (X10) or its validity is over:
+ * it was settled for somebody else, or before this store began, or never. The ledger is read before the reservation is
+ * written, so that a reservation proves, also to the next process, that the nonce was unused. A payer who cannot pay is
+ * refused only once the payment is reserved: he is still owed the answer to what he paid for before.
  */
 async function lookAtUnseen(
   store: ReservationStore,
@@ -138,8 +133,8 @@ async function lookAtUnseen(
   if (scheme.isUsed === undefined && scheme.canPay === undefined)
     return { kind: 'passed', canPay: true }
   if ((await store.get(payment.id)) !== undefined) return { kind: 'passed', canPay: true }
-  // The nonce decides whether a payment is honoured, so nothing is sold while it cannot be read. The balance only spares
-  // work: where it cannot be read, the facilitator checks it before it sends.
+  // The nonce decides whether a payment is honoured, so nothing is sold while it is unreadable. The balance only spares
+  // work: if it is unreadable, the facilitator checks it before it sends.
   const canPay = order === undefined ? undefined : scheme.canPay?.(payment).catch(unknownIsEnough)
   try {
     const [isUsed, hasEnough] = await Promise.all([scheme.isUsed?.(payment), canPay])
@@ -158,14 +153,14 @@ function unknownIsEnough(error: unknown): true {
   throw error
 }
 
-/** Reserves; where a payment blocks that a late write would end, writes that first. */
+/** Reserves; if a late write would end the payment that blocks, writes that first. */
 async function reserveAfterLateWrite(
   reservation: Reservation,
   { lateWrites, store }: { lateWrites: LateWrites; store: ReservationStore },
 ): Promise<ReserveOutcome> {
   const once = async (): Promise<ReserveOutcome> => {
     const reserved = await store.reserve(reservation)
-    // The earlier reservation is over: the store did write its end, although it reported a failure.
+    // The earlier reservation is over: the store wrote its end, although it reported a failure.
     if (reserved.kind === 'reserved') lateWrites.forget(reservation.paymentId)
     return reserved
   }
@@ -197,7 +192,7 @@ function reservationFor({ job, order, payment }: PaymentForJob): Reservation {
     state: 'reserved',
     expiresAtSeconds: payment.validUntilSeconds + ANSWER_KEPT_SECONDS,
   }
-  // A payment that may be on the ledger already, where everybody can copy it, proves nothing about who sends it now.
+  // Anybody can copy a payment that may be on the ledger already: it proves nothing about who sends it now.
   if (job.keepsAnswer === undefined || order === undefined) return reservation
   const { idempotencyKey, request } = job
   if (request !== undefined && Buffer.byteLength(request) > KEPT_REQUEST_BYTES_MAX)
@@ -205,7 +200,7 @@ function reservationFor({ job, order, payment }: PaymentForJob): Reservation {
   return { ...reservation, keepsAnswer: true, idempotencyKey, request }
 }
 
-function judgeHeld(held: Reservation, paid: PaymentForJob, guesses: GuessLimit): Resumed | Ended {
+function judgeHeld(held: Reservation, paid: PaymentForJob, guesses: GuessLimit): Claim {
   const { paymentId } = held
   if (!isSamePurchase(held, paid)) {
     guesses.note(paymentId)

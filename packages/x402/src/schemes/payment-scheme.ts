@@ -2,7 +2,7 @@ import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
 
 export type Verification =
   | { readonly kind: 'valid'; readonly payment: VerifiedPayment }
-  /** Right in everything but time: its validity ended, so that it can only be found on the ledger, not settled. */
+  /** All is right but the time: it can only be found on the ledger, not settled. */
   | { readonly kind: 'expired'; readonly payment: VerifiedPayment }
   /** `reason` is one of the scheme's documented codes. */
   | { readonly kind: 'refused'; readonly reason: string }
@@ -31,8 +31,8 @@ export type PaymentScheme = {
   find(payment: VerifiedPayment): Promise<LedgerFinding>
   /**
    * Whether the ledger has used the payment's nonce already. The gate asks before it reserves a payment that its store
-   * does not hold: one that is used at first sight was made for somebody else, and is never honoured (X10). A scheme
-   * whose payments say themselves whom they are for has no such question. Throws LedgerUnavailable.
+   * does not hold: one used at first sight was made for somebody else, and is never honoured (X10). Absent in a scheme
+   * whose payments name whom they are for. Throws LedgerUnavailable.
    */
   isUsed?(payment: VerifiedPayment): Promise<boolean>
   /**
@@ -41,8 +41,8 @@ export type PaymentScheme = {
    */
   canPay?(payment: VerifiedPayment): Promise<boolean>
   /**
-   * Whether a facilitator's success names this payment's own transaction where that is known beforehand, or a transaction
-   * at all. A success that does not is nonsense: the ledger is asked before anything is done for it.
+   * Whether a facilitator's success names this payment's own transaction, if that is known beforehand, or a transaction at
+   * all. A success that does not is nonsense: the ledger is read before anything is done for it.
    */
   isOwnTransaction?(payment: VerifiedPayment, transaction: string): boolean
 }
@@ -52,7 +52,7 @@ export class LedgerUnavailable extends Error {
   override readonly name = 'LedgerUnavailable'
 }
 
-/** The same scheme; the time that each verification takes, failures included, is reported in seconds. */
+/** The same scheme, which reports the seconds that each verification takes, failures included. */
 export function timedScheme(
   scheme: PaymentScheme,
   watch: { readonly nowMs: () => number; readonly hear: (seconds: number) => void },

@@ -3,7 +3,7 @@
  * ledger port. The real chain is in the facilitator's tests.
  */
 import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
-import { domainSeparatorHex } from '../schemes/evm/authorization.ts'
+import { domainOf, domainSeparator } from '../schemes/evm/authorization.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import type { AuthorizationKey, EvmLedger, EvmLog, EvmReceipt } from '../schemes/evm/evm-ledger.ts'
 import {
@@ -74,7 +74,7 @@ export class EvmStandIn {
         answer(() => this.receipts.find((one) => one.transaction === transaction)),
       isValidSignature: ({ digest, signature, wallet }) =>
         answer(() => this.wallets.get(wallet)?.(digest, signature) ?? false),
-      domainSeparator: () => answer(() => domainSeparatorHex(X_LAYER_USDT0)),
+      domainSeparator: () => answer(() => hexOfBytes(domainSeparator(domainOf(X_LAYER_USDT0)))),
       balanceOf: () =>
         answer(() => {
           if (this.balance === undefined) throw new LedgerUnavailable('no balance')

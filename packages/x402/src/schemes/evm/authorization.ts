@@ -1,6 +1,6 @@
 /**
- * A signed transfer of a token (EIP-3009): how one is read from the wire, the EIP-712 digest that its payer signs, and who
- * signed it. A token's domain separator is made once, so that a digest costs two hashes.
+ * A signed transfer of a token (EIP-3009): how it is read from the wire, the EIP-712 digest that its payer signs, and who
+ * signed it.
  * https://eips.ethereum.org/EIPS/eip-3009, https://eips.ethereum.org/EIPS/eip-712
  */
 import secp256k1 from 'secp256k1'
@@ -59,9 +59,19 @@ export function readEvmPayload(value: unknown): EvmPayload | undefined {
 const DOMAIN_TYPE = keccakOfText(
   'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
 )
-const TRANSFER_TYPE = keccakOfText(
-  'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
-)
+/** What `TransferWithAuthorization` consists of, in EIP-712's form. */
+export const TRANSFER_TYPES = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+const fields = TRANSFER_TYPES.TransferWithAuthorization.map(({ name, type }) => `${type} ${name}`)
+const TRANSFER_TYPE = keccakOfText(`TransferWithAuthorization(${fields.join(',')})`)
 
 /** An EIP-712 domain with the four fields that these tokens use. */
 export type SigningDomain = {
@@ -90,11 +100,6 @@ export function domainSeparator(domain: SigningDomain): Buffer {
       addressWord(domain.verifyingContract),
     ]),
   )
-}
-
-/** An asset's separator in hex, as contracts answer it. */
-export function domainSeparatorHex(asset: Omit<EvmAsset, 'decimals'>): Hex {
-  return hexOfBytes(domainSeparator(domainOf(asset)))
 }
 
 /** The 32 bytes that are signed for a transfer under a domain. Throws RangeError for a number that fits no word. */

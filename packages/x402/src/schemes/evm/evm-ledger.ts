@@ -6,13 +6,14 @@ import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import { fetchJson } from '../../http-json.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
-import { domainSeparatorHex } from './authorization.ts'
+import { domainOf, domainSeparator } from './authorization.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
 import {
   AUTHORIZATION_CANCELED_TOPIC,
   AUTHORIZATION_USED_TOPIC,
   addressTopic,
   addressWord,
+  bytesOfHex,
   type Hex,
   hexOfBytes,
   hexSchema,
@@ -73,7 +74,7 @@ const ANSWER_BYTES_MAX = 1_048_576
 const VALID_SIGNATURE = '0x1626ba7e'.padEnd(66, '0')
 
 /** The four bytes that select a function. */
-const selectorOf = (signature: string): Hex => hexOfBytes(keccakOfText(signature).subarray(0, 4))
+const selectorOf = (signature: string): Buffer => keccakOfText(signature).subarray(0, 4)
 
 const SELECTORS = {
   authorizationState: selectorOf('authorizationState(address,bytes32)'),
@@ -97,8 +98,9 @@ export type EvmLedger = ReturnType<typeof createJsonRpcLedger>
 export function createJsonRpcLedger(options: { readonly url: string; readonly clock: Clock }) {
   const call = createCaller(options)
   /** A view function's one word at a block. */
-  const view = async (to: Hex, data: string, atBlock?: bigint): Promise<Hex> => {
+  const view = async (to: Hex, parts: readonly Uint8Array[], atBlock?: bigint): Promise<Hex> => {
     try {
+      const data = hexOfBytes(Buffer.concat(parts))
       return await call(wordSchema, 'eth_call', [{ to, data }, blockTag(atBlock)])
     } catch (cause) {
       if (!(cause instanceof CallReverted)) throw cause
@@ -113,8 +115,8 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
     /** `authorizationState` at a block, the latest by default; true also for a cancelled nonce. */
     async isAuthorizationUsed(key: AuthorizationKey, atBlock?: bigint): Promise<boolean> {
       const { asset, nonce, payer } = key
-      const data = `${SELECTORS.authorizationState}${hexOf(addressWord(payer))}${nonce.slice(2)}`
-      return BigInt(await view(asset, data, atBlock)) !== 0n
+      const parts = [SELECTORS.authorizationState, addressWord(payer), bytesOfHex(nonce)]
+      return BigInt(await view(asset, parts, atBlock)) !== 0n
     },
     /** `AuthorizationUsed` and `AuthorizationCanceled` events of that nonce in a range of blocks, ends included. */
     async authorizationLogs(
@@ -146,7 +148,8 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
     }): Promise<boolean> {
       const { digest, signature, wallet } = asked
       if ((await call(hexSchema, 'eth_getCode', [wallet, 'latest'])) === '0x') return false
-      const data = `${SELECTORS.isValidSignature}${hexOf(digest)}${hexOf(bytesArgument(signature))}`
+      const parts = [SELECTORS.isValidSignature, digest, bytesArgument(signature)]
+      const data = hexOfBytes(Buffer.concat(parts))
       try {
         const found = await call(hexSchema, 'eth_call', [{ to: wallet, data }, 'latest'])
         return found === VALID_SIGNATURE
@@ -156,10 +159,10 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
       }
     },
     /** A token's `DOMAIN_SEPARATOR()`. */
-    domainSeparator: (asset: Hex): Promise<Hex> => view(asset, SELECTORS.domainSeparator),
+    domainSeparator: (asset: Hex): Promise<Hex> => view(asset, [SELECTORS.domainSeparator]),
     /** A token balance in base units. */
     balanceOf: async (asset: Hex, owner: Hex): Promise<bigint> =>
-      BigInt(await view(asset, `${SELECTORS.balanceOf}${hexOf(addressWord(owner))}`)),
+      BigInt(await view(asset, [SELECTORS.balanceOf, addressWord(owner)])),
   }
 }
 
@@ -188,12 +191,9 @@ function createCaller({ clock, url }: Parameters<typeof createJsonRpcLedger>[0])
       throw new LedgerUnavailable(`the node refused ${method}`, { cause: data.error })
     }
     const parsed = schema.safeParse(data.result)
-    if (!parsed.success) {
-      throw new LedgerUnavailable(`the node's answer to ${method} cannot be read`, {
-        cause: parsed.error,
-      })
-    }
-    return parsed.data
+    if (parsed.success) return parsed.data
+    const { error } = parsed
+    throw new LedgerUnavailable(`the node's answer to ${method} is unreadable`, { cause: error })
   }
 }
 
@@ -210,10 +210,6 @@ function blockTag(number: bigint | undefined): string {
 function bytesArgument(bytes: Uint8Array): Buffer {
   const padding = Buffer.alloc((32 - (bytes.length % 32)) % 32)
   return Buffer.concat([uintWord(64n), uintWord(BigInt(bytes.length)), bytes, padding])
-}
-
-function hexOf(bytes: Uint8Array): string {
-  return hexOfBytes(bytes).slice(2)
 }
 
 /** What the chain says of an asset's configuration. `unreachable` says nothing: the service starts (X11). */
@@ -233,7 +229,7 @@ export async function checkEvmDomain(
     const chainId = await ledger.chainId()
     if (chainId !== evmChainId(asset.network)) return { kind: 'wrong_chain', chainId }
     const found = await ledger.domainSeparator(asset.address)
-    const expected = domainSeparatorHex(asset)
+    const expected = hexOfBytes(domainSeparator(domainOf(asset)))
     return found === expected ? { kind: 'right' } : { kind: 'wrong_domain', found, expected }
   } catch (cause) {
     if (!(cause instanceof LedgerUnavailable)) throw cause

@@ -15,22 +15,11 @@ import {
   authorizationDigest,
   domainSeparator,
   type SigningDomain,
+  TRANSFER_TYPES,
   type TransferAuthorization,
 } from './authorization.ts'
 import { evmChainId } from './evm-asset.ts'
 import { type Hex, hexOfBytes, isEvmAddress } from './evm-words.ts'
-
-/** What `TransferWithAuthorization` consists of, in EIP-712's form. */
-export const TRANSFER_TYPES = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
 
 /** A transfer as wallets show and sign it (`eth_signTypedData_v4`). */
 export type TransferTypedData = {

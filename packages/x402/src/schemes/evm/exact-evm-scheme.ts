@@ -68,12 +68,8 @@ export function evmRequirement(terms: {
   readonly maxTimeoutSeconds?: number
 }): PaymentRequirement {
   const { amount, asset, maxTimeoutSeconds = TIMEOUT_SECONDS, payTo } = terms
-  if (
-    !isEvmAddress(payTo) ||
-    !isEvmAddress(asset.address) ||
-    amount <= 0n ||
-    amount >= 1n << 256n
-  ) {
+  const isAmount = amount > 0n && amount < 1n << 256n
+  if (!isEvmAddress(payTo) || !isEvmAddress(asset.address) || !isAmount) {
     throw new RangeError('an EVM requirement needs two addresses and an amount above 0')
   }
   if (evmChainId(asset.network) === undefined) throw new RangeError('not an EVM network')

@@ -52,7 +52,7 @@ export async function findEvmPayment(
   if (!(await ledger.isAuthorizationUsed(key, latest.number))) {
     return { kind: isOver ? 'never' : 'unknown' }
   }
-  const use = await findUse({ payment, key, latest, ledger })
+  const use = await findUse({ payment, latest, ledger })
   if (use === undefined) {
     return isOver ? { kind: 'failed', result: 'AUTHORIZATION_USED_EARLIER' } : { kind: 'unknown' }
   }
@@ -71,14 +71,14 @@ export async function findEvmPayment(
 
 type Search = {
   readonly payment: VerifiedPayment
-  readonly key: AuthorizationKey
   readonly latest: EvmBlock
   readonly ledger: EvmLedger
 }
 
 /** The event that ended the nonce, searched backwards from the last block in which it can be. */
 async function findUse(search: Search): Promise<EvmLog | undefined> {
-  const { key, ledger, payment } = search
+  const { ledger, payment } = search
+  const key = authorizationKeyOf(payment)
   const earliestSeconds = Math.max(
     payment.validFromSeconds,
     payment.validUntilSeconds - LOOK_BACK_SECONDS,

@@ -24,10 +24,11 @@ import {
   readEcdsaSignature,
   recoverSigner,
   type SigningDomain,
+  TRANSFER_TYPES,
   type TransferAuthorization,
 } from './authorization.ts'
 import { bytesOfHex, type Hex, hexOfBytes } from './evm-words.ts'
-import { evmSigner, TRANSFER_TYPES } from './exact-evm-client.ts'
+import { evmSigner } from './exact-evm-client.ts'
 
 type Vector = {
   readonly title: string

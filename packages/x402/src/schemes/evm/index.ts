@@ -3,7 +3,6 @@ export {
   authorizationDigest,
   domainOf,
   domainSeparator,
-  domainSeparatorHex,
   type EvmPayload,
   readEcdsaSignature,
   readEvmPayload,

@@ -32,10 +32,8 @@ export function createMirrorAccountDirectory(options: {
     const account = await mirror.account(name)
     entries.delete(name)
     entries.set(name, { account, readAtMs: clock.unixMs() })
-    for (const oldest of entries.keys()) {
-      if (entries.size <= accountsMax) break
-      entries.delete(oldest)
-    }
+    const oldest = entries.keys().next().value
+    if (entries.size > accountsMax && oldest !== undefined) entries.delete(oldest)
     return account
   }
 
@@ -43,11 +41,9 @@ export function createMirrorAccountDirectory(options: {
     const entry = entries.get(name)
     const keptMs = entry?.account === undefined ? Math.min(ageMs, REFRESH_MIN_MS) : ageMs
     if (entry !== undefined && clock.unixMs() - entry.readAtMs < keptMs) return entry.account
-    const shared = reading.get(name)
-    if (shared !== undefined) return await shared
-    const own = read(name).finally(() => reading.delete(name))
-    reading.set(name, own)
-    return await own
+    const shared = reading.get(name) ?? read(name).finally(() => reading.delete(name))
+    reading.set(name, shared)
+    return await shared
   }
 
   return {

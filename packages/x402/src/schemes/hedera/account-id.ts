@@ -17,8 +17,9 @@ export function isAccountId(text: string): boolean {
 
 /** The `0x` address that stands for an account without an EVM alias: its number in the last 8 bytes. */
 export function longZeroAddress(accountId: string): `0x${string}` {
-  const { shard, realm, number } = partsOf(accountId)
-  return `0x${hexOf(shard, 8)}${hexOf(realm, 16)}${hexOf(number, 16)}`
+  const [shard, realm, number] = partsOf(accountId)
+  const value = (shard << 128n) | (realm << 64n) | number
+  return `0x${value.toString(16).padStart(40, '0')}`
 }
 
 /** An account's name at a mirror node: its id, its EVM address, or its key alias in base32. */
@@ -29,18 +30,8 @@ export function mirrorNameOf(name: AccountName): string {
     : toBase32(name.alias)
 }
 
-/** Headers of a serialised Ed25519 and a serialised ECDSA key, each with its length: the key aliases that accounts have. */
-const KEY_ALIASES = [
-  { header: Buffer.from('1220', 'hex'), bytes: 34 },
-  { header: Buffer.from('3a21', 'hex'), bytes: 35 },
-]
-
-function isPlainAlias(alias: Uint8Array): boolean {
-  const isKey = KEY_ALIASES.some(
-    ({ bytes, header }) => alias.length === bytes && header.equals(alias.subarray(0, 2)),
-  )
-  return isKey || alias.length === 20
-}
+/** An EVM address, or a serialised Ed25519 or ECDSA key: the aliases that accounts have. */
+const PLAIN_ALIAS = /^(?:.{40}|1220.{64}|3a21.{66})$/
 
 /** Reads a protobuf AccountID. Throws MalformedProtobuf. */
 export function readAccountName(bytes: Uint8Array): AccountName {
@@ -48,7 +39,11 @@ export function readAccountName(bytes: Uint8Array): AccountName {
   const alias = fields.bytes(4)
   if (alias !== undefined) {
     if (fields.has(3)) throw new MalformedProtobuf('account has a number and an alias')
-    if (fields.varint(1) !== 0n || fields.varint(2) !== 0n || !isPlainAlias(alias)) {
+    if (
+      fields.varint(1) !== 0n ||
+      fields.varint(2) !== 0n ||
+      !PLAIN_ALIAS.test(Buffer.from(alias).toString('hex'))
+    ) {
       throw new MalformedProtobuf('account alias is not plain')
     }
     return { kind: 'alias', alias }
@@ -60,23 +55,15 @@ export function readAccountName(bytes: Uint8Array): AccountName {
 
 /** Writes a protobuf AccountID for `shard.realm.num`. Throws RangeError for any other text. */
 export function writeAccountId(accountId: string): Uint8Array {
-  const { shard, realm, number } = partsOf(accountId)
-  return Buffer.concat([
-    writeVarintField(1, shard),
-    writeVarintField(2, realm),
-    writeVarintField(3, number),
-  ])
+  return Buffer.concat(partsOf(accountId).map((part, index) => writeVarintField(index + 1, part)))
 }
 
-function hexOf(value: bigint, digits: number): string {
-  return value.toString(16).padStart(digits, '0')
-}
-
-function partsOf(accountId: string): { shard: bigint; realm: bigint; number: bigint } {
+/** Shard, realm and number. */
+function partsOf(accountId: string): [bigint, bigint, bigint] {
   const match = ACCOUNT_ID.exec(accountId)
   if (match === null) throw new RangeError(`not an account id: ${accountId.slice(0, 64)}`)
   const [, shard = '0', realm = '0', number = '0'] = match
-  return { shard: BigInt(shard), realm: BigInt(realm), number: BigInt(number) }
+  return [BigInt(shard), BigInt(realm), BigInt(number)]
 }
 
 /** RFC 4648 base32 without padding, as mirror nodes spell key aliases. */

@@ -53,8 +53,16 @@ export function hederaSigner(options: {
   readonly keyKind?: 'ed25519' | 'ecdsa'
 }): HederaSigner & { readonly evmAddress: `0x${string}` | undefined } {
   const { accountId } = options
-  const { keyKind, bytes } = readPrivateKey(options.privateKey, options.keyKind ?? 'ecdsa')
+  const hex = options.privateKey.trim().replace(/^0x/i, '').toLowerCase()
+  const der = DER_PREFIXES.find((one) => hex.startsWith(one.hex))
+  const keyKind = der?.keyKind ?? options.keyKind ?? 'ecdsa'
+  const raw = hex.slice(der?.hex.length ?? 0)
+  if (!/^[0-9a-f]{64}$/.test(raw)) throw new RangeError('not a private key of 32 bytes in hex')
+  const bytes = Buffer.from(raw, 'hex')
   if (keyKind === 'ecdsa') {
+    if (!secp256k1.privateKeyVerify(bytes)) {
+      throw new RangeError('not a private key of secp256k1')
+    }
     const publicKey = secp256k1.publicKeyCreate(bytes)
     return {
       accountId,
@@ -64,8 +72,8 @@ export function hederaSigner(options: {
       sign: (body) => secp256k1.ecdsaSign(hash('keccak-256', body, 'buffer'), bytes).signature,
     }
   }
-  const der = Buffer.concat([Buffer.from(ED25519_PKCS8_PREFIX, 'hex'), bytes])
-  const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  const pkcs8 = Buffer.from(ED25519_PKCS8_PREFIX + raw, 'hex')
+  const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
   return {
     accountId,
     keyKind,
@@ -73,22 +81,6 @@ export function hederaSigner(options: {
     evmAddress: undefined,
     sign: (body) => sign(null, body, key),
   }
-}
-
-function readPrivateKey(
-  text: string,
-  rawKind: 'ed25519' | 'ecdsa',
-): { keyKind: 'ed25519' | 'ecdsa'; bytes: Uint8Array } {
-  const hex = text.trim().replace(/^0x/i, '').toLowerCase()
-  const der = DER_PREFIXES.find((one) => hex.startsWith(one.hex))
-  const keyKind = der?.keyKind ?? rawKind
-  const raw = der === undefined ? hex : hex.slice(der.hex.length)
-  if (!/^[0-9a-f]{64}$/.test(raw)) throw new RangeError('not a private key of 32 bytes in hex')
-  const bytes = Buffer.from(raw, 'hex')
-  if (keyKind === 'ecdsa' && !secp256k1.privateKeyVerify(bytes)) {
-    throw new RangeError('not a private key of secp256k1')
-  }
-  return { keyKind, bytes }
 }
 
 /** Validity starts this long before our clock, for nodes whose clock is behind; SDKs do the same. */

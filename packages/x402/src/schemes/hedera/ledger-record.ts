@@ -62,7 +62,15 @@ const recordSchema = z
 
 export const transactionsSchema = z.object({
   transactions: z.array(recordSchema),
-  links: z.object({ next: z.string().nullish() }).nullish(),
+  /** The next page must stay on the node: only a path is followed. */
+  links: z
+    .object({
+      next: z
+        .string()
+        .regex(/^(?:\/api\/v1\/.*)?$/)
+        .nullish(),
+    })
+    .nullish(),
 })
 
 /** One record of a transaction, as the mirror node tells it. */

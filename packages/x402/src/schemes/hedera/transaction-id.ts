@@ -1,4 +1,4 @@
-/** How a payment is named: by its transaction id, by its reference on the contract, and in the memos of payments and refunds. */
+/** A payment's names: its transaction id, its reference on the contract, and the memos of payments and refunds. */
 import { hash } from 'node:crypto'
 import { isAccountId } from './account-id.ts'
 
@@ -9,7 +9,7 @@ export type TransactionId = {
   readonly validStartNanos: number
 }
 
-/** How a purchase is named on the contract: the canonical text and its hash (A2). */
+/** A purchase's name on the contract: the canonical text and its hash (A2). */
 export type PaymentReference = {
   /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`, ASCII. */
   readonly text: string
@@ -22,8 +22,8 @@ const MIRROR_FORM = /^([^@-]+)-(\d{1,19})-(\d{1,9})$/
 
 /**
  * Reads a transaction id as SDKs write it (`0.0.5@1700000000.000000001`) or as mirror nodes do
- * (`0.0.5-1700000000-000000001`); undefined for anything else. Nanoseconds with fewer than nine digits are taken as a
- * number of nanoseconds, which is what both forms mean.
+ * (`0.0.5-1700000000-000000001`); undefined for anything else. Fewer than nine digits of nanoseconds are a number of
+ * nanoseconds, as in both forms.
  */
 export function parseTransactionId(text: string): TransactionId | undefined {
   const match = SDK_FORM.exec(text) ?? MIRROR_FORM.exec(text)
@@ -45,11 +45,7 @@ export function mirrorTransactionId(id: TransactionId): string {
 
 /** The payment reference of a transaction id in either spelling (A2). Throws RangeError for anything else. */
 export function paymentReference(transactionId: string): PaymentReference {
-  const parsed = parseTransactionId(transactionId)
-  if (parsed === undefined) {
-    throw new RangeError(`not a transaction id: ${transactionId.slice(0, 64)}`)
-  }
-  const text = canonicalTransactionId(parsed)
+  const text = canonicalTextOf(transactionId)
   return { text, hash: `0x${hash('keccak-256', text, 'hex')}` }
 }
 
@@ -61,16 +57,20 @@ export function agentMemo(agent: string): string {
   return `x402:${agent.toLowerCase()}`
 }
 
-/** The agent, in lower case, that a payment's signed memo names, or undefined where it names none (X10). */
+/** The agent, in lower case, that a payment's signed memo names, or undefined (X10). */
 export function agentOfMemo(memo: string): `0x${string}` | undefined {
   return AGENT_MEMO.exec(memo)?.[1]?.toLowerCase() as `0x${string}` | undefined
 }
 
 /** The memo of a refund's transfer (A15). `transactionId` is that of the refunded credit, in either spelling. */
 export function refundMemo(transactionId: string): string {
+  return `${REFUND_PREFIX}${canonicalTextOf(transactionId)}`
+}
+
+function canonicalTextOf(transactionId: string): string {
   const id = parseTransactionId(transactionId)
   if (id === undefined) throw new RangeError(`not a transaction id: ${transactionId.slice(0, 64)}`)
-  return `${REFUND_PREFIX}${canonicalTransactionId(id)}`
+  return canonicalTransactionId(id)
 }
 
 /** The canonical id of the transaction that a transfer with this memo refunds, or undefined (A15). */
