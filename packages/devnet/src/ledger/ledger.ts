@@ -9,7 +9,7 @@ import type { ConsensusClock } from './consensus-clock.ts'
 import { longZeroNumber } from './entity-id.ts'
 import { createEvm, TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
 import type { EvmTransaction } from './evm-transaction.ts'
-import { EXCHANGE_RATE_DEFAULT, GAS_PRICE_TINYBAR_DEFAULT } from './network.ts'
+import { CREATE_GAS_DEFAULT, EXCHANGE_RATE_DEFAULT, GAS_PRICE_TINYBAR_DEFAULT } from './network.ts'
 import { createRecordStore } from './records.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
@@ -20,6 +20,8 @@ export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: A
   /** Tests and `devnet_*` calls change these. */
   const settings = {
     gasPriceTinybar: GAS_PRICE_TINYBAR_DEFAULT,
+    /** What a `scheduleCall` takes unless the schedule service is told otherwise. */
+    createGas: CREATE_GAS_DEFAULT,
     timestampLagSeconds: TIMESTAMP_LAG_SECONDS_DEFAULT,
     exchangeRate: EXCHANGE_RATE_DEFAULT,
   }

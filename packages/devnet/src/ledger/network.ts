@@ -9,6 +9,9 @@ export const TRANSACTION_GAS_MAX = 15_000_000
 /** Price of gas unless set otherwise, tinybar: testnet's in autumn 2026. */
 export const GAS_PRICE_TINYBAR_DEFAULT = 109n
 
+/** Gas of a `scheduleCall` at that price. Its price is in dollars: where gas is cheaper it takes more of it. */
+export const CREATE_GAS_DEFAULT = 1_410_000n
+
 /** Entities up to this number are the network's own, and take no value from EVM transactions. */
 export const SYSTEM_ACCOUNT_NUMBER_MAX = 750
 

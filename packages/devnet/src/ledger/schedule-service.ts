@@ -51,19 +51,23 @@ export function createScheduleService(ledger: Ledger) {
     return (await ledger.anvil.call('eth_call', [call, 'latest'])) as Hex
   }
 
+  let current: ScheduleServiceSettings = {}
+
   return {
     /** Places the code of the contract. */
     async install(): Promise<void> {
       const code = [SCHEDULE_SERVICE_ADDRESS, scheduleServiceRuntimeCode]
       await ledger.anvil.call('anvil_setCode', code)
     },
-    async configure(settings: ScheduleServiceSettings): Promise<void> {
+    /** Without settings those of the last call stay, and what follows from the ledger's prices is set anew. */
+    async configure(settings = current): Promise<void> {
+      current = settings
       const lagSeconds = settings.timestampLagSeconds ?? TIMESTAMP_LAG_SECONDS_DEFAULT
       ledger.settings.timestampLagSeconds = lagSeconds
       const args = [
         BigInt(lagSeconds),
         settings.gasPerSecond ?? 0n,
-        settings.createGas ?? 0n,
+        settings.createGas ?? ledger.settings.createGas,
         BigInt(settings.forcedCode ?? 0),
       ] as const
       const data = encodeFunctionData({ abi, functionName: 'configure', args })

@@ -174,6 +174,23 @@ describe('scheduled calls', () => {
     expect((await send(contract, data)).gasUsed).toBeGreaterThan(1_410_000n)
   })
 
+  test('L6: where gas costs a third, a scheduleCall takes three times the gas, for the same money', async () => {
+    const contract = await deploy()
+    const data = () => scheduleCall(contract, devnet.nowSeconds() + 60)
+    const usual = await send(contract, data())
+    await devnet.controls.makeGasCheaper(3)
+    const cheaper = await send(contract, data(), 5_000_000n)
+    expect(Number(cheaper.gasUsed) / Number(usual.gasUsed)).toBeCloseTo(3, 1)
+    expect(cheaper.effectiveGasPrice).toBe(360_000_000_000n)
+    await devnet.controls.scheduleService({})
+    clock.advanceMs(1_000)
+    expect((await send(contract, data(), 3_000_000n)).status).toBe('reverted')
+    expect(await rpc(devnet, 'devnet_makeGasCheaper', [1])).toMatchObject({ result: null })
+    clock.advanceMs(1_000)
+    expect((await send(contract, data())).gasUsed).toBeLessThan(1_600_000n)
+    await expect(devnet.controls.makeGasCheaper(1_000)).rejects.toThrow('1000 times cheaper')
+  })
+
   test('timestamp lag: a block may begin in the second of its call', async () => {
     await devnet.controls.scheduleService({ timestampLagSeconds: 0 })
     const contract = await deploy()

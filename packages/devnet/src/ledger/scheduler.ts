@@ -96,7 +96,7 @@ export function createScheduler(ledger: Ledger) {
       await service.install()
       await service.configure({})
     },
-    configure: (settings: ScheduleServiceSettings): Promise<void> =>
+    configure: (settings?: ScheduleServiceSettings): Promise<void> =>
       ledger.queue.run(() => service.configure(settings)),
     /** Runs everything whose second has come. */
     runDue,

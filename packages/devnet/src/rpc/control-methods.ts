@@ -71,6 +71,7 @@ const CONTROLS: {
     }),
   ],
   setGasPriceTinybar: [amount],
+  makeGasCheaper: [z.number().positive()],
   setExchangeRate: [z.object({ hbar: z.int().min(1), cents: z.int().min(1) })],
   setUnavailable: [z.object({ rpc: isOnIfGiven, mirror: isOnIfGiven, consensus: isOnIfGiven })],
   holdConsensus: [isOn],
