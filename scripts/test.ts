@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 
 const Manifest = z.object({ scripts: z.record(z.string(), z.string()).optional() })
@@ -62,11 +62,13 @@ function runSuites(filters: readonly string[], concurrency: number): Promise<num
       env: {
         ...process.env,
         TURBO_TELEMETRY_DISABLED: '1',
+        // Tests start hundreds of Node processes; with their modules compiled once each starts in about half the time.
+        NODE_COMPILE_CACHE: resolve('node_modules/.cache/node'),
         ...(isLong ? { TALLYSTICK_LONG: '1' } : {}),
       },
     },
   )
-  return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+  return new Promise((done) => child.once('exit', (code) => done(code ?? 1)))
 }
 
 // The end-to-end tests mostly wait for processes to start, so they run beside the suites, of which each core gets one.

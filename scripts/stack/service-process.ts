@@ -2,7 +2,7 @@
 // Logs go to a file, so that the terminal shows what a person wants to read.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -36,6 +36,9 @@ export type ServiceProcess = {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Where Node keeps compiled modules between starts: a service then starts in about half the time. */
+const COMPILE_CACHE = join(root, 'node_modules', '.cache', 'node')
 
 function lastLines(file: string): string {
   return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN).join('\n')
@@ -79,7 +82,11 @@ export function spawnService(options: ServiceOptions): ServiceProcess {
   const watch = options.isWatching ? ['--watch', '--watch-preserve-output'] : []
   const child = spawn(process.execPath, [...watch, options.main], {
     cwd: root,
-    env: { PATH: process.env.PATH, ...options.environment },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...options.environment,
+    },
     stdio: ['ignore', log, log],
     detached: true, // Ctrl-C reaches the stack alone, which then stops its services in order
   })
