@@ -17,7 +17,7 @@ describe('an Authorization header', () => {
     expect(presentedToken(header)).toEqual(read)
   })
 
-  it('carries a token only where it is the same to the letter', () => {
+  it('carries the token only if every character matches', () => {
     const token = new Secret('a-token')
     expect(isBearer('Bearer a-token', token)).toBe(true)
     expect(isBearer('bearer a-token', token)).toBe(true)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { BoundedMap, boundedLabel, readLimited } from './bounded.ts'
 
 describe('BoundedMap', () => {
-  test('drops the entry that was set longest ago; setting again renews, reading does not', () => {
+  test('drops the entry set longest ago; setting an entry renews it, reading does not', () => {
     const map = new BoundedMap<string, number>(3)
     map.set('a', 1).set('b', 2).set('c', 3).set('a', 4)
     expect(map.get('b')).toBe(2)
@@ -18,7 +18,7 @@ describe('BoundedMap', () => {
     expect([map.has('c'), map.has('a')]).toEqual([false, true])
   })
 
-  test('forgets what is deleted, which makes room', () => {
+  test('deleting an entry makes room', () => {
     const map = new BoundedMap<string, number>(2)
     map.set('a', 1).set('b', 2)
     expect([map.delete('a'), map.delete('a')]).toEqual([true, false])
@@ -34,14 +34,14 @@ describe('BoundedMap', () => {
     expect([map.size, map.has(undefined), map.has('a')]).toEqual([1, false, true])
   })
 
-  test('a bound of 0 keeps nothing, and one that is no whole number is refused', () => {
+  test('a bound of 0 keeps nothing; a bound that is not a whole number is refused', () => {
     expect(new BoundedMap<string, number>(0).set('a', 1).size).toBe(0)
     for (const max of [-1, 1.5, Number.NaN])
       expect(() => new BoundedMap<string, number>(max)).toThrow(RangeError)
   })
 })
 
-test('S4: a label tells 64 texts apart; later ones are `other`, and earlier ones stay themselves', () => {
+test('S4: a label keeps 64 values apart; later ones become `other`, earlier ones stay as they are', () => {
   const label = boundedLabel()
   const texts = Array.from({ length: 80 }, (_, index) => `reason_${index}`)
   expect(new Set(texts.map(label))).toEqual(new Set([...texts.slice(0, 64), 'other']))
@@ -63,7 +63,7 @@ describe('readLimited', () => {
     expect(await readLimited(new Response('ab').body, 2)).toEqual(Buffer.from('ab'))
   })
 
-  test('reads no body as no bytes', async () => {
+  test('reads an absent body as zero bytes', async () => {
     expect(await readLimited(new Response(null).body, 0)).toEqual(Buffer.alloc(0))
   })
 
@@ -73,7 +73,7 @@ describe('readLimited', () => {
     expect(chunksTaken).toBe(2)
   })
 
-  test('rejects where the body fails', async () => {
+  test('rejects if the body fails', async () => {
     const body = new ReadableStream<Uint8Array>({ start: (sink) => sink.error(new Error('cut')) })
     await expect(readLimited(body, 5)).rejects.toThrow('cut')
   })

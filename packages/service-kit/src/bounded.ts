@@ -1,12 +1,13 @@
-/** What outsiders can make grow, within bounds: a map, the values of a metric's label, the body of an answer. */
+/** Bounds on what outsiders can make grow: a map, the values of a metric's label, the body of an answer. */
 
-/** A map of at most `max` entries: `set` puts its entry last and drops the first beyond `max`. */
+/** A map of at most `max` entries: `set` moves its entry to the end and drops the first one beyond `max`. */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #max: number
 
   constructor(max: number) {
-    if (!Number.isSafeInteger(max) || max < 0) throw new RangeError('max is a whole number from 0')
+    if (!Number.isSafeInteger(max) || max < 0)
+      throw new RangeError('max must be a whole number from 0')
     this.#max = max
   }
 
@@ -18,7 +19,7 @@ export class BoundedMap<K, V> {
     return this.#entries.has(key)
   }
 
-  /** Reading does not renew an entry: setting it again does. */
+  /** Reading does not renew an entry; setting it again does. */
   get(key: K): V | undefined {
     return this.#entries.get(key)
   }
@@ -36,10 +37,13 @@ export class BoundedMap<K, V> {
   }
 }
 
-/** Values that one label tells apart: texts from outside, such as a facilitator's reasons, cannot make more series. */
+/** Distinct values per label, so that outside text, such as a facilitator's reasons, cannot create unlimited series. */
 const LABEL_VALUES_MAX = 64
 
-/** Returns a label's value for a text: the text itself, or `other` once `LABEL_VALUES_MAX` different ones have come before it. */
+/**
+ * Returns a function from text to label value: the text itself, or `other` once there have been `LABEL_VALUES_MAX`
+ * different ones.
+ */
 export function boundedLabel(): (text: string) => string {
   const known = new Set<string>()
   return (text) => {
@@ -50,7 +54,7 @@ export function boundedLabel(): (text: string) => string {
   }
 }
 
-/** The bytes of a body, such as `response.body`; `too_large` as soon as it exceeds `bytesMax`, the rest unread. */
+/** The bytes of a body, such as `response.body`. Returns `too_large` and stops reading as soon as it exceeds `bytesMax`. */
 export async function readLimited(
   body: AsyncIterable<Uint8Array> | null | undefined,
   bytesMax: number,

@@ -5,7 +5,7 @@ import { pause, systemClock } from './clock.ts'
 import { manualClock } from './manual-clock.ts'
 
 describe('S7: manualClock', () => {
-  test('what falls due runs in order of time, then of arming, at its own time', () => {
+  test('due timers run in order of time, then of arming, each at its own time', () => {
     const delays = fc.array(fc.nat(100), { maxLength: 20 })
     fc.assert(
       fc.property(delays, fc.nat(120), (delaysMs, advanceMs) => {
@@ -26,7 +26,7 @@ describe('S7: manualClock', () => {
     )
   })
 
-  test('a timer armed by a timer runs in the same advance when it falls due', () => {
+  test('a timer armed by a timer runs in the same advance if it falls due', () => {
     const clock = manualClock(0)
     const ranAtMs: number[] = []
     const tick = (): void => {
@@ -38,7 +38,7 @@ describe('S7: manualClock', () => {
     expect(ranAtMs).toEqual([10, 20, 30])
   })
 
-  test('what is cancelled does not run', () => {
+  test('a cancelled timer does not run', () => {
     const clock = manualClock(0)
     const cancel = clock.after(5, () => expect.unreachable())
     cancel()
@@ -73,7 +73,7 @@ describe('systemClock', () => {
   })
 })
 
-/** Begins a pause and tells whether it is over. */
+/** Begins a pause; the returned function says whether it is over. */
 const startPause = (ms: number, signal?: AbortSignal) => {
   const clock = manualClock(0)
   const seen = { isOver: false }
@@ -86,7 +86,7 @@ const startPause = (ms: number, signal?: AbortSignal) => {
 }
 
 describe('pause', () => {
-  test('lasts its time on the clock', async () => {
+  test('lasts its full time on the clock', async () => {
     const { clock, seen } = startPause(10)
     await clock.advanceMsSettled(9)
     expect(seen.isOver).toBe(false)
@@ -94,7 +94,7 @@ describe('pause', () => {
     expect(seen.isOver).toBe(true)
   })
 
-  test('ends at an abort and leaves no timer', async () => {
+  test('ends on abort and leaves no timer', async () => {
     const controller = new AbortController()
     const { clock, seen } = startPause(10, controller.signal)
     controller.abort()
@@ -102,14 +102,14 @@ describe('pause', () => {
     expect([seen.isOver, clock.pendingCount()]).toEqual([true, 0])
   })
 
-  test('does not begin where the signal is aborted already', async () => {
+  test('does not begin if the signal is already aborted', async () => {
     const { clock, seen } = startPause(10, AbortSignal.abort())
     expect(clock.pendingCount()).toBe(0)
     await clock.advanceMsSettled(0)
     expect(seen.isOver).toBe(true)
   })
 
-  test('leaves no listener on a signal that outlives it', async () => {
+  test('leaves no listener on a longer-lived signal', async () => {
     const { signal } = new AbortController()
     const removed: string[] = []
     signal.removeEventListener = (name: string) => void removed.push(name)

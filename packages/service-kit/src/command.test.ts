@@ -60,7 +60,7 @@ async function lifetimeOf(list: readonly string[]): Promise<number | undefined> 
 }
 
 describe('a command', () => {
-  it('hands words, texts and flags to its verb', async () => {
+  it('passes words, options and flags to its verb', async () => {
     const seen: unknown[] = []
     const { code, printed, errors } = await run(
       ['weigh', '--unit', 'g', '--of', 'a', '--of', 'b', '--quiet', 'box'],
@@ -88,7 +88,7 @@ describe('a command', () => {
     expect(printed).toContain('scale: weighs')
   })
 
-  it('names its verbs where it is asked for another, and exits 2', async () => {
+  it('lists its verbs when given an unknown one, and exits 2', async () => {
     const { code, errors } = await run(['measure'])
     expect({ code, errors }).toEqual({
       code: 2,
@@ -98,7 +98,7 @@ describe('a command', () => {
 
   it.each([
     ['an unknown option', ['weigh', '--secret', 's3cr3t']],
-    ['a word too many', ['weigh', 'box', 's3cr3t']],
+    ['one word too many', ['weigh', 'box', 's3cr3t']],
     ['an option without its value', ['weigh', '--unit']],
   ])('refuses %s with the usage, repeats no value, and exits 2', async (_, list) => {
     const { code, errors } = await run(list)
@@ -120,7 +120,7 @@ describe('a command', () => {
     expect(errors).not.toContain('s3cr3t')
   })
 
-  it('prints what a person can do something about and exits 1', async () => {
+  it('prints an error that a person can act on, and exits 1', async () => {
     const { code, errors } = await run(['weigh'], () => {
       throw new StoreDown()
     })
@@ -136,14 +136,14 @@ describe('a command', () => {
     ).rejects.toBe(bug)
   })
 
-  it('takes a lifetime of whole seconds, at most a year', async () => {
+  it('takes a lifetime in whole seconds, at most a year', async () => {
     expect(await lifetimeOf([])).toBe(60)
     expect(await lifetimeOf(['--lifetime-seconds', '31536000'])).toBe(31_536_000)
     for (const bad of ['0', '-1', '1.5', 'x', '31536001'])
       expect(await lifetimeOf([`--lifetime-seconds=${bad}`]), bad).toBe(EXIT.usage)
   })
 
-  it('prints the text of bad usage as it is', async () => {
+  it('prints the text of a usage error unchanged', async () => {
     const { code, errors } = await run(['weigh'], () => {
       throw new BadUsage('Say what: FILE.')
     })

@@ -1,6 +1,6 @@
 /**
- * A command beside a service: a table of verbs, from an argument list to an exit code. Nothing here knows a verb; each
- * command has its own table.
+ * A service's command-line tool: a table of verbs, and the way from an argument list to an exit code. Nothing here knows
+ * a verb; each command has its own table.
  */
 import { parseArgs } from 'node:util'
 import type { z } from 'zod'
@@ -15,30 +15,30 @@ export type CommandTerminal = {
   readonly stdin: AsyncIterable<Uint8Array>
   readonly print: (line: string) => void
   readonly printError: (line: string) => void
-  /** Rewrites one line of progress; undefined where nobody watches. */
+  /** Rewrites one line of progress; undefined if nobody is watching. */
   readonly progress?: ((line: string) => void) | undefined
 }
 
-/** Exit codes of every command. */
+/** Exit codes shared by every command. */
 export const EXIT = {
-  /** Done; where something was checked: it holds. */
+  /** Done; if something was checked, it holds. */
   done: 0,
-  /** What was checked does not hold, or what the verb works on refused or could not be reached. */
+  /** The check failed, or the verb's target refused or could not be reached. */
   failed: 1,
-  /** A bad argument, variable or input; nothing was tried. */
+  /** A bad argument, variable or input; nothing was attempted. */
   usage: 2,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** One call of a verb, its arguments read. */
+/** One call of a verb, with its arguments read. */
 export type CommandCall = {
   readonly terminal: CommandTerminal
-  /** Arguments that are no options, without the verb's name. */
+  /** Positional arguments, without the verb's name. */
   readonly words: readonly string[]
-  /** The value of an option; undefined where it was not given. */
+  /** The value of an option; undefined if it was not given. */
   readonly text: (name: string) => string | undefined
-  /** All values of an option that may be given more than once. */
+  /** All values of a repeatable option. */
   readonly texts: (name: string) => readonly string[]
   /** Whether a flag was given. */
   readonly has: (name: string) => boolean
@@ -55,7 +55,7 @@ export type CommandVerb = {
   run(call: CommandCall): Promise<ExitCode>
 }
 
-/** Bad arguments, variables or input: nothing was tried. The text never repeats a secret. */
+/** Bad arguments, variables or input; nothing was attempted. The message never repeats a secret. */
 export class BadUsage extends Error {
   override readonly name = 'BadUsage'
 }
@@ -65,11 +65,11 @@ type Command = {
   readonly name: string
   /** The first line of the help, after the name. */
   readonly title: string
-  /** In the order of the help. */
+  /** Listed by the help in this order. */
   readonly verbs: readonly CommandVerb[]
-  /** The help's last lines: variables and exit codes. */
+  /** The last lines of the help: variables and exit codes. */
   readonly notes: readonly string[]
-  /** What to print of an error that a person can do something about; undefined for a bug. */
+  /** What to print for an error that a person can act on; undefined for a bug. */
   readonly refusalOf: (error: unknown) => string | undefined
 }
 
@@ -86,7 +86,7 @@ function help({ name, title, verbs, notes }: Command): readonly string[] {
   ]
 }
 
-/** Reads the arguments after the verb. Throws BadUsage; its text never repeats a value. */
+/** Reads the arguments after the verb. Throws BadUsage, whose message never repeats a value. */
 function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal): CommandCall {
   const options = Object.fromEntries(
     Object.entries(verb.options).map(([name, kind]) => [
@@ -146,7 +146,7 @@ export async function runCommand(command: Command, terminal: CommandTerminal): P
 /** The terminal of this process; the command's entry file passes `process`. */
 export function processTerminal(owner: NodeJS.Process): CommandTerminal {
   const { argv, env, stdin, stdout, stderr } = owner
-  // A reader that closes the pipe, such as `head`, ends the command; that is no error.
+  // A reader that closes the pipe, such as `head`, ends the command without an error.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') owner.exit(0)
     throw error
@@ -162,7 +162,7 @@ export function processTerminal(owner: NodeJS.Process): CommandTerminal {
   }
 }
 
-/** Reads the variables that a verb needs. Throws BadUsage, naming every bad one. */
+/** Reads the variables that a verb needs. Throws BadUsage naming every bad one. */
 export function readVariables<Schema extends z.ZodObject>(
   { environment }: CommandTerminal,
   schema: Schema,
@@ -172,10 +172,10 @@ export function readVariables<Schema extends z.ZodObject>(
   return reading.config
 }
 
-/** A token that lasts longer is as good as a key, and keys change once a year. */
+/** A token that lasts longer is as good as a key, and keys are rotated once a year. */
 const LIFETIME_SECONDS_MAX = 365 * 86_400
 
-/** The value of `--lifetime-seconds`, 1 to a year; `fallbackSeconds` without it. Throws BadUsage. */
+/** The value of `--lifetime-seconds`, from 1 second to a year; `fallbackSeconds` if absent. Throws BadUsage. */
 export function lifetimeOption(call: CommandCall, fallbackSeconds: number): number {
   const text = call.text('lifetime-seconds')
   const seconds = text === undefined ? fallbackSeconds : Number(text)

@@ -1,15 +1,15 @@
 /**
  * Builders for the fields of a service's configuration. A field reads one environment variable as text and knows its
- * description, its documented default and whether it is a secret; config.ts reads and documents them. A service builds
- * its own fields from `textField` and the like.
+ * description, its documented default and whether it is secret; config.ts reads and documents fields. A service builds
+ * its own from `textField` and the like.
  */
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { Secret } from './secret.ts'
 
-/** What the documentation says of a field beyond its zod description. */
+/** What the documentation says about a field beyond its zod description. */
 type FieldMeta = {
-  /** Read from `<NAME>_FILE` as well; never printed. */
+  /** Also read from `<NAME>_FILE`; never printed. */
   readonly isSecret?: boolean | undefined
   /** What a good value looks like, e.g. `an integer from 0 to 65535`. */
   readonly expected?: string | undefined
@@ -25,7 +25,7 @@ export function withFieldMeta<Field extends z.ZodType>(field: Field, meta: Field
   return field
 }
 
-/** The documentation of a field, outer wrappers (default, optional) winning over what they wrap. */
+/** The documentation of a field; outer wrappers (default, optional) win over what they wrap. */
 export function fieldMetaOf(field: z.core.$ZodType): FieldMeta & { readonly description?: string } {
   const inner = innerOf(field)
   const description = z.globalRegistry.get(field)?.description
@@ -49,7 +49,7 @@ export function innerOf(field: z.core.$ZodType): z.core.$ZodType | undefined {
   return field instanceof z.ZodPipe ? field.def.in : undefined
 }
 
-/** A whole number from `min` to `max`, written in decimal digits. */
+/** A whole number from `min` to `max` in decimal digits. */
 export function integerField(range: { readonly min: number; readonly max: number }) {
   const expected = `an integer from ${range.min} to ${range.max}`
   const field = z
@@ -60,12 +60,12 @@ export function integerField(range: { readonly min: number; readonly max: number
   return withFieldMeta(field, { expected })
 }
 
-/** Any text that is not empty. */
+/** Any non-empty text. */
 export function textField(expected = 'a text') {
   return withFieldMeta(z.string().min(1, expected), { expected })
 }
 
-/** A secret: at least `minBytes` UTF-8 bytes, also read from `<NAME>_FILE`. */
+/** A secret of at least `minBytes` UTF-8 bytes, also read from `<NAME>_FILE`. */
 export function secretField(options: { readonly minBytes?: number } = {}) {
   const minBytes = options.minBytes ?? 1
   const expected = minBytes > 1 ? `a secret of at least ${minBytes} bytes` : 'a secret'
@@ -81,7 +81,7 @@ const isHttpUrl = (text: string): boolean => {
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:')
 }
 
-/** An http or https URL; trailing slashes are cut off, so that paths can be appended. */
+/** An http or https URL; trailing slashes are removed so that paths can be appended. */
 export function httpUrlField() {
   const expected = 'an http or https URL'
   const field = z
@@ -95,7 +95,7 @@ const isInContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/r
 const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 /**
- * The fields that every service has, for its own `z.object`: `{ ...sharedConfigFields(…), MY_FIELD: … }`. The base URL is
+ * The fields that every service has, for its own `z.object`: `{ ...sharedConfigFields(…), MY_FIELD: … }`. `baseUrl` is
  * the service's address on the local machine.
  */
 export function sharedConfigFields(defaults: { readonly port: number; readonly baseUrl: string }) {
@@ -104,7 +104,7 @@ export function sharedConfigFields(defaults: { readonly port: number; readonly b
     PORT: integerField({ min: 0, max: 65_535 })
       .prefault(String(defaults.port))
       .describe('TCP port to listen on; 0 takes a free one.'),
-    // Inside a container nobody reaches loopback (S2).
+    // Inside a container, nothing outside reaches loopback (S2).
     HOST: withFieldMeta(
       textField('an IP address or host name')
         .prefault(() => (isInContainer() ? '0.0.0.0' : '127.0.0.1'))
@@ -116,10 +116,10 @@ export function sharedConfigFields(defaults: { readonly port: number; readonly b
       .describe('Public address of this service, as clients see it.'),
     METRICS_TOKEN: secretField({ minBytes: 16 })
       .optional()
-      .describe('Bearer token that /metrics asks for; without it /metrics is open.'),
+      .describe('Bearer token that /metrics requires; if unset, /metrics is open.'),
     LOG_LEVEL: withFieldMeta(z.enum(LOG_LEVELS, { error: levelText }), { expected: levelText })
       .prefault('info')
-      .describe('How much is logged.'),
+      .describe('How much to log.'),
   }
 }
 
@@ -130,7 +130,7 @@ export function serviceNameField(defaultName: string) {
   return withFieldMeta(field, { expected }).prefault(defaultName)
 }
 
-/** The bytes of standard, padded base64 with the one spelling that encodes them (RFC 4648 §4); undefined for other text. */
+/** The bytes of standard, padded base64, accepted only in its canonical spelling (RFC 4648 §4); undefined for anything else. */
 export function strictBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? bytes : undefined

@@ -46,7 +46,7 @@ const problems = (environment: Record<string, string>) => {
 }
 
 describe('S3: configuration', () => {
-  test('defaults fill what is not set, and an empty variable is not set', () => {
+  test('defaults fill unset variables, and an empty variable counts as unset', () => {
     const config = valid({ ...good, PORT: '', UPSTREAM_URL: '', METRICS_TOKEN: '' })
     expect(config).toMatchObject({
       PORT: 3001,
@@ -60,7 +60,7 @@ describe('S3: configuration', () => {
     expect(['127.0.0.1', '0.0.0.0']).toContain(config.HOST)
   })
 
-  test('every bad variable is in one message, with what was expected and never a value', () => {
+  test('one message names every bad variable and what was expected, never a value', () => {
     const found = problems({
       PORT: '99999hunter2',
       BASE_URL: 'ftp://hunter2',
@@ -83,7 +83,7 @@ describe('S3: configuration', () => {
     expect(message).not.toContain('hunter2')
   })
 
-  test('secrets are the UTF-8 bytes of the variable, never decoded', () => {
+  test('secrets are the UTF-8 bytes of the variable, never decoded further', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 8, unit: 'binary' }), (text) => {
         const { SIGNING_SECRET } = valid({ ...good, SIGNING_SECRET: text })
@@ -93,14 +93,14 @@ describe('S3: configuration', () => {
     expect(valid({ ...good, SIGNING_SECRET: '0x000000' }).SIGNING_SECRET.bytes()).toHaveLength(8)
   })
 
-  test('secrets are also read from NAME_FILE, without the newline that ends the file', () => {
+  test('secrets are also read from NAME_FILE, without the trailing newline', () => {
     const path = join(folder, 'secret')
     writeFileSync(path, 'from a file\n')
     const config = valid({ NAME: 'n', SIGNING_SECRET_FILE: path })
     expect(config.SIGNING_SECRET.reveal()).toBe('from a file')
   })
 
-  test('both forms at once, or an unreadable file, are refused by name', () => {
+  test('giving both forms at once, or an unreadable file, is refused by name', () => {
     expect(problems({ ...good, SIGNING_SECRET_FILE: '/x' })).toEqual([
       {
         variable: 'SIGNING_SECRET',
@@ -128,13 +128,13 @@ describe('S3: configuration', () => {
     expect(printed).not.toContain('hunter2')
   })
 
-  test('a trailing slash of a URL is cut off', () => {
+  test('trailing slashes of a URL are removed', () => {
     expect(valid({ ...good, BASE_URL: 'https://a.example/x//' }).BASE_URL).toBe(
       'https://a.example/x',
     )
   })
 
-  test('whatever the environment holds, no problem repeats it', () => {
+  test('whatever the environment holds, no message repeats it', () => {
     const marked = fc.string({ minLength: 1 }).map((text) => `hunter2${text}`)
     const environment = fc.record({
       PORT: marked,
@@ -153,7 +153,7 @@ describe('S3: configuration', () => {
 })
 
 describe('the configuration documents itself', () => {
-  test('rows carry description, expectation, default and secrecy', () => {
+  test('rows carry description, expectation, default and whether the field is secret', () => {
     const rows = describeConfig(schema)
     expect(rows.map((row) => row.variable)).toEqual(Object.keys(schema.shape))
     expect(rows.find((row) => row.variable === 'PORT')).toEqual({
@@ -191,7 +191,7 @@ describe('the configuration documents itself', () => {
 describe('a service’s name', () => {
   const name = serviceNameField('svc')
 
-  test('is short, in lower case, and begins with a letter', () => {
+  test('is short, lower-case, and starts with a letter', () => {
     expect(name.parse(undefined)).toBe('svc')
     for (const fit of ['a', 'care-2', `a${'b'.repeat(31)}`]) expect(name.parse(fit)).toBe(fit)
     for (const unfit of ['', 'Care', '2care', '-a', 'a_b', 'a/b', 'a\n', `a${'b'.repeat(32)}`])
@@ -223,7 +223,7 @@ describe('strictBase64', () => {
     expect(strictBase64(text)).toBeUndefined()
   })
 
-  test('reads what it reads in one spelling', () => {
+  test('reads each value in one spelling only', () => {
     fc.assert(
       fc.property(fc.oneof(fc.base64String(), fc.string()), (text) => {
         const bytes = strictBase64(text)

@@ -1,4 +1,7 @@
-/** A service's environment: read by a schema of fields (config-field.ts), with every problem at once, and documented by it. */
+/**
+ * A service's environment, read by a schema of fields (config-field.ts) that also documents it. All problems are reported
+ * at once.
+ */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { fieldMetaOf, innerOf } from './config-field.ts'
@@ -13,7 +16,7 @@ type ConfigReading<Config> =
   | { readonly kind: 'valid'; readonly config: Config }
   | { readonly kind: 'invalid'; readonly problems: readonly ConfigProblem[] }
 
-/** The text of a secret, from the variable or from the file that `<NAME>_FILE` names; what is wrong joins `problems`. */
+/** The text of a secret, from the variable or from the file that `<NAME>_FILE` names. Adds any problem to `problems`. */
 function readSecret(
   variable: string,
   environment: Environment,
@@ -28,7 +31,7 @@ function readSecret(
     return undefined
   }
   try {
-    // Editors and `echo` end a file with a newline that is no part of the secret.
+    // Editors and `echo` end a file with a newline that is not part of the secret.
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '') || undefined
   } catch {
     problems.push({ variable: fileVariable, expected: 'the path of a readable file' })
@@ -37,7 +40,7 @@ function readSecret(
 }
 
 /**
- * Parses the environment by a schema whose keys are variable names and finds every problem at once. An empty variable
+ * Parses the environment by a schema whose keys are variable names, and reports all problems at once. An empty variable
  * counts as unset; secrets are also read from `<NAME>_FILE`.
  */
 export function readConfig<Schema extends z.ZodObject>(
@@ -76,7 +79,7 @@ export function configMessage(problems: readonly ConfigProblem[]): string {
   return ['The configuration is not usable:', ...lines].join('\n')
 }
 
-/** Reads the configuration; a bad one is printed to stderr, every variable at once, and ends the process with 1 (S3). */
+/** Reads the configuration. If it is bad, prints every bad variable at once to stderr and exits 1 (S3). */
 export function loadConfig<Schema extends z.ZodObject>(
   schema: Schema,
   environment: Environment,
@@ -94,7 +97,7 @@ const defaultOf = (field: z.core.$ZodType): string => {
   return inner === undefined ? '' : defaultOf(inner)
 }
 
-/** The variables of a configuration schema as the documentation shows them, in its order. */
+/** The variables of a configuration schema as the documentation shows them, in the schema's order. */
 export function describeConfig(schema: z.ZodObject) {
   return Object.entries(schema.shape).map(([variable, field]) => {
     const meta = fieldMetaOf(field)
@@ -102,9 +105,9 @@ export function describeConfig(schema: z.ZodObject) {
       variable,
       description: meta.description ?? '',
       expected: meta.expected ?? 'a text',
-      /** Empty if there is none; in words if it depends on the machine. */
+      /** Empty if there is none; a description if it depends on the machine. */
       defaultText: meta.defaultText ?? defaultOf(field),
-      /** Whether `defaultText` can be assigned as it stands. */
+      /** Whether `defaultText` can be assigned literally. */
       isDefaultLiteral: meta.defaultText === undefined,
       isRequired: !z.safeParse(field, undefined).success,
       /** Also read from `<variable>_FILE`. */
@@ -128,7 +131,7 @@ export function environmentTable(schema: z.ZodObject): string {
   return [...head, ...rows, ''].join('\n')
 }
 
-/** The variables as the text of an `.env.example`: required ones to fill in, the rest commented out at their defaults. */
+/** The variables as the text of an `.env.example`: required ones to fill in, the others commented out with their defaults. */
 export function environmentExample(schema: z.ZodObject): string {
   const blocks = describeConfig(schema).map((row) => {
     const file = row.isSecret ? `; or the path of a file in ${row.variable}_FILE` : ''

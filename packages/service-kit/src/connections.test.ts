@@ -37,7 +37,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((app) => app.close()))
 })
 
-/** All that comes back until the service closes the connection. */
+/** Everything received until the service closes the connection. */
 async function answerTo(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
   let text = ''
@@ -50,7 +50,7 @@ async function answerTo(port: number, bytes: string): Promise<string> {
 
 const POST = 'POST /thing HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n'
 
-describe('who holds a connection is answered 408 and cut off', () => {
+describe('a client that stalls is answered 408 and cut off', () => {
   const connectionLimits = { headersMs: 50, requestMs: 100, checkEveryMs: 10 }
 
   test.each([
@@ -64,14 +64,14 @@ describe('who holds a connection is answered 408 and cut off', () => {
     expect(answer).toContain('{"error":"request_timeout"}')
   })
 
-  test('by default after 10 s for the head and 30 s for the whole', async () => {
+  test('by default after 10 s for the headers and 30 s for the whole request', async () => {
     await listen()
     const { headersTimeout, requestTimeout } = open[0]?.server ?? {}
     expect([headersTimeout, requestTimeout]).toEqual([10_000, 30_000])
   })
 })
 
-describe('S5: what Node would refuse without a body is refused in JSON', () => {
+describe('S5: what Node would refuse without a body gets a JSON answer', () => {
   test('HTTP/1.1 without Host', async () => {
     const answer = await answerTo(await listen(), 'GET /health HTTP/1.1\r\n\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
@@ -83,7 +83,7 @@ describe('S5: what Node would refuse without a body is refused in JSON', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  test('an expectation that nobody meets', async () => {
+  test('an expectation that cannot be met', async () => {
     const bytes = 'GET /health HTTP/1.1\r\nhost: x\r\nexpect: a-miracle\r\n\r\n'
     const answer = await answerTo(await listen(), bytes)
     expect(answer).toMatch(/^HTTP\/1\.1 417 /)
@@ -91,7 +91,7 @@ describe('S5: what Node would refuse without a body is refused in JSON', () => {
   })
 })
 
-test('S6: of an absolute target the log has the path alone', async () => {
+test('S6: for an absolute target, the log has only the path', async () => {
   const close = 'host: x\r\nconnection: close\r\n\r\n'
   await answerTo(await listen(), `GET http://user:secret@a.example/thing?q HTTP/1.1\r\n${close}`)
   await expect.poll(() => lines.join('')).toContain('"path":"/thing"')

@@ -1,6 +1,6 @@
 /**
- * What a connection gets before any route: answers to bytes that are no request, time limits, refusals that Node would
- * send without a body, and an orderly end when the process stops.
+ * What a connection gets before any route: answers to bytes that are not a request, time limits, bodies for refusals that
+ * Node would send without one, and an orderly end when the process stops.
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,13 +8,13 @@ import { type ErrorAnswer, errorJson } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
 import type { ServiceApp } from './service-app.ts'
 
-/** How long a client may take to send; a slower one is answered 408 and its connection closed. */
+/** How long a client may take to send. A slower one is answered 408 and disconnected. */
 export const DEFAULT_CONNECTION_LIMITS = {
-  /** For the head of a request: one packet from an honest client, so who sends a line now and then is cut off early. */
+  /** For the request headers. An honest client sends them in one packet, so a client that trickles lines is cut off early. */
   headersMs: 10_000,
-  /** For a whole request. */
+  /** For the whole request. */
   requestMs: 30_000,
-  /** How often connections are checked: a limit may be overrun by this much. */
+  /** How often connections are checked; a limit can be overrun by this much. */
   checkEveryMs: 5_000,
 }
 
@@ -27,7 +27,7 @@ function connectionAnswer(code: string): ErrorAnswer {
   return { status: 400, error: 'malformed_request' }
 }
 
-/** Answers a connection whose bytes are no HTTP request, in JSON like every error, and closes it. */
+/** Answers bytes that are not an HTTP request, in JSON like every error, and closes the connection. */
 export function answerConnectionError(error: { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -68,7 +68,7 @@ export function guardConnections(app: ServiceApp): void {
 
 /**
  * While the process stops, refuses requests on open connections and closes each connection after its answer: kept alive,
- * it would hold the process until its idle time ends.
+ * it would hold up the process until its idle timeout.
  */
 export function refuseWhileStopping(app: ServiceApp): void {
   const refusal = { status: 503, error: 'shutting_down', headers: { 'retry-after': '1' } }

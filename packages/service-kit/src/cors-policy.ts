@@ -1,7 +1,10 @@
 import cors from '@fastify/cors'
 import type { ServiceApp } from './service-app.ts'
 
-/** CORS of the services that are paid for (S9): `Access-Control-Expose-Headers` is a header that the official client sends. */
+/**
+ * CORS for the paid services (S9). `Access-Control-Expose-Headers` is allowed because the official client sends it as a
+ * request header.
+ */
 export const paidServiceCors = {
   methods: ['GET', 'POST', 'OPTIONS'],
   allowedHeaders: [
@@ -15,13 +18,13 @@ export const paidServiceCors = {
   maxAgeSeconds: 600,
 }
 
-/** What browsers of other origins may send and read. */
+/** What browsers from other origins may send and read. */
 export type CorsPolicy = Readonly<typeof paidServiceCors>
 
-/** Answers every `OPTIONS` with 204 before any route's own hooks, and echoes the origin (`*` without one). */
+/** Answers every `OPTIONS` with 204 before any route's own hooks run, and echoes the origin (`*` without one). */
 export async function registerCors(app: ServiceApp, policy: CorsPolicy): Promise<void> {
   await app.register(cors, {
-    // A function rather than `true`, so that a request without an origin reads `*` (S9, care's document).
+    // A function rather than `true`, so that a request without an origin gets `*` (S9, care's document).
     origin: async (origin: string | undefined) => origin || '*',
     methods: policy.methods,
     allowedHeaders: policy.allowedHeaders,

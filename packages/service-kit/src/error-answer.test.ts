@@ -15,14 +15,14 @@ describe('the answers of a table of codes', () => {
     })
   })
 
-  test('name the row’s time to retry, unless the case has its own', () => {
+  test('carry the row’s retry time, unless the case has its own', () => {
     expect(answer('busy').headers?.['retry-after']).toBe('5')
     expect(answer('busy', { retryAfterSeconds: 7 }).headers?.['retry-after']).toBe('7')
     expect(answer('busy', { retryAfterSeconds: undefined }).headers?.['retry-after']).toBe('5')
     expect(answer('conflict', { retryAfterSeconds: 0 }).headers?.['retry-after']).toBe('0')
   })
 
-  test('carry details and headers of the case', () => {
+  test('carry the case’s details and headers', () => {
     expect(answer('conflict', { details: { owner: 'a' }, headers: { allow: 'GET' } })).toEqual({
       status: 409,
       error: 'conflict',

@@ -1,21 +1,21 @@
 /**
- * How a failure becomes an answer: JSON with a string `error`, a stable snake_case code (S5). The text of an exception never
- * leaves the process; what a caller may read is made here, from codes.
+ * How a failure becomes an answer: JSON with a string `error`, a stable snake_case code (S5). The text of an exception
+ * never leaves the process; what a caller may read is built here from codes.
  */
 import { z } from 'zod'
 
-/** An error as it is sent. */
+/** An error as sent. */
 export type ErrorAnswer = {
   /** HTTP status, 400–599. */
   readonly status: number
   /** Stable snake_case code. */
   readonly error: string
-  /** Further public members of the body. */
+  /** Additional public members of the body. */
   readonly details?: Readonly<Record<string, unknown>> | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** One thing wrong with a request: where, and what was expected there. */
+/** One thing wrong with a request: where, and what was expected. */
 export type RequestIssue = {
   /** Part and path, e.g. `body.picks[0].price` or `query.agent`. */
   readonly field: string
@@ -48,7 +48,7 @@ const PARTS: Readonly<Record<string, string>> = {
   headers: 'header',
 }
 
-/** What the framework's errors carry; any other error has none of it. */
+/** What framework errors carry; other errors have none of it. */
 type FrameworkError = Partial<
   Record<'code' | 'statusCode' | 'validation' | 'validationContext', unknown>
 >
@@ -68,7 +68,7 @@ export function requestIssues(error: unknown): readonly RequestIssue[] | undefin
   }))
 }
 
-/** The answer to an error that the service does not know: what the framework refused, or 500 `internal_error`. */
+/** The answer to an error that the service does not recognise: the framework's refusal, or 500 `internal_error`. */
 export function frameworkAnswer(error: unknown): ErrorAnswer {
   const issues = requestIssues(error)
   if (issues !== undefined) return { status: 400, error: 'invalid_request', details: { issues } }
@@ -81,17 +81,17 @@ export function frameworkAnswer(error: unknown): ErrorAnswer {
     : { status: 500, error: 'internal_error' }
 }
 
-/** The JSON of an answer. */
+/** The JSON text of an answer. */
 export function errorJson(answer: ErrorAnswer): string {
   return JSON.stringify({ error: answer.error, ...answer.details })
 }
 
-/** One code of a service's table of errors. */
+/** One code in a service's table of errors. */
 type ErrorRow = {
   readonly status: number
   /** One sentence for the documentation. */
   readonly meaning: string
-  /** What `Retry-After` says unless the case does. */
+  /** The `Retry-After` value, unless the case has its own. */
   readonly retryAfterSeconds?: number
 }
 
@@ -100,7 +100,7 @@ type ErrorCase = Pick<ErrorAnswer, 'details' | 'headers'> & {
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** Returns the maker of a service's answers from its table of codes. No answer is cached. */
+/** Returns a function that makes a service's answers from its table of codes. No answer may be cached. */
 export function errorAnswers<Code extends string>(
   rows: Readonly<Record<Code, ErrorRow>>,
 ): (error: Code, more?: ErrorCase) => ErrorAnswer {

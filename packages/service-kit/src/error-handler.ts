@@ -7,7 +7,7 @@ import {
   requestIssues,
 } from './error-answer.ts'
 
-/** Sends an error past the route's response schemas, which could only hide what went wrong. */
+/** Sends an error without the route's response schemas, which could only hide what went wrong. */
 export function sendError(reply: FastifyReply, answer: ErrorAnswer): FastifyReply {
   return reply
     .code(answer.status)
@@ -16,19 +16,19 @@ export function sendError(reply: FastifyReply, answer: ErrorAnswer): FastifyRepl
     .send(errorJson(answer))
 }
 
-/** A service's own words for what goes wrong. */
+/** How a service words its own failures. */
 export type ServiceErrors = {
-  /** The answer to a failing dependency (`LedgerUnavailable` → 502); undefined for what the service does not know. */
+  /** The answer to a failing dependency (`LedgerUnavailable` → 502); undefined for errors the service does not recognise. */
   readonly answer?: ((error: unknown) => ErrorAnswer | undefined) | undefined
-  /** The answer to a request that its schema refused; `invalid_request` with the issues otherwise. */
+  /** The answer to a request that its schema refused; defaults to `invalid_request` with the issues. */
   readonly invalidRequest?:
     | ((issues: readonly RequestIssue[], request: FastifyRequest) => ErrorAnswer | undefined)
     | undefined
 }
 
 /**
- * Returns the one place where an exception becomes an answer. A bug is logged with its stack, a failing dependency with
- * its cause; neither text is sent.
+ * Returns the one error handler that turns exceptions into answers. A bug is logged with its stack, a failing dependency
+ * with its cause; neither text is sent.
  */
 export function errorHandler(errors: ServiceErrors) {
   const answerTo = (error: unknown, request: FastifyRequest): ErrorAnswer => {

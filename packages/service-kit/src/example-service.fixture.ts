@@ -1,4 +1,4 @@
-/** A whole small service in a process of its own, for the tests of configuration, listening and stopping. */
+/** A small but complete service in its own process, for tests of configuration, listening and stopping. */
 import { z } from 'zod'
 import {
   createServiceApp,

@@ -26,17 +26,17 @@ const dangling = folderWith('dangling', (path) => symlinkSync(join(root, 'nowher
 
 const found = (...folders: readonly string[]) => findProgram('tool', folders.join(delimiter))
 
-test('finds the first executable file of that name', () => {
+test('finds the first executable file with that name', () => {
   expect(found(first, second)).toBe(join(first, 'tool'))
   expect(found(second, first)).toBe(join(second, 'tool'))
   expect(found(linked)).toBe(join(linked, 'tool'))
 })
 
-test('passes over empty entries, absent folders, files without the right, folders and dead links', () => {
+test('skips empty entries, absent folders, non-executable files, folders and dead links', () => {
   expect(found('', join(root, 'absent'), text, nested, dangling, second)).toBe(join(second, 'tool'))
 })
 
-test('an entry that is a file has no programs', () => {
+test('an entry that is a file holds no programs', () => {
   expect(found(join(first, 'tool'))).toBeUndefined()
 })
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** The path of the first executable file called `name` among the folders of a `PATH`; undefined where there is none. */
+/** The path of the first executable file called `name` in the folders of a `PATH`; undefined if there is none. */
 export function findProgram(name: string, path: string): string | undefined {
   return path
     .split(delimiter)

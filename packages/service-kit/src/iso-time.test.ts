@@ -49,7 +49,7 @@ describe('ISO 8601 times', () => {
     expect(parseIsoTime(text)).toBeUndefined()
   })
 
-  test('every moment of the years 0 to 9999 is read back', () => {
+  test('every moment of the years 0 to 9999 round-trips', () => {
     const years = {
       min: new Date('0000-01-01T00:00:00Z'),
       max: new Date('9999-12-31T23:59:59.999Z'),
@@ -61,7 +61,7 @@ describe('ISO 8601 times', () => {
     )
   })
 
-  test('what it reads, Date.parse reads alike; any text is read or refused', () => {
+  test('whatever it reads, Date.parse reads the same; any text is either read or refused', () => {
     const digits = fc.stringMatching(
       /^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d\.\d{1,9}(Z|[+-][01]\d:[0-5]\d)$/,
     )

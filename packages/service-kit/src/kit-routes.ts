@@ -14,7 +14,7 @@ const readinessBody = z.looseObject({
   checks: z.record(z.string(), z.looseObject({ kind: z.enum(['ready', 'not-ready']) })),
 })
 
-/** Serves what every service has besides its own routes (S4): the style of pages, `/health`, `/ready`, `/metrics`, `/openapi.json`, `/llms.txt`. */
+/** Serves the routes that every service shares (S4): page style, `/health`, `/ready`, `/metrics`, `/openapi.json`, `/llms.txt`. */
 export function addKitRoutes(
   app: ServiceApp,
   options: ServiceAppOptions,
@@ -36,7 +36,7 @@ export function addKitRoutes(
 function addHealth(app: ServiceApp): void {
   const schema = {
     tags: TAG,
-    summary: 'Liveness: the process answers.',
+    summary: 'Liveness: the process is up.',
     response: { 200: z.object({ status: z.literal('ok') }) },
   }
   app.get('/health', { exposeHeadRoute: true, schema }, async () => ({ status: 'ok' as const }))
@@ -62,7 +62,7 @@ function addMetrics(app: ServiceApp, options: ServiceAppOptions, registry: Regis
   const { metricsToken } = options
   const schema = {
     tags: TAG,
-    summary: 'Prometheus metrics; asks for a bearer token where METRICS_TOKEN is set.',
+    summary: 'Prometheus metrics; requires a bearer token if METRICS_TOKEN is set.',
     response: { 200: z.string(), 401: errorBody },
   }
   app.get('/metrics', { exposeHeadRoute: true, schema }, async (request, reply) => {

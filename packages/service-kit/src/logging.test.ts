@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createLogger, redacted } from './logging.ts'
 
 describe('logging', () => {
-  test('credentials, signatures and record values are redacted wherever they nest', () => {
+  test('credentials, signatures and record values are redacted at any depth', () => {
     const kept = { agent: '0xab', transaction: '0.0.5@1.2', tokenId: 7 }
     const hidden = {
       authorization: 'hunter2',

@@ -1,10 +1,10 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
 
-/** Replaces what must not be read in a log. */
+/** Replaces secret values in a log. */
 const CENSOR = '[redacted]'
 
-/** How deep redaction searches a logged object: nothing of ours nests deeper. */
+/** How deep redaction searches a logged object. Nothing we log nests deeper. */
 const REDACTION_DEPTH = 5
 
 /** Keys whose values never reach a log: credentials, payment and write signatures, payloads that carry them, record values. */
@@ -29,13 +29,13 @@ export function redacted(value: unknown, depth = REDACTION_DEPTH): unknown {
 
 /**
  * Returns the process's logger: JSON lines on stdout, written synchronously so that nothing is lost at exit; readable
- * lines where stdout is a terminal.
+ * lines if stdout is a terminal.
  */
 export function createLogger(options: {
   /** The service's name, on every line. */
   readonly name: string
   readonly level: string
-  /** Where lines go instead of stdout, for tests. */
+  /** Where lines go instead of stdout; for tests. */
   readonly destination?: DestinationStream | undefined
 }): Logger {
   const { destination: given, level, name } = options

@@ -1,18 +1,18 @@
 import type { Clock } from './clock.ts'
 
-/** A clock that stands still until it is told to move: for tests and for devnet's time travel. */
+/** A clock that stands still until moved; for tests and devnet's time travel. */
 export type ManualClock = Clock & {
-  /** Moves time on by `ms` and runs what falls due, in order of time and then of arming. */
+  /** Advances time by `ms` and runs due timers in order of time, then of arming. */
   advanceMs(ms: number): void
-  /** The same, letting promises and immediates settle before, between and after the timers. */
+  /** The same, but lets promises and immediates settle before, between and after the timers. */
   advanceMsSettled(ms: number): Promise<void>
-  /** How many timers are armed: nothing that ended may leave one behind. */
+  /** How many timers are armed. Work that has ended must not leave one behind. */
   pendingCount(): number
 }
 
 type Timer = { readonly atMs: number; readonly run: () => void }
 
-/** Iterations of the event loop that a chain of awaits gets: more than any chain in these packages needs. */
+/** Event-loop iterations granted to a chain of awaits; more than any chain in these packages needs. */
 const SETTLE_ITERATIONS = 4
 
 const settle = async (): Promise<void> => {
@@ -23,13 +23,13 @@ const settle = async (): Promise<void> => {
   }
 }
 
-/** Returns a clock that reads `startMs` (Unix milliseconds) until it is advanced. */
+/** Returns a clock that reads `startMs` (Unix milliseconds) until advanced. */
 export function manualClock(startMs: number): ManualClock {
   let nowMs = startMs
-  // In order of arming, which a stable sort keeps.
+  // In arming order, which a stable sort keeps.
   const timers = new Set<Timer>()
 
-  /** Runs the first timer due by then; without one it moves time there and returns false. */
+  /** Runs the first timer due by then. If none is due, moves time there and returns false. */
   const runNext = (untilMs: number): boolean => {
     const [first] = [...timers]
       .filter(({ atMs }) => atMs <= untilMs)

@@ -2,13 +2,13 @@ import { METHODS } from 'node:http'
 import { sendError } from './error-handler.ts'
 import type { ServiceApp } from './service-app.ts'
 
-/** CONNECT never reaches a router: Node hands it over as an event of its own. */
+/** CONNECT never reaches a router: Node emits it as a separate event. */
 const ROUTABLE_METHODS = METHODS.filter((method) => method !== 'CONNECT')
 
 /**
- * Watches the routes that are added from now on; the returned function, called after the last one, answers every
- * other method on their paths with 405 and `Allow` (S5). It answers in `onRequest`: in the handler a malformed body
- * would be a 400 first.
+ * Watches the routes added from now on. The returned function, called after the last one, answers every other method on
+ * their paths with 405 and `Allow` (S5). It answers in `onRequest`, since by the time the handler runs a malformed body
+ * would already be a 400.
  */
 export function watchMethods(
   app: ServiceApp,
@@ -34,7 +34,7 @@ export function watchMethods(
         schema: { hide: true },
         onRequest: async (_request, reply) =>
           sendError(reply, { status: 405, error: 'method_not_allowed', headers: { allow } }),
-        // Never reached: onRequest has answered.
+        // Never reached: onRequest has already answered.
         handler: async () => undefined,
       })
     }

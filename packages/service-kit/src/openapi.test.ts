@@ -25,7 +25,7 @@ async function responsesOf(routes: (app: ServiceApp) => void) {
   return (path: string, method: string): Responses => paths[path][method].responses
 }
 
-test('S4: the reference has every status that the kit answers, where it can', async () => {
+test('S4: the reference lists every status that the kit itself may answer on a route', async () => {
   const body = z.object({ a: z.string() })
   const response = { 200: z.object({}), 503: errorBody.describe('The store is down.') }
   const of = await responsesOf((app) => {
@@ -41,16 +41,16 @@ test('S4: the reference has every status that the kit answers, where it can', as
   expect(Object.keys(of('/health', 'get'))).toEqual(anywhere)
 })
 
-test('what a route says of a status itself stays', async () => {
+test('a route’s own description of a status stays', async () => {
   const response = { 200: z.object({}), 503: errorBody.describe('The store is down.') }
   const of = await responsesOf((app) => {
     app.get('/thing', { schema: { response } }, async () => ({}))
   })
   expect(of('/thing', 'get')['503']?.description).toBe('The store is down.')
-  expect(of('/thing', 'get')['408']?.description).toContain('did not come whole')
+  expect(of('/thing', 'get')['408']?.description).toContain('did not arrive completely')
 })
 
-test('a route that is hidden stays hidden', async () => {
+test('a hidden route stays hidden', async () => {
   const of = await responsesOf((app) => {
     app.get('/hidden', { schema: { hide: true } }, async () => ({}))
   })

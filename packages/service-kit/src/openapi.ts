@@ -1,6 +1,6 @@
 /**
- * The API reference, made from the routes: OpenAPI 3.1 at `/openapi.json`, pages at `/docs`, and `/llms.txt`. What the kit
- * itself answers on every operation is added here, so that a route names only its own answers. Nothing here changes an
+ * The API reference, generated from the routes: OpenAPI 3.1 at `/openapi.json`, pages at `/docs`, and `/llms.txt`. The
+ * kit's own answers are added here to every operation, so that a route names only its own. Nothing here changes an
  * answer.
  */
 import swagger from '@fastify/swagger'
@@ -13,7 +13,7 @@ import type { ServiceApp } from './service-app.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route reads its bodies itself, so that the framework refuses none of them. */
+    /** The route reads its bodies itself, so the framework refuses none of them. */
     readonly takesOverBody?: boolean
   }
 }
@@ -22,26 +22,26 @@ const described = (text: string) => errorBody.describe(text)
 
 /** On any operation. */
 const ANYWHERE = {
-  400: described('What came is no HTTP request, or not one for this operation.'),
-  408: described('The request did not come whole within its time.'),
+  400: described('The bytes received are not an HTTP request, or not one for this operation.'),
+  408: described('The request did not arrive completely in time.'),
   417: described('An expectation other than 100-continue.'),
-  431: described('The headers are over 16 KiB.'),
-  503: described('The process stops; another one, or this one after a moment, answers.'),
+  431: described('The headers exceed 16 KiB.'),
+  503: described('The process is stopping; another one, or this one after a moment, will answer.'),
 }
 
-/** Where the framework reads a body. */
+/** On operations whose body the framework reads. */
 const WITH_BODY = {
-  413: described('The body is over its limit.'),
-  415: described('The body is declared as other than JSON.'),
+  413: described('The body exceeds its limit.'),
+  415: described('The body is declared as something other than JSON.'),
 }
 
-/** Where the path has a parameter. */
+/** On paths with a parameter. */
 const WITH_PARAMETER = { 414: described('A parameter in the path is too long.') }
 
 const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 type Documented = {
-  /** Absent on a route that was registered without one, whatever the plugin's type says. */
+  /** Absent on a route registered without one, whatever the plugin's type says. */
   readonly schema?: FastifySchema | undefined
   readonly url: string
   readonly route: {
@@ -50,7 +50,7 @@ type Documented = {
   }
 }
 
-/** A route's schema with the statuses that the kit may answer there; those that the route names itself stay as they are. */
+/** A route's schema with the statuses that the kit may answer there; those that the route itself names stay as they are. */
 function withKitRefusals({ schema = {}, url, route }: Documented): FastifySchema {
   if (schema.hide === true) return schema
   const hasBody = [route.method].flat().some((method) => BODY_METHODS.has(method))
@@ -72,8 +72,8 @@ function namesIn(value: unknown): readonly string[] {
 }
 
 /**
- * Puts the schemas that have an `id` into an OpenAPI document's components: those that it refers to. zod keeps ids for
- * the whole process, so that without this a process of several services would give each one the names of all.
+ * Adds the schemas with an `id` that an OpenAPI document refers to. zod keeps ids for the whole process; otherwise, each
+ * service in a process would list the names of all.
  */
 function addReferencedSchemas(
   document: Parameters<typeof jsonSchemaTransformObject>[0],
@@ -87,13 +87,13 @@ function addReferencedSchemas(
   return { ...whole, components: { ...whole.components, schemas } } as ApiDocument
 }
 
-/** The page of the reference loads nothing from elsewhere; it sets style attributes, and works on plain HTTP. */
+/** The reference page loads nothing from elsewhere, sets style attributes, and works over plain HTTP. */
 const DOCS_POLICY =
   "default-src 'self'; base-uri 'self'; frame-ancestors 'self'; img-src 'self' data:; object-src 'none'; script-src 'self'; script-src-attr 'none'; style-src 'self'; style-src-attr 'unsafe-inline'"
 
 const toJsonSchema = createJsonSchemaTransform({ skipList: [] })
 
-/** Collects the routes that are added from now on, and serves the pages of the reference. */
+/** Collects the routes added from now on and serves the reference pages. */
 export async function registerDocumentation(
   app: ServiceApp,
   info: { readonly title: string; readonly version: string; readonly description: string },
@@ -109,7 +109,7 @@ export async function registerDocumentation(
     routePrefix: '/docs',
     staticCSP: DOCS_POLICY,
     theme: { title: `${info.title} API` },
-    // Without the bar of another product and without a validator elsewhere.
+    // Hides the other product's top bar and its external validator.
     uiConfig: { layout: 'BaseLayout', validatorUrl: null, defaultModelsExpandDepth: 0 },
   })
 }
@@ -120,7 +120,7 @@ const document = z.object({
   paths: z.record(z.string(), z.record(z.string(), operation)).optional(),
 })
 
-/** `/llms.txt`: the service in one page of markdown for language models, from its OpenAPI document and closing notes. */
+/** `/llms.txt`: one page of markdown about the service for language models, from its OpenAPI document and closing notes. */
 export function llmsText(openapi: unknown, notes: string): string {
   const { info, paths } = document.parse(openapi)
   const routes = Object.entries(paths ?? {}).flatMap(([path, operations]) =>

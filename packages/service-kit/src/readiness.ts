@@ -1,15 +1,15 @@
 import type { Clock } from './clock.ts'
 
-/** Whether the service has one thing that it needs. `reason` is public: a snake_case code. */
+/** Whether one thing that the service needs is ready. `reason` is public: a snake_case code. */
 export type ReadinessFinding = (
   | { readonly kind: 'ready' }
   | { readonly kind: 'not-ready'; readonly reason: string }
 ) & { readonly details?: Readonly<Record<string, unknown>> | undefined }
 
-/** Looks at one dependency; a throw counts as not ready, and its text stays inside. */
+/** Checks one dependency. A throw counts as not ready; its text stays internal. */
 export type ReadinessCheck = () => Promise<ReadinessFinding>
 
-/** A slower check is not ready: probes give up after a few seconds themselves. */
+/** A slower check counts as not ready, since probes give up after a few seconds themselves. */
 const CHECK_LIMIT_MS = 3_000
 
 function withLimit(check: ReadinessCheck, clock: Clock): Promise<ReadinessFinding> {
@@ -25,7 +25,7 @@ function withLimit(check: ReadinessCheck, clock: Clock): Promise<ReadinessFindin
   })
 }
 
-/** Returns a function that runs all checks side by side; calls that overlap share one run, so that polling costs little. */
+/** Returns a function that runs all checks concurrently; overlapping calls share one run, so polling costs little. */
 export function readinessReporter(checks: Readonly<Record<string, ReadinessCheck>>, clock: Clock) {
   let running: ReturnType<typeof run> | undefined
   const run = async () => {

@@ -30,7 +30,7 @@ const build = () =>
     },
   })
 
-test('S6: a path is logged as it came; a secret one as its pattern, whatever the method and the answer', async () => {
+test('S6: a path is logged as received, a secret path as its pattern, whatever the method and the answer', async () => {
   app = await build()
   await app.inject('/open/seen')
   for (const method of ['GET', 'HEAD', 'POST'] as const)

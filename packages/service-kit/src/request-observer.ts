@@ -3,30 +3,30 @@ import type { ServiceApp } from './service-app.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A parameter in the path is a secret: the log tells the route's pattern in its place, whatever the method. */
+    /** A path parameter is secret: the log shows the route's pattern instead, whatever the method. */
     readonly hasSecretPath?: boolean
   }
 }
 
-/** Seconds: fine at what a local call takes, coarse up to the longest settlement. */
+/** Seconds: fine-grained around a local call, coarse up to the longest settlement. */
 const DURATION_BUCKETS_SECONDS = [
   0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ]
 
-/** Path characters that one log line keeps. */
+/** Characters of a path kept in one log line. */
 const LOGGED_PATH_CHARS = 200
 
-/** Routes that monitors poll: logged at debug, since a line every few seconds says nothing. */
+/** Routes that monitors poll: logged at debug, since a line every few seconds is noise. */
 const POLLED_ROUTES: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics'])
 
-/** Without the query, and of an absolute target the path alone: its authority can hold a name and a password. */
+/** Without the query. For an absolute target only the path: its authority can hold a name and a password. */
 function loggedPath(url: string): string {
   const [target = ''] = url.split('?', 1)
   const path = target.startsWith('/') ? target : target.replace(/^[^/]*:\/\/[^/]*/, '')
   return path.slice(0, LOGGED_PATH_CHARS)
 }
 
-/** One log line and one measurement per request (S4, S6): labels are the route's pattern, never a path, query or identity. */
+/** One log line and one measurement per request (S4, S6). Labels are the route's pattern, never a path, query or identity. */
 export function observeRequests(app: ServiceApp, registry: Registry): void {
   const requests = new Counter({
     name: 'http_requests_total',
@@ -44,7 +44,7 @@ export function observeRequests(app: ServiceApp, registry: Registry): void {
   let open = 0
   const inFlight: Gauge = new Gauge({
     name: 'http_requests_in_flight',
-    help: 'Requests that have come and are not answered.',
+    help: 'Requests received and not yet answered.',
     registers: [registry],
     collect: () => inFlight.set(open),
   })
@@ -55,7 +55,7 @@ export function observeRequests(app: ServiceApp, registry: Registry): void {
   app.addHook('onRoute', ({ config, url }) => {
     if (config?.hasSecretPath === true) secretRoutes.add(url)
   })
-  // With callbacks: every request passes these hooks, and an async one costs it promises.
+  // Callbacks, because every request passes these hooks and async ones cost promises.
   app.addHook('onRequest', (request, reply, done) => {
     open += 1
     reply.raw.once('close', noteClose)

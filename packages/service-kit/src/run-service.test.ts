@@ -54,7 +54,7 @@ afterEach(async () => {
 })
 
 describe('S2: a port in use', () => {
-  test('is a clear error that names it, and exit 1', async () => {
+  test('is reported clearly by its number, with exit 1', async () => {
     const holder = createServer().listen(0, '127.0.0.1')
     await once(holder, 'listening')
     const address = holder.address()
@@ -81,7 +81,7 @@ describe('S3: a bad configuration', () => {
 })
 
 describe('runService', () => {
-  test('starts background work before it listens, and tells of the stop before it closes', async () => {
+  test('starts background work before listening, and announces the stop before closing', async () => {
     const service = start()
     await service.url()
     service.child.kill('SIGTERM')
@@ -94,7 +94,7 @@ describe('runService', () => {
     expect(said).toEqual(['started', 'listening', 'stopping', 'told to stop', 'flushed', 'stopped'])
   })
 
-  test('prints the sentence for the operator and exits 1 where the service cannot start', async () => {
+  test('prints the operator’s sentence and exits 1 if the service cannot start', async () => {
     const service = start({ FAULT: 'refusal' })
     expect(await service.exit).toBe(1)
     expect(service.stderr).toBe('It cannot start: the store is locked\n')
@@ -109,7 +109,7 @@ describe('runService', () => {
 
 describe('S6: stopping', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s: what runs is finished, stores are flushed, exit 0',
+    '%s: running requests finish, stores are flushed, exit 0',
     async (signal) => {
       const service = start()
       const url = await service.url()
@@ -169,12 +169,12 @@ describe('S6: stopping', () => {
     service.child.kill('SIGTERM')
     await service.said('"msg":"stopping"')
     service.child.kill('SIGTERM')
-    // the request still hangs: an orderly end would have waited for it and exited 0
+    // The request still hangs: an orderly end would have waited for it and exited 0.
     expect(await service.exit).toBe(130)
     await response
   })
 
-  test('a rejection that nobody caught is logged and ends the process with 1', async () => {
+  test('an unhandled rejection is logged and ends the process with 1', async () => {
     const service = start()
     await fetch(`${await service.url()}/reject`)
     expect(await service.exit).toBe(1)

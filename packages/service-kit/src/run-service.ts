@@ -1,5 +1,5 @@
 /**
- * From a configuration to a running process and back: building, listening with a clear error, and an orderly end on
+ * From a configuration to a running process and back: building, listening with clear errors, and an orderly end on
  * SIGTERM, SIGINT or an uncaught exception (S6).
  */
 import type { FastifyBaseLogger } from 'fastify'
@@ -10,21 +10,21 @@ import { type Environment, loadConfig } from './config.ts'
 import { createLogger } from './logging.ts'
 import type { ServiceApp } from './service-app.ts'
 
-/** A service built for one configuration; `runService` listens for it. */
+/** A service built from one configuration; `runService` makes it listen. */
 export type Service = {
   readonly app: ServiceApp
   readonly registry: Registry
   /** Starts background work, once, before the application listens. */
   start?(): void
-  /** Told at the signal to stop, beside the open requests: finish what runs, or answer it as pending. */
+  /** Called on the signal to stop, while requests are still open: finish running work, or answer it as pending. */
   stopping?(): void | Promise<void>
-  /** Ends background work and closes stores, after the application is closed. */
+  /** Ends background work and closes stores, after the application has closed. */
   close(): Promise<void>
 }
 
-/** Open requests get this long; then their connections are cut. */
+/** How long open requests get before their connections are cut. */
 const DRAIN_LIMIT_MS = 8_000
-/** After a signal the process is gone by then, whatever hangs (S6). */
+/** The process ends by then after a signal, whatever hangs (S6). */
 const EXIT_LIMIT_MS = 9_800
 
 /** What to tell the person who started the process. */
@@ -42,13 +42,13 @@ function listenMessage(error: unknown, { HOST, PORT }: ListenConfig): string {
   }
 }
 
-/** Closes the application, then the service; requests that are still open after 8 s are cut off. */
+/** Closes the application, then the service; requests still open after 8 s are cut off. */
 export async function stopOrderly(
   service: Service,
   logger: FastifyBaseLogger,
   clock: Pick<Clock, 'after'> = systemClock,
 ): Promise<void> {
-  // Not waited for: the application closes meanwhile, and `close` waits for what is left.
+  // Not awaited: the application closes meanwhile, and `close` waits for the rest.
   void service.stopping?.()
   const cancelDrain = clock.after(DRAIN_LIMIT_MS, () => {
     logger.warn({ drainMs: DRAIN_LIMIT_MS }, 'requests still open were cut off')
@@ -62,7 +62,7 @@ export async function stopOrderly(
   await service.close()
 }
 
-/** A signal ends the process with 0 within 10 s, an uncaught exception with 1; a second signal ends it at once. */
+/** A signal ends the process with 0 within 10 s, an uncaught exception with 1; a second signal ends it immediately. */
 function exitOnSignals(service: Service, logger: FastifyBaseLogger): void {
   let isStopping = false
   const end = (reason: string, code: number): void => {
@@ -96,7 +96,7 @@ function exitOnSignals(service: Service, logger: FastifyBaseLogger): void {
   })
 }
 
-/** The URL of an application that listens, loopback where it listens on every interface. */
+/** The URL of a listening application; loopback if it listens on every interface. */
 export function listeningUrl(app: ServiceApp): string {
   const address = app.server.address()
   if (address === null || typeof address === 'string')
@@ -106,7 +106,7 @@ export function listeningUrl(app: ServiceApp): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`
 }
 
-/** What listening needs of a configuration. */
+/** What listening needs from a configuration. */
 type ListenConfig = { readonly HOST: string; readonly PORT: number; readonly LOG_LEVEL: string }
 
 type RunOptions<Schema extends z.ZodObject> = {
@@ -120,11 +120,11 @@ type RunOptions<Schema extends z.ZodObject> = {
     readonly logger: FastifyBaseLogger
     readonly environment: Environment
   }) => Promise<Service>
-  /** A sentence for the operator where the service cannot start; undefined for a bug, which throws. */
+  /** A sentence for the operator if the service cannot start; undefined for a bug, which is thrown. */
   readonly startRefusal?: ((error: unknown) => string | undefined) | undefined
 }
 
-/** A service's process from its environment to its end: the whole of a main.ts. Exits 1 where it cannot start. */
+/** A service's process from environment to exit: everything a main.ts does. Exits 1 if the service cannot start. */
 export async function runService<Schema extends z.ZodObject>(
   options: RunOptions<Schema>,
 ): Promise<void> {

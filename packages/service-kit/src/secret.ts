@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 
-/** What every accidental rendering of a secret shows. */
+/** Shown by every accidental rendering of a secret. */
 const MASK = '[secret]'
 
-/** A configured secret that cannot be printed by accident: in logs, JSON, templates and errors it reads `[secret]`. */
+/** A configured secret that cannot be printed by accident: logs, JSON, templates and errors show `[secret]`. */
 export class Secret {
   readonly #text: string
 
@@ -11,12 +11,12 @@ export class Secret {
     this.#text = text
   }
 
-  /** The UTF-8 bytes of the variable as it was given, never decoded from hex or base64 (S3). */
+  /** The UTF-8 bytes of the variable as given, never decoded from hex or base64 (S3). */
   bytes(): Uint8Array {
     return new TextEncoder().encode(this.#text)
   }
 
-  /** The variable's text, for adapters that need a string, such as a key in hex. */
+  /** The variable's text, for adapters that need a string, such as a hex key. */
   reveal(): string {
     return this.#text
   }

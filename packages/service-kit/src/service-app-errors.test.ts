@@ -34,7 +34,7 @@ describe('S5: errors are JSON with a stable code', () => {
     expect(response.statusCode).toBe(400)
   })
 
-  test('a refused body names the path into it', async () => {
+  test('a refused body names the path of the bad value', async () => {
     const app = await buildThing()
     const payload = { picks: [{ price: 2 }, { price: 0.5 }] }
     const response = await app.inject({ method: 'POST', url: '/paid', payload })
@@ -42,7 +42,7 @@ describe('S5: errors are JSON with a stable code', () => {
     expect(response.json().issues[0].field).toBe('body.picks[1].price')
   })
 
-  test('a service may say it in its own words', async () => {
+  test('a service may word it itself', async () => {
     const app = await buildThing({
       errors: { invalidRequest: () => ({ status: 400, error: 'invalid_agent' }) },
     })
@@ -51,7 +51,7 @@ describe('S5: errors are JSON with a stable code', () => {
   })
 
   test.each([
-    { title: 'a path that nobody serves', url: '/nowhere', status: 404, error: 'not_found' },
+    { title: 'a path that is not served', url: '/nowhere', status: 404, error: 'not_found' },
     { title: 'a malformed URL', url: '/%zz', status: 400, error: 'malformed_url' },
     {
       title: 'an overlong parameter',
@@ -70,7 +70,7 @@ describe('S5: errors are JSON with a stable code', () => {
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
   })
 
-  test('what the router refuses passes a hook of the service, which may answer it', async () => {
+  test('router refusals pass through a hook that may answer them', async () => {
     const app = await buildThing({
       unroutedHook: (request, reply, done) => {
         void reply.header('access-control-allow-origin', '*')
@@ -131,7 +131,7 @@ describe('S5: errors are JSON with a stable code', () => {
 
   test.each([
     {
-      title: 'bytes that are no HTTP',
+      title: 'bytes that are not HTTP',
       bytes: 'NONSENSE\r\n\r\n',
       status: 400,
       error: 'malformed_request',
@@ -168,7 +168,7 @@ describe('S5: a wrong method on a known path is 405 with Allow', () => {
     expect(['', '{"error":"method_not_allowed"}']).toContain(response.payload)
   })
 
-  test('before the body is looked at', async () => {
+  test('before the body is read', async () => {
     const app = await buildThing()
     const headers = { 'content-type': 'application/json' }
     const response = await app.inject({ method: 'PUT', url: '/paid', payload: '{', headers })

@@ -58,7 +58,7 @@ describe('S9: CORS', () => {
 })
 
 describe('S4: what every service serves', () => {
-  test('/openapi.json has every schema that it refers to, and none of another service', async () => {
+  test('/openapi.json has every schema it refers to, and none of another service', async () => {
     const inner = z.object({ id: z.string() }).meta({ id: 'ReferredInner' })
     const outer = z.object({ inner }).meta({ id: 'ReferredOuter' })
     z.object({ id: z.string() }).meta({ id: 'OfAnotherService' })
@@ -76,7 +76,7 @@ describe('S4: what every service serves', () => {
     expect(Object.keys(components.schemas)).not.toContain('OfAnotherService')
   })
 
-  test('/openapi.json is OpenAPI 3.1 of the schemas that validate, without a port', async () => {
+  test('/openapi.json is OpenAPI 3.1 from the schemas that validate, without a port', async () => {
     const app = await buildThing()
     await app.ready()
     const document = app.swagger()
@@ -92,7 +92,7 @@ describe('S4: what every service serves', () => {
     expect((await app.inject('/openapi.json')).json()).toEqual(JSON.parse(JSON.stringify(document)))
   })
 
-  test('/docs works offline under a policy of its own', async () => {
+  test('/docs works offline under its own policy', async () => {
     const app = await buildThing()
     const response = await app.inject('/docs/')
     expect(response.statusCode).toBe(200)
@@ -100,7 +100,7 @@ describe('S4: what every service serves', () => {
     expect(response.payload).not.toMatch(/src="https?:/)
   })
 
-  test('/ is a page with the description escaped and a strict policy', async () => {
+  test('/ is a page with the escaped description and a strict policy', async () => {
     const app = await buildThing()
     const response = await app.inject('/')
     expect(response.payload).toContain('Things &amp; &lt;more&gt;.')
@@ -132,7 +132,7 @@ describe('S4: what every service serves', () => {
     })
   })
 
-  test('/ready does not wait for a check that hangs', async () => {
+  test('/ready does not wait for a hanging check', async () => {
     const clock = manualClock(0)
     const app = await buildThing({ clock, readiness: { slow: () => new Promise(() => undefined) } })
     await app.ready()
@@ -155,7 +155,7 @@ describe('S4: what every service serves', () => {
     expect(payload).not.toContain('secret-name')
   })
 
-  test('/metrics asks for METRICS_TOKEN where that is set', async () => {
+  test('/metrics requires METRICS_TOKEN if it is set', async () => {
     const app = await buildThing({ metricsToken: new Secret('0123456789abcdef') })
     const get = (authorization?: string) =>
       app.inject({ url: '/metrics', headers: authorization === undefined ? {} : { authorization } })
@@ -174,7 +174,7 @@ describe('S4: what every service serves', () => {
 })
 
 describe('S6: one log line per request', () => {
-  test('with the id that x-request-id echoes, and without the query', async () => {
+  test('carries the id that x-request-id echoes, and no query', async () => {
     const app = await buildThing()
     const response = await app.inject({
       url: '/thing?agent=0xaa',

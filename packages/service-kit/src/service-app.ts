@@ -1,6 +1,6 @@
 /**
- * The application that every service is built on: Fastify with zod types, OpenAPI 3.1, errors, CORS, metrics, health,
- * readiness, one log line per request. A service brings its routes; run-service.ts listens and stops.
+ * The application that every service builds on: Fastify with zod types, OpenAPI 3.1, errors, CORS, metrics, health,
+ * readiness, one log line per request. A service adds its routes; run-service.ts listens and stops.
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -53,26 +53,29 @@ export type ServiceAppOptions = {
   /** One or two sentences, shown on `/`, in OpenAPI and in `/llms.txt`. */
   readonly description: string
   readonly clock: Clock
-  /** Without one, nothing is logged. */
+  /** If absent, nothing is logged. */
   readonly logger?: FastifyBaseLogger | undefined
-  /** Where the service's own metrics register; one is made otherwise. */
+  /** Where the service's own metrics register; by default a new one. */
   readonly registry?: Registry | undefined
   readonly metricsToken?: Secret | undefined
   /** `false`: no CORS headers, `OPTIONS` is 405. */
   readonly cors: CorsPolicy | false
   readonly errors?: ServiceErrors | undefined
   readonly readiness?: Readonly<Record<string, ReadinessCheck>> | undefined
-  /** The page at `/`, for a service whose routes have none there; without one it shows the description and links. */
+  /** The page at `/`, unless the service's routes have one; by default it shows the description and links. */
   readonly home?: (() => Page | Promise<Page>) | undefined
-  /** False where the service serves `/health` itself. */
+  /** False if the service serves `/health` itself. */
   readonly health?: boolean | undefined
   /** Markdown at the end of `/llms.txt`. */
   readonly llmsNotes?: string | undefined
   /** Largest body in bytes; a route may set its own `bodyLimit`. */
   readonly bodyLimitBytes?: number | undefined
-  /** Makes request ids; what a client sends as `x-request-id` is ignored. */
+  /** Makes request ids; a client's `x-request-id` is ignored. */
   readonly newRequestId?: (() => string) | undefined
-  /** Runs for what the router itself refuses (a malformed URL), which passes no hook. It answers, or calls `done` for the refusal. */
+  /**
+   * Runs when the router itself refuses a request (a malformed URL), since such requests reach no hook. It answers, or
+   * calls `done` to send the refusal.
+   */
   readonly unroutedHook?:
     | ((request: FastifyRequest, reply: FastifyReply, done: () => void) => void)
     | undefined
@@ -82,13 +85,13 @@ export type ServiceAppOptions = {
   readonly routes: (app: ServiceApp) => void | Promise<void>
 }
 
-/** Requests of these services are small JSON documents. */
+/** Requests to these services are small JSON documents. */
 const BODY_LIMIT_BYTES = 65_536
 /** Longer than the 60 s after which common load balancers close idle connections, so that they close first. */
 const KEEP_ALIVE_MS = 65_000
-/** Longest path parameter: an `0x` transaction hash, an event key or a percent-encoded URI fit. */
+/** Longest path parameter: enough for an `0x` transaction hash, an event key or a percent-encoded URI. */
 const PARAM_LIMIT_CHARS = 512
-/** Time for the plugins and routes to register. */
+/** How long plugins and routes may take to register. */
 const PLUGIN_LIMIT_MS = 20_000
 
 function newFastify(options: ServiceAppOptions): ServiceApp {
@@ -113,11 +116,11 @@ function newFastify(options: ServiceAppOptions): ServiceApp {
     pluginTimeout: PLUGIN_LIMIT_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // A paid GET must not be runnable by HEAD: a route says so when it wants it (S5).
+    // HEAD must not run a paid GET: a route enables HEAD explicitly (S5).
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: PARAM_LIMIT_CHARS },
     clientErrorHandler: answerConnectionError,
-    // What the router itself refuses passes no hook: the id and the log line are made here.
+    // Router refusals reach no hook, so the id and the log line are made here.
     frameworkErrors: (error, request, reply) => {
       void reply.header('x-request-id', request.id)
       const refuse = (): void => answerError(error, request, reply)
@@ -133,7 +136,7 @@ function newFastify(options: ServiceAppOptions): ServiceApp {
   return app
 }
 
-/** An empty body with a JSON content type is no body, which the route's schema judges. */
+/** Treats an empty body with a JSON content type as absent and leaves it to the route's schema. */
 function acceptEmptyJson(app: ServiceApp): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeContentTypeParser('application/json')
@@ -148,14 +151,14 @@ function acceptEmptyJson(app: ServiceApp): void {
 }
 
 /**
- * Builds a service: its routes and those of the kit, wrong methods answered. It listens nowhere yet; `app.inject` and,
+ * Builds a service: its routes, the kit's routes, and 405s for wrong methods. It does not listen yet; `app.inject` and,
  * after `app.ready()`, `app.swagger()` work without a port.
  */
 export async function createServiceApp(options: ServiceAppOptions): Promise<ServiceApp> {
   const app = newFastify(options)
   const registry = options.registry ?? new Registry()
   const labelNames = ['service', 'version'] as const
-  const help = 'Which build runs; always 1.'
+  const help = 'Which build is running; always 1.'
   new Gauge({ name: 'tallystick_build_info', help, labelNames, registers: [registry] }).set(
     { service: options.name, version: options.version },
     1,
@@ -172,7 +175,7 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   const { name: title, version, description } = options
   await registerDocumentation(app, { title, version, description })
   addKitRoutes(app, options, registry)
-  // A plugin of its own, so that routes which the service registers in plugins are there before the 405s are added.
+  // A plugin of its own, so that routes which the service registers in plugins exist before the 405s are added.
   await app.register(async (scope) => {
     await options.routes(scope.withTypeProvider<ZodTypeProvider>())
   })

@@ -1,4 +1,4 @@
-/** The service that the tests of the application speak to. */
+/** The service that the application's tests talk to. */
 import { z } from 'zod'
 import { paidServiceCors } from './cors-policy.ts'
 import { createLogger } from './logging.ts'
@@ -32,11 +32,11 @@ const routes = (app: ServiceApp): void => {
   })
 }
 
-/** What the application logged since it was built. */
+/** What the application has logged since it was built. */
 export const lines: Record<string, unknown>[] = []
 const open: ServiceApp[] = []
 
-/** A small service with a route of each kind; closed by `closeThings`. */
+/** A small service with one route of each kind; closed by `closeThings`. */
 export async function buildThing(options: Partial<ServiceAppOptions> = {}): Promise<ServiceApp> {
   lines.length = 0
   const app = await createServiceApp({
@@ -62,7 +62,7 @@ export async function buildThing(options: Partial<ServiceAppOptions> = {}): Prom
   return app
 }
 
-/** Closes what was built. */
+/** Closes everything built. */
 export async function closeThings(): Promise<void> {
   await Promise.all(open.splice(0).map((app) => app.close()))
 }

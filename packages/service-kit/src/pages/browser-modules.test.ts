@@ -11,7 +11,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
 })
 
-/** Writes files below a new folder; `page/` is the root of the modules. */
+/** Writes files to a new folder; `page/` is the root of the modules. */
 function folderWith(files: Readonly<Record<string, string>>): URL {
   const folder = mkdtempSync(join(tmpdir(), 'browser-modules-'))
   folders.push(folder)
@@ -33,7 +33,7 @@ const etagOf = (text: string) =>
   browserModules({ root: folderWith({ 'page/a.ts': text }), entries: ['a.ts'] })[0]?.etag
 
 describe('what is served', () => {
-  test('types are blanks, specifiers are served paths', () => {
+  test('types become blanks, specifiers become served paths', () => {
     expect(
       served(
         {
@@ -48,7 +48,7 @@ describe('what is served', () => {
     })
   })
 
-  test('modules outside the root and of packages are served by package and file', () => {
+  test('modules outside the root and of packages are served by package and file name', () => {
     const bodies = served(
       {
         'page/a.ts':
@@ -69,7 +69,7 @@ describe('what is served', () => {
     expect(Object.keys(bodies)).toHaveLength(5)
   })
 
-  test('imports of nothing but types are dropped, and what they name is not served', () => {
+  test('type-only imports are dropped, and what they name is not served', () => {
     const bodies = served(
       {
         'page/a.ts':
@@ -81,7 +81,7 @@ describe('what is served', () => {
     expect(bodies['/pages/a.js']).not.toMatch(/import|from/)
   })
 
-  test('modules that are loaded only when they are needed are served as well', () => {
+  test('modules loaded on demand are served as well', () => {
     const bodies = served(
       { 'page/a.ts': "const { b } = await import('./b.ts')\n", 'page/b.ts': 'export const b = 1' },
       'a.ts',
@@ -90,12 +90,12 @@ describe('what is served', () => {
     expect(bodies).toHaveProperty(['/pages/b.js'])
   })
 
-  test('words of an import in comments and texts are left alone', () => {
+  test('import-like words in comments and strings are left alone', () => {
     const text = "export const a = 1\n// taken from 'b'\nexport const c = `\n  import d from 'e'`\n"
     expect(served({ 'page/a.ts': text }, 'a.ts')).toEqual({ '/pages/a.js': text })
   })
 
-  test('modules that import each other are each served once, as is one of two entries', () => {
+  test('modules that import each other are served once each, and so is one named by two entries', () => {
     const files = {
       'page/a.ts': "import './b.ts'\nimport './c.ts'\n",
       'page/b.ts': "import './a.ts'\nimport './c.ts'\n",
@@ -109,7 +109,7 @@ describe('what is served', () => {
     ])
   })
 
-  test('a validator is of the body: the same for the same text, another for another', () => {
+  test('a validator follows the body: the same text gets the same one, another text another', () => {
     expect(etagOf('export const a = 1')).toMatch(/^"[\w-]{43}"$/)
     expect(etagOf('export const a = 1')).toBe(etagOf('export const a = 1'))
     expect(etagOf('export const a = 1')).not.toBe(etagOf('export const a = 2'))

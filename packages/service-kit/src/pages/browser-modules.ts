@@ -1,6 +1,6 @@
 /**
- * TypeScript for browsers without a bundler: starting from a service's own modules it follows their imports, also into pure
- * modules of the server and of packages, takes the types out and gives each module a path of its own under `/pages/`.
+ * TypeScript for browsers without a bundler. Starting from a service's own modules, it follows their imports, even into
+ * pure modules of the server and of packages, strips the types, and serves each module at its own path under `/pages/`.
  */
 import { readFileSync, realpathSync } from 'node:fs'
 import { createRequire, findPackageJSON, isBuiltin, stripTypeScriptTypes } from 'node:module'
@@ -9,12 +9,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { PAGE_TYPES, type PageFile, pageFile } from './page-routes.ts'
 
 /**
- * The specifier of a static import or re-export at the beginning of a line, or of an import that is awaited; once the types
- * are out, nothing but names stands before `from`.
+ * The specifier of a static import or re-export at the start of a line, or of an awaited import. Once types are stripped,
+ * only names precede `from`.
  */
 const SPECIFIER =
   /(?<=^(?:import|export)\b(?:[\w$*{},\s]*\bfrom)?\s*(['"]))[^'"\n]+(?=\1)|(?<=\bawait import\((['"]))[^'"\n]+(?=\2\))/gm
-/** What is left of an import or re-export of nothing but types. */
+/** What remains of a type-only import or re-export. */
 const OF_NOTHING = /^(?:import|export)\s*\{[\s,]*\}\s*from\s*(['"])[^'"\n]+\1;?/gm
 
 type Module = {
@@ -27,11 +27,11 @@ type Module = {
 const built = new Map<string, readonly PageFile[]>()
 
 /**
- * The modules of a page's scripts as they are served, each once, under one path: those below `root` by their names there
- * (`echo.ts` at `/pages/echo.js`), all others by package and file. They are read once in a process.
+ * The modules of a page's scripts as served, each once and at one path: those below `root` by their names there
+ * (`echo.ts` at `/pages/echo.js`), all others by package and file. Each process reads them once.
  *
  * @param options `root` ends with a slash; `entries` are names below it.
- * @throws Error with the chain of imports where a module needs Node or is not there.
+ * @throws Error with the chain of imports if a module needs Node or does not exist.
  */
 export function browserModules(options: {
   readonly root: URL
@@ -55,7 +55,7 @@ function readModules(options: {
     return module
   }
   for (const entry of options.entries) add(join(root, entry))
-  // A map may grow while it is walked.
+  // A map may grow during iteration.
   return Array.from(found.values(), (module) => {
     const body = scriptOf(module)
       .replaceAll(OF_NOTHING, '')
@@ -64,7 +64,7 @@ function readModules(options: {
   })
 }
 
-/** How a module came to be served, from the entry on. */
+/** The chain of imports from the entry to this module. */
 function chainOf(module: Module): string {
   const before = module.importedBy === undefined ? '' : `${chainOf(module.importedBy)} → `
   return `${before}${module.path}`
@@ -79,9 +79,9 @@ function scriptOf(module: Module): string {
   }
 }
 
-/** Types become blanks, so that lines and columns stay. */
+/** Types become blanks, so lines and columns stay the same. */
 function withoutTypes(text: string): string {
-  // Node says on stderr that this function is experimental, which is nothing to whoever runs a service.
+  // Node warns on stderr that this function is experimental; operators need not see that.
   const warn = process.emitWarning.bind(process)
   process.emitWarning = () => undefined
   try {

@@ -1,4 +1,4 @@
-/** Markup that is safe to send: made by `html`, which escapes every value that is put into it. */
+/** Markup that is safe to send: made by `html`, which escapes every interpolated value. */
 export class Html {
   readonly #text: string
 
@@ -11,7 +11,7 @@ export class Html {
   }
 }
 
-/** What a template takes; `undefined`, `null` and `false` leave nothing behind. */
+/** What a template accepts; `undefined`, `null` and `false` render as nothing. */
 export type HtmlValue =
   | string
   | number

@@ -4,7 +4,7 @@ import { html } from './html.ts'
 import { filledMarkup, pageFrame } from './page-frame.ts'
 
 describe('html', () => {
-  test('whatever is put in, no markup comes out of it', () => {
+  test('whatever goes in, no markup comes out of it', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('<', '>', '&', '"', "'", 'a') }), (value) => {
         const text = html`<p title="${value}">${value}</p>`.toString()
@@ -15,7 +15,7 @@ describe('html', () => {
     )
   })
 
-  test('nothing is left of undefined, null and false; lists and markup are put in whole', () => {
+  test('undefined, null and false leave nothing; lists and markup go in whole', () => {
     expect(html`${undefined}${null}${false}${[html`<b>${'<'}</b>`, 1n, 0]}`.toString()).toBe(
       '<b>&lt;</b>10',
     )
@@ -31,7 +31,7 @@ describe('pageFrame', () => {
     links: [{ label: 'Docs', href: '/docs?a="b"' }],
   }
 
-  test('is a whole document with language, viewport, headings and escaped text', () => {
+  test('is a complete document with language, viewport, headings and escaped text', () => {
     const text = pageFrame(page).toString()
     expect(text).toMatch(/^<!doctype html>\n<html lang="en">/)
     expect(text).toContain('name="viewport"')
@@ -49,7 +49,7 @@ describe('pageFrame', () => {
     expect(text).not.toMatch(/<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=/)
   })
 
-  test('has the heading and brand that it is given, and room for long figures', () => {
+  test('shows the given heading and brand, and has room for long figures', () => {
     const figures = [{ label: 'Contract', value: '0x'.padEnd(42, '1') }]
     const text = pageFrame({ ...page, brand: 'Ours', heading: 'Pay once', figures }).toString()
     expect(text).toMatch(/<header class="top"><div>\n<a class="brand" href="\/">.*Ours<\/a>/)
@@ -57,7 +57,7 @@ describe('pageFrame', () => {
     expect(text).toContain('<div class="long"><dt>Contract</dt>')
   })
 
-  test('marks the page in the navigation that it is', () => {
+  test('marks the current page in the navigation', () => {
     const nav = [
       { label: 'One', href: '/' },
       { label: 'Two', href: '/two' },
@@ -70,7 +70,7 @@ describe('pageFrame', () => {
 })
 
 describe('filledMarkup', () => {
-  test('puts values in escaped, and markup as it is', () => {
+  test('inserts values escaped, and markup unchanged', () => {
     const filled = filledMarkup('<p>{{a}} {{b}}</p>', { a: '"<$&', b: html`<b>!</b>` })
     expect(String(filled)).toBe('<p>&quot;&lt;$&amp; <b>!</b></p>')
   })

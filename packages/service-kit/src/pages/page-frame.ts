@@ -1,26 +1,26 @@
 /**
- * The frame that every page of the product has: head, mark, navigation, heading, footer. Pages bring their parts as values;
- * style and scripts are files of their own, so that the policy can forbid everything inline.
+ * The frame of every page: head, mark, navigation, heading, footer. Pages pass their parts as values; style and scripts
+ * are separate files, so the policy can forbid everything inline.
  */
 import { Html, html } from './html.ts'
 
 export type PageLink = { readonly label: string; readonly href: string }
 
-/** What a page shows, from top to bottom. */
+/** What a page shows, top to bottom. */
 export type Page = {
-  /** Of the document. */
+  /** The document's title. */
   readonly title: string
-  /** For search engines and link previews; the lead where it is left out. */
+  /** For search engines and link previews; defaults to the lead. */
   readonly description?: string
-  /** Whose pages these are, beside the mark; the title where it is left out. */
+  /** Whose pages these are, shown beside the mark; defaults to the title. */
   readonly brand?: string
   /** The service's pages. */
   readonly nav?: readonly PageLink[]
-  /** Which of `nav` this is. */
+  /** Which entry of `nav` this page is. */
   readonly path?: string
-  /** The title where it is left out. */
+  /** Defaults to the title. */
   readonly heading?: string
-  /** One or two sentences: what this is. */
+  /** One or two sentences: what this page is. */
   readonly lead: string
   /** Figures, e.g. `Open windows` – `12`. */
   readonly figures?: readonly { readonly label: string; readonly value: string }[]
@@ -29,7 +29,7 @@ export type Page = {
   readonly requests?: readonly { readonly title: string; readonly code: string }[]
   /** A sentence in the footer. */
   readonly notice?: string
-  /** In the footer; the kit's own where they are left out. */
+  /** In the footer; defaults to the kit's own. */
   readonly links?: readonly PageLink[]
   /** For pages with plots and wide tables. */
   readonly isWide?: boolean
@@ -47,7 +47,7 @@ export const kitLinks: readonly PageLink[] = [
   { label: 'For language models', href: '/llms.txt' },
 ]
 
-/** Longer values, such as addresses, get the room of two figures. */
+/** Longer values, such as addresses, take the width of two figures. */
 const FIGURE_CHARACTERS_MAX = 24
 
 function navigation({ nav = [], path }: Page): Html | false {
@@ -114,7 +114,7 @@ ${page.notice !== undefined && html`<p>${page.notice}</p>`}
 `
 }
 
-/** Markup of a file, with `{{name}}` replaced by the escaped value of that name. Throws for a name without a value. */
+/** Markup from a file, with each `{{name}}` replaced by the escaped value of that name. Throws for a name without a value. */
 export function filledMarkup(
   markup: string,
   values: Readonly<Record<string, Html | string>>,

@@ -1,6 +1,6 @@
 /**
- * How pages are served: files that were read at start under their own paths, so that no request's path reaches the file
- * system, and pages with live figures; all of them under one strict policy.
+ * How pages are served: files read at start at fixed paths, so that no request path reaches the file system, and pages
+ * with live figures, all under one strict policy.
  */
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -8,16 +8,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ServiceApp } from '../service-app.ts'
 import { type Page, pageFrame } from './page-frame.ts'
 
-/** One file as it is served. */
+/** One file as served. */
 export type PageFile = {
   readonly paths: readonly string[]
   readonly contentType: string
   readonly body: string
-  /** Strong validator of the body, quotes included. */
+  /** Strong validator of the body, including quotes. */
   readonly etag: string
 }
 
-/** Content types of what pages are made of. */
+/** Content types of the files that make up pages. */
 export const PAGE_TYPES = {
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -25,19 +25,19 @@ export const PAGE_TYPES = {
   svg: 'image/svg+xml',
 } as const
 
-/** A file under its paths. */
+/** A file and the paths it is served at. */
 export function pageFile(paths: readonly string[], contentType: string, body: string): PageFile {
   return { paths, contentType, body, etag: `"${hash('sha256', body, 'base64url')}"` }
 }
 
-/** A page in its frame; its path also says which entry of the navigation it is. */
+/** A page in its frame; its path also selects its entry in the navigation. */
 export function framedPage(paths: readonly [string, ...string[]], page: Page): PageFile {
   return pageFile(paths, PAGE_TYPES.html, pageFrame({ path: paths[0], ...page }).toString())
 }
 
 /**
- * What pages may do, a Content-Security-Policy: run and load what their service serves, and talk to it. Nothing inline,
- * nothing of another origin, no text as markup. `more` adds directives, e.g. `media-src blob:`.
+ * What pages may do, as a Content-Security-Policy: load from and talk to their own service. Nothing inline, nothing from
+ * another origin, no text parsed as markup. `more` adds directives, e.g. `media-src blob:`.
  */
 export function pagePolicy(...more: readonly string[]): string {
   return [
@@ -65,7 +65,7 @@ function sendFile(
 ): FastifyReply {
   void reply.headers({
     etag: file.etag,
-    // Requested again each time, and answered 304 while nothing has changed.
+    // Requested every time, and answered 304 while nothing has changed.
     'cache-control': 'no-cache',
     'content-security-policy': policy,
     'referrer-policy': 'no-referrer',
@@ -74,7 +74,7 @@ function sendFile(
   return reply.type(file.contentType).send(file.body)
 }
 
-/** Serves files, each under its own paths and no other. A file at `/` takes the place of the kit's page. */
+/** Serves files, each at its own paths only. A file at `/` replaces the kit's page. */
 export function addPageRoutes(
   app: ServiceApp,
   files: readonly PageFile[],
@@ -85,7 +85,7 @@ export function addPageRoutes(
       app.get(url, SCHEMA, (request, reply) => sendFile(request, reply, { file, policy }))
 }
 
-/** Serves a page with live figures, which nothing caches. */
+/** Serves a page with live figures, never cached. */
 export function addLivePage(app: ServiceApp, url: string, page: () => Page | Promise<Page>): void {
   app.get(url, SCHEMA, async (_request, reply) =>
     reply
@@ -104,7 +104,7 @@ function sharedFile(name: string, contentType: string): PageFile {
   return pageFile([`/pages/${name}`], contentType, body)
 }
 
-/** Serves the style sheet and the icon of all pages. */
+/** Serves the style sheet and icon shared by all pages. */
 export function addSharedFiles(app: ServiceApp): void {
   addPageRoutes(app, [
     sharedFile('style.css', PAGE_TYPES.css),

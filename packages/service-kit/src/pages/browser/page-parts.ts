@@ -1,6 +1,6 @@
-/** What the scripts of all pages use: elements, what the server and the link told the page, requests to copy. */
+/** Shared by the scripts of all pages: elements, facts from the server and the link, requests to copy. */
 
-/** Makes an element. Strings among the children become text nodes, so that no text is ever read as markup. */
+/** Makes an element. String children become text nodes, so no text is ever parsed as markup. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string>> = {},
@@ -12,7 +12,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** Makes an element of a drawing. */
+/** Makes an SVG element. */
 export function svgElement<Tag extends keyof SVGElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string | number>> = {},
@@ -26,20 +26,20 @@ export function svgElement<Tag extends keyof SVGElementTagNameMap>(
 
 export function pageElement(id: string): HTMLElement
 export function pageElement<Kind extends Element>(id: string, kind: new () => Kind): Kind
-/** Returns the element of that id. Throws where the page has none of that kind: its markup and its script differ. */
+/** Returns the element with that id. Throws if the page has none of that kind, which means that markup and script disagree. */
 export function pageElement(id: string, kind: new () => Element = HTMLElement): Element {
   const found = document.getElementById(id)
   if (found instanceof kind) return found
   throw new Error(`The page has no ${kind.name} with id ${id}.`)
 }
 
-/** Writes a text where it differs, so that a reader's selection and announcements are left alone. */
+/** Sets a text only if it differs, which keeps the reader's selection and avoids repeated announcements. */
 export function put(id: string, text: string): void {
   const place = pageElement(id)
   if (place.textContent !== text) place.textContent = text
 }
 
-/** What the server wrote into the page's head for its scripts; empty where it wrote nothing. */
+/** A fact that the server wrote into the page's head for its scripts; empty if absent. */
 export const pageFact = (name: string): string =>
   document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? ''
 
@@ -50,8 +50,8 @@ function takeFragment(): URLSearchParams {
 }
 
 /**
- * Calls back with what the page's link carried after `#`, as `#token=…&secret=…`: now, and when another link is pasted
- * into the same tab. It leaves the address bar and the history entry, and is held in memory only (C19).
+ * Passes on what the page's link carried after `#`, e.g. `#token=…&secret=…`: now, and whenever another link is pasted
+ * into the same tab. The fragment is removed from the address bar and the history entry, and held only in memory (C19).
  */
 export function onFragment(use: (carried: URLSearchParams) => void): void {
   use(takeFragment())
@@ -60,7 +60,7 @@ export function onFragment(use: (carried: URLSearchParams) => void): void {
   })
 }
 
-/** Puts a button on every request to copy, where the browser lets a page copy. */
+/** Adds a copy button to every request, if the browser lets pages copy. */
 export function offerCopies(): void {
   if (navigator.clipboard === undefined) return
   for (const code of document.querySelectorAll('pre')) {
@@ -78,8 +78,8 @@ export function offerCopies(): void {
 }
 
 /**
- * Size, root and signer of a signed checkpoint (a C2SP note); undefined for another text. Signatures are not verified
- * here: who trusts this page's service needs no proof, and who does not cannot trust its page.
+ * Size, root and signer of a signed checkpoint (a C2SP note); undefined for any other text. Signatures are not verified
+ * here: if you trust the service behind this page you need no proof, and if you do not, you cannot trust its page either.
  */
 export function readCheckpoint(
   note: string,
