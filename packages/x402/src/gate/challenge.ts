@@ -31,10 +31,7 @@ const CACHED_ERRORS_MAX = 64
 
 const cache = new WeakMap<PaymentTerms, Map<ChallengeError, Challenge>>()
 
-/**
- * A 402 for these terms (X2, X3, X5): one JSON text, as body and, base64 of its UTF-8, in `PAYMENT-REQUIRED`; no cache may
- * store it. The bytes are made once per terms object and error, so callers keep their terms while they hold.
- */
+/** A 402 for these terms (X3). Its bytes are made once per terms object and error, so callers keep their terms while they hold. */
 export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Challenge {
   let byError = cache.get(terms)
   if (byError === undefined) {
@@ -49,8 +46,15 @@ export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Chal
     return { ...requirement, price: { asset, amount } }
   })
   const extensions = discovery && { bazaar: discovery }
-  const body = inAscii(JSON.stringify({ x402Version: 2, error, resource, accepts, extensions }))
-  const challenge: Challenge = {
+  const challenge = encodeChallenge({ x402Version: 2, error, resource, accepts, extensions })
+  if (byError.size < CACHED_ERRORS_MAX) byError.set(error, challenge)
+  return challenge
+}
+
+/** The one JSON text of a 402, as body and, base64 of its UTF-8, in `PAYMENT-REQUIRED`; no cache may store it (X2, X5). */
+export function encodeChallenge(required: object): Challenge {
+  const body = inAscii(JSON.stringify(required))
+  return {
     body,
     headers: {
       'PAYMENT-REQUIRED': Buffer.from(body, 'utf8').toString('base64'),
@@ -58,8 +62,6 @@ export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Chal
       'content-type': 'application/json; charset=utf-8',
     },
   }
-  if (byError.size < CACHED_ERRORS_MAX) byError.set(error, challenge)
-  return challenge
 }
 
 /**

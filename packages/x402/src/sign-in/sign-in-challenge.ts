@@ -1,0 +1,96 @@
+/** The 402 that asks for proof of a key instead of money, and the client's answer to it. */
+import { z } from 'zod'
+import { type Challenge, encodeChallenge } from '../gate/challenge.ts'
+import type { PaidResource } from '../payment.ts'
+import {
+  eip155Chain,
+  SIGN_IN_EXTENSION,
+  SIGN_IN_TYPE,
+  type SignInInfo,
+  signInInfoSchema,
+  signInText,
+} from './sign-in-message.ts'
+
+/** A challenge is answered within this time, milliseconds: the reference's 300 s. */
+export const SIGN_IN_AGE_MS_MAX = 300_000
+
+export type SignInOffer = {
+  /** Why it is asked for: the `error` of the body. */
+  readonly error: string
+  readonly resource: PaidResource
+  /** What a person reads in the wallet, one line of ASCII. */
+  readonly statement: string
+  /** CAIP-2, `eip155:…`. */
+  readonly chainId: string
+  readonly issuedAtMs: number
+  /** Makes the nonce, from the very text of the time of issue. */
+  readonly nonceOf: (issuedAt: string) => string
+}
+
+/**
+ * A 402 that nothing can be paid for: `accepts` is empty, since official clients would pay anything in it rather than
+ * sign. Domain and uri are those of the resource's own address. Official clients send an extension back whole and do not
+ * read its `schema`, which is left out (X15).
+ */
+export function signInChallenge(offer: SignInOffer): Challenge {
+  const { chainId, error, issuedAtMs, nonceOf, resource, statement } = offer
+  const issuedAt = new Date(issuedAtMs).toISOString()
+  const info: SignInInfo = {
+    domain: new URL(resource.url).host,
+    uri: resource.url,
+    version: '1',
+    nonce: nonceOf(issuedAt),
+    issuedAt,
+    expirationTime: new Date(issuedAtMs + SIGN_IN_AGE_MS_MAX).toISOString(),
+    statement,
+  }
+  const supportedChains = [{ chainId, type: SIGN_IN_TYPE }]
+  return encodeChallenge({
+    x402Version: 2,
+    error,
+    resource,
+    accepts: [],
+    extensions: { [SIGN_IN_EXTENSION]: { info, supportedChains } },
+  })
+}
+
+const challengeSchema = z.object({
+  accepts: z.array(z.unknown()).max(0),
+  extensions: z.object({
+    [SIGN_IN_EXTENSION]: z.object({
+      info: signInInfoSchema,
+      supportedChains: z.array(z.object({ chainId: z.string(), type: z.string() })),
+    }),
+  }),
+})
+
+export type SignInSigner = {
+  readonly address: string
+  /** The chain that the key signs for, `eip155:…`. */
+  readonly chainId: string
+  /** EIP-191 over the text, 65 bytes in hex. */
+  readonly signText: (text: string) => Promise<string>
+}
+
+/**
+ * The value of `SIGN-IN-WITH-X` for a 402's body; undefined where that asks for no sign-in, for one on another chain, or
+ * for one at another origin than `url`, which the answer came from: a proof is good where it was asked for and nowhere else.
+ */
+export async function answerSignIn(
+  body: unknown,
+  { signer, url }: { readonly signer: SignInSigner; readonly url: string },
+): Promise<string | undefined> {
+  const { data } = challengeSchema.safeParse(body)
+  if (data === undefined) return undefined
+  const { info, supportedChains } = data.extensions[SIGN_IN_EXTENSION]
+  const { address, chainId } = signer
+  const origin = new URL(url)
+  const isOwnChain =
+    eip155Chain.safeParse(chainId).success &&
+    supportedChains.some((one) => one.chainId === chainId && one.type === SIGN_IN_TYPE)
+  if (!isOwnChain || info.domain !== origin.host || URL.parse(info.uri)?.origin !== origin.origin)
+    return undefined
+  const signature = await signer.signText(signInText(info, signer))
+  const proof = { ...info, address, chainId, type: SIGN_IN_TYPE, signature }
+  return Buffer.from(JSON.stringify(proof), 'utf8').toString('base64')
+}
