@@ -91,6 +91,7 @@ export async function startReplicaStack(offer: ReplicaOffer, count = 3): Promise
         PAY_TO_KEY: payTo.privateKey,
         RECORDER_KEY: recorders[at]?.privateKey ?? '',
         RECORDER_COUNT: String(recorders.length),
+        SESSION_SECRET: 'what the replicas of this test share',
       },
     })
     processes[at] = service

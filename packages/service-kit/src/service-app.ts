@@ -79,6 +79,8 @@ export type ServiceAppOptions = {
   readonly unroutedHook?:
     | ((request: FastifyRequest, reply: FastifyReply, done: () => void) => void)
     | undefined
+  /** Proxies in front whose `X-Forwarded-For` is believed, the last so many entries; none unless stated. */
+  readonly trustedProxyHops?: number | undefined
   /** How long a client may take to send; for tests. */
   readonly connectionLimits?: ConnectionLimits | undefined
   /** Adds the service's routes. HEAD is served only where a route sets `exposeHeadRoute: true`. */
@@ -97,7 +99,7 @@ const PLUGIN_LIMIT_MS = 20_000
 function newFastify(options: ServiceAppOptions): ServiceApp {
   const newRequestId = options.newRequestId ?? randomUUID
   const answerError = errorHandler(options.errors ?? {})
-  const limits = options.connectionLimits ?? DEFAULT_CONNECTION_LIMITS
+  const { connectionLimits: limits = DEFAULT_CONNECTION_LIMITS, trustedProxyHops = 0 } = options
   const app = fastify({
     ...(options.logger === undefined ? {} : { loggerInstance: options.logger }),
     logController: new LogController({ disableRequestLogging: true }),
@@ -105,6 +107,10 @@ function newFastify(options: ServiceAppOptions): ServiceApp {
     genReqId: () => newRequestId(),
     bodyLimit: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
     requestTimeout: limits.requestMs,
+    // Without proxies not even a function: with one, Fastify would take the host from a forwarded header.
+    ...(trustedProxyHops > 0 && {
+      trustProxy: (_address: string, hop: number) => hop < trustedProxyHops,
+    }),
     http: {
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,

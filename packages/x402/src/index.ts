@@ -2,7 +2,7 @@ export type { Clock } from './clock.ts'
 export { type Facilitator, FacilitatorUnavailable } from './facilitators/facilitator.ts'
 export { createFeePayerDirectory, type FeePayerDirectory } from './facilitators/fee-payers.ts'
 export { createHttpFacilitator } from './facilitators/http-facilitator.ts'
-export type { ChallengeError, PaymentTerms } from './gate/challenge.ts'
+export type { Challenge, ChallengeError, PaymentTerms } from './gate/challenge.ts'
 export type { GateEvent } from './gate/gate-event.ts'
 export type { PaidJob, PaymentOutcome } from './gate/paid-job.ts'
 export { createPaymentGate, type PaymentGate, type Resumed } from './gate/payment-gate.ts'
@@ -29,3 +29,5 @@ export {
   timedScheme,
   type Verification,
 } from './schemes/payment-scheme.ts'
+export { answerSignIn, signInChallenge } from './sign-in/sign-in-challenge.ts'
+export { judgeSignIn, type SignInRefusal } from './sign-in/sign-in-proof.ts'

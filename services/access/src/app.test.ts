@@ -94,13 +94,15 @@ describe('S9', () => {
       },
     })
     expect(answer.statusCode).toBe(204)
-    expect(String(answer.headers['access-control-allow-headers'])).toMatch(/PAYMENT-SIGNATURE/i)
+    const allowed = String(answer.headers['access-control-allow-headers'])
+    expect(allowed).toMatch(/PAYMENT-SIGNATURE.*SIGN-IN-WITH-X.*authorization/i)
     expect(fakes.contract.reads).toEqual([])
     const challenged = await app.inject({
       url: '/api/svc/access?agent=x',
       headers: { origin: 'https://agent.example' },
     })
-    expect(String(challenged.headers['access-control-expose-headers'])).toMatch(/PAYMENT-REQUIRED/i)
+    const exposed = String(challenged.headers['access-control-expose-headers'])
+    expect(exposed).toMatch(/PAYMENT-REQUIRED.*ACCESS-TOKEN/i)
   })
 })
 

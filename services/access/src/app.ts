@@ -11,13 +11,25 @@ import type { CreditSweep } from './domain/credit-sweep.ts'
 import type { AccessParts, AccessPorts } from './domain/ports.ts'
 import { purchaseTinybar } from './domain/sales-terms.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
-import { type AccessRouteDeps, addAccessRoute, addStatusRoute } from './routes/access-routes.ts'
+import {
+  type AccessRouteDeps,
+  addAccessRoute,
+  addStatusRoute,
+  TOKEN_HEADER,
+} from './routes/access-routes.ts'
+
+/** A guarded agent in a browser sends proof or token, and reads the token that it is given (S9). */
+const accessCors: typeof paidServiceCors = {
+  ...paidServiceCors,
+  allowedHeaders: [...paidServiceCors.allowedHeaders, 'SIGN-IN-WITH-X', 'authorization'],
+  exposedHeaders: [...paidServiceCors.exposedHeaders, TOKEN_HEADER],
+}
 
 type AccessAppDeps = AccessRouteDeps &
   ReadinessDeps &
   Pick<
     ServiceAppOptions,
-    'clock' | 'logger' | 'registry' | 'metricsToken' | 'home' | 'llmsNotes'
+    'clock' | 'logger' | 'registry' | 'metricsToken' | 'home' | 'llmsNotes' | 'trustedProxyHops'
   > & {
     /** The segment in `/api/<name>/…`. */
     readonly serviceName: string
@@ -32,7 +44,8 @@ export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
     description:
       'A metered data feed that is paid for once: the payment opens a window on the ledger, and the network itself renews it.',
     clock,
-    cors: paidServiceCors,
+    cors: accessCors,
+    trustedProxyHops: deps.trustedProxyHops,
     errors: {
       answer: dependencyAnswer,
       // The query is the only thing that these routes take.

@@ -56,6 +56,20 @@ describe('S3: the environment', () => {
     expect(reading).toMatchObject({ problems: [{ variable: 'RECORDER_KEY' }] })
   })
 
+  test('A17: several processes need one SESSION_SECRET, and one process none', () => {
+    const several = { ...good, RECORDER_COUNT: '2' }
+    const problem = { variable: 'SESSION_SECRET', expected: expect.stringContaining('32 bytes') }
+    expect(readConfig(accessConfigSchema, several)).toEqual({
+      kind: 'invalid',
+      problems: [problem],
+    })
+    const shared = { ...several, SESSION_SECRET: 'x'.repeat(32) }
+    expect(readConfig(accessConfigSchema, shared)).toMatchObject({ kind: 'valid' })
+    const short = readConfig(accessConfigSchema, { ...good, SESSION_SECRET: 'hunter2' })
+    expect(short).toMatchObject({ problems: [{ variable: 'SESSION_SECRET' }] })
+    expect(JSON.stringify(short)).not.toContain('hunter2')
+  })
+
   test('keys come from files as well, and never show', () => {
     const folder = mkdtempSync(join(tmpdir(), 'access-config-'))
     try {

@@ -2,6 +2,7 @@ import {
   httpUrlField,
   integerField,
   Secret,
+  secretField,
   serviceNameField,
   sharedConfigFields,
   withFieldMeta,
@@ -57,49 +58,75 @@ const address = () =>
 const networkText = 'hedera:testnet or hedera:mainnet'
 
 /** The whole environment of the service (S3). */
-export const accessConfigSchema = z.object({
-  ...sharedConfigFields({ port: 3001, baseUrl: 'http://localhost:3001' }),
-  SERVICE_NAME: serviceNameField('svc').describe('Path segment of the routes: /api/<name>/access.'),
-  NETWORK: withFieldMeta(z.enum(['hedera:testnet', 'hedera:mainnet']), { expected: networkText })
-    .prefault('hedera:testnet')
-    .describe('CAIP-2 network of payments.'),
-  LEDGER_RPC_URL: httpUrlField()
-    .prefault('http://127.0.0.1:7546')
-    .describe('JSON-RPC of the ledger.'),
-  LEDGER_CHAIN_ID: integerField({ min: 1, max: 999_999_999_999 })
-    .prefault('296')
-    .describe('Chain id that the ledger must have.'),
-  MIRROR_URL: httpUrlField()
-    .prefault('http://127.0.0.1:5551')
-    .describe('Mirror node REST API, without /api/v1.'),
-  FACILITATOR_URL: httpUrlField().prefault('http://127.0.0.1:4020').describe('x402 facilitator.'),
-  FEE_PAYERS: feePayers()
-    .optional()
-    .describe(
-      'Accounts that pay transaction fees; without them the facilitator’s own list is used.',
+export const accessConfigSchema = z
+  .object({
+    ...sharedConfigFields({ port: 3001, baseUrl: 'http://localhost:3001' }),
+    SERVICE_NAME: serviceNameField('svc').describe(
+      'Path segment of the routes: /api/<name>/access.',
     ),
-  ACCESS_CONTRACT: address()
-    .optional()
-    .describe('The access contract. Without it both routes answer 503.'),
-  PAY_TO: accountId().describe('Account that payments go to, used for nothing else.'),
-  PAY_TO_KEY: ecdsaKey().describe(
-    'ECDSA private key of PAY_TO in hex: forwards payments into the contract.',
-  ),
-  RECORDER_KEY: ecdsaKey().describe(
-    'ECDSA private key in hex that records usage; each process has its own.',
-  ),
-  RECORDER_COUNT: integerField({ min: 1, max: 100 })
-    .prefault('1')
-    .describe('How many processes record usage for this contract.'),
-  PERIODS_PER_PURCHASE: integerField({ min: 1, max: 10_000 })
-    .prefault('4')
-    .describe('Periods that one payment buys.'),
-  RESOURCE_URL: httpUrlField()
-    .optional()
-    .describe('JSON that granted calls are served; without it live conditions of the ledger.'),
-  RESOURCE_TIMEOUT_MS: integerField({ min: 100, max: 20_000 })
-    .prefault('5000')
-    .describe('How long the resource’s source may take, milliseconds.'),
-})
+    NETWORK: withFieldMeta(z.enum(['hedera:testnet', 'hedera:mainnet']), { expected: networkText })
+      .prefault('hedera:testnet')
+      .describe('CAIP-2 network of payments.'),
+    LEDGER_RPC_URL: httpUrlField()
+      .prefault('http://127.0.0.1:7546')
+      .describe('JSON-RPC of the ledger.'),
+    LEDGER_CHAIN_ID: integerField({ min: 1, max: 999_999_999_999 })
+      .prefault('296')
+      .describe('Chain id that the ledger must have.'),
+    MIRROR_URL: httpUrlField()
+      .prefault('http://127.0.0.1:5551')
+      .describe('Mirror node REST API, without /api/v1.'),
+    FACILITATOR_URL: httpUrlField().prefault('http://127.0.0.1:4020').describe('x402 facilitator.'),
+    FEE_PAYERS: feePayers()
+      .optional()
+      .describe(
+        'Accounts that pay transaction fees; without them the facilitator’s own list is used.',
+      ),
+    ACCESS_CONTRACT: address()
+      .optional()
+      .describe('The access contract. Without it both routes answer 503.'),
+    PAY_TO: accountId().describe('Account that payments go to, used for nothing else.'),
+    PAY_TO_KEY: ecdsaKey().describe(
+      'ECDSA private key of PAY_TO in hex: forwards payments into the contract.',
+    ),
+    RECORDER_KEY: ecdsaKey().describe(
+      'ECDSA private key in hex that records usage; each process has its own.',
+    ),
+    RECORDER_COUNT: integerField({ min: 1, max: 100 })
+      .prefault('1')
+      .describe('How many processes record usage for this contract.'),
+    SESSION_SECRET: secretField({ minBytes: 32 })
+      .optional()
+      .describe(
+        'Makes the tokens of guarded agents; the same in every process, and needed where RECORDER_COUNT is above 1. Without it a process makes its own at the start.',
+      ),
+    AGENT_CALLS_PER_SECOND: integerField({ min: 0, max: 100_000 })
+      .prefault('50')
+      .describe(
+        'Calls for one unguarded agent that are served on average, four seconds’ worth at once; 0 is no limit.',
+      ),
+    ADDRESS_CALLS_PER_SECOND: integerField({ min: 0, max: 1_000_000 })
+      .prefault('500')
+      .describe('The same for calls of /access from one client address (of IPv6 its /64).'),
+    TRUST_PROXY_HOPS: integerField({ min: 0, max: 10 })
+      .prefault('0')
+      .describe(
+        'Proxies in front that add to X-Forwarded-For; client addresses are read behind them.',
+      ),
+    PERIODS_PER_PURCHASE: integerField({ min: 1, max: 10_000 })
+      .prefault('4')
+      .describe('Periods that one payment buys.'),
+    RESOURCE_URL: httpUrlField()
+      .optional()
+      .describe('JSON that granted calls are served; without it live conditions of the ledger.'),
+    RESOURCE_TIMEOUT_MS: integerField({ min: 100, max: 20_000 })
+      .prefault('5000')
+      .describe('How long the resource’s source may take, milliseconds.'),
+  })
+  // A token of one process must open the others: with a secret each, calls that change process would sign in anew.
+  .refine((config) => config.RECORDER_COUNT === 1 || config.SESSION_SECRET !== undefined, {
+    path: ['SESSION_SECRET'],
+    error: 'a secret',
+  })
 
 export type AccessConfig = z.output<typeof accessConfigSchema>

@@ -3,6 +3,7 @@
  * here and nowhere else; codes of a refused payment come from packages/x402.
  */
 import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
+import { LedgerUnavailable } from '@tallystick/x402'
 import { ChainUnavailable, ContractAbsent, ResourceUnavailable } from './domain/ports.ts'
 
 /** A batch is sealed within 0.1 s unless the ledger is behind. */
@@ -32,6 +33,29 @@ export const accessErrors = {
   payment_already_used: {
     status: 402,
     meaning: 'That payment bought before, or can buy for another agent only.',
+  },
+  sign_in_required: {
+    status: 402,
+    meaning: 'The agent is guarded and its window open: nothing to pay, prove its key.',
+  },
+  sign_in_already_used: { status: 402, meaning: 'That proof served a call before.' },
+  token_invalid: {
+    status: 402,
+    meaning: 'The bearer token is none, another agent’s, or of another deployment.',
+  },
+  token_expired: { status: 402, meaning: 'The bearer token has ended: prove the key again.' },
+  key_not_current: {
+    status: 402,
+    meaning:
+      'The agent’s account has another key by now; only its own transaction can take the guard off.',
+  },
+  key_unsupported: {
+    status: 402,
+    meaning: 'The agent’s account has no ECDSA key, which alone can prove itself here.',
+  },
+  too_many_requests: {
+    status: 429,
+    meaning: 'Calls for this agent, or from this address, come too fast; the quota is untouched.',
   },
   quota_exhausted: {
     status: 429,
@@ -80,7 +104,7 @@ export const accessErrors = {
   },
   ledger_unavailable: {
     status: 502,
-    meaning: 'The payer’s account could not be read; nothing was settled.',
+    meaning: 'The payer’s or the agent’s account could not be read; nothing was settled.',
     retryAfterSeconds: DEPENDENCY_RETRY_SECONDS,
   },
   seller_float_low: {
@@ -110,5 +134,6 @@ export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
   if (error instanceof ChainUnavailable)
     return errorAnswer(error.isAnotherChain ? 'wrong_chain' : 'chain_unavailable')
   if (error instanceof ResourceUnavailable) return errorAnswer('resource_unavailable')
+  if (error instanceof LedgerUnavailable) return errorAnswer('ledger_unavailable')
   return undefined
 }

@@ -2,6 +2,7 @@
  * The one composition: adapters, domain and application for one configuration. Nothing here reads the environment, and
  * nothing connects before it is used; the service starts while its ledger, mirror node or facilitator is down.
  */
+import { randomBytes } from 'node:crypto'
 import { type Clock, Registry, type Service } from '@tallystick/service-kit'
 import {
   createFeePayerDirectory,
@@ -25,6 +26,7 @@ import {
 } from './adapters/ledger-client.ts'
 import { createMirrorPaymentLog } from './adapters/mirror-payment-log.ts'
 import { createLedgerConditions, createUpstreamResource } from './adapters/paid-resource.ts'
+import { createSessionKeys, sessionKeyOf } from './adapters/session-keys.ts'
 import { createViemAccessContract } from './adapters/viem-access-contract.ts'
 import { createViemContractSender } from './adapters/viem-contract-sender.ts'
 import { createViemUsageLedger, usageGasLimit } from './adapters/viem-usage-ledger.ts'
@@ -32,7 +34,9 @@ import { buildAccessApp } from './app.ts'
 import { type AccessConfig, keyHex } from './config.ts'
 import { readStatus } from './domain/access-answers.ts'
 import { createReaper, createSubscriptions, ZERO_ADDRESS } from './domain/access-window.ts'
-import { createCallAccess } from './domain/call-access.ts'
+import { type AgentGuardDeps, createAgentGuard } from './domain/agent-guard.ts'
+import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
+import { createCallRate } from './domain/call-rate.ts'
 import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
 import type { UsageEventListener } from './domain/events.ts'
 import type { AccessParts, AccessPorts } from './domain/ports.ts'
@@ -87,6 +91,13 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     network: config.NETWORK,
     payTo: config.PAY_TO,
     periodsPerPurchase: config.PERIODS_PER_PURCHASE,
+    baseUrl: config.BASE_URL,
+    evmChainId: `eip155:${config.LEDGER_CHAIN_ID}`,
+    sessions: createSessionKeys(
+      sessionKeyOf(config.SESSION_SECRET?.bytes() ?? randomBytes(32), config.BASE_URL),
+    ),
+    agentRate: createCallRate({ clock, perSecond: config.AGENT_CALLS_PER_SECOND }),
+    addressRate: createCallRate({ clock, perSecond: config.ADDRESS_CALLS_PER_SECOND }),
     accessUrl: `${url}/access`,
     statusUrl: `${url}/status`,
   }
@@ -95,6 +106,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   const app = await buildAccessApp({
     ...parts,
     serviceName: config.SERVICE_NAME,
+    trustedProxyHops: config.TRUST_PROXY_HOPS,
     metricsToken: config.METRICS_TOKEN,
     callAccess,
     readStatus: (agent) => readStatus(parts, agent),
@@ -129,7 +141,9 @@ function atMost(clock: Clock, work: Promise<void>): Promise<void> {
   })
 }
 
-type DomainParts = Omit<AccessParts, 'subscriptions'> & { readonly accessUrl: string }
+type DomainParts = Omit<AccessParts, 'subscriptions'> &
+  Pick<CallAccessDeps, 'agentRate' | 'addressRate'> &
+  Pick<AgentGuardDeps, 'baseUrl' | 'evmChainId' | 'sessions'> & { readonly accessUrl: string }
 
 function composeDomain(given: DomainParts, { observeGate, verified }: Telemetry) {
   const { clock, network } = given
@@ -162,6 +176,9 @@ function composeDomain(given: DomainParts, { observeGate, verified }: Telemetry)
     sweep,
     reaper,
     terms,
+    agentRate: given.agentRate,
+    addressRate: given.addressRate,
+    guard: createAgentGuard({ ...given, terms }),
     paymentReference: (transactionId) => paymentReference(transactionId).hash,
   })
   return { callAccess, gate, reaper, sweep }
@@ -189,6 +206,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
         ? {}
         : { configured: new Map([[network, config.FEE_PAYERS]]) }),
     }),
+    accounts,
     log: createMirrorPaymentLog({ mirror, accounts, payTo: config.PAY_TO }),
     scheme: createExactHederaScheme({
       networks: [network],

@@ -41,6 +41,8 @@ describe('a metric for each thing that an operator may have to look at', () => {
       'access_troubles_total{kind="forward-refused"} 1',
       { kind: 'forward-refused', agent, reason: 'AccessWindow_NotForwarder' },
     ],
+    ['access_sign_ins_total{outcome="proved"} 1', { kind: 'sign-in', outcome: 'proved' }],
+    ['access_rate_limited_total{by="agent"} 1', { kind: 'rate-limited', by: 'agent' }],
     ['access_troubles_total{kind="sweep-failed"} 1', { kind: 'sweep-failed', error }],
     ['access_troubles_total{kind="reaped"} 1', { kind: 'reaped', agent, transactionHash: '0x02' }],
     ['access_troubles_total{kind="reap-failed"} 1', { kind: 'reap-failed', agent, error }],

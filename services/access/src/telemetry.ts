@@ -29,6 +29,11 @@ const COUNTERS = {
   access_troubles_total: ['Things that somebody may have to look at.', 'kind'],
   access_settlements_total: ['Settlements and what followed them.', 'event'],
   access_refusals_total: ['Payments refused, by reason.', 'reason'],
+  access_sign_ins_total: [
+    'Guarded calls without a token: proved, or why a proof was asked for.',
+    'outcome',
+  ],
+  access_rate_limited_total: ['Calls answered too_many_requests.', 'by'],
 } as const
 
 /** Registers a counter for each row, and returns what counts one. */
@@ -74,6 +79,10 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
         return count('access_payments_total', { outcome: event.outcome })
       case 'payment-refused':
         return count('access_refusals_total', { reason: reasonLabel(event.reason) })
+      case 'sign-in':
+        return count('access_sign_ins_total', { outcome: event.outcome })
+      case 'rate-limited':
+        return count('access_rate_limited_total', { by: event.by })
       case 'renewal-late':
         return lateness.observe(event.lateSeconds)
       case 'opened': {
@@ -119,6 +128,8 @@ function logAccessEvent(event: AccessEvent, logger: FastifyBaseLogger | undefine
     case 'payment':
     case 'payment-refused':
     case 'renewal-late':
+    case 'sign-in':
+    case 'rate-limited':
       return
     case 'reaped': {
       const { kind, ...fields } = event

@@ -103,6 +103,38 @@ export const paymentRequiredSchema = z
       'No open subscription and no valid payment: the challenge, also base64 in PAYMENT-REQUIRED.',
   })
 
+export const signInRequiredSchema = z
+  .object({
+    x402Version: z.int(),
+    error: z.string(),
+    resource: z.object({ url: z.string(), description: z.string(), mimeType: z.string() }),
+    accepts: z.array(z.unknown()).max(0).describe('Empty: nothing can be paid.'),
+    extensions: z.object({
+      'sign-in-with-x': z.object({
+        info: z.object({
+          domain: z.string(),
+          uri: z.string(),
+          version: z.string(),
+          nonce: z.string(),
+          issuedAt: z.string(),
+          expirationTime: z.string(),
+          statement: z.string(),
+        }),
+        supportedChains: z.array(
+          z.object({
+            chainId: z.string().describe('eip155:296 is Hedera testnet, eip155:295 its mainnet.'),
+            type: z.literal('eip191'),
+          }),
+        ),
+      }),
+    }),
+  })
+  .meta({
+    id: 'SignInRequired',
+    description:
+      'The agent is guarded and its window open: sign the text of x402’s sign-in-with-x and send it in SIGN-IN-WITH-X.',
+  })
+
 export const accessErrorSchema = z.looseObject({
   error: z.string().describe('Stable snake_case code.'),
 })

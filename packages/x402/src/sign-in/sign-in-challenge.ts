@@ -14,7 +14,7 @@ import {
 /** A challenge is answered within this time, milliseconds: the reference's 300 s. */
 export const SIGN_IN_AGE_MS_MAX = 300_000
 
-export type SignInOffer = {
+type SignInOffer = {
   /** Why it is asked for: the `error` of the body. */
   readonly error: string
   readonly resource: PaidResource
@@ -23,6 +23,8 @@ export type SignInOffer = {
   /** CAIP-2, `eip155:…`. */
   readonly chainId: string
   readonly issuedAtMs: number
+  /** Tells the challenges of one millisecond apart, so that each has a nonce of its own: 0 to 999,999. */
+  readonly serial: number
   /** Makes the nonce, from the very text of the time of issue. */
   readonly nonceOf: (issuedAt: string) => string
 }
@@ -30,11 +32,12 @@ export type SignInOffer = {
 /**
  * A 402 that nothing can be paid for: `accepts` is empty, since official clients would pay anything in it rather than
  * sign. Domain and uri are those of the resource's own address. Official clients send an extension back whole and do not
- * read its `schema`, which is left out (X15).
+ * read its `schema`, which is left out.
  */
 export function signInChallenge(offer: SignInOffer): Challenge {
-  const { chainId, error, issuedAtMs, nonceOf, resource, statement } = offer
-  const issuedAt = new Date(issuedAtMs).toISOString()
+  const { chainId, error, issuedAtMs, nonceOf, resource, serial, statement } = offer
+  const fraction = String(serial % 1_000_000).padStart(6, '0')
+  const issuedAt = new Date(issuedAtMs).toISOString().replace('Z', `${fraction}Z`)
   const info: SignInInfo = {
     domain: new URL(resource.url).host,
     uri: resource.url,
@@ -64,7 +67,7 @@ const challengeSchema = z.object({
   }),
 })
 
-export type SignInSigner = {
+type SignInSigner = {
   readonly address: string
   /** The chain that the key signs for, `eip155:…`. */
   readonly chainId: string

@@ -58,9 +58,9 @@ export type SignInWanted = {
   readonly isNonce: (nonce: string, issuedAt: string) => boolean
 }
 
-export type SignInVerdict =
-  /** `endsAtMs`: until when the same header would be taken again, so long must its nonce be remembered. */
-  | { readonly kind: 'proved'; readonly nonce: string; readonly endsAtMs: number }
+type SignInVerdict =
+  /** The same header proves the same until 300 s after `issuedAtMs`: whoever serves by it remembers its nonce. */
+  | { readonly kind: 'proved'; readonly nonce: string; readonly issuedAtMs: number }
   | { readonly kind: 'refused'; readonly error: SignInRefusal }
 
 /** Judges the header's value; cheap checks first, the signature last (about 70 µs). Never throws. */
@@ -69,8 +69,7 @@ export function judgeSignIn(header: string, wanted: SignInWanted): SignInVerdict
   if (typeof proof === 'string') return { kind: 'refused', error: proof }
   const error = refusalOf(proof, wanted)
   if (error !== undefined) return { kind: 'refused', error }
-  const endsAtMs = Date.parse(proof.issuedAt) + SIGN_IN_AGE_MS_MAX
-  return { kind: 'proved', nonce: proof.nonce, endsAtMs }
+  return { kind: 'proved', nonce: proof.nonce, issuedAtMs: Date.parse(proof.issuedAt) }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -77,6 +77,7 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
 function toAccessWindow(window: Awaited<ReturnType<typeof readWindow>>): AccessWindow {
   const { expiresAt, scheduledAt, periodsFunded, schedule, ...same } = window
   return {
+    isGuarded: false,
     ...same,
     expiresAtSeconds: toCount(expiresAt),
     periodsFunded: toCount(periodsFunded),

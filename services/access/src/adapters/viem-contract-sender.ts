@@ -151,6 +151,7 @@ async function openingOf(
         exists: true,
         isOpen: true,
         isCancelled: false,
+        isGuarded: false,
         expiresAtSeconds: Number(log.args.expiresAt),
         periodSeconds: offer.periodSeconds,
         priceTinybar: offer.priceTinybar,

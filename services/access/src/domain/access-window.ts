@@ -21,6 +21,8 @@ export type AccessWindow = {
   readonly isOpen: boolean
   /** Cancelled: an open window stays open to its end and renews no more. */
   readonly isCancelled: boolean
+  /** Calls must prove the agent's key; only the agent can set it (A17). */
+  readonly isGuarded: boolean
   /** Unix seconds; 0 without a subscription. */
   readonly expiresAtSeconds: number
   /** Pinned at purchase; that of a purchase now without a subscription. */
@@ -142,7 +144,9 @@ export function createSubscriptions({
         held.delete(agent)
         return chain
       }
-      return projectWindow(own.window, ledgerSeconds(clock))
+      // What a receipt tells of an opening says nothing of the guard, which may have been set before.
+      const { isGuarded } = chain
+      return { ...projectWindow(own.window, ledgerSeconds(clock)), isGuarded }
     },
     /** Treats the agent as open until a read shows what a receipt has told. */
     hold(agent: Hex, window: AccessWindow): void {

@@ -2,7 +2,13 @@
  * The decision behind `/access`, in the order of the specification: chain and contract, open window, otherwise payment.
  * Dependencies that fail throw their named errors, which errors.ts maps; everything expected is an outcome.
  */
-import type { ChallengeError, PaymentHeaders, PaymentTerms, Settlement } from '@tallystick/x402'
+import type {
+  Challenge,
+  ChallengeError,
+  PaymentHeaders,
+  PaymentTerms,
+  Settlement,
+} from '@tallystick/x402'
 import type { AccessGranted } from '../wire/access-answers.ts'
 import { grantedBody } from './access-answers.ts'
 import {
@@ -13,7 +19,9 @@ import {
   secondsPastSchedule,
   secondsRemaining,
 } from './access-window.ts'
+import type { AgentGuard, GuardedCall } from './agent-guard.ts'
 import { createAgentLock } from './agent-lock.ts'
+import { type CallRate, networkOf } from './call-rate.ts'
 import {
   type PreparedPurchase,
   type PurchaseAnswer,
@@ -29,7 +37,11 @@ export type AccessOutcome =
       readonly kind: 'granted'
       readonly body: AccessGranted
       readonly settlement?: Settlement | undefined
+      /** What a guarded agent's later calls may send in place of a proof. */
+      readonly token?: string | undefined
     }
+  /** The window of a guarded agent is open, and whoever calls has not proved its key (A17). */
+  | { readonly kind: 'proof-required'; readonly challenge: Challenge }
   | {
       readonly kind: 'challenged'
       readonly error: ChallengeError
@@ -41,6 +53,7 @@ export type AccessOutcome =
       readonly kind: 'refused'
       readonly error:
         | 'quota_exhausted'
+        | 'too_many_requests'
         | 'usage_unavailable'
         | 'payments_unread'
         | 'no_fee_payer'
@@ -50,14 +63,18 @@ export type AccessOutcome =
       readonly retryAfterSeconds?: number
     }
 
-type CallAccessDeps = PurchaseDeps & {
+export type CallAccessDeps = PurchaseDeps & {
   readonly reaper: Reaper
   readonly terms: SalesTerms
+  readonly guard: AgentGuard
+  readonly agentRate: CallRate
+  readonly addressRate: CallRate
 }
 
-type AccessCall = {
-  readonly agent: Hex
+type AccessCall = GuardedCall & {
   readonly headers: PaymentHeaders
+  /** IP address of the caller, behind the proxies that are trusted. */
+  readonly clientAddress: string
   /** Of the request, for the log. */
   readonly requestId?: string | undefined
 }
@@ -71,7 +88,7 @@ const pending = (retryAfterSeconds = PENDING_RETRY_SECONDS): AccessOutcome => ({
   retryAfterSeconds,
 })
 
-/** Answers calls. Throws ChainUnavailable, ContractAbsent, ResourceUnavailable. */
+/** Answers calls. Throws ChainUnavailable, ContractAbsent, ResourceUnavailable, and x402's LedgerUnavailable. */
 export type CallAccess = (call: AccessCall) => Promise<AccessOutcome>
 
 export function createCallAccess(deps: CallAccessDeps): CallAccess {
@@ -83,10 +100,13 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     if (lateSeconds > 0) deps.report({ kind: 'renewal-late', lateSeconds })
     return window
   }
-  return async ({ agent, headers, requestId }) => {
+  return async (call) => {
+    const { agent, headers } = call
+    const waitSeconds = deps.addressRate.secondsToWait(networkOf(call.clientAddress))
+    if (waitSeconds !== undefined) return tooMany(deps, 'address', waitSeconds)
     await deps.contract.ensureDeployed()
     const window = await readWindow(agent)
-    if (window.isOpen) return serveFromWindow(deps, agent, window)
+    if (window.isOpen) return serveFromWindow(deps, call, window)
     const payment = headers.paymentSignature ?? headers.xPayment
     if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
     const terms = await deps.terms.accepted()
@@ -99,13 +119,39 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     }
     return lockAgent({ agent, payment }, async (hasWaited) => {
       const current = hasWaited ? await readWindow(agent) : window
-      if (current.isOpen) return serveFromWindow(deps, agent, current)
-      return sell(deps, { agent, headers, requestId }, terms)
+      if (current.isOpen) return serveFromWindow(deps, call, current)
+      return sell(deps, call, terms)
     })
   }
 }
 
+function tooMany(
+  { report }: CallAccessDeps,
+  by: 'agent' | 'address',
+  retryAfterSeconds: number,
+): AccessOutcome {
+  report({ kind: 'rate-limited', by })
+  return { kind: 'refused', error: 'too_many_requests', retryAfterSeconds }
+}
+
+/** A call in an open window: of a guarded agent with proof, of any other at its rate; then the quota. */
 async function serveFromWindow(
+  deps: CallAccessDeps,
+  call: AccessCall,
+  window: AccessWindow,
+): Promise<AccessOutcome> {
+  if (!window.isGuarded) {
+    const waitSeconds = deps.agentRate.secondsToWait(call.agent)
+    if (waitSeconds !== undefined) return tooMany(deps, 'agent', waitSeconds)
+    return serveAdmitted(deps, call.agent, window)
+  }
+  const admission = await deps.guard.admit(call)
+  if (admission.kind === 'proof-required') return admission
+  const outcome = await serveAdmitted(deps, call.agent, window)
+  return outcome.kind === 'granted' ? { ...outcome, token: admission.token } : outcome
+}
+
+async function serveAdmitted(
   deps: CallAccessDeps,
   agent: Hex,
   window: AccessWindow,
@@ -168,35 +214,39 @@ async function challenge(
 }
 
 /** A payment that is not taken, unless a window is open by now: another replica may have taken this very payment (X9). */
-async function refuse(deps: CallAccessDeps, agent: Hex, refusal: Refusal): Promise<AccessOutcome> {
-  const window = await deps.subscriptions.read(agent)
-  return window.isOpen ? serveFromWindow(deps, agent, window) : challenge(deps, agent, refusal)
+async function refuse(
+  deps: CallAccessDeps,
+  call: AccessCall,
+  refusal: Refusal,
+): Promise<AccessOutcome> {
+  const window = await deps.subscriptions.read(call.agent)
+  return window.isOpen ? serveFromWindow(deps, call, window) : challenge(deps, call.agent, refusal)
 }
 
 async function sell(
   deps: CallAccessDeps,
-  { agent, headers, requestId }: AccessCall,
+  call: AccessCall,
   terms: PaymentTerms,
 ): Promise<AccessOutcome> {
   const outcome = await deps.gate.pay<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>(
-    headers,
+    call.headers,
     terms,
-    purchaseJob(deps, { agent, requestId }),
+    purchaseJob(deps, call),
   )
   deps.report({ kind: 'payment', outcome: outcome.kind })
   switch (outcome.kind) {
     case 'paid': {
       const { answer, settlement } = outcome
       if (answer.kind === 'used-for-another')
-        return refuse(deps, agent, { error: 'payment_already_used', settlement })
+        return refuse(deps, call, { error: 'payment_already_used', settlement })
       deps.report({ kind: 'granted', isPaid: true })
       return { kind: 'granted', body: answer.body, settlement }
     }
     case 'challenged':
       deps.report({ kind: 'payment-refused', reason: outcome.error })
-      return refuse(deps, agent, outcome)
+      return refuse(deps, call, outcome)
     case 'declined':
-      return declinedOutcome(deps, { agent, requestId }, outcome.declined)
+      return declinedOutcome(deps, call, outcome.declined)
     case 'pending':
       return pending(outcome.retryAfterSeconds)
     case 'unavailable':
@@ -210,16 +260,17 @@ async function sell(
 
 async function declinedOutcome(
   deps: CallAccessDeps,
-  { agent, requestId }: Omit<AccessCall, 'headers'>,
+  call: AccessCall,
   declined: PurchaseDeclined,
 ): Promise<AccessOutcome> {
+  const { agent, requestId } = call
   switch (declined.kind) {
     case 'window-open':
-      return serveFromWindow(deps, agent, declined.window)
+      return serveFromWindow(deps, call, declined.window)
     case 'memo-names-another-agent':
       return challenge(deps, agent, { error: 'payment_memo_mismatch' })
     case 'already-used':
-      return refuse(deps, agent, { error: 'payment_already_used' })
+      return refuse(deps, call, { error: 'payment_already_used' })
     case 'refused': {
       const { error, reason } = declined
       if (reason !== undefined) deps.report({ kind: 'forward-refused', requestId, agent, reason })

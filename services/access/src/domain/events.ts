@@ -32,6 +32,9 @@ export type AccessEvent =
   | { readonly kind: 'payment-refused'; readonly reason: ChallengeError }
   /** A read found an armed renewal not made yet: how long its second is past. */
   | { readonly kind: 'renewal-late'; readonly lateSeconds: number }
+  /** What became of a guarded agent's call without a valid token: `proved`, or the `error` of the 402. */
+  | { readonly kind: 'sign-in'; readonly outcome: string }
+  | { readonly kind: 'rate-limited'; readonly by: 'agent' | 'address' }
   | { readonly kind: 'granted'; readonly isPaid: boolean }
   | { readonly kind: 'reaped'; readonly agent: Hex; readonly transactionHash: Hex }
   | { readonly kind: 'reap-failed'; readonly agent: Hex; readonly error: unknown }

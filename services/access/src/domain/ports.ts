@@ -1,5 +1,6 @@
 import type { Clock } from '@tallystick/service-kit'
 import type { Facilitator, FeePayerDirectory, PaymentScheme } from '@tallystick/x402'
+import type { AccountDirectory } from '@tallystick/x402/hedera'
 import type { AccessWindow, Hex, Subscriptions } from './access-window.ts'
 import type { ReportAccessEvent } from './events.ts'
 import type { UsageRecorder } from './usage-recorder.ts'
@@ -14,6 +15,7 @@ export type AccessPorts = {
   readonly scheme: PaymentScheme
   readonly facilitator: Facilitator
   readonly feePayers: Omit<FeePayerDirectory, 'firstAttempt'>
+  readonly accounts: AgentAccounts
   /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
   recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
 }
@@ -158,6 +160,27 @@ export type PaymentLog = {
   latestConsensusSeconds(): Promise<number>
   /** The EVM address that an account's payments buy for. */
   evmAddressOf(accountId: string): Promise<Hex>
+}
+
+/** The accounts behind agents, as the mirror node has them now. Throws x402's LedgerUnavailable. */
+export type AgentAccounts = Pick<AccountDirectory, 'refresh'>
+
+/** What guarded agents are given to prove themselves with, made from a key that replicas share (A17). */
+export type SessionKeys = {
+  /** A nonce for EIP-4361, bound to agent and time of issue. */
+  nonceOf(agent: Hex, issuedAt: string): string
+  isNonce(proof: {
+    readonly agent: Hex
+    readonly issuedAt: string
+    readonly nonce: string
+  }): boolean
+  tokenOf(agent: Hex, expiresAtSeconds: number): string
+  /** Takes at most 10 µs. */
+  judgeToken(call: {
+    readonly agent: Hex
+    readonly token: string
+    readonly nowSeconds: number
+  }): 'valid' | 'expired' | 'invalid'
 }
 
 /** What a granted call is served: any JSON. */

@@ -70,6 +70,7 @@ export function createSalesTerms(deps: AccessParts, url: string) {
   })
 
   return {
+    resource,
     /** What a challenge asks for: a whole purchase at the current offer. */
     async challenged(): Promise<PaymentTerms> {
       const current = (await deps.contract.offers()).at(-1)

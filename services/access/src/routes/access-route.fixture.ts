@@ -1,4 +1,5 @@
 // The route over a fake fakes, for the tests that go by what it answers.
+import type { Environment } from '@tallystick/service-kit'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import {
   AGENT,
@@ -34,9 +35,9 @@ export type AccessRoute = {
 }
 
 /** Starts a process that has read the payments of earlier ones, and so sells. */
-export async function startAccessRoute(): Promise<AccessRoute> {
+export async function startAccessRoute(environment: Environment = {}): Promise<AccessRoute> {
   const fakes = createFakes()
-  const service = await startFakeService(fakes)
+  const service = await startFakeService(fakes, { environment })
   await service.sweep.sweep()
   fakes.contract.reads.length = 0
   const call: AccessRoute['call'] = async (headers = {}, agent = AGENT) =>

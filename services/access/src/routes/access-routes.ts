@@ -1,6 +1,7 @@
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { encodePaymentResponse, type PaymentGate, type Settlement } from '@tallystick/x402'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import type { Hex } from '../domain/access-window.ts'
 import type { AccessOutcome, CallAccess } from '../domain/call-access.ts'
 import { errorAnswer } from '../errors.ts'
@@ -9,15 +10,19 @@ import {
   accessGrantedSchema,
   paymentRequiredSchema,
   type Status,
+  signInRequiredSchema,
   statusSchema,
 } from '../wire/access-answers.ts'
-import { agentQuery, paymentHeaders } from '../wire/access-requests.ts'
+import { accessHeaders, agentQuery } from '../wire/access-requests.ts'
 
 export type AccessRouteDeps = {
   readonly callAccess: CallAccess
   readonly readStatus: (agent: Hex) => Promise<Status>
   readonly gate: Pick<PaymentGate, 'challenge'>
 }
+
+/** Carries the token of a guarded agent in the answer to its proof. */
+export const TOKEN_HEADER = 'ACCESS-TOKEN'
 
 const described = (description: string) => accessErrorSchema.describe(description)
 
@@ -33,15 +38,17 @@ export function addAccessRoute(app: ServiceApp, path: string, deps: AccessRouteD
   const schema = {
     summary: 'The paid resource: free inside an open window, otherwise paid once by x402.',
     description:
-      'Without an open window the answer is 402 with an x402 challenge, in the body and, base64, in PAYMENT-REQUIRED. Repeat the call with PAYMENT-SIGNATURE; the window then renews itself while its balance lasts.',
+      'Without an open window the answer is 402 with an x402 challenge, in the body and, base64, in PAYMENT-REQUIRED. Repeat the call with PAYMENT-SIGNATURE; the window then renews itself while its balance lasts. In the open window of an agent that is guarded the 402 has nothing to pay and asks for a proof of its key: repeat the call with SIGN-IN-WITH-X, and send what the answer has in ACCESS-TOKEN with later calls as `Authorization: Bearer`.',
     tags: ['access'],
     querystring: agentQuery,
-    headers: paymentHeaders,
+    headers: accessHeaders,
     response: {
       200: accessGrantedSchema,
       400: badAgent,
-      402: paymentRequiredSchema,
-      429: described('The quota of this period is spent; it resets when the window renews.'),
+      402: z.union([paymentRequiredSchema, signInRequiredSchema]),
+      429: described(
+        'The quota of this period is spent (it resets when the window renews), or calls come too fast.',
+      ),
       502: described('An upstream read or the payment facilitator was unavailable.'),
       503: described(
         'The access contract is not deployed on the target network, or new sales are paused.',
@@ -51,6 +58,9 @@ export function addAccessRoute(app: ServiceApp, path: string, deps: AccessRouteD
   app.get(path, { schema, onRequest: neverStored }, async (request, reply) => {
     const outcome = await deps.callAccess({
       agent: request.query.agent,
+      clientAddress: request.ip,
+      authorization: request.headers.authorization,
+      signIn: request.headers['sign-in-with-x'],
       requestId: request.id,
       headers: {
         paymentSignature: request.headers['payment-signature'],
@@ -64,7 +74,12 @@ export function addAccessRoute(app: ServiceApp, path: string, deps: AccessRouteD
 function sendOutcome({ gate }: AccessRouteDeps, reply: FastifyReply, outcome: AccessOutcome) {
   switch (outcome.kind) {
     case 'granted':
+      if (outcome.token !== undefined) void reply.header(TOKEN_HEADER, outcome.token)
       return withSettlement(reply, outcome.settlement).send(outcome.body)
+    case 'proof-required': {
+      const { body, headers } = outcome.challenge
+      return reply.code(402).headers(headers).send(body)
+    }
     case 'challenged': {
       const { body, headers } = gate.challenge(outcome.terms, outcome.error)
       return withSettlement(reply, outcome.settlement).code(402).headers(headers).send(body)

@@ -36,6 +36,7 @@ export function openWindow(
     exists: true,
     isOpen: true,
     isCancelled: false,
+    isGuarded: false,
     expiresAtSeconds,
     periodSeconds: 20,
     priceTinybar: PRICE_TINYBAR,

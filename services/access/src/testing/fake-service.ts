@@ -5,10 +5,11 @@ import {
   manualClock,
   readConfig,
 } from '@tallystick/service-kit'
+import { LedgerUnavailable } from '@tallystick/x402'
 import { accessConfigSchema } from '../config.ts'
 import type { Hex } from '../domain/access-window.ts'
 import { USAGE_FIGURES, type UsageFigures } from '../domain/events.ts'
-import { ResourceUnavailable } from '../domain/ports.ts'
+import { type AgentAccounts, ResourceUnavailable } from '../domain/ports.ts'
 import type { UsageCall, UsageOutcome, UsageRecorder } from '../domain/usage-recorder.ts'
 import { type AccessService, createAccessService } from '../service.ts'
 import { createFakeContract, type FakeContract } from './fake-contract.ts'
@@ -42,6 +43,8 @@ export type Fakes = {
   /** What its processes logged. */
   readonly lines: LogLine[]
   feePayers: readonly string[]
+  /** Accounts at the mirror node by EVM address; none is known that is not here, and a read throws for `down`. */
+  readonly accounts: Map<Hex, Awaited<ReturnType<AgentAccounts['refresh']>> | 'down'>
   usage: UsageOutcome | undefined
   figures: UsageFigures
   isResourceDown: boolean
@@ -60,6 +63,7 @@ export function createFakes(): Fakes {
     recorded: [],
     lines: [],
     feePayers: ['0.0.9001'],
+    accounts: new Map(),
     usage: undefined,
     figures: Object.fromEntries(
       Object.keys(USAGE_FIGURES).map((name) => [name, 0]),
@@ -111,6 +115,13 @@ export async function startFakeService(
     }),
     connect: () => ({
       ...fakes,
+      accounts: {
+        async refresh(name) {
+          const account = fakes.accounts.get(name as Hex)
+          if (account === 'down') throw new LedgerUnavailable('down')
+          return account
+        },
+      },
       scheme: { ...fakes.scheme, find: (payment) => fakes.scheme.find(payment) },
       usage: fakeUsage(fakes),
       feePayers: {

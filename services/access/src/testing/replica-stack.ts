@@ -22,6 +22,9 @@ export type ReplicaStack = LocalStack & {
   asOwner(call: OwnerCall): Promise<void>
 }
 
+/** Opens each replica's tokens at the others. */
+const SESSION_SECRET = 'what the replicas of this test share'
+
 /** Real time that a request in good health takes on a busy machine, milliseconds: after it ledger time is moved on. */
 const PATIENCE_MS = 150
 
@@ -50,7 +53,9 @@ export async function startReplicaStack(offer: RealOffer): Promise<ReplicaStack>
   )
   const keys = [stack.recorder, ...recorders].map((recorder) => recorder.privateKey)
   const [first, second, third] = await Promise.all(
-    keys.map((key) => startReplica(stack, { RECORDER_KEY: key, RECORDER_COUNT: '3' })),
+    keys.map((key) =>
+      startReplica(stack, { RECORDER_KEY: key, RECORDER_COUNT: '3', SESSION_SECRET }),
+    ),
   )
   if (!first || !second || !third) throw new Error('unreachable')
   const replicas = [first, second, third] as const

@@ -17,11 +17,17 @@ export const agentQuery = z.object({
     .transform((text) => text.toLowerCase() as `0x${string}`),
 })
 
-/** What a paying client sends; other headers are left alone. */
-export const paymentHeaders = z.looseObject({
+/** What a paying client and a guarded agent send; other headers are left alone. */
+export const accessHeaders = z.looseObject({
   'payment-signature': z
     .string()
     .optional()
     .describe('x402 version 2 payment payload, base64 JSON, on the retry after a 402.'),
   'x-payment': z.string().optional().describe('The same, for clients that use this name.'),
+  'sign-in-with-x': z
+    .string()
+    .optional()
+    .describe(
+      'Proof of a guarded agent’s key, base64 JSON, on the retry after a 402 without `accepts`.',
+    ),
 })

@@ -1,0 +1,45 @@
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
+import type { SessionKeys } from '../domain/ports.ts'
+
+/** 128 bits, in hex: what EIP-4361 takes as a nonce. */
+const NONCE_CHARS = 32
+
+/** `v1.` the agent, the second at which it ends, and 43 characters of HMAC. */
+const TOKEN = /^v1\.0x[0-9a-f]{40}\.([1-9]\d{0,11})\.[\w-]{43}$/
+
+/** Whether a text from outside is that ASCII text, in the same time for every text of its length. */
+function isSame(given: string, expected: string): boolean {
+  const bytes = Buffer.from(given)
+  return bytes.length === expected.length && timingSafeEqual(bytes, Buffer.from(expected))
+}
+
+/**
+ * Nonces and tokens of guarded agents, each an HMAC-SHA256 that any process with the key makes anew: nothing is kept. `key`
+ * is sessionKeyOf's; nonces and tokens begin differently, so that none is the other.
+ */
+export function createSessionKeys(key: Uint8Array): SessionKeys {
+  const secret = createSecretKey(key)
+  const hmacOf = (text: string) => createHmac('sha256', secret).update(text)
+  const nonceOf = (agent: string, issuedAt: string): string =>
+    hmacOf(`nonce.${agent}.${issuedAt}`).digest('hex').slice(0, NONCE_CHARS)
+  const tokenOf = (agent: string, expiresAtSeconds: number): string => {
+    const text = `v1.${agent}.${expiresAtSeconds}`
+    return `${text}.${hmacOf(text).digest('base64url')}`
+  }
+  return {
+    nonceOf,
+    isNonce: ({ agent, issuedAt, nonce }) => isSame(nonce, nonceOf(agent, issuedAt)),
+    tokenOf,
+    judgeToken({ agent, nowSeconds, token }) {
+      const expiresAtSeconds = Number(TOKEN.exec(token)?.[1] ?? Number.NaN)
+      if (Number.isNaN(expiresAtSeconds)) return 'invalid'
+      if (!isSame(token, tokenOf(agent, expiresAtSeconds))) return 'invalid'
+      return expiresAtSeconds > nowSeconds ? 'valid' : 'expired'
+    },
+  }
+}
+
+/** The key of one deployment: a nonce or a token made for another base URL is worthless, whoever shares the secret. */
+export function sessionKeyOf(secret: Uint8Array, baseUrl: string): Buffer {
+  return createHmac('sha256', secret).update(`tallystick access session\n${baseUrl}`).digest()
+}

@@ -1,0 +1,128 @@
+/**
+ * Whose window it is (A17): the calls of an agent that is guarded on the contract prove its key, once by a signature and
+ * from then on by the token which that brought.
+ */
+import { type Clock, presentedToken } from '@tallystick/service-kit'
+import { judgeSignIn, type SignInRefusal, signInChallenge } from '@tallystick/x402'
+import { evmAddressOf } from '@tallystick/x402/hedera'
+import { type Hex, ledgerSeconds } from './access-window.ts'
+import type { ReportAccessEvent } from './events.ts'
+import type { AgentAccounts, SessionKeys } from './ports.ts'
+import type { SalesTerms } from './sales-terms.ts'
+import { createUsedProofs } from './used-proofs.ts'
+
+/** The longest life of a token (A17), seconds. */
+const TOKEN_SECONDS = 3_600
+
+/** What a person reads in the wallet. */
+const STATEMENT = 'Prove that you hold the key of this agent.'
+
+/** An EVM address that only stands for an account number: no signature leads to it. */
+const LONG_ZERO = /^0x0{24}/
+
+/** Why a guarded call was not served: the `error` of the 402 that asks for a proof. */
+type ProofError =
+  | SignInRefusal
+  | 'sign_in_required'
+  | 'sign_in_already_used'
+  | 'token_invalid'
+  | 'token_expired'
+  | 'key_not_current'
+  | 'key_unsupported'
+
+export type GuardedCall = {
+  readonly agent: Hex
+  /** Value of `Authorization`. */
+  readonly authorization?: string | undefined
+  /** Value of `SIGN-IN-WITH-X`. */
+  readonly signIn?: string | undefined
+}
+
+type Admission =
+  /** `token` is new: later calls may send it in the proof's place. */
+  | { readonly kind: 'admitted'; readonly token: string | undefined }
+  | { readonly kind: 'proof-required'; readonly challenge: ReturnType<typeof signInChallenge> }
+
+export type AgentGuardDeps = {
+  readonly accounts: AgentAccounts
+  readonly sessions: SessionKeys
+  readonly clock: Clock
+  readonly report: ReportAccessEvent
+  readonly terms: Pick<SalesTerms, 'resource'>
+  readonly baseUrl: string
+  /** CAIP-2 of the ledger's EVM side, `eip155:…`. */
+  readonly evmChainId: string
+}
+
+export type AgentGuard = ReturnType<typeof createAgentGuard>
+
+/** Judges the calls of guarded agents. Throws LedgerUnavailable where the key of a proof cannot be looked up. */
+export function createAgentGuard(deps: AgentGuardDeps) {
+  const { baseUrl, clock, evmChainId: chainId, sessions } = deps
+  const usedProofs = createUsedProofs()
+  let challenges = 0
+
+  const refuse = (agent: Hex, error: ProofError): Admission => {
+    deps.report({ kind: 'sign-in', outcome: error })
+    challenges += 1
+    const challenge = signInChallenge({
+      error,
+      resource: deps.terms.resource,
+      statement: STATEMENT,
+      chainId,
+      issuedAtMs: clock.unixMs(),
+      serial: challenges,
+      nonceOf: (issuedAt) => sessions.nonceOf(agent, issuedAt),
+    })
+    return { kind: 'proof-required', challenge }
+  }
+
+  const prove = async (agent: Hex, signIn: string): Promise<Admission> => {
+    const verdict = judgeSignIn(signIn, {
+      baseUrl,
+      chainId,
+      address: agent,
+      nowMs: clock.unixMs(),
+      isNonce: (nonce, issuedAt) => sessions.isNonce({ agent, nonce, issuedAt }),
+    })
+    if (verdict.kind === 'refused') return refuse(agent, verdict.error)
+    // Before the look-up, so that of two at once one is served.
+    if (!usedProofs.take(verdict)) return refuse(agent, 'sign_in_already_used')
+    try {
+      const error = await keyError(deps.accounts, agent)
+      if (error !== undefined) return refuse(agent, error)
+    } catch (failure) {
+      usedProofs.giveBack(verdict)
+      throw failure
+    }
+    deps.report({ kind: 'sign-in', outcome: 'proved' })
+    const token = sessions.tokenOf(agent, ledgerSeconds(clock) + TOKEN_SECONDS)
+    return { kind: 'admitted', token }
+  }
+
+  return {
+    async admit({ agent, authorization, signIn }: GuardedCall): Promise<Admission> {
+      const presented = presentedToken(authorization)
+      const verdict =
+        presented.kind === 'bearer'
+          ? sessions.judgeToken({ agent, token: presented.token, nowSeconds: ledgerSeconds(clock) })
+          : undefined
+      if (verdict === 'valid') return { kind: 'admitted', token: undefined }
+      if (LONG_ZERO.test(agent)) return refuse(agent, 'key_unsupported')
+      if (signIn !== undefined) return prove(agent, signIn)
+      return refuse(agent, verdict === undefined ? 'sign_in_required' : `token_${verdict}`)
+    },
+  }
+}
+
+/**
+ * Why the key behind an address does not count: its account has another one by now, or one that cannot sign here. An
+ * account that is unknown or hollow has never had another key than its address tells of.
+ */
+async function keyError(accounts: AgentAccounts, agent: Hex): Promise<ProofError | undefined> {
+  const account = await accounts.refresh(agent)
+  if (account === undefined || (account.key === null && !account.isDeleted)) return undefined
+  if (account.isDeleted) return 'key_not_current'
+  if (account.key?.kind !== 'ecdsa') return 'key_unsupported'
+  return evmAddressOf(account.key.publicKey) === agent ? undefined : 'key_not_current'
+}
