@@ -1,4 +1,4 @@
-/** What the service serves besides its paid answers (S4, S5, S9), and that each code of errors.ts is met. */
+/** What the service serves besides its paid answers (S4, S5, S9), and that each code in errors.ts occurs. */
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dependencyAnswer, gradingErrors } from './errors.ts'
@@ -31,7 +31,7 @@ const publicLedger = async (): Promise<string> => {
 }
 
 describe('S4', () => {
-  test('/openapi.json is 3.1; the committed one says the same', async () => {
+  test('/openapi.json is 3.1 and equals the committed file', async () => {
     const served = (await fixture.app.inject('/openapi.json')).json()
     expect(served.openapi).toBe('3.1.0')
     const committed = readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')
@@ -43,7 +43,7 @@ describe('S4', () => {
       expect([url, (await fixture.app.inject(url)).statusCode]).toEqual([url, 200])
   })
 
-  test('/metrics asks for its token, and holds no payer, receipt or market', async () => {
+  test('/metrics requires its token, and names no payer, receipt or market', async () => {
     await upload()
     const card = (await buy(1)).json()
     await post('/api/audit', auditExample, fixture.payment(20, 2))
@@ -59,7 +59,7 @@ describe('S4', () => {
       'grading_grades_total{kind="audit",grade="UNGRADED",reason="line_not_recorded"} 1',
       'grading_payments_total{outcome="paid"} 3',
       'grading_settlements_total{event="settled"} 3',
-      // Three of the upload, and the commitment of a pick on a match that nobody has heard of yet.
+      // Three from the upload, and the commitment of a pick on a match still unknown to the ledger.
       'grading_ledger_entries 4',
       'grading_ledger_picks 2',
       'grading_uploads_total{outcome="taken"} 1',
@@ -79,7 +79,7 @@ describe('S5: 405 with Allow, on every route, for every other method', () => {
       const url = path.replace('{seq}', '0').replace('{receipt}', 'x')
       for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
         if (method.toLowerCase() in operations) continue
-        // The kit's own pages answer HEAD as they answer GET.
+        // The kit's own pages answer HEAD like GET.
         if (method === 'HEAD' && 'get' in operations && !path.startsWith('/api/')) continue
         const answer = await fixture.app.inject({ method, url, headers: fixture.payment(1, 1) })
         expect([method, path, answer.statusCode]).toEqual([method, path, 405])
@@ -103,14 +103,14 @@ describe('S5: 405 with Allow, on every route, for every other method', () => {
     ['HEAD', '/api/grade'],
     ['GET', '/api/audit'],
     ['QUERY', '/api/grade'],
-  ])('X1: %s %s is no way to a grade unpaid', async (method, url) => {
+  ])('X1: %s %s never gives an unpaid grade', async (method, url) => {
     const answer = await fixture.app.inject({
       method: method as 'POST',
       url,
       payload: gradeExample,
     })
     expect([400, 402, 404, 405]).toContain(answer.statusCode)
-    // The challenge shows what an answer looks like, and is none.
+    // The challenge shows the shape of an answer, but is not one.
     const { outcome } = answer.body === '' ? {} : answer.json<{ readonly outcome?: unknown }>()
     expect(outcome).toBeUndefined()
   })
@@ -120,14 +120,14 @@ describe('S5: 405 with Allow, on every route, for every other method', () => {
     expect([answer.statusCode, errorOf(answer)]).toEqual([404, 'not_found'])
   })
 
-  test('every answer has a request id that no client chose', async () => {
+  test('every answer has a request id that the client did not choose', async () => {
     const answer = await fixture.app.inject({ url: '/health', headers: { 'x-request-id': 'mine' } })
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
   })
 })
 
 describe('S9', () => {
-  test('a preflight is answered before any gate, and the payment headers may be sent and read', async () => {
+  test('a preflight is answered before any gate and allows the payment headers to be sent and read', async () => {
     const origin = 'https://agent.example'
     const preflight = await fixture.app.inject({
       method: 'OPTIONS',
@@ -180,7 +180,7 @@ describe('free routes', () => {
     }
   })
 
-  test('coverage: by key, by what one knows, never a price', async () => {
+  test('coverage: by key or by what one knows, never a price', async () => {
     await upload()
     const byKey = async (market: string) => (await post('/api/coverage', { market })).json()
     expect((await byKey(gradeExample.pick.market)).close).toBe('final')
@@ -207,7 +207,7 @@ describe('free routes', () => {
     }
   })
 
-  test('G7: an entry whose prices may not be passed on is shown without them', async () => {
+  test('G7: an entry whose prices may not be redistributed is shown without them', async () => {
     await upload()
     expect(await publicLedger()).toContain('"redacted"')
     expect(await publicLedger()).not.toContain('2.05')
@@ -216,7 +216,7 @@ describe('free routes', () => {
     expect(await publicLedger()).toContain('"home":"2.05"')
   })
 
-  test('a ledger number that is none is 400, one that is not there 404; so is an unknown receipt', async () => {
+  test('an invalid entry number is 400; an unknown entry or receipt is 404', async () => {
     expect((await fixture.app.inject('/api/ledger/x')).json().issues[0].field).toBe('path.seq')
     expect((await fixture.app.inject('/api/ledger/-1')).statusCode).toBe(400)
     expect((await fixture.app.inject('/api/ledger/99')).statusCode).toBe(404)
@@ -234,7 +234,7 @@ describe('errors.ts', () => {
     expect(dependencyAnswer(new Error('a bug'))).toBeUndefined()
   })
 
-  test('502s charge nothing and say when to come back', async () => {
+  test('502s charge nothing and say when to retry', async () => {
     const met: unknown[] = []
     const meet = async () => {
       const answer = await buy(7)

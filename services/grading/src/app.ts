@@ -1,4 +1,4 @@
-/** The table of contents: what the service serves, and from what. Nothing here reads the environment or opens a store. */
+/** The table of contents: what the service serves and what it is built from. Nothing here reads the environment or opens a store. */
 import {
   createServiceApp,
   paidServiceCors,
@@ -29,7 +29,7 @@ type GradingAppDeps = FreeRouteDeps &
     readonly pages: PagesOptions
   }
 
-/** The end of `/llms.txt`: how a program asks first, pays, and reads the evidence. */
+/** The end of `/llms.txt`: how a program checks coverage, pays, and reads the evidence. */
 function llmsNotes({ baseUrl, payment }: PagesOptions): string {
   const { auditAmount, decimals, gradeAmount, name, network } = payment
   const [grade, audit] = [gradeAmount, auditAmount].map((amount) => dollarText(amount, decimals))
@@ -39,12 +39,12 @@ function llmsNotes({ baseUrl, payment }: PagesOptions): string {
 2. \`POST ${baseUrl}/api/grade\` \`{"pick":{"market":"<key>","selection":"home","odds":"2.10"}}\` costs ${grade}, \`POST ${baseUrl}/api/audit\` \`{"picks":[…]}\` with up to 1,000 picks ${audit}. Malformed input is a 400 with each field and costs nothing.
 3. Without a payment the answer is 402. The challenge (x402 version 2, scheme \`exact\`, ${name} on ${network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer (EIP-3009) of \`accepts[0].amount\` to \`payTo\` and repeat the call, body unchanged, with the payload in PAYMENT-SIGNATURE. You pay no gas.
 4. On 502 \`payment_pending\` repeat the same call and do not sign another payment. An \`Idempotency-Key\` of your own makes that safe also across signatures.
-5. \`POST ${baseUrl}/api/calibration\` says what each grade has returned so far, \`GET ${baseUrl}/api/ledger/{seq}\` shows the close behind a card, \`GET ${baseUrl}/api/picks/{receipt}\` reads a card again. All free.
+5. \`POST ${baseUrl}/api/calibration\` gives the returns of each grade so far, \`GET ${baseUrl}/api/ledger/{seq}\` shows the close behind a card, \`GET ${baseUrl}/api/picks/{receipt}\` reads a card again. All free.
 
-A whole client is on the page at \`/\`. Grades judge prices; they are no advice to bet.`
+The page at \`/\` is a complete client. Grades judge prices; they are not betting advice.`
 }
 
-/** Builds the application; it listens nowhere yet. */
+/** Builds the application without listening. */
 export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
   const { clock, logger, metricsToken, readiness, registry } = deps
   return createServiceApp({

@@ -34,7 +34,7 @@ describe('S2, S3, G9: defaults', () => {
     })
   })
 
-  test('a token on another network is written in full', () => {
+  test('another network needs the token written in full', () => {
     const ASSET = '0x9e29b3aada05bf2d2c827af80bd28dc0b9b4fb0c'
     const NETWORK = 'eip155:1952'
     expect(bad({ FACILITATOR_URL, NETWORK })).toEqual(['ASSET'])
@@ -51,7 +51,7 @@ describe('exactly one facilitator', () => {
     { row: 'none', environment: {}, variables: ['FACILITATOR_URL'] },
     { row: 'both', environment: { FACILITATOR_URL, ...OKX }, variables: ['OKX_API_KEY'] },
     {
-      row: 'a part of OKX beside the other',
+      row: 'part of OKX beside another facilitator',
       environment: { FACILITATOR_URL, OKX_PASSPHRASE: 'x' },
       variables: ['OKX_PASSPHRASE'],
     },

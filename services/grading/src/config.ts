@@ -43,7 +43,7 @@ const address = () =>
   )
 
 const tokenKeysText = `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one a line`
-/** A transformed secret has no text left to print: keys live in `KeyObject`s. */
+/** A transformed secret leaves no text to print: keys live in `KeyObject`s. */
 const tokenKeys = () =>
   withFieldMeta(
     z.string().transform((text, context): TokenKeys => {
@@ -55,7 +55,7 @@ const tokenKeys = () =>
     { expected: tokenKeysText, isSecret: true },
   )
 
-/** The Odds API charges per sport and round: more is a mistake. */
+/** The Odds API charges per sport and round: a longer list is a mistake. */
 const SPORTS_MAX = 50
 const listText = 'names in lower case, separated by commas'
 const names = () =>
@@ -77,49 +77,47 @@ const fields = z.object({
   ...sharedConfigFields({ port: 3003, baseUrl: 'http://localhost:3003' }),
   DATABASE_PATH: textField('a path')
     .prefault('grading.db')
-    .describe('File of the ledger; payments and the checkpoint’s key lie beside it.'),
-  PAY_TO: address().describe('Address that payments go to, of this ledger file alone.'),
-  NETWORK: network().prefault(X_LAYER_USDT0.network).describe('CAIP-2 network of payments.'),
+    .describe('Ledger file; payments and the checkpoint key are kept beside it.'),
+  PAY_TO: address().describe('Address that receives payments; each ledger file needs its own.'),
+  NETWORK: network().prefault(X_LAYER_USDT0.network).describe('CAIP-2 network for payments.'),
   ASSET: asset()
     .prefault(X_LAYER_USDT0.address)
-    .describe('Token of payments, a dollar with signed transfers (EIP-3009).'),
+    .describe('Payment token: a dollar with signed transfers (EIP-3009).'),
   LEDGER_RPC_URL: httpUrlField()
     .prefault('https://rpc.xlayer.tech')
-    .describe('JSON-RPC of the network of payments.'),
+    .describe('JSON-RPC endpoint of the payment network.'),
   FACILITATOR_URL: withFieldMeta(httpUrlField(), { expected: facilitatorText })
     .optional()
-    .describe('x402 facilitator; or OKX’s, by the three variables that follow.'),
+    .describe('x402 facilitator; or OKX’s, through the next three variables.'),
   OKX_API_KEY: okxSecret().optional().describe('API key at OKX’s facilitator.'),
   OKX_SECRET_KEY: okxSecret().optional().describe('Signs requests to OKX; never sent.'),
   OKX_PASSPHRASE: okxSecret().optional().describe('Passphrase of the API key.'),
   OKX_URL: httpUrlField().prefault('https://web3.okx.com').describe('Origin of OKX’s facilitator.'),
   TOKEN_SECRET: tokenKeys()
     .optional()
-    .describe('Keys of HS256 tokens for uploads, one a line; without them uploads are refused.'),
+    .describe('HS256 keys for upload tokens, one per line; without them uploads are refused.'),
   ODDS_API_KEY: secretField()
     .optional()
-    .describe('Key of The Odds API; without it nothing is polled.'),
-  ODDS_API_SPORTS: names()
-    .prefault('soccer_epl')
-    .describe('Sports that are polled, by their keys there.'),
-  ODDS_API_REGIONS: names().prefault('eu').describe('Regions whose bookmakers are polled.'),
-  ODDS_API_MARKETS: names().prefault('h2h,spreads,totals').describe('Markets that are polled.'),
+    .describe('The Odds API key; without it nothing is polled.'),
+  ODDS_API_SPORTS: names().prefault('soccer_epl').describe('Sports to poll, by their keys there.'),
+  ODDS_API_REGIONS: names().prefault('eu').describe('Regions whose bookmakers to poll.'),
+  ODDS_API_MARKETS: names().prefault('h2h,spreads,totals').describe('Markets to poll.'),
   ODDS_API_URL: httpUrlField()
     .prefault('https://api.the-odds-api.com')
     .describe('Origin of The Odds API.'),
   ODDS_POLL_SECONDS: integerField({ min: 10, max: CLOSE_AGE_SECONDS_MAX })
     .prefault('300')
     .describe(
-      'Pause between two rounds, seconds; a round costs sports times regions times markets of the key’s quota. A price older at the start than the longest pause is no close.',
+      'Pause between rounds, seconds; a round costs sports × regions × markets of the key’s quota. A price that is older at the start than the longest pause is not a close.',
     ),
 })
 
 const OKX = ['OKX_API_KEY', 'OKX_SECRET_KEY', 'OKX_PASSPHRASE'] as const
 
-/** After a bad variable some members are missing. */
+/** Members whose variable is bad are missing. */
 type Partly = Partial<z.output<typeof fields>>
 
-/** The first variable at fault where not exactly one facilitator is configured. */
+/** The first variable at fault unless exactly one facilitator is configured. */
 function facilitatorFault(config: Partly): string | undefined {
   const missing = OKX.filter((name) => config[name] === undefined)
   if (config.FACILITATOR_URL === undefined)
@@ -134,17 +132,17 @@ export const gradingConfigSchema = fields.superRefine(
     if (fault !== undefined)
       context.addIssue({ code: 'custom', path: [fault], message: facilitatorText })
     const { ASSET, NETWORK } = config
-    // An address alone is USD₮0 on X Layer; on another network the token is written in full.
+    // An address alone is USD₮0 on X Layer; other networks need the token written in full.
     if (ASSET !== undefined && NETWORK !== undefined && parseEvmAsset(ASSET, NETWORK) === undefined)
       context.addIssue({ code: 'custom', path: ['ASSET'], message: assetText })
   },
-  // Run beside other problems, so that one message names them all.
+  // Runs even when there are other problems, so that one message names them all.
   { when: () => true },
 )
 
 export type GradingConfig = z.output<typeof gradingConfigSchema>
 
-/** The token of payments on the configured network. */
+/** The payment token on the configured network. */
 export function paymentAsset({ ASSET, NETWORK }: GradingConfig): EvmAsset {
   const parsed = parseEvmAsset(ASSET, NETWORK)
   if (parsed === undefined) throw new RangeError('ASSET names no token of NETWORK')

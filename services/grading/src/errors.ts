@@ -16,16 +16,19 @@ export const gradingErrors = {
     meaning: 'An upload needs a bearer token; `error_description` says why this one is refused.',
   },
   payment_required: { status: 402, meaning: 'The body is the challenge.' },
-  payment_already_used: { status: 402, meaning: 'That payment bought something else before.' },
-  insufficient_scope: { status: 403, meaning: 'The token is valid and lacks `grading.write`.' },
+  payment_already_used: { status: 402, meaning: 'That payment has already bought something else.' },
+  insufficient_scope: { status: 403, meaning: 'The token is valid but lacks `grading.write`.' },
   not_found: { status: 404, meaning: 'There is no such entry, receipt or path.' },
   method_not_allowed: { status: 405, meaning: 'The path takes other methods: see `Allow`.' },
   idempotency_key_reused: {
     status: 409,
-    meaning: 'Your `Idempotency-Key` named another request before; nothing was settled.',
+    meaning: 'Your `Idempotency-Key` already named another request; nothing was settled.',
   },
   payload_too_large: { status: 413, meaning: 'The body is over the route’s limit.' },
-  unsupported_media_type: { status: 415, meaning: 'The body is declared as other than JSON.' },
+  unsupported_media_type: {
+    status: 415,
+    meaning: 'The body is declared as something other than JSON.',
+  },
   internal_error: {
     status: 500,
     meaning: 'A fault of the service, before any charge; the request id leads to its log.',
@@ -40,11 +43,11 @@ export const gradingErrors = {
   },
   ledger_unavailable: {
     status: 502,
-    meaning: 'The network of payments could not be read; nothing was settled.',
+    meaning: 'The payment network could not be read; nothing was settled.',
   },
   payment_terms_unknown: {
     status: 502,
-    meaning: 'The configured token is not the one on the network; no payment can be asked for.',
+    meaning: 'The configured token is not the one on the network; no payment can be requested.',
   },
   store_unavailable: {
     status: 503,
@@ -55,10 +58,10 @@ export const gradingErrors = {
 
 export const errorAnswer = errorAnswers(gradingErrors)
 
-/** Issues named in one answer; a slate of a thousand bad picks needs no thousand lines. */
+/** Most issues named in one answer: a thousand bad picks do not need a thousand lines. */
 const ISSUES_MAX = 20
 
-/** The 400 of malformed input (G3): every field at fault and what was expected there. */
+/** The 400 for malformed input (G3): every field at fault and what it expected. */
 export function invalidRequest(issues: readonly RequestIssue[]): ErrorAnswer {
   const more = issues.length - ISSUES_MAX
   return errorAnswer('invalid_request', {
@@ -66,7 +69,7 @@ export function invalidRequest(issues: readonly RequestIssue[]): ErrorAnswer {
   })
 }
 
-/** The answer to a dependency that failed; undefined for anything else, which is a bug. */
+/** The answer to a failed dependency; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
   return error instanceof GradingStoreUnavailable ? errorAnswer('store_unavailable') : undefined
 }

@@ -1,4 +1,4 @@
-/** The service as a process on a local X Layer: killed, stopped and started again amid payments, and polling by itself. */
+/** The service as a process on a local X Layer: killed, stopped and restarted amid payments, and polling by itself. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -43,7 +43,7 @@ describe('kill -9 between the settlement and its answer', () => {
     const second = startServiceProcess(fixture.environment('killed.db'))
     const url = await second.url()
     await until(async () => /"outcome":"paid","msg":"resumed"/.test(second.output()))
-    // Nobody has the answer yet, so that a client which signs anew gets it too, unsettled.
+    // Nobody has the answer yet, so a client that signs again gets it too, without a settlement.
     const anew = await send(`${url}/api/grade`, await sign('agent-6', { baseUrl: url }))
     const answer = await send(`${url}/api/grade`, headers)
     expect([anew.status, anew.text]).toEqual([200, answer.text])
@@ -62,7 +62,7 @@ describe('kill -9 between the settlement and its answer', () => {
 })
 
 describe('G8: The Odds API', () => {
-  test('a service with a key polls its sports from the start; one that fails stops no other, and no log has the key', async () => {
+  test('a service with a key polls its sports from the start; a failing sport does not stop the others, and no log has the key', async () => {
     const asked: string[] = []
     const api = createServer((request, response) => {
       asked.push(new URL(request.url ?? '', 'http://x').pathname)
@@ -117,7 +117,7 @@ describe('SIGTERM while a payment is under way', () => {
     const done = await send(`${url}/api/grade`, headers)
     expect([done.status, done.card.grade]).toEqual([200, 'F'])
     expect(await balanceOf('agent-8')).toBe(before - 10_000n)
-    // The receipt opens the card to whoever has it: it is in no line of the log.
+    // Anyone with the receipt can open the card: no log line has it.
     const receipt = String(done.card.receipt)
     expect((await fetch(`${url}/api/picks/${receipt}`)).status).toBe(200)
     second.kill('SIGTERM')

@@ -1,6 +1,6 @@
 /**
- * The service on a local X Layer, over HTTP: what money does. Rules about HTTP alone are in app.test.ts and the route
- * tests, what becomes of a process that ends in grading-process.test.ts.
+ * The service on a local X Layer, over HTTP: rules about money. Rules about HTTP alone are in app.test.ts and the route
+ * tests; rules about a process that ends are in grading-process.test.ts.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -92,7 +92,7 @@ describe('the official, unmodified @x402/fetch client', () => {
     expect(await balanceOf('agent-1')).toBe(before - 10_000n)
   })
 
-  test('malformed input is never asked for money', async () => {
+  test('malformed input is never charged', async () => {
     const before = await balanceOf('agent-1')
     const body = { pick: { ...gradeExample.pick, odds: 1 } }
     const answer = await payingFetch(fixture, fixture.account('agent-1'))(
@@ -116,7 +116,7 @@ describe('one payment, one effect', () => {
     expect(await balanceOf('agent-2')).toBe(before - 10_000n)
   })
 
-  test('a used authorization sent again after a restart grades nothing new for free', async () => {
+  test('replaying a used authorization after a restart grades nothing new for free', async () => {
     const first = await startFilled('restart.db')
     const headers = await sign('agent-3', first)
     const paid = await send(grade(first), headers)
@@ -140,7 +140,7 @@ describe('one payment, one effect', () => {
     await stranger.stop()
   })
 
-  test('the same authorization a day later, when its answer is forgotten, is refused', async () => {
+  test('the same authorization is refused a day later, when its answer is forgotten', async () => {
     const first = await startFilled('later.db')
     const headers = await sign('agent-3', first)
     expect((await send(grade(first), headers)).status).toBe(200)
@@ -153,7 +153,7 @@ describe('one payment, one effect', () => {
     await second.stop()
   })
 
-  test('X9: while a payer’s payment is unresolved, another one for the same is 502 payment_pending, unsettled', async () => {
+  test('X9: while a payer’s payment is unresolved, another for the same purchase is 502 payment_pending, unsettled', async () => {
     const slow = await startSlowFacilitator(fixture.facilitator.url)
     const waiting = await startFilled('pending.db', { FACILITATOR_URL: slow.url })
     const before = await balanceOf('agent-4')
@@ -193,7 +193,7 @@ describe('what is down', () => {
     await alone.stop()
   })
 
-  test('without its chain too', async () => {
+  test('so it does without its chain', async () => {
     const blind = await startFilled('blind.db', { LEDGER_RPC_URL: await nowhere() })
     const ready = await fetch(`${blind.baseUrl}/ready`)
     expect(await ready.json()).toMatchObject({
@@ -206,7 +206,7 @@ describe('what is down', () => {
     await blind.stop()
   })
 
-  test('G9: a token that signs under another name ends the start with a message', async () => {
+  test('G9: a token with another signing name ends the start with a message', async () => {
     const { address } = fixture.chain.stablecoin
     const ended = await startServiceProcess(
       fixture.environment('wrong.db', { ASSET: `${address}/USDT0/1/6` }),
@@ -215,7 +215,7 @@ describe('what is down', () => {
     expect(ended.errors).toMatch(/^Grades cannot be served: NETWORK, ASSET or LEDGER_RPC_URL/)
   })
 
-  test('S4: its pages, reference, notes and metrics are there', async () => {
+  test('S4: its pages, reference, notes and metrics are served', async () => {
     for (const [path, says] of [
       ['/', 'Tallystick'],
       ['/calibration', '<html'],
@@ -239,7 +239,7 @@ describe('what is down', () => {
 })
 
 describe('OKX’s facilitator', () => {
-  test('the service configured for it signs what OKX checks, and its payments settle', async () => {
+  test('the service configured for it signs as OKX requires, and its payments settle', async () => {
     const okx = await startOkxStandIn(fixture.facilitator.url)
     const change = { FACILITATOR_URL: undefined, ...OKX_CREDENTIALS, OKX_URL: okx.url }
     const configured = await startFilled('okx.db', change)

@@ -1,4 +1,4 @@
-/** The process as an operator starts and stops it. What a kill leaves is in grading-process.test.ts. */
+/** The process as an operator starts and stops it. What a kill leaves behind is in grading-process.test.ts. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -16,13 +16,13 @@ const environment = (name: string, over: Readonly<Record<string, string>> = {}) 
   PORT: '0',
   DATABASE_PATH: join(folder, name),
   PAY_TO: '0x00000000000000000000000000000000000000bb',
-  // Neither is there: the service starts all the same (X11).
+  // Neither exists: the service starts anyway (X11).
   LEDGER_RPC_URL: 'http://127.0.0.1:9',
   FACILITATOR_URL: 'http://127.0.0.1:9',
   ...over,
 })
 
-test('S3: a bad configuration names every bad variable, tells no value, and exits 1', async () => {
+test('S3: a bad configuration names every bad variable, prints no value, and exits 1', async () => {
   const bad = environment('bad.db', { PAY_TO: 'hunter2', TOKEN_SECRET: 'hunter2' })
   const { code, output, errors } = await startServiceProcess(bad).ended
   expect(code).toBe(1)
@@ -42,7 +42,7 @@ test('S6: it answers with its chain and facilitator down, and exits 0 at SIGTERM
   expect(output).toContain('"msg":"stopped"')
 })
 
-test('a ledger that is no ledger ends the start with a message', async () => {
+test('a file that is not a ledger ends the start with a message', async () => {
   writeFileSync(
     join(folder, 'no.db'),
     'not a database, but some text that is long enough to be read',
@@ -56,7 +56,7 @@ test('an older file in the ledger’s place ends the start with one sentence, an
   const ledger = makeLedgerFolder()
   try {
     await ledger.loseTail()
-    // The key that signed it, where the service looks for it.
+    // The key that signed it, in the service's place for it.
     const key = Buffer.from(ledger.identity.checkpointSeed).toString('base64')
     writeFileSync(`${ledger.path}.checkpoint-key`, key)
     const { code, errors } = await startServiceProcess(

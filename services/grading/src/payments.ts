@@ -1,4 +1,4 @@
-/** Everything between a payment and the network that it is on: scheme, facilitator, gate, terms and the check of the token. */
+/** Everything between a payment and its network: scheme, facilitator, gate, terms and the token check. */
 import type { Clock } from '@tallystick/service-kit'
 import {
   createHttpFacilitator,
@@ -21,7 +21,7 @@ import type { PagesOptions } from './pages/page-files.ts'
 import { priceUnits, saleTerms } from './routes/sale-terms.ts'
 import { observedGate, type Telemetry } from './telemetry.ts'
 
-/** Payments in flight get this long once the process is told to stop; then their requests are answered as pending. */
+/** Payments in flight get this long after the process is told to stop; then their requests are answered as pending. */
 const STOP_MS = 4_000
 
 function connectFacilitator(config: GradingConfig, clock: Clock): Facilitator {
@@ -38,10 +38,10 @@ function connectFacilitator(config: GradingConfig, clock: Clock): Facilitator {
   })
 }
 
-/** A good answer of the facilitator is believed this long: `/ready` is polled, and what OKX takes of one key is limited. */
+/** A good answer of the facilitator is trusted this long: `/ready` is polled, and OKX limits requests per key. */
 const FACILITATOR_UP_MS = 30_000
 
-/** Whether the facilitator answers; a bad answer is checked again each time. */
+/** Whether the facilitator answers; a bad answer is never cached. */
 function facilitatorWatch(facilitator: Facilitator, clock: Clock): () => Promise<boolean> {
   let goodUntilMs = Number.NEGATIVE_INFINITY
   return async () => {
@@ -56,7 +56,7 @@ function facilitatorWatch(facilitator: Facilitator, clock: Clock): () => Promise
   }
 }
 
-/** Connects to the network and the facilitator; nothing is asked of either yet. */
+/** Connects to the network and the facilitator without a request to either. */
 export function connectPayments(options: {
   readonly config: GradingConfig
   readonly clock: Clock
@@ -84,13 +84,13 @@ export function connectPayments(options: {
   }
 }
 
-/** A node's address with a path, a query or credentials may hold a key. */
+/** A node URL with a path, a query or credentials may hold a key. */
 function isPublicAddress(address: string): boolean {
   const { pathname, search, username, password } = new URL(address)
   return pathname === '/' && search === '' && username === '' && password === ''
 }
 
-/** What the pages say about paying, and offer to a wallet that does not know the network. */
+/** What the pages say about paying and offer to a wallet that does not know the network. */
 export function pagePayment(config: GradingConfig): PagesOptions['payment'] {
   const asset = paymentAsset(config)
   const { address, decimals, name, network } = asset
@@ -108,7 +108,7 @@ export function pagePayment(config: GradingConfig): PagesOptions['payment'] {
 /** Pause between attempts to read the token while the network does not answer, milliseconds. */
 const RETRY_MS = 30_000
 
-/** Whether the configured token is the one on the network (G9): asked at the start, by `/ready`, and until it is known. */
+/** Checks that the configured token is the one on the network (G9): at start, for `/ready`, and until the network has answered. */
 export function createTokenCheck(options: {
   readonly asset: EvmAsset
   readonly ledger: Pick<EvmLedger, 'chainId' | 'domainSeparator'>
@@ -122,7 +122,7 @@ export function createTokenCheck(options: {
   let isClosed = false
   const check = async (): Promise<DomainCheck> => {
     const found = await checkEvmDomain(asset, ledger)
-    // What was once known stays known while the network is silent.
+    // A known answer stays valid while the network is silent.
     if (found.kind !== 'unreachable' || latest === undefined) latest = found
     if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain') options.onWrong?.(found)
     return found
@@ -134,11 +134,11 @@ export function createTokenCheck(options: {
     return found
   }
   return {
-    /** Asks now. Never throws for the network. */
+    /** Asks now. Never throws because of the network. */
     check,
-    /** False once the network has another token: nothing is sold then. */
+    /** False once the network has another token: then nothing is sold. */
     maySell: () => latest?.kind !== 'wrong_chain' && latest?.kind !== 'wrong_domain',
-    /** Asks, and again until the network has answered. */
+    /** Asks until the network has answered. */
     start,
     close() {
       isClosed = true

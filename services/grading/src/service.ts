@@ -28,10 +28,10 @@ type GradingServiceOptions = {
   readonly logger?: FastifyBaseLogger | undefined
 }
 
-/** With its ledger, for tests that fill it in the same process. */
+/** The service with its ledger, for tests that fill it in the same process. */
 export type GradingService = Service & { readonly store: GradingStore; start(): void }
 
-/** The configured token is not the one on the network: every payment would fail. The message is for the operator. */
+/** The configured token is not the one on the network, so every payment would fail. The message is for the operator. */
 class WrongToken extends Error {
   override readonly name = 'WrongToken'
 }
@@ -98,7 +98,7 @@ function pollRounds(
 
 const notReady = (reason: string): ReadinessFinding => ({ kind: 'not-ready', reason })
 
-/** What the service cannot grade or sell without, by name. */
+/** What the service needs to grade and sell, by name. */
 function readinessChecks(
   store: GradingStore,
   { isFacilitatorUp, token }: ReturnType<typeof connectPayments>,
@@ -184,8 +184,8 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
 }
 
 /**
- * Opens the stores and connects the service to its network and facilitator; it starts while either is down. Rejects where a
- * store cannot be opened or the network has another token: `startRefusal` says it to the operator.
+ * Opens the stores and connects the service to its network and facilitator; it starts while either is down. Rejects if a
+ * store cannot be opened or the network has another token: `startRefusal` words that for the operator.
  */
 export async function createGradingService(
   options: GradingServiceOptions,

@@ -10,32 +10,28 @@ import type { PollOutcome } from './ingest/odds-poller.ts'
 import type { SoldAnswer } from './routes/sale-route.ts'
 import type { Card } from './wire/cards.ts'
 
-/** Seconds: a verification is 60 µs of arithmetic and a question or two to the network. */
+/** Seconds: a verification is 60 µs of arithmetic and one or two network reads. */
 const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
 
 function createMetrics(registry: Registry) {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter<Label>({ name: `grading_${name}_total`, help, labelNames, registers: [registry] })
   return {
-    payments: counter('payments', 'Requests with a payment, by what became of it.', 'outcome'),
+    payments: counter('payments', 'Requests with a payment, by outcome.', 'outcome'),
     refusals: counter('refusals', 'Payments refused, by reason.', 'reason'),
-    settlements: counter('settlements', 'Settlements and what followed them.', 'event'),
-    resumed: counter(
-      'resumed',
-      'Payments that an earlier process left open, by how they ended.',
-      'end',
-    ),
-    sold: counter('sold', 'Answers that were paid for.', 'kind'),
+    settlements: counter('settlements', 'Settlements and their aftermath.', 'event'),
+    resumed: counter('resumed', 'Payments that an earlier process left open, by outcome.', 'end'),
+    sold: counter('sold', 'Paid answers.', 'kind'),
     grades: counter(
       'grades',
-      'Cards that were paid for, by grade; an ungraded one by its reason.',
+      'Paid cards, by grade; an ungraded one by its reason.',
       ...(['kind', 'grade', 'reason'] as const),
     ),
-    uploads: counter('uploads', 'Uploads, by what became of them.', 'outcome'),
+    uploads: counter('uploads', 'Uploads, by outcome.', 'outcome'),
     polls: counter('polls', 'Rounds of the odds poller.', 'outcome'),
     verification: new Histogram({
       name: 'grading_payment_verification_seconds',
-      help: 'Time that verifying one payment took.',
+      help: 'Time to verify one payment.',
       buckets: VERIFICATION_BUCKETS_SECONDS,
       registers: [registry],
     }),
@@ -77,10 +73,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       else logger?.info(fields, 'resumed')
     },
     wrongToken: (found: DomainCheck): void => {
-      logger?.error(
-        { found },
-        'the network has another token than the configured one: nothing is sold',
-      )
+      logger?.error({ found }, 'the network’s token is not the configured one: nothing is sold')
     },
     verified: (seconds: number): void => {
       metrics.verification.observe(seconds)
@@ -101,7 +94,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
   }
 }
 
-/** The same gate; what becomes of each request with a payment is heard. */
+/** The same gate, which also reports the outcome of each request with a payment. */
 export function observedGate(
   gate: PaymentGate,
   hear: (outcome: PaymentOutcome<unknown, unknown>) => void,
@@ -115,15 +108,15 @@ export function observedGate(
   return { ...gate, pay }
 }
 
-/** Registers the ledger's figures, read at the moment of asking; NaN while it cannot be read. */
+/** Registers the ledger's figures, read on each scrape; NaN while the ledger cannot be read. */
 export function registerLedgerFigures(
   registry: Registry,
   counts: () => Promise<LedgerCounts>,
 ): void {
   const figures = {
-    entries: 'Entries of the ledger.',
+    entries: 'Entries in the ledger.',
     events: 'Events that the ledger knows.',
-    picks: 'Picks that were paid for.',
+    picks: 'Paid picks.',
   } as const
   for (const [name, help] of Object.entries(figures) as [keyof LedgerCounts, string][]) {
     const gauge = new Gauge({

@@ -24,7 +24,7 @@ function checked() {
 }
 
 describe('G9: the configured token against the network’s', () => {
-  test('while the network is silent it is sold, and asked again until the network answers', async () => {
+  test('while the network is silent sales go on, and the check repeats until it answers', async () => {
     const { chain, clock, token } = checked()
     expect((await token.start()).kind).toBe('unreachable')
     expect(token.maySell()).toBe(true)
@@ -34,7 +34,7 @@ describe('G9: the configured token against the network’s', () => {
     expect([(await token.check()).kind, token.maySell()]).toEqual(['right', true])
   })
 
-  test('once the network has said that it is another token, nothing is sold, also while it is silent again', async () => {
+  test('once the network has named another token, nothing is sold, even while it is silent again', async () => {
     const { chain, clock, token, wrong } = checked()
     await token.start()
     Object.assign(chain, { isDown: false, separator: `0x${'00'.repeat(32)}` })

@@ -6,7 +6,7 @@ import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
 import { gradingConfigSchema } from '../config.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 
-/** The variables of the service that opening its ledger takes. */
+/** The service's variables that opening its ledger needs. */
 const { BASE_URL, DATABASE_PATH } = gradingConfigSchema.shape
 const storeConfig = z.object({ DATABASE_PATH, BASE_URL })
 
@@ -15,14 +15,14 @@ export function readStoreConfig(terminal: CommandTerminal) {
   return readVariables(terminal, storeConfig)
 }
 
-/** The path of a ledger that is there. Throws BadUsage for one that is not: it is a slip, and must not pass for an empty ledger. */
+/** The path of an existing ledger. Throws BadUsage if there is none: a mistyped path must not pass for an empty ledger. */
 export function existingLedger(terminal: CommandTerminal): string {
   const { DATABASE_PATH: databasePath } = readStoreConfig(terminal)
   if (!existsSync(databasePath)) throw new BadUsage('There is no ledger at DATABASE_PATH.')
   return databasePath
 }
 
-/** Where the ledger is, and how its checkpoints are signed; makes the key where there is none. */
+/** The ledger's place and checkpoint signer; creates the key if there is none. */
 export function ledgerOptions(terminal: CommandTerminal) {
   const { DATABASE_PATH: databasePath, BASE_URL: baseUrl } = readStoreConfig(terminal)
   return {
@@ -32,7 +32,7 @@ export function ledgerOptions(terminal: CommandTerminal) {
   }
 }
 
-/** Like withStore, but makes no ledger where there is none. */
+/** Like withStore, but never creates a ledger. */
 export async function withLedger<Result>(
   terminal: CommandTerminal,
   use: (store: GradingStore) => Promise<Result>,
@@ -42,7 +42,7 @@ export async function withLedger<Result>(
   return await withStore(terminal, use, checkpoint)
 }
 
-/** Opens the service's ledger, or makes it, uses it and closes it. */
+/** Opens or creates the service's ledger, uses it and closes it. */
 export async function withStore<Result>(
   terminal: CommandTerminal,
   use: (store: GradingStore) => Promise<Result>,

@@ -14,11 +14,11 @@ import { ingestPayload, type PayloadAccount, readPayload } from '../ingest/inges
 import { seedLedger } from '../seed/synthetic-fixtures.ts'
 import { withStore } from './command-store.ts'
 
-/** A file is read whole, so that its hash is known before its first row: twelve seasons of 38 leagues are 29 MB. What gzip blows up to more is no table of odds. */
+/** A file is read whole, because its hash is needed before its first row. Twelve seasons of 38 leagues are 29 MB; anything that unzips to more than this is not a table of odds. */
 const FILE_BYTES_MAX = 268_435_456
 /** Shortest pause between two progress lines, ms. */
 const PROGRESS_MS = 250
-/** Refusals that are printed one by one. */
+/** Refusals printed one by one. */
 const REFUSALS_SHOWN_MAX = 10
 
 const GZIP_MAGIC = [0x1f, 0x8b]
@@ -87,7 +87,7 @@ async function importFile(
   return account
 }
 
-/** The files in order. One that cannot be taken ends the run: what is said of it says also which files are in. */
+/** Imports the files in order. The first that fails ends the run, and its message lists the files already in the ledger. */
 async function importFiles(call: CommandCall, store: GradingStore): Promise<ExitCode> {
   const { terminal, words: files } = call
   const taken: string[] = []
@@ -108,7 +108,7 @@ async function importFiles(call: CommandCall, store: GradingStore): Promise<Exit
   return taken.length > 0 ? EXIT.done : EXIT.failed
 }
 
-/** `grading import`: takes files of prices and results into the ledger. */
+/** `grading import`: imports files of prices and results into the ledger. */
 export const importVerb: CommandVerb = {
   name: 'import',
   usage: 'FILE… [--stage final]',

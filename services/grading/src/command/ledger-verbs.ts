@@ -36,7 +36,7 @@ async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
     terminal.print(`Signed by ${verdict.verifierKey}`)
     if (call.text('key') === undefined)
       terminal.print(
-        'The key is the export’s own word: compare it with the one that you know (--key).',
+        'The key comes from the export itself: compare it with the one you know (--key).',
       )
     return EXIT.done
   } catch (error) {
@@ -48,7 +48,7 @@ async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
   }
 }
 
-/** `grading verify`: the service's ledger, or an export without anything but the export. */
+/** `grading verify`: checks the service's ledger, or an export with nothing but the export. */
 export const verifyVerb: CommandVerb = {
   name: 'verify',
   usage: '[EXPORT|-] [--key VERIFIER_KEY]',
@@ -59,11 +59,11 @@ export const verifyVerb: CommandVerb = {
   run: async (call) => {
     const [file] = call.words
     if (file !== undefined) return verifyFile(call, file)
-    // It says what another verb is refused for.
+    // `unchecked`: verify must report a broken ledger that other verbs refuse to open.
     const verdict = await withLedger(call.terminal, (store) => store.verify(), 'unchecked')
     if (verdict.kind === 'intact') {
       call.terminal.print(
-        `INTACT: ${verdict.entries} entries, root ${Buffer.from(verdict.rootHash).toString('hex')}; the truth table is what they come to.`,
+        `INTACT: ${verdict.entries} entries, root ${Buffer.from(verdict.rootHash).toString('hex')}; the truth table matches them.`,
       )
       return EXIT.done
     }
@@ -72,8 +72,8 @@ export const verifyVerb: CommandVerb = {
 }
 
 /**
- * `grading export`: every entry as it is hashed, one JSON line each, and the signed checkpoint last. For the operator: it
- * holds prices that may not be passed on.
+ * `grading export`: every entry as hashed, one JSON line each, then the signed checkpoint. For the operator only: it
+ * holds prices that may not be redistributed.
  */
 export const exportVerb: CommandVerb = {
   name: 'export',
@@ -93,32 +93,34 @@ export const backupVerb: CommandVerb = {
   name: 'backup',
   usage: 'TARGET',
   summary:
-    'copies the ledger into a new file, and its payments beside it, also while the service runs',
+    'copies the ledger into a new file, and its payments beside it, even while the service runs',
   options: {},
   wordsMax: 1,
   run: async ({ terminal, words }) => {
     const [targetPath] = words
-    if (targetPath === undefined) throw new BadUsage('Name the file that the backup goes into.')
+    if (targetPath === undefined) throw new BadUsage('Name a file for the backup.')
     const databasePath = existingLedger(terminal)
     for (const path of await backupGrading({ databasePath, targetPath }))
       terminal.print(`${path}: written and checked.`)
-    terminal.print('The checkpoint key is not in it: keep the .checkpoint-key file apart.')
+    terminal.print(
+      'The backup does not contain the checkpoint key: keep the .checkpoint-key file separately.',
+    )
     return EXIT.done
   },
 }
 
 function givenUp({ last, size }: AcceptedLedger): string {
-  if (last === undefined) return 'no checkpoint by this key was there'
+  if (last === undefined) return 'there was no checkpoint by this key'
   const counted = `the last checkpoint counted ${last.size}`
   if (last.size > size) return `${counted}: ${last.size - size} are given up`
-  return last.isContinued ? `${counted}: none is given up` : `${counted}, which were not these`
+  return last.isContinued ? `${counted}: none is given up` : `${counted}, but not these`
 }
 
-/** `grading accept-backup`: signs the ledger as a restored backup has it. */
+/** `grading accept-backup`: signs the ledger as it stands in a restored backup. */
 export const acceptBackupVerb: CommandVerb = {
   name: 'accept-backup',
   usage: '',
-  summary: 'signs the ledger as it is found, after a backup was restored on purpose',
+  summary: 'signs the ledger as it stands, after a deliberate restore',
   options: {},
   wordsMax: 0,
   run: async ({ terminal }) => {

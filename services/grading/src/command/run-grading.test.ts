@@ -40,13 +40,13 @@ const table = Buffer.from(
   syntheticFixtures({ nowSeconds: NOW_MS / 1_000, pastMatches: 30, comingMatches: 2 }),
 )
 
-/** A file of that name and content. */
+/** A file with that name and content. */
 const named = (name: string, content: string | Buffer): string => {
   writeFileSync(join(folder, name), content)
   return join(folder, name)
 }
 
-/** One result of an event of that name. */
+/** One result of the event with that name. */
 const upload = (name: string): Buffer =>
   Buffer.from(
     JSON.stringify({
@@ -63,7 +63,7 @@ const upload = (name: string): Buffer =>
     }),
   )
 
-test('import takes a file, plain, gzip or from standard input, tells what it did, and does nothing twice', async () => {
+test('import reads a file, plain, gzip or from standard input, reports what it did, and does nothing twice', async () => {
   const file = join(folder, 'table.csv.gz')
   writeFileSync(file, gzipSync(table))
   const first = await grading(['import', file])
@@ -79,7 +79,7 @@ test('import takes a file, plain, gzip or from standard input, tells what it did
   })
 })
 
-test('what cannot be read is said, and nothing is tried', async () => {
+test('unreadable input is reported, and nothing is imported', async () => {
   expect(await grading(['import'])).toMatchObject({ code: 2 })
   expect(await grading(['import', join(folder, 'none.csv')])).toMatchObject({
     code: 2,
@@ -96,7 +96,7 @@ test('what cannot be read is said, and nothing is tried', async () => {
   })
 })
 
-test('of several files, one that cannot be taken ends the run, which says what is in and what was not tried', async () => {
+test('the first bad file ends a run, which reports what was imported and what was not tried', async () => {
   const empty = named('empty.json', '[]')
   const good = named('good.json', upload('ars-che'))
   const bad = named('bad.json', 'hello')
@@ -110,7 +110,7 @@ test('of several files, one that cannot be taken ends the run, which says what i
     code: 1,
     err: expect.stringMatching(/\nIn the ledger: .*good\.json\.$/) as string,
   })
-  // Nothing is in: as a mistake in the call itself.
+  // Nothing was imported, as for a mistake in the call itself.
   expect(await grading(['import', bad, last])).toMatchObject({ code: 2 })
   expect((await grading(['verify'])).out).toMatch(/^INTACT: 1 entries/)
 })
@@ -167,7 +167,7 @@ test('seed fills an empty ledger, marked as synthetic, and never touches another
   expect((await grading(['verify'])).code).toBe(0)
 })
 
-test('an export is checked with nothing but itself; one altered letter names its entry', async () => {
+test('an export is checked with nothing but itself; one altered letter breaks its entry, which is named', async () => {
   await grading(['import', '-'], [table])
   const { lines } = await grading(['export'])
   const file = join(folder, 'export.jsonl')
@@ -193,7 +193,7 @@ test('an export is checked with nothing but itself; one altered letter names its
 })
 
 test.each([['verify'], ['table'], ['export'], ['backup', 'copy.db'], ['accept-backup']])(
-  'where there is no ledger %s says so, and makes none',
+  'without a ledger %s says so, and creates none',
   async (...args) => {
     expect(await grading(args)).toMatchObject({
       code: 2,
@@ -204,7 +204,7 @@ test.each([['verify'], ['table'], ['export'], ['backup', 'copy.db'], ['accept-ba
   },
 )
 
-test('table tells each band and the regression', async () => {
+test('table prints each band and the regression', async () => {
   const many = Buffer.from(
     syntheticFixtures({ nowSeconds: NOW_MS / 1_000, pastMatches: 200, comingMatches: 0 }),
   )
@@ -219,7 +219,7 @@ test('table tells each band and the regression', async () => {
   expect(out).toMatch(/^Scopes: all, soccer\/1x2, /m)
 })
 
-test('token mints what uploads ask for', async () => {
+test('token mints a token that uploads accept', async () => {
   const { out } = await grading(['token', '--sub', 'desk'])
   const verdict = verifyToken(out, {
     keys: createTokenKeys([Buffer.from(SECRET)]),
@@ -235,14 +235,14 @@ test('backup copies a ledger that can be verified', async () => {
     /copy\.db: written and checked/,
   )
   expect((await grading(['backup', join(folder, 'copy.db')])).code).toBe(1)
-  // Of two files one is in the way: neither is written.
+  // One of the two files already exists: neither is written.
   writeFileSync(join(folder, 'grading.db.payments'), '')
   writeFileSync(join(folder, 'other.db.payments'), 'mine')
   expect(await grading(['backup', join(folder, 'other.db')])).toMatchObject({ code: 1, out: '' })
   expect(readdirSync(folder)).not.toContain('other.db')
 })
 
-test('an older file in the ledger’s place is refused by every verb but verify, which says so, until it is accepted', async () => {
+test('every verb refuses an older file in the ledger’s place until it is accepted; verify reports it', async () => {
   const ledger = join(folder, 'grading.db')
   await grading(['import', '-'], [table])
   await grading(['backup', join(folder, 'copy.db')])

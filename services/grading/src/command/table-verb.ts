@@ -37,11 +37,11 @@ function columnLines(column: CalibrationColumn): readonly string[] {
   ]
 }
 
-/** `grading table`: the truth table as it is served. */
+/** `grading table`: the truth table as served. */
 export const tableVerb: CommandVerb = {
   name: 'table',
   usage: '[SCOPE]…',
-  summary: 'prints the truth table, of everything or of scopes such as soccer/1x2/pinnacle',
+  summary: 'prints the truth table, for everything or for scopes such as soccer/1x2/pinnacle',
   options: {},
   wordsMax: 100,
   run: ({ terminal, words }) =>

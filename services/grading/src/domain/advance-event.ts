@@ -1,4 +1,4 @@
-/** One observation's way into an event: deciding entries, folding them, and what the truth table loses and gains by it. */
+/** Takes one observation into an event: decides its entries, folds them, and updates the truth table. */
 
 import { canonicalJson } from '@tallystick/hashchain'
 import { applyEntry, closeGroup, familyOf } from './apply-entry.ts'
@@ -44,7 +44,7 @@ export function addIngested(one: IngestOutcome, other: IngestOutcome): IngestOut
   }
 }
 
-/** Takes an event out of the truth table as it was and puts it in as it is. Returns the keys that changed. */
+/** Replaces an event's old contribution to the truth table with its new one. Returns the keys that changed. */
 export function recount(
   truth: MutableTruth,
   change: {
@@ -72,10 +72,10 @@ type AdvancedEvent = {
   readonly truthKeys: readonly string[]
 }
 
-/** Advances an event; `state` is undefined where the observation says nothing new. */
+/** Advances an event; `state` is undefined if the observation says nothing new. */
 export function advanceEvent(options: {
   readonly state: EventState | undefined
-  /** Committed picks on the event; asked only where a result makes them count. */
+  /** Committed picks on the event; read only when a result makes them count. */
   readonly picks: () => readonly CommittedPick[]
   readonly observation: Observation
   readonly batch: Omit<IngestBatch, 'observations'>
@@ -110,7 +110,7 @@ export function advanceEvent(options: {
   }
 }
 
-/** `unchanged` counts the parts that were known already. */
+/** `unchanged` counts the parts that were already known. */
 type DecidedEntries = {
   readonly entries: readonly EventLedgerEntry[]
   readonly unchanged: number
@@ -124,7 +124,7 @@ const sameOdds = (known: PriceRecord, { odds }: EntryPrices): boolean => {
   )
 }
 
-/** Whether an event's start changed; a day says nothing about a start known to the second. */
+/** Whether an event's start changed; a day alone never changes a start known to the second. */
 const isNewInfo = (known: EventInfo | undefined, info: EventInfo): boolean =>
   known !== undefined &&
   (info.startPrecision === 'second' || known.startPrecision === 'day') &&
@@ -150,7 +150,7 @@ function newSnapshots(
     )
     const last = known.at(-1)
     if (last === undefined) return true
-    // Also where an older payload comes after a newer one: a price of one minute counts once.
+    // A price counts once per minute, even if an older payload arrives after a newer one.
     return (
       !sameOdds(last, prices) &&
       !known.some((one) => isSameMinute(one, prices) && sameOdds(one, prices))
@@ -182,7 +182,7 @@ function closeGroups(
   }))
 }
 
-/** Provisional prices seen again unchanged are worth an entry only from here on, seconds before the start. */
+/** Unchanged provisional prices get a new entry only this close to the start, seconds. */
 const REFRESH_WITHIN_SECONDS = 3_600
 
 function isNewGroup({ prices, known }: CloseGroup, observation: Observation): boolean {
@@ -217,12 +217,12 @@ const sameOutcome = (known: OutcomeRecord | undefined, seen: ObservedOutcome): b
     known.status === seen.status &&
     known.score?.home === seen.score?.home &&
     known.score?.away === seen.score?.away &&
-    // Canonical: another order of members is no correction.
+    // Canonical: reordered members are not a correction.
     canonicalJson(known.results ?? {}) === canonicalJson(seen.results ?? {})
   )
 }
 
-/** Decides an observation's entries, given what the ledger knows of its event. Pure. */
+/** Decides an observation's entries from what the ledger knows of its event. Pure. */
 function decideEntries(
   state: EventState | undefined,
   observation: Observation,

@@ -1,6 +1,4 @@
-/**
- * The fold: what an event is after one more entry. Every store uses it, and verifying the ledger is doing it again.
- */
+/** The fold: what an event is after one more entry. Every store uses it; verifying the ledger repeats it. */
 import { parseDecimalOdds } from '@tallystick/odds'
 import type {
   CloseRecord,
@@ -20,7 +18,7 @@ import type {
 import { marketFamily, marketShape } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
 
-/** A day's precision never replaces a start that is known to the second, and a feed's id stays where another has none. */
+/** A day never replaces a start known to the second, and an entry without a feed id keeps the known one. */
 function latestInfo(known: EventInfo | undefined, latest: EventInfo): EventInfo {
   if (known === undefined) return latest
   const { feedId } = known
@@ -38,7 +36,7 @@ function readOdds(texts: Readonly<Record<string, string>>): Record<string, numbe
   return odds
 }
 
-/** Whether a margin can be removed: one book with every selection priced. */
+/** Whether the margin can be removed: one book prices every selection. */
 export function isCompleteBook(
   odds: Readonly<Record<string, number>>,
   { market, isWhole }: Pick<EntryPrices, 'market' | 'isWhole'>,
@@ -74,7 +72,7 @@ function priceRecord(options: {
   }
 }
 
-/** One feed's prices of one market at one book, all main lines or all further ones: what an entry replaces as a whole. */
+/** What an entry replaces as a whole: one feed's prices of one market at one book, either the main lines or the further ones. */
 export const closeGroup = (close: {
   readonly family: string
   readonly book: string
@@ -83,7 +81,7 @@ export const closeGroup = (close: {
 }): string =>
   `${close.feed}|${close.book}|${close.family}${close.isAlternative === true ? '|alternative' : ''}`
 
-/** The market of a path without its line. */
+/** A path's market, without its line. */
 export function familyOf(path: string): string {
   return marketFamily(readMarketPath(path))
 }
@@ -102,7 +100,7 @@ function applyCloses(
   return [...kept, ...added.map((price): CloseRecord => ({ ...price, ...common }))]
 }
 
-/** Without a time, a later price of the same source is a correction; with one it is another price. */
+/** A later price from the same source is a correction if it has no time, and a new price if it has one. */
 const isReplacedBy = (old: PriceRecord, price: PriceRecord): boolean =>
   old.capturedAtSeconds === undefined &&
   price.capturedAtSeconds === undefined &&
@@ -126,7 +124,7 @@ function applySnapshots(
 ): readonly PriceRecord[] {
   const added = entry.prices.map((prices) => priceRecord({ prices, entry, record }))
   if (snapshots.length === 0) return added
-  // Most prices have a time and replace nothing: a market that is polled for days has thousands.
+  // Most prices have a time and replace nothing: a market polled for days has thousands.
   const timeless = added.filter((price) => price.capturedAtSeconds === undefined)
   if (timeless.length === 0) return [...snapshots, ...added]
   return [
@@ -135,7 +133,7 @@ function applySnapshots(
   ]
 }
 
-/** What an event is after an entry about it; `known` is undefined before its first. */
+/** The event after an entry about it; `known` is undefined before its first. */
 export function applyEntry(
   known: EventState | undefined,
   entry: EventLedgerEntry,

@@ -28,7 +28,7 @@ const golden = JSON.parse(
   readFileSync(new URL('../../vectors/golden-grades.json', import.meta.url), 'utf8'),
 ) as Golden
 
-/** A slate whose price CLVs are the vector's: each pick on a match of its own, of which only the selection’s close is recorded. */
+/** A slate with the vector's price CLVs: each pick is on its own match, with only the selection’s close recorded. */
 async function slateOf(vector: Golden['sharp'][number]) {
   const { store, grader } = createGraderFixture()
   const picks = []
@@ -69,7 +69,7 @@ test('G5: raw ROI with flat stakes beside the Sharp Score: +12 % on the scoreboa
   expect(audit.coverage).toMatchObject({ graded: 5, price_basis: 5 })
 })
 
-test('G5: every number can be recomputed from the cards, those of ungraded picks among them', async () => {
+test('G5: every number can be recomputed from the cards, ungraded ones included', async () => {
   const { store, grader } = createGraderFixture()
   const matches = [
     { closes: [samplePrices()], outcomes: scored(1, 0), odds: '2.20' },
@@ -85,7 +85,7 @@ test('G5: every number can be recomputed from the cards, those of ungraded picks
     picks.push(samplePick({ market: `${event.path}/1x2/ft`, odds }))
   }
   const audit = await grader.audit({ picks })
-  // As a reader has them.
+  // The cards as a reader has them.
   const cards: readonly Card[] = JSON.parse(JSON.stringify(audit.picks))
   const settled = cards.flatMap(({ scoreboard, taken }) =>
     scoreboard === undefined || scoreboard.status === 'pending' || taken === undefined

@@ -1,4 +1,4 @@
-/** An audit: the sum of its cards. Nothing enters it that a card does not show, so that it can be recomputed from them. */
+/** An audit: the sum of its cards. It uses only what the cards show, so anyone can recompute it from them. */
 import {
   DEVIATIONS_95,
   edgeAndLuck,
@@ -18,7 +18,7 @@ type RawRoi = AuditAnswer['raw_roi']
 
 const isGraded = (card: Card): card is GradedCard => card.outcome === 'GRADED'
 
-/** The value that a card's band rests on. */
+/** The value behind a card's band. */
 const valueOf = (card: GradedCard): number => card.clv.fair ?? card.clv.price
 
 const settledReturn = (scoreboard: Scoreboard | undefined): number | undefined =>
@@ -29,7 +29,7 @@ const settledReturn = (scoreboard: Scoreboard | undefined): number | undefined =
 /** A flat-stake result, graded or not. */
 type FlatResult = { readonly returnUnits: number; readonly odds: number }
 
-/** The cards with a result that is not void, and its return. */
+/** The cards with a result other than void, and their returns. */
 const settledOf = <Some extends Card>(cards: readonly Some[]) =>
   cards.flatMap((card) => {
     const returnUnits = settledReturn(card.scoreboard)
@@ -72,7 +72,7 @@ function rawRoi(results: readonly FlatResult[]): RawRoi {
   const mean = profit / staked
   const spread = returns.reduce((sum, value) => sum + (value - mean) ** 2, 0)
   const error = Math.sqrt(spread / (staked - 1) / staked)
-  // Without an edge at fair prices every value is 0: only profit and odds matter here.
+  // With no edge at fair prices every value is 0: only profit and odds matter here.
   const asFair = results.map(({ odds, returnUnits }) => ({ odds, returnUnits, clv: 0 }))
   return {
     pct: mean,

@@ -1,4 +1,4 @@
-/** What is published of the truth table: the answer of `/api/calibration`, and the figures on cards. */
+/** The published part of the truth table: the answer of `/api/calibration` and the figures on cards. */
 import type { CalibrationAnswer, CalibrationFilters } from '../wire/calibration.ts'
 import type { CardCalibration } from '../wire/cards.ts'
 import type { GradeContext } from './grade-pick.ts'
@@ -16,7 +16,7 @@ import { bandKey, SCOPE_ALL, SCOPE_SYNTHETIC, type TruthTable } from './truth-ta
 const METHODOLOGY =
   'ROI of flat stakes on settled picks, by the band of their grade against the close; intervals are clustered by event. mechanical: every recorded price before the close, of every selection. committed: picks received and committed before their start. The two are never merged. Void bets are not counted. Figures are told to a unit of stake over their picks, so that no single price can be read from them.'
 
-/** A band's figures for cards, worked out once per state of the ledger. */
+/** A band's figures for cards, computed once per ledger state. */
 export function createCardFigures() {
   let of: { readonly truth: TruthTable; readonly asOfSeq: number } | undefined
   const rows = new Map<string, CardCalibration>()
@@ -42,13 +42,13 @@ export function createCardFigures() {
     }
 }
 
-/** The truth table, as it is published. */
+/** The truth table as published. */
 export async function calibrationAnswer(
   store: GradingStore,
   filters: CalibrationFilters,
 ): Promise<CalibrationAnswer> {
   const [truth, head] = await Promise.all([store.truth(), store.head()])
-  // A ledger with nothing but made-up closes answers with those, and says so in `scope`.
+  // A ledger that holds only synthetic closes answers with those, and says so in `scope`.
   const isReal = [...truth.lines.keys()].some((key) => key.endsWith(` ${SCOPE_ALL}`))
   const { scope = isReal || truth.lines.size === 0 ? SCOPE_ALL : SCOPE_SYNTHETIC } = filters
   const populations = ['mechanical', 'committed'] as const

@@ -11,7 +11,7 @@ import {
 } from '../testing/samples.fixture.ts'
 import { answerText, cardText } from './card-parts.ts'
 
-test('a card’s text says what JSON.stringify says, whatever names and marks are in it', async () => {
+test('a card’s text equals JSON.stringify’s, whatever names and marks it holds', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string(), fc.string(), fc.boolean(), async (home, ref, isSettled) => {
       const { store, grader } = createGraderFixture()
@@ -36,7 +36,7 @@ test('a card’s text says what JSON.stringify says, whatever names and marks ar
   )
 })
 
-test('an answer that another version kept leaves with every member that it has', async () => {
+test('an answer kept by another version is sent with all its members', async () => {
   const { store, pay } = createGraderFixture()
   await store.ingest(sampleBatch([sampleObservation({ closes: [samplePrices()] })]))
   const card = await pay(samplePick())

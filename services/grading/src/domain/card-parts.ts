@@ -1,7 +1,7 @@
 /**
  * Everything about one selection of one event that does not depend on the price taken: which close counts, its fair
- * probability, the part of the card that shows it, its flags and its result. Worked out once per state of the event, since
- * many people grade the same selections; an event's state never changes, it is replaced.
+ * probability, the part of the card that shows it, its flags and its result. It is computed once per event state, because
+ * many people grade the same selections; an event's state is replaced, never changed.
  */
 import type { MarginMethod } from '@tallystick/odds'
 import type { AuditAnswer } from '../wire/audit.ts'
@@ -14,7 +14,7 @@ import { DEFAULT_GRADE_OPTIONS, type PickRequest } from './pick-request.ts'
 import { chooseClose, type FairClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 import { settleSelection } from './settle-selection.ts'
 
-/** A start that moved by more than this after the close was taken makes the close's anchor stale, seconds. */
+/** If the start moves by more than this after the close was taken, the close's anchor is stale; seconds. */
 const ANCHOR_MOVED_SECONDS_MAX = 60
 /** Closes whose fair prices differ by more than this disagree. */
 const CLOSES_DIFFER_MAX = 0.03
@@ -22,35 +22,35 @@ const CLOSES_DIFFER_MAX = 0.03
 const MARKETS_MAX = 64
 const PREPARED_MAX = 32
 
-/** The methods that always give proper probabilities. */
+/** Methods that always give proper probabilities. */
 const SPREAD_METHODS: readonly MarginMethod[] = ['power', 'shin', 'odds_ratio', 'multiplicative']
 
-/** What a result says, without the price. */
+/** A result, without the price. */
 export type PreparedResult =
   | { readonly settled: SelectionResult; readonly score: string | undefined }
   | undefined
 
-/** A selection that a price can be graded against. */
+/** A selection that can grade a price. */
 export type GradableSelection = {
   readonly kind: 'gradable'
   readonly closing: number
   /** Undefined on the price basis. */
   readonly probability: number | undefined
   readonly booksum: number | undefined
-  /** Largest minus smallest probability over the methods that always give some; undefined on the price basis. */
+  /** Largest minus smallest probability over these methods; undefined on the price basis. */
   readonly spread: number | undefined
   readonly fieldSize: number
   readonly isSynthetic: boolean
   readonly close: GradedCard['close']
   readonly flags: readonly GradeFlag[]
-  /** The same for a pick that came after the start. */
+  /** The same for a pick placed after the start. */
   readonly lateFlags: readonly GradeFlag[]
   readonly result: PreparedResult
   readonly event: NonNullable<CardPick['event']>
   readonly market: string
 }
 
-/** A selection that cannot be graded, whatever the price. */
+/** A selection that cannot be graded at any price. */
 type UngradableSelection = {
   readonly kind: 'ungradable'
   readonly code: UngradedCode
@@ -65,7 +65,7 @@ type PreparedSelection = GradableSelection | UngradableSelection
 const kept = new WeakMap<EventState, Map<string, Map<string, PreparedSelection>>>()
 const events = new WeakMap<EventInfo, NonNullable<CardPick['event']>>()
 
-/** The event as cards name it; one object per event, so that its text is written once. */
+/** The event as cards name it; one object per event, so that it is serialised once. */
 function eventOnCard(info: EventInfo): NonNullable<CardPick['event']> {
   let event = events.get(info)
   if (event === undefined) {
@@ -175,14 +175,14 @@ function prepare(state: EventState, pick: PickRequest): PreparedSelection {
   }
 }
 
-/** What a preparation depends on besides the market. */
+/** What a preparation depends on, besides the market. */
 function nameOf({ options, selection }: PickRequest): string {
   if (options === DEFAULT_GRADE_OPTIONS) return selection
   const { basis, method, reference = '' } = options
   return `${selection} ${method} ${basis} ${reference}`
 }
 
-/** The map under a name, made where there is none; beyond the limit all are dropped first. */
+/** The map under a name, created if missing; at the limit all maps are dropped first. */
 function mapUnder<Value>(maps: Map<string, Map<string, Value>>, name: string): Map<string, Value> {
   let map = maps.get(name)
   if (map === undefined) {
@@ -193,7 +193,7 @@ function mapUnder<Value>(maps: Map<string, Map<string, Value>>, name: string): M
   return map
 }
 
-/** Prepares a pick's selection, or finds it prepared. */
+/** Prepares a pick's selection, or returns the prepared one. */
 export function prepareSelection(state: EventState, pick: PickRequest): PreparedSelection {
   let markets = kept.get(state)
   if (markets === undefined) {
@@ -213,7 +213,7 @@ export function prepareSelection(state: EventState, pick: PickRequest): Prepared
 
 const texts = new WeakMap<object, string>()
 
-/** The text of a part that is shared between cards and never changes. */
+/** The text of a part that cards share and that never changes. */
 function sharedText(part: object): string {
   let text = texts.get(part)
   if (text === undefined) {
@@ -223,7 +223,7 @@ function sharedText(part: object): string {
   return text
 }
 
-/** Marks a close as one that cards share; returns it. */
+/** Marks a close as shared between cards; returns it. */
 function sharedPart(close: GradedCard['close']): GradedCard['close'] {
   sharedText(close)
   return close

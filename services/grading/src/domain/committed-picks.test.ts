@@ -113,7 +113,7 @@ describe('G6: what is committed and counted', () => {
     expect(await committed()).toBe(counts)
   })
 
-  test('the best recorded price is of those that stood at receipt: what a book has changed since is nobody’s', async () => {
+  test('the best recorded price is among those standing at receipt: a price its book has replaced does not count', async () => {
     const { pay, store } = await graderBeforeStart()
     const lower = samplePrices({
       odds: { home: '2.0', draw: '3.5', away: '3.9' },
@@ -128,7 +128,7 @@ describe('G6: what is committed and counted', () => {
     expect(counted).toMatchObject({ why: 'above_recorded_price' })
   })
 
-  test('a price that the ledger receives after the pick, however early it was seen, is not recorded at receipt', async () => {
+  test('a price that the ledger receives after the pick does not count, however early it was seen', async () => {
     const { store, grader, clock } = createGraderFixture()
     const receivedAtSeconds = clock.unixMs() / 1_000
     const pick = samplePick({ odds: '2.2' })
@@ -148,7 +148,7 @@ describe('G6: what is committed and counted', () => {
     expect(released.counted).toMatchObject({ why: 'no_recorded_price' })
   })
 
-  test('a selection without a recorded price is committed and does not count', async () => {
+  test('a selection without a recorded price is committed but does not count', async () => {
     const { pay } = createGraderFixture()
     const { counted } = await pay(samplePick({ market: 'soccer/unknown.match/1x2/ft' }))
     expect(counted).toEqual({ population: null, why: 'no_recorded_price', seq: 0 })
@@ -165,7 +165,7 @@ describe('G6: what is committed and counted', () => {
     expect(await committed()).toBe(3)
   })
 
-  test('an event that turns out to have started before the pick came takes it out of the table', async () => {
+  test('a pick leaves the table if its event turns out to have started before it came', async () => {
     const { pay, finish, committed, store, clock, grader } = await graderBeforeStart()
     const card = await pay(samplePick({ odds: '2.2' }))
     await finish()
@@ -187,8 +187,8 @@ describe('G6: what is committed and counted', () => {
   })
 })
 
-describe('G7: what anybody may see', () => {
-  test('a committed pick is its commitment until the start, and opens it afterwards', async () => {
+describe('G7: what is public', () => {
+  test('a committed pick shows only its commitment until the start, and is opened afterwards', async () => {
     const { pay, grader, clock } = await graderBeforeStart()
     await pay(samplePick({ odds: '2.2' }))
     const hidden = await grader.publicEntry(1)
@@ -200,7 +200,7 @@ describe('G7: what anybody may see', () => {
     expect(JSON.stringify(shown)).not.toContain('0xPayer')
   })
 
-  test('prices of a source that may not be redistributed are not shown; keys, times, source and hashes are', async () => {
+  test('prices that may not be redistributed are not shown; keys, times, source and hashes are', async () => {
     const { store, grader } = createGraderFixture()
     const feed = { feed: 'football-data', isRedistributable: false, isSynthetic: false }
     await store.ingest(
@@ -218,7 +218,7 @@ describe('G7: what anybody may see', () => {
     expect(await grader.publicEntry(2)).toBeUndefined()
   })
 
-  test('a price that is not shown cannot be found by trying prices on what is', async () => {
+  test('a hidden price cannot be found by trying prices against what is shown', async () => {
     const { store, grader } = createGraderFixture()
     const feed = { feed: 'the-odds-api', isRedistributable: false, isSynthetic: false }
     const book = samplePrices({ market: 'total/ft/2.5', odds: { over: '1.9', under: '2' } })
@@ -227,7 +227,7 @@ describe('G7: what anybody may see', () => {
     const entry = await grader.publicEntry(0)
     const shown = JSON.stringify(entry)
     expect(shown).not.toContain(batch.rawSha256)
-    // Somebody who has guessed both prices, and even knows the bytes, still cannot tell that he has.
+    // Even a correct guess of both prices, with the bytes known, cannot be confirmed.
     const whole = { ...entry?.redacted, rawSha256: batch.rawSha256, prices: [book] }
     const leaf = leafHash(Buffer.from(canonicalJson(whole)))
     expect(Buffer.from(leaf).toString('hex')).not.toBe(entry?.hash)

@@ -9,7 +9,7 @@ import { eventPathOf } from './markets.ts'
 /** Markets listed of one event. */
 const MARKETS_MAX = 100
 
-/** The best of some statuses. */
+/** The best of several statuses. */
 const bestOf = (statuses: readonly CoverageStatus[]): CoverageStatus =>
   (['final', 'pending'] as const).find((status) => statuses.includes(status)) ?? 'none'
 
@@ -21,7 +21,7 @@ function closeStatus(state: EventState | undefined, market: string): CoverageSta
   return isPriced === true ? 'pending' : 'none'
 }
 
-/** An event with every market that the ledger has of it. */
+/** An event with all its recorded markets. */
 function coveredEvent(state: EventState): CoveredEvent {
   const { info, closes, snapshots, outcomes } = state
   const markets = [...new Set([...closes, ...snapshots].map(({ market }) => market))].toSorted()
@@ -40,7 +40,7 @@ function coveredEvent(state: EventState): CoveredEvent {
   }
 }
 
-/** Events that a search answers at most: a matchday of a big league. */
+/** Most events in one search answer: a matchday of a big league. */
 const CANDIDATES_MAX = 20
 const SECONDS_PER_DAY = 86_400
 
@@ -50,12 +50,12 @@ export type CoverageQuery =
   | {
       readonly kind: 'search'
       readonly sport: string | undefined
-      /** Unix seconds of the day's midnight, UTC. */
+      /** Midnight UTC of the day, Unix seconds. */
       readonly daySeconds: number | undefined
       readonly text: string
     }
 
-/** Whether a close is recorded, for a key or for what a person knows. */
+/** Whether a close is recorded, by key or by what a person knows. */
 export async function coverageAnswer(
   store: GradingStore,
   query: CoverageQuery,

@@ -1,6 +1,6 @@
 /**
- * What an event adds to the truth table: the settled rows of its snapshots (mechanical) and of its committed picks that
- * count (committed). A pure function of the event and its picks, so that a table can always be counted anew.
+ * What an event adds to the truth table: the settled rows of its snapshots (mechanical) and of the committed picks that
+ * count (committed). It is a pure function of the event and its picks, so the table can always be recounted.
  */
 import { gradePrice, parseOdds } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../wire/cards.ts'
@@ -53,7 +53,7 @@ function rowsOf(
     return { ...common, basis, band: grade.band, clvMicro: toMicro(clv) }
   }
   const fairProbability = fairProbabilityOf(fairClose(close, 'power'), selection)
-  // The letters on price alone are kept for every pick, so that their column is no small sample of odd markets.
+  // Every pick also gets a letter on price alone, so that this column is not a small sample of odd markets.
   return fairProbability === undefined ? [row(undefined)] : [row(undefined), row(fairProbability)]
 }
 
@@ -102,7 +102,7 @@ function committedRows(state: EventState, picks: readonly CommittedPick[]): read
   return rows
 }
 
-/** Everything that an event adds; nothing for one that the ledger does not know. */
+/** Everything an event adds; nothing if the ledger does not know it. */
 export function eventContribution(
   state: EventState | undefined,
   picks: readonly CommittedPick[],

@@ -1,6 +1,6 @@
 /**
- * What the ledger knows of one event: the fold of its entries (apply-entry.ts). Nothing here is stored by itself, so that
- * a grade comes from the very entries that a reader can check.
+ * What the ledger knows of one event: the fold of its entries (apply-entry.ts). None of it is stored separately, so a
+ * grade comes from the same entries that a reader can check.
  */
 import type { SelectionResult } from '../wire/upload.ts'
 
@@ -9,16 +9,16 @@ export type RecordReference = { readonly seq: number; readonly hash: string }
 
 /** Who plays, and when. */
 export type EventInfo = {
-  /** `sport/event`, the beginning of every key of its markets. */
+  /** `sport/event`, the prefix of all its market keys. */
   readonly path: string
   readonly sport: string
   readonly league: string
   readonly home: string
   readonly away: string
-  /** Actual start where a feed gives it, else scheduled; midnight UTC where only the day is known. */
+  /** The actual start if a feed gives it, otherwise the scheduled one; midnight UTC if only the day is known. */
   readonly startAtSeconds: number
   readonly startPrecision: 'second' | 'day'
-  /** The feed's own id, where it has one: it stays when a match is put off. */
+  /** The feed's own id, if any: it survives a postponement. */
   readonly feedId?: string
 }
 
@@ -26,7 +26,7 @@ export type EventInfo = {
 export type FeedInfo = {
   /** `football-data`, `the-odds-api`, `manual`, `synthetic`. */
   readonly feed: string
-  /** Whether the source's terms let anybody see its prices. */
+  /** Whether the source's terms allow its prices to be public. */
   readonly isRedistributable: boolean
   /** Made by our generator, not by a market. */
   readonly isSynthetic: boolean
@@ -40,27 +40,27 @@ export type PriceRecord = FeedInfo & {
   readonly family: string
   readonly line?: number | undefined
   readonly book: string
-  /** Decimal odds by selection; a selection without a price is left out. */
+  /** Decimal odds by selection; selections without a price are absent. */
   readonly odds: Readonly<Record<string, number>>
-  /** Whether every selection of the market has a price, so that its margin can be removed. */
+  /** Whether every selection has a price, so that the margin can be removed. */
   readonly isComplete: boolean
   /** One of a feed's further lines beside the main one. */
   readonly isAlternative?: boolean | undefined
-  /** When the feed saw the prices; unknown where it only says that they are early or closing ones. */
+  /** When the feed saw the prices; unknown if it only calls them early or closing. */
   readonly capturedAtSeconds?: number | undefined
-  /** When the ledger's service received them. */
+  /** When the service received them. */
   readonly recordedAtSeconds: number
   readonly record: RecordReference
 }
 
-/** How a close came about: the last price before the start, or prices that their source declares to be closing ones. */
+/** Where a close comes from: the last price before the start, or prices that the source declares closing. */
 export type CloseRule = 'last_before_start' | 'source_declared'
 
-/** A close that counts now; superseded and void ones are only in the ledger. */
+/** A close that counts now; superseded and void closes are only in the ledger. */
 export type CloseRecord = PriceRecord & {
   readonly status: 'provisional' | 'final'
   readonly rule: CloseRule
-  /** The start that it was anchored to. */
+  /** The start it is anchored to. */
   readonly anchoredStartSeconds: number
 }
 
@@ -79,14 +79,14 @@ export type OutcomeRecord = {
 export type EventState = {
   readonly info: EventInfo
   readonly closes: readonly CloseRecord[]
-  /** Pre-close prices, all of them, in the order of the ledger. */
+  /** All pre-close prices, in ledger order. */
   readonly snapshots: readonly PriceRecord[]
   readonly outcomes: readonly OutcomeRecord[]
 }
 
 const SECONDS_PER_DAY = 86_400
 
-/** Whether an event has certainly started by a moment, Unix seconds: a day's precision waits for the day to end. */
+/** Whether an event has certainly started by a moment, Unix seconds. If only the day is known, the day must be over. */
 export function hasStarted(
   { startAtSeconds, startPrecision }: Pick<EventInfo, 'startAtSeconds' | 'startPrecision'>,
   atSeconds: number,

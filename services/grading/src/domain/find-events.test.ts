@@ -26,7 +26,7 @@ async function fixtureOfPairs(pairs: readonly (readonly [string, string])[]) {
 
 const named = (text: string) => samplePick({ market: `soccer/${text}/1x2/ft` })
 
-test('an audit of 1,000 picks by team name looks each name up once, whatever order its words have', async () => {
+test('an audit of 1,000 picks by team name looks each name up once, in any word order', async () => {
   const { store, grader } = await fixtureOfPairs([['Arsenal', 'Chelsea']])
   let searches = 0
   const counted = {
@@ -54,7 +54,7 @@ test('whole words name a team: the beginning of another team’s name does not',
   expect(await grader.grade(named('internacional milan'))).toMatchObject({ outcome: 'GRADED' })
 })
 
-test('words that name nobody find nothing', async () => {
+test('words that name no team find nothing', async () => {
   const { grader } = await fixtureOfPairs([['Arsenal', 'Chelsea']])
   expect(await grader.grade(named('the v fc'))).toMatchObject({
     reason: { code: 'no_close_recorded' },

@@ -1,6 +1,6 @@
 /**
- * Team names in a pick's key into the one event that they fit. Each name is looked up once per request and by whole words,
- * which costs an index some tens of microseconds: an audit of 1,000 named picks needs no limit of its own.
+ * Resolves team names in a pick's key to the one event they fit. Each name is looked up once per request, by whole words,
+ * which costs the index tens of microseconds: an audit of 1,000 named picks needs no limit of its own.
  */
 
 import { isoText } from '../wire/times.ts'
@@ -9,10 +9,10 @@ import type { GradingStore } from './grading-store.ts'
 import { formatMarketKey } from './markets.ts'
 import type { AskedPick, PickRequest } from './pick-request.ts'
 
-/** Candidates named for free text that fits several events. */
+/** Most candidates named when free text fits several events. */
 const CANDIDATES_MAX = 10
 
-/** Team names have spaces between them; ids, which nearly all picks have, do not and are never guessed at. */
+/** Team names contain spaces. Ids, which nearly all picks use, do not, and are never guessed at. */
 const needsLookup = (pick: AskedPick): pick is PickRequest =>
   pick.kind === 'pick' && pick.key.event.includes(' ')
 
@@ -35,8 +35,8 @@ function resolved(pick: PickRequest, found: readonly EventInfo[]): AskedPick {
 }
 
 /**
- * Turns team names into events: several fit, and the pick is ambiguous with the newest as candidates; none, and it stays
- * as it is, which the ledger does not know.
+ * Turns team names into events. If several fit, the pick is ambiguous, with the newest as candidates; if none fits, the
+ * key stays as written, and the ledger does not know it.
  */
 export async function resolveEvents(
   store: Pick<GradingStore, 'searchEvents'>,
@@ -55,7 +55,7 @@ export async function resolveEvents(
     const name = `${sport} ${words.join(' ')}`
     let found = known.get(name)
     if (found === undefined) {
-      // "v" and "the" alone name nobody.
+      // "v" and "the" alone name no team.
       found =
         words.length === 0
           ? []
@@ -67,23 +67,23 @@ export async function resolveEvents(
   return answers
 }
 
-/** Accents and case do not matter in a search. */
+/** A search ignores accents and case. */
 const plain = (text: string): string =>
   text
     .normalize('NFD')
     .replace(/\p{Diacritic}/gu, '')
     .toLowerCase()
 
-/** A name's words in plain lower case; `v`, `vs`, `at` and the like between teams say nothing. */
+/** A name's words in plain lower case, without the `v`, `vs` or `at` between teams. */
 export function searchWords(text: string): readonly string[] {
   return plain(text)
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '' && !['v', 'vs', 'at', 'fc', 'the'].includes(word))
 }
 
-/** What an event is found by: league and teams, each word with a space before it. */
+/** The text an event is searched by: league and teams, a space before each word. */
 export const eventWords = (info: Pick<EventInfo, 'league' | 'home' | 'away'>): string =>
   ` ${searchWords(`${info.home} ${info.away} ${info.league}`).join(' ')}`
 
-/** Letters of a word from which on it may stand for a longer one: "a" begins a word of nearly every event. */
+/** Fewest letters of a word that may stand for a longer one: "a" begins a word of nearly every event. */
 export const PREFIX_LETTERS_MIN = 3

@@ -1,4 +1,4 @@
-/** What the ledger cannot grade: its reason, and never a number that the ledger does not have. */
+/** What the ledger cannot grade: a reason, and never a number that the ledger does not have. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { codeOf, fixtureOf } from '../testing/grader.fixture.ts'
@@ -80,7 +80,7 @@ describe('UNGRADED', () => {
       )
       expect(card.outcome).toBe('UNGRADED')
       expect('close' in card || 'clv' in card || 'calibration' in card).toBe(false)
-      // The only numbers are the payer's own price and line, and what the scoreboard makes of them.
+      // The only numbers are the payer's own price and line, and the scoreboard's result of them.
       expect(card.taken?.odds).toBe(Number(key.odds.toFixed(3)))
       expect(numbersIn({ ...card, taken: undefined, scoreboard: undefined })).toEqual([])
     }
@@ -104,7 +104,7 @@ describe('UNGRADED', () => {
     })
   })
 
-  test('G2: a line that the close does not have is line_not_recorded, with the lines that there are', async () => {
+  test('G2: a line that the close does not have is line_not_recorded, with the lines it has', async () => {
     const close = samplePrices({ market: 'ah/ft/-0.75', odds: { home: '1.95', away: '1.95' } })
     const { grader } = await fixtureOf({ closes: [close], outcomes: scored(2, 0) })
     const card = await grader.grade(
@@ -161,7 +161,7 @@ describe('UNGRADED', () => {
     expect(codeOf(await grader.grade(pick))).toBe(code)
   })
 
-  test('G2: team names that fit two events are ambiguous_market with the candidates; one fits, and it is graded', async () => {
+  test('G2: team names that fit two events are ambiguous_market with the candidates; a single fit is graded', async () => {
     const second = sampleEvent({
       path: 'soccer/epl.20260701.ars-che',
       startAtSeconds: START_SECONDS + 2_592_000,
@@ -181,7 +181,7 @@ describe('UNGRADED', () => {
     })
   })
 
-  test('a voided close is no close', async () => {
+  test('a voided close does not count', async () => {
     const { grader, store } = await fixtureOf({ closes: [samplePrices()] })
     await store.ingest(
       sampleBatch([sampleObservation({ closes: [samplePrices()], closeStatus: 'void' })]),

@@ -151,7 +151,7 @@ describe('graded', () => {
     })
   })
 
-  test('two books with the very same closes agree, by whatever method the margin is taken out', async () => {
+  test('two books with identical closes agree, whatever method removes the margin', async () => {
     const odds = { home: '1.08', draw: '11', away: '34' }
     const closes = ['bet365', 'pinnacle'].map((book) => samplePrices({ book, odds }))
     const { grader } = await fixtureOf({ closes })
@@ -168,7 +168,7 @@ describe('graded', () => {
     expect(graded(await grader.grade(samplePick())).flags).toContain('stale_anchor')
   })
 
-  test('each method that always gives probabilities can be asked for', async () => {
+  test('each method that always gives probabilities can be requested', async () => {
     const { grader } = await fixtureOf({ closes: [samplePrices()] })
     for (const method of ['power', 'shin', 'odds_ratio', 'multiplicative', 'additive'] as const) {
       const card = graded(await grader.grade(samplePick({ options: { method } })))

@@ -1,6 +1,6 @@
 /**
- * One pick against what the ledger knows of its event: a graded card or an ungraded one. Pure; it reads no clock, keeps
- * nothing, and every number on a graded card is of a recorded close.
+ * One pick against what the ledger knows of its event: a graded card or an ungraded one. Pure: it reads no clock and
+ * keeps nothing, and every number on a graded card comes from a recorded close.
  */
 import { type GradeBand, gradePrice, type PriceGrade } from '@tallystick/odds'
 import type {
@@ -22,9 +22,9 @@ import { returnOf } from './settle-selection.ts'
 
 export type GradeContext = {
   readonly state: EventState | undefined
-  /** Whether the pick came after the start: graded all the same, with the flag. */
+  /** Whether the pick came after the start: it is still graded, with a flag. */
   readonly isLate?: boolean
-  /** How a band did so far. */
+  /** A band's record so far. */
   readonly calibration: (column: {
     readonly band: GradeBand
     readonly basis: 'fair' | 'price'
@@ -35,8 +35,7 @@ export type GradeContext = {
 const NOT_KEPT = { population: null, why: 'not_kept' } as const
 const PENDING: Scoreboard = { status: 'pending' }
 
-// Objects that every grade makes are written out for each of their forms: members spread in on a condition cost more than
-// the whole of the arithmetic.
+// Objects that every grade makes are written out per form: conditional spreads cost more than all the arithmetic.
 function pickOnCard(
   { key, selection, ref }: PickRequest,
   known?: Pick<GradableSelection, 'market' | 'event'>,
@@ -84,7 +83,7 @@ function ungraded(options: {
   }
 }
 
-/** The card of a pick whose market may be several. */
+/** The card of a pick whose market is ambiguous. */
 export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
   const { market, selection, ref, candidates } = pick
   return ungraded({
@@ -94,7 +93,7 @@ export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
   })
 }
 
-/** Flags of the price on top of those of the close; mostly there are none, and then no list is made. */
+/** The price's flags on top of the close's; usually there are none, and no list is made. */
 function flagsOf(
   prepared: GradableSelection,
   grade: PriceGrade,
@@ -135,7 +134,7 @@ function gradedCard(
     close: prepared.close,
     scoreboard,
     calibration: context.calibration({ band, basis, isSynthetic }),
-    // Fair CLV is linear in the probability: its spread over methods is theirs times the price.
+    // Fair CLV is linear in the probability, so its spread over methods is theirs times the price.
     method_spread: (spread ?? 0) * odds.decimal,
     grade_margin: grade.gradeMargin,
     flags: flagsOf(prepared, grade, context.isLate === true),
@@ -147,7 +146,7 @@ function gradedCard(
   return priced
 }
 
-/** Grades a pick against the ledger's close of its very market, line and selection, or says why it cannot. */
+/** Grades a pick against the recorded close of exactly its market, line and selection, or says why it cannot. */
 export function gradePick(pick: PickRequest, context: GradeContext): Card {
   const { state } = context
   if (state === undefined)
@@ -191,7 +190,7 @@ function priceWords(price: number): string {
   return price < 0 ? `${percent(price)} worse than the close` : 'exactly the closing price'
 }
 
-/** What a graded card says in one sentence. */
+/** A graded card in one sentence. */
 export function gradedSummary(card: {
   readonly scoreboard: Scoreboard
   readonly grade: PriceGrade
@@ -208,7 +207,7 @@ export function gradedSummary(card: {
   return `${kind}${RESULT_WORDS[scoreboard.status]}. Taken at ${taken} against a close of ${close}: ${priceWords(grade.price)}, ${worth}. Grade ${grade.band satisfies GradeBand}.`
 }
 
-/** The message of `no_close_recorded` where only the requested book has no close. */
+/** The message of `no_close_recorded` when only the requested book lacks a close. */
 const NO_CLOSE_OF_BOOK = 'The ledger has no closing price of this market at that book.'
 
 /** Why a pick has no grade, in a sentence. */

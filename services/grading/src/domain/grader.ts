@@ -1,4 +1,4 @@
-/** The grader: cards, audits, receipts and public entries over one store. It keeps no state of its own but a memo. */
+/** The grader: cards, audits, receipts and public entries over one store. Its only state is a memo. */
 import { parseOdds } from '@tallystick/odds'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card, CardCounting, GradedCard } from '../wire/cards.ts'
@@ -21,16 +21,16 @@ export type AuditRequest = {
   readonly label?: string | undefined
 }
 
-/** A paid grade on its way out. */
+/** A paid grade that is about to be returned. */
 type GradeRelease = {
   readonly pick: AskedPick
-  /** The card as `grade` gave it. */
+  /** The card from `grade`. */
   readonly card: Card
   readonly payer: string
-  /** Unique per payment; the same one again gets the same receipt. */
+  /** Unique per payment; repeating it returns the same receipt. */
   readonly paymentId: string
   /**
-   * When the request came, or its payment where that was held back, Unix seconds: what decides whether it was before the
+   * When the request came, or its payment if that was held back; Unix seconds. It decides whether the pick was before the
    * start.
    */
   readonly receivedAtSeconds: number
@@ -40,7 +40,7 @@ type Dependencies = {
   readonly store: GradingStore
   /** Unix seconds. */
   readonly nowSeconds: () => number
-  /** So many random bytes in hex, for receipts and salts. */
+  /** That many random bytes in hex, for receipts and salts. */
   readonly random: (bytes: number) => string
 }
 
@@ -107,7 +107,7 @@ async function openingOf(
   }
 }
 
-/** Keeps a pick once per payment, and commits it where it came before its start, or its start is not known yet. */
+/** Keeps a pick once per payment, and commits it if it came before its start or the start is not known yet. */
 async function keepPaidPick(
   parts: Parts,
   paid: GradeRelease,
@@ -130,7 +130,7 @@ async function keepPaidPick(
   return kept.pick
 }
 
-/** The pick as it was asked. Throws where the store holds what was never kept. */
+/** The pick as requested. Throws if the store holds a pick that was never kept. */
 function pickOfStored({ opening, options }: StoredPick): PickRequest {
   const parsed = parseMarket({ market: opening.market, selection: opening.selection })
   const odds = parseOdds(opening.odds)
@@ -158,7 +158,7 @@ const withFlag = (card: GradedCard): GradedCard =>
     ? card
     : { ...card, flags: [...card.flags, 'received_after_start'] }
 
-/** Whether a kept pick counts, by all that the ledger knows now. */
+/** Whether a kept pick counts, by what the ledger knows now. */
 async function countingOf(
   { store }: Parts,
   pick: StoredPick,
@@ -186,7 +186,7 @@ async function finished(parts: Parts, card: Card, pick: StoredPick): Promise<Car
 
 async function release(parts: Parts, paid: GradeRelease): Promise<Card> {
   const [pick] = await resolveEvents(parts.store, [paid.pick])
-  // A market that may be several names no event: there is nothing to commit to, and nothing that could change later.
+  // An ambiguous market names no event: there is nothing to commit to, and nothing can change later.
   if (pick === undefined || pick.kind === 'ambiguous') return paid.card
   const kept = await keepPaidPick(parts, paid, pick)
   return finished(parts, paid.card, kept)
@@ -215,15 +215,15 @@ async function publicEntry(parts: Parts, seq: number): Promise<PublicEntry | und
 
 export type Grader = ReturnType<typeof createGrader>
 
-/** Every method throws GradingStoreUnavailable where the store fails. */
+/** Every method throws GradingStoreUnavailable if the store fails. */
 export function createGrader(dependencies: Dependencies) {
   const parts: Parts = { ...dependencies, figuresOf: createCardFigures() }
   return {
-    /** The card of a pick now. Changes nothing: call it before settlement (G4). */
+    /** A pick's card now. Changes nothing: call it before settlement (G4). */
     grade: (pick: AskedPick): Promise<Card> => cardOfOne(parts, pick, parts.nowSeconds()),
-    /** Keeps a paid pick, commits it where it came before its start, and gives the card its receipt. Durable when it resolves. */
+    /** Keeps a paid pick, commits it if it came before its start, and gives the card its receipt. Durable when it resolves. */
     release: (paid: GradeRelease): Promise<Card> => release(parts, paid),
-    /** Grades up to 1,000 picks. Changes nothing, ever: audits never commit. */
+    /** Grades up to 1,000 picks. Changes nothing: audits never commit. */
     audit: async ({ picks, label }: AuditRequest): Promise<AuditAnswer> =>
       auditCards(await cardsOf(parts, picks), label),
     /** The current card of a receipt. */

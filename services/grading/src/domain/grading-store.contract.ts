@@ -33,7 +33,7 @@ const pickOf = (name: string, over: Partial<PickOpening> = {}): Omit<StoredPick,
 const line = (text: string) =>
   samplePrices({ market: `ah/ft/${text}`, odds: { home: '1.9', away: '1.98' } })
 
-/** What every grading store must do; run it against each one. */
+/** What every grading store must do; run against each engine. */
 export function describeGradingStore(
   name: string,
   create: () => GradingStore | Promise<GradingStore>,
@@ -68,7 +68,7 @@ export function describeGradingStore(
       expect(state?.outcomes).toMatchObject([{ score: { home: 2, away: 1 } }])
     })
 
-    test('G8: the same content again is no entry; what changed is one that supersedes', async () => {
+    test('G8: repeated content adds no entry; changed content adds one that supersedes', async () => {
       const store = await create()
       const batch = sampleBatch([
         sampleObservation({ closes: [samplePrices()], outcomes: scored(2, 1) }),
@@ -88,7 +88,7 @@ export function describeGradingStore(
       expect((await store.head()).size).toBe(3)
     })
 
-    test('provisional closes become final and never the other way; a withdrawn result is pending again', async () => {
+    test('provisional closes become final, never the reverse; a withdrawn result is pending again', async () => {
       const store = await create()
       const ingest = (status: 'provisional' | 'final') =>
         store.ingest(
@@ -190,7 +190,7 @@ export function describeGradingStore(
       expect(await find(['chel'], { limit: 1 })).toEqual([later.path])
     })
 
-    test('a sport is found by its whole name: another that differs in a dash is another', async () => {
+    test('a sport is found by its whole name: a name that differs by a dash is another sport', async () => {
       const store = await create()
       const events = ['ice_hockey', 'icehockey'].map((sport) =>
         sampleEvent({ path: `${sport}/match`, sport }),
@@ -204,7 +204,7 @@ export function describeGradingStore(
       }
     })
 
-    test('an event that is renamed is found under its new name, and no longer under the old one', async () => {
+    test('a renamed event is found under its new name only', async () => {
       const store = await create()
       await store.ingest(sampleBatch([sampleObservation({ outcomes: scored(1, 0) })]))
       const renamed = sampleEvent({ home: 'Woolwich', startAtSeconds: START_SECONDS + 60 })
@@ -224,7 +224,7 @@ export function describeGradingStore(
       expect(await store.payerTag('0xa')).toMatch(/^[0-9a-f]{32}$/)
     })
 
-    test('a ledger that nobody touched is intact', async () => {
+    test('an untouched ledger is intact', async () => {
       const store = await create()
       expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 0 })
       await store.ingest(

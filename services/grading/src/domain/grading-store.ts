@@ -1,6 +1,6 @@
 /**
- * The ledger, the picks and the truth table behind one port. What happens to an event
- * is decided in advance-event.ts, apply-entry.ts and truth-table.ts, never in a store.
+ * The port of the ledger, the picks and the truth table. A store decides nothing about events: advance-event.ts,
+ * apply-entry.ts and truth-table.ts do.
  */
 
 import type { CommittedPick, PickOpening } from './committed-pick.ts'
@@ -24,7 +24,7 @@ export type IngestOutcome = {
   readonly snapshots: number
   readonly closes: number
   readonly outcomes: number
-  /** Closes and results that replaced others. */
+  /** Closes and results that replaced earlier ones. */
   readonly superseded: number
   /** Observations that said nothing new. */
   readonly unchanged: number
@@ -32,13 +32,13 @@ export type IngestOutcome = {
 
 /** A pick under its receipt. */
 export type StoredPick = {
-  /** Unguessable: whoever has it may read the card. */
+  /** Unguessable: its holder may read the card. */
   readonly receipt: string
   readonly payer: string
-  /** Unique per payment, so that a payment whose answer was lost makes no second pick. */
+  /** Unique per payment: a payment whose answer was lost makes no second pick. */
   readonly paymentId: string
   readonly opening: PickOpening
-  /** Options of the grade, as they were asked. */
+  /** Options of the grade, as requested. */
   readonly options: Readonly<Record<string, string>>
   /** Place of its commitment in the ledger; undefined for a pick that came after its start. */
   readonly seq?: number
@@ -46,15 +46,15 @@ export type StoredPick = {
 
 export type KeepPickOutcome =
   | { readonly kind: 'kept'; readonly pick: StoredPick }
-  /** The payment has a pick already: this is it. */
+  /** The payment already has this pick. */
   | { readonly kind: 'known'; readonly pick: StoredPick }
 
 export type LedgerHead = { readonly size: number; readonly rootHash: Uint8Array }
 
-/** An entry as it is stored. */
+/** An entry as stored. */
 export type StoredEntry = {
   readonly seq: number
-  /** Canonical JSON, the very text that is hashed. */
+  /** Canonical JSON: the text that is hashed. */
   readonly text: string
   readonly entry: LedgerEntry
   /** RFC 9162 leaf hash, hex. */
@@ -63,7 +63,7 @@ export type StoredEntry = {
 
 export type LedgerVerdict =
   | { readonly kind: 'intact'; readonly entries: number; readonly rootHash: Uint8Array }
-  /** `seq` is the first entry that does not hold, where one can be named. */
+  /** `seq` is the first broken entry, if one can be named. */
   | { readonly kind: 'broken'; readonly seq?: number | undefined; readonly problem: string }
 
 /** What to look for; text is matched word by word against teams and league. */
@@ -73,7 +73,7 @@ export type EventSearch = {
   readonly from?: number | undefined
   readonly to?: number | undefined
   readonly words: readonly string[]
-  /** Whether the event must have these very words; else a word of three letters or more may be the beginning of one. */
+  /** Whether words must match whole; otherwise a word of three letters or more may match a beginning. */
   readonly isWholeWords?: boolean
   readonly limit: number
 }
@@ -84,12 +84,12 @@ export type LedgerCounts = {
   readonly picks: number
 }
 
-/** Append-only; a failing transaction leaves nothing behind. Every method throws GradingStoreUnavailable. */
+/** Append-only; a failed transaction leaves nothing behind. Every method throws GradingStoreUnavailable. */
 export type GradingStore = {
-  /** The events of these paths, in order; undefined where the ledger has none. One call for a whole audit. */
+  /** The events of these paths, in order; undefined for unknown ones. One call serves a whole audit. */
   events(paths: readonly string[]): Promise<readonly (EventState | undefined)[]>
   searchEvents(search: EventSearch): Promise<readonly EventInfo[]>
-  /** Writes what is new, in groups of one commit and one fsync; resolves when it is durable. Unchanged content is no entry. */
+  /** Writes what is new, each group in one commit and one fsync; resolves when it is durable. Unchanged content adds no entry. */
   ingest(batch: IngestBatch): Promise<IngestOutcome>
   /** Whether a payload with this hash was ingested completely. */
   hasPayload(rawSha256: string): Promise<boolean>
@@ -106,20 +106,20 @@ export type GradingStore = {
   pickByReceipt(receipt: string): Promise<StoredPick | undefined>
   pickByPayment(paymentId: string): Promise<StoredPick | undefined>
   pickBySeq(seq: number): Promise<StoredPick | undefined>
-  /** Picks committed on an event, in the order of the ledger. */
+  /** Picks committed on an event, in ledger order. */
   picksOf(eventPath: string): Promise<readonly CommittedPick[]>
   entry(seq: number): Promise<StoredEntry | undefined>
   /** Entries from (inclusive) to (exclusive), in order. */
   entries(range: { readonly from: number; readonly to: number }): AsyncIterable<StoredEntry>
   head(): Promise<LedgerHead>
-  /** The head as a signed note (C2SP tlog-checkpoint), with the key that checks it. */
+  /** The head as a signed note (C2SP tlog-checkpoint), with its public key. */
   checkpoint(): Promise<{ readonly note: string; readonly verifierKey: string }>
   /** Hashes from entry `seq` to the root of the ledger at `size`, hex, nearest first. */
   inclusionProof(seq: number, size: number): Promise<readonly string[]>
-  /** The table as of the ledger's head. O(bands). */
+  /** The table at the ledger's head. O(bands). */
   truth(): Promise<TruthTable>
   counts(): Promise<LedgerCounts>
-  /** Rehashes every entry, folds all events again and compares entries, tree, picks and truth table. */
+  /** Rehashes every entry, folds all events again, and compares entries, tree, picks and truth table. */
   verify(): Promise<LedgerVerdict>
   close(): Promise<void>
 }

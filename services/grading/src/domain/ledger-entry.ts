@@ -1,6 +1,6 @@
 /**
- * The entries of the ledger, as they are hashed: RFC 8785 JSON, one RFC 9162 leaf each, at their place in the order. An
- * entry is never changed; a later one supersedes it.
+ * The ledger's entries as hashed: RFC 8785 JSON, one RFC 9162 leaf each, in order. An entry never changes; a later one
+ * supersedes it.
  */
 import { preimageHash } from '@tallystick/hashchain'
 import type { PublicEntry } from '../wire/ledger.ts'
@@ -9,25 +9,25 @@ import type { PickOpening } from './committed-pick.ts'
 import { type CloseRule, type EventInfo, type FeedInfo, hasStarted } from './event-state.ts'
 import type { StoredEntry, StoredPick } from './grading-store.ts'
 
-/** What every entry about an event begins with. */
+/** What every entry about an event has. */
 type EventEntry = FeedInfo & {
   readonly event: EventInfo
   /** When the bytes were received, Unix seconds. */
   readonly receivedAtSeconds: number
-  /** SHA-256 of the raw bytes that it was read from, hex. */
+  /** SHA-256 of the raw bytes it was read from, hex. */
   readonly rawSha256: string
   /** 32 secret bytes, hex, where the prices may not be shown (saltEntry). */
   readonly salt?: string
 }
 
-/** Prices of one market at one book: decimal odds in canonical text, without missing, suspended and sentinel prices. */
+/** Prices of one market at one book: decimal odds in canonical text. Missing, suspended and sentinel prices are absent. */
 export type EntryPrices = {
   readonly market: string
   readonly book: string
   readonly odds: Readonly<Record<string, string>>
-  /** Where a market's selections are its own: whether all of them are listed. */
+  /** For a market with its own selections: whether all of them are listed. */
   readonly isWhole?: boolean
-  /** Further lines beside the main one; they replace further lines only. */
+  /** Further lines beside the main one; they replace only further lines. */
   readonly isAlternative?: boolean
   readonly capturedAtSeconds?: number
 }
@@ -38,17 +38,17 @@ export type SnapshotEntry = EventEntry & {
   readonly prices: readonly EntryPrices[]
 }
 
-/** Closing prices, or with status `void` the end of closes that were wrong. */
+/** Closing prices; with status `void`, the withdrawal of wrong closes. */
 export type CloseEntry = EventEntry & {
   readonly type: 'close'
   readonly status: 'provisional' | 'final' | 'void'
   readonly rule: CloseRule
   readonly prices: readonly EntryPrices[]
-  /** Entries of which this one replaces at least one market. */
+  /** Entries in which this one replaces at least one market. */
   readonly supersedes?: readonly number[]
 }
 
-/** A result of one period, or a correction of one; `withdrawn` takes a result back, so that picks are pending again. */
+/** A period's result, or a correction of one; `withdrawn` takes a result back, so that its picks are pending again. */
 export type ObservedOutcome = {
   readonly period: string
   readonly status: 'final' | 'void' | 'withdrawn'
@@ -63,7 +63,7 @@ export type OutcomeEntry = EventEntry &
     readonly supersedes?: readonly number[]
   }
 
-/** The salted commitment to a pick that came before its start (committed-pick.ts); it says nothing else. */
+/** The salted commitment to a pick received before its start (committed-pick.ts), and nothing else. */
 type PickEntry = {
   readonly type: 'pick'
   /** SHA-256 of the opening's canonical JSON, hex. */
@@ -76,9 +76,9 @@ export type EventLedgerEntry = SnapshotEntry | CloseEntry | OutcomeEntry
 export type LedgerEntry = EventLedgerEntry | PickEntry
 
 /**
- * The entry as a ledger takes it. One whose prices may not be shown gets a salt: everything else of it is public, its hash
- * too, and a price has so few digits that whoever hashes every likely one would find it. A function of the ledger's secret
- * and the entry's place, so that no two entries share one.
+ * The entry as the ledger takes it. If its prices may not be shown, it gets a salt: everything else is public, including
+ * the hash, and a price has so few digits that hashing every likely one would reveal it. The salt is a function of the
+ * ledger's secret and the entry's place, so no two entries share one.
  */
 export function saltEntry(
   entry: LedgerEntry,
@@ -90,7 +90,7 @@ export function saltEntry(
 
 type Members = Readonly<Record<string, unknown>>
 
-/** A market's prices without the prices. */
+/** A market's prices with the odds removed. */
 function withoutOdds({ odds, ...rest }: EntryPrices): Members {
   return { ...rest, selections: Object.keys(odds).toSorted() }
 }
@@ -98,7 +98,7 @@ function withoutOdds({ odds, ...rest }: EntryPrices): Members {
 function redacted(entry: LedgerEntry): Members | undefined {
   if (entry.type === 'pick' || entry.type === 'outcome') return undefined
   if (entry.isRedistributable) return undefined
-  // Without the salt, which keeps likely prices from being tried against the hash, and without the hash of the raw bytes.
+  // Leaves out the salt, which stops guessing prices against the hash, and the hash of the raw bytes.
   const { prices, rawSha256: _raw, salt: _salt, ...rest } = entry
   return { ...rest, prices: prices.map(withoutOdds) }
 }
@@ -116,7 +116,7 @@ function openingOf(
 export function publicView(
   { seq, hash, entry }: StoredEntry,
   context: {
-    /** The pick whose commitment it is, and what is known of its event. */
+    /** The committed pick, and what is known of its event. */
     readonly pick: StoredPick | undefined
     readonly info: EventInfo | undefined
     readonly nowSeconds: number

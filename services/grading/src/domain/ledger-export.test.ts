@@ -3,7 +3,7 @@ import { openMemoryStore } from '../testing/grader.fixture.ts'
 import { sampleBatch, sampleEvent, sampleObservation, scored } from '../testing/samples.fixture.ts'
 import { exportLines, verifyExport } from './ledger-export.ts'
 
-/** The lines of an export of so many entries. */
+/** The lines of an export with this many entries. */
 async function exported(entries: number, seed = 7): Promise<readonly string[]> {
   const store = openMemoryStore(new Uint8Array(32).fill(seed))
   for (let index = 0; index < entries; index += 1) {
@@ -22,7 +22,7 @@ async function* streamOf(lines: readonly string[]) {
 const keyOf = (lines: readonly string[]): string => JSON.parse(lines.at(-1) ?? '').key
 
 describe('an export', () => {
-  test('as it was written is intact, under its own key or one that the reader knows', async () => {
+  test('is intact as written, under its own key or one that the reader knows', async () => {
     const lines = await exported(3)
     const key = keyOf(lines)
     const intact = { kind: 'intact', entries: 3, origin: 'grading.test/ledger', verifierKey: key }
@@ -30,7 +30,7 @@ describe('an export', () => {
     expect(await verifyExport(streamOf(lines), key)).toEqual(intact)
   })
 
-  test('of a ledger that grows meanwhile is intact', async () => {
+  test('is intact if its ledger grows meanwhile', async () => {
     const store = openMemoryStore()
     const grow = async (path: string) => {
       const event = sampleEvent({ path })
@@ -48,7 +48,7 @@ describe('an export', () => {
     expect(await verifyExport(lines)).toMatchObject({ kind: 'intact', entries: 1 })
   })
 
-  test('of another key than the reader knows is broken', async () => {
+  test('is broken under a key other than the one the reader knows', async () => {
     const known = keyOf(await exported(1, 8))
     expect(await verifyExport(streamOf(await exported(3)), known)).toMatchObject({
       kind: 'broken',
@@ -56,7 +56,7 @@ describe('an export', () => {
     })
   })
 
-  test('with entries after its checkpoint is broken there: nothing signs them', async () => {
+  test('is broken at entries after its checkpoint: nothing signs them', async () => {
     const [short, long] = [await exported(2), await exported(3)]
     const forged = [...short, ...long.slice(2)]
     expect(await verifyExport(streamOf(forged))).toEqual({
@@ -70,7 +70,7 @@ describe('an export', () => {
     { what: 'its checkpoint', cut: [3], problem: 'there is no checkpoint at the end' },
     { what: 'an entry', cut: [1], seq: 1, problem: 'the entry is gone' },
     { what: 'its last entry', cut: [2], seq: 2, problem: 'the checkpoint has 3 entries' },
-  ])('without $what is broken', async ({ cut, problem, seq }) => {
+  ])('is broken without $what', async ({ cut, problem, seq }) => {
     const lines = (await exported(3)).filter((_, index) => !cut.includes(index))
     expect(await verifyExport(streamOf(lines))).toEqual({
       kind: 'broken',
@@ -79,11 +79,8 @@ describe('an export', () => {
     })
   })
 
-  test.each(['', '{', '{"seq":0}', 'null'])(
-    'with a line that is none of its own is broken: %j',
-    async (line) => {
-      const lines = [line, ...(await exported(1))]
-      expect(await verifyExport(streamOf(lines))).toMatchObject({ kind: 'broken', seq: 0 })
-    },
-  )
+  test.each(['', '{', '{"seq":0}', 'null'])('is broken by a foreign line: %j', async (line) => {
+    const lines = [line, ...(await exported(1))]
+    expect(await verifyExport(streamOf(lines))).toMatchObject({ kind: 'broken', seq: 0 })
+  })
 })

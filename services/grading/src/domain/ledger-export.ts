@@ -1,4 +1,4 @@
-/** An export of the ledger: writing it, and checking it with nothing but itself. */
+/** An export of the ledger: writing it, and checking it with nothing else at hand. */
 import {
   createCompactRange,
   leafHash,
@@ -49,7 +49,7 @@ function checkHead(
   return { kind: 'intact', entries: size, origin, verifierKey }
 }
 
-/** Checks an export, line by line. `expectedKey` is the key that the reader knows; else the export's own is taken. */
+/** Checks an export, line by line. `expectedKey` is the key the reader knows; without it the export's own key is used. */
 export async function verifyExport(
   lines: AsyncIterable<string>,
   expectedKey?: string,
@@ -73,7 +73,7 @@ export async function verifyExport(
   return verdict ?? broken('there is no checkpoint at the end')
 }
 
-/** Entries that a checkpoint of our own signs. */
+/** The number of entries that our own checkpoint signs. */
 function sizeOf(signed: { readonly note: string; readonly verifierKey: string }): number {
   const opened = openNote(signed)
   const parsed = parseCheckpoint(opened.kind === 'opened' ? opened.text : '')
@@ -82,8 +82,8 @@ function sizeOf(signed: { readonly note: string; readonly verifierKey: string })
 }
 
 /**
- * An export, line by line: every entry as it is hashed, and the signed checkpoint last. The checkpoint is taken first, and
- * the entries are those that it signs: a service may be writing meanwhile.
+ * An export, line by line: every entry as hashed, then the signed checkpoint. The checkpoint is read first and decides
+ * which entries are exported, because a service may be writing meanwhile.
  */
 export async function* exportLines(
   store: Pick<GradingStore, 'checkpoint' | 'entries'>,

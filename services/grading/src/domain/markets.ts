@@ -1,10 +1,10 @@
 /**
  * Markets: their keys, `sport/event/type/period[/line][@participant]`, all lower case, such as
- * `soccer/epl.20240423.ars-che/ah/ft/-0.75`, and what each type of market is. Names that mean different things in different
- * sports are ambiguous on purpose. parse-market.ts reads what people write.
+ * `soccer/epl.20240423.ars-che/ah/ft/-0.75`, and what each market type means. Names that mean different things in
+ * different sports stay ambiguous on purpose. parse-market.ts reads what people write.
  */
 
-/** Types of market whose selections are the same everywhere; `prop:<stat>` besides. */
+/** Market types, besides `prop:<stat>`. */
 export const MARKET_TYPES = [
   '1x2',
   'ml',
@@ -19,7 +19,7 @@ export const MARKET_TYPES = [
   'outright',
 ] as const
 
-/** What is bet on: `ah` is an Asian handicap, `ml` a two-way winner, `cs` a correct score. */
+/** What the bet is on: `ah` is an Asian handicap, `ml` a two-way winner, `cs` a correct score. */
 export type MarketType = (typeof MARKET_TYPES)[number] | `prop:${string}`
 
 /** One market, its parts in canonical form. */
@@ -40,14 +40,14 @@ export type MarketKey = {
 /** A market within its event. */
 export type EventMarket = Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>
 
-/** The event’s path, `sport/event`: what the ledger files under. */
+/** The event’s path, `sport/event`, under which the ledger files it. */
 export const eventPath = ({ sport, event }: Pick<MarketKey, 'sport' | 'event'>): string =>
   `${sport}/${event}`
 
 /** A line as keys write it: `-0.75`, `2.5`, `0` (never `-0`). */
 export const lineText = (line: number): string => String(line === 0 ? 0 : line)
 
-/** The market within its event, without its line: all of its lines share it. `ah/ft`, `team_total/ft@home`. */
+/** The market within its event, without its line; all its lines share it. `ah/ft`, `team_total/ft@home`. */
 export function marketFamily({
   type,
   period,
@@ -66,11 +66,11 @@ export function marketPath(key: EventMarket): string {
 export const formatMarketKey = (key: MarketKey): string => `${eventPath(key)}/${marketPath(key)}`
 
 type MarketShape = {
-  /** Its selections in the order of the close; undefined where every market has its own. */
+  /** Its selections in the close's order; undefined if every market has its own. */
   readonly selections: readonly string[] | undefined
   readonly hasLine: 'always' | 'never' | 'maybe'
   readonly hasParticipant: boolean
-  /** False where selections overlap, so that their margin cannot be removed as that of one book. */
+  /** False if selections overlap, so that the margin cannot be removed as one book's. */
   readonly isOneBook: boolean
 }
 
@@ -111,7 +111,7 @@ const isNamedType = (text: string): text is (typeof MARKET_TYPES)[number] =>
 
 const PROP = /^prop:[a-z0-9_.-]{1,40}$/
 
-/** What other people call our types; several where the name alone does not say. */
+/** Other names of our types; several types if the name alone does not decide. */
 const ALIASES: Readonly<Record<string, readonly MarketType[]>> = {
   match_odds: ['1x2'],
   match_result: ['1x2'],
@@ -132,7 +132,7 @@ const ALIASES: Readonly<Record<string, readonly MarketType[]>> = {
   puck_line: ['spread'],
 }
 
-/** Sports whose matches can end in a draw at full time, so that "moneyline" may be three-way or draw-no-bet. */
+/** Sports whose matches can be drawn at full time, where "moneyline" may mean three-way or draw-no-bet. */
 const DRAW_SPORTS: ReadonlySet<string> = new Set(['soccer', 'rugby', 'handball', 'futsal'])
 
 /** The types that a name may mean in a sport: none for an unknown name, several for an ambiguous one. */
@@ -165,7 +165,7 @@ const SELECTION_ALIASES: Readonly<Record<string, string>> = {
 
 const OPEN_SELECTION = /^[a-z0-9][a-z0-9_.-]{0,79}$/
 
-/** A selection in canonical form; undefined where the type has none of that name. */
+/** A selection in canonical form; undefined if the type has none by that name. */
 export function selectionNamed(type: MarketType, name: string): string | undefined {
   const { selections } = marketShape(type)
   if (selections === undefined) return OPEN_SELECTION.test(name) ? name : undefined
@@ -175,7 +175,7 @@ export function selectionNamed(type: MarketType, name: string): string | undefin
 }
 
 /**
- * What a record itself holds under a name that a stranger chose: `constructor` is in every object's prototype, and is no
+ * A record's own member under a name that a stranger chose: `constructor` is on every object's prototype, but is not a
  * price, result or alias.
  */
 export const ownValue = <Value>(

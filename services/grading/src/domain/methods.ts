@@ -1,4 +1,4 @@
-/** What `GET /api/methods` answers: how a price is graded, in figures, and our own golden vectors worked out by this process. */
+/** What `GET /api/methods` answers: how a price is graded, in figures, with our golden vectors computed by this process. */
 import {
   GRADE_BANDS,
   type GradeBand,
@@ -57,7 +57,7 @@ function selfTest(vector: Vector) {
   }
 }
 
-/** The same for as long as a process runs. */
+/** Constant while a process runs. */
 export function methodsAnswer(): MethodsAnswer {
   const vectors = golden.grades.map(selfTest)
   return {

@@ -1,12 +1,12 @@
 /**
- * What a feed's normaliser gives: observations of events, prices and results in our words, and refusals with their
- * reasons. Deciding what of it is new, and writing entries, is advance-event.ts.
+ * What a feed's normaliser returns: observations of events, prices and results in our terms, and refusals with their
+ * reasons. advance-event.ts decides what is new and writes entries.
  */
 
 import type { CloseRule, EventInfo, FeedInfo } from './event-state.ts'
 import type { EntryPrices, ObservedOutcome } from './ledger-entry.ts'
 
-/** Everything that one payload says of one event. */
+/** Everything one payload says about one event. */
 export type Observation = {
   readonly event: EventInfo
   readonly rule: CloseRule
@@ -17,7 +17,7 @@ export type Observation = {
   readonly outcomes: readonly ObservedOutcome[]
 }
 
-/** Why something in a payload was not taken. */
+/** Why a part of a payload was refused. */
 type RefusalReason =
   | 'malformed_row'
   | 'unknown_market'
@@ -27,7 +27,7 @@ type RefusalReason =
   | 'booksum_out_of_range'
   | 'no_price'
 
-/** Something in a payload that was not taken, and where it stands. */
+/** A refused part of a payload, and where it is. */
 export type Refusal = {
   readonly reason: RefusalReason
   /** `line 17`, or a path such as `[3].bookmakers[0].markets[1]`. */
@@ -39,6 +39,6 @@ export type Normalised = {
   readonly feed: FeedInfo
   readonly observations: readonly Observation[]
   readonly refusals: readonly Refusal[]
-  /** Prices that were there but marked as suspended, removed or off the board, or blank beside others. */
+  /** Prices marked as suspended, removed or off the board, or blank beside others. */
   readonly missingPrices: number
 }

@@ -13,7 +13,7 @@ describe('keys', () => {
     [`${EVENT}/team_total/ft/1.5@home`, 'over'],
     ['basketball/nba.20240423.lal-bos/prop:points/ft/25.5@lebron-james', 'over'],
     ['golf/masters.2026/outright/ft', 'rory-mcilroy'],
-  ])('%s is read and written the same', (market, selection) => {
+  ])('%s is read and written unchanged', (market, selection) => {
     const parsed = parseMarket({ market, selection })
     expect(parsed).toMatchObject({ kind: 'market', selection })
     expect(parsed.kind === 'market' ? formatMarketKey(parsed.key) : undefined).toBe(market)
@@ -30,7 +30,7 @@ describe('keys', () => {
     )
   })
 
-  test('parts may come apart, with names that people use', () => {
+  test('parts may come separately, under common names', () => {
     const market = {
       sport: 'Soccer',
       event: 'epl.20240423.ars-che',
@@ -63,7 +63,7 @@ describe('malformed (G3: the field’s path and what was expected)', () => {
     [{ market: 'soccer/x', selection: 'home' }, 'market'],
     [{ market: `${EVENT}/corners/ft`, selection: 'home' }, 'market.type'],
     [{ market: `${EVENT}/1x2/later`, selection: 'home' }, 'market.period'],
-    // In every object's prototype, and no type, period or selection of ours.
+    // On every object's prototype, but not a type, period or selection of ours.
     [{ market: `${EVENT}/constructor/ft`, selection: 'home' }, 'market.type'],
     [{ market: `${EVENT}/1x2/constructor`, selection: 'home' }, 'market.period'],
     [{ market: `${EVENT}/1x2/ft`, selection: 'constructor' }, 'selection'],
@@ -71,7 +71,7 @@ describe('malformed (G3: the field’s path and what was expected)', () => {
     [{ market: `${EVENT}/1x2/ft/1`, selection: 'home' }, 'line'],
     [{ market: `${EVENT}/ah/ft`, selection: 'home' }, 'line'],
     [{ market: `${EVENT}/ah/ft/0.3`, selection: 'home' }, 'line'],
-    // No numbers, though `Number` makes some of them.
+    // Not numbers, though `Number` accepts them.
     [{ market: `${EVENT}/ah/ft/ `, selection: 'home' }, 'line'],
     [{ market: `${EVENT}/total/ft/0x2`, selection: 'over' }, 'line'],
     [{ market: `${EVENT}/total/ft/1e1`, selection: 'over' }, 'line'],
@@ -83,7 +83,7 @@ describe('malformed (G3: the field’s path and what was expected)', () => {
     expect(parseMarket(pick)).toMatchObject({ kind: 'malformed', path })
   })
 
-  test('no text makes it throw', () => {
+  test('it never throws, whatever the text', () => {
     fc.assert(
       fc.property(
         fc.string(),

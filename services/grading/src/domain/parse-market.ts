@@ -1,6 +1,7 @@
 /**
- * Reads what people write for a market into a key. Three outcomes: the key; `ambiguous`, which is answered UNGRADED with
- * the candidates; `malformed`, which is a 400 with the member's path. Whether the ledger knows the event is not asked here.
+ * Parses a market as people write it into a key. Three outcomes: the key; `ambiguous`, which becomes UNGRADED with the
+ * candidates; `malformed`, which becomes a 400 with the member's path. It does not check whether the ledger knows the
+ * event.
  */
 import {
   type EventMarket,
@@ -32,7 +33,7 @@ type ParsedMarket =
   | { readonly kind: 'malformed'; readonly path: string; readonly expected: string }
 
 const SPORT = /^[a-z0-9_-]{1,40}$/
-/** An id, or free text with spaces, which is looked up among the ledger's events. */
+/** An id, or free text with spaces to look up among the ledger's events. */
 const EVENT = /^[\p{L}\p{N}][\p{L}\p{N} ._'&()-]{0,119}$/u
 export const PERIOD = /^(?:ft|reg|h[12]|q[1-4]|p[1-3]|i[1-9]|f5|map[1-9])$/
 const PARTICIPANT = /^[a-z0-9][a-z0-9_.-]{0,79}$/
@@ -45,7 +46,7 @@ const PERIOD_ALIASES: Readonly<Record<string, string>> = {
   first_half: 'h1',
   second_half: 'h2',
 }
-/** Lines beyond are slips: no total of any sport in the ledger comes near. */
+/** A line beyond is a typing error: no total of any sport comes near. */
 const LINE_MAX = 1_000
 
 const malformed = (path: string, expected: string): ParsedMarket => ({
@@ -66,12 +67,12 @@ type Parts = {
   readonly participant: string | undefined
 }
 
-/** What a line looks like in a key: `Number` alone would take a blank for 0, and hexadecimal. */
+/** What a line looks like in a key: `Number` alone would read a blank as 0 and accept hexadecimal. */
 const LINE_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/
 
 const lineIn = (text: string): number => (LINE_TEXT.test(text) ? Number(text) : Number.NaN)
 
-/** Cuts a key's text into its parts; `undefined` where it has too few or too many. */
+/** Splits a key's text into its parts; `undefined` if it has too few or too many. */
 function cutKey(text: string): Parts | undefined {
   const at = text.indexOf('@')
   const participant = at === -1 ? undefined : text.slice(at + 1)
@@ -172,7 +173,7 @@ export function parseMarket(pick: {
   return { kind: 'market', key: keyOf(type), selection }
 }
 
-/** Reads a key for a whole market, of which any selection will do. */
+/** Reads a key for a whole market, whatever the selection. */
 export function parseWholeMarket(market: string): ParsedMarket {
   const [sport = '', , type = ''] = market.toLowerCase().split('/')
   const [named] = marketTypesNamed(type, { sport })
@@ -180,7 +181,7 @@ export function parseWholeMarket(market: string): ParsedMarket {
   return parseMarket({ market, selection: selections?.[0] ?? 'any' })
 }
 
-/** The parts of a market path within its event, `ah/ft/-0.75`, as the ledger writes it. Throws a RangeError for another text. */
+/** The parts of a market path within its event, `ah/ft/-0.75`, as the ledger writes it. Throws RangeError for any other text. */
 export function readMarketPath(path: string): EventMarket {
   const parts = cutKey(`x/x/${path}`)
   if (parts === undefined) throw new RangeError(`${path} is not a market path`)
@@ -188,15 +189,15 @@ export function readMarketPath(path: string): EventMarket {
   return { type: type as MarketType, period, line, participant }
 }
 
-/** Markets with their selections that are kept, below 1 kB each; then all are dropped. */
+/** Cached markets with their selections, below 1 kB each; at the limit all are dropped. */
 const KNOWN_MAX = 8_192
 
 const known = new Map<string, Map<string, ParsedMarket>>()
 let size = 0
 
 /**
- * What parseMarket says, cached: reading a market costs a third of a grade. A market that was read before has the same key
- * object, so that caches by key find it.
+ * parseMarket, cached: reading a market costs a third of a grade. The same market always yields the same key object, so
+ * that caches by key find it.
  */
 export function knownMarket(pick: Parameters<typeof parseMarket>[0]): ParsedMarket {
   const { market, selection, line } = pick

@@ -1,13 +1,13 @@
 /**
- * Which recorded close a pick is graded against. It only ever chooses among recorded closes of the very line: there is
- * nothing here that could make one up.
+ * Which recorded close a pick is graded against. It only chooses among recorded closes of exactly that line; nothing here
+ * can make one up.
  */
 import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick/odds'
 import type { CloseRecord, EventState } from './event-state.ts'
 import { type EventMarket, lineText, marketFamily, marketShape, ownValue } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
 
-/** Sharper books first: log-loss against results orders them so; any other book comes after these. */
+/** Sharper books first, by log-loss against results; any other book comes after these. */
 export const REFERENCE_ORDER: readonly string[] = [
   'pinnacle',
   'betfair_sp',
@@ -40,7 +40,7 @@ const none = (
   nearest: readonly string[] = [],
 ): ChosenClose => ({ kind: 'none', code, ...(nearest.length === 0 ? {} : { nearest }) })
 
-/** Whole books before single prices, then the reference order, then the name, so that the choice never wavers. */
+/** Whole books before single prices, then the reference order, then the name, so that the choice is always the same. */
 function isBefore(one: CloseRecord, other: CloseRecord): boolean {
   if (one.isComplete !== other.isComplete) return one.isComplete
   const [left, right] = [rankOf(one.book), rankOf(other.book)]
@@ -48,7 +48,7 @@ function isBefore(one: CloseRecord, other: CloseRecord): boolean {
   return one.book === other.book ? one.record.seq > other.record.seq : one.book < other.book
 }
 
-/** Chooses the close of a selection; `reference` asks for one book's. */
+/** Chooses the close of a selection; `reference` names one book. */
 export function chooseClose(
   state: Pick<EventState, 'closes'>,
   pick: {
@@ -99,7 +99,7 @@ const fairCloses = new WeakMap<CloseRecord, Map<MarginMethod, FairClose | undefi
 const selectionsOf = (close: CloseRecord): readonly string[] =>
   marketShape(readMarketPath(close.market).type).selections ?? Object.keys(close.odds)
 
-/** Removes a close's margin, once per close and method; undefined where a price is missing or the book is no book. */
+/** Removes a close's margin, once per close and method; undefined if a price is missing or the prices are not a book. */
 export function fairClose(close: CloseRecord, method: MarginMethod): FairClose | undefined {
   let byMethod = fairCloses.get(close)
   if (byMethod === undefined) {
@@ -133,8 +133,8 @@ export function fairProbabilityOf(
 type Standing = { readonly atSeconds: number; readonly odds: number | undefined }
 
 /**
- * The highest price of a selection that stood in the ledger at a time: of every book its last price by then. A price that
- * the book has changed since no longer counts. Undefined where the ledger had none of this market.
+ * The highest price of a selection that the ledger held at a time. Each book counts with its last price by then, not with
+ * earlier ones. Undefined if the ledger had no price of this market.
  */
 export function bestRecorded(
   state: EventState | undefined,

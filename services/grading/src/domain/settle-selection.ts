@@ -1,4 +1,4 @@
-/** How a selection ended, by the results that the ledger has and nothing else. */
+/** How a selection ended, from the ledger's results alone. */
 import { type LineResult, settledReturn, settleLine } from '@tallystick/odds'
 import type { SelectionResult } from '../wire/upload.ts'
 import type { EventState, OutcomeRecord } from './event-state.ts'
@@ -32,7 +32,7 @@ function teamTotal(market: EventMarket, selection: string, score: Score): LineRe
   return undefined
 }
 
-/** A selection's result by the score; undefined for markets that a score does not settle. */
+/** A selection's result by score; undefined for markets that a score does not settle. */
 function resultByScore(
   market: EventMarket,
   selection: string,
@@ -42,7 +42,7 @@ function resultByScore(
   switch (market.type) {
     case '1x2':
       return wonIf(selection === (margin > 0 ? 'home' : margin < 0 ? 'away' : 'draw'))
-    // Two-way and level: the stake is returned.
+    // Level in a two-way market: the stake is returned.
     case 'ml':
     case 'dnb':
       return handicapResult(margin, 0, selection)
@@ -82,7 +82,7 @@ function resultIn(
   return result === undefined ? undefined : { result }
 }
 
-/** A selection's result, undefined while the ledger has none. */
+/** A selection's result; undefined while the ledger has none. */
 export function settleSelection(
   state: Pick<EventState, 'outcomes'>,
   market: EventMarket,

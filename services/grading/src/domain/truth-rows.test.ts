@@ -15,7 +15,7 @@ import { publishedColumn, publishedRow } from './truth-rows.ts'
 
 const HIDDEN = { feed: 'football-data', isRedistributable: false, isSynthetic: false }
 
-/** What a stranger reads after a match whose early prices were these. */
+/** What a stranger can read after a match with these early prices. */
 async function tableAfter(early: Readonly<Record<string, string>>, matches = 1): Promise<string> {
   const { store } = createGraderFixture()
   for (let match = 0; match < matches; match += 1)
@@ -37,11 +37,11 @@ async function tableAfter(early: Readonly<Record<string, string>>, matches = 1):
 }
 
 test.each([1, 2, 3])(
-  'G7: from the figures after %i results nobody reads a price that may not be shown',
+  'G7: the figures after %i results reveal no price that may not be shown',
   async (matches) => {
     const one = await tableAfter({ home: '2.20', draw: '3.40', away: '3.60' }, matches)
     expect(one).toContain('"n":')
-    // Other prices of the same bands.
+    // Other prices in the same bands.
     const other = await tableAfter({ home: '2.21', draw: '3.38', away: '3.63' }, matches)
     expect(one).toBe(other)
   },
@@ -65,7 +65,7 @@ const row: CalibrationRow = {
   low_sample: false,
 }
 
-test('with many picks nothing is lost that their number could tell, and an interval only widens', () => {
+test('with many picks rounding loses no meaningful digit, and an interval only widens', () => {
   expect(publishedRow(row)).toEqual({
     ...row,
     roi: 0.051_225,
@@ -82,7 +82,7 @@ test('with many picks nothing is lost that their number could tell, and an inter
   })
 })
 
-test('no figure carries more digits than it tells: a gap has one decimal, nothing more than twelve digits', () => {
+test('no figure has meaningless digits: a gap has one decimal, everything else at most twelve digits', () => {
   const figures = fc.record({
     n: fc.integer({ min: 1, max: 2_000_000 }),
     roi: fc.double({ min: -1, max: 50, noNaN: true }),
@@ -101,7 +101,7 @@ test('no figure carries more digits than it tells: a gap has one decimal, nothin
   )
 })
 
-test('what nothing counts stays as it is', () => {
+test('an empty row stays as it is', () => {
   const empty = { ...row, n: 0, roi: null, roi_ci95: null, expected_roi: null, gap_z: null }
   expect(publishedRow(empty)).toEqual(empty)
 })

@@ -13,7 +13,7 @@ import {
   type TruthTable,
 } from './truth-table.ts'
 
-/** Below this a 95 % interval is wider than ±2 points or so; 17,000 settled picks bring it there. */
+/** Below this many picks a 95 % interval is wider than about ±2 points; 17,000 settled picks bring it there. */
 export const LOW_SAMPLE_BELOW = 17_000
 
 /** Totals of one quantity over events, in the units of the picks. */
@@ -31,7 +31,7 @@ function clusterTotals(
   }
 }
 
-/** How far realised returns lie from what the grades promised, in clustered standard errors. */
+/** The distance of realised returns from the grades' promise, in clustered standard errors. */
 function gapDeviations(sums: BandSums): number | null {
   const { moments } = sums
   const [returns, values] = [
@@ -75,7 +75,7 @@ export function calibrationRow(band: GradeBand, sums: BandSums = noBandSums()): 
   }
 }
 
-/** Moments of (1, x, y, x², xy) scaled to fractions: place k carries this power of a millionth. */
+/** Scales the moments of (1, x, y, x², xy) to fractions: place k carries this power of a millionth. */
 const POWERS = [0, 1, 1, 2, 2]
 const power = (place: number): number => MICRO ** (POWERS[place] ?? 0)
 
@@ -139,15 +139,15 @@ export function calibrationColumn(truth: TruthTable, column: Column): Calibratio
   }
 }
 
-/** A winner's return is its price less one: to a whole unit, it could be any price. */
+/** A winner's return is its price minus one; rounded to a whole unit, it could be any price. */
 const RETURN_UNITS = 1
-/** A band is 4 points of value wide and known anyway. */
+/** A band is 4 points of value wide, and public anyway. */
 const VALUE_UNITS = 0.25
 /** Deviations are rounded to a tenth. */
 const DEVIATION_STEP = 0.1
-/** Below this many events intervals, gaps and lines are noise, and would tell a few prices as sums of squares. */
+/** Below this many events intervals, gaps and lines are noise, and their sums of squares would reveal prices. */
 const EVENTS_MIN = 30
-/** What rounding to a step leaves behind in binary. */
+/** The binary residue of rounding to a step. */
 const DIGITS = 12
 
 type Rounding = (value: number) => number
@@ -162,7 +162,7 @@ const inSteps = (value: number, step: number, round: Rounding = Math.round): num
 const orNull = (value: number | null, step: number): number | null =>
   value === null ? null : inSteps(value, step)
 
-/** A band's figures, as they are published. */
+/** A band's figures as published. */
 export function publishedRow(row: CalibrationRow): CalibrationRow {
   const { events, expected_roi: expected, gap_z: gap, n, roi, roi_ci95: interval } = row
   const { win_rate: winRate } = row
@@ -171,10 +171,10 @@ export function publishedRow(row: CalibrationRow): CalibrationRow {
   const step = RETURN_UNITS / n
   return {
     ...row,
-    // Exact: `n` and `wins` give it away anyway.
+    // Exact: `n` and `wins` reveal it anyway.
     win_rate: winRate === null ? null : withoutNoise(winRate),
     roi: orNull(roi, step),
-    // Outwards, so that it covers what it covered.
+    // Rounds outwards, so that the interval still covers what it covered.
     roi_ci95:
       isFew || interval === null
         ? null
@@ -184,7 +184,7 @@ export function publishedRow(row: CalibrationRow): CalibrationRow {
   }
 }
 
-/** The power of ten at or below a standard error; never finer than a unit over all picks, however well they fit a line. */
+/** The power of ten at or below a standard error, but never finer than one unit over all picks, however well they fit a line. */
 const stepOf = (standardError: number, n: number): number =>
   Math.max(10 ** Math.floor(Math.log10(standardError)), RETURN_UNITS / n)
 
@@ -199,7 +199,7 @@ function publishedLine(line: CalibrationLine, n: number): CalibrationLine {
   }
 }
 
-/** A column's figures, as they are published. */
+/** A column's figures as published. */
 export function publishedColumn(column: CalibrationColumn): CalibrationColumn {
   const { bands, line, total } = column
   return {

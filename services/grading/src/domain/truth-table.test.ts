@@ -76,7 +76,7 @@ const step = fc.oneof(
   },
 )
 
-/** The table of a ledger that got these, one after another. */
+/** The table of a ledger after these, in order. */
 const tableOf = async (arriving: readonly Observation[]) => {
   const { store } = createGraderFixture()
   for (const one of arriving) await store.ingest(sampleBatch([one]))
@@ -85,7 +85,7 @@ const tableOf = async (arriving: readonly Observation[]) => {
 }
 
 describe('truth table', () => {
-  test('results re-settled, voided, corrected: tables equal a full recomputation, always', async () => {
+  test('results re-settled, voided, corrected: tables always equal a full recomputation', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const { store, pay } = createGraderFixture()
@@ -152,7 +152,7 @@ describe('truth table', () => {
     clvMicro: fc.integer({ min: -MICRO, max: MICRO }),
   })
 
-  test('taking events back in any order leaves exactly what a fresh count gives', () => {
+  test('subtracting events in any order leaves exactly what a fresh count gives', () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(row, { maxLength: 5 }), { maxLength: 12 }),
@@ -182,7 +182,7 @@ describe('truth table', () => {
     )
   })
 
-  test('the regression from sums is that over the points', () => {
+  test('the regression from sums equals the one over the points', () => {
     const truth = emptyTruth()
     const points = Array.from({ length: 600 }, (_, index) => {
       const x = Math.round(Math.sin(index * 7.1) * 80_000) / MICRO
@@ -218,7 +218,7 @@ describe('truth table', () => {
     expect(line.intercept_se).toBeCloseTo(expected.interceptError, 9)
   })
 
-  test('n of all bands is n of the column, and every band says so when it has few', async () => {
+  test('the bands’ n sum to the column’s, and every band with few picks says so', async () => {
     const { store } = createGraderFixture()
     const early = samplePrices({
       odds: { home: '2.4', draw: '3.3', away: '3.5' },

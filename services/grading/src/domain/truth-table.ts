@@ -1,21 +1,21 @@
 /**
- * The truth table: how every band of grades did, by population, basis and scope. It is the sum over events of what each
- * event contributes (event-contribution.ts), in whole numbers: an event that changes is taken out as it was and added as
- * it is, and the table equals a full recomputation always. Adding is O(1) per settled pick, reading O(bands).
+ * The truth table: how every band performed, by population, basis and scope. It is the sum of what each event contributes
+ * (event-contribution.ts), in whole numbers. When an event changes, its old contribution is subtracted and its new one
+ * added, so the table always equals a full recomputation. Adding is O(1) per settled pick, reading O(bands).
  */
 import type { GradeBand } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../wire/cards.ts'
 
-/** Every pick against a recorded close. */
+/** The scope of every pick against a recorded close. */
 export const SCOPE_ALL = 'all'
-/** Every pick against a close that our generator made up; never part of `all`. */
+/** The scope of every pick against a synthetic close; never part of `all`. */
 export const SCOPE_SYNTHETIC = 'synthetic'
 
-/** One settled pick, as the table counts it. */
+/** One settled pick as the table counts it. */
 export type SettledRow = {
   readonly population: Population
   readonly basis: GradeBasis
-  /** `all`, `soccer/1x2`, `soccer/1x2/pinnacle`: every table that the pick is in; `synthetic`, `synthetic/soccer/1x2`, … */
+  /** `all`, `soccer/1x2`, `soccer/1x2/pinnacle`: every scope the pick is in; `synthetic`, `synthetic/soccer/1x2`, … */
   readonly scopes: readonly string[]
   readonly band: GradeBand
   readonly result: CountedResult
@@ -24,21 +24,21 @@ export type SettledRow = {
   readonly clvMicro: number
 }
 
-/** What the table holds of one band: sums over picks, and over events the moments of (picks, return, value). */
+/** One band in the table: sums over picks, and over events the moments of (picks, return, value). */
 export type BandSums = { readonly results: ResultCounts; readonly moments: MomentSums }
 
-/** What the table holds of all bands together: over events the moments of (1, x, y, x², xy), for the regression. */
+/** All bands together: over events the moments of (1, x, y, x², xy), for the regression. */
 export type LineSums = { readonly moments: MomentSums }
 
-/** The table, readable. Keys are made by `bandKey` and `lineKey`. */
+/** The readable table. `bandKey` and `lineKey` make its keys. */
 export type TruthTable = {
   readonly bands: ReadonlyMap<string, BandSums>
   readonly lines: ReadonlyMap<string, LineSums>
-  /** Number of ledger entries that it counts. */
+  /** The number of ledger entries it counts. */
   readonly asOfSeq: number
 }
 
-/** The table of a store, which it changes within its transactions. */
+/** A store's table, changed within the store's transactions. */
 export type MutableTruth = {
   readonly bands: Map<string, BandSums>
   readonly lines: Map<string, LineSums>
@@ -52,11 +52,11 @@ export type Column = {
   readonly scope: string
 }
 
-/** Where a scope's regression sums stand. */
+/** The key of a scope's regression sums. */
 export const lineKey = ({ population, basis, scope }: Column): string =>
   `${population} ${basis} ${scope}`
 
-/** Where a band's sums stand. */
+/** The key of a band's sums. */
 export const bandKey = (column: Column & { readonly band: GradeBand }): string =>
   `${lineKey(column)} ${column.band}`
 
@@ -70,7 +70,7 @@ export const emptyTruth = (): MutableTruth => ({ bands: new Map(), lines: new Ma
 
 const NO_RESULTS = { won: 0, half_won: 0, push: 0, half_lost: 0, lost: 0, dead_heat: 0 }
 
-/** How a counted pick ended; void picks are not counted. */
+/** A counted pick's result; void picks are not counted. */
 type CountedResult = keyof typeof NO_RESULTS
 
 type ResultCounts = Record<CountedResult, number>
@@ -88,7 +88,7 @@ export const noBandSums = (): BandSums => ({
 type EventBand = { readonly results: ResultCounts; readonly values: [number, number, number] }
 type EventLine = { n: number; x: number; y: number; xx: bigint; xy: bigint }
 
-/** Groups an event's rows into what each band and each regression gets of it. */
+/** Groups an event's rows by band and by regression. */
 function groupRows(rows: readonly SettledRow[]) {
   const bands = new Map<string, EventBand>()
   const lines = new Map<string, EventLine>()
@@ -113,7 +113,7 @@ function groupRows(rows: readonly SettledRow[]) {
   return { bands, lines }
 }
 
-/** Adds (sign 1) or takes back (sign -1) all rows of one event; returns the keys that changed, for a store to write. */
+/** Adds (sign 1) or subtracts (sign -1) all rows of one event; returns the changed keys, for a store to write. */
 export function applyEvent(
   truth: MutableTruth,
   rows: readonly SettledRow[],
@@ -181,11 +181,11 @@ const sameCells = (
     return found !== undefined && writeCell(found) === writeCell(cell)
   })
 
-/** Whether two tables count the very same, to the last digit. */
+/** Whether two tables are equal to the last digit. */
 export const sameTruth = (one: TruthTable, other: TruthTable): boolean =>
   sameCells(one.bands, other.bands) && sameCells(one.lines, other.lines)
 
-/** Sums over clusters (events) of some quantities, and of their products in pairs; whole numbers of any size. */
+/** Sums over clusters (events) of some quantities and of their pairwise products; whole numbers of any size. */
 type MomentSums = {
   clusters: number
   /** Sum of each quantity. */
@@ -203,7 +203,7 @@ function noMoments(quantities: number): MomentSums {
   }
 }
 
-/** Adds (sign 1) or takes back (sign -1) one cluster's quantities, in place. Taking back what was added is exact. */
+/** Adds (sign 1) or subtracts (sign -1) one cluster's quantities, in place. Subtracting what was added is exact. */
 function addMoments(sums: MomentSums, values: readonly bigint[], sign: 1 | -1): void {
   const factor = BigInt(sign)
   sums.clusters += sign
@@ -228,7 +228,7 @@ export function secondMoment(
   return Number(sums.second[low * quantities - (low * (low - 1)) / 2 + (high - low)] ?? 0n)
 }
 
-/** Sums of returns and values are kept in whole millionths, so that taking one back leaves exactly what was there before. */
+/** Sums of returns and values are whole millionths, so that subtracting one restores exactly the sum before it. */
 export const MICRO = 1_000_000
 
 /** A fraction in whole millionths, halves away from zero, never -0. */

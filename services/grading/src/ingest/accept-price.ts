@@ -1,4 +1,4 @@
-/** What of a payload counts: JSON that parses, and prices that are some, in a book that can be one, at a time that can be true. */
+/** Which parts of a payload are credible: JSON that parses, plausible prices, in a possible book, at a possible time. */
 import { BOOKSUM_MAX, BOOKSUM_MIN, parseDecimalOdds } from '@tallystick/odds'
 import { isCompleteBook } from '../domain/apply-entry.ts'
 import type { Refusal } from '../domain/observation.ts'
@@ -12,12 +12,12 @@ export function parseJson(raw: Uint8Array): unknown {
   }
 }
 
-/** A price of 1 or less, blank or dashed is how feeds say "suspended" or "off the board"; so is an absurdly high one. */
+/** Feeds say "suspended" or "off the board" with a price of 1 or less, a blank, a dash, or an absurdly high price. */
 const PRICE_MAX = 1_001
 
 /**
- * A price as canonical decimal text; undefined where the feed means that there is none: blank, suspended (1.00), off the
- * board (0.0001), or no number at all. A missing price is never replaced.
+ * A price as canonical decimal text; undefined if the feed has none: blank, suspended (1.00), off the board (0.0001), or
+ * not a number. A missing price is never replaced.
  */
 export function readPrice(value: string | number | undefined | null): string | undefined {
   const read = parseDecimalOdds(typeof value === 'string' ? value.trim() : value)
@@ -26,7 +26,7 @@ export function readPrice(value: string | number | undefined | null): string | u
 
 /**
  * Why a whole book of prices cannot be one market at one time: its inverse prices sum to more than 1.5 or less than 0.5.
- * A book with a price missing is not judged.
+ * A book that lacks a price is not judged.
  */
 export function refuseBook(book: {
   readonly market: string
@@ -48,13 +48,13 @@ export function refuseBook(book: {
   return { reason: 'booksum_out_of_range', place, detail: `${market}: ${sum.toFixed(3)}` }
 }
 
-/** Prices older than this at the start are no close, seconds: The Odds API's own history ticks every 5 to 10 minutes. */
+/** A price older than this at the start is not a close, seconds: The Odds API's own history ticks every 5 to 10 minutes. */
 export const CLOSE_AGE_SECONDS_MAX = 900
 
-/** How far a source's clock may be ahead of ours, seconds: a price of a later time was not seen yet by anybody. */
+/** How far a source's clock may be ahead of ours, seconds: nobody can have seen a later price yet. */
 export const CLOCK_SKEW_SECONDS_MAX = 60
 
-/** Why a price cannot be used: of a time to come, taken after the start, or as a close too long before it. */
+/** Why a price cannot be used: from the future, taken after the start, or too early to be a close. */
 export function refuseTime(
   capturedAtSeconds: number,
   event: {

@@ -1,4 +1,4 @@
-/** The bytes of a CSV table as rows, slice by slice: a table of a hundred thousand matches needs little memory. */
+/** Reads a CSV table's bytes as rows, slice by slice, so that a hundred thousand matches need little memory. */
 import { CsvError, parse } from 'csv-parse/sync'
 
 export type CsvRow = readonly string[]
@@ -6,13 +6,13 @@ export type CsvRow = readonly string[]
 /** Bytes in one slice: some 300 rows of a wide table. */
 const SLICE_BYTES = 64 * 1_024
 
-/** A record longer than this has a quote that is never closed: the slice ends at a line all the same. */
+/** A record longer than this has an unclosed quote: the slice ends at a line anyway. */
 const RECORD_BYTES_MAX = 1_048_576
 
 const NEWLINE = 0x0a
 const QUOTE = 0x22
 
-/** Cuts a CSV's bytes into slices that end at the end of a record: at a line feed outside quotes. */
+/** Cuts a CSV's bytes into slices that end with a record: at a line feed outside quotes. */
 export function* csvSlices(bytes: Buffer, sliceBytes: number = SLICE_BYTES): Generator<Buffer> {
   let from = 0
   let isQuoted = false
@@ -28,7 +28,7 @@ export function* csvSlices(bytes: Buffer, sliceBytes: number = SLICE_BYTES): Gen
   if (from < bytes.length) yield bytes.subarray(from)
 }
 
-/** A row is a few hundred bytes: a longer one is no row, and must not be held as one. */
+/** A row is a few hundred bytes; anything longer is not a row and must not be held as one. */
 const ROW_BYTES_MAX = 65_536
 
 const CSV = {
@@ -39,7 +39,7 @@ const CSV = {
   max_record_size: ROW_BYTES_MAX,
 } as const
 
-/** Lines as bytes, without empty ones: a text of a whole slice could be longer than a text can be. */
+/** Non-empty lines, as bytes: a whole slice could exceed the longest string. */
 function linesOf(slice: Buffer): readonly Buffer[] {
   const lines: Buffer[] = []
   for (let from = 0; from < slice.length; ) {
@@ -52,7 +52,7 @@ function linesOf(slice: Buffer): readonly Buffer[] {
   return lines
 }
 
-/** The rows of a slice; where its quotes cannot be read, those of every line that can, and `undefined` for each other line. */
+/** The rows of a slice. If its quotes cannot be read, the rows of every readable line, and `undefined` for each other line. */
 export function csvRows(slice: Buffer): readonly (CsvRow | undefined)[] {
   try {
     return parse(slice, CSV)

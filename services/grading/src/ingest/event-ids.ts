@@ -1,7 +1,7 @@
 /**
- * Which event of the ledger a feed means. An id made of day and teams says neither that a match was put off to another day
- * nor that there are two on one; the feed's own id says both. Two processes that take in the first payload of a match at
- * one moment could still file it twice; both events would be true, and the poller runs in one process.
+ * Decides which of the ledger's events a feed means. An id made of day and teams cannot tell a postponed match, or two
+ * matches on one day; the feed's own id can. Two processes that ingest the first payload of a match at the same moment
+ * could still file it twice; both events would be true, and the poller runs in one process.
  */
 
 import { hash } from 'node:crypto'
@@ -11,23 +11,23 @@ import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
 import { isoDay } from '../wire/times.ts'
 
-/** Matches of one pair of teams that are looked at, the newest first: some seasons of a league. */
+/** Matches of one pair of teams to look at, newest first: several seasons of a league. */
 const MATCHES_MAX = 100
 
-/** A source without ids of its own means another match where the starts are further apart, seconds. */
+/** For a source without ids: starts further apart than this are different matches, seconds. */
 const SAME_MATCH_SECONDS_MAX = 4 * 3_600
 
 const isSamePair = (one: EventInfo, other: EventInfo): boolean =>
   one.sport === other.sport && one.home === other.home && one.away === other.away
 
-/** Whether an event under this very path is the match, where its feed's id does not say it. */
+/** Whether an event under exactly this path is the match, when its feed's id does not decide. */
 function mayBe(known: EventInfo, info: EventInfo): boolean {
   if (known.feedId !== undefined) return false
   if (known.startPrecision === 'day' || info.startPrecision === 'day') return true
   return Math.abs(known.startAtSeconds - info.startAtSeconds) <= SAME_MATCH_SECONDS_MAX
 }
 
-/** The path of the match among those known: its own where the feed's id is known, else the first that is free. */
+/** The match's path: its known one if the feed's id is known, otherwise the first free one. */
 function pathAmong(known: readonly EventInfo[], info: EventInfo): string {
   const same = known.find(({ feedId }) => feedId === info.feedId)
   if (same !== undefined) return same.path
@@ -38,7 +38,7 @@ function pathAmong(known: readonly EventInfo[], info: EventInfo): string {
   }
 }
 
-/** The observations with the paths under which the ledger has, or gets, their events. */
+/** The observations, with the paths under which the ledger files their events. */
 export async function matchFeedEvents(
   store: Pick<GradingStore, 'searchEvents'>,
   observations: readonly Observation[],
@@ -65,7 +65,7 @@ export async function matchFeedEvents(
   return matched
 }
 
-/** Latin letters that are no letter with an accent, as their languages write them without. */
+/** Latin letters that do not decompose into a base letter and an accent, as their languages transcribe them. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -78,12 +78,12 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
 }
 
-/** Characters of the hash that stands for a name without any letter: enough that no two in a league meet. */
+/** Characters of the hash that replaces a name without letters: enough to avoid collisions within a league. */
 const HASH_CHARACTERS = 8
 
 /**
- * A name as ids write it: lower case, no accents, dashes for everything else. Letters of other scripts stay as they are:
- * without them two matches of a league on one day would have one id.
+ * A name as ids write it: lower case, no accents, dashes for everything else. Letters of other scripts stay: without them
+ * two matches of a league on one day would share an id.
  */
 export function nameSlug(name: string): string {
   const slug = name
@@ -98,7 +98,7 @@ export function nameSlug(name: string): string {
     : slug
 }
 
-/** The id of an event from what its feed calls it: `england-1.20240423.arsenal-chelsea`. */
+/** An event's id from its feed's names: `england-1.20240423.arsenal-chelsea`. */
 export function eventSlug(event: {
   readonly league: string
   readonly daySeconds: number

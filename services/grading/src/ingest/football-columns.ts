@@ -1,6 +1,6 @@
 /**
- * Where football-data.co.uk keeps what: the header of a file into column numbers. The site's names changed over the years
- * (BbAv became Avg, P became PS); both are read. Best-of-books columns (Max) are no book's close and count as early prices.
+ * Maps a football-data.co.uk header to column numbers. The site's names changed over the years (BbAv became Avg, P became
+ * PS); both are read. Best-of-books columns (Max) are not one book's close and count as early prices.
  */
 
 /** One book's columns at one stage, by selection. */
@@ -14,7 +14,7 @@ type BookColumns = {
 /** The columns of early or of closing prices. */
 type StageColumns = { readonly books: readonly BookColumns[]; readonly handicapLine: number }
 
-/** Column numbers from 0; -1 where a file has no such column. */
+/** Column numbers from 0; -1 if the file has no such column. */
 export type FootballColumns = {
   readonly date: number
   readonly time: number
@@ -28,7 +28,7 @@ export type FootballColumns = {
   readonly closing: StageColumns
 }
 
-/** Names of books in a made-up table: no real book is named on prices that it never asked. */
+/** Book names for a synthetic table: a real book is never named on prices it did not offer. */
 export const SYNTHETIC_BOOKS: Readonly<Record<string, string>> = {
   pinnacle: 'synthetic_sharp',
   bet365: 'synthetic_soft',
@@ -40,7 +40,7 @@ export type FoundColumns =
   | { readonly kind: 'columns'; readonly columns: FootballColumns }
   | { readonly kind: 'unknown'; readonly problem: string }
 
-/** Prefixes of a book's columns, the site's own after the tidy one. */
+/** Prefixes of a book's columns: the tidy one, then the site's own. */
 type BookNames = {
   readonly book: string
   readonly prefixes: readonly string[]
@@ -56,7 +56,7 @@ const BOOKS: readonly BookNames[] = [
 
 type Find = (...names: readonly string[]) => number
 
-/** A selection's columns, without those that the file lacks. */
+/** A selection's columns, except those the file lacks. */
 function present(columns: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
   return Object.fromEntries(Object.entries(columns).filter(([, column]) => column !== -1))
 }
@@ -77,7 +77,7 @@ function bookColumns(find: Find, { book, prefixes }: BookNames, mark: '' | 'C'):
 
 const firstOf = (one: number, other: number): number => (one === -1 ? other : one)
 
-/** Reads a header; `bookNames` are what books are to be called instead. */
+/** Reads a header; `bookNames` renames books. */
 export function findColumns(
   header: readonly string[],
   bookNames: Readonly<Record<string, string>> = {},

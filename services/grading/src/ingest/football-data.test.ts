@@ -10,11 +10,11 @@ import { ingestPayload } from './ingest-payload.ts'
 const HEADER =
   'Div,Date,Time,HomeTeam,AwayTeam,FTHG,FTAG,FTR,HTHG,HTAG,B365H,B365D,B365A,PSH,PSD,PSA,MaxH,MaxD,MaxA,P>2.5,P<2.5,AHh,PAHH,PAHA,PSCH,PSCD,PSCA,PC>2.5,PC<2.5,AHCh,PCAHH,PCAHA'
 
-/** A made-up row in the site's form. */
+/** A synthetic row in the site's form. */
 const ROW =
   'E0,23/04/2024,20:00,Arsenal,Chelsea,5,0,H,1,0,1.57,4.5,5.25,1.6,4.6,5.3,1.65,4.75,5.75,1.62,2.4,-1,1.95,1.97,1.55,4.7,5.75,1.57,2.53,-1.25,2.02,1.9'
 
-/** A short row of another home team. */
+/** A short row with another home team. */
 const shortRow = (home: string) => `E0,01/05/2024,${home},Chelsea,1,0`
 
 const read = (...rows: readonly string[]) =>
@@ -67,13 +67,13 @@ describe('football-data.co.uk', () => {
     { when: '31/03/2024', time: '02:00', utc: '2024-03-31T01:00:00Z' },
     { when: '27/10/2024', time: '01:30', utc: '2024-10-27T00:30:00Z' },
     { when: '27/10/2024', time: '02:00', utc: '2024-10-27T02:00:00Z' },
-  ])('on the day that London’s clock changes, $when $time is $utc', ({ when, time, utc }) => {
+  ])('on the day London’s clock changes, $when $time is $utc', ({ when, time, utc }) => {
     const text = `Div,Date,Time,HomeTeam,AwayTeam,FTHG,FTAG\nE0,${when},${time},Arsenal,Chelsea,1,0\n`
     const [observation] = normaliseFootballData(Buffer.from(text)).observations
     expect(isoText(observation?.event.startAtSeconds ?? 0)).toBe(utc)
   })
 
-  test('teams of another script are other events; Latin letters lose what ids cannot have', () => {
+  test('teams in another script are other events; Latin letters lose what ids cannot hold', () => {
     const rows = [
       'RUS,01/05/2024,Спартак,Зенит,1,0',
       'RUS,01/05/2024,ЦСКА,Динамо,1,0',
@@ -91,7 +91,7 @@ describe('football-data.co.uk', () => {
       expect(parseMarket({ market: `${path}/1x2/ft`, selection: 'home' }).kind).toBe('market')
   })
 
-  test('a quote that is never closed costs its row, not the rows after it', () => {
+  test('an unclosed quote costs its row, not the rows after it', () => {
     const many = Array.from({ length: 3_000 }, (_, index) => shortRow(`Team ${index}`))
     const text = ['Div,Date,HomeTeam,AwayTeam,FTHG,FTAG', shortRow('"Arsenal'), ...many, ''].join(
       '\n',
@@ -107,7 +107,7 @@ describe('football-data.co.uk', () => {
     ])
   })
 
-  test('a field of megabytes is refused, and is never held as a row', () => {
+  test('a field of megabytes is refused and never held as a row', () => {
     const text = `Div,Date,HomeTeam,AwayTeam,FTHG,FTAG\nE0,01/05/2024,${'x'.repeat(6_000_000)},Chelsea,1,0\nE0,01/05/2024,Arsenal,Chelsea,1,0\n`
     const { observations, refusals } = normaliseFootballData(Buffer.from(text))
     expect(refusals.map(({ reason }) => reason)).toEqual(['malformed_row'])
@@ -139,7 +139,7 @@ describe('football-data.co.uk', () => {
     expect(observations[1]?.closes.map(({ market }) => market)).not.toContain('1x2/ft')
   })
 
-  test('a row that cannot be read is refused by itself', () => {
+  test('an unreadable row is refused alone', () => {
     const { refusals, observations } = read(
       'E0,soon,20:00,Arsenal,Chelsea',
       ROW,
@@ -152,7 +152,7 @@ describe('football-data.co.uk', () => {
     ])
   })
 
-  test('a match to come has early prices and no result', () => {
+  test('a future match has early prices and no result', () => {
     const [observation] = read(
       ROW.replace('5,0,H,1,0', ',,,,').replace(/,1\.55,4\.7.*$/, ''),
     ).observations
@@ -161,7 +161,7 @@ describe('football-data.co.uk', () => {
     expect(observation?.snapshots.length).toBe(5)
   })
 
-  test('a file of something else is refused as a whole', () => {
+  test('any other file is refused as a whole', () => {
     expect(isFootballData(Buffer.from('a,b,c\n1,2,3\n'))).toBe(false)
     expect(normaliseFootballData(Buffer.from('a,b,c\n1,2,3\n'))).toMatchObject({
       observations: [],
@@ -170,7 +170,7 @@ describe('football-data.co.uk', () => {
     expect(isFootballData(Buffer.from(`\u{feff}${HEADER}\r\n`))).toBe(true)
   })
 
-  test('slices put together are the file, and end where records end', () => {
+  test('slices add up to the file, and end where records end', () => {
     const cell = fc.constantFrom('a', '"x\ny"', '"q""q"', '', 'long text here')
     const file = fc.array(fc.array(cell, { minLength: 1, maxLength: 4 }), { maxLength: 40 })
     fc.assert(
@@ -214,7 +214,7 @@ describe('taking a payload in', () => {
     expect((await store.head()).size).toBe(8)
   })
 
-  test('a payload of which nothing was taken may come again', async () => {
+  test('a payload that yielded nothing may be sent again', async () => {
     const store = openMemoryStore()
     await ingestPayload({ store, ...payload('a,b\n') })
     expect(await ingestPayload({ store, ...payload('a,b\n') })).toMatchObject({

@@ -1,7 +1,7 @@
 /**
  * football-data.co.uk CSV into observations: early and closing prices of 1X2, over/under 2.5 and the Asian handicap, and
- * results. Reads the site's own files (main leagues and extra leagues) and the tidy form in which its seasons are passed
- * around as one table. Pure: bytes in, observations out.
+ * results. Reads the site's own files (main and extra leagues) and the tidy one-table form in which its seasons
+ * circulate. Pure: bytes in, observations out.
  */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
@@ -17,7 +17,7 @@ import {
   SYNTHETIC_BOOKS,
 } from './football-columns.ts'
 
-/** The site's prices may be downloaded by anybody and redistributed by nobody. */
+/** Anyone may download the site's prices; nobody may redistribute them. */
 const FOOTBALL_DATA_FEED: FeedInfo = {
   feed: 'football-data',
   isRedistributable: false,
@@ -26,7 +26,7 @@ const FOOTBALL_DATA_FEED: FeedInfo = {
 
 type Taken = { prices: EntryPrices[]; missing: number; refusals: Refusal[] }
 
-/** Goals; a handicap beyond is a slip. */
+/** Goals; a larger handicap is a typing error. */
 const HANDICAP_MAX = 20
 
 const lineOf = (text: string | undefined): number | undefined => {
@@ -35,7 +35,7 @@ const lineOf = (text: string | undefined): number | undefined => {
   return Number.isInteger(line * 4) && Math.abs(line) < HANDICAP_MAX ? line : undefined
 }
 
-/** One book's prices of one market, into what was taken of the row; a market without any price is not there at all. */
+/** Adds one book's prices of one market to the row's result; a market without any price is left out. */
 function takeMarket(
   taken: Taken,
   options: {
@@ -101,7 +101,7 @@ function outcomesOf(row: CsvRow, columns: FootballColumns): Observation['outcome
   ]
 }
 
-/** What a reading of rows adds up to. */
+/** The running result of reading rows. */
 type Reading = { observations: Observation[]; refusals: Refusal[]; missingPrices: number }
 
 function readRow(
@@ -136,7 +136,7 @@ const withoutMark = (raw: Uint8Array): Buffer => {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 }
 
-/** Whether a text begins as one of the site's files does. */
+/** Whether a text begins like one of the site's files. */
 export function isFootballData(raw: Uint8Array): boolean {
   const bytes = withoutMark(raw)
   const start = bytes.subarray(0, HEADER_BYTES_MAX)
@@ -145,11 +145,11 @@ export function isFootballData(raw: Uint8Array): boolean {
   return findColumns(head.trim().split(',')).kind === 'columns'
 }
 
-/** A header is a few hundred bytes; what has no line in so many is another kind of file. */
+/** A header is a few hundred bytes; a file with no line break in this many is of another kind. */
 const HEADER_BYTES_MAX = 65_536
 /**
- * Reads a file's bytes slice by slice, so that a table of a hundred thousand matches needs little memory and an import can
- * tell how far it is. Rows that cannot be read are refused one by one; a file whose header is none of ours as a whole.
+ * Reads a file's bytes slice by slice, so that a table of a hundred thousand matches needs little memory and an import
+ * can report progress. Unreadable rows are refused one by one; a file with an unknown header is refused as a whole.
  */
 export function* readFootballData(
   raw: Uint8Array,
@@ -195,7 +195,7 @@ const ISO_DAY = /^\d{4}-\d{2}-\d{2}$/
 const BRITISH_DAY = /^(\d{2})\/(\d{2})\/(\d{2}|\d{4})$/
 const CLOCK_TIME = /^(\d{2}):(\d{2})$/
 
-/** Two-digit years below this are of this century. */
+/** Two-digit years below this are in this century. */
 const CENTURY_ENDS_AT = 70
 
 function daySeconds(text: string): number | undefined {
@@ -206,20 +206,20 @@ function daySeconds(text: string): number | undefined {
   return isoSeconds(`${century}${short}-${month}-${day}`)
 }
 
-/** Days of March and of October, in both of which London's clock changes on the last Sunday. */
+/** Days of March and of October; London's clock changes on the last Sunday of both. */
 const DAYS_IN_MONTH = 31
 
-/** By London's clock: forward at one in March, and back at two in October, of which the hour before comes twice. */
+/** By London's clock: forward at one in March, back at two in October, so the hour before two comes twice. */
 const FORWARD_AT_SECONDS = 3_600
 const BACK_AT_SECONDS = 7_200
 
-/** The site gives the time of London's clock, an hour ahead of UTC from the last Sunday of March to that of October. */
+/** The site gives London time: an hour ahead of UTC from the last Sunday of March to the last Sunday of October. */
 function londonOffsetSeconds(day: {
   readonly month: number
   readonly date: number
   /** 0 is Sunday. */
   readonly weekday: number
-  /** Since midnight, by that clock; in the hour that comes twice the first is meant. */
+  /** Since midnight, by that clock; the repeated hour is read as its first pass. */
   readonly seconds: number
 }): number {
   const { month, date, weekday, seconds } = day
@@ -248,7 +248,7 @@ function startOf(day: number, time: string): Pick<EventInfo, 'startAtSeconds' | 
   }
 }
 
-/** The event of a row; undefined without a date or a team. Only the day is known where the file has no times. */
+/** The event of a row; undefined without a date or a team. Only the day is known if the file has no times. */
 function footballEvent(row: readonly string[], columns: FootballColumns): EventInfo | undefined {
   const cell = (column: number): string => row[column]?.trim() ?? ''
   const [date, home, away] = [cell(columns.date), cell(columns.home), cell(columns.away)]

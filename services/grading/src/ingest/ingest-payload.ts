@@ -1,4 +1,4 @@
-/** Taking a payload into the ledger: once per content of its bytes, slice by slice, with a running account. */
+/** Ingests a payload into the ledger: once per content, slice by slice, with a running account. */
 import { hash } from 'node:crypto'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import type { GradingStore, IngestOutcome } from '../domain/grading-store.ts'
@@ -10,7 +10,7 @@ import { isFootballData, readFootballData } from './football-data.ts'
 import { normaliseManualUpload } from './manual-upload.ts'
 import { normaliseOddsApi, type OddsApiReading } from './the-odds-api.ts'
 
-/** Refusals that an account keeps in full; the rest is counted. */
+/** Refusals an account keeps in full; the rest are counted. */
 const REFUSALS_KEPT_MAX = 100
 
 export type PayloadAccount = IngestOutcome & {
@@ -23,12 +23,12 @@ export type PayloadAccount = IngestOutcome & {
   readonly refusals: readonly Refusal[]
 }
 
-/** Takes in a payload, idempotent on its bytes' hash. `onSlice` hears the account so far. */
+/** Ingests a payload, idempotent on its bytes' hash. `onSlice` receives the account so far. */
 export async function ingestPayload(options: {
   readonly store: GradingStore
   readonly raw: Uint8Array
   readonly receivedAtSeconds: number
-  /** What else than the bytes decides how they are read, such as `final`: read otherwise they are another payload. */
+  /** What decides how the bytes are read besides the bytes, such as `final`: another reading is another payload. */
   readonly reading?: string
   readonly read: () => Iterable<Normalised>
   readonly onSlice?: (account: PayloadAccount) => void
@@ -72,12 +72,12 @@ type PayloadReading =
   | {
       readonly kind: 'payload'
       readonly form: 'football-data' | 'the-odds-api' | 'manual'
-      /** Reads it, slice by slice. */
+      /** Reads the payload, slice by slice. */
       readonly read: () => Iterable<Normalised>
     }
   | { readonly kind: 'unreadable'; readonly problem: string }
 
-/** Recognises what bytes are: a football-data.co.uk CSV, a payload of The Odds API, or an upload of our own. */
+/** Recognises bytes: a football-data.co.uk CSV, a payload of The Odds API, or one of our uploads. */
 export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadReading {
   if (isFootballData(raw))
     return { kind: 'payload', form: 'football-data', read: () => readFootballData(raw) }

@@ -64,7 +64,7 @@ const deadHeat = (places: number, tied: number) => ({
 })
 
 describe('manual upload', () => {
-  test('a price of a time to come, beyond the skew of clocks, is refused with the reason', () => {
+  test('a price from the future, beyond clock skew, is refused with the reason', () => {
     const upload = uploadSchema.parse({ events: [{ ...event, closes: [prices] }] })
     const capturedAtSeconds = START_SECONDS - 300
     const receivedAtSeconds = capturedAtSeconds - CLOCK_SKEW_SECONDS_MAX
@@ -80,7 +80,7 @@ describe('manual upload', () => {
     ])
   })
 
-  test('closes, early prices and results go in together', () => {
+  test('closes, early prices and results are taken together', () => {
     const { observations, refusals, feed } = normalise({
       snapshots: [{ ...prices, captured_at: '2026-06-01T09:00:00Z' }],
       closes: [prices],
@@ -100,7 +100,7 @@ describe('manual upload', () => {
     { name: 'stale', change: { captured_at: '2026-06-01T17:44:59Z' }, reason: 'stale_price' },
     { name: 'an unknown market', change: { market: 'corners/ft' }, reason: 'unknown_market' },
     {
-      name: 'a market that may be several',
+      name: 'an ambiguous market',
       change: { market: 'moneyline/ft' },
       reason: 'unknown_market',
     },
@@ -115,11 +115,11 @@ describe('manual upload', () => {
       reason: 'no_price',
     },
     {
-      name: 'prices of no one market',
+      name: 'prices of no single market',
       change: { odds: { home: 1.1, draw: 1.2, away: 1.3 } },
       reason: 'booksum_out_of_range',
     },
-  ])('$name is refused with the reason, by itself', ({ change, reason }) => {
+  ])('$name is refused alone, with the reason', ({ change, reason }) => {
     const { observations, refusals } = normalise({
       closes: [
         { ...prices, ...change },
@@ -134,7 +134,7 @@ describe('manual upload', () => {
     const { observations, refusals } = normalise({
       closes: [
         { ...prices, odds: { home: 2.05, draw: 3.55, away: 3.9, '1': 2.5 } },
-        // Also where one of the two is no price.
+        // Even if one of the two is not a price.
         { ...prices, odds: { Away: 0, away: 3.9 } },
       ],
       outcomes: [
@@ -160,7 +160,7 @@ describe('manual upload', () => {
     ])
   })
 
-  test('an outright is de-vigged only where the whole field is listed; a dead heat settles by its share', async () => {
+  test('an outright’s margin is removed only if the whole field is listed; a dead heat settles by its share', async () => {
     for (const isWhole of [true, false]) {
       const { grader, store } = createGraderFixture(openMemoryStore())
       const { feed, observations } = outright(isWhole)
@@ -176,16 +176,16 @@ describe('manual upload', () => {
   })
 
   test.each([
-    { name: 'the name of a feed', top: { source: 'the-odds-api' }, over: {} },
-    { name: 'a made-up upload about a real event', top: { synthetic: true }, over: {} },
+    { name: 'a feed’s name', top: { source: 'the-odds-api' }, over: {} },
+    { name: 'a synthetic upload about a real event', top: { synthetic: true }, over: {} },
     {
-      name: 'a real upload about a made-up event',
+      name: 'a real upload about a synthetic event',
       top: {},
       over: { event: 'soccer/synthetic-league.20260601.a-b' },
     },
     { name: 'a dead heat of one', top: {}, over: deadHeat(1, 1) },
     {
-      name: 'a period that there is not',
+      name: 'an unknown period',
       top: {},
       over: { outcomes: [{ period: 'never', status: 'void' }] },
     },
@@ -194,7 +194,7 @@ describe('manual upload', () => {
     expect(uploadSchema.safeParse(upload).success).toBe(false)
   })
 
-  test('results are read by market and selection as people write them; of none that there is they are refused', () => {
+  test('results name market and selection as people write them; unknown ones are refused', () => {
     const results = (market: string, selection: string) =>
       normalise({
         outcomes: [{ status: 'final', results: { [market]: { [selection]: { result: 'won' } } } }],
@@ -213,7 +213,7 @@ describe('manual upload', () => {
     expect(normalise({ outcomes: [{ status: 'final' }] }).refusals).toHaveLength(1)
   })
 
-  test('an upload that supersedes another’s says which entry it replaces, and both stay in the ledger', async () => {
+  test('an upload that supersedes another names the entry it replaces, and both stay in the ledger', async () => {
     const store = openMemoryStore()
     const take = async (odds: object, score: object) => {
       const { feed, observations } = normalise({
@@ -232,7 +232,7 @@ describe('manual upload', () => {
     expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 4 })
   })
 
-  test('the same results with their members in another order are no correction', async () => {
+  test('the same results with reordered members are not a correction', async () => {
     const store = openMemoryStore()
     for (const names of [
       ['ada', 'bob'],

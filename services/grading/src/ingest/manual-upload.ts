@@ -1,4 +1,4 @@
-/** The upload of an operator into observations. Pure. */
+/** Turns an operator's upload into observations. Pure. */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { marketPath, selectionNamed } from '../domain/markets.ts'
@@ -32,7 +32,7 @@ function pathOf(event: UploadEvent, text: string): string | undefined {
   return parsed.kind === 'market' ? marketPath(parsed.key) : undefined
 }
 
-/** What an uploaded record says of each selection; or that it names none, or one by two names: which of them holds? */
+/** What an uploaded record says of each selection, or that it names an unknown one, or one selection twice, which leaves open which value holds. */
 type BySelection<Value> =
   | { readonly kind: 'read'; readonly bySelection: ReadonlyMap<string, Value> }
   | { readonly kind: 'unknown' }
@@ -128,7 +128,7 @@ function resultsOf(event: UploadEvent, results: UploadResults): ReadResults {
     const path = pathOf(event, market)
     const selections = path === undefined ? undefined : readBySelection(record, path)
     if (path === undefined || selections === undefined || selections.kind === 'unknown')
-      return { kind: 'refused', detail: 'results of a market or selection that there is not' }
+      return { kind: 'refused', detail: 'results of an unknown market or selection' }
     if (selections.kind === 'twice') return { kind: 'refused', detail: selections.detail }
     if (Object.hasOwn(read, path))
       return { kind: 'refused', detail: `results of ${path} under two names` }
@@ -167,7 +167,7 @@ function readOutcomes(
   })
 }
 
-/** Reads a parsed upload: each price by itself, so that one bad price does not cost the others. */
+/** Reads a parsed upload. Each price is judged by itself, so that one bad price does not cost the others. */
 export function normaliseManualUpload(upload: Upload, receivedAtSeconds: number): Normalised {
   const feed: FeedInfo = {
     feed: upload.source,

@@ -11,10 +11,10 @@ import {
 } from '../testing/samples.fixture.ts'
 import { pollOdds } from './odds-poller.ts'
 
-/** Of nobody who ends the poller. */
+/** A signal that never ends the poller. */
 const { signal } = new AbortController()
 
-/** Polls at times before the start; each answer is what the feed says then. */
+/** Polls at times before the start; each answer is the feed's at that time. */
 async function polled(rounds: readonly (MadeEvent & { readonly before: number })[]) {
   const store = openMemoryStore()
   const clock = manualClock((START_SECONDS - 100_000) * 1_000)
@@ -55,7 +55,7 @@ describe('poller', () => {
     expect(await store.verify()).toMatchObject({ kind: 'intact' })
   })
 
-  test('a feed that fails at the start does not keep the close from becoming final', async () => {
+  test('a feed that fails at the start does not stop the close from becoming final', async () => {
     const { store } = await polled([{ before: 300, updated: 310, home: 2.2 }])
     const clock = manualClock((START_SECONDS + 60) * 1_000)
     const down = { fetchOdds: () => Promise.reject(new Error('down')) }
@@ -64,7 +64,7 @@ describe('poller', () => {
     expect(state?.closes.map(({ status }) => status)).toEqual(['final'])
   })
 
-  test('a last price that was too old makes no close, and the round says so', async () => {
+  test('a last price that is too old makes no close, and the round says so', async () => {
     const { state, last } = await polled([
       { before: 7_200, updated: 7_210 },
       { before: -60, updated: -50 },
@@ -73,7 +73,7 @@ describe('poller', () => {
     expect(state?.closes.map(({ status }) => status)).toEqual(['provisional'])
   })
 
-  test('a match put off: the close is the last price before the start that it then has', async () => {
+  test('a postponed match: the close is the last price before its new start', async () => {
     const later = START_SECONDS + 3_600
     const { state } = await polled([
       { before: 300, updated: 310, home: 2.05 },
@@ -86,7 +86,7 @@ describe('poller', () => {
     ])
   })
 
-  test('spreads and alternate_spreads in payloads of their own do not replace each other; a moved line does', async () => {
+  test('spreads and alternate_spreads in separate payloads do not replace each other; a moved line does', async () => {
     const { state } = await polled([
       { before: 500, updated: 510, markets: [spread('spreads', -0.5)] },
       { before: 400, updated: 410, markets: [spread('alternate_spreads', -1.5)] },
@@ -99,7 +99,7 @@ describe('poller', () => {
     ])
   })
 
-  test('a match put off to another day stays one event where the feed’s id is the same, and its early prices are no close', async () => {
+  test('a match postponed to another day stays one event if the feed’s id is the same, and its early prices are not a close', async () => {
     const later = START_SECONDS + 86_400
     const { state, store, last } = await polled([
       { before: 300, updated: 310, home: 2.05 },
@@ -114,7 +114,7 @@ describe('poller', () => {
 
   test.each([
     { name: 'in one payload', rounds: [[0, 1]] },
-    { name: 'in payloads of their own, whichever comes first', rounds: [[1], [0], [1, 0]] },
+    { name: 'in separate payloads, whichever comes first', rounds: [[1], [0], [1, 0]] },
   ])('two matches of one pair on one day are two events: $name', async ({ rounds }) => {
     const store = openMemoryStore()
     const clock = manualClock((START_SECONDS - 3_600) * 1_000)
@@ -135,7 +135,7 @@ describe('poller', () => {
     )
   })
 
-  test('an event that another source made is the feed’s too, unless its start is hours away', async () => {
+  test('an event from another source is the feed’s too, unless the starts are hours apart', async () => {
     for (const [hours, events] of [
       [1, 1],
       [5, 2],
@@ -157,7 +157,7 @@ describe('poller', () => {
     }
   })
 
-  test('unchanged prices hours before the start are no entries', async () => {
+  test('unchanged prices hours before the start add no entries', async () => {
     const { store } = await polled([
       { before: 9_000, updated: 9_000 },
       { before: 8_000, updated: 8_000 },

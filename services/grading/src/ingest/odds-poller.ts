@@ -1,6 +1,6 @@
 /**
- * Polling The Odds API: each payload goes into the ledger as it comes, and once an event has started the last price before
- * the start becomes its final close. Where that price was too old there is no close, and the grade says so.
+ * Polls The Odds API: each payload goes into the ledger as it arrives, and once an event has started its last price
+ * before the start becomes its final close. If that price was too old there is no close, and the grade says so.
  */
 import { hash } from 'node:crypto'
 import { type Clock, pause } from '@tallystick/service-kit'
@@ -11,7 +11,7 @@ import { CLOSE_AGE_SECONDS_MAX } from './accept-price.ts'
 import { ingestPayload, type PayloadAccount } from './ingest-payload.ts'
 import { normaliseOddsApi, ODDS_API_FEED } from './the-odds-api.ts'
 
-/** A feed that answers raw bytes; an adapter fetches them, and gives up at the signal. */
+/** A feed that returns raw bytes; an adapter fetches them and gives up at the signal. */
 export type OddsFeed = { fetchOdds(signal: AbortSignal): Promise<Uint8Array> }
 
 export type PollOutcome = {
@@ -21,7 +21,7 @@ export type PollOutcome = {
   readonly stale: number
 }
 
-/** A feed's events that may still need a final close are looked for this far back, seconds: a day of missed rounds. */
+/** How far back to look for events that still need a final close, seconds: a day of missed rounds. */
 const LOOK_BACK_SECONDS = 86_400
 /** Events looked at in one round. */
 const EVENTS_MAX = 2_000
@@ -29,13 +29,13 @@ const EVENTS_MAX = 2_000
 const textsOf = (odds: Readonly<Record<string, number>>): Record<string, string> =>
   Object.fromEntries(Object.entries(odds).map(([selection, price]) => [selection, String(price)]))
 
-/** Whether a price was seen shortly enough before the start to be the close. */
+/** Whether a price was seen close enough to the start to be the close. */
 function isFresh(close: CloseRecord, startAtSeconds: number): boolean {
   const early = startAtSeconds - (close.capturedAtSeconds ?? Number.NEGATIVE_INFINITY)
   return early > 0 && early <= CLOSE_AGE_SECONDS_MAX
 }
 
-/** The observation that makes a started event's last prices final; undefined where none is provisional. */
+/** The observation that makes a started event's last prices final; undefined if none is provisional. */
 function finalClose(
   state: EventState,
   nowSeconds: number,
@@ -66,7 +66,7 @@ function finalClose(
   }
 }
 
-/** Makes final what has started. Idempotent. */
+/** Finalises events that have started. Idempotent. */
 async function finaliseStarted(
   store: GradingStore,
   nowSeconds: number,
@@ -89,7 +89,7 @@ async function finaliseStarted(
       feed: ODDS_API_FEED,
       observations,
       receivedAtSeconds: nowSeconds,
-      // Not of new bytes: of the ledger's own entries, by number.
+      // There are no new bytes: the hash is over the ledger's own entries, by number.
       rawSha256: hash('sha256', JSON.stringify(observations)),
     })
   return {
@@ -98,7 +98,7 @@ async function finaliseStarted(
   }
 }
 
-/** One round: ingests the feed's payload, then finalises started events, also where the feed throws. */
+/** One round: ingests the feed's payload, then finalises started events, even if the feed throws. */
 export async function pollOdds(options: {
   readonly store: GradingStore
   readonly feed: OddsFeed
@@ -107,7 +107,7 @@ export async function pollOdds(options: {
 }): Promise<PollOutcome> {
   const { store, feed, clock, signal } = options
   const raw = await feed.fetchOdds(signal).catch(async (error: unknown) => {
-    // What has started becomes final all the same: its last prices are in the ledger.
+    // Started events still become final: their last prices are in the ledger.
     await finaliseStarted(store, Math.floor(clock.unixMs() / 1_000))
     throw error
   })
@@ -121,7 +121,7 @@ export async function pollOdds(options: {
   return { account, ...(await finaliseStarted(store, receivedAtSeconds)) }
 }
 
-/** Rounds of the poller: one sport after another, then a pause; a failure costs one sport one round. */
+/** The poller's rounds: one sport after another, then a pause; a failure costs one sport one round. */
 export function createPollRounds(options: {
   readonly store: GradingStore
   readonly feeds: readonly OddsFeed[]
@@ -149,7 +149,7 @@ export function createPollRounds(options: {
     }
   }
   return {
-    /** Begins the first round at once. */
+    /** Starts the first round at once. */
     start(): void {
       running = run()
     },

@@ -54,7 +54,7 @@ function roundsOf(feeds: readonly OddsFeed[]) {
   return { ...fixture, rounds, failed, polled: () => polled }
 }
 
-describe('rounds of the poller', () => {
+describe('the poller’s rounds', () => {
   test('G8: the last price before the start becomes the close', async () => {
     const answers = [payload(2.12, '2026-06-01T17:50:00Z'), payload(2.05, '2026-06-01T17:55:00Z')]
     const feed = { fetchOdds: async () => answers.shift() ?? Buffer.from('[]') }
@@ -79,7 +79,7 @@ describe('rounds of the poller', () => {
     expect(clock.pendingCount()).toBe(0)
   })
 
-  test('S6: closed while a feed hangs, they end at once, and that is no failure', async () => {
+  test('S6: closed while a feed hangs, they end at once, and that is not a failure', async () => {
     const asked: AbortSignal[] = []
     const hanging = {
       fetchOdds: (signal: AbortSignal) =>
@@ -94,7 +94,7 @@ describe('rounds of the poller', () => {
     expect([asked.length, failed, clock.pendingCount()]).toEqual([1, [], 0])
   })
 
-  test('a sport that fails costs itself one round, and no other', async () => {
+  test('a failing sport loses one round, and no other sport does', async () => {
     let isDown = true
     const flaky = {
       fetchOdds: async () => {

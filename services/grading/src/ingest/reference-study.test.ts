@@ -1,4 +1,4 @@
-/** The real table of odds: how it is read, and the figures of docs/grading-reference-study.md. */
+/** The real odds table: how it is read, and the figures in docs/grading-reference-study.md. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import type { GradeBasis } from '../wire/cards.ts'
 import { normaliseFootballData, readFootballData } from './football-data.ts'
 import { ingestPayload } from './ingest-payload.ts'
 
-/** Real odds, where they are there at all, lie beside the project; they are never part of it. */
+/** Real odds, if present, lie beside the project and are never part of it. */
 const REAL_FILE = new URL('../../../../../shared/data/football_fd.csv.gz', import.meta.url)
 
 const skipped = !existsSync(REAL_FILE)
@@ -37,7 +37,7 @@ function lineOf(truth: TruthTable, scope: string): string {
   return `${total.n} ${percent(line?.intercept ?? null)} ${line?.slope.toFixed(3)} ${line?.slope_se.toFixed(3)}`
 }
 
-/** The study as the document has it. */
+/** The study's figures as documented. */
 function expectStudy(truth: TruthTable): void {
   const fair = columnOf(truth, 'all')
   expect(fair.total).toMatchObject({ n: 1_262_147, events: 90_797 })

@@ -10,7 +10,7 @@ const live = (receivedBefore: number) =>
 const wrap = (data: unknown) =>
   bytes({ timestamp: at(300), previous_timestamp: at(600), next_timestamp: at(0), data })
 
-/** A payload whose prices are stamped so many seconds after it was received. */
+/** A payload whose prices are stamped this many seconds after it was received. */
 const readAhead = (ahead: number) =>
   normaliseOddsApi(bytes([eventOf({ updated: 600 - ahead })]), live(600))
 
@@ -44,7 +44,7 @@ describe('normalise', () => {
     expect(observations[0]?.snapshots).toEqual(observations[0]?.closes)
   })
 
-  test('the history form takes its own timestamp, also around a single event', () => {
+  test('the history form uses its own timestamp, even around a single event', () => {
     const final = { receivedAtSeconds: START_SECONDS + 999_999, stage: 'final' } as const
     for (const data of [[eventOf({ updated: 310 })], eventOf({ updated: 310 })])
       expect(normaliseOddsApi(wrap(data), final).observations).toMatchObject([
@@ -131,7 +131,7 @@ describe('normalise', () => {
     },
   )
 
-  test('a price of a time to come, beyond the skew of clocks, is refused with the reason', () => {
+  test('a price from the future, beyond clock skew, is refused with the reason', () => {
     expect(readAhead(CLOCK_SKEW_SECONDS_MAX).refusals).toEqual([])
     expect(readAhead(CLOCK_SKEW_SECONDS_MAX + 1)).toMatchObject({
       observations: [],
@@ -156,7 +156,7 @@ describe('normalise', () => {
     expect(observations[0]?.closes[0]).not.toHaveProperty('isAlternative')
   })
 
-  test('a price more than 15 minutes old is no close', () => {
+  test('a price more than 15 minutes old is not a close', () => {
     const final = { receivedAtSeconds: START_SECONDS, stage: 'final' } as const
     expect(
       normaliseOddsApi(bytes([eventOf({ updated: CLOSE_AGE_SECONDS_MAX })]), final).observations,

@@ -1,7 +1,7 @@
 /**
- * The Odds API v4, live and history form, into observations. A payload from before an event's start gives its prices as
- * snapshots and as a provisional close; the poller makes the last of them final (odds-poller.ts). A history payload asked
- * for a time shortly before the start says which prices were the last: `stage: 'final'`. Pure.
+ * Turns payloads of The Odds API v4, live and history, into observations. A payload from before an event's start gives
+ * its prices as snapshots and as a provisional close; the poller makes the last of them final (odds-poller.ts). A history
+ * payload requested for a time shortly before the start knows which prices were the last: `stage: 'final'`. Pure.
  */
 import { z } from 'zod'
 import type { EventInfo } from '../domain/event-state.ts'
@@ -64,13 +64,13 @@ type FeedEvent = z.output<typeof eventSchema>
 type FeedMarket = z.output<typeof marketSchema>
 
 export type OddsApiReading = {
-  /** When it was received, Unix seconds; a history payload's own timestamp replaces it. */
+  /** When it was received, Unix seconds; a history payload's own timestamp overrides it. */
   readonly receivedAtSeconds: number
-  /** `final`: the prices that are in it are the last before the start. */
+  /** `final`: its prices are the last before the start. */
   readonly stage: 'provisional' | 'final'
 }
 
-/** Sports that it writes as one word. */
+/** Sports that the API writes as one word. */
 const SPORT_NAMES: Readonly<Record<string, string>> = {
   americanfootball: 'american_football',
   icehockey: 'ice_hockey',
@@ -106,7 +106,7 @@ function selectionOf(event: FeedEvent, name: string): string | undefined {
   return TEAMLESS.find((selection) => selection === name.toLowerCase())
 }
 
-/** A market's type among ours: three outcomes of h2h are 1x2 in any sport. */
+/** Our type for a market: h2h with three outcomes is 1x2 in any sport. */
 function typeOf(event: FeedEvent, market: FeedMarket): string | undefined {
   const { sport } = sportOf(event.sport_key)
   const name = market.key.replace(/^alternate_/, '').replace(/_lay$/, '')
@@ -119,7 +119,7 @@ function typeOf(event: FeedEvent, market: FeedMarket): string | undefined {
   return undefined
 }
 
-/** The line from the home or over side: an away handicap is the home one with the other sign. */
+/** The line from the home or over side: an away handicap is the home handicap negated. */
 function lineOf(selection: string, point: number | null | undefined): number | undefined {
   if (point === undefined || point === null || !Number.isInteger(point * 4)) return undefined
   const line = selection === 'away' ? -point : point
@@ -191,7 +191,7 @@ function readEvent(
       const moment = { startAtSeconds: info.startAtSeconds, receivedAtSeconds, isClose }
       const refusal =
         refuseTime(seen, moment) ??
-        // Prices that arrive after the start are of the running match, whatever their stamp says.
+        // Prices that arrive after the start are in-play, whatever their timestamp says.
         (isClose ? undefined : refuseTime(receivedAtSeconds, moment))
       if (refusal !== undefined) gathered.refusals.push({ ...refusal, place: at })
       else
@@ -203,7 +203,7 @@ function readEvent(
           place: at,
         })
     }
-  // The further lines may have the main one among them: it is one price, and counts once.
+  // The further lines may include the main one: it is one price and counts once.
   const main = new Set(
     gathered.prices.flatMap((one) => (one.isAlternative ? [] : [`${one.book} ${one.market}`])),
   )
@@ -230,7 +230,7 @@ const malformed = (place: string, detail: string): Refusal => ({
   detail,
 })
 
-/** Reads a payload. An unreadable event is refused alone, an unreadable payload as a whole. */
+/** Reads a payload. An unreadable event is refused alone; an unreadable payload is refused as a whole. */
 export function normaliseOddsApi(raw: Uint8Array, reading: OddsApiReading): Normalised {
   const payload = payloadSchema.safeParse(parseJson(raw))
   const nothing = { feed: ODDS_API_FEED, observations: [], missingPrices: 0 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { dollarText, number, percentInterval, signed, signedPercent, timeText } from './figures.ts'
 
-it('percentages are signed with a real minus, and nothing has no sign', () => {
+it('percentages are signed with a typographic minus, and zero has no sign', () => {
   expect(
     [0.0541, -0.0731, 0, -0.0001, 0.0001].map((value) =>
       signedPercent(value).replace('\u00a0', ' '),
@@ -11,7 +11,7 @@ it('percentages are signed with a real minus, and nothing has no sign', () => {
   expect(percentInterval(null)).toBe('no interval')
 })
 
-it('numbers too', () => {
+it('so are numbers', () => {
   expect([number(-0.001), number(-1), signed(0.5), signed(-0.001), signed(-2)]).toEqual([
     '0.00',
     '−1.00',

@@ -1,6 +1,6 @@
-/** Numbers as people read them. A fraction of 0.05 is 5 %; the minus sign is a real one, and no line breaks before a %. */
+/** Numbers as people read them. A fraction of 0.05 is 5 %, the minus sign is typographic, and no line breaks before a %. */
 
-/** `+5.4 %`, `−3.2 %`, `0.0 %`: always signed, except for what rounds to nothing. */
+/** `+5.4 %`, `−3.2 %`, `0.0 %`: always signed, unless it rounds to zero. */
 export function signedPercent(fraction: number, digits = 1): string {
   const size = Math.abs(fraction * 100).toFixed(digits)
   if (Number(size) === 0) return `${size}\u00a0%`
@@ -11,11 +11,11 @@ export function signedPercent(fraction: number, digits = 1): string {
 export const percent = (fraction: number, digits = 1): string =>
   signedPercent(fraction, digits).replace('+', '')
 
-/** A number with a real minus. */
+/** A number with a typographic minus. */
 export const number = (value: number, digits = 2): string =>
   `${value < 0 && Number(Math.abs(value).toFixed(digits)) > 0 ? '−' : ''}${Math.abs(value).toFixed(digits)}`
 
-/** As `number`, with a plus where it is above nothing. */
+/** As `number`, with a plus above zero. */
 export const signed = (value: number, digits = 2): string =>
   `${Number(value.toFixed(digits)) > 0 ? '+' : ''}${number(value, digits)}`
 
@@ -30,7 +30,7 @@ export const grouped = (count: number): string => new Intl.NumberFormat('en-GB')
 export const counted = (count: number, one: string): string =>
   `${grouped(count)} ${count === 1 ? one : `${one}s`}`
 
-/** A time in UTC, `26 May 2026, 15:00 UTC`; the day alone where no more is known. */
+/** A time in UTC, `26 May 2026, 15:00 UTC`; the day alone if no more is known. */
 export function timeText(iso: string, precision: 'second' | 'day' = 'second'): string {
   const day = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const
   const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const

@@ -1,8 +1,8 @@
 import type { PagesOptions } from './page-files.ts'
 
 /**
- * An agent's first paid request, whole: the official client with our scheme for signed transfers. Its `setSpendControls`
- * line is needed, since without it official clients refuse this token (X13).
+ * An agent's complete first paid request: the official client with our scheme for signed transfers. It needs the
+ * `setSpendControls` line, because official clients otherwise refuse this token (X13).
  */
 export function firstRequestCode(
   baseUrl: string,

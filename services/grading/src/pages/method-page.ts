@@ -1,4 +1,4 @@
-/** The page about the method. Every number on it comes from `workedCase`, worked out when the service starts. */
+/** The method page. Every number on it comes from `workedCase`, computed when the service starts. */
 import { SHARP_SCORE_MODEL } from '@tallystick/odds'
 import { type Html, html, type Page } from '@tallystick/service-kit/pages'
 import { gradedSummary } from '../domain/grade-pick.ts'
@@ -22,7 +22,7 @@ function closeTable({ rows, booksum, exponent }: Case): Html {
 <tbody>${cells}</tbody>
 <tfoot><tr><th scope="row">Sum</th><td></td><td class="number">${percent(booksum, 2)}</td><td class="number">${percent(1, 2)}</td><td></td></tr></tfoot>
 </table></div>
-<p>The closing chances sum to ${percent(booksum, 2)}: what is over 100 % is the bookmaker’s margin. It is taken out by the power method, which raises each 1 / close to the one power that makes them sum to 100 %, here ${exponent.toFixed(4)}: long shots give up more of it than favourites, as they do in real results.</p>`
+<p>The closing chances sum to ${percent(booksum, 2)}: the excess over 100 % is the bookmaker’s margin. The power method removes it by raising each 1 / close to the one power that makes them sum to 100 %, here ${exponent.toFixed(4)}: long shots give up more of it than favourites, as they do in real results.</p>`
 }
 
 function bandTable({ bands, won }: Case): Html {
@@ -105,14 +105,14 @@ function scoreSection({ record: { picks, score, split } }: Case): Html {
 </section>`
 }
 
-/** What the page shows in its frame. */
+/** The page's frame. */
 export function methodPage(): Page {
   const shown = workedCase()
   return {
     title: 'Method – Tallystick grading',
-    description: 'How a price is graded against the close, one case worked through.',
+    description: 'How a price is graded against the close: one worked case.',
     heading: 'How a price is graded',
-    lead: 'The last prices before the start are as good a public forecast of a match as there is. A bet is graded by what its price was worth under that forecast; the result of the match does not enter the grade.',
+    lead: 'The last prices before the start are as good a public forecast of a match as there is. A bet is graded by what its price was worth under that forecast; the result of the match plays no part.',
     body: methodBody(shown),
   }
 }

@@ -22,7 +22,7 @@ const pages = files.filter(({ contentType }) => contentType.startsWith('text/htm
 /** Served by the kit. */
 const KIT_FILES = new Set(['/pages/style.css', '/pages/icon.svg'])
 describe('what is served', () => {
-  it('is every file of the browser’s side, and no test', () => {
+  it('is every browser file, and no test', () => {
     const onDisk = readdirSync(browserFolder)
       .filter((name) => !name.endsWith('.test.ts'))
       .map((name) => `/pages/${name.replace(/\.ts$/, '.js')}`)
@@ -30,7 +30,7 @@ describe('what is served', () => {
     expect(served.toSorted()).toEqual(onDisk.toSorted())
   })
 
-  it('is little of the server and of packages, and what signs with a development key', () => {
+  it('is little of the server and of packages, plus what signs with a development key', () => {
     const others = [...bodies.keys()].filter((path) => path.startsWith('/pages/@'))
     expect(others.filter((path) => !path.startsWith('/pages/@noble/')).toSorted()).toEqual([
       '/pages/@tallystick/grading/src/domain/markets.js',
@@ -40,7 +40,7 @@ describe('what is served', () => {
     ])
   })
 
-  it('names in markup and imports only what is served too', () => {
+  it('links and imports only what is also served', () => {
     for (const [path, body] of bodies) {
       const own = [...body.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map(([, name]) => name)
       const imports = [...body.matchAll(/^(?:import|export)\b[\w$*{},\s]*\bfrom\s+['"]([^'"]+)/gm)]
@@ -49,7 +49,7 @@ describe('what is served', () => {
     }
   })
 
-  it('leaves no place of a page unfilled, and escapes what fills it', () => {
+  it('fills every placeholder of a page, and escapes the values', () => {
     expect(pages).toHaveLength(4)
     expect(pages.filter(({ body }) => body.includes('{{'))).toEqual([])
     const odd = readPageFiles({ ...options, baseUrl: 'https://a.test/"><b>$&' })
@@ -60,10 +60,10 @@ describe('what is served', () => {
     expect(home?.body).not.toContain('"><b>')
   })
 
-  it('every page says that odds are data, and for whom it is', () => {
+  it('every page says that odds are data, and whom it is for', () => {
     for (const { body } of pages)
       expect(body).toContain(
-        'Odds are data here: nothing on these pages is advice to bet. For people of 18 and older.',
+        'Odds are data here: nothing on these pages is betting advice. For people aged 18 and over.',
       )
   })
 
@@ -81,7 +81,7 @@ describe('a strict policy', () => {
 
   it.each(
     files.filter(({ paths: [path = ''] }) => path.endsWith('.js') && !path.includes('@noble')),
-  )('$paths.0 makes no markup and no code of text', ({ body }) => {
+  )('$paths.0 turns no text into markup or code', ({ body }) => {
     expect(body).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|new Function|srcdoc/,
     )

@@ -1,4 +1,4 @@
-/** Grading's pages and their scripts, as they are served. */
+/** Grading's pages and scripts as served. */
 import { readFileSync } from 'node:fs'
 import { GRADE_BANDS } from '@tallystick/odds'
 import {
@@ -14,9 +14,9 @@ import { dollarText } from './figures.ts'
 import { firstRequestCode } from './first-request.ts'
 import { methodPage } from './method-page.ts'
 
-/** What the pages are told; every other figure on them comes from the public API, in the reader's browser. */
+/** The facts that the pages receive; every other figure comes from the public API, in the reader's browser. */
 export type PagesOptions = {
-  /** The service's address without a trailing slash, for the requests to copy. */
+  /** The service's address without a trailing slash, for the requests that readers copy. */
   readonly baseUrl: string
   readonly payment: {
     /** CAIP-2, e.g. `eip155:196`. */
@@ -30,7 +30,7 @@ export type PagesOptions = {
     /** Price of a grade and of an audit, base units. */
     readonly gradeAmount: bigint
     readonly auditAmount: bigint
-    /** A JSON-RPC address that a wallet may be told when it does not know the network; left out, it is not offered. */
+    /** A JSON-RPC address to offer a wallet that does not know the network; absent, nothing is offered. */
     readonly rpcUrl?: string | undefined
   }
 }
@@ -45,10 +45,10 @@ const FRAME: Pick<Page, 'brand' | 'isWide' | 'nav' | 'notice'> = {
     { href: '/method', label: 'Method' },
   ],
   notice:
-    'Odds are data here: nothing on these pages is advice to bet. For people of 18 and older.',
+    'Odds are data here: nothing on these pages is betting advice. For people aged 18 and over.',
 }
 
-/** What stands for `{{name}}` in the pages' files. */
+/** The value of each `{{name}}` in the pages' files. */
 function placeValues(options: PagesOptions) {
   const { auditAmount, decimals, gradeAmount, name, network } = options.payment
   const bandTiles = GRADE_BANDS.map(
@@ -66,7 +66,7 @@ function placeValues(options: PagesOptions) {
   }
 }
 
-/** What the page with the forms needs to know before it asks anybody. */
+/** What the forms page needs before its first request. */
 function tryFacts({ payment }: PagesOptions): Readonly<Record<string, string>> {
   const { asset, auditAmount, decimals, gradeAmount, name, network, rpcUrl } = payment
   return {
@@ -100,7 +100,7 @@ export function readPageFiles(options: PagesOptions): readonly PageFile[] {
       title: 'Calibration – Tallystick grading',
       description: 'What each grade promised and what came back, with intervals.',
       heading: 'Do the grades come true?',
-      lead: 'Every settled price in the ledger has a grade, and the grade promises a return. Here is what came back. On the line, a grade was worth exactly what it promised.',
+      lead: 'Every settled price in the ledger has a grade, and the grade promises a return. Here is what came back. A grade on the line returned exactly what it promised.',
       body: body('calibration.html'),
       script: '/pages/calibration.js',
     }),
@@ -109,7 +109,7 @@ export function readPageFiles(options: PagesOptions): readonly PageFile[] {
       title: 'Try it – Tallystick grading',
       description: 'Grade a pick or audit a record, and see the card.',
       heading: 'Try a grade',
-      lead: 'Look a market up, say what you took, and see both results on one card: the scoreboard’s and the closing line’s.',
+      lead: 'Look up a market, enter the price you took, and see both results on one card: the scoreboard’s and the closing line’s.',
       body: body('try.html'),
       script: '/pages/try.js',
       facts: tryFacts(options),

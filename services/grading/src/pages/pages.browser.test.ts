@@ -1,4 +1,4 @@
-/** What holds on every page, and the pages that only show. In Chromium against the whole service on a local X Layer. */
+/** What holds on every page, and the read-only pages, in Chromium against the whole service on a local X Layer. */
 import { axeFindings, policyBreaches, tryPolicy } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
 import {
@@ -44,7 +44,7 @@ describe.skipIf(cannotRunReason !== undefined)(
     }
 
     describe('the overview', () => {
-      it('S4: shows live figures, what each grade was worth, and a first paid request to copy', async () => {
+      it('S4: shows live figures, what each grade returned, and a first paid request to copy', async () => {
         const { column, ledger } = await calibration({ basis: 'fair', population: 'mechanical' })
         const page = await site.visit('/')
         await expect.poll(() => text(page, '#settled'), WAIT).toBe(grouped(column.total.n))
@@ -64,7 +64,7 @@ describe.skipIf(cannotRunReason !== undefined)(
     })
 
     describe('calibration, plotted', () => {
-      it('every band with settled picks stands in the plot with its interval and in the table with its figures', async () => {
+      it('every band with settled picks is in the plot with its interval and in the table with its figures', async () => {
         const { column } = await calibration({ basis: 'fair', population: 'mechanical' })
         const page = await site.visit('/calibration')
         await page.waitForSelector('#plot .mark', WAIT)
@@ -83,7 +83,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await text(page, '#line-words')).toContain('slope')
       })
 
-      it('marks stand where their figures are: returns of nothing on the zero line, promises in order', async () => {
+      it('marks stand at their figures: zero returns on the zero line, promises in order', async () => {
         const page = await site.visit('/calibration')
         await page.waitForSelector('#plot .mark', WAIT)
         const { column } = await calibration({ basis: 'fair', population: 'mechanical' })
@@ -104,7 +104,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(inOrder).toEqual(['A+', 'A', 'B', 'C', 'D', 'F'])
       })
 
-      it('basis, population and scope are switchable, and stand in the address', async () => {
+      it('basis, population and scope can be switched, and are in the address', async () => {
         const page = await site.visit('/calibration')
         await page.waitForSelector('#plot .mark', WAIT)
         const fair = await text(page, '#rows')
@@ -114,14 +114,14 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await text(page, '#population-words')).toContain('closing price alone')
         await page.check('input[name="population"][value="committed"]')
         await page.waitForSelector('#plot .empty', WAIT)
-        expect(await text(page, '#line-verdict')).toBe('Nothing of this kind is settled yet.')
+        expect(await text(page, '#line-verdict')).toBe('No such pick has settled yet.')
         const again = await site.visit(`/calibration${new URL(page.url()).search}`)
         await again.waitForSelector('#plot .empty', WAIT)
         expect(await again.isChecked('input[name="basis"][value="price"]')).toBe(true)
         expect(await again.isChecked('input[name="population"][value="committed"]')).toBe(true)
       })
 
-      it('marks synthetic data, and real markets are not marked', async () => {
+      it('marks synthetic data, and does not mark real markets', async () => {
         const page = await site.visit('/calibration')
         await page.waitForSelector('#synthetic:visible', WAIT)
         const real = await site.xlayer().startService('real.db')
@@ -142,19 +142,19 @@ describe.skipIf(cannotRunReason !== undefined)(
         await real.stop()
       })
 
-      it('a service that does not answer is said, not shown as nothing', async () => {
+      it('a silent service is reported, not shown as empty', async () => {
         const page = await site.visit('/calibration')
         await page.waitForSelector('#plot .mark', WAIT)
         await page.route('**/api/calibration', (route) => route.abort())
         await page.check('input[name="basis"][value="price"]')
         await page.waitForSelector('#state.bad', WAIT)
-        expect(await text(page, '#state')).toContain('cannot be read just now')
+        expect(await text(page, '#state')).toContain('cannot be read right now')
         site.forgive()
       })
     })
 
     describe('the method', () => {
-      it('works the case through: won, price worse than the close, a poor grade', async () => {
+      it('works the case: won, price worse than the close, a poor grade', async () => {
         const page = await site.visit('/method')
         const sides = await text(page, '.sides')
         expect(sides).toContain('Won')
@@ -195,7 +195,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         const outside = [...new Set(links.filter((link) => !isOnPage(link)))]
         for (const link of outside) {
           const { status } = await fetch(link)
-          // A service that is not ready says so with 503: what counts is that the path is there.
+          // A service that is not ready answers 503: all that counts is that the path exists.
           expect([200, 503], link).toContain(status)
         }
       })

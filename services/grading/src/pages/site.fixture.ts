@@ -1,6 +1,6 @@
 /**
- * What the browser tests of the pages share: one Chromium and one service over a local X Layer per file, pages that are
- * watched for faults and closed, and the few gestures that every test makes.
+ * What the pages' browser tests share: one Chromium and one service over a local X Layer per file, pages that are watched
+ * for faults and closed, and the few gestures that every test makes.
  */
 import type { XLayerAccount } from '@tallystick/devnet'
 import {
@@ -26,29 +26,29 @@ import {
   type XLayerFixture,
 } from '../testing/xlayer.fixture.ts'
 
-/** Why the pages cannot be tested on this machine, in parentheses; undefined where they can. */
+/** Why the pages cannot be tested on this machine, in parentheses; undefined if they can. */
 export const cannotRunReason = chromiumMissing === undefined ? undefined : `(${chromiumMissing})`
 
-/** A name that is no loopback one and leads here all the same. */
+/** A name that is not a loopback name but resolves here. */
 export const OTHER_HOST = 'grading.test'
 
-/** Chromium reports every 400 and 402 of a call as an error: here they are answers. */
+/** Chromium logs every 400 and 402 as an error; here they are answers. */
 const isProvoked = (message: ConsoleMessage): boolean =>
   /status of 40[02]/.test(message.text()) &&
   /\/api\/(grade|audit|coverage)$/.test(message.location().url)
 
-/** Longest that a condition of a test may take on a busy machine. */
+/** The longest that a test's condition may take on a busy machine. */
 export const WAIT = { timeout: 20_000 }
-/** What a whole test may take on a busy machine. */
+/** The longest that a whole test may take on a busy machine. */
 export const TEST_LIMIT_MS = 90_000
-/** Enough made-up matches for every band; a tenth of what `npm start` has. */
+/** Enough synthetic matches for every band; a tenth of those under `npm start`. */
 const SEEDED_MATCHES = 200
 
 export const MARKET = 'soccer/epl.20260601.ars-che/1x2/ft'
 /** Team names that are markup. */
 export const HOSTILE = '<img src=x onerror="alert(1)">'
 export const HOSTILE_MARKET = 'soccer/epl.20260602.evil/1x2/ft'
-/** A real market with prices before its close, so that the truth table of real markets has something. */
+/** A real market with prices before its close, so that the real truth table is not empty. */
 const hostileEvent = sampleEvent({
   path: 'soccer/epl.20260602.evil',
   home: HOSTILE,
@@ -56,16 +56,16 @@ const hostileEvent = sampleEvent({
   startAtSeconds: START_SECONDS + 86_400,
 })
 
-/** The service's pages in a browser, one page for each visit. */
+/** The service's pages in a browser, one page per visit. */
 export type Site = {
   readonly service: () => RunningService
   readonly xlayer: () => XLayerFixture
   visit(path: string, options?: BrowserContextOptions): Promise<Page>
-  /** Opens the forms by a link with the key of an agent of the local chain. */
+  /** Opens the forms through a link that carries the key of a local chain's agent. */
   visitWithKey(name: string, options?: BrowserContextOptions): Promise<Page>
-  /** What an account holds of the token, base units. */
+  /** An account's token balance, base units. */
   balanceOf(account: XLayerAccount): Promise<bigint>
-  /** Forgets what went wrong so far: what a test provoked is no fault of the page. */
+  /** Forgets the faults so far: what a test provoked is not the page's fault. */
   forgive(): void
 }
 
@@ -80,7 +80,7 @@ async function fillLedger({ store }: RunningService): Promise<void> {
   await store.ingest(sampleBatch([ourMatch, hostile]))
 }
 
-/** Registers the hooks of a file; a fault on any page fails the test in which it happened. */
+/** Registers the hooks of a file; a fault on any page fails the current test. */
 export function useSite(): Site {
   let browser: Browser
   let xlayer: XLayerFixture
@@ -124,7 +124,7 @@ export function useSite(): Site {
   }
 }
 
-/** Writes a pick into the form, past the lookup. */
+/** Fills a pick into the form, bypassing the lookup. */
 export async function fillPick(
   page: Page,
   pick: { readonly market?: string; readonly selection?: string; readonly odds: string },
@@ -134,7 +134,7 @@ export async function fillPick(
   await page.fill('#odds', pick.odds)
 }
 
-/** Sends the form and waits for a card of that outcome. */
+/** Submits the form and waits for a card with that outcome. */
 export async function payFor(page: Page, outcome: string): Promise<void> {
   await page.click(outcome === 'AUDIT' ? '#audit-send' : '#grade-send')
   await page.waitForSelector(`#outcome [data-outcome="${outcome}"]`, WAIT)

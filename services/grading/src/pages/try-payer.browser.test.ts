@@ -1,4 +1,4 @@
-/** Who pays on the page of the forms: a development key, a wallet, nobody, and the program to copy. */
+/** Who pays on the forms page: a development key, a wallet or nobody; and the program to copy. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { evmSigner, type TransferTypedData } from '@tallystick/x402/evm'
@@ -17,7 +17,7 @@ import {
   WAIT,
 } from './site.fixture.ts'
 
-/** A wallet as browsers have them, whose key stays outside of the page. It starts on another network. */
+/** A wallet as browsers have them; its key stays outside the page. It starts on another network. */
 const WALLET = `globalThis.ethereum = {
   chainId: '0x1',
   request({ method, params }) {
@@ -30,7 +30,7 @@ const WALLET = `globalThis.ethereum = {
   },
 }`
 
-/** A page with a wallet that signs with an agent's key; what it was asked is returned. */
+/** A page with a wallet that signs with an agent's key; returns what the wallet was asked. */
 async function visitWithWallet(site: Site, behaviour: { readonly declines?: boolean } = {}) {
   const signer = evmSigner(site.xlayer().account('agent-8'))
   const asked: string[] = []
@@ -74,7 +74,7 @@ describe.skipIf(cannotRunReason !== undefined)(
     const site = useSite()
 
     describe('a development key from the link', () => {
-      it('is taken out of the address bar and the history, and held in memory only', async () => {
+      it('is removed from the address bar and the history, and kept only in memory', async () => {
         const page = await site.visitWithKey('agent-2')
         const { address, privateKey } = site.xlayer().account('agent-2')
         expect(page.url()).toBe(`${site.service().baseUrl}/try`)
@@ -88,7 +88,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         await expect.poll(() => text(page, '#payer-words'), WAIT).toContain('No wallet found')
       })
 
-      it('is dropped where the service is not on the reader’s own machine', async () => {
+      it('is dropped unless the service runs on the reader’s own machine', async () => {
         const { port } = new URL(site.service().baseUrl)
         const { privateKey } = site.xlayer().account('agent-2')
         const page = await site.visit(`http://${OTHER_HOST}:${port}/try#key=${privateKey}`)
@@ -97,7 +97,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await text(page, '#grade-send')).toBe('Check the pick, free')
       })
 
-      it('that is none is said, and nobody pays', async () => {
+      it('that is invalid is reported, and nobody pays', async () => {
         const page = await site.visit('/try#key=0x12')
         await expect.poll(() => text(page, '#payer-problem'), WAIT).toContain('that is none')
       })
@@ -119,7 +119,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await site.balanceOf(payer)).toBe(before - 10_000n)
       })
 
-      it('that declines is no charge', async () => {
+      it('that declines is not charged', async () => {
         const { page } = await visitWithWallet(site, { declines: true })
         await fillPick(page, { odds: '1.90' })
         await page.click('#grade-send')
@@ -129,8 +129,8 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
     })
 
-    describe('nobody to pay', () => {
-      it('a request is checked for nothing, with its price', async () => {
+    describe('without a payer', () => {
+      it('a request is checked for free, and its price shown', async () => {
         const page = await site.visit('/try')
         await fillPick(page, { odds: '1.90' })
         await expect.poll(() => text(page, '#grade-send'), WAIT).toBe('Check the pick, free')
@@ -140,7 +140,7 @@ describe.skipIf(cannotRunReason !== undefined)(
           .toContain('Graded it costs $0.01 in USD₮0')
       })
 
-      it('an account without tokens is told that it was refused, and nothing moves', async () => {
+      it('an account without tokens is refused with a message, and nothing moves', async () => {
         const { privateKey } = site.xlayer().account('operator')
         const page = await site.visit(`/try#key=0x${'42'.repeat(32)}`)
         expect(privateKey).not.toBe(`0x${'42'.repeat(32)}`)
@@ -153,7 +153,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
     })
 
-    it('X13: the first paid request to copy runs as it is, and pays', async () => {
+    it('X13: the first paid request runs as copied, and pays', async () => {
       const payer = site.xlayer().account('agent-9')
       const before = await site.balanceOf(payer)
       const code = firstRequestCode(site.service().baseUrl, {

@@ -1,4 +1,4 @@
-/** The forms: looking up, checking, paying for real on a local X Layer, and reading the cards. Who pays is in try-payer.browser.test.ts. */
+/** The forms: looking up, checking, really paying on a local X Layer, and reading the cards. Who pays is in try-payer.browser.test.ts. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import {
@@ -39,11 +39,11 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(closing).toContain('−6.6')
         const card = await text(page, '#outcome')
         expect(card).toContain('4.9 % worse than the close')
-        expect(card).toContain('What D has been worth')
+        expect(card).toContain('What D has returned')
         expect(card).toMatch(/0x[0-9a-f]{64}/)
       })
 
-      it('its receipt leads to the card as it stands', async () => {
+      it('its receipt leads to the current card', async () => {
         const page = await site.visitWithKey('agent-3')
         await fillPick(page, { odds: '2.20' })
         await payFor(page, 'GRADED')
@@ -52,7 +52,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await answer.json()).toMatchObject({ outcome: 'GRADED', grade: 'A' })
       })
 
-      it('of a made-up close says so on the card', async () => {
+      it('against a synthetic close says so on the card', async () => {
         const page = await site.visitWithKey('agent-3')
         await page.fill('#find-text', 'synthetic united')
         await page.click('#find button[type=submit]')
@@ -63,7 +63,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await text(page, '#outcome .note.warn')).toContain('Synthetic data.')
       })
 
-      it('UNGRADED: the reason, what the ledger does have, and no number that was made up', async () => {
+      it('UNGRADED: the reason, what the ledger does have, and no made-up number', async () => {
         const payer = site.xlayer().account('agent-4')
         const before = await site.balanceOf(payer)
         const page = await site.visitWithKey('agent-4')
@@ -81,7 +81,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await site.balanceOf(payer)).toBe(before - 10_000n)
       })
 
-      it('G3: malformed input is said beside its field, before anything is signed, and costs nothing', async () => {
+      it('G3: malformed input is reported beside its field, before anything is signed, and costs nothing', async () => {
         const payer = site.xlayer().account('agent-5')
         const before = await site.balanceOf(payer)
         const page = await site.visitWithKey('agent-5')
@@ -104,7 +104,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await site.balanceOf(payer)).toBe(before)
       })
 
-      it('pressed twice, it is paid once', async () => {
+      it('clicked twice, it is paid once', async () => {
         const payer = site.xlayer().account('agent-5')
         const before = await site.balanceOf(payer)
         const page = await site.visitWithKey('agent-5')
@@ -114,7 +114,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await site.balanceOf(payer)).toBe(before - 10_000n)
       })
 
-      it('whose answer was cut off is asked after again with the same payment', async () => {
+      it('whose answer was cut off is requested again with the same payment', async () => {
         const payer = site.xlayer().account('agent-6')
         const before = await site.balanceOf(payer)
         const page = await site.visitWithKey('agent-6')
@@ -158,7 +158,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await focusedId(page)).toBe('result')
       })
 
-      it('names that are markup are shown as they are; nothing of them runs', async () => {
+      it('names that are markup are shown as text and never run', async () => {
         const page = await site.visitWithKey('agent-2')
         await page.fill('#find-text', 'villa img')
         await page.click('#find button[type=submit]')
@@ -200,7 +200,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await text(page, '#outcome tbody tr:last-child')).toContain('UNGRADED')
       })
 
-      it('what is wrong is said by its line, before anything is signed', async () => {
+      it('faults are reported by line, before anything is signed', async () => {
         const page = await site.visitWithKey('agent-7')
         await page.check('input[value="audit"]')
         await page.fill('#picks', `${MARKET}, home, 1.95\n${MARKET}, home`)
@@ -213,7 +213,7 @@ describe.skipIf(cannotRunReason !== undefined)(
           .toBe('Line 3: expected another pick than line 1.')
       })
 
-      it('an example is there to press the button with', async () => {
+      it('an example can be filled in and submitted', async () => {
         const page = await site.visitWithKey('agent-7')
         await page.check('input[value="audit"]')
         await page.click('#example')

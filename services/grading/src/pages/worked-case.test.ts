@@ -5,7 +5,7 @@ import { workedCase } from './worked-case.ts'
 describe('the worked case', () => {
   const shown = workedCase()
 
-  it('won, and is graded poorly, since its price was worse than the close', () => {
+  it('won, but is graded poorly, because its price was worse than the close', () => {
     expect(shown.won.beatClose).toBe(false)
     expect(['D', 'F']).toContain(shown.won.band)
   })
@@ -16,7 +16,7 @@ describe('the worked case', () => {
     expect(shown.draw.band).toBe('C')
   })
 
-  it('has a record whose return and score part company', () => {
+  it('has a record whose return and score diverge', () => {
     const { score, split } = shown.record
     expect(split.profit).toBeGreaterThan(0)
     expect(score.score).toBeLessThan(50)
@@ -28,7 +28,7 @@ describe('the worked case', () => {
   })
 })
 
-it('the page shows what was worked out', () => {
+it('the page shows the computed figures', () => {
   const page = String(methodPage().body)
   const { rows, won } = workedCase()
   for (const { fair } of rows) expect(page).toContain(`${(fair * 100).toFixed(2)}\u00a0%`)

@@ -1,6 +1,6 @@
 /**
- * The figures of the page about the method, worked out by the same functions that grade picks: nothing on that page is
- * typed in. The case is the one of the service's document: a bet that won, at a price worse than the close.
+ * The method page's figures, computed by the functions that grade picks: none is typed in. The case is the one in the
+ * service's document: a bet that won at a price worse than the close.
  */
 import {
   booksum,
@@ -17,7 +17,7 @@ import {
 export const CASE_CLOSE = [2.05, 3.55, 3.9] as const
 /** Taken on home, which won 2–1. */
 const TAKEN = 1.95
-/** Taken on the draw: above its closing price, and still not worth it. */
+/** Taken on the draw: above its closing price, yet still not worth it. */
 const DRAW_TAKEN = 3.6
 const SELECTIONS = ['Home', 'Draw', 'Away'] as const
 const METHODS: readonly MarginMethod[] = [
@@ -50,7 +50,7 @@ function fairGrade(taken: number, position: number, method: MarginMethod = 'powe
   return grade
 }
 
-/** Everything that the page shows of the case. */
+/** Everything the page shows about the case. */
 export function workedCase() {
   const book = removeMargin(CASE_CLOSE)
   const record = sharpScore(RECORD)

@@ -1,4 +1,4 @@
-/** G3, row by row: what a malformed audit gets, as in bad-input.test.ts. */
+/** G3, row by row: the answer to a malformed audit, as in bad-input.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createHttpFixture, type HttpFixture, httpCalls } from '../testing/http.fixture.ts'
 import { gradeExample } from '../wire/examples.ts'
@@ -22,7 +22,7 @@ describe('400: an audit', () => {
     { row: 'no picks', payload: { label: 'x' }, field: 'body.picks' },
     { row: 'an empty slate', payload: { picks: [] }, field: 'body.picks' },
     { row: '1,001 picks', payload: { picks: slate(1_001) }, field: 'body.picks' },
-    { row: 'picks that are no list', payload: { picks: { 0: pick } }, field: 'body.picks' },
+    { row: 'picks that are not a list', payload: { picks: { 0: pick } }, field: 'body.picks' },
     { row: 'duplicate picks', payload: { picks: [pick, pick] }, field: 'body.picks[1]' },
     {
       row: 'duplicate picks, written differently',
@@ -45,7 +45,7 @@ describe('400: an audit', () => {
       field: 'body.picks[1].odds',
     },
     { row: 'an unknown field', payload: { picks: [pick], window: 30 }, field: 'body.window' },
-  ])('$row names $field and what was expected', async ({ payload, field }) => {
+  ])('$row: names $field and what was expected', async ({ payload, field }) => {
     const { status, body } = await refused('audit', { payload })
     expect([status, body.error]).toEqual([400, 'invalid_request'])
     expect(body.issues.map((issue: { field: string }) => issue.field)).toEqual([field])
@@ -57,7 +57,7 @@ describe('400: an audit', () => {
     expect([body.issues.length, body.more_issues]).toEqual([20, 980])
   })
 
-  test('1,000 picks with every text at its longest fit, and so do 1,000 real ones', async () => {
+  test('1,000 picks with every text at its longest fit, as do 1,000 real ones', async () => {
     const long = slate(1_000).map((one) => ({
       ...one,
       ref: 'r'.repeat(80),

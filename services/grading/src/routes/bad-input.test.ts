@@ -1,4 +1,4 @@
-/** G3, row by row: what malformed input gets, before any challenge, with and without a payment. Nothing of it is charged. */
+/** G3, row by row: the answer to malformed input, before any challenge, with and without a payment. Nothing is charged. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -27,7 +27,7 @@ const without = (field: keyof typeof pick) => ({
 describe('G3: 400: a grade', () => {
   test.each([
     { row: 'not JSON', payload: '{"pick":', code: 'malformed_json' },
-    { row: 'NaN, which is no JSON', payload: '{"pick":{"odds":NaN}}', code: 'malformed_json' },
+    { row: 'NaN, which is not JSON', payload: '{"pick":{"odds":NaN}}', code: 'malformed_json' },
     {
       row: 'a body that poisons prototypes',
       payload: '{"__proto__":{"pick":1}}',
@@ -43,7 +43,7 @@ describe('G3: 400: a grade', () => {
     { row: 'a text', payload: '"pick"', field: 'body' },
     { row: 'a number', payload: '1', field: 'body' },
     { row: 'null', payload: 'null', field: 'body' },
-  ])('a body that is no JSON object: $row', async ({ payload, field }) => {
+  ])('a body that is not a JSON object: $row', async ({ payload, field }) => {
     const { status, body } = await refused('grade', { payload, headers: JSON_TYPE })
     expect([status, body]).toEqual([
       400,
@@ -99,7 +99,7 @@ describe('G3: 400: a grade', () => {
       field: 'body.pick.market',
     },
     {
-      row: 'a market type that is a name of every object',
+      row: 'a market type named like a member of every object',
       payload: withPick({ market: 'soccer/a/constructor/ft' }),
       field: 'body.pick.market.type',
     },
@@ -109,12 +109,12 @@ describe('G3: 400: a grade', () => {
       field: 'body.pick.selection',
     },
     {
-      row: 'a line where there is none',
+      row: 'a line for a market without lines',
       payload: withPick({ line: 2.5 }),
       field: 'body.pick.line',
     },
     {
-      row: 'a line that is no quarter',
+      row: 'a line that is not a quarter',
       payload: withPick({ market: 'soccer/a/total/ft', selection: 'over', line: 2.3 }),
       field: 'body.pick.line',
     },
@@ -143,14 +143,14 @@ describe('G3: 400: a grade', () => {
     },
     { row: 'a lone surrogate', payload: withPick({ ref: '\ud800' }), field: 'body.pick.ref' },
     { row: 'half a runner', payload: withPick({ field_size: 7.5 }), field: 'body.pick.field_size' },
-  ])('$row names $field and what was expected', async ({ payload, field }) => {
+  ])('$row: names $field and what was expected', async ({ payload, field }) => {
     const { status, body } = await refused('grade', { payload })
     expect([status, body.error]).toEqual([400, 'invalid_request'])
     expect(body.issues.map((issue: { field: string }) => issue.field)).toEqual([field])
     expect(body.issues[0].expected).toMatch(/^\S.{3,}/)
   })
 
-  test('1e999, which JSON reads as infinity, is no price', async () => {
+  test('1e999, which JSON reads as infinity, is not a price', async () => {
     const payload = JSON.stringify(withPick({ odds: 2 })).replace(':2}', ':1e999}')
     const { status, body } = await refused('grade', { payload, headers: JSON_TYPE })
     expect([status, body.issues[0].field]).toEqual([400, 'body.pick.odds'])
@@ -186,7 +186,7 @@ describe('413 and 415', () => {
     expect(audit.status).toBe(413)
   })
 
-  test('a body declared as other than JSON', async () => {
+  test('a body declared as something other than JSON', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
       const { status, body } = await refused('grade', {
         payload: JSON.stringify(gradeExample),

@@ -1,4 +1,4 @@
-/** The rows of errors that routes document. */
+/** The error rows that routes document. */
 import { errorBody } from '@tallystick/service-kit'
 import { issuesBody, paymentRequiredSchema } from '../wire/errors.ts'
 
@@ -10,11 +10,11 @@ export const storeErrorRow = { 503: describedError('The ledger cannot be read or
 export const paidErrorRows = {
   400: issuesBody,
   402: paymentRequiredSchema,
-  409: describedError('The Idempotency-Key named another request before; nothing was settled.'),
+  409: describedError('The Idempotency-Key already named another request; nothing was settled.'),
   413: describedError('The body is over the route’s limit.'),
-  415: describedError('The body is declared as other than JSON.'),
+  415: describedError('The body is declared as something other than JSON.'),
   502: describedError(
-    'The facilitator or the network of payments was unavailable, or the payment is pending.',
+    'The facilitator or the payment network was unavailable, or the payment is pending.',
   ),
   ...storeErrorRow,
 }

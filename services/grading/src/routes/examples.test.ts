@@ -1,4 +1,4 @@
-/** Every operation of the reference has an example, and every example is answered as the reference says. */
+/** Every operation in the reference has an example, and every example is answered as documented. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { z } from 'zod'
 import { createHttpFixture, type HttpFixture, METRICS_TOKEN } from '../testing/http.fixture.ts'
@@ -22,7 +22,7 @@ let receipt: string
 
 beforeAll(async () => {
   fixture = await createHttpFixture()
-  // After the match, so that the close is there to be uploaded.
+  // After the match, so that its close can be uploaded.
   fixture.clock.advanceMs(2 * 86_400_000)
 })
 afterAll(() => fixture.app.close())
@@ -104,7 +104,7 @@ const EXAMPLES: readonly Example[] = [
   },
 ]
 
-/** What the reference shows as the body of an operation; undefined where it takes none. */
+/** The body that the reference shows for an operation; undefined if it takes none. */
 async function documentedExamples(path: string, method: string): Promise<unknown> {
   const spec = (await fixture.app.inject('/openapi.json')).json()
   const content = spec.paths[path][method].requestBody?.content['application/json']
@@ -112,7 +112,7 @@ async function documentedExamples(path: string, method: string): Promise<unknown
   return spec.components.schemas[name]?.examples
 }
 
-describe('every operation has an example, answered as the reference says', () => {
+describe('every operation has an example, answered as documented', () => {
   test('none is missing', async () => {
     const { paths } = (await fixture.app.inject('/openapi.json')).json<{
       readonly paths: Record<string, Record<string, unknown>>
@@ -137,7 +137,7 @@ describe('every operation has an example, answered as the reference says', () =>
       ? answer.json()
       : { text: answer.body }
     expect(found).toMatchObject(has)
-    // The serialiser drops what a schema does not name: the reference has every member that is answered.
+    // The serialiser drops what a schema does not name, so the reference has every answered member.
     expect(schema === undefined ? found : schema.parse(found)).toEqual(found)
     if (operation === 'post /api/grade' && typeof found !== 'string')
       receipt = String(found.receipt)

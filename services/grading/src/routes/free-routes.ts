@@ -1,4 +1,4 @@
-/** The free routes: coverage, the truth table, the ledger, kept picks and the methods. What each answers is in wire/. */
+/** The free routes: coverage, the truth table, the ledger, kept picks and the methods. Their answers are in wire/. */
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
 import { calibrationAnswer } from '../domain/calibration.ts'
@@ -32,7 +32,7 @@ export type FreeRouteDeps = {
 /** A key, a few words or three filters. */
 const FREE_BODY_BYTES_MAX = 4_096
 
-/** The canonical key of what was written, or what is wrong with it. */
+/** The canonical key of the input, or what is wrong with it. */
 function readKey(market: string): string | { readonly field: string; readonly expected: string } {
   const parsed = parseWholeMarket(market)
   if (parsed.kind === 'market') return formatMarketKey(parsed.key)
@@ -77,7 +77,7 @@ function addEvidenceRoutes(app: ServiceApp, { store }: FreeRouteDeps): void {
       bodyLimit: FREE_BODY_BYTES_MAX,
       schema: {
         tags: ['free'],
-        summary: 'Whether a final close is recorded, for a key or for what one knows. Free.',
+        summary: 'Whether a final close is recorded, by key or by what one knows. Free.',
         body: coverageRequestSchema,
         response: { 200: coverageAnswerSchema, ...freeErrorRows },
       },
@@ -100,7 +100,7 @@ function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): voi
       schema: {
         tags: ['free'],
         summary: 'The ledger’s signed checkpoint: a C2SP signed note, as text.',
-        description: 'The key that checks it is in the header x-verifier-key.',
+        description: 'The header x-verifier-key holds the key that verifies it.',
         response: { 200: z.string(), ...storeErrorRow },
       },
     },
@@ -145,7 +145,7 @@ function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): voi
       schema: {
         tags: ['free'],
         summary: 'The current card of a paid pick, by its receipt. Free.',
-        params: z.object({ receipt: z.string().describe('From the card that was paid for.') }),
+        params: z.object({ receipt: z.string().describe('From the paid card.') }),
         response: { 200: cardSchema, ...notFoundRow, ...storeErrorRow },
       },
     },
@@ -165,7 +165,7 @@ export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
     {
       schema: {
         tags: ['free'],
-        summary: 'How a price is graded, with golden vectors worked out by this process. Free.',
+        summary: 'How a price is graded, with golden vectors computed by this process. Free.',
         response: { 200: methodsSchema },
       },
     },

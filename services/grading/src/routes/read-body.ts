@@ -1,13 +1,12 @@
-/** How routes read bodies: what counts as none, and what is wrong with one, field by field. */
+/** How routes read bodies: what counts as no body, and what is wrong with one, field by field. */
 import { type RequestIssue, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { invalidRequest } from '../errors.ts'
 
 /**
- * Takes an empty body of any content type as no body, so that everybody who asks for the price of a route gets it. A body
- * without a content type is read as JSON, the only thing that these routes take; one that is declared as something else is
- * 415: form fields, for one, hold no pick.
+ * Treats an empty body of any content type as no body, so that anyone who asks for a route's price gets it. A body
+ * without a content type is read as JSON, the only type these routes accept; one declared as anything else is 415.
  */
 export function acceptProbes(scope: ServiceApp): void {
   const parseJson = scope.getDefaultJsonParser('error', 'error')
@@ -19,7 +18,7 @@ export function acceptProbes(scope: ServiceApp): void {
   })
 }
 
-/** A paid answer belongs to its payer, and what is read again may have changed: nothing stores them (X5). */
+/** No cache stores these answers (X5): a paid answer belongs to its payer, and a repeated read may have changed. */
 export async function neverStored(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
   void reply.header('cache-control', 'no-store')
 }
@@ -30,14 +29,14 @@ const fieldOf = (start: string, path: readonly PropertyKey[]): string =>
     start,
   )
 
-/** Of a union's branches the one that came furthest: its issues say more than "one of". */
+/** The union branch that got furthest: its issues say more than "one of". */
 function closestBranch(branches: readonly (readonly z.core.$ZodIssue[])[]) {
   return branches.find((branch) =>
     branch.every(({ code, path }) => code === 'unrecognized_keys' || path.length > 0),
   )
 }
 
-/** What a schema found: each field at fault, and a field too many by its own name. */
+/** A schema's findings: each field at fault, and each unknown field by its own name. */
 export function requestIssuesOf(
   issues: readonly z.core.$ZodIssue[],
   start: string,
@@ -54,8 +53,8 @@ export function requestIssuesOf(
 }
 
 /**
- * Route options that read a body by its schema into `request.body`, each fault by its field's name; `whenAbsent` stands for
- * no body. The schema in the route's options is the documentation.
+ * Route options that read a body by its schema into `request.body` and name each fault by its field; `whenAbsent`
+ * replaces a missing body. The schema in the route's options is the documentation.
  */
 export function freeBody<Schema extends z.ZodType>(
   schema: Schema,

@@ -1,4 +1,4 @@
-/** G3, G2: what asks for the price, and what is well formed: it is graded or UNGRADED, and pays. */
+/** G3, G2: which requests ask for the price, and which are well formed, so that they are graded or UNGRADED and pay. */
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -27,7 +27,7 @@ describe('402: a probe', () => {
     { row: 'an empty JSON body', sent: { payload: '', headers: JSON_TYPE } },
     { row: '{}', sent: { payload: '{}', headers: JSON_TYPE } },
     {
-      row: 'an empty form, as curl -d "" sends it',
+      row: 'an empty form, from curl -d ""',
       sent: { payload: '', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
     },
     { row: 'an empty text', sent: { payload: '', headers: { 'content-type': 'text/plain' } } },
@@ -58,7 +58,7 @@ describe('402: a probe', () => {
     }
   })
 
-  test('a payment for nothing is told what to send, and is not settled', async () => {
+  test('a payment without a request is told what to send, and is not settled', async () => {
     for (const payload of [undefined, {}]) {
       const headers = newPayment('grade')
       const answer = await send('grade', payload === undefined ? { headers } : { payload, headers })
@@ -68,7 +68,7 @@ describe('402: a probe', () => {
   })
 })
 
-/** Payments that the gate refused: what never reached it is not among them. */
+/** Payments that the gate refused, without those that never reached it. */
 async function refusedTotal(): Promise<number> {
   const text = await fixture.registry.metrics()
   return [...text.matchAll(/^grading_refusals_total\{.*\} (\d+)$/gm)].reduce(
@@ -77,7 +77,7 @@ async function refusedTotal(): Promise<number> {
   )
 }
 
-describe('200: well formed and not gradable is UNGRADED, and pays', () => {
+describe('200: well formed but not gradable is UNGRADED, and pays', () => {
   test.each([
     {
       row: 'an unknown event',
@@ -90,7 +90,7 @@ describe('200: well formed and not gradable is UNGRADED, and pays', () => {
       code: 'line_not_recorded',
     },
     {
-      row: 'a market that may be several',
+      row: 'an ambiguous market',
       change: { market: 'soccer/epl.20260601.ars-che/moneyline/ft' },
       code: 'ambiguous_market',
     },
@@ -118,7 +118,7 @@ describe('200: well formed and not gradable is UNGRADED, and pays', () => {
     expect(fixture.settlements).toBe(before + 1)
   })
 
-  test('whatever JSON comes, the answer is 400 or 402, never another', async () => {
+  test('any JSON is answered 400 or 402, never otherwise', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.boolean(), async (value, isPick) => {
         const payload = JSON.stringify(isPick ? { pick: value } : value)

@@ -1,6 +1,6 @@
 /**
- * What a paid route's body asks for, read before any challenge (G3): a probe, a request for the domain, or what is
- * malformed. The same reading takes up a request that an earlier process left open.
+ * Reads what a paid route's body asks for, before any challenge (G3): a probe, a request for the domain, or what is
+ * malformed. A request that an earlier process left open is read the same way.
  */
 
 import { type OddsRefusal, parseOdds } from '@tallystick/odds'
@@ -23,7 +23,7 @@ export type ReadSale =
   /** No body, or an empty one: a request for the price. */
   | { readonly kind: 'probe' }
   | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
-  /** `text` is the one text of the body, whatever the order and spacing that it came in: what the payment buys. */
+  /** `text` is the body's canonical text, whatever its order and spacing: what the payment buys. */
   | { readonly kind: 'asked'; readonly request: SaleRequest; readonly text: string }
 
 const malformed = (issues: readonly RequestIssue[]): ReadSale => ({ kind: 'malformed', issues })
@@ -38,7 +38,7 @@ function isEmpty(body: unknown): boolean {
     : false
 }
 
-/** A parsed body has its members in the schema's order, so that its text does not depend on how it was written. */
+/** A parsed body has its members in schema order, so its text does not depend on how it was written. */
 const asked = (request: SaleRequest, parsed: object): ReadSale => ({
   kind: 'asked',
   request,
@@ -53,7 +53,7 @@ function readGrade(body: unknown): ReadSale {
   return isIssues(pick) ? malformed(pick) : asked({ kind: 'grade', pick }, parsed.data)
 }
 
-/** What makes two picks of a slate one: counted twice it would pass for twice the evidence. */
+/** What makes two picks of a slate duplicates: a pick counted twice would pass for twice the evidence. */
 function duplicateKey(pick: AskedPick): string {
   if (pick.kind === 'ambiguous') return `${pick.market} ${pick.selection}`
   const { key, odds, placedAtSeconds = '', selection } = pick
@@ -114,7 +114,7 @@ const gradeOptionsOf = (options: WireOptions | undefined): GradeOptions =>
         reference: options.reference,
       }
 
-/** A pick of the right shape, read into the domain's: or what in it is malformed, whatever the ledger knows (G3). */
+/** Reads a pick of the right shape into the domain's pick, or says what is malformed, whatever the ledger knows (G3). */
 function readPick(
   pick: WirePick,
   { field, options }: { readonly field: string; readonly options: GradeOptions },
@@ -149,7 +149,7 @@ function readPick(
 /** 1 to 255 visible ASCII characters: long enough for any UUID or hash. */
 const KEY = /^[\x21-\x7e]{1,255}$/
 
-/** What is wrong with an `Idempotency-Key`; undefined where it is well formed or absent. Node joins several with a comma and a space. */
+/** What is wrong with an `Idempotency-Key`; undefined if it is well formed or absent. Node joins several with a comma and a space. */
 export function idempotencyKeyIssue(
   header: string | string[] | undefined,
 ): RequestIssue | undefined {

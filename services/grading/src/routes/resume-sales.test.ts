@@ -36,7 +36,7 @@ const reservation = (request: string | undefined): Reservation => ({
   ...(request === undefined ? {} : { request }),
 })
 
-/** The job that is made for what an earlier process kept. */
+/** The job made from what an earlier process kept. */
 async function jobFor(request: string | undefined) {
   const fixture = createGraderFixture()
   const made: (Job | undefined)[] = []
@@ -46,7 +46,7 @@ async function jobFor(request: string | undefined) {
       grader: fixture.grader,
       report: () => undefined,
       gate: {
-        // What the gate asks for; what it does with the answer is tested in packages/x402.
+        // Only what the gate requests; packages/x402 tests what it does with the answer.
         async resumeOpen(jobOf, hear) {
           made.push(jobOf(held))
           hear?.({ reservation: held, end: 'paid' } satisfies Resumed)
@@ -59,7 +59,7 @@ async function jobFor(request: string | undefined) {
 }
 
 describe('what an earlier process left open', () => {
-  test('is done again as it was asked, under the fingerprint that it was reserved with, received when it came', async () => {
+  test('is repeated as requested, under its reserved fingerprint and with its time of receipt', async () => {
     const received = 1_780_000_000
     const { held, job, store } = await jobFor(`grade ${received} ${JSON.stringify(gradeExample)}`)
     if (job === undefined) throw new Error('there is no job')
@@ -74,7 +74,7 @@ describe('what an earlier process left open', () => {
     expect((await store.pickByPayment('p'))?.opening.receivedAtSeconds).toBe(received)
   })
 
-  test('G6: is received when its payment landed, where that came later: nobody pays after the start for a pick of before', async () => {
+  test('G6: counts as received when its payment landed, if later: nobody pays after the start for a pick from before', async () => {
     const received = START_SECONDS - 600
     const request = `grade ${received} ${JSON.stringify(gradeExample)}`
     const { clock, held, job, store } = await jobFor(request)
@@ -94,14 +94,14 @@ describe('what an earlier process left open', () => {
     expect((await store.pickByPayment('p'))?.seq).toBeUndefined()
   })
 
-  test('without a request was only looked for: nothing is given for it', async () => {
+  test('without a request was only looked up: nothing is given for it', async () => {
     const { held, job } = await jobFor(undefined)
     expect(await job?.mayHonour(held.payment)).toBe(false)
     expect(() => job?.prepare(held.payment)).toThrow('not honoured')
   })
 
   test.each(['bet 1 {}', 'grade 1 {"pick":{"tip":1}}', 'grade x {}'])(
-    'that this version does not understand stays open: %s',
+    'stays open if this version does not understand it: %s',
     async (request) => {
       expect((await jobFor(request)).job).toBeUndefined()
     },

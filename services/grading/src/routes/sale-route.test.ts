@@ -1,4 +1,4 @@
-/** A sale over HTTP: what is charged, what is answered again, and what becomes of the pick. */
+/** A sale over HTTP: what is charged, what is answered again, and what happens to the pick. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import {
@@ -77,7 +77,7 @@ describe('money and grades', () => {
     expect([other.statusCode, other.json()]).toEqual([409, { error: 'idempotency_key_reused' }])
     expect(other.headers['cache-control']).toBe('no-store')
     expect(fixture.settlements).toBe(1)
-    // The key is its payer's: another payer's is another key, and without one each payment buys its own card.
+    // A key belongs to its payer: another payer's is another key, and without one each payment buys its own card.
     const stranger = await keyed(4, gradeExample, '0x00000000000000000000000000000000000000cc')
     expect(stranger.statusCode).toBe(200)
     expect(stranger.body).not.toBe(first.body)
@@ -85,7 +85,7 @@ describe('money and grades', () => {
     expect(fixture.settlements).toBe(3)
   })
 
-  test('an audit commits no pick, and calibration stays as it was', async () => {
+  test('an audit commits no pick and leaves calibration unchanged', async () => {
     await upload()
     const before = (await post('/api/calibration', {})).json().columns
     await post('/api/audit', auditExample, fixture.payment(20, 1))
@@ -93,7 +93,7 @@ describe('money and grades', () => {
     expect((await post('/api/calibration', {})).json().columns).toEqual(before)
   })
 
-  test('a pick paid before its start is committed, and its receipt reads the card as it comes to be', async () => {
+  test('a pick paid before its start is committed, and its receipt reads the card as it develops', async () => {
     const early = await createHttpFixture()
     try {
       const sold = await early.app.inject({

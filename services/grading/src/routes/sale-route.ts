@@ -1,6 +1,7 @@
 /**
- * The paid routes: one pick graded for $0.01, up to 1,000 audited for $0.20. The grade or audit is worked out before money
- * moves, and kept and released after (G4); the same job serves a request and, at the next start, one that a process left.
+ * The paid routes: one pick graded for $0.01, up to 1,000 audited for $0.20. The grade or audit is computed before money
+ * moves, and kept and released after (G4); the same job serves a request and, at the next start, one that an earlier
+ * process left.
  */
 
 import { hash } from 'node:crypto'
@@ -28,7 +29,7 @@ import {
 
 export type SaleRouteDeps = SaleDeps & {
   readonly gate: PaymentGate
-  /** What is on sale; undefined while the network has another token than the configured one. */
+  /** What is on sale; undefined while the network's token is not the configured one. */
   readonly termsOf: (kind: SaleKind) => PaymentTerms | undefined
   readonly clock: Clock
 }
@@ -45,7 +46,7 @@ const ROUTES: Readonly<Record<SaleKind, SaleRoute>> = {
   grade: {
     summary: 'Grade one pick against its closing line: $0.01.',
     description:
-      'Without a payment the answer is 402 with an x402 challenge, in the body and, base64, in PAYMENT-REQUIRED; malformed input is 400 before that. Repeat the call with PAYMENT-SIGNATURE. A pick without a recorded closing line is the paid outcome UNGRADED.',
+      'Without a payment the answer is 402 with an x402 challenge, in the body and (base64) in PAYMENT-REQUIRED; malformed input is 400 before that. Repeat the call with PAYMENT-SIGNATURE. A pick without a recorded closing line is the paid outcome UNGRADED.',
     body: gradeSchema,
     answer: cardSchema,
     // One pick with every text at its longest, twice over.
@@ -57,8 +58,8 @@ const ROUTES: Readonly<Record<SaleKind, SaleRoute>> = {
       'Paid like /api/grade. Every number can be recomputed from the cards in the answer. An audit commits no pick: it changes nothing in the truth table.',
     body: auditSchema,
     answer: auditAnswerSchema,
-    // 1,000 picks of 1,000 bytes, three times the longest real one. The text that is kept with the payment may be a little
-    // longer than what was sent, and has to stay below the gate's KEPT_REQUEST_BYTES_MAX.
+    // 1,000 picks of 1,000 bytes, three times the longest real one. The text kept with the payment may be slightly longer
+    // than what was sent, and must stay below the gate's KEPT_REQUEST_BYTES_MAX.
     bodyLimitBytes: 1_000_000,
   },
 }
@@ -74,7 +75,7 @@ const sendProblem = (reply: FastifyReply, { error, retryAfterSeconds }: PaymentP
 
 type Asked = Extract<ReadSale, { kind: 'asked' }>
 
-/** Adds a paid route: 400 before 402, with or without a payment (G3); otherwise settled once, and answered. */
+/** Adds a paid route: 400 before 402, with or without a payment (G3); otherwise it settles once and answers. */
 function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, kind: SaleKind): void {
   const { answer, bodyLimitBytes, ...documentation } = ROUTES[kind]
   const paid = paidRoute({
@@ -91,7 +92,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, kind: SaleKind): voi
     sendProblem,
   })
 
-  /** Answers requests whose payment need not be looked at; the others go on to the gate with their body read. */
+  /** Answers requests whose payment does not matter; the others go on to the gate with their body read. */
   async function judge(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const keyIssue = idempotencyKeyIssue(request.headers['idempotency-key'])
     const read = readSale(kind, request.body)
@@ -122,7 +123,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, kind: SaleKind): voi
       headers: paymentHeaders,
       response: { 200: answer, ...paidErrorRows },
     },
-    // The schema is the documentation; `judge` reads the body, which knows a probe from a mistake.
+    // The schema is only documentation; `judge` reads the body and tells a probe from a mistake.
     validatorCompiler: () => () => true,
     // No schema may stand between a settled payment and its answer.
     serializerCompiler: ({ httpStatus }) => (httpStatus === '200' ? answerText : JSON.stringify),
@@ -139,7 +140,7 @@ export function addSaleRoutes(app: ServiceApp, deps: SaleRouteDeps): void {
 
 type SaleAnswer = Card | AuditAnswer
 
-/** What is known of a sale before money moves. */
+/** What is known about a sale before money moves. */
 type PreparedSale = {
   readonly answer: SaleAnswer
   /** When the payment's first request came, Unix seconds. */
@@ -148,23 +149,23 @@ type PreparedSale = {
 
 type SaleDeps = {
   readonly grader: Pick<Grader, 'grade' | 'release' | 'audit'>
-  /** Called for each sale, once its answer is there. */
+  /** Called for each sale once its answer exists. */
   readonly report: (sale: SoldAnswer) => void
 }
 
-/** An answer that was paid for. */
+/** A paid answer. */
 export type SoldAnswer =
   | { readonly kind: 'grade'; readonly card: Card }
   | { readonly kind: 'audit'; readonly audit: AuditAnswer }
 
-/** A request as it is sold. */
+/** A request as sold. */
 type AskedSale = {
   readonly request: SaleRequest
-  /** The one text of its body. */
+  /** The canonical text of its body. */
   readonly text: string
   readonly receivedAtSeconds: number
   readonly idempotencyKey?: string | undefined
-  /** Of the request, for the log; absent for a sale that an earlier process left. */
+  /** The request's id, for the log; absent for a sale that an earlier process left. */
   readonly requestId?: string | undefined
 }
 
@@ -174,19 +175,19 @@ export const salePath = (kind: SaleKind): string => `/api/${kind}`
 const saleFingerprint = (kind: SaleKind, text: string): string =>
   `POST ${salePath(kind)} ${hash('sha256', text)}`
 
-/** What is kept with a payment, so that the next process can do its work again. */
+/** What is kept with a payment, so that the next process can repeat its work. */
 const keptSale = ({ request, receivedAtSeconds, text }: AskedSale): string =>
   `${request.kind} ${receivedAtSeconds} ${text}`
 
 const KEPT_SALE = /^(grade|audit) (\d+(?:\.\d+)?) /
 
-/** When a kept sale came, Unix seconds; undefined for another text. */
+/** When a kept sale was received, Unix seconds; undefined for any other text. */
 const receivedAtOf = (kept: string | undefined): number | undefined => {
   const match = KEPT_SALE.exec(kept ?? '')
   return match === null ? undefined : Number(match[2])
 }
 
-/** A kept sale as it was requested; undefined for another text. */
+/** A kept sale as requested; undefined for any other text. */
 function readKeptSale(kept: string): AskedSale | undefined {
   const match = KEPT_SALE.exec(kept)
   if (match === null) return undefined
@@ -205,7 +206,7 @@ function saleJob(
   return {
     fingerprint,
     requestId,
-    // Nobody waits for a payer as such: a payment in flight for the same thing is found by its fingerprint.
+    // Payers are not serialised: a payment in flight for the same thing is found by its fingerprint.
     subject: fingerprint,
     keepsAnswer: true,
     idempotencyKey,
@@ -231,7 +232,7 @@ function saleJob(
         card: prepared.answer as Card,
         payer: payment.payer,
         paymentId: payment.id,
-        // Received means paid: a payer who holds a payment back must not choose after the start.
+        // Received means paid: a payer must not hold a payment back and choose after the start.
         receivedAtSeconds: Math.max(prepared.receivedAtSeconds, landedAtSeconds ?? 0),
       })
       report({ kind: 'grade', card })
@@ -244,7 +245,7 @@ function unasked(): never {
   throw new Error('a payment without a request is not honoured')
 }
 
-/** A payment whose validity had ended when it was reserved was only looked up: there is nothing to release. */
+/** A payment that had expired when it was reserved was only looked up: there is nothing to release. */
 const nothingToGive = ({
   fingerprint,
   subject,
@@ -257,8 +258,8 @@ const nothingToGive = ({
 })
 
 /**
- * Takes up what an earlier process left open (X9): looked up on the ledger, and completed where it landed. Resolves when
- * each has an outcome, or is pending in the background. Throws what the store's `open` throws.
+ * Resumes what an earlier process left open (X9): looks each sale up on the ledger, and completes it if its payment
+ * landed. Resolves when each has an outcome or is pending in the background. Throws what the store's `open` throws.
  */
 export async function resumeSales(
   deps: SaleDeps & { readonly gate: Pick<PaymentGate, 'resumeOpen'> },
@@ -267,9 +268,9 @@ export async function resumeSales(
   await deps.gate.resumeOpen((reservation) => {
     if (reservation.request === undefined) return nothingToGive(reservation)
     const asked = readKeptSale(reservation.request)
-    // Perhaps paid for, and not understood by this version: left open for one that understands it.
+    // Perhaps paid, but unreadable to this version: left open for a version that can read it.
     if (asked === undefined) return undefined
-    // As it was reserved: a newer version may write the same request in another order.
+    // As reserved: a newer version may write the same request in another order.
     const { fingerprint, subject } = reservation
     return { ...saleJob(deps, asked), fingerprint, subject }
   }, hear)

@@ -1,4 +1,4 @@
-/** What is sold, for how much, and what a challenge tells an agent about it; `/openapi.json` has the whole bodies. */
+/** What is sold, its price, and what a challenge tells an agent about it; `/openapi.json` has the full bodies. */
 import {
   describeCall,
   type JsonSchema,
@@ -22,7 +22,7 @@ const DESCRIPTIONS: Readonly<Record<SaleKind, string>> = {
 export const priceUnits = (kind: SaleKind, { decimals }: Pick<EvmAsset, 'decimals'>): bigint =>
   PRICE_CENTS[kind] * 10n ** BigInt(decimals - 2)
 
-/** What is on sale; made once, since a challenge's bytes are cached with it. */
+/** What is on sale; built once, because a challenge's bytes are cached with it. */
 export function saleTerms(options: {
   readonly asset: EvmAsset
   readonly payTo: string

@@ -5,7 +5,7 @@ import { uploadExample } from '../wire/examples.ts'
 let fixture: HttpFixture
 beforeEach(async () => {
   fixture = await createHttpFixture()
-  // After the match, so that its close is there to be uploaded.
+  // After the match, so that its close can be uploaded.
   fixture.clock.advanceMs(2 * 86_400_000)
 })
 afterEach(() => fixture.app.close())
@@ -17,7 +17,7 @@ const upload = (payload: object = uploadExample, token = fixture.token()) =>
 const errorOf = (answer: { json(): { error?: string } }) => answer.json().error
 
 describe('G8: uploads', () => {
-  test('the same bytes again are not read', async () => {
+  test('repeated bytes are not read', async () => {
     expect((await upload()).json()).toMatchObject({ repeated: false, events: 1 })
     expect((await upload()).json()).toMatchObject({ repeated: true, events: 0 })
   })

@@ -1,4 +1,4 @@
-/** `POST /api/ingest`: what a token for uploads must be (G8), and taking an upload into the ledger. */
+/** `POST /api/ingest`: what an upload token must be (G8), and the way of an upload into the ledger. */
 import type { TokenFailure, TokenVerdict } from '@tallystick/jwt-lite'
 import {
   type Clock,
@@ -18,27 +18,27 @@ import { type UploadAnswer, uploadAnswerSchema, uploadSchema } from '../wire/upl
 import { describedError, paidErrorRows, storeErrorRow } from './error-rows.ts'
 import { requestIssuesOf } from './read-body.ts'
 
-/** The service's name in its tokens' type (G8). */
+/** The service's name in its tokens' `typ` (G8). */
 export const GRADING_TOKEN_TYPE = 'grading+jwt'
-/** The scope that an upload asks for (G8). */
+/** The scope that an upload requires (G8). */
 export const GRADING_WRITE_SCOPE = 'grading.write'
 
-/** The header's `typ`, of a token whose signature holds, so that its header is known to be a JSON object. */
+/** The header's `typ` of a token whose signature is valid, so that its header is known to be a JSON object. */
 function typeOf(token: string): unknown {
   const text = Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8')
   return (JSON.parse(text) as { readonly typ?: unknown }).typ
 }
 
-/** 1,000 events of 8 KiB: a few books of a few markets each. What is larger is several uploads, or the command. */
+/** 1,000 events of 8 KiB: a few books of a few markets each. Larger data needs several uploads, or the command. */
 const UPLOAD_BODY_BYTES_MAX = 8_388_608
 
 /** What an upload's schema cannot say. */
 const UPLOAD_DESCRIPTION =
-  'An upload whose form is wrong is 400 and nothing of it is taken: an unknown member, a period or time that is none, a source named football-data, the-odds-api or synthetic, which are the service’s own feeds, and an id that begins with synthetic in an upload that is not, or the reverse. In an upload of the right form each price and result is judged by itself: what cannot be used (a market or selection that there is not, a price taken after the start, more than 15 minutes before it as a final close, or more than a minute after it was received) is in refusals with its reason, and the rest is taken. The same bytes again change nothing.'
+  'A malformed upload is 400 and nothing of it is taken: an unknown member, an invalid period or time, a source named football-data, the-odds-api or synthetic (the service’s own feeds), or an id that begins with synthetic in an upload that is not synthetic, or the reverse. In a well-formed upload each price and result is judged by itself: what cannot be used (an unknown market or selection, a price taken after the start, more than 15 minutes before it as a final close, or more than a minute after it was received) is listed in refusals with its reason, and the rest is taken. The same bytes again change nothing.'
 
 export type UploadRouteDeps = {
   readonly store: GradingStore
-  /** Verifies a token for this service; undefined where no secret is configured, so that none is valid. */
+  /** Verifies a token for this service; undefined if no secret is configured, so that no token is valid. */
   readonly verifyToken: ((token: string) => TokenVerdict) | undefined
   readonly clock: Clock
   readonly reportUpload: (outcome: 'taken' | 'repeated' | 'refused') => void
@@ -75,8 +75,8 @@ function invalidToken(failure: TokenFailure | 'wrong_type' | 'not configured' | 
 }
 
 /**
- * Why a request may not upload: its token is judged as any of ours, then by its type, which jwt-lite leaves to the service:
- * a token minted for another service under the same secret is refused.
+ * Why a request may not upload. Its token is judged like any of ours, then by its `typ`, which jwt-lite leaves to the
+ * service: a token minted for another service under the same secret is refused.
  */
 function uploadRefusal(
   authorization: string | undefined,
@@ -92,7 +92,7 @@ function uploadRefusal(
   return mayWrite ? undefined : errorAnswer('insufficient_scope')
 }
 
-/** Judges the token before a byte of the body is read. */
+/** Judges the token before any byte of the body is read. */
 function authorise({ verifyToken }: UploadRouteDeps) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const refusal = uploadRefusal(request.headers.authorization, verifyToken)
@@ -103,7 +103,7 @@ function authorise({ verifyToken }: UploadRouteDeps) {
 /** Serves `POST /api/ingest`: closes, prices and results from an operator. Idempotent on the bytes. */
 export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Promise<void> {
   await app.register(async (scope) => {
-    // The bytes as they came: their hash is what makes an upload the same one.
+    // The raw bytes: their hash decides whether an upload is a repetition.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),

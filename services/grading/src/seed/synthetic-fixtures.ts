@@ -1,6 +1,6 @@
 /**
- * Made-up football for trying the service out: a table in the form of football-data.co.uk, so that it goes through the real
- * importer. League and every team say "Synthetic", the feed is marked, and every card that rests on it carries the flag.
+ * Synthetic football for trying the service out: a table in football-data.co.uk form, so that it passes through the real
+ * importer. The league and every team say "Synthetic", the feed is marked, and every card based on it carries the flag.
  */
 import type { FeedInfo } from '../domain/event-state.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
@@ -18,7 +18,7 @@ import {
   type RandomSource,
 } from './synthetic-market.ts'
 
-/** Nobody's prices: everybody may see them. */
+/** Nobody's prices, so anyone may see them. */
 export const SYNTHETIC_FEED: FeedInfo = {
   feed: 'synthetic',
   isRedistributable: true,
@@ -29,7 +29,7 @@ type SyntheticOptions = {
   readonly nowSeconds: number
   /** Matches with results, spread over the two years before now. */
   readonly pastMatches: number
-  /** Matches to come, within two weeks. */
+  /** Future matches, within two weeks. */
   readonly comingMatches: number
   readonly seed?: number
 }
@@ -59,7 +59,7 @@ const HEADER =
 const SECONDS_PER_DAY = 86_400
 const PAST_DAYS = 730
 const COMING_DAYS = 14
-/** Deviations of what the market believes of a side's goals: days before, and at the close. */
+/** Standard deviations of the market's belief in a side's goals: days before, and at the close. */
 const EARLY_NOISE = 0.12
 const CLOSING_NOISE = 0.02
 const PINNACLE_MARGIN = 0.027
@@ -72,7 +72,7 @@ type Match = {
   readonly truth: MatchBelief
 }
 
-/** Day and time as the file writes them. Winter time all year: the importer reads London's clock. */
+/** Day and time in the file's format. Kick-off is always 15:00 by London's clock, as the importer reads it. */
 const whenText = (unixSeconds: number): readonly [string, string] => [
   isoDay(unixSeconds).split('-').toReversed().join('/'),
   '15:00',
@@ -81,7 +81,7 @@ const whenText = (unixSeconds: number): readonly [string, string] => [
 function drawMatch(random: RandomSource, startAtSeconds: number): Match {
   const home = Math.floor(random() * TEAMS.length)
   const away = (home + 1 + Math.floor(random() * (TEAMS.length - 1))) % TEAMS.length
-  // The alphabet is the table: earlier teams are stronger.
+  // Teams rank alphabetically: earlier teams are stronger.
   const strength = (away - home) / TEAMS.length
   const truth = { home: 1.5 * Math.exp(0.5 * strength), away: 1.2 * Math.exp(-0.5 * strength) }
   return { startAtSeconds, home, away, truth }
@@ -92,7 +92,7 @@ const believed = (random: RandomSource, truth: MatchBelief, noise: number): Matc
   away: truth.away * Math.exp(noise * normalDraw(random)),
 })
 
-/** Prices of one stage in the order of the header. */
+/** Prices of one stage in header order. */
 function stageCells(belief: MatchBelief): readonly string[] {
   const handicap = evenHandicap(belief)
   const fair = fairChances(belief, handicap)
@@ -145,7 +145,7 @@ export function syntheticFixtures(options: SyntheticOptions): string {
   return `${rows.join('\n')}\n`
 }
 
-/** Matches with results: enough for every band to have some, made and imported within a second. */
+/** Matches with results: enough for every band, made and imported within a second. */
 const PAST_MATCHES = 2_000
 const COMING_MATCHES = 40
 
@@ -154,7 +154,7 @@ type SeedOutcome =
   /** The ledger has entries already: nothing was written. */
   | { readonly kind: 'already-there' }
 
-/** Fills an empty ledger with synthetic fixtures through the real importer. Never touches one that has entries. */
+/** Fills an empty ledger with synthetic fixtures through the real importer. Never touches a ledger that has entries. */
 export async function seedLedger(options: {
   readonly store: GradingStore
   readonly nowSeconds: number

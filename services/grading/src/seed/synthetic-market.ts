@@ -1,9 +1,9 @@
-/** Made-up matches: chance, a Poisson match, what a market believes of it, and a bookmaker's margin on top. */
+/** Synthetic matches: chance, a Poisson match, a market's belief about it, and a bookmaker's margin on top. */
 
 /** Expected goals of both sides. */
 export type MatchBelief = { readonly home: number; readonly away: number }
 
-/** Goals counted per side: the rest of the distribution is below one in a billion at these means. */
+/** Goals counted per side: at these means the rest of the distribution is below one in a billion. */
 const GOALS_MAX = 15
 
 function poissonMasses(mean: number): readonly number[] {
@@ -13,7 +13,7 @@ function poissonMasses(mean: number): readonly number[] {
   return masses
 }
 
-/** Sums the chances of all scores by what `pick` says of them. */
+/** Sums the chances of all scores, weighted by `pick`. */
 function chanceOf(
   belief: MatchBelief,
   pick: (score: { readonly home: number; readonly away: number }) => number,
@@ -45,7 +45,7 @@ export function evenHandicap({ home, away }: MatchBelief): number {
   return Math.round(away - home - 0.5) + 0.5
 }
 
-/** Prices a book asks: chances with a margin spread by the power rule, two decimals. */
+/** A book's prices: chances with a margin spread by the power rule, two decimals. */
 export function quote(chances: readonly number[], margin: number): readonly string[] {
   const exponent = 1 - margin / chances.length
   return chances.map((chance) => {
@@ -54,7 +54,7 @@ export function quote(chances: readonly number[], margin: number): readonly stri
   })
 }
 
-/** Numbers from 0 (inclusive) to 1 that look random and are the same for the same seed (mulberry32). */
+/** Pseudo-random numbers from 0 (inclusive) to 1, the same for the same seed (mulberry32). */
 export type RandomSource = () => number
 
 export function createRandomSource(seed: number): RandomSource {

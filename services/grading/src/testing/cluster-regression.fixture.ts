@@ -7,7 +7,7 @@ export type RegressionPoint = {
   readonly y: number
 }
 
-/** y = intercept + slope · x with cluster-robust standard errors, or nothing where a line has no sense. */
+/** y = intercept + slope · x with cluster-robust standard errors, or nothing if no line fits. */
 type ClusterRegression =
   | {
       readonly kind: 'line'

@@ -8,7 +8,7 @@ const lineOf = (points: readonly RegressionPoint[]) => {
   return found
 }
 
-/** The sandwich (X'X)⁻¹ Σ u u' (X'X)⁻¹ by 2 × 2 matrices, without centring: the definition. */
+/** The sandwich (X'X)⁻¹ Σ u u' (X'X)⁻¹ by 2 × 2 matrices, without centring, straight from the definition. */
 const sandwichErrors = (points: readonly RegressionPoint[]): readonly [number, number] => {
   const { intercept, slope, clusters } = lineOf(points)
   const n = points.length
@@ -30,7 +30,7 @@ const sandwichErrors = (points: readonly RegressionPoint[]): readonly [number, n
   const factor = ((clusters / (clusters - 1)) * (n - 1)) / (n - 2)
   const v11 = a * (a * m11 + b * m12) + b * (a * m12 + b * m22)
   const v22 = b * (b * m11 + d * m12) + d * (b * m12 + d * m22)
-  // A variance of zero comes out of this form as rounding of either sign.
+  // This form yields a zero variance as a rounding error of either sign.
   return [Math.sqrt(factor * Math.max(0, v11)), Math.sqrt(factor * Math.max(0, v22))]
 }
 

@@ -1,4 +1,4 @@
-/** Facilitators in front of the real one: as OKX documents its own, and one that keeps its answers back. */
+/** Facilitators in front of the real one: one as OKX documents its own, and one that holds its answers back. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import fastify, { type FastifyRequest } from 'fastify'
@@ -10,19 +10,19 @@ export const OKX_CREDENTIALS = {
 } as const
 
 const ROOT = '/api/v6/pay/x402'
-/** OKX refuses times further off than this. */
+/** OKX refuses timestamps further off than this. */
 const SKEW_MS_MAX = 30_000
 
 type OkxStandIn = {
   readonly url: string
-  /** Requests whose signature was right. */
+  /** Requests with a valid signature. */
   readonly seen: string[]
-  /** Codes of those that were refused. */
+  /** Codes of the refused requests. */
   readonly refused: string[]
   stop(): Promise<void>
 }
 
-/** A code of OKX's where the headers do not sign this very request. */
+/** OKX's code for headers that do not sign exactly this request. */
 function refusalOf(request: FastifyRequest): string | undefined {
   const header = (name: string): string => String(request.headers[name] ?? '')
   const timestamp = header('ok-access-timestamp')
@@ -71,9 +71,9 @@ export async function startOkxStandIn(facilitatorUrl: string): Promise<OkxStandI
 
 type SlowFacilitator = {
   readonly url: string
-  /** Resolves when the next settlement is on the chain and its answer kept back. */
+  /** Resolves when the next settlement is on chain and its answer is held back. */
   settled(): Promise<void>
-  /** Lets all answers go. */
+  /** Releases all answers. */
   release(): void
   stop(): Promise<void>
 }

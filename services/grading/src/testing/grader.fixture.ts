@@ -16,12 +16,12 @@ export const openMemoryStore = (seed = new Uint8Array(32).fill(7)): GradingStore
     origin: 'grading.test/ledger',
   })
 
-/** A grader over a store, with a clock that stands a day before the sample match. */
+/** A grader over a store, with a clock set to a day before the sample match. */
 export type GraderFixture = {
   readonly store: GradingStore
   readonly grader: Grader
   readonly clock: ManualClock
-  /** Grades and releases a pick as a payer, as a paid request does; a new payment each time unless one is named. */
+  /** Grades and releases a pick for a payer, as a paid request does; each call is a new payment unless one is named. */
   readonly pay: (
     pick: PickRequest,
     by?: { readonly payer?: string; readonly paymentId?: string },
@@ -60,7 +60,7 @@ export function createGraderFixture(store: GradingStore = openMemoryStore()): Gr
   }
 }
 
-/** With a ledger that has these observations, on the sample match where they name no other. */
+/** With a ledger of these observations, on the sample match unless they name another. */
 export async function fixtureOf(
   ...observations: readonly Partial<Observation>[]
 ): Promise<GraderFixture> {

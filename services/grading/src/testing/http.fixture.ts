@@ -1,6 +1,6 @@
 /**
- * The application without a socket, over a memory store, with a gate that believes every payment: for rules that are about
- * HTTP alone. What money does is tested on a chain (grading-service.test.ts).
+ * The application without a socket, over a memory store, with a gate that accepts every payment, for rules about HTTP
+ * alone. Money is tested on a chain (grading-service.test.ts).
  */
 import { createTokenKeys, mintToken, verifyToken } from '@tallystick/jwt-lite'
 import { Registry, Secret, type ServiceApp } from '@tallystick/service-kit'
@@ -45,7 +45,7 @@ export type HttpFixture = GraderFixture & {
   facilitator: 'up' | 'unreachable' | 'refusing'
   isChainDown: boolean
   isTokenWrong: boolean
-  /** A payment for a price in cents, as a header; the same number is the same payment. */
+  /** A payment of a price in cents, as a header; the same number is the same payment. */
   payment(cents: 1 | 20, number: number, payer?: string): Record<string, string>
   token(over?: {
     readonly scope?: string
@@ -100,7 +100,7 @@ function fakeFacilitator(
   }
 }
 
-/** Makes the application; close `app` after use. */
+/** Builds the application; close `app` after use. */
 export async function createHttpFixture(): Promise<HttpFixture> {
   const graderFixture = createGraderFixture()
   const { clock, grader, store } = graderFixture
@@ -170,7 +170,7 @@ export async function createHttpFixture(): Promise<HttpFixture> {
 
 type SaleKind = 'grade' | 'audit'
 
-/** One call of a paid route. */
+/** One call to a paid route. */
 export type Sent = {
   readonly payload?: string | object
   readonly headers?: Record<string, string>
@@ -182,7 +182,7 @@ export const errorOf = (answer: { json(): { error?: string } }) => answer.json()
 /** The example of a grade with another pick. */
 export const withPick = (change: object) => ({ pick: { ...gradeExample.pick, ...change } })
 
-/** The same for the fixture of a test file, which is there once its tests run. */
+/** Wraps the fixture of a test file, which exists once its tests run. */
 export function httpCalls(fixture: () => HttpFixture) {
   let payments = 0
   const post = (url: string, payload: object, headers: Record<string, string> = {}) =>
@@ -194,7 +194,7 @@ export function httpCalls(fixture: () => HttpFixture) {
       headers: headers ?? {},
       ...(payload === undefined ? {} : { payload }),
     })
-  /** A payment of the price that nobody has sent yet. */
+  /** An unsent payment of the price. */
   const newPayment = (kind: SaleKind): Record<string, string> => {
     payments += 1
     return fixture().payment(kind === 'grade' ? 1 : 20, payments)
@@ -203,12 +203,12 @@ export function httpCalls(fixture: () => HttpFixture) {
     post,
     send,
     newPayment,
-    /** Buys a grade with the payment of that number. */
+    /** Buys a grade with the payment with that number. */
     buy: (number: number, payload: object = gradeExample) =>
       post('/api/grade', payload, fixture().payment(1, number)),
     upload: (payload: object = uploadExample, token = fixture().token()) =>
       post('/api/ingest', payload, { authorization: `Bearer ${token}` }),
-    /** Sends it without and with a payment: the answers are the same, and nothing is settled. */
+    /** Sends a request without and with a payment: the answers are equal, and nothing is settled. */
     refused: async (kind: SaleKind, sent: Sent) => {
       const before = fixture().settlements
       const unpaid = await send(kind, sent)

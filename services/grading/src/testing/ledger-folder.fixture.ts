@@ -11,7 +11,7 @@ import { sampleBatch, sampleEvent, sampleObservation, scored } from './samples.f
 
 export type LedgerFolder = ReturnType<typeof makeLedgerFolder>
 
-/** Appends one entry: a result of an event of that name. */
+/** Appends one entry: a result of the event with that name. */
 export const addEntry = (store: GradingStore, name: string) =>
   store.ingest(
     sampleBatch([
@@ -22,7 +22,7 @@ export const addEntry = (store: GradingStore, name: string) =>
     ]),
   )
 
-/** A ledger in a folder of its own, opened as often as a test likes. */
+/** A ledger in its own folder, which a test may reopen at will. */
 export function makeLedgerFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'grading-ledger-'))
   const path = join(folder, 'grading.db')
@@ -31,11 +31,11 @@ export function makeLedgerFolder() {
     checkpointSeed: new Uint8Array(32).fill(3),
     origin: 'grading.test/ledger',
   }
-  // It stands: no read comes upon another process's write by itself.
+  // The clock stands still: no read picks up another process's write by itself.
   const clock = manualClock(1_780_000_000_000)
   const open = (by: Partial<SqliteGradingStoreOptions> = {}): GradingStore =>
     openSqliteGradingStore({ ...identity, clock, ...by })
-  /** Opens the ledger, does something with it and closes it. */
+  /** Opens the ledger, uses it and closes it. */
   const using = async <Result>(
     use: (store: GradingStore) => Promise<Result>,
     by: Partial<SqliteGradingStoreOptions> = {},
@@ -53,9 +53,9 @@ export function makeLedgerFolder() {
     checkpointPath: `${path}.checkpoint`,
     open,
     using,
-    /** Entries that the checkpoint in the file is of. */
+    /** The number of entries that the checkpoint in the file signs. */
     sizeInFile: () => Number(readFileSync(`${path}.checkpoint`, 'utf8').split('\n')[1]),
-    /** Leaves a ledger of one entry whose checkpoint is of three: an older copy came in its place. */
+    /** Leaves a ledger of one entry with a checkpoint of three: an older copy has replaced it. */
     async loseTail(): Promise<void> {
       await using((store) => addEntry(store, 'one'))
       copyFileSync(path, `${path}.older`)

@@ -1,11 +1,11 @@
-/** The sample match as The Odds API tells of it. */
+/** The sample match in The Odds API's form. */
 import { isoText } from '../wire/times.ts'
 import { START_SECONDS } from './samples.fixture.ts'
 
-/** The path that its event has in the ledger. */
+/** Its event's path in the ledger. */
 export const FEED_PATH = 'soccer/epl.20260601.arsenal-chelsea'
 
-/** A time so many seconds before the sample match starts. */
+/** A time this many seconds before the sample match starts. */
 export const at = (secondsBeforeStart: number): string =>
   isoText(START_SECONDS - secondsBeforeStart)
 /** A payload of the feed. */
@@ -19,7 +19,7 @@ export type MadeEvent = {
   readonly id?: string
 }
 
-/** An event in the API's form; prices were last seen so many seconds before the start. */
+/** An event in the API's form; its prices were last seen this many seconds before the start. */
 export const eventOf = ({
   updated,
   home = 2.05,

@@ -1,4 +1,4 @@
-/** Events, observations and picks for tests, each with only what the test is about. */
+/** Events, observations and picks for tests; a test states only what it is about. */
 
 import { parseOdds } from '@tallystick/odds'
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
@@ -12,10 +12,10 @@ import {
   type PickRequest,
 } from '../domain/pick-request.ts'
 
-/** 2026-06-01T18:00:00Z, when the sample match starts. */
+/** 2026-06-01T18:00:00Z, the sample match's start. */
 export const START_SECONDS = 1_780_336_800
 
-/** A feed that may be shown to anybody. */
+/** A feed whose prices may be public. */
 const OPEN_FEED: FeedInfo = { feed: 'manual', isRedistributable: true, isSynthetic: false }
 
 /** A match, `soccer/epl.20260601.ars-che` by default. */
@@ -43,7 +43,7 @@ export function samplePrices(over: Partial<EntryPrices> = {}): EntryPrices {
   }
 }
 
-/** An observation of the sample event with nothing in it but what is given. */
+/** An observation of the sample event with only the given content. */
 export function sampleObservation(over: Partial<Observation> = {}): Observation {
   return {
     event: sampleEvent(),
@@ -75,7 +75,7 @@ export function sampleBatch(
   }
 }
 
-/** A pick on the sample match; throws where a test wrote no market or price. */
+/** A pick on the sample match; throws if a test's market or price is malformed. */
 export function samplePick(
   over: {
     readonly market?: string
@@ -92,7 +92,7 @@ export function samplePick(
   })
   const odds = parseOdds(over.odds ?? '2.20')
   if (parsed.kind !== 'market' || odds.kind !== 'odds')
-    throw new Error('the test’s pick is no pick')
+    throw new Error('the test’s pick is malformed')
   return {
     kind: 'pick',
     key: parsed.key,

@@ -1,4 +1,4 @@
-/** The service as an operator starts and stops it: a process of its own. */
+/** The service as an operator starts and stops it: in its own process. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ type Ended = {
 }
 
 type ServiceProcess = {
-  /** Its address, once it listens; rejects where it ends before. */
+  /** Its address, once it listens; rejects if it ends first. */
   url(): Promise<string>
   /** What it has written to stdout so far. */
   output(): string
@@ -21,7 +21,7 @@ type ServiceProcess = {
   readonly ended: Promise<Ended>
 }
 
-/** Starts `main.ts` with that environment and nothing else. */
+/** Starts `main.ts` with exactly that environment. */
 export function startServiceProcess(environment: Readonly<Record<string, string>>): ServiceProcess {
   const child = spawn(process.execPath, [main], {
     env: { PATH: process.env['PATH'] ?? '', ...environment },
@@ -30,7 +30,7 @@ export function startServiceProcess(environment: Readonly<Record<string, string>
   let output = ''
   let errors = ''
   const listening = Promise.withResolvers<string>()
-  // Whoever waits for the address hears of an early end; nobody has to.
+  // Only a test that awaits the address learns of an early end.
   listening.promise.catch(() => undefined)
   child.stdout.on('data', (text) => {
     output += String(text)

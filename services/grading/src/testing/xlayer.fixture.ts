@@ -1,6 +1,6 @@
 /**
- * The service on a local X Layer: the stand-in chain and the real facilitator in the test's process, services beside them
- * over ledgers in a folder of their own. One fixture serves a whole test file.
+ * The service on a local X Layer: the stand-in chain and the real facilitator in the test's process, and services beside
+ * them with ledgers in their own folder. One fixture serves a whole test file.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,13 +27,13 @@ import { uploadSchema } from '../wire/upload.ts'
 export type XLayerFixture = {
   readonly chain: XLayer
   readonly facilitator: Awaited<ReturnType<typeof startFacilitator>>
-  /** Folder of the ledgers; gone when the fixture stops. */
+  /** Folder of the ledgers; removed when the fixture stops. */
   readonly folder: string
   readonly payTo: XLayerAccount
   account(name: string): XLayerAccount
-  /** The whole environment of a service over the ledger file of that name. */
+  /** The full environment of a service with that ledger file. */
   environment(name: string, change?: Environment): Record<string, string>
-  /** Starts a service; it ends with the fixture at the latest. */
+  /** Starts a service; the fixture ends it at the latest. */
   startService(name: string, change?: Environment, clock?: Clock): Promise<RunningService>
   stop(): Promise<void>
 }
@@ -43,7 +43,7 @@ export type RunningService = GradingService & {
   readonly stop: () => Promise<void>
 }
 
-/** The facilitator's other network is not used here: its addresses lead nowhere, and nothing asks them. */
+/** The facilitator's other network is not used here: its addresses lead nowhere, and nothing calls them. */
 const NO_HEDERA = {
   network: 'hedera:testnet',
   consensusNodes: [],
@@ -163,7 +163,7 @@ export async function until(isDone: () => Promise<boolean>, limitMs = 20_000): P
   }
 }
 
-/** A payment that the official client has signed and that nobody has sent yet, as the headers of its request. */
+/** A payment that the official client has signed but not sent, as request headers. */
 async function signedPayment(
   fixture: Pick<XLayerFixture, 'chain'>,
   payer: XLayerAccount,
@@ -197,7 +197,7 @@ async function fill({ store }: Pick<RunningService, 'store'>): Promise<void> {
   })
 }
 
-/** Where grades are sold. */
+/** The URL that sells grades. */
 export const grade = ({ baseUrl }: Address): string => `${baseUrl}/api/grade`
 
 /** Sends a grade with a signed payment and reads the answer. */
@@ -211,7 +211,7 @@ export async function send(
   return { status: answer.status, card: JSON.parse(text), headers: answer.headers, text }
 }
 
-/** The same for the fixture of a test file, which is there once its tests run. */
+/** Wraps the fixture of a test file, which exists once its tests run. */
 export const xlayerCalls = (fixture: () => XLayerFixture) => ({
   startFilled: async (name: string, change: Record<string, string | undefined> = {}) => {
     const started = await fixture().startService(name, change)

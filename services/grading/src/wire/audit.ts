@@ -1,4 +1,4 @@
-/** What an audit answers. Every number in it can be recomputed from its cards. */
+/** What an audit answers. Every number can be recomputed from its cards. */
 import { z } from 'zod'
 import { bandSchema, cardSchema, intervalSchema, ungradedCodeSchema } from './cards.ts'
 
@@ -55,7 +55,7 @@ export const auditAnswerSchema = z
       // Mean price value less mean fair value.
       vig_paid: z.number().nullable(),
       grade_counts: z.record(bandSchema, z.int()),
-      // Of settled graded picks: what their prices were worth, and the rest of the profit.
+      // Over settled graded picks: what their prices were worth, and the rest of the profit.
       edge_and_luck: z
         .object({ profit: z.number(), edge: z.number(), luck: z.number(), luck_z: z.number() })
         .nullable(),

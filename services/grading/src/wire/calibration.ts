@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { bandSchema, basisSchema, intervalSchema, populationSchema } from './cards.ts'
 import { calibrationExample } from './examples.ts'
 
-/** The longest scope that there can be: `synthetic`, sport, type of market and book at their own limits. */
+/** The longest possible scope: `synthetic`, sport, type of market and book at their own limits. */
 const SCOPE_CHARACTERS_MAX = 140
 
 const scopeText = 'a scope such as all, soccer/1x2 or soccer/1x2/pinnacle'

@@ -1,13 +1,13 @@
 /**
- * Cards: what a payer gets for a pick. An ungraded card has no member for a close, a closing-line value or a band: there is
- * nothing to make one up in.
+ * Cards: what a payer gets for a pick. An ungraded card has no member for a close, a closing-line value or a band, so
+ * none can be invented.
  */
 import type { GradeBand, MarginMethod } from '@tallystick/odds'
 import { z } from 'zod'
 
 export const bandSchema = z.enum(['A+', 'A', 'B', 'C', 'D', 'F']) satisfies z.ZodType<GradeBand>
 
-/** The close without its margin, or the closing price of the selection alone. */
+/** The close without its margin, or the selection's closing price alone. */
 export const basisSchema = z.enum(['fair', 'price'])
 export type GradeBasis = z.output<typeof basisSchema>
 
@@ -29,13 +29,14 @@ const codesOf = <Code extends string>(meanings: Readonly<Record<Code, string>>) 
 /** What each reason of an ungraded card means. */
 export const UNGRADED_MEANINGS = {
   no_close_recorded:
-    'No closing line is recorded for this market, or none of the book that was asked for; or the event is not known.',
-  close_not_final: 'Prices are recorded, and the close is not final yet.',
-  close_incomplete: 'A fair grade was asked for, and only a part of the close is recorded.',
+    'No closing line is recorded for this market or for the requested book, or the event is not known.',
+  close_not_final: 'Prices are recorded, but the close is not final yet.',
+  close_incomplete: 'A fair grade was requested, but only part of the close is recorded.',
   selection_not_in_close: 'The close is recorded without this selection.',
-  line_not_recorded: 'The close has other lines; none is worked out from them.',
+  line_not_recorded: 'The close has other lines; this one is not derived from them.',
   ambiguous_market: 'The name means several markets, or the event several matches.',
-  field_changed: 'Other runners were in the field at the close than when the bet was placed.',
+  field_changed:
+    'The field at the close had a different number of runners than when the bet was placed.',
   placed_after_start: 'The bet was placed after the start: there was no close left to beat.',
 } as const
 
@@ -47,11 +48,11 @@ export const FLAG_MEANINGS = {
   booksum_below_one:
     'The closing prices sum to less than one: held at C because the price is below the close.',
   close_incomplete: 'Only the selection’s own closing price is recorded: graded on it alone.',
-  method_improper: 'The asked method gives no proper probabilities for this close.',
+  method_improper: 'The requested method gives no proper probabilities for this close.',
   stale_anchor: 'The start moved by more than a minute after the close was taken.',
   closes_disagree: 'Another recorded close of the market differs by more than 3 %.',
-  received_after_start: 'Received after the start: graded, and never counted.',
-  synthetic: 'The close was made up, for trying the service out.',
+  received_after_start: 'Received after the start: graded, but never counted.',
+  synthetic: 'The close is synthetic, for trying the service out.',
 } as const
 
 const flagSchema = codesOf(FLAG_MEANINGS)
@@ -80,7 +81,7 @@ const cardPickSchema = z.object({
 })
 export type CardPick = z.output<typeof cardPickSchema>
 
-/** `not_kept`: only looked at, by an audit or a grade that is not paid for yet. */
+/** `not_kept`: only looked at, by an audit or by a grade that is not paid for yet. */
 const notCounted = z.enum([
   'not_kept',
   'received_after_start',
@@ -108,7 +109,7 @@ export type CardCounting = z.output<typeof countingSchema>
 const receipt = z
   .string()
   .exactOptional()
-  .describe('Reads the current card, free, at /api/picks/{receipt}. Whoever has it can.')
+  .describe('Reads the current card, free, at /api/picks/{receipt}, for anyone who has it.')
 
 const calibrationSchema = z.object({
   band: bandSchema,
@@ -122,7 +123,7 @@ const calibrationSchema = z.object({
   low_sample: z.boolean(),
   as_of_seq: z.int(),
 })
-/** How a band did so far, by the entries below `as_of_seq`. */
+/** A band's record so far, by the entries below `as_of_seq`. */
 export type CardCalibration = z.output<typeof calibrationSchema>
 
 const closeSchema = z.object({
@@ -158,7 +159,7 @@ const gradedCardSchema = z
     taken: takenSchema,
     close: closeSchema,
     scoreboard: scoreboardSchema,
-    calibration: calibrationSchema.describe('How this band did so far, by the ledger.'),
+    calibration: calibrationSchema.describe('This band’s record so far, by the ledger.'),
     method_spread: z.number().exactOptional(),
     grade_margin: z.number().describe('Distance to the nearest edge of a band.'),
     flags: z.array(flagSchema).readonly(),
@@ -174,7 +175,7 @@ const ungradedCardSchema = z
     outcome: z.literal('UNGRADED'),
     grade: z.literal('UNGRADED'),
     pick: cardPickSchema,
-    // Left out where the market may be several, so that no result can be told either.
+    // Absent if the market is ambiguous, because then there is no result either.
     taken: takenSchema.exactOptional(),
     reason: z.object({
       code: ungradedCodeSchema,

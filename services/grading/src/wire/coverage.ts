@@ -23,7 +23,7 @@ export const coverageRequestSchema = z
         .regex(/^\d{4}-\d{2}-\d{2}$/, dateText)
         .optional()
         .describe('Day of the start, UTC.'),
-      text: shownText(TEXT_CHARACTERS_MAX).optional().describe('Teams, as anybody writes them.'),
+      text: shownText(TEXT_CHARACTERS_MAX).optional().describe('Teams, in anyone’s spelling.'),
     },
     bodyText,
   )

@@ -1,7 +1,7 @@
-/** What every route shares: the headers of a payment, the challenge, and the issues of a malformed request. */
+/** What routes share: the payment headers, the challenge, and the issues of a malformed request. */
 import { z } from 'zod'
 
-/** What a paying client sends; everything else about headers is left alone. */
+/** What a paying client sends; other headers are not checked. */
 export const paymentHeaders = z.looseObject({
   'payment-signature': z
     .string()
@@ -13,7 +13,7 @@ export const paymentHeaders = z.looseObject({
     .min(1)
     .max(255)
     .optional()
-    .describe('Yours, 1 to 255 visible ASCII characters: the same key and body is charged once.'),
+    .describe('Yours, 1 to 255 visible ASCII characters: the same key and body are charged once.'),
 })
 
 export const paymentRequiredSchema = z
@@ -35,7 +35,7 @@ export const paymentRequiredSchema = z
     ),
     extensions: z
       .object({ bazaar: z.looseObject({ info: z.unknown(), schema: z.unknown() }) })
-      .describe('How the resource is called, by example and by schema: x402’s discovery.'),
+      .describe('How to call the resource, by example and by schema: x402’s discovery.'),
   })
   .meta({
     id: 'PaymentRequired',

@@ -1,6 +1,6 @@
 /**
- * The example of each operation with a body, as the reference shows it. They belong together: the upload makes the match
- * that the others are about, and examples.test.ts runs them in that order.
+ * The example of each operation with a body, as the reference shows it. They belong together: the upload creates the
+ * match that the others use, and examples.test.ts runs them in that order.
  */
 const EVENT = 'soccer/epl.20260601.ars-che'
 
@@ -43,7 +43,7 @@ export const gradeExample = {
   pick: { market: `${EVENT}/1x2/ft`, selection: 'home', odds: '1.90' },
 }
 
-/** Five picks, as in the worked case; the last is of a line that the close does not have. */
+/** Five picks, as in the worked case; the last is on a line that the close does not have. */
 export const auditExample = {
   label: 'May tips',
   picks: [

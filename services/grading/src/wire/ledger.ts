@@ -1,4 +1,4 @@
-/** What anybody may read of one entry of the ledger (G7). */
+/** The public part of a ledger entry (G7). */
 import { z } from 'zod'
 
 const members = z.record(z.string(), z.unknown())
@@ -7,10 +7,10 @@ export const publicEntrySchema = z
   .object({
     seq: z.int(),
     hash: z.string().describe('RFC 9162 leaf hash, hex.'),
-    entry: members.exactOptional().describe('The entry as it is hashed (RFC 8785).'),
+    entry: members.exactOptional().describe('The entry as hashed (RFC 8785).'),
     redacted: members
       .exactOptional()
-      .describe('Everything but the prices, which may not be passed on.'),
+      .describe('Everything but the prices, which may not be redistributed.'),
     opened: members.exactOptional().describe('A committed pick, once its event has started.'),
     inclusion: z.object({
       size: z.int(),

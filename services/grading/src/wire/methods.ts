@@ -8,15 +8,17 @@ const meanings = z.record(z.string(), z.string())
 export const methodsSchema = z
   .object({
     bands: z.array(
-      z.object({ band: bandSchema, from: z.number().nullable().describe('Lowest value of it.') }),
+      z.object({ band: bandSchema, from: z.number().nullable().describe('Its lowest value.') }),
     ),
     rules: z.array(z.string()),
     methods: z.array(z.object({ method: methodSchema, what: z.string(), default: z.boolean() })),
-    reference_order: z.array(z.string()).describe('Whose close is graded against, first found.'),
+    reference_order: z
+      .array(z.string())
+      .describe('Books whose close is graded against; the first that has one.'),
     markets: z.array(
       z.object({
         type: z.string(),
-        selections: z.array(z.string()).describe('Empty where every market has its own.'),
+        selections: z.array(z.string()).describe('Empty if every market has its own.'),
         line: z.enum(['always', 'never', 'maybe']),
       }),
     ),

@@ -1,4 +1,4 @@
-/** What the paid routes take. Messages say what was expected. */
+/** The requests of the paid routes. Messages say what was expected. */
 import { z } from 'zod'
 import { methodSchema } from './cards.ts'
 import { auditExample, gradeExample } from './examples.ts'
@@ -7,11 +7,11 @@ import { auditExample, gradeExample } from './examples.ts'
 export const MARKET_CHARACTERS_MAX = 350
 const NAME_CHARACTERS_MAX = 120
 const REF_CHARACTERS_MAX = 80
-/** `1.0000000000000001` and every American or fractional price are shorter; parseOdds reads no more. */
+/** Longer than `1.0000000000000001` and any American or fractional price; parseOdds reads no more. */
 const ODDS_CHARACTERS_MAX = 24
 const FIELD_SIZE_MAX = 1_000
 
-/** Text that a person wrote and that is shown again: no control characters, no lone surrogates. */
+/** Text that a person wrote and a page will show: no control characters, no lone surrogates. */
 export const shownText = (charactersMax: number) =>
   z
     .string(`a text of 1 to ${charactersMax} characters`)
@@ -56,7 +56,7 @@ const pickSchema = z
       line: z
         .number('a multiple of 0.25')
         .optional()
-        .describe('Handicap of the home side, or the total, where the key does not have it.'),
+        .describe('Handicap of the home side, or the total, if the key does not have it.'),
       odds: z
         .union(
           [z.number(oddsText), z.string(oddsText).max(ODDS_CHARACTERS_MAX, oddsText)],
@@ -67,24 +67,24 @@ const pickSchema = z
         .string(timeText)
         .max(40, timeText)
         .optional()
-        .describe('When the bet was placed; after the start it is not graded.'),
+        .describe('When the bet was placed; a bet placed after the start is not graded.'),
       stake: z
         .number('a number above 0')
         .positive('a number above 0')
         .optional()
-        .describe('Taken and not used: every figure is per unit staked.'),
+        .describe('Accepted but not used: every figure is per unit staked.'),
       book: shownText(REF_CHARACTERS_MAX)
         .optional()
-        .describe('Taken and not used: where the bet was placed.'),
+        .describe('Accepted but not used: where the bet was placed.'),
       field_size: z
         .int(`a whole number from 1 to ${FIELD_SIZE_MAX}`)
         .min(1, `a whole number from 1 to ${FIELD_SIZE_MAX}`)
         .max(FIELD_SIZE_MAX, `a whole number from 1 to ${FIELD_SIZE_MAX}`)
         .optional()
-        .describe('Runners when the bet was placed; another number at the close is UNGRADED.'),
-      ref: shownText(REF_CHARACTERS_MAX)
-        .optional()
-        .describe('Your own mark, shown again on the card.'),
+        .describe(
+          'Runners when the bet was placed; if the close has another number, the pick is UNGRADED.',
+        ),
+      ref: shownText(REF_CHARACTERS_MAX).optional().describe('Your own mark, echoed on the card.'),
     },
     'an object with market, selection and odds',
   )
@@ -105,11 +105,11 @@ const optionsSchema = z
       method: z
         .enum(methods, oneOf(methods))
         .optional()
-        .describe('How the margin is taken out of the close; power by default.'),
+        .describe('How the margin is removed from the close; power by default.'),
       basis: z
         .enum(bases, oneOf(bases))
         .optional()
-        .describe('auto: the fair close where there is one, else the closing price alone.'),
+        .describe('auto: the fair close if there is one, otherwise the closing price alone.'),
       line_policy: z
         .literal('exact', 'exact')
         .optional()
@@ -119,7 +119,7 @@ const optionsSchema = z
   )
   .meta({ id: 'GradeOptions' })
 
-/** Picks in one audit (G5). */
+/** Most picks in one audit (G5). */
 const AUDIT_PICKS_MAX = 1_000
 
 export const gradeSchema = z
@@ -135,8 +135,10 @@ export const auditSchema = z
         .array(pickSchema, picksText)
         .min(1, picksText)
         .max(AUDIT_PICKS_MAX, picksText)
-        .describe('Each once: the same market, selection, odds and time again is a duplicate.'),
-      label: shownText(REF_CHARACTERS_MAX).optional().describe('Shown again on the audit.'),
+        .describe(
+          'Each only once: a second pick with the same market, selection, odds and time is a duplicate.',
+        ),
+      label: shownText(REF_CHARACTERS_MAX).optional().describe('Echoed on the audit.'),
       options: optionsSchema.optional(),
     },
     'a JSON object with picks',

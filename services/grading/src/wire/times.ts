@@ -1,7 +1,7 @@
 /** Times as the wire and the feeds write them, ISO 8601, in Unix seconds. */
 import { parseIsoTime } from '@tallystick/service-kit'
 
-/** Unix seconds, rounded down, of a date (midnight UTC) or a date and time with `Z` or an offset; else undefined. */
+/** Unix seconds, rounded down, of a date (midnight UTC) or of a date and time with `Z` or an offset; undefined for anything else. */
 export function isoSeconds(text: string): number | undefined {
   const unixMs = parseIsoTime(text)
   return unixMs === undefined ? undefined : Math.floor(unixMs / 1_000)
@@ -11,5 +11,5 @@ export function isoSeconds(text: string): number | undefined {
 export const isoText = (unixSeconds: number): string =>
   `${new Date(Math.floor(unixSeconds) * 1_000).toISOString().slice(0, 19)}Z`
 
-/** The day, UTC, that a moment lies in: `2024-04-23`. */
+/** The UTC day of a moment: `2024-04-23`. */
 export const isoDay = (unixSeconds: number): string => isoText(unixSeconds).slice(0, 10)

@@ -1,10 +1,10 @@
-/** What `/api/ingest` takes and answers: closes, prices and results of any market, corrections and voids among them. */
+/** What `/api/ingest` takes and answers: closes, prices and results of any market, including corrections and voids. */
 import { z } from 'zod'
 import { PERIOD } from '../domain/parse-market.ts'
 import { uploadExample } from './examples.ts'
 import { isoSeconds } from './times.ts'
 
-/** Events in one upload; more are several uploads. */
+/** Most events in one upload; more need several uploads. */
 const UPLOAD_EVENTS_MAX = 1_000
 
 const isoTime = z.string().refine((text) => isoSeconds(text) !== undefined, 'an ISO 8601 time')
@@ -28,7 +28,7 @@ const resultSchema = z.union([
     .refine(({ places, tied }) => tied > places, 'more tied selections than places'),
 ])
 
-/** How a selection was settled, where no score says it; `tied` selections share `places` paid places. */
+/** How a selection was settled if no score says it; `tied` selections share `places` paid places. */
 export type SelectionResult = z.output<typeof resultSchema>
 
 const goals = z.int().min(0).max(999)
@@ -55,10 +55,10 @@ const eventSchema = z.strictObject({
   outcomes: z.array(outcomeSchema).max(20).default([]),
 })
 
-/** Names of feeds of our own: an upload under one of them would replace what that feed said. */
+/** Our own feeds: an upload under one of these names would replace what that feed said. */
 const RESERVED_SOURCES: readonly string[] = ['football-data', 'the-odds-api', 'synthetic']
 
-/** Ids of made-up events begin so, and no others: made-up results never reach a real event. */
+/** The prefix of all synthetic ids, and of no others: synthetic results never reach a real event. */
 const SYNTHETIC_ID = /^[^/]+\/synthetic/
 
 export const uploadSchema = z
@@ -69,7 +69,10 @@ export const uploadSchema = z
       .refine((name) => !RESERVED_SOURCES.includes(name), 'a name that is no feed of the service')
       .default('manual'),
     redistributable: z.boolean().default(false),
-    synthetic: z.boolean().default(false).describe('Made up for trying the service out; shown so.'),
+    synthetic: z
+      .boolean()
+      .default(false)
+      .describe('Synthetic, for trying the service out; shown as such.'),
     events: z.array(eventSchema).min(1).max(UPLOAD_EVENTS_MAX),
   })
   .superRefine(({ synthetic, events }, context) => {
@@ -86,13 +89,13 @@ export type Upload = z.output<typeof uploadSchema>
 
 export const uploadAnswerSchema = z
   .object({
-    repeated: z.boolean().describe('These very bytes were taken in before: nothing was read.'),
+    repeated: z.boolean().describe('These bytes were ingested before: nothing was read.'),
     raw_sha256: z.string(),
     events: z.int().describe('New events.'),
     snapshots: z.int().describe('New entries of prices before the close, one for an event.'),
     closes: z.int().describe('New entries of closes, one for an event.'),
     outcomes: z.int().describe('New entries of results, one for an event.'),
-    superseded: z.int().describe('Closes and results that replaced others.'),
+    superseded: z.int().describe('Closes and results that replaced earlier ones.'),
     unchanged: z.int(),
     missing_prices: z.int(),
     refused: z.int(),

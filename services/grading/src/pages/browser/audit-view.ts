@@ -1,4 +1,4 @@
-/** An audit for people: raw return beside the Sharp Score, what was edge and what was luck, and every card below. */
+/** An audit for people: raw return beside the Sharp Score, edge and luck apart, and every card below. */
 import { element, svgElement } from '@tallystick/service-kit/browser'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import type { Card, Scoreboard, UngradedCode } from '../../wire/cards.ts'
@@ -7,7 +7,7 @@ import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from
 import { RESULT_TONES, RESULT_WORDS, UNGRADED_WORDS } from './card-words.ts'
 import { marketWords, selectionWords } from './market-words.ts'
 
-/** Rows at first; the rest comes by a button, so that a phone is not given a thousand at once. */
+/** Rows shown at first; a button loads the rest, so that a phone does not get a thousand at once. */
 const ROWS_FIRST = 50
 
 function roiSide(roi: AuditAnswer['raw_roi']): HTMLElement {
@@ -32,7 +32,7 @@ function scoreSide(score: AuditAnswer['sharp_score']): HTMLElement {
     shown,
     scoreStrip(value),
     `edge ${signedPercent(edge)}, 90 %: ${percentInterval(interval)}`,
-    `an edge above nothing: ${percent(chance)} likely`,
+    `an edge above zero: ${percent(chance)} likely`,
   )
 }
 
@@ -93,7 +93,7 @@ function bar(share: number): SVGSVGElement {
   )
 }
 
-/** `3 × won, 1 × lost` of what there is; undefined where there is nothing. */
+/** Non-zero counts, as in `3 × won, 1 × lost`; undefined if all are zero. */
 function tally<Name extends string>(
   counts: Readonly<Partial<Record<Name, number>>>,
   words: (name: Name, count: number) => string,
@@ -207,7 +207,7 @@ export function auditView(
   return element(
     'article',
     { class: 'grade-card', 'data-outcome': 'AUDIT' },
-    ...syntheticNote(isSynthetic, 'Some of these closes were made up; they are no real markets.'),
+    ...syntheticNote(isSynthetic, 'Some of these closes are synthetic; they are not real markets.'),
     ...(audit.label === undefined ? [] : [element('p', { class: 'teams' }, audit.label)]),
     sides('Two readings of one record', roiSide(audit.raw_roi), scoreSide(audit.sharp_score)),
     said(audit.verdict),

@@ -1,14 +1,14 @@
-/** A value among the bands: a strip with every letter, and a mark where the pick stands. */
+/** A value among the bands: a strip with every letter, and a mark at the pick's value. */
 import { GRADE_BANDS, type GradeBand } from '@tallystick/odds/grade-price'
 import { svgElement } from '@tallystick/service-kit/browser'
 import { signedPercent } from '../figures.ts'
 
-/** Half-width of the strip, a fraction: the outer bands go on beyond it. */
+/** Half-width of the strip, a fraction: the outer bands extend beyond it. */
 const END = 0.12
 const WIDTH = 360
 const STRIP = { top: 12, height: 26 }
 
-/** From the worst, as the axis runs. */
+/** Worst first, as on the axis. */
 const BANDS = GRADE_BANDS.toReversed().map(({ band, fromBillionths }, index, bands) => ({
   band,
   from: Math.max(-END, fromBillionths / 1e9),
@@ -34,7 +34,7 @@ function bandField({ band, from, to }: (typeof BANDS)[number], isHere: boolean) 
   return [field, svgElement('text', { class: `band middle${here}`, ...middle }, band)]
 }
 
-/** `value` is what the grade stands on, a fraction. */
+/** `value` is the value behind the grade, a fraction. */
 export function bandScale(value: number, grade: GradeBand): SVGSVGElement {
   const edges = BANDS.slice(1).map(({ from }) =>
     svgElement('text', { class: 'tick middle', x: place(from), y: 54 }, signedPercent(from, 0)),

@@ -1,4 +1,4 @@
-/** Return per band with its interval, against the line of perfect calibration: a drawing without any library. */
+/** Return per band with its interval, against the line of perfect calibration, drawn without a library. */
 import { svgElement } from '@tallystick/service-kit/browser'
 import type { CalibrationRow } from '../../wire/calibration.ts'
 import { signedPercent } from '../figures.ts'
@@ -16,10 +16,10 @@ type Frame = {
 }
 
 const MARGIN = { left: 64, right: 14, top: 46, bottom: 48 }
-/** A whisker longer than this on one side is cut and ends in an arrow: a band of three picks must not flatten the rest. */
+/** A whisker longer than this on one side is cut off with an arrow: a band of three picks must not flatten the rest. */
 const WHISKER_MAX = 0.3
 const LABEL_GAP = 36
-/** Room for `+10 %` below the axis, with the margins shared out. */
+/** Room for `+10 %` below the axis, margins included. */
 const TICK_WIDTH = 66
 
 export const isFilled = (row: CalibrationRow): row is FilledRow =>
@@ -93,7 +93,7 @@ function perfectLine({ x, y, xTicks }: Frame): SVGElement {
   return line('perfect', { from: [x(low), y(low)], to: [x(high), y(high)] })
 }
 
-/** The regression of return on promise, where there is one, cut at the frame. */
+/** The regression of return on promise, if any, clipped to the frame. */
 function fittedLine({ x, y, xTicks, yTicks }: Frame, fitted: Line): readonly SVGElement[] {
   if (fitted === null) return []
   const { slope, intercept } = fitted
@@ -106,7 +106,7 @@ function fittedLine({ x, y, xTicks, yTicks }: Frame, fitted: Line): readonly SVG
   return [line('fitted', { from: pointAt(first), to: pointAt(last) })]
 }
 
-/** An end of a whisker: a bar, or an arrow where it goes on. */
+/** A whisker's end: a bar, or an arrow if it continues. */
 function whiskerEnd([x, y]: readonly [number, number], tip: number, isCut: boolean): SVGElement {
   const d = isCut ? `M${x - 5} ${y}L${x} ${y + tip}L${x + 5} ${y}` : `M${x - 5} ${y}H${x + 5}`
   return svgElement('path', { class: 'whisker', d })
@@ -172,7 +172,7 @@ function legend({ width, height }: Frame): readonly SVGElement[] {
   ]
 }
 
-/** Draws a column at a width in pixels; the drawing's own text says what a table beside it has in full. */
+/** Draws a column at a width in pixels. Its label summarises what the table beside it shows in full. */
 export function calibrationPlot(
   bands: readonly CalibrationRow[],
   options: { readonly width: number; readonly line: Line },

@@ -15,13 +15,15 @@ describe('slope and intercept in words', () => {
     expect(lineVerdict({ line, total })).toContain(words)
   })
 
-  it('say nothing of a line that there is not', () => {
+  it('say nothing of a missing line', () => {
     expect(lineVerdict({ line: null, total })).toContain('Too few')
-    expect(lineVerdict({ line: null, total: { n: 0, events: 0, roi: null } })).toContain('Nothing')
+    expect(lineVerdict({ line: null, total: { n: 0, events: 0, roi: null } })).toContain(
+      'No such pick',
+    )
     expect(lineWords({ line: null, total })).toBe('')
   })
 
-  it('that could be anything is no verdict, also where it holds 1 and 0', () => {
+  it('give no verdict if the slope could be anything, even around 1 and 0', () => {
     const line = { slope: 4, intercept: 0.1, slope_se: 3, intercept_se: 0.3 }
     expect(lineVerdict({ line, total })).toContain('Too few')
   })
@@ -34,7 +36,7 @@ describe('slope and intercept in words', () => {
   })
 })
 
-it('scopes are named for people, synthetic as made up', () => {
+it('scopes are named for people, with synthetic ones marked', () => {
   expect(scopeWords('synthetic')).toBe('Synthetic (made up)')
   expect(scopeWords('all')).toBe('All real markets')
   expect(scopeWords('soccer/1x2/pinnacle')).toBe('soccer · 1x2 · by pinnacle')

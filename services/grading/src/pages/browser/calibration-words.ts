@@ -10,9 +10,9 @@ const DEVIATIONS_95 = 1.96
 
 export const POPULATION_WORDS: Readonly<Record<Column['population'], string>> = {
   mechanical:
-    'Every price that was recorded before a close, of every selection: nobody chose them, so nothing is left out.',
+    'Every price recorded before a close, for every selection: nobody chose them, so nothing is left out.',
   committed:
-    'Picks that were paid for and committed to the ledger before their start, at a price that was to be had. One per payer, event and selection.',
+    'Picks paid for and committed to the ledger before their start, at an available price. One per payer, event and selection.',
 }
 
 export const BASIS_WORDS: Readonly<Record<Column['basis'], string>> = {
@@ -27,7 +27,7 @@ export function scopeWords(scope: string): string {
   return [sport, type, book === undefined ? undefined : `by ${book}`].filter(Boolean).join(' · ')
 }
 
-/** A slope that may as well be half or one and a half says nothing about calibration, either way. */
+/** A slope that could be anything from a half to one and a half says nothing about calibration. */
 const SLOPE_WIDTH_MAX = 0.5
 
 const isSlopeOne = ({ slope, slope_se: error }: Line): boolean =>
@@ -37,11 +37,11 @@ const isInterceptNone = ({ intercept, intercept_se: error }: Line): boolean =>
 
 /** The verdict in one sentence. */
 export function lineVerdict({ line, total }: Pick<Column, 'line' | 'total'>): string {
-  if (total.n === 0) return 'Nothing of this kind is settled yet.'
+  if (total.n === 0) return 'No such pick has settled yet.'
   if (line === null || DEVIATIONS_95 * line.slope_se > SLOPE_WIDTH_MAX)
     return 'Too few settled picks to say whether the grades come true.'
   if (isSlopeOne(line) && isInterceptNone(line))
-    return 'The grades came true: promise and return agree within what chance allows.'
+    return 'The grades came true: promise and return agree within chance.'
   if (isInterceptNone(line))
     return line.slope > 1
       ? 'The grades promised too little: returns moved more than promised.'

@@ -1,4 +1,4 @@
-/** The truth table: plotted, tabled and in words. What is counted stands in the address, so that a view can be sent on. */
+/** The truth table as a plot, a table and words. The address holds what is counted, so that a view can be shared. */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import type {
   CalibrationAnswer,
@@ -16,7 +16,7 @@ import {
 } from './calibration-words.ts'
 import { readCalibration } from './page-api.ts'
 
-/** Below this the letters would stand on each other; a phone of 360 px leaves more. */
+/** Below this width the letters would overlap; a phone of 360 px leaves more. */
 const PLOT_WIDTH_MIN = 270
 
 const filters = pageElement('filters', HTMLFormElement)
@@ -30,7 +30,7 @@ function chosen(name: string): string {
 
 const cell = (text: string): HTMLElement => element('td', { class: 'number' }, text)
 
-/** Chooses what the address says; returns the scope, which is offered only once the service has named it. */
+/** Applies the address's choices; returns the scope, which is offered only once the service has named it. */
 function readAddress(): string | undefined {
   const address = new URLSearchParams(location.search)
   for (const name of ['basis', 'population']) {
@@ -91,7 +91,7 @@ function showTable({ bands, total }: CalibrationColumn): void {
 }
 
 let shown: CalibrationColumn | undefined
-/** The width that the plot was drawn at: a redraw at the same would only feed the observer. */
+/** The width of the last drawing: redrawing at the same width would only trigger the observer again. */
 let drawnWidth = 0
 
 function draw(): void {
@@ -100,8 +100,7 @@ function draw(): void {
   drawnWidth = width
   const { bands, line } = shown
   if (bands.some(isFilled)) plot.replaceChildren(calibrationPlot(bands, { width, line }))
-  else
-    plot.replaceChildren(element('p', { class: 'empty' }, 'Nothing of this kind is settled yet.'))
+  else plot.replaceChildren(element('p', { class: 'empty' }, 'No such pick has settled yet.'))
 }
 
 function show(answer: CalibrationAnswer): void {
@@ -139,7 +138,7 @@ function show(answer: CalibrationAnswer): void {
   pageElement('state').className = 'hint'
 }
 
-/** Offers the scopes that there are; the answer's own is chosen where none was asked for. */
+/** Offers the existing scopes; the answer's own is selected if none was requested. */
 function offerScopes({ columns, scopes }: CalibrationAnswer): void {
   const current = columns[0]?.scope ?? 'all'
   const offered = [...new Set([current, ...scopes])]
@@ -152,7 +151,7 @@ function offerScopes({ columns, scopes }: CalibrationAnswer): void {
   )
 }
 
-/** Counts what was asked, so that a slow answer does not replace a newer one. */
+/** Counts requests, so that a slow answer does not replace a newer one. */
 let asked = 0
 
 async function refresh(scope: string | undefined): Promise<void> {
@@ -167,7 +166,7 @@ async function refresh(scope: string | undefined): Promise<void> {
   } catch {
     if (mine !== asked) return
     pageElement('state').className = 'note bad'
-    put('state', 'The truth table cannot be read just now. Change a choice above to try again.')
+    put('state', 'The truth table cannot be read right now. Change a choice above to try again.')
   }
 }
 

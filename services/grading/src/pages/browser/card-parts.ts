@@ -1,7 +1,7 @@
-/** What cards and audits are made of: facts by name, two results side by side, notes, letters. */
+/** The parts of cards and audits: named facts, two results side by side, notes, letters. */
 import { element } from '@tallystick/service-kit/browser'
 
-/** Facts by name; those without a value are left out. */
+/** Named facts; those without a value are left out. */
 export function facts(
   pairs: readonly (readonly [name: string, value: Node | string | undefined])[],
 ): HTMLElement {
@@ -14,7 +14,7 @@ export function facts(
   )
 }
 
-/** One of two results of the same bets: its name, the result at large, and what it says. */
+/** One of two results of the same bets: its name, the result in large type, and its explanation. */
 export function side(
   name: string,
   big: HTMLElement,
@@ -44,7 +44,7 @@ export const hint = (...words: readonly (Node | string)[]): HTMLElement =>
   element('p', { class: 'hint' }, ...words)
 export const mono = (text: string): HTMLElement => element('span', { class: 'mono' }, text)
 
-/** A note that data were made up; nothing where they were not. */
+/** A note that the data are synthetic; nothing if they are not. */
 export function syntheticNote(isSynthetic: boolean, words: string): readonly HTMLElement[] {
   return isSynthetic
     ? [element('p', { class: 'note warn' }, element('strong', {}, 'Synthetic data.'), ` ${words}`)]

@@ -1,4 +1,4 @@
-/** A card for people: the scoreboard's result and the closing line's side by side, and what both rest on. */
+/** A card for people: the scoreboard's result beside the closing line's, and the evidence for both. */
 import { element } from '@tallystick/service-kit/browser'
 import type { Card, CardCalibration, GradedCard, UngradedCard } from '../../wire/cards.ts'
 import {
@@ -24,7 +24,7 @@ import { marketWords, selectionWords } from './market-words.ts'
 type CardOptions = {
   /** Of the payment. */
   readonly transaction?: string | undefined
-  /** Takes a market key that the reader chose from an ungraded card. */
+  /** Receives the market key that the reader chose from an ungraded card. */
   readonly onNearest?: ((key: string) => void) | undefined
 }
 
@@ -68,7 +68,7 @@ function closeWords(close: GradedCard['close']): string {
   return `${source.book} by ${source.feed}, ${when}${before}`
 }
 
-/** The price as it was written, and as decimal odds where that is something else. */
+/** The price as written, and as decimal odds if those differ. */
 function takenWords({ odds, text }: GradedCard['taken']): string {
   const decimal = number(odds, Number(odds.toFixed(2)) === odds ? 2 : 3)
   return Number(text) === odds ? decimal : `${text} (${decimal})`
@@ -92,11 +92,11 @@ function priceFacts(card: GradedCard): HTMLElement {
     ['Price value', `${signedPercent(clv.price)}: ${beatWords(clv)}`],
     [
       'Fair value',
-      clv.fair === undefined ? undefined : `${signedPercent(clv.fair)} with the margin taken out`,
+      clv.fair === undefined ? undefined : `${signedPercent(clv.fair)} with the margin removed`,
     ],
     [
       'Margin',
-      booksum === undefined ? undefined : `${percent(booksum - 1, 2)}, taken out by ${method}`,
+      booksum === undefined ? undefined : `${percent(booksum - 1, 2)}, removed by ${method}`,
     ],
     [
       'Other methods',
@@ -109,20 +109,20 @@ function priceFacts(card: GradedCard): HTMLElement {
   ])
 }
 
-/** What the band of a card returned so far. */
+/** What a card's band has returned so far. */
 function bandRecord(record: CardCalibration): HTMLElement {
   const { band, basis, population, scope, n, roi, roi_ci95: interval } = record
   const { expected_roi: promised, low_sample: isLow } = record
   const which = `${basis === 'price' ? 'graded on price alone, ' : ''}${population === 'mechanical' ? 'every recorded price' : 'committed picks'}${scope === 'synthetic' ? ', synthetic' : ''}`
   const words =
     n === 0 || roi === null
-      ? 'No pick with this grade is settled yet.'
+      ? 'No pick with this grade has settled yet.'
       : `${counted(n, 'settled pick')} (${which}) returned ${signedPercent(roi)} on average${interval === null ? '' : `, 95 %: ${percentInterval(interval)}`}.${promised === null ? '' : ` Their grades promised ${signedPercent(promised)}.`}`
   const low = isLow && n > 0 ? [' ', element('span', { class: 'badge warn' }, 'low sample')] : []
   return element(
     'div',
     { class: 'record' },
-    element('h3', {}, `What ${band} has been worth`),
+    element('h3', {}, `What ${band} has returned`),
     element('p', {}, words, ...low),
   )
 }
@@ -138,16 +138,13 @@ function cardFoot(card: Card, { transaction }: CardOptions): HTMLElement {
   const link = { href: `/api/picks/${encodeURIComponent(receipt)}` }
   return facts([
     ['Counted', countedWords(card)],
-    [
-      'Receipt',
-      receipt === '' ? undefined : element('a', link, 'this card, as it stands from now on'),
-    ],
+    ['Receipt', receipt === '' ? undefined : element('a', link, 'this card, kept up to date')],
     ['Paid in', transaction === undefined ? undefined : mono(transaction)],
   ])
 }
 
 function flagNotes(flags: GradedCard['flags']): readonly HTMLElement[] {
-  // Said elsewhere on the card: above it, and where it says what is counted.
+  // Shown elsewhere on the card: at the top, and in the note on what is counted.
   const shown = flags.filter((flag) => flag !== 'synthetic' && flag !== 'received_after_start')
   if (shown.length === 0) return []
   const items = shown.map((flag) => element('li', {}, FLAG_WORDS[flag]))
@@ -158,7 +155,10 @@ function gradedView(card: GradedCard, options: CardOptions): HTMLElement {
   return element(
     'article',
     { class: 'grade-card', 'data-outcome': 'GRADED' },
-    ...syntheticNote(card.close.source.synthetic, 'This close was made up; it is no real market.'),
+    ...syntheticNote(
+      card.close.source.synthetic,
+      'This close is synthetic; it is not a real market.',
+    ),
     pickHeading(card.pick),
     sides('Two results of one bet', scoreboardSide(card.scoreboard), gradeSide(card)),
     bandScale(gradedValue(card), card.grade),
@@ -170,7 +170,7 @@ function gradedView(card: GradedCard, options: CardOptions): HTMLElement {
   )
 }
 
-/** What the ledger does have, to be chosen in place of what it has not. */
+/** What the ledger does have, offered in place of what it lacks. */
 function nearList(keys: readonly string[], onNearest: CardOptions['onNearest']) {
   if (keys.length === 0) return []
   const items = keys.map((key) => {

@@ -1,4 +1,4 @@
-/** Codes of a card in words. Every code of the domain has an entry: the compiler says so where one is missing. */
+/** A card's codes in words. The compiler rejects a missing code. */
 import type { GradeFlag, NotCountedReason, Scoreboard, UngradedCode } from '../../wire/cards.ts'
 
 export const FLAG_WORDS: Readonly<Record<GradeFlag, string>> = {
@@ -6,20 +6,20 @@ export const FLAG_WORDS: Readonly<Record<GradeFlag, string>> = {
     'The closing prices sum to less than one. The price is below its close, so the grade was held at C.',
   close_incomplete:
     'Only this selection’s own closing price is recorded: the grade stands on the price alone.',
-  method_improper: 'The method that was asked for gives no proper probabilities for this close.',
+  method_improper: 'The requested method gives no proper probabilities for this close.',
   stale_anchor: 'The start moved by more than a minute after the close was taken.',
   closes_disagree: 'Another recorded close of this market differs by more than 3 %.',
-  received_after_start: 'It came after the start: graded, and never counted in the truth table.',
-  synthetic: 'The close was made up for trying the service out. It is no real market.',
+  received_after_start: 'It came after the start: graded, but never counted in the truth table.',
+  synthetic: 'The close is synthetic, for trying the service out. It is not a real market.',
 }
 
 export const NOT_COUNTED_WORDS: Readonly<Record<NotCountedReason, string>> = {
-  not_kept: 'Looked at only: it counts in no truth table.',
+  not_kept: 'Only looked at: it counts in no truth table.',
   received_after_start: 'It came after the start, so it counts in no truth table.',
   above_recorded_price:
-    'The price is more than 1 % above the best that was recorded, so it counts in no truth table.',
+    'The price is more than 1 % above the best recorded one, so it counts in no truth table.',
   no_recorded_price: 'No price was recorded when it came, so it counts in no truth table.',
-  repeated_selection: 'This payer’s earlier pick of the selection counts instead.',
+  repeated_selection: 'This payer’s earlier pick of this selection counts instead.',
 }
 
 export const UNGRADED_WORDS: Readonly<Record<UngradedCode, string>> = {
@@ -27,7 +27,7 @@ export const UNGRADED_WORDS: Readonly<Record<UngradedCode, string>> = {
   close_not_final: 'The close is not final yet',
   close_incomplete: 'The close is not complete',
   selection_not_in_close: 'This selection is not in the close',
-  line_not_recorded: 'A close is recorded, of another line',
+  line_not_recorded: 'A close is recorded, but for another line',
   ambiguous_market: 'It may be one of several markets',
   field_changed: 'The field has changed',
   placed_after_start: 'It was placed after the start',

@@ -1,10 +1,10 @@
-/** Paying with a key that a link of the local stack carries. It is held in memory only, and used on this machine only. */
+/** Pays with a key carried by a link of the local stack. The key stays in memory and is used on this machine only. */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { type Authorization, type Domain, type Payer, TYPES } from './transfer.ts'
 
-/** A signature says which of the two points it was made with by 27 or 28. */
+/** A signature's recovery byte: 27 or 28 says which of two points it was made with. */
 const RECOVERY_BASE = 27
 
 const textHash = (text: string): Uint8Array => keccak256(utf8ToBytes(text))
@@ -12,11 +12,11 @@ const textHash = (text: string): Uint8Array => keccak256(utf8ToBytes(text))
 const typeHash = (name: keyof typeof TYPES): Uint8Array =>
   textHash(`${name}(${TYPES[name].map((field) => `${field.type} ${field.name}`).join(',')})`)
 
-/** 32 bytes of a decimal number, or of hex with `0x`: an address is right-aligned in its word. */
+/** 32 bytes from a decimal number or `0x` hex; an address is right-aligned in its word. */
 const word = (value: string | number): Uint8Array =>
   hexToBytes(BigInt(value).toString(16).padStart(64, '0'))
 
-/** The EIP-712 digest of a transfer, the 32 bytes that are signed. */
+/** A transfer's EIP-712 digest: the 32 bytes that are signed. */
 export function transferDigest(domain: Domain, message: Authorization): Uint8Array {
   const separator = concatBytes(
     typeHash('EIP712Domain'),

@@ -1,4 +1,4 @@
-/** Looking markets up, free: by teams and day, and whether a key that was typed can be graded. */
+/** Looks markets up, free: by teams and day, and whether a typed key can be graded. */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import type { CoverageAnswer } from '../../wire/coverage.ts'
 import { timeText } from '../figures.ts'
@@ -9,13 +9,13 @@ import { expectedWords, showProblem } from './show-issues.ts'
 export type Candidate = CoverageAnswer['candidates'][number]
 type Choose = (market: string, event: Candidate) => void
 
-/** The service answers a search with so many events at most. */
+/** The most events in one search answer of the service. */
 const FOUND_MAX = 20
 
 const CLOSE_WORDS: Readonly<Record<CoverageAnswer['close'], string>> = {
   final: 'Its close is recorded: it can be graded.',
-  pending: 'It is still before its close: it can be graded only once the last price is final.',
-  none: 'No close is recorded: the answer would be UNGRADED, and paid.',
+  pending: 'Its close is still to come: it can be graded only once the last price is final.',
+  none: 'No close is recorded: the answer would be UNGRADED, and you would pay for it.',
 }
 
 function eventItem(event: Candidate, choose: Choose): HTMLElement {
@@ -49,7 +49,7 @@ const isGradable = ({ markets }: Candidate): boolean =>
   markets.some(({ close }) => close === 'final')
 
 function foundWords(count: number): string {
-  if (count === 0) return 'The ledger has no event that fits. Fewer words find more.'
+  if (count === 0) return 'No event in the ledger matches. Try fewer words.'
   if (count === 1) return 'One event fits:'
   const many =
     count >= FOUND_MAX
@@ -69,7 +69,7 @@ function foundList({ candidates }: CoverageAnswer, choose: Choose): readonly HTM
   return [words, element('ul', { class: 'found' }, ...items)]
 }
 
-/** Looks up what the form says and offers what was found. */
+/** Looks up the form's input and offers what it found. */
 export async function findMarkets(
   { text, date }: { readonly text: string; readonly date: string },
   choose: Choose,
@@ -77,7 +77,7 @@ export async function findMarkets(
   const found = pageElement('found')
   showProblem('find-text', '')
   if (text.trim() === '' && date === '') {
-    showProblem('find-text', 'Write a team, or choose a day.')
+    showProblem('find-text', 'Enter a team, or choose a day.')
     return
   }
   const answer = await readCoverage({
@@ -90,7 +90,7 @@ export async function findMarkets(
     const problem =
       answer.kind === 'invalid'
         ? expectedWords(answer.expected)
-        : 'The service does not answer just now.'
+        : 'The service is not answering right now.'
     showProblem('find-text', problem)
   }
 }
@@ -98,7 +98,7 @@ export async function findMarkets(
 /** Counts lookups, so that a slow answer does not replace a newer one. */
 let asked = 0
 
-/** Says below the field whether its key can be graded, and returns its event; malformed keys are marked. */
+/** Shows below the field whether its key can be graded, and returns its event; marks malformed keys. */
 export async function coverKey(market: string): Promise<Candidate | undefined> {
   asked += 1
   const mine = asked

@@ -1,4 +1,4 @@
-/** The overview: live figures from the public API, refreshed while somebody looks. */
+/** The overview: live figures from the public API, refreshed while the page is visible. */
 import { offerCopies, pageElement, put } from '@tallystick/service-kit/browser'
 import type { CalibrationRow } from '../../wire/calibration.ts'
 import { counted, grouped, number, percentInterval, signedPercent } from '../figures.ts'
@@ -29,7 +29,7 @@ async function showFigures(): Promise<void> {
   put('events', grouped(total.events))
   put('slope', line === null ? 'not known yet' : `${number(line.slope)} points`)
   for (const row of bands) showBand(row)
-  put('bands-note', total.n === 0 ? 'Nothing is settled yet.' : '')
+  put('bands-note', total.n === 0 ? 'No pick has settled yet.' : '')
   put('state', `As of ledger entry ${grouped(ledger.as_of_seq)}.`)
   pageElement('state').className = 'hint'
 }
@@ -46,7 +46,7 @@ async function refresh(): Promise<void> {
     const [figures] = await Promise.allSettled([showFigures(), showCheckpoint()])
     if (figures.status === 'rejected') {
       pageElement('state').className = 'note warn'
-      put('state', 'The service does not answer just now. Trying again…')
+      put('state', 'The service is not answering right now. Trying again…')
     }
   }
   setTimeout(() => void refresh(), REFRESH_MS)

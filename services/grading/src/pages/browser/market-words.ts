@@ -24,7 +24,7 @@ const PERIODS: Readonly<Record<string, string>> = {
   h2: 'second half',
 }
 
-/** A key's parts as they are written; undefined for a text of another form. The service judges whether they are right. */
+/** A key's parts as written; undefined for text of another form. The service judges whether they are right. */
 function keyParts(key: string) {
   const [path = '', participant] = key.trim().split('@')
   const [sport, event, type, period, line, ...rest] = path.split('/')
@@ -51,13 +51,13 @@ export function marketWords(key: string): string {
     .join(' ')
 }
 
-/** The selections of a key's type; none where every market has its own. */
+/** The selections of a key's type; none if every market has its own. */
 export function selectionsOf(key: string): readonly string[] {
   const type = namedType(keyParts(key)?.type ?? '')
   return type === undefined ? [] : (marketShape(type).selections ?? [])
 }
 
-/** A selection in words, with the team where the event is known. */
+/** A selection in words, with the team if the event is known. */
 export function selectionWords(
   selection: string,
   event: { readonly home: string; readonly away: string } | undefined,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { parseCheckpoint } from './page-api.ts'
 
-it('a checkpoint is size, root and signer; anything else is none', () => {
+it('a checkpoint has size, root and signer; other text is not one', () => {
   const note = 'grading.test/ledger\n12\ncm9vdA==\n\n— grading.test/ledger c2ln\n'
   expect(parseCheckpoint(note)).toEqual({
     size: 12,

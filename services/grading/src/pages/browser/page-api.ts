@@ -1,8 +1,8 @@
-/** Free calls of the service's own public API. */
+/** Free calls to the service's own public API. */
 import type { CalibrationAnswer } from '../../wire/calibration.ts'
 import type { CoverageAnswer } from '../../wire/coverage.ts'
 
-/** Sends JSON. The answer's body is read whatever its status is. */
+/** Sends JSON. The answer's body is read whatever its status. */
 export function post(
   path: string,
   body: unknown,
@@ -16,7 +16,7 @@ export function post(
   })
 }
 
-/** The truth table. Throws where the service does not answer. */
+/** The truth table. Throws if the service does not answer. */
 export async function readCalibration(
   filters: Readonly<Record<string, string>>,
 ): Promise<CalibrationAnswer> {
@@ -25,13 +25,13 @@ export async function readCalibration(
   return answer.json()
 }
 
-/** `invalid` carries the service's word on what was asked. */
+/** `invalid` carries the service's issues with the request. */
 type CoverageReading =
   | { readonly kind: 'covered'; readonly coverage: CoverageAnswer }
   | { readonly kind: 'invalid'; readonly expected: string }
   | { readonly kind: 'failed' }
 
-/** Whether a market can be graded, or what fits a few words. */
+/** Whether a market can be graded, or which events match a few words. */
 export async function readCoverage(
   query: Readonly<Record<string, string>>,
 ): Promise<CoverageReading> {
@@ -44,8 +44,8 @@ export async function readCoverage(
 }
 
 /**
- * Size, root and signer of a signed checkpoint (a C2SP note); undefined for another text. Signatures are not verified here:
- * who trusts this page's service needs no proof, and who does not cannot trust its page.
+ * Size, root and signer of a signed checkpoint (a C2SP note); undefined for any other text. Signatures are not verified
+ * here: a reader who trusts this service needs no proof, and one who does not cannot trust its page.
  */
 export function parseCheckpoint(note: string) {
   const [origin, size, root, blank, ...signatures] = note.split('\n')

@@ -65,14 +65,14 @@ const call = {
 }
 const payments = () => sent.map((headers) => headers.get('payment-signature'))
 
-describe('what is malformed costs nothing', () => {
+describe('malformed input costs nothing', () => {
   it('is found before anything is signed', async () => {
     answers = [() => Response.json({ error: 'invalid_request', issues: [] }, { status: 400 })]
     expect(await payRequest(call)).toEqual({ kind: 'invalid', issues: [] })
     expect([signatures, payments()]).toEqual([0, [null]])
   })
 
-  it('nor do terms that the page did not show', async () => {
+  it('terms that the page did not show are not signed', async () => {
     answers = [unpaid]
     const cheap = { ...call, terms: { ...terms, amount: '9999' } }
     expect(await payRequest(cheap)).toEqual({ kind: 'other_terms' })
@@ -81,7 +81,7 @@ describe('what is malformed costs nothing', () => {
 })
 
 describe('one payment, whatever the network does', () => {
-  it('while it is pending, the same payment is sent again and none is signed', async () => {
+  it('while it is pending, the same payment is sent again and no new one is signed', async () => {
     answers = [unpaid, pending, pending, paid]
     pauses.length = 0
     expect(await payRequest(call)).toMatchObject({ kind: 'answer', answer: { outcome: 'GRADED' } })
@@ -90,7 +90,7 @@ describe('one payment, whatever the network does', () => {
     expect(pauses).toEqual([3, 3])
   })
 
-  it('a connection that stays cut can be asked after again with the same payment', async () => {
+  it('after a lost connection the same payment can be sent again', async () => {
     answers = [unpaid]
     const ended = await payRequest(call)
     if (ended.kind !== 'unanswered') throw new Error(ended.kind)

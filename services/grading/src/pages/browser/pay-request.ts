@@ -1,6 +1,7 @@
 /**
- * One paid call: asked unpaid first, so that what is malformed costs nothing; then signed once, for terms that the page told
- * the reader. A signed payment that got no answer is sent again as it is, and never replaced by a second one.
+ * One paid call. It is sent unpaid first, so that malformed input costs nothing; then it is signed once, on the terms
+ * that the page showed the reader. A signed payment that got no answer is sent again unchanged, and never replaced by a
+ * second one.
  */
 import { post } from './page-api.ts'
 import type { Issue } from './show-issues.ts'
@@ -47,13 +48,13 @@ type PaidCall = Call & {
   readonly pause: (seconds: number) => Promise<void>
 }
 
-/** How often a payment that is being completed is sent again before the reader is asked to. */
+/** How often a payment in progress is sent again before the reader is asked to repeat it. */
 const ATTEMPTS_MAX = 6
-/** Longest that the page waits between two of them, whatever the service says. */
+/** The page's longest wait between two of them, whatever the service says. */
 const PAUSE_SECONDS_MAX = 10
 
 /**
- * The offer that the page announced: same network and token, and not dearer. Undefined where a challenge has none, so that
+ * The offer that the page announced: same network and token, no higher price. Undefined if a challenge has none, so that
  * nobody signs away more than they were shown.
  */
 export function announcedOffer({ accepts }: Challenge, terms: Terms): Offer | undefined {
@@ -76,7 +77,7 @@ export function transferFor(
   by: { readonly from: string; readonly nowSeconds: number; readonly nonce: string },
 ): { readonly domain: Domain; readonly message: Authorization } {
   const chainId = chainIdOf(offer.network)
-  if (chainId === undefined) throw new RangeError(`${offer.network} is no EVM network`)
+  if (chainId === undefined) throw new RangeError(`${offer.network} is not an EVM network`)
   return {
     domain: {
       name: String(offer.extra['name']),
@@ -107,7 +108,7 @@ export function paymentHeader(
   )
 }
 
-/** What a header of a settlement says; undefined where there is none. */
+/** A settlement header's content; undefined if there is none. */
 export function readSettlement(
   header: string | null,
 ): { readonly success: boolean; readonly transaction?: string } | undefined {
@@ -126,8 +127,8 @@ async function failure(answer: Response): Promise<Refused> {
 }
 
 /**
- * Asks without paying: the challenge, or what is wrong. The service's own clock is read along, since a payment is valid for
- * minutes only and a reader's clock may be off by more.
+ * Sends the request without paying: returns the challenge, or what is wrong. It also reads the service's clock, because a
+ * payment is valid for only minutes and a reader's clock may be off by more.
  */
 async function ask({ path, body }: Call) {
   const answer = await post(path, body).catch(() => undefined)
@@ -150,7 +151,7 @@ async function send(
       const transaction = readSettlement(answer.headers.get('payment-response'))?.transaction
       return { kind: 'answer', answer: await answer.json(), transaction }
     }
-    // No answer, or one that says nothing of the payment: only these leave it open whether money moved.
+    // No answer, or one that does not mention the payment: only these leave open whether money moved.
     if (answer !== undefined && answer.status < 500) return failure(answer)
     const seconds = Number(answer?.headers.get('retry-after') ?? 2)
     if (attempt < ATTEMPTS_MAX) await pause(Math.min(PAUSE_SECONDS_MAX, Math.max(1, seconds)))
@@ -179,11 +180,11 @@ export async function payRequest(call: PaidCall): Promise<PaidOutcome> {
     return { kind: 'not_signed', error }
   }
   const header = paymentHeader(challenge, offer, { authorization: message, signature })
-  // The nonce is drawn anew for every payment, so that it names this one.
+  // Every payment draws a new nonce, so the nonce identifies it.
   return send(call, { 'payment-signature': header, 'idempotency-key': nonce })
 }
 
-/** Asks without paying, for a reader who cannot pay: whether the request is well formed. */
+/** Checks whether the request is well formed, for a reader who cannot pay. */
 export async function checkRequest(
   call: Call,
 ): Promise<Refused | { readonly kind: 'well_formed' }> {

@@ -1,6 +1,6 @@
 /**
- * Who pays on the page of the forms: a development key from the link, else the browser's wallet (EIP-1193), else nobody. A
- * wallet shows what is signed; its key never comes near this page.
+ * Who pays on the forms page: a development key from the link, otherwise the browser's wallet (EIP-1193), otherwise
+ * nobody. A wallet shows what is signed; its key never reaches this page.
  */
 import { onFragment, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
 import { chainIdOf, type Payer, typedDataOf } from './transfer.ts'
@@ -9,7 +9,7 @@ type Provider = {
   request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>
 }
 
-/** The wallet's error for a network that it does not know (EIP-3085). */
+/** The wallet's error for an unknown network (EIP-3085). */
 const UNKNOWN_NETWORK = 4902
 
 function walletProvider(): Provider | undefined {
@@ -20,15 +20,15 @@ function walletProvider(): Provider | undefined {
 const codeOf = (error: unknown): unknown =>
   typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 
-/** A wallet's error in words; the code 4001 is a person's no (EIP-1193). */
+/** A wallet's error in words; code 4001 means that the person declined (EIP-1193). */
 export function walletWords(error: unknown): string {
   const code = codeOf(error)
   if (code === 4001) return 'You declined in the wallet. Nothing was charged.'
-  if (code === -32002) return 'The wallet is waiting for an answer already: open it.'
+  if (code === -32002) return 'The wallet is already waiting for your answer: open it.'
   return 'The wallet did not sign. Nothing was charged.'
 }
 
-/** Wallets sign only for the network that they are on. */
+/** Wallets sign only for their current network. */
 async function switchNetwork(
   provider: Provider,
   { chainId, rpcUrl }: { readonly chainId: string; readonly rpcUrl: string },
@@ -48,7 +48,7 @@ async function switchNetwork(
   }
 }
 
-/** Asks the wallet for an address. Throws the wallet's own error where the person declines. */
+/** Asks the wallet for an address. Throws the wallet's own error if the person declines. */
 async function walletPayer(provider: Provider): Promise<Payer> {
   const accounts = await provider.request({ method: 'eth_requestAccounts' })
   const address = Array.isArray(accounts) ? String(accounts[0] ?? '') : ''
@@ -60,7 +60,7 @@ async function walletPayer(provider: Provider): Promise<Payer> {
       await switchNetwork(provider, { chainId, rpcUrl: pageFact('payment-rpc') })
       const params = [address, JSON.stringify(typedDataOf(domain, message))]
       const signature = await provider.request({ method: 'eth_signTypedData_v4', params })
-      // Longer than of a key where the wallet is a contract.
+      // A contract wallet's signature is longer than a key's.
       if (typeof signature !== 'string' || !/^0x(?:[0-9a-fA-F]{2}){65,}$/.test(signature))
         throw new Error('the wallet gave no signature')
       return signature
@@ -69,15 +69,15 @@ async function walletPayer(provider: Provider): Promise<Payer> {
 }
 
 /**
- * Where a key in a link may be used: only where the service runs on the reader's own machine. A key that is worth something
- * belongs in a wallet, and this page must not train anybody to put one into an address.
+ * Whether a key in a link may be used: only if the service runs on the reader's own machine. A valuable key belongs in a
+ * wallet, and this page must not train anyone to put one into an address.
  */
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
 let payer: Payer | undefined
 let onChange = (): void => {}
 
-/** Who pays now; undefined while nobody does. */
+/** The current payer; undefined while there is none. */
 export const currentPayer = (): Payer | undefined => payer
 
 function setPayer(words: string, next: Payer): void {
@@ -97,15 +97,15 @@ async function takeKey(key: string | null): Promise<void> {
     return
   }
   try {
-    // Only whoever brings a key loads what signs with it.
+    // The signing code is loaded only if a key is used.
     const { developmentPayer } = await import('./development-key.ts')
     const made = developmentPayer(key)
     setPayer(
-      `The development key of the link: ${made.address}. It is held in memory until you leave the page.`,
+      `Development key from the link: ${made.address}. It is held in memory until you leave the page.`,
       made,
     )
   } catch {
-    put('payer-problem', 'The link carried a key that is none: 32 bytes in hex are one.')
+    put('payer-problem', 'The link carried an invalid key: a key is 32 bytes in hex.')
   }
 }
 
@@ -123,7 +123,7 @@ async function connectWallet(): Promise<void> {
   button.disabled = false
 }
 
-/** Finds out who can pay, and says so on the page; `change` is called whenever that changes. */
+/** Finds out who can pay and shows it on the page; calls `change` whenever that changes. */
 export function watchPayer(change: () => void): void {
   onChange = change
   const connect = pageElement('connect', HTMLButtonElement)
@@ -133,8 +133,8 @@ export function watchPayer(change: () => void): void {
   put(
     'payer-words',
     hasWallet
-      ? 'This browser has a wallet. It is asked for an address, and for one signature per call.'
-      : 'No wallet found in this browser. Without one you can check a request, free; the overview has a first paid request for agents.',
+      ? 'This browser has a wallet. The page asks it for an address, and for one signature per call.'
+      : 'No wallet found in this browser. Without one you can check a request for free; the overview has a first paid request for agents.',
   )
   onFragment((carried) => void takeKey(carried.get('key')))
   change()

@@ -17,24 +17,24 @@ describe('ticks', () => {
     )
   })
 
-  it('of the bands of real odds are every 5 %', () => {
+  it('for the bands of real odds come every 5 %', () => {
     expect(roundTicks([-0.143, 0.138], 7).map((tick) => Math.round(tick * 100))).toEqual([
       -15, -10, -5, 0, 5, 10, 15,
     ])
   })
 })
 
-it('a straight scale maps ends to ends', () => {
+it('a linear scale maps ends to ends', () => {
   const place = straightScale([-0.1, 0.1], [300, 0])
   expect([place(-0.1), place(0), place(0.1)]).toEqual([300, 150, 0])
 })
 
 describe('labels', () => {
-  it('stay where they are where there is room', () => {
+  it('stay put if there is room', () => {
     expect(spreadLabels([10, 60, 110], { gap: 36, range: [0, 200] })).toEqual([10, 60, 110])
   })
 
-  it('keep their order and a gap, whatever they crowd around', () => {
+  it('keep their order and a gap, however they crowd', () => {
     const places = array(double({ min: 0, max: 300, noNaN: true }), { minLength: 2, maxLength: 6 })
     assert(
       property(places, (crowd) => {

@@ -1,11 +1,11 @@
-/** Where values stand on an axis: ticks on round numbers, and a straight scale. */
+/** The positions of values on an axis: ticks at round numbers, and a linear scale. */
 
 type Range = readonly [low: number, high: number]
 
 /** Steps that people count in, as fractions: 1, 2, 5, 10, 20, 50 %. */
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5]
 
-/** Round values that enclose a range, at most so many steps. The range is not empty. */
+/** Round values that enclose a non-empty range, in a limited number of steps. */
 export function roundTicks([low, high]: Range, stepsMax: number): readonly number[] {
   const fits = (step: number) =>
     Math.ceil(high / step - 1e-9) - Math.floor(low / step + 1e-9) <= stepsMax
@@ -19,7 +19,7 @@ export function straightScale([low, high]: Range, [from, to]: Range) {
   return (value: number): number => from + ((value - low) / (high - low)) * (to - from)
 }
 
-/** Moves labels on one axis apart, as little as needed, keeping their order. `places` rise. */
+/** Moves labels on one axis apart as little as needed, keeping their order. `places` ascend. */
 export function spreadLabels(
   places: readonly number[],
   { gap, range: [low, high] }: { readonly gap: number; readonly range: Range },

@@ -29,7 +29,7 @@ describe('a pasted record', () => {
     expect(whole).toMatchObject({ picks: [pick], rest: { label: 'mine' } })
   })
 
-  it('names the line and what is missing there', () => {
+  it('names the line and what it lacks', () => {
     const { picks, problems } = readPicks(`${key}, home, 2.10\n${key}, home\nhello`)
     expect(picks).toHaveLength(1)
     expect(problems).toEqual([
@@ -39,7 +39,7 @@ describe('a pasted record', () => {
   })
 
   it.each(['{', '[1,', '{"a":1}'])(
-    'that is no JSON of picks is a problem, not an exception: %s',
+    'that is not JSON with picks is a problem, not an exception: %s',
     (text) => {
       expect(readPicks(text)).toMatchObject({ picks: [], problems: [{ line: 1 }] })
     },
@@ -48,7 +48,7 @@ describe('a pasted record', () => {
 
 describe('what the service says of a pick', () => {
   const lines = [2, 5]
-  it('names the line that it stands on', () => {
+  it('names its line', () => {
     const issue = { field: 'body.picks[1].odds', expected: 'odds above 1' }
     expect(pickIssueWords(issue, lines)).toBe('Line 5, odds: expected odds above 1.')
     expect(pickIssueWords(issue, [])).toBe('Pick 2, odds: expected odds above 1.')
@@ -59,7 +59,7 @@ describe('what the service says of a pick', () => {
     expect(pickIssueWords(issue, lines)).toBe('Line 5: expected another pick than line 2.')
   })
 
-  it('of the record as a whole names its member', () => {
+  it('about the whole record names its member', () => {
     const issue = { field: 'body.label', expected: 'a text' }
     expect(pickIssueWords(issue, lines)).toBe('label: expected a text.')
   })

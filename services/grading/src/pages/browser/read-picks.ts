@@ -1,4 +1,4 @@
-/** A pasted record as picks: one a line, CSV with or without a header, or the API's own JSON. */
+/** Parses a pasted record into picks: one per line, CSV with or without a header, or the API's own JSON. */
 import type { Issue } from './show-issues.ts'
 
 type LinePick = {
@@ -10,7 +10,7 @@ type LinePick = {
 
 export type ReadPicks = {
   readonly picks: readonly unknown[]
-  /** The line that each pick stands on, counted from 1; empty for JSON. */
+  /** Each pick's line, counted from 1; empty for JSON. */
   readonly lines: readonly number[]
   readonly problems: readonly { readonly line: number; readonly problem: string }[]
   /** Other members of a JSON request, such as `label`. */
@@ -24,7 +24,7 @@ function separatorOf(line: string): string {
   return !line.includes(',') && line.includes(';') ? ';' : ','
 }
 
-/** Cells of a line: commas, tabs or semicolons between them; quotes around a cell, doubled inside it. */
+/** A line's cells: separated by commas, tabs or semicolons; optionally quoted, with inner quotes doubled. */
 function cellsOf(line: string): readonly string[] {
   const separator = separatorOf(line)
   const cells = ['']
@@ -42,13 +42,13 @@ function cellsOf(line: string): readonly string[] {
   return cells.map((cell) => cell.trim())
 }
 
-/** The order of the columns that a header names; undefined where the first line is a pick. */
+/** A header's column order; undefined if the first line is a pick. */
 function headerOf(cells: readonly string[]): readonly string[] | undefined {
   const names = cells.map((cell) => cell.toLowerCase())
   return names.includes('market') && names.includes('odds') ? names : undefined
 }
 
-/** The pick of a line, or what is missing there. */
+/** A line's pick, or what it lacks. */
 function pickOf(cells: readonly string[], columns: readonly string[]): LinePick | string {
   const cell = (name: string): string => cells[columns.indexOf(name)] ?? ''
   const missing = ['market', 'selection', 'odds'].filter((name) => cell(name) === '')
@@ -72,13 +72,13 @@ function readJson(text: string): ReadPicks {
       const { picks, ...rest } = read
       return { picks, lines: [], problems: [], rest }
     }
-    return unreadable('no list of picks in it')
+    return unreadable('it has no list of picks')
   } catch {
     return unreadable('this is not JSON')
   }
 }
 
-/** Reads what was pasted. Never throws; whether the picks are right is the service's to say. */
+/** Parses the pasted text. Never throws; the service judges whether the picks are right. */
 export function readPicks(text: string): ReadPicks {
   if (/^\s*[[{]/.test(text)) return readJson(text)
   const picks: LinePick[] = []
@@ -105,7 +105,7 @@ export function readPicks(text: string): ReadPicks {
   return { picks, lines, problems }
 }
 
-/** An issue of the service in the reader's terms: the line where the pick stands, or its number. */
+/** A service issue in the reader's terms: by the pick's line, or by its number. */
 export function pickIssueWords({ field, expected }: Issue, lines: readonly number[]): string {
   const [, index, member = ''] = /^body\.picks\[(\d+)\]\.?(.*)$/.exec(field) ?? []
   if (index === undefined)

@@ -1,10 +1,10 @@
-/** The service's word on malformed input, beside the field that it is about. */
+/** Shows the service's issues with malformed input beside their fields. */
 import { pageElement } from '@tallystick/service-kit/browser'
 
-/** One thing wrong with a request: where, and what was expected there. */
+/** One fault in a request: where, and what was expected. */
 export type Issue = { readonly field: string; readonly expected: string }
 
-/** Which input a member of the request comes from. */
+/** The input that each member of the request comes from. */
 const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
   ['body.pick.market', 'market'],
   ['body.pick.line', 'market'],
@@ -18,7 +18,7 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
 
 export const expectedWords = (expected: string): string => `Expected ${expected}.`
 
-/** Marks the input with that id; an empty text takes the mark away. */
+/** Marks the input with that id; an empty text removes the mark. */
 export function showProblem(field: string, problem: string): void {
   const input = pageElement(field)
   if (problem === '') input.removeAttribute('aria-invalid')

@@ -7,7 +7,7 @@ export type Domain = {
   readonly verifyingContract: string
 }
 
-/** Numbers are decimal text, as they go over the wire. */
+/** Numbers are decimal text, as on the wire. */
 export type Authorization = {
   readonly from: string
   readonly to: string
@@ -44,7 +44,7 @@ export const TYPES = {
   ],
 } as const
 
-/** The document that `eth_signTypedData_v4` takes. */
+/** The input of `eth_signTypedData_v4`. */
 export const typedDataOf = (domain: Domain, message: Authorization) => ({
   types: TYPES,
   primaryType: 'TransferWithAuthorization',
@@ -52,7 +52,7 @@ export const typedDataOf = (domain: Domain, message: Authorization) => ({
   message,
 })
 
-/** The number of an EVM network in CAIP-2; undefined for another text. */
+/** An EVM network's number from its CAIP-2 name; undefined for any other text. */
 export function chainIdOf(network: string): number | undefined {
   const digits = /^eip155:([1-9]\d{0,15})$/.exec(network)?.[1]
   return digits === undefined ? undefined : Number(digits)

@@ -1,4 +1,4 @@
-/** Selling from the forms: check, pay, and show what came of it. One call at a time. */
+/** Sells from the forms: check, pay, and show the outcome. One call at a time. */
 import { element, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import type { Card } from '../../wire/cards.ts'
@@ -15,7 +15,7 @@ type Sale = {
   readonly body: unknown
   /** Marks the fields at fault. */
   readonly showIssues: (issues: readonly Issue[]) => void
-  /** Takes a market key that the reader chose from an ungraded card. */
+  /** Receives the market key that the reader chose from an ungraded card. */
   readonly onNearest: (key: string) => void
 }
 type Ended = PaidOutcome | { readonly kind: 'well_formed' }
@@ -29,13 +29,13 @@ const STEP_WORDS: Readonly<Record<Step, string>> = {
 
 const REFUSALS: Readonly<Record<string, string>> = {
   payment_required: 'The service did not see a payment. Nothing was charged.',
-  payment_already_used: 'That payment bought something else before. Nothing new was charged.',
+  payment_already_used: 'That payment has already bought something else. Nothing new was charged.',
   insufficient_funds: 'The paying address does not hold enough of the token. Nothing was charged.',
   invalid_exact_evm_payload_signature:
     'The signature is not that of the paying address. Nothing was charged.',
   invalid_exact_evm_payload_authorization_valid_before:
-    'The payment ran out before it was settled. Nothing was charged.',
-  payment_requirements_mismatch: 'The terms changed in between. Nothing was charged.',
+    'The payment expired before it was settled. Nothing was charged.',
+  payment_requirements_mismatch: 'The terms changed in the meantime. Nothing was charged.',
 }
 
 const refusalWords = (error: string): string =>
@@ -43,7 +43,7 @@ const refusalWords = (error: string): string =>
 
 function failureWords({ status, error }: { readonly status: number; readonly error: string }) {
   if (error === 'no_answer') return 'The service does not answer. Nothing was charged.'
-  if (status === 413) return 'That is more than the service takes at once. Nothing was charged.'
+  if (status === 413) return 'That is more than the service accepts at once. Nothing was charged.'
   if (status === 503 || status === 502)
     return `The service cannot do that just now (${error}). Nothing was charged.`
   return `The service answered ${status} (${error}). Nothing was charged.`
@@ -61,7 +61,7 @@ const pause = (seconds: number): Promise<void> =>
     setTimeout(resolve, seconds * 1_000)
   })
 
-/** Says on the buttons what pressing them does, and what it costs. */
+/** Labels the buttons with what they do and what it costs. */
 export function nameButtons(): void {
   const canPay = currentPayer() !== undefined
   put('grade-send', canPay ? `Pay ${priceOf('grade')} and grade` : 'Check the pick, free')
@@ -76,7 +76,7 @@ function showOutcome(...content: readonly HTMLElement[]): void {
   outcome.replaceChildren(...content)
   result.focus({ preventScroll: true })
   const { top } = result.getBoundingClientRect()
-  // Beside the form it is in view already; below it, on a phone, it is not.
+  // Beside the form the outcome is already in view; below it, on a phone, it is not.
   if (top < 0 || top > innerHeight / 2) result.scrollIntoView({ block: 'start' })
 }
 
@@ -104,7 +104,7 @@ function showUnanswered(sale: Sale, again: () => Promise<PaidOutcome>): void {
   )
   button.addEventListener('click', () => void run(sale, again))
   const words =
-    'The payment was sent and the answer is not here yet. It is not lost: asking again sends the same payment, not a new one.'
+    'The payment was sent and the answer has not arrived yet. It is not lost: asking again sends the same payment, not a new one.'
   showOutcome(note('warn', words), button)
 }
 
@@ -117,14 +117,14 @@ function showEnd(sale: Sale, ended: Ended): void {
       return showOutcome(note('good', wellFormedWords(sale.kind)))
     case 'invalid':
       outcome.replaceChildren(
-        note('bad', 'Not well formed: see beside the fields. Nothing was charged.'),
+        note('bad', 'Not well formed: see the notes beside the fields. Nothing was charged.'),
       )
       return sale.showIssues(ended.issues)
     case 'other_terms':
       return showOutcome(
         note(
           'bad',
-          'The service asks for other terms than this page shows. Nothing was signed; load the page again.',
+          'The service asks for different terms from those on this page. Nothing was signed; reload the page.',
         ),
       )
     case 'refused':
@@ -152,7 +152,7 @@ async function run(sale: Sale, work: () => Promise<Ended>): Promise<void> {
   try {
     showEnd(sale, await work())
   } catch {
-    // Signing and reading are accounted for above: what is left is an answer that is no JSON.
+    // Signing and reading are handled above: what remains is an answer that is not JSON.
     showEnd(sale, { kind: 'failed', status: 0, error: 'no_answer' })
   } finally {
     busy = false
@@ -161,7 +161,7 @@ async function run(sale: Sale, work: () => Promise<Ended>): Promise<void> {
   }
 }
 
-/** Pays for a call, or checks it where nobody can pay. */
+/** Pays for a call, or only checks it if nobody can pay. */
 export function sell(sale: Sale): Promise<void> {
   const { body, kind } = sale
   const path = `/api/${kind}`

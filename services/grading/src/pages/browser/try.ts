@@ -1,4 +1,4 @@
-/** The page with the forms: look up, check, pay, and read the card. */
+/** The forms page: look up, check, pay, and read the card. */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import { counted } from '../figures.ts'
 import { type Candidate, coverKey, findMarkets } from './find-market.ts'
@@ -9,16 +9,16 @@ import { pickIssueWords, type ReadPicks, readPicks } from './read-picks.ts'
 import { clearIssues, showGradeIssues, showProblem } from './show-issues.ts'
 import { isBusy, nameButtons, sell } from './try-sale.ts'
 
-/** Picks of one audit (G5); the service says the same, after more has been sent. */
+/** Picks in one audit (G5); the service has the same limit, but refuses only after the upload. */
 const PICKS_MAX = 1_000
-/** Lines of problems shown at once. */
+/** Problems shown at once. */
 const PROBLEMS_MAX = 8
-/** An example is made of matches of the last days, so that it is found in a few free calls. */
+/** An example uses matches of the last few days, so that a few free calls find it. */
 const EXAMPLE_DAYS_MAX = 10
 const EXAMPLE_PRICES = ['2.10', '3.60', '2.50', '1.90', '4.20']
 const EXAMPLE_SELECTIONS = ['home', 'draw', 'away']
 const MS_PER_DAY = 86_400_000
-/** A key is looked up when typing rests this long. */
+/** A key is looked up once typing pauses this long. */
 const TYPING_REST_MS = 400
 
 const market = pageElement('market', HTMLInputElement)
@@ -65,7 +65,7 @@ function chooseFound(key: string, event: Candidate): void {
   selection.focus()
 }
 
-/** Optional members are left out where nothing was written. */
+/** Empty optional members are left out. */
 const written = (members: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''))
 
@@ -100,7 +100,7 @@ function showPickProblems(problems: readonly string[]): void {
   picks.focus()
 }
 
-/** Why the text cannot be sent; empty where it can. */
+/** Why the text cannot be sent; empty if it can. */
 function recordProblems({ picks: found, problems }: ReadPicks): readonly string[] {
   if (problems.length > 0) return problems.map(({ line, problem }) => `Line ${line}: ${problem}.`)
   if (found.length === 0) return ['Paste at least one pick.']
@@ -144,7 +144,7 @@ async function marketsOfDay(daysAgo: number): Promise<readonly FoundMarket[]> {
   return all.filter(({ market: key, close }) => close === 'final' && key.endsWith('/1x2/ft'))
 }
 
-/** Picks of markets that the ledger has, at prices of nobody's: something to press the button with. */
+/** Picks of markets in the ledger, at invented prices: an example to submit. */
 async function fillExample(): Promise<void> {
   const found: FoundMarket[] = []
   for (
@@ -158,7 +158,7 @@ async function fillExample(): Promise<void> {
     return key === undefined ? [] : [[key, EXAMPLE_SELECTIONS[index % 3], price].join(', ')]
   })
   if (lines.length === 0) {
-    put('picks-count', 'The ledger has no football of the last days to make an example of.')
+    put('picks-count', 'The ledger has no football from the last few days for an example.')
     return
   }
   picks.value = lines.join('\n')
