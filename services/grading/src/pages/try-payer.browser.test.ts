@@ -99,7 +99,7 @@ describe.skipIf(cannotRunReason !== undefined)(
 
       it('that is invalid is reported, and nobody pays', async () => {
         const page = await site.visit('/try#key=0x12')
-        await expect.poll(() => text(page, '#payer-problem'), WAIT).toContain('that is none')
+        await expect.poll(() => text(page, '#payer-problem'), WAIT).toContain('invalid key')
       })
     })
 
