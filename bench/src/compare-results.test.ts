@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { betterOf, compareFigures, describeChange, isFailure } from './compare-results.ts'
 import { type Figure, judgeFigure } from './figure.ts'
 
-/** A cost that is `ratio` times less than its baseline. */
+/** A cost `ratio` times below its baseline. */
 const figure = (name: string, ratio: number, base = 'the baseline'): Figure =>
   judgeFigure({
     name,
@@ -35,18 +35,18 @@ describe('a figure against the tracked one', () => {
     [0.9, 0.61, 'held'],
     [0.9, 0.59, 'worse'],
   ])(
-    'a ratio of %s that is now %s is %s: worse by more than a third fails',
+    'a ratio of %s that becomes %s is %s: worse by more than a third fails',
     (tracked, now, kind) => {
       expect(kindsOf([figure('a', tracked)], [figure('a', now)])).toEqual([kind])
     },
   )
 
-  test('a rate is compared as a cost is: only the ratio counts, not the value', () => {
+  test('a rate is compared like a cost: only the ratio counts, not the value', () => {
     expect(kindsOf([rate(900, 300)], [rate(90, 30)])).toEqual(['held'])
     expect(kindsOf([rate(900, 300)], [rate(900, 500)])).toEqual(['worse'])
   })
 
-  test('one that is gone fails, one that is new does not', () => {
+  test('a missing figure fails, a new one does not', () => {
     const changes = compareFigures([figure('old', 2)], [figure('young', 2)])
     expect(changes.map(({ kind }) => kind)).toEqual(['new', 'gone'])
     expect(changes.map(isFailure)).toEqual([false, true])
@@ -58,7 +58,7 @@ describe('a figure against the tracked one', () => {
     expect(kindsOf(tracked, now)).toEqual(['held', 'worse'])
   })
 
-  test('a cost of nothing keeps a ratio that JSON can carry, and any cost after it is worse', () => {
+  test('a cost of zero keeps a ratio that JSON can carry, and any cost after it is worse', () => {
     const nothing = judgeFigure({
       name: 'drift',
       value: 0,
@@ -73,12 +73,12 @@ describe('a figure against the tracked one', () => {
   })
 })
 
-test('of two measurements the better one of each figure counts', () => {
+test('the better of two measurements of a figure counts', () => {
   const better = betterOf([figure('a', 1), figure('b', 5)], [figure('a', 3), figure('b', 2)])
   expect(better.map(({ ratio }) => ratio)).toEqual([3, 5])
 })
 
-test('a change says what was tracked and what is now', () => {
+test('a change names the tracked and the new figure', () => {
   const [change] = compareFigures([figure('a', 3)], [figure('a', 1)])
   expect(change && describeChange(change)).toBe(
     'worse: a, against the baseline: 3 × tracked, 1 × now',

@@ -1,11 +1,11 @@
-// Whether a run's figures hold against those that are tracked. Only ratios are compared: both sides of one come from the
-// same run, so that another machine, or a busy one, moves them little.
+// Whether a run's figures hold against the tracked ones. Only ratios are compared: both sides of a ratio come from the
+// same run, so another machine, or a busy one, changes them little.
 import type { Figure } from './figure.ts'
 
-/** A figure that lost more than this share of its ratio fails the check. */
+/** The check fails a figure that loses more than this share of its ratio. */
 const WORSE_SHARE_MAX = 1 / 3
 
-/** What became of a tracked figure. */
+/** The fate of a tracked figure. */
 type FigureChange =
   | {
       readonly kind: 'held' | 'worse'
@@ -21,7 +21,7 @@ type FigureChange =
 /** One name may stand beside several baselines. */
 const keyOf = ({ baseline, name }: Figure): string => `${name}, against ${baseline.name}`
 
-/** Every figure of either side, in the order of the run, those that are gone at the end. */
+/** Every figure of either side, in run order, with missing ones at the end. */
 export function compareFigures(
   tracked: readonly Figure[],
   now: readonly Figure[],
@@ -44,7 +44,7 @@ export function compareFigures(
 /** Whether a change fails the check. */
 export const isFailure = ({ kind }: FigureChange): boolean => kind === 'worse' || kind === 'gone'
 
-/** The better of two measurements of one suite, figure by figure: other load on a machine cannot improve one. */
+/** The better of two measurements of one suite, figure by figure: a machine's other load cannot improve one. */
 export function betterOf(first: readonly Figure[], second: readonly Figure[]): readonly Figure[] {
   const again = new Map(second.map((figure) => [keyOf(figure), figure]))
   return first.map((figure) => {

@@ -34,7 +34,7 @@ export function terminalTable({ suite, loadAverage, figures }: SuiteResult): str
 
 const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`
 
-/** The same figures of all suites in Markdown, one table and a line on when and where each suite ran. */
+/** The figures of all suites in Markdown: one table, and a line on when and where each suite ran. */
 export function markdownTable(results: readonly SuiteResult[]): string {
   const runs = results.map(
     ({ suite, measuredOn, machine, loadAverage }) =>

@@ -1,4 +1,4 @@
-/** One measured figure beside its baseline of the same run. */
+/** One measured figure beside its baseline from the same run. */
 export type Figure = {
   readonly name: string
   /** Median over the repeats. */
@@ -6,7 +6,7 @@ export type Figure = {
   readonly unit: string
   /** What the value is compared with, measured in the same run and unit. */
   readonly baseline: { readonly name: string; readonly value: number }
-  /** How many times better than the baseline: above 1 is better, whichever way the unit points. */
+  /** How many times better than the baseline: above 1 is better, whether the unit is a cost or a rate. */
   readonly ratio: number
   readonly aim: string
   readonly met: boolean
@@ -15,9 +15,9 @@ export type Figure = {
 /** What a figure must reach. */
 export type Aim =
   | { readonly kind: 'at-most' | 'at-least'; readonly value: number }
-  /** At least so many times better than the baseline. */
+  /** At least this many times better than the baseline. */
   | { readonly kind: 'ratio'; readonly times: number }
-  /** Nothing: the figure only accompanies others. */
+  /** No aim: the figure only accompanies others. */
   | { readonly kind: 'none' }
 
 /** The `aim` of a figure that has none. */

@@ -13,7 +13,7 @@ export function keepResult(result: SuiteResult): void {
   writeFileSync(fileOf(result.suite), `${JSON.stringify(result, undefined, 2)}\n`)
 }
 
-/** A suite's tracked figures, undefined where there are none. Throws where the file is no result. */
+/** A suite's tracked figures, or undefined if there are none. Throws if the file is not a result. */
 export function readResult(suite: string): SuiteResult | undefined {
   const file = fileOf(suite)
   if (!existsSync(file)) return undefined

@@ -1,6 +1,6 @@
-// `npm run bench`: measures every suite, or those after `--only`, prints the figures and keeps them in results/ and README.md.
-// With `--check` nothing is kept: the figures are compared with the tracked ones, and one that got worse by more than a
-// third fails.
+// `npm run bench`: measures every suite, or those after `--only`, prints the figures and keeps them in results/ and
+// README.md. With `--check` nothing is kept: the figures are compared with the tracked ones, and a figure worse by more
+// than a third fails.
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { betterOf, compareFigures, describeChange, isFailure } from './compare-results.ts'
@@ -38,12 +38,12 @@ async function run(suite: string): Promise<SuiteResult> {
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
 /**
- * How often a suite that seems worse is measured. On a machine with busy neighbours the same code reached 2.2 and 5.1 times
- * one baseline within ten minutes: only a figure that is worse each time is worse.
+ * How often a suite that seems worse is measured. On a machine with busy neighbours the same code reached 2.2 and 5.1
+ * times one baseline within ten minutes, so only a figure that is worse each time is worse.
  */
 const TRIES_MAX = 5
 
-/** Measures a suite against its tracked figures, and again while some seem worse; of each figure the best ratio counts. */
+/** Measures a suite against its tracked figures, and again while some seem worse; each figure's best ratio counts. */
 async function check(suite: string): Promise<boolean> {
   const tracked = readResult(suite)?.figures
   const first = await run(suite)

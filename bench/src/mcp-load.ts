@@ -1,5 +1,5 @@
 // The loading side of MCP: many sessions over a few keep-alive connections, and event streams over bare sockets, so that
-// what a stream costs here hardly shows beside what it costs the server.
+// a stream costs far less here than in the server.
 import { createHmac } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -30,7 +30,7 @@ const SUBSCRIBE = { id: 2, method: 'resources/subscribe', params: { uri: BENCH_U
 /** MCP, or the baseline's route that answers the same messages without a transport. */
 export type LoadPath = '/mcp' | '/bare'
 
-/** An HTTP answer, read whole. */
+/** A complete HTTP answer. */
 type LoadAnswer = { readonly text: string; readonly sessionId: string | undefined }
 
 /** Runs `work` for each item, a few at once. */
@@ -67,7 +67,7 @@ export class McpLoad {
     this.#url = new URL(url)
   }
 
-  /** Opens so many sessions; returns their ids. The bare route opens no session: it only answers the same requests. */
+  /** Opens this many sessions; returns their ids. The bare route opens no session: it only answers the same requests. */
   async openSessions(count: number, path: LoadPath = '/mcp'): Promise<readonly string[]> {
     const ids: string[] = []
     await eachOf(Array.from({ length: count }), async () => {
@@ -143,7 +143,7 @@ export class McpLoad {
     })
   }
 
-  /** Opens the event stream of a session on a socket of its own; resolves when its head has come. */
+  /** Opens a session's event stream on its own socket; resolves when the head arrives. */
   openStream(sessionId: string): Promise<void> {
     const socket = connect(Number(this.#url.port), this.#url.hostname)
     this.#sockets.push(socket)

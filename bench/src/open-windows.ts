@@ -4,7 +4,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { HEDERA_CHAIN_ID } from './payment-network.ts'
 
 const WEIBAR_PER_TINYBAR = 10_000_000_000n
-/** Opening with a schedule takes 1.6 million. */
+/** Opening with a schedule takes 1.6 million gas. */
 const OPEN_GAS = 2_500_000n
 const RECEIPT_POLL_MS = 20
 
@@ -17,7 +17,7 @@ type Opening = {
   readonly valueTinybar: bigint
 }
 
-/** Opens a window for each agent, one after the other, paid by one account. Throws where one reverts. */
+/** Opens a window for each agent, one after another, paid by one account. Throws if one reverts. */
 export async function openWindows(opening: Opening): Promise<void> {
   const account = privateKeyToAccount(opening.payerKey)
   const client = createPublicClient({

@@ -1,4 +1,4 @@
-// The network that the payment suites start, and the servers that they measure on it.
+// The payment suites' network, and the servers they measure on it.
 import { type Deployment, deployAccessWindow } from '../../services/access/src/command/deploy.ts'
 import type { PaidServerPlan, PaymentNetworkFacts } from './server/payment-network-facts.ts'
 import { ServerProcess } from './server-process.ts'
@@ -9,7 +9,7 @@ export const HEDERA_CHAIN_ID = 296
 /** A running network; `server` is its process. */
 export type PaymentNetwork = { readonly facts: PaymentNetworkFacts; readonly server: ServerProcess }
 
-/** Runs `work` in a network with so many payers, and ends it. */
+/** Runs `work` in a network with this many payers, then ends it. */
 export async function inPaymentNetwork<Result>(
   payers: number,
   work: (network: PaymentNetwork) => Promise<Result>,
@@ -41,7 +41,7 @@ export function startPaidServer(
 
 type AccessOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
 
-/** Puts an access contract on the network's ledger. `recorders` are the addresses that may count calls. */
+/** Deploys an access contract to the network's ledger. `recorders` are the addresses that may count calls. */
 export function deployAccess(
   { facts }: PaymentNetwork,
   setup: { readonly offer: AccessOffer; readonly recorders: readonly `0x${string}`[] },
@@ -78,7 +78,7 @@ export async function startAccess(
   return server
 }
 
-/** Time for the service to read the payments made before its start, which it does before it asks for any. */
+/** Time for the service to read the payments made before its start, which it does before it requests any. */
 const SELLING_LIMIT_MS = 30_000
 const SELLING_POLL_MS = 100
 

@@ -1,8 +1,8 @@
-// The loading side of plain HTTP: keep-alive lanes over bare sockets, each with one request under way, so that what a
-// request costs here hardly shows beside what it costs the server. Understands answers with a content-length only.
+// The loading side of plain HTTP: keep-alive lanes over bare sockets, each with one request under way, so that a request
+// costs far less here than in the server. Reads only answers with a content-length.
 import { connect, type Socket } from 'node:net'
 
-/** An HTTP answer, read whole. */
+/** A complete HTTP answer. */
 type RawAnswer = {
   readonly status: number
   /** Lower-case names. */
@@ -91,10 +91,10 @@ type LaneRun = {
   readonly request: (index: number) => Buffer
 }
 
-/** What a run took: milliseconds of each answer, and of the whole. */
+/** A run's duration: milliseconds per answer, and in total. */
 export type LaneTimes = { readonly delaysMs: readonly number[]; readonly wallMs: number }
 
-/** Sends the requests over the lanes, each lane its next one when its last is answered. Rejects for any other status. */
+/** Sends the requests over the lanes; each lane sends its next request when its last is answered. Rejects for any other status. */
 export async function runLanes(run: LaneRun): Promise<LaneTimes> {
   const url = new URL(run.url)
   const lanes = await Promise.all(Array.from({ length: run.lanes }, () => RawLane.open(url)))

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { ProbeAnswer, ProbeFigures, ProbeQuestion } from './server/bench-protocol.ts'
 
-/** Longest that a server process may take to come up or to answer, milliseconds: opening checks a whole store. */
+/** The longest that a server process may take to start or to answer, milliseconds: opening checks a whole store. */
 const ANSWER_LIMIT_MS = 120_000
-/** Longest that one may take to end, milliseconds: the services themselves end within 10 s. */
+/** The longest that one may take to end, milliseconds: the services themselves end within 10 s. */
 const STOP_LIMIT_MS = 20_000
 
-/** A server in a separate process, and what it costs. */
+/** A server in a separate process, and its costs. */
 export class ServerProcess {
   readonly url: string
   /** JSON that the server reported about itself; empty if it reported nothing. */
@@ -24,7 +24,7 @@ export class ServerProcess {
     this.details = told.details
   }
 
-  /** Starts a file of `server/`. Rejects when it ends or does not listen in time. */
+  /** Starts a file of `server/`. Rejects if it ends or does not listen in time. */
   static async start(file: string, args: readonly string[]): Promise<ServerProcess> {
     const path = fileURLToPath(new URL(`./server/${file}`, import.meta.url))
     const profile = process.env['BENCH_PROFILE_FOLDER']

@@ -4,7 +4,7 @@ import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import type { PaymentRequired, SchemeNetworkClient } from '@x402/core/types'
 import type { FundedAccount } from './server/payment-network-facts.ts'
 
-/** What a route asks for, from its own 402. */
+/** What a route demands, from its own 402. */
 export async function readOffer(url: URL): Promise<PaymentRequired> {
   const answer = await fetch(url)
   const header = answer.headers.get('payment-required')

@@ -10,14 +10,14 @@ const figureSchema = z.object({
   met: z.boolean(),
 })
 
-/** What lies in `results/<suite>.json`. */
+/** The content of `results/<suite>.json`. */
 export const suiteResultSchema = z.object({
   suite: z.string(),
   /** ISO 8601 date. */
   measuredOn: z.string(),
   /** Processor, cores, Node. */
   machine: z.string(),
-  /** Over one minute, before and after: what else the machine was doing. */
+  /** Over one minute, before and after: the machine's other load. */
   loadAverage: z.object({ before: z.number(), after: z.number() }),
   figures: z.array(figureSchema),
 })

@@ -11,7 +11,7 @@ import { measureX402Challenge } from './suites/x402-challenge.ts'
 import { measureX402Paid } from './suites/x402-paid.ts'
 import { measureX402Verify } from './suites/x402-verify.ts'
 
-/** What there is to measure, by name, in the order of the table. */
+/** All suites by name, in table order. */
 export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   'care-mcp': measureCareMcp,
   'care-streams': measureCareStreams,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder of its own that goes when its scope ends. */
+/** A temporary folder that is removed when its scope ends. */
 export function temporaryFolder(): Disposable & { readonly file: (name: string) => string } {
   const path = mkdtempSync(join(tmpdir(), 'tallystick-bench-'))
   return {

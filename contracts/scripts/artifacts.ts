@@ -1,5 +1,5 @@
-// Writes artifacts/*.ts (ABI, bytecode, runtime code) from what forge builds. `--check` writes nothing and exits 1 when
-// a file differs from what it would write. The output depends on sources and compiler settings only.
+// Writes artifacts/*.ts (ABI, bytecode, runtime code) from forge's build. `--check` writes nothing and exits 1 if a file
+// differs. The output depends only on sources and compiler settings.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ARTIFACTS_BUILD, ARTIFACTS_FOLDER, contractsFolder, forge } from './foundry.ts'
@@ -92,8 +92,8 @@ function moduleOf(target: Target): string {
 }
 
 /**
- * Gas limits to send with, one per function that may schedule or delete: what scheduling costs cannot be estimated, and
- * `gasLimit * gasPrice` must only be held, not paid.
+ * Gas limits to send with, one per function that may schedule or delete. The cost of scheduling cannot be estimated, and
+ * the sender only needs to hold `gasLimit * gasPrice`, not pay it.
  */
 const GAS_LIMITS = {
   open: 2_000_000,

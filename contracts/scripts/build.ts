@@ -1,4 +1,4 @@
-// Compiles everything, tests included, where scripts/test.ts finds it.
+// Compiles everything, tests included, into the folder that scripts/test.ts uses.
 import { forge, WHOLE_BUILD } from './foundry.ts'
 
 const run = forge(['build'], WHOLE_BUILD)

@@ -1,6 +1,6 @@
-// Runs forge from this package's folder. The real binary of the platform package is started, not npm's wrapper, which
-// leaves its child behind when it is killed and exits 0 whatever forge says; where npm has none for this platform, `forge`
-// on PATH serves.
+// Runs forge from this package's folder. It starts the platform package's real binary, not npm's wrapper, which leaves
+// its child behind when killed and exits 0 whatever forge reports. If npm has no binary for this platform, it uses
+// `forge` on PATH.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
@@ -14,27 +14,27 @@ const buildIn = (folder: string): Readonly<Record<string, string>> => ({
   FOUNDRY_CACHE_PATH: folder,
 })
 
-/** Build folder of whole builds, tests included. */
+/** Build folder for full builds, tests included. */
 export const WHOLE_BUILD = buildIn('cache/whole')
 
 /**
- * Build folder of the linter. After an edit it compiles without code into whatever folder it is given, and a later build
- * there takes the files for up to date and forgets their tests.
+ * The linter's build folder. After an edit the linter compiles without code into its folder; a later build there would
+ * take the files as up to date and forget their tests.
  */
 export const LINT_BUILD = buildIn('cache/lint')
 
-/** Folder of a build without the tests, for the artifacts. */
+/** Folder for a build without the tests, for the artifacts. */
 export const ARTIFACTS_FOLDER = 'cache/artifacts'
 
-/** Build folder of the artifacts: a build of some folders makes forge forget the others. */
+/** Build folder for the artifacts: a build of some folders makes forge forget the others. */
 export const ARTIFACTS_BUILD = buildIn(ARTIFACTS_FOLDER)
 
-/** Output of one call can be long: the JSON of a whole test run with its traces, bytes. */
+/** One call's output can be long: the JSON of a whole test run with its traces, bytes. */
 const OUTPUT_BYTES_MAX = 256 * 1024 * 1024
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** The binary of the platform's package, else `forge` on PATH. */
+/** The platform package's binary, or `forge` on PATH. */
 export function forgeBinary(): string {
   const platform = `${process.platform}-${ARCHITECTURES[process.arch] ?? process.arch}`
   const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/forge/package.json')
@@ -45,7 +45,7 @@ export function forgeBinary(): string {
   }
 }
 
-/** What a finished forge left: exit code, standard output, standard error. */
+/** A finished forge's exit code, standard output and standard error. */
 type ForgeRun = {
   readonly exitCode: number
   readonly stdout: string
@@ -53,8 +53,8 @@ type ForgeRun = {
 }
 
 /**
- * Runs forge to its end and returns what it left, whatever the exit code.
- * @throws Error when forge cannot be started at all.
+ * Runs forge to its end and returns the result, whatever the exit code.
+ * @throws Error if forge cannot be started.
  */
 export function forge(
   commandLine: readonly string[],

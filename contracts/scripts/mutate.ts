@@ -1,12 +1,10 @@
-// Changes the contract in one place at a time and asks whether the tests see it.
-//   --all                  every mutant; fails below the score that is required
-//   --sample N [--seed S]  N mutants drawn by a seed, remembered nowhere
+// Changes the contract in one place at a time and checks whether the tests notice.
+//   --all                  every mutant; fails below the required score
+//   --sample N [--seed S]  N mutants drawn by a seed; results are not remembered
 //   --match TEXT           those whose key or file contains the text
-//   --list                 prints the mutants' keys and tries none
+//   --list                 prints the mutants' keys without trying them
 //   --lanes N              how many at a time
-// A survivor that mutation-survivors.json does not explain fails every run. So does a reason in it whose mutant is gone or
-// killed: it would explain whatever has that name next. What --all and --match found is kept in cache/mutation/ until those
-// tests change: a stopped run resumes where it was.
+// A survivor that mutation-survivors.json does not explain fails every run. So does a reason whose mutant is gone or killed: it would explain the next mutant with that name. The results of --all and --match stay in cache/mutation/ until those tests change, so that a stopped run resumes where it was.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { levelsOf, type Result, runCampaign } from './mutation/campaign.ts'
@@ -22,10 +20,10 @@ import { Workbench } from './mutation/workbench.ts'
 /** Share of the mutants that the tests must kill. */
 const SCORE_MIN = 0.9
 
-/** A lane holds a compiler (about 300 MB) and runs forge, which uses cores of its own. */
+/** A lane holds a compiler (about 300 MB) and runs forge, which uses more cores. */
 const LANES_MAX = 8
 
-/** Exit codes of a run that was told to stop. */
+/** Exit codes of a stopped run. */
 const STOPPED = { SIGINT: 130, SIGTERM: 143 }
 
 const { values: options } = parseArgs({
@@ -39,7 +37,7 @@ const { values: options } = parseArgs({
   },
 })
 
-/** @throws Error for a text that is no whole number from 0: a run of no mutants would pass. */
+/** @throws Error for text that is not a whole number from 0: a run of no mutants would pass. */
 function wholeNumber(name: string, text: string): number {
   if (!/^\d{1,9}$/u.test(text)) throw new Error(`--${name} takes a whole number`)
   return Number(text)

@@ -1,14 +1,14 @@
 // Runs the contracts' tests: forge in this package's folder, one line per test, and reports/tests.json for the count of
-// the whole repository. Also fails when Solidity is not formatted, when forge's linter objects, when a gas snapshot
-// drifts, when the bounded campaign made fewer invariant calls than promised, when a test of the mutation scripts fails,
-// or, in a long run, when a mutant of a sample survives or a survivor's reason names none.
+// the whole repository. Also fails if Solidity is not formatted, forge's linter objects, a gas snapshot drifts, the
+// bounded campaign made fewer invariant calls than promised, a test of the mutation scripts fails, or, in a long run, a
+// sampled mutant survives or a survivor's reason names none.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { contractsFolder, forge, LINT_BUILD, WHOLE_BUILD } from './foundry.ts'
 
-/** What forge says of one test in `--json`. */
+/** forge's `--json` result for one test. */
 type TestResult = {
   readonly status: 'Success' | 'Failure' | 'Skipped'
   readonly reason: string | null
@@ -24,7 +24,7 @@ type Outcome = { readonly name: string; readonly isPassed: boolean; readonly not
 
 const isLong = process.env['TALLYSTICK_LONG'] === '1' || process.env['FOUNDRY_PROFILE'] === 'long'
 
-/** Calls that the random walk promises in all: the figures of the README. */
+/** Calls that the random walk promises in total: the README's figures. */
 const INVARIANT_CALLS_MIN = isLong ? 100_000 : 20_000
 
 const callsOf = (result: TestResult): number => result.kind['Invariant']?.['calls'] ?? 0
@@ -85,7 +85,7 @@ function runCheck(name: string, commandLine: readonly string[]): Outcome {
   }
 }
 
-/** The parts of vitest's JSON report that are read. */
+/** The parts of vitest's JSON report used here. */
 type ScriptReport = {
   readonly testResults: readonly {
     readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
@@ -117,7 +117,7 @@ function runScriptTests(): readonly Outcome[] {
   return [...outcomes, { name: 'every test of the scripts ran', isPassed, note }]
 }
 
-/** Some mutants of the contract, the same each time. Compiling them takes as long as all other tests: long runs only. */
+/** A fixed sample of mutants of the contract. Compiling them takes as long as all other tests, so only long runs do it. */
 const MUTANTS = 60
 
 function runMutants(): Outcome {
@@ -139,7 +139,7 @@ function main(): void {
     runCheck('the linter has no objection', ['lint', '--deny', 'warnings']),
     runCheck('everything compiles', ['build']),
     ...runTests(),
-    // not part of the run above: with --json forge skips this check
+    // not part of the run above: forge skips this check with --json
     runCheck('gas is what snapshots/ says', [
       'test',
       '--match-contract=GasTest',

@@ -1,7 +1,7 @@
-// The baselines of the metering, over the same contract with a recorder key of their own: what an application writes first.
-// `/unmetered` reads the window and records nothing. `/in-turn` records each call in its own transaction and answers when the
-// receipt is there, one call at a time, as one key's nonces require. `/overlapping` counts the nonce itself, so that calls
-// wait side by side. First argument: the addresses it needs, as JSON.
+// The baselines for metering, over the same contract with their own recorder key: what an application would write first.
+// `/unmetered` reads the window and records nothing. `/in-turn` records each call in its own transaction and answers when
+// the receipt arrives, one call at a time, as one key's nonces require. `/overlapping` counts the nonce itself, so that
+// calls wait side by side. First argument: the addresses it needs, as JSON.
 import { accessWindowAbi } from '@tallystick/contracts'
 import fastify from 'fastify'
 import { createPublicClient, encodeFunctionData, type Hex, http } from 'viem'
@@ -18,7 +18,7 @@ export type NaivePlan = {
 
 /** Twice what one call's record takes. */
 const RECORD_GAS = 120_000n
-/** How often a receipt is looked for. viem's default of four seconds would make a poor baseline. */
+/** How often to look for a receipt. viem's default of four seconds would make a poor baseline. */
 const RECEIPT_POLL_MS = 10
 
 const plan = JSON.parse(process.argv[2] ?? '') as NaivePlan

@@ -1,5 +1,4 @@
-// The access service as an operator runs it, in a process of its own that is measured. First argument: its environment as
-// JSON.
+// The access service as an operator runs it, in its own measured process. First argument: its environment as JSON.
 import { accessConfigSchema, createAccessService } from '@tallystick/access'
 import { listeningUrl, readConfig, systemClock } from '@tallystick/service-kit'
 import { answerProbe } from './answer-probe.ts'

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { ProbeAnswer, ProbeQuestion } from './bench-protocol.ts'
 
-/** Sampling interval of the loop's delay, milliseconds: the smallest possible, and what an idle loop reads. */
+/** Sampling interval of the loop's delay, milliseconds: the smallest possible, and the reading of an idle loop. */
 const LOOP_SAMPLE_MS = 1
 /** Loop iterations between two collections, so that finalisers and closed sockets are gone. */
 const COLLECTIONS = 3
@@ -21,10 +21,10 @@ async function collect(): Promise<void> {
 
 const say = (answer: ProbeAnswer): void => void process.send?.(answer)
 
-/** Answers the measuring process from now on, and tells it where the server listens. `stop` must end the process. */
+/** Answers the measuring process from now on, and reports where the server listens. `stop` must end the process. */
 export function answerProbe(options: {
   readonly url: string
-  /** What else the measuring process must know; any JSON value. */
+  /** Whatever else the measuring process must know; any JSON value. */
   readonly details?: object
   readonly stop: () => Promise<void>
 }): void {

@@ -1,12 +1,12 @@
-/** What the measuring process asks of a server process over IPC. */
+/** The measuring process's questions to a server process over IPC. */
 export type ProbeQuestion = 'figures' | 'collect' | 'watch-loop' | 'stop'
 
-/** What a server process says. */
+/** A server process's answers. */
 export type ProbeAnswer =
   | {
       readonly kind: 'listening'
       readonly url: string
-      /** What else the measuring process must know, as the server file tells it; JSON. */
+      /** Whatever else the server file tells the measuring process; JSON. */
       readonly details?: string
     }
   | ProbeFigures
@@ -17,11 +17,11 @@ export type ProbeFigures = {
   readonly cpuMicros: number
   readonly heapBytes: number
   readonly rssBytes: number
-  /** Longest time that the event loop was held since `watch-loop`, milliseconds. */
+  /** The longest hold of the event loop since `watch-loop`, milliseconds. */
   readonly loopBlockMs: number
 }
 
-/** Base URL that tokens are minted for; both servers listen on loopback. */
+/** Base URL in the tokens' audience; both servers listen on loopback. */
 export const BENCH_BASE_URL = 'http://localhost:3002'
 export const BENCH_TOKEN_SECRET = 'token-secret-for-measuring-0123456789abcdef'
 export const BENCH_WRITE_SECRET = 'write-secret-for-measuring-0123456789abcdef'

@@ -1,5 +1,5 @@
-// The care service as an operator runs it, in a process of its own that is measured. First argument: the records' file;
-// second: `sealed` or `clear`.
+// The care service as an operator runs it, in its own measured process. First argument: the records' file; second:
+// `sealed` or `clear`.
 import { type CareConfig, careConfigSchema, createCareService } from '@tallystick/care'
 import { listeningUrl, readConfig, systemClock } from '@tallystick/service-kit'
 import { answerProbe } from './answer-probe.ts'
@@ -19,7 +19,7 @@ function benchConfig(): CareConfig {
     TOKEN_SECRET: BENCH_TOKEN_SECRET,
     CHECKPOINT_KEY: Buffer.alloc(32, 7).toString('base64'),
     DATABASE_PATH: databasePath,
-    // One principal opens them all here.
+    // One principal opens all sessions here.
     SESSIONS_PER_SUB_MAX: '20000',
     ...(storage === 'sealed' ? { SEAL_KEYS: BENCH_SEAL_KEYS } : {}),
   })

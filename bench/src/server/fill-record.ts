@@ -3,7 +3,7 @@ export const FILL_VERSIONS = 100_000
 /** Chains that they belong to, in turn. */
 const FILL_CHAINS = 1_000
 
-/** The version that is written at a place: a sentence as clinicians write them. */
+/** The version written at a place: a sentence such as clinicians write. */
 export function fillRecord(place: number) {
   const chain = place % FILL_CHAINS
   return {

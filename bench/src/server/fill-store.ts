@@ -1,12 +1,12 @@
-// Fills a record store with many versions through its own append, as fast as it commits. First argument: the records' file;
-// second: `sealed` or `clear`. Ends when all is durable.
+// Fills a record store with many versions through its own append, as fast as it commits. First argument: the records'
+// file; second: `sealed` or `clear`. Ends when everything is durable.
 import { parseKeyRing } from '@tallystick/hashchain'
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteRecordStore } from '../../../services/care/src/adapters/sqlite-record-store.ts'
 import { BENCH_SEAL_KEYS } from './bench-protocol.ts'
 import { FILL_VERSIONS, fillRecord } from './fill-record.ts'
 
-/** Appends that wait together: some commits' worth. */
+/** Appends that wait together: several commits' worth. */
 const AT_ONCE = 2_048
 
 const [, , databasePath = '', storage] = process.argv

@@ -1,4 +1,4 @@
-// The baseline of `/verify`: hashes the same preimages, which are in memory, and does nothing else. Prints the CPU
+// The baseline of `/verify`: hashes the same preimages, held in memory, and does nothing else. Prints the CPU
 // microseconds of the fastest of several passes.
 import { GENESIS_PREV_HASH, preimageHash, versionPreimage } from '@tallystick/hashchain'
 import { FILL_VERSIONS, fillRecord } from './fill-record.ts'

@@ -5,7 +5,7 @@ export type FundedAccount = {
   readonly privateKey: `0x${string}`
 }
 
-/** What the payment suites know of their network; see payment-network-server.ts. */
+/** What the payment suites know about their network; see payment-network-server.ts. */
 export type PaymentNetworkFacts = {
   readonly facilitatorUrl: string
   /** JSON-RPC of the Hedera stand-in. */
@@ -26,7 +26,7 @@ export type PaymentNetworkFacts = {
   readonly evmPayerKeys: readonly `0x${string}`[]
 }
 
-/** What the servers with a plain paid route sell, and where; the first argument of their files, as JSON. */
+/** What the servers with a plain paid route sell, and where: the first argument of their files, as JSON. */
 export type PaidServerPlan = Pick<
   PaymentNetworkFacts,
   'facilitatorUrl' | 'evmUrl' | 'stablecoin' | 'evmPayTo'
@@ -38,6 +38,6 @@ export type PaidServerPlan = Pick<
 /** A cent. */
 export const CENT_BASE_UNITS = 10_000n
 export const BENCH_CHAIN = 'eip155:196'
-/** Of the paid route: long enough that payments signed ahead of a run stay valid. */
+/** The paid route's limit: long enough that payments signed ahead of a run stay valid. */
 export const PAID_TIMEOUT_SECONDS = 300
 export const PAID_ANSWER = { fair: 'yes', odds: 2.05 } as const

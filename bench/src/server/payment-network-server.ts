@@ -1,5 +1,5 @@
-// The network of the payment suites in a separate process, so that it shares only the machine with the measured servers:
-// both local ledgers with funded payers, and a facilitator for both. First argument: how many payers there are on each.
+// The payment suites' network in a separate process, so that it shares only the machine with the measured servers: both
+// local ledgers with funded payers, and a facilitator for both. First argument: the number of payers on each.
 
 import { startDevnet, startXLayer } from '@tallystick/devnet'
 import { parseConsensusNodes, startFacilitator } from '@tallystick/facilitator'
@@ -10,9 +10,9 @@ import type { FundedAccount, PaymentNetworkFacts } from './payment-network-facts
 
 const [, , payerCount = '0'] = process.argv
 
-/** What each payer on the Hedera stand-in holds: some thousand purchases of 12 HBAR. */
+/** Each payer's balance on the Hedera stand-in: about a thousand purchases of 12 HBAR. */
 const PAYER_TINYBAR = 10_000_000_000_000n
-/** What each payer on the X Layer stand-in holds, base units: a million payments of a cent. */
+/** Each payer's balance on the X Layer stand-in, base units: a million payments of a cent. */
 const PAYER_DOLLARS = 10_000_000_000n
 
 const names = Array.from({ length: Number(payerCount) }, (_, index) => `bench-payer-${index}`)

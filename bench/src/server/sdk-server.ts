@@ -1,6 +1,6 @@
-// The baseline: an application written after the SDK's examples, with a Server and a transport for each session. The rest is
-// the service's own: the same Fastify application, hook, body reader, token check, record store on disk and rendering of a
-// record. It stores no session and no frame. `POST /tell` appends a version and notifies every subscriber; `/bare`
+// The baseline: an application modelled on the SDK's examples, with a Server and a transport per session. Everything else
+// is the service's own: the same Fastify application, hook, body reader, token check, record store on disk and rendering
+// of a record. It stores no session and no frame. `POST /tell` appends a version and notifies every subscriber; `/bare`
 // answers the same messages without transport, session or server.
 import { randomUUID } from 'node:crypto'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
@@ -53,7 +53,7 @@ const bearer = {
   metadataUrl: BENCH_BASE_URL,
 }
 
-/** What reading a record needs of the service; sessions of one scope. */
+/** What reading a record needs from the service; all sessions have one scope. */
 const context = {
   ...NAMES,
   store,
@@ -97,7 +97,7 @@ async function resultOf({ method, params }: Message): Promise<unknown> {
   return method === 'initialize' ? initializeResult(NAMES) : {}
 }
 
-/** The floor under both transports: the same request, answered by its method alone. */
+/** The floor for both transports: the same request, answered by its method alone. */
 async function answerBare(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -147,7 +147,7 @@ type Answer = (
   message: Message | undefined,
 ) => Promise<void>
 
-/** Takes a request over where the service does: in the first hook, with the service's own reader of bodies. */
+/** Takes over a request where the service does: in the first hook, with the service's own body reader. */
 const takingOver =
   (answer: Answer) =>
   (request: FastifyRequest, reply: FastifyReply): void => {

@@ -1,4 +1,5 @@
-// The baseline: an application written after the README of @x402/express that sells the same thing at the same facilitator.
+// The baseline: an application modelled on the README of @x402/express that sells the same thing through the same
+// facilitator.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { HTTPFacilitatorClient } from '@x402/core/server'

@@ -1,5 +1,5 @@
-// Ours: the payment gate on one plain Fastify route that costs nothing itself. `/bare` is the same application without a
-// gate, and `/bare-402` sends what a challenge consists of without deciding anything.
+// Ours: the payment gate on one plain Fastify route that does no work itself. `/bare` is the same application without a
+// gate, and `/bare-402` sends a challenge's bytes without deciding anything.
 import { systemClock } from '@tallystick/service-kit'
 import {
   createHttpFacilitator,

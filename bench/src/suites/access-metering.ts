@@ -1,5 +1,5 @@
-// What metering costs inside an open window: calls a second and how long they take, beside waiting for one transaction for
-// each call; what it adds to a call; and how many transactions a call takes, by load.
+// What metering costs inside an open window: calls per second and their latency, beside waiting for one transaction per
+// call; what it adds to a call; and how many transactions a call takes, by load.
 import { type Figure, judgeFigure } from '../figure.ts'
 import { openWindows } from '../open-windows.ts'
 import {
@@ -17,12 +17,12 @@ import type { NaivePlan } from '../server/access-naive.ts'
 import { ServerProcess } from '../server-process.ts'
 
 const REPEATS = 3
-/** Calls under way at once, each by an agent of its own; the last is the load of the headline figures. */
+/** Calls under way at once, each by its own agent; the last is the load of the headline figures. */
 const LOADS = [1, 8, 32] as const
 const HEADLINE_LANES = 32
 const CALLS_PER_LANE = 40
 const LEAST_CALLS = 120
-/** The naive way takes some ten milliseconds a call. */
+/** The naive way takes about ten milliseconds per call. */
 const NAIVE_CALLS = 96
 
 const agents = Array.from(
@@ -30,7 +30,7 @@ const agents = Array.from(
   (_, index): `0x${string}` => `0x${(index + 0xa00).toString(16).padStart(40, '0')}`,
 )
 
-/** How far reads, receipts included, lag in the last part: less than Hedera's three to eight seconds. */
+/** How far reads, receipts included, lag in the last part: less than on Hedera, where it is three to eight seconds. */
 const LAG_MS = 1_000
 const LAGGED_CALLS = 5
 
@@ -40,7 +40,7 @@ type Servers = {
   readonly ledgerUrl: string
 }
 
-/** Starts both over one contract whose windows are open, with room for every call. */
+/** Starts both over one contract with open windows and room for every call. */
 async function startBoth(network: PaymentNetwork): Promise<Servers> {
   const { facts } = network
   const [second] = facts.hederaPayers
@@ -99,7 +99,7 @@ async function call(
   }
 }
 
-/** Counts of the service's own metrics. */
+/** Counts from the service's own metrics. */
 async function recorded(access: ServerProcess): Promise<{ calls: number; transactions: number }> {
   const text = await (await fetch(new URL('/metrics', access.url))).text()
   const read = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])

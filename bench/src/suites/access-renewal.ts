@@ -1,5 +1,5 @@
-// How late a renewal comes, and how far the windows have drifted after a thousand of them. The network makes the renewals;
-// beside it, on the same ledger, a keeper of the usual kind looks every second and sends them itself.
+// How late renewals come, and how far windows drift after a thousand of them. The network makes the renewals; beside it,
+// on the same ledger, a conventional keeper looks every second and sends them itself.
 import { accessWindowAbi } from '@tallystick/contracts'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { createPublicClient, encodeFunctionData, type Hex, http, type PublicClient } from 'viem'
@@ -18,14 +18,14 @@ const PERIOD_SECONDS = 4
 const DRIFT_PERIODS = 1_000
 const DRIFT_PERIOD_SECONDS = 3_600
 const PRICE_TINYBAR = 3n * TINYBAR_PER_HBAR
-/** What arming a thousand renewals takes, several times over. */
+/** Several times the cost of arming a thousand renewals. */
 const RESERVE_TINYBAR = 5_000n * TINYBAR_PER_HBAR
 const KEEPER_POLL_MS = 1_000
 const KEEPER_GAS = 2_500_000n
 const RECEIPT_POLL_MS = 10
 /** Longest wait for the last renewal beyond its second, milliseconds. */
 const PATIENCE_MS = 20_000
-/** Longest that the keeper may take; undisturbed it takes half a minute. */
+/** The longest that the keeper may take; undisturbed it takes half a minute. */
 const KEEPER_LIMIT_MS = 90_000
 
 const pause = (ms: number): Promise<void> =>
@@ -55,7 +55,7 @@ async function prepareLedger(devnet: Devnet): Promise<RenewalLedger> {
   }
 }
 
-/** A contract with windows open for these agents, each paid for its first period and `periods` renewals. */
+/** A contract with open windows for these agents, each paid for its first period and `periods` renewals. */
 async function openContract(
   { devnet, owner }: RenewalLedger,
   terms: {
@@ -95,7 +95,7 @@ const addresses = (first: number): readonly Hex[] =>
     (_, index): Hex => `0x${(first + index).toString(16).padStart(40, '0')}`,
   )
 
-/** Seconds between each renewal's second and its execution by the network. */
+/** Seconds from each renewal's due second to its execution by the network. */
 async function networkLateness(ledger: RenewalLedger): Promise<readonly number[]> {
   const { devnet } = ledger
   const terms = { periods: PERIODS, periodSeconds: PERIOD_SECONDS, reserveTinybar: RESERVE_TINYBAR }
@@ -111,7 +111,7 @@ async function networkLateness(ledger: RenewalLedger): Promise<readonly number[]
   }
 }
 
-/** Sends one renewal as a keeper does, and waits for its receipt. False where its block's time was before the second. */
+/** Sends one renewal as a keeper does, and waits for its receipt. False if its block's time was before the due second. */
 async function sendRenewal(
   { client, devnet, keeper }: RenewalLedger,
   call: { readonly contract: Hex; readonly agent: Hex; readonly expiresAt: bigint },
@@ -134,10 +134,10 @@ async function sendRenewal(
   return status === 'success'
 }
 
-/** The same for a contract without a reserve, which arms nothing, and a keeper that looks every second. */
+/** The same for a keeper that looks every second, on a contract without a reserve, which arms nothing. */
 async function keeperLateness(ledger: RenewalLedger): Promise<readonly number[]> {
   const agents = addresses(0xc00)
-  // A keeper that falls behind renews several periods at once: they are paid for as well.
+  // A keeper that falls behind renews several periods at once, so those are paid for too.
   const terms = { periods: PERIODS * 4, periodSeconds: PERIOD_SECONDS, reserveTinybar: 0n }
   const contract = await openContract(ledger, { ...terms, agents })
   const dueAt = new Map<Hex, number>()
@@ -152,7 +152,7 @@ async function keeperLateness(ledger: RenewalLedger): Promise<readonly number[]>
     await pause(KEEPER_POLL_MS)
     for (const [agent, due] of dueAt) {
       if (ledger.devnet.nowSeconds() < due || lateness.length >= RENEWALS) continue
-      // The time of a block lies up to two seconds back: a keeper that was too early looks again.
+      // A block's time lies up to two seconds back: a keeper that was too early looks again.
       if (!(await sendRenewal(ledger, { contract, agent, expiresAt: BigInt(due) }))) continue
       lateness.push(ledger.devnet.clock.unixMs() / 1000 - due)
       dueAt.set(agent, Number((await readWindow(ledger, contract, agent)).expiresAt))
@@ -161,7 +161,7 @@ async function keeperLateness(ledger: RenewalLedger): Promise<readonly number[]>
   return lateness
 }
 
-/** Seconds between where a window ends after so many renewals by the network, and where it should. */
+/** Seconds between a window's actual and ideal end after this many renewals by the network. */
 async function measureDrift(ledger: RenewalLedger): Promise<number> {
   const [agent] = addresses(0xd00)
   if (agent === undefined) throw new Error('unreachable')

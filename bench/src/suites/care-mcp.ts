@@ -1,5 +1,5 @@
-// What `/mcp` costs beside the SDK's own transport: CPU for each request, memory for each session, and how long a
-// notification takes to a thousand subscribers. Both servers get the same requests and send the same notifications.
+// What `/mcp` costs beside the SDK's own transport: CPU per request, memory per session, and how long a notification
+// takes to reach a thousand subscribers. Both servers get the same requests and send the same notifications.
 import { type Figure, judgeFigure } from '../figure.ts'
 import { eachOf, type LoadPath, McpLoad } from '../mcp-load.ts'
 import { median, quantile } from '../quantile.ts'
@@ -7,17 +7,17 @@ import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 const REPEATS = 3
-/** Sessions before the measured ones, so that the code is compiled and the first allocations are made. */
+/** Sessions before the measured ones, which compile the code and make the first allocations. */
 const WARM_SESSIONS = 2_500
 const SESSIONS = 1_000
-/** Of each kind, to warm up and to measure. */
+/** Requests of each kind, to warm up and to measure. */
 const REQUESTS_PER_SESSION = 4
-/** Rounds of notifications to everybody, and how many come before as a warm-up. */
+/** Rounds of notifications to all subscribers, and the warm-up rounds before them. */
 const ROUNDS = 10
 const WARM_ROUNDS = 3
-/** Sent for each write: the update and the notice. */
+/** Messages per write: the update and the notice. */
 const FRAMES_PER_WRITE = 2
-/** What opens every frame that carries a message. */
+/** The start of every frame that carries a message. */
 const FRAME_MARK = '"method":"notifications/'
 
 /** CPU microseconds of each kind of request. */
@@ -39,7 +39,7 @@ type Cost = {
   readonly fanOutP95Ms: number
 }
 
-/** A server under load, and the way to make it notify all its subscribers. */
+/** A server under load, and how to make it notify all its subscribers. */
 type Loaded = {
   readonly server: ServerProcess
   readonly load: McpLoad
@@ -52,7 +52,7 @@ const VALUE = 'No sugar, thank you; and a biscuit only on Sundays.'
 
 const countFrames = (text: string): number => text.split(FRAME_MARK).length - 1
 
-/** Notifies everybody, and waits until the last frame has come; milliseconds from the request to each. */
+/** Notifies all subscribers and waits for the last frame; milliseconds from the request to each. */
 async function fanOut({ load, tell }: Loaded, subscribers: number): Promise<readonly number[]> {
   const delays: number[] = []
   const all = Promise.withResolvers<void>()
@@ -66,7 +66,7 @@ async function fanOut({ load, tell }: Loaded, subscribers: number): Promise<read
   return delays
 }
 
-/** CPU microseconds of one request, each session making some. */
+/** CPU microseconds per request, with several requests from each session. */
 async function requestMicros(
   { server }: Loaded,
   ids: readonly string[],
@@ -149,7 +149,7 @@ async function endAfter<Result>(
 
 type CostPart = (cost: Cost) => number
 
-/** The requests whose cost is reported, by kind and by name. */
+/** The reported requests, by kind and by name. */
 const REQUESTS = [
   ['initialize', 'initialize and initialized'],
   ['read', 'read'],

@@ -1,21 +1,21 @@
-// How much server memory ten thousand listening sessions take, against the SDK's transport with fewer of them: both are
-// reported per session, and ours also in total.
+// How much server memory ten thousand listening sessions take, against fewer on the SDK's transport: both are reported
+// per session, and ours also in total.
 import { type Figure, judgeFigure } from '../figure.ts'
 import { eachOf, McpLoad } from '../mcp-load.ts'
 import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 const SESSIONS = 10_000
-/** The baseline's: its memory grows evenly, and each costs several times ours. */
+/** The baseline's sessions: its memory grows evenly, and each costs several times ours. */
 const SDK_SESSIONS = 2_000
-/** Opened before, so that what the first requests allocate is not counted. */
+/** Opened first, so that first-request allocations are not counted. */
 const WARM_SESSIONS = 200
 const MEGABYTE = 1_000_000
 const KIBIBYTE = 1_024
 
 type Memory = { readonly heapBytes: number; readonly rssBytes: number }
 
-/** What so many sessions with a stream add to the idle process, garbage collected. */
+/** What this many sessions with a stream add to the idle process, after garbage collection. */
 async function measureMemory(server: ServerProcess, sessions: number): Promise<Memory> {
   const load = new McpLoad(server.url)
   try {

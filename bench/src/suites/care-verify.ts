@@ -1,5 +1,5 @@
-// How many versions `/verify` replays in a second of CPU, over HTTP from a store on disk, and how long it holds the event
-// loop meanwhile. The baseline hashes the same preimages and does nothing else.
+// How many versions `/verify` replays per CPU second, over HTTP from a store on disk, and how long it holds the event
+// loop. The baseline hashes the same preimages and does nothing else.
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -16,7 +16,7 @@ const MICROS_PER_SECOND = 1e6
 type Storage = 'clear' | 'sealed'
 
 type Replay = {
-  /** Millions of versions a second of CPU. */
+  /** Millions of versions per CPU second. */
   readonly speed: number
   readonly loopBlockMs: number
 }

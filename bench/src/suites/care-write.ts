@@ -1,6 +1,6 @@
-// From a signed write to a subscriber that holds the new value: the write is durable, the update comes over the event
-// stream, and the subscriber has read the record again, since no notification carries a value. Beside it, in turn, the same
-// bytes appended to a bare file with an fsync, which is what the disk asks of anything durable.
+// The time from a signed write to a subscriber that holds the new value: the write is durable, the update arrives over
+// the event stream, and the subscriber reads the record again, because no notification carries a value. The baseline, in
+// alternation, appends the same bytes to a bare file with an fsync: the least that durability costs on this disk.
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { McpLoad } from '../mcp-load.ts'
@@ -9,11 +9,11 @@ import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 const WRITES = 200
-/** Batches of so many writes; each figure is the median of the batches'. */
+/** Writes per batch; each figure is the median over the batches. */
 const BATCHES = 3
-/** Writes before the measured ones, so that the code is compiled. */
+/** Writes before the measured ones, which compile the code. */
 const WARM_WRITES = 1_000
-/** A record with its hashes, about what one write adds to the journal, bytes. */
+/** A record with its hashes, about one write's share of the journal, bytes. */
 const RECORD_BYTES = 600
 const UPDATED = '"method":"notifications/resources/updated"'
 
@@ -27,7 +27,7 @@ type Delays = {
   readonly fsyncMs: number
 }
 
-/** One write, and its subscriber's way to the new value. */
+/** One write, and its subscriber's path to the new value. */
 async function writeOnce(
   load: McpLoad,
   sessionId: string,

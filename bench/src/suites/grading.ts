@@ -1,6 +1,6 @@
 // What a grade costs from JSON text to JSON text, an audit of a thousand picks, a read of the truth table with a million
-// settled picks, and an import: over a ledger of made-up matches on disk. Relative imports: these are parts of a service,
-// which offers none of them to others.
+// settled picks, and an import, over an on-disk ledger of synthetic matches. The imports are relative because the service
+// exports none of these parts.
 
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
@@ -20,19 +20,19 @@ import { type Figure, judgeFigure } from '../figure.ts'
 import { median } from '../quantile.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
-/** Generated rows; a pair of teams meets once a day, so that some two thirds of them are matches. */
+/** Generated rows; a pair of teams meets at most once a day, so about two thirds of the rows are matches. */
 const ROWS = 170_000
-/** What an import is judged by. */
+/** The size for which an import is judged. */
 const MATCHES = 150_000
 const SETTLED_PICKS_MIN = 1_000_000
 const NOW_SECONDS = 1_780_000_000
-/** Grades in one sample: some hundred milliseconds. */
+/** Grades in one sample: several hundred milliseconds. */
 const GRADES = 40_000
 const AUDIT_PICKS = 1_000
 const WARM_ROUNDS = 3
 const REPEATS = 9
 
-/** CPU milliseconds of a step, and what it gave. */
+/** A step's CPU milliseconds, and its result. */
 async function cpuOf<Result>(
   run: () => Result | Promise<Result>,
 ): Promise<{ readonly ms: number; readonly result: Result }> {
@@ -117,7 +117,7 @@ async function gradeFigure(store: GradingStore, bodies: readonly string[]): Prom
     throw new Error('not every pick is graded')
   let characters = 0
   const { ours, base } = await compare({
-    // The service's own way: the body read, the pick graded against the store, the card's text.
+    // The service's own steps: read the body, grade the pick against the store, write the card's text.
     ours: async () => {
       for (let index = 0; index < GRADES; index += 1) {
         const card = await grader.grade(readGrade(bodies[index % bodies.length] ?? ''))

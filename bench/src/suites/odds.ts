@@ -3,7 +3,7 @@ import { parseOdds, removeMargin } from '@tallystick/odds'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { median } from '../quantile.ts'
 
-/** Calls in one sample: some tens of milliseconds, far above the clock's grain. */
+/** Calls in one sample: tens of milliseconds, far above the clock's resolution. */
 const CALLS = 100_000
 const REPEATS = 15
 
@@ -21,7 +21,7 @@ function nanosOf(run: () => unknown): number {
   return ((user + system) * 1000) / CALLS
 }
 
-/** The calibration: as many powers as there are outcomes, the arithmetic that no solver can do without. */
+/** The calibration: one power per outcome, the arithmetic that every solver needs. */
 const powersOf = (prices: readonly number[]) => (): number => {
   let sum = 0
   for (const price of prices) sum += (1 / price) ** 1.05
@@ -50,7 +50,7 @@ function figureOf(prices: readonly number[], aimNanos: number): Figure {
   })
 }
 
-// Neither brings types. They are the only two packages on npm that convert odds.
+// Neither has types. They are the only two packages on npm that convert odds.
 const require = createRequire(import.meta.url)
 const oddslib = require('oddslib') as {
   from(format: 'moneyline', odds: number): { to(format: 'decimal'): number }
@@ -59,7 +59,7 @@ const oddsConverter = require('odds-converter') as {
   american: { toDecimal(odds: number): unknown }
 }
 
-/** American odds as decimal ones: ours stay exact, oddslib rounds to twelve digits, odds-converter to three. */
+/** American odds to decimal: ours stay exact, oddslib rounds to twelve digits, odds-converter to three. */
 function readingFigure(peer: { readonly name: string; readonly read: () => unknown }): Figure {
   const ours: number[] = []
   const theirs: number[] = []

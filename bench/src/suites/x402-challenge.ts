@@ -1,5 +1,5 @@
-// What a 402 costs on a route that reads no chain: our gate beside the bare application it runs on, and beside
-// @x402/express, and `/access`, which does read one. Every server is a process of its own under the same lanes.
+// What a 402 costs on a route that reads no chain: our gate beside the bare application under it and beside
+// @x402/express, plus `/access`, which does read one. Every server runs in its own process under the same lanes.
 import { type Aim, type Figure, judgeFigure } from '../figure.ts'
 import {
   accessPath,
@@ -20,7 +20,7 @@ type Target = {
   readonly server: ServerProcess
   readonly path: string
   readonly status: number
-  /** Requests of one measurement; as many of them come before it, once. */
+  /** Requests in one measurement; the same number warms up once before. */
   readonly count: number
 }
 

@@ -1,4 +1,4 @@
-// What a paid call costs on a plain route: our gate beside @x402/express at the same facilitator and chain, and beside both
+// What a paid call costs on a plain route: our gate beside @x402/express at the same facilitator and chain, plus
 // `/access`, which forwards the payment into its contract. The facilitator and the chains run in a separate process.
 import { randomBytes } from 'node:crypto'
 import { type Aim, type Figure, judgeFigure } from '../figure.ts'
@@ -15,7 +15,7 @@ import { getRequest, runLanes } from '../raw-load.ts'
 import type { ServerProcess } from '../server-process.ts'
 import { readOffer, signDollars, signHbar } from '../sign-payments.ts'
 
-/** Payments under way at once; each lane has a payer of its own, as an agent pays for one call at a time. */
+/** Payments under way at once; each lane has its own payer, because an agent pays for one call at a time. */
 const LANES = 8
 const CALLS = 120
 /** One at a time, for the wait of a single caller. */
@@ -28,7 +28,7 @@ type Cost = {
   readonly singleMs: number
 }
 
-/** Makes so many paid requests. */
+/** Makes this many paid requests. */
 type Sign = (server: ServerProcess, count: number) => Promise<readonly Buffer[]>
 
 const dollarsOf =
@@ -46,7 +46,7 @@ const dollarsOf =
     )
   }
 
-/** A purchase for an agent that was never seen before, each. */
+/** Purchases, each for a new agent. */
 const purchasesOf =
   ({ facts }: PaymentNetwork): Sign =>
   async (server, count) =>

@@ -1,6 +1,6 @@
-// What checking one payment costs in CPU, before anything is reserved or settled: in dollars on EVM, in HBAR on Hedera for
-// one node and for the seven that official clients sign for. The baselines are what the libraries do that the reference
-// implementations build on.
+// What checking one payment costs in CPU, before anything is reserved or settled: in dollars on EVM, and in HBAR on
+// Hedera for one node and for the seven that official clients sign for. The baselines do the same with the libraries
+// under the reference implementations.
 import { PublicKey, Transaction } from '@hiero-ledger/sdk'
 import {
   type EvmLedger,
@@ -23,9 +23,9 @@ import { type Aim, type Figure, judgeFigure } from '../figure.ts'
 import { median } from '../quantile.ts'
 import { BENCH_CHAIN, CENT_BASE_UNITS } from '../server/payment-network-facts.ts'
 
-/** Payments of one sample: each is checked once, as a server does. */
+/** Payments in one sample: each is checked once, as in a server. */
 const PAYMENTS = 400
-/** The libraries take twenty times as long; a few of the same payments are enough. */
+/** The libraries take twenty times as long, so a few of the same payments are enough. */
 const BASE_PAYMENTS = 40
 const REPEATS = 9
 const KEY = '11'.repeat(32)
@@ -93,7 +93,7 @@ async function compare(compared: Compared): Promise<Figure> {
   })
 }
 
-/** No contract signs here, so a question to a chain is a mistake of this suite. */
+/** No contract signs here, so a question to the chain is a bug in this suite. */
 const noLedger: Pick<EvmLedger, 'isValidSignature'> = {
   isValidSignature: () => Promise.reject(new Error('the chain was asked')),
 }

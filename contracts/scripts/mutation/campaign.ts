@@ -1,16 +1,16 @@
-// Tries mutants against the tests, several at a time: each without the optimizer first, and what survives there as it
-// would be deployed.
+// Tries mutants against the tests, several at a time: each first without the optimizer, then, if it survives, as it would
+// be deployed.
 import { type Code, CompilerThread, compileProgram, draftOf, type Program } from './compiler.ts'
 import { codeDigest, type Memory, programDigest, type Verdict } from './memory.ts'
 import { type Mutant, mutatedText } from './mutant.ts'
 import { DRAFT_PASSES, PASSES, type TestPass, type Workbench } from './workbench.ts'
 
-/** What became of a mutant. */
+/** A mutant's outcome. */
 export type Outcome =
   | Verdict
   /** It does not compile. */
   | { readonly status: 'stillborn' }
-  /** The compiler makes the contract's own code of it. */
+  /** It compiles to the contract's own code. */
   | { readonly status: 'equivalent' }
 
 /** The outcome of a code, by its digest. */
@@ -18,7 +18,7 @@ type Found = { readonly outcome: Outcome; readonly digest: string }
 
 export type Result = Found & { readonly mutant: Mutant }
 
-/** A way to compile the contract, and the tests that its code passes. */
+/** A way to compile the contract, and the tests for that code. */
 type Level = {
   readonly program: Program
   readonly passes: readonly TestPass[]
@@ -35,7 +35,7 @@ type Campaign = {
   readonly onResult: (result: Result, done: number) => void
 }
 
-/** Code that answers nothing to every call, and is one byte long. */
+/** One byte of code that answers every call with nothing. */
 const STOP: Code = { creation: '0x60016000f3', runtime: '0x00' }
 
 async function tryOn(
@@ -71,18 +71,16 @@ async function levelOf(
 }
 
 /**
- * The levels of a run, in their order. Shows that the run means something: our compiler makes what forge makes, the tests
- * pass on it, and they fail on code that does nothing.
- * @throws Error when one of these is not so
+ * The levels of a run, in order. Proves that the run is meaningful: our compiler's output equals forge's, the tests pass
+ * on it, and they fail on code that does nothing.
+ * @throws Error if one of these does not hold
  */
 export async function levelsOf(bench: Workbench, program: Program): Promise<readonly Level[]> {
   const builtDigest = codeDigest(bench.codes())
   const draft = await levelOf(bench, draftOf(program), DRAFT_PASSES)
   const whole = await levelOf(bench, program, PASSES)
   if (whole.ownDigest !== builtDigest) {
-    throw new Error(
-      'what is compiled here is not what forge compiles: see scripts/mutation/compiler.ts',
-    )
+    throw new Error('this compiler’s output differs from forge’s: see scripts/mutation/compiler.ts')
   }
   return [draft, whole]
 }
@@ -137,7 +135,7 @@ class Trials {
     return { digest, outcome }
   }
 
-  /** What needs no trial. */
+  /** The outcomes that need no trial. */
   #known(level: Level, digest: string | null | undefined): Found | undefined {
     if (digest === undefined) return undefined
     if (digest === null) return STILLBORN
@@ -147,7 +145,7 @@ class Trials {
   }
 }
 
-/** Tries every mutant of the campaign; results come back in the order of the mutants. */
+/** Tries every mutant of the campaign; results are in mutant order. */
 export async function runCampaign(campaign: Campaign): Promise<readonly Result[]> {
   const { mutants, benches, onResult } = campaign
   const results: (Result | undefined)[] = mutants.map(() => undefined)

@@ -1,4 +1,4 @@
-// solc-js as the mutation run uses it: the project's own settings, the sources in memory, a thread of its own.
+// solc-js as the mutation run uses it: the project's own settings, sources in memory, and its own thread.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ import type { SyntaxNode } from './syntax-tree.ts'
 /** A contract whose artifact a mutant replaces. */
 type Target = { readonly source: string; readonly contract: string }
 
-/** What the tests deploy, and so all that is compiled for a mutant. */
+/** What the tests deploy, and so all that a mutant's compilation needs. */
 export const TARGETS: readonly Target[] = [
   { source: 'test/AccessWindowHarness.sol', contract: 'AccessWindowHarness' },
   { source: 'test/PackingHarness.sol', contract: 'PackingHarness' },
@@ -19,13 +19,13 @@ export const TARGETS: readonly Target[] = [
 /** Text of each file, by its path from the package's folder. */
 type Sources = Readonly<Record<string, string>>
 
-/** What is compiled: everything that the targets are made of, and solc's settings as forge keeps them. */
+/** The compiler's input: all sources of the targets, and solc's settings as forge keeps them. */
 export type Program = { readonly sources: Sources; readonly settings: object }
 
 /** Code of one target, hex with 0x. */
 export type Code = { readonly creation: string; readonly runtime: string }
 
-/** What solc says of a program: the code of each target in their order, or its first error. */
+/** solc's result for a program: each target's code, in order, or its first error. */
 type Compilation =
   | { readonly status: 'compiled'; readonly codes: readonly Code[] }
   | { readonly status: 'failed'; readonly error: string }
@@ -59,7 +59,7 @@ type Solc = {
 
 const loadSolc = (): Solc => createRequire(import.meta.url)('solc') as Solc
 
-/** The compiler's version as solc's command line says it; forge asks for nothing else when all is built. */
+/** The compiler's version as solc's command line prints it; forge asks for nothing else once everything is built. */
 export const solcVersion = (): string =>
   loadSolc().version().replace('.Emscripten.clang', '.Linux.g++')
 
@@ -71,9 +71,9 @@ function errorOf(output: Output): string | undefined {
 }
 
 /**
- * Reads the targets and all that they import, and their syntax trees.
+ * Reads the targets with everything they import, and their syntax trees.
  * @param settings solc's settings without an output selection
- * @throws Error when the sources do not compile
+ * @throws Error if the sources do not compile
  */
 export function readProgram(settings: object): {
   readonly program: Program
@@ -125,17 +125,17 @@ export function compileProgram({ sources, settings }: Program): Compilation {
   return { status: 'compiled', codes }
 }
 
-/** The same program without the optimizer: it compiles in a third of the time, and does the same for more gas. */
+/** The same program without the optimizer: it compiles in a third of the time and behaves the same for more gas. */
 export const draftOf = ({ sources, settings }: Program): Program => ({
   sources,
   settings: { ...settings, optimizer: { enabled: false } },
 })
 
-/** A compiler in a thread of its own: one program at a time. */
+/** A compiler in its own thread: one program at a time. */
 export class CompilerThread {
   readonly #worker = new Worker(new URL('./compiler-thread.ts', import.meta.url))
 
-  /** @throws Error when the thread dies. */
+  /** @throws Error if the thread dies. */
   async compile(program: Program): Promise<Compilation> {
     const answer = once(this.#worker, 'message') // rejects when the thread fails
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window

@@ -37,7 +37,7 @@ const edit = (operator: Operator, range: Range, replacement: string): Edit => ({
   replacement,
 })
 
-/** Where the operator stands: solc gives no position for it, but nothing else stands in `gap`. */
+/** The operator's position: solc does not give it, but `gap` contains nothing else. */
 function operatorRange(file: SourceFile, operator: string, gap: Range): Range {
   const before = textAt(file, gap).indexOf(operator)
   if (before < 0) throw new Error(`no ${operator} in ${file.path} at ${gap.start}`)
@@ -99,7 +99,7 @@ function ofMemberAccess(file: SourceFile, node: SyntaxNode): readonly Edit[] {
   return /^type\(\w+\)\.max$/u.test(text) ? [edit('bound ± 1', rangeOf(node), `(${text} - 1)`)] : []
 }
 
-/** Negated, unless the condition is a comparison or a negation: their own edits say that already. */
+/** Negated, unless the condition is a comparison or a negation: their own edits already cover that. */
 function ofCondition(file: SourceFile, node: SyntaxNode): readonly Edit[] {
   const condition = optionalChild(node, 'condition')
   const operator = String(condition?.['operator'])
@@ -107,7 +107,7 @@ function ofCondition(file: SourceFile, node: SyntaxNode): readonly Edit[] {
   return [edit('boolean', rangeOf(condition), `!(${textOf(file, condition)})`)]
 }
 
-/** What can change in this node itself, not in those below it. */
+/** The changes to this node itself, not to those below it. */
 export function expressionEdits(file: SourceFile, node: SyntaxNode): readonly Edit[] {
   switch (node.nodeType) {
     case 'BinaryOperation':

@@ -1,13 +1,13 @@
-// Whether two neighbouring statements may change places without a difference, as far as the syntax tree shows it. Such
-// swaps are no mutants. Where this says no, a test has to find the difference.
+// Whether two neighbouring statements may be swapped without a difference, as far as the syntax tree shows. Such swaps
+// are not mutants; for any other swap a test has to find the difference.
 import { child, children, nodesIn, optionalChild, type SyntaxNode } from './syntax-tree.ts'
 
-/** A variable, or a member of one: the declaration's id, then member names as far as they are known. */
+/** A variable or one of its members: the declaration's id, then member names as far as known. */
 type Place = readonly string[]
 
 type Effects = { readonly reads: readonly Place[]; readonly writes: readonly Place[] }
 
-/** All storage, for what reads some of it or may write some. */
+/** All storage, for anything that reads or may write some of it. */
 const STATE: Place = ['state']
 const LOG: Place = ['log']
 
@@ -38,8 +38,8 @@ function placeOf(expression: SyntaxNode): Place | undefined {
 }
 
 /**
- * Whether evaluating a call does no more than read: a cast, a struct made from its members, or a view that is given no
- * memory that it could change. `gasleft` reads what every statement changes.
+ * Whether evaluating a call only reads: a cast, a struct made from its members, or a view without memory arguments that
+ * it could change. `gasleft` reads a value that every statement changes.
  */
 function isReadOnly(call: SyntaxNode): boolean {
   if (call['kind'] !== 'functionCall') return true
@@ -113,8 +113,8 @@ const touches = (writes: readonly Place[], places: readonly Place[]): boolean =>
   writes.some((write) => places.some((place) => overlap(write, place)))
 
 /**
- * Whether neither statement reads or writes what the other writes. Two that may both revert count as independent: the
- * transaction is undone either way.
+ * Whether neither statement reads or writes what the other writes. Two that may both revert count as independent: either
+ * way the transaction is undone.
  */
 export function areIndependent(first: SyntaxNode, second: SyntaxNode): boolean {
   const [one, other] = [effectsOf(first), effectsOf(second)]

@@ -1,5 +1,5 @@
-// What is known of mutants from runs that were cut short or repeated: one line of JSON for each, in cache/mutation/. A
-// kill is remembered while the test file that killed stays as it is, a survival while all tests do.
+// What earlier runs learned about mutants: one line of JSON each, in cache/mutation/. A kill is remembered while the
+// killing test file is unchanged, a survival while all tests are.
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,7 +7,7 @@ import { contractsFolder } from '../foundry.ts'
 import type { Code, Program } from './compiler.ts'
 import { RUN_SETTINGS } from './workbench.ts'
 
-/** Whether the tests told a mutant's code from the contract's, and which did: `file:Contract.test`, or a whole pass. */
+/** Whether the tests told a mutant's code from the contract's, and which test did: `file:Contract.test`, or a whole pass. */
 export type Verdict =
   | { readonly status: 'killed'; readonly by: string }
   | { readonly status: 'timed out'; readonly by: string }
@@ -30,7 +30,7 @@ function filesDigest(patterns: readonly string[]): string {
   return digestOf([RUN_SETTINGS, ...files, ...contents])
 }
 
-/** What every test stands on: its base, the network, the interfaces and forge's settings. */
+/** What every test depends on: its base, the network, the interfaces and forge's settings. */
 const SUPPORT = [
   'test/*.sol',
   'test/invariant/{AccessHandler,Ghosts,Model}.sol',
@@ -65,14 +65,14 @@ class Lines<Line> {
 /** Names a program: its sources and settings. */
 export const programDigest = (program: Program): string => digestOf([JSON.stringify(program)])
 
-/** Verdicts by digest of the code, and digests of codes by that of the program. */
+/** Verdicts by code digest, and code digests by program digest. */
 export class Memory {
   readonly #verdicts = new Map<string, Verdict>()
   /** null for what does not compile */
   readonly #codes = new Map<string, string | null>()
   readonly #verdictLines: Lines<readonly [code: string, tests: string, verdict: Verdict]>
   readonly #codeLines: Lines<readonly [program: string, code: string | null]>
-  /** Digests of the tests that a verdict rests on, by their pattern: as they are now, whatever is edited meanwhile. */
+  /** Digests of the tests behind a verdict, by pattern, taken now so that later edits do not matter. */
   readonly #digests = new Map(
     [TESTS, ...globSync(TESTS, { cwd: contractsFolder })].map((pattern) => [
       pattern,
@@ -99,7 +99,7 @@ export class Memory {
     this.#verdictLines.append([code, this.#testsOf(verdict), verdict])
   }
 
-  /** Digest of a program's code, null when it does not compile, undefined when that is not known. */
+  /** Digest of a program's code; null if it does not compile, undefined if unknown. */
   codeOf(program: string): string | null | undefined {
     return this.#codes.get(program)
   }

@@ -22,7 +22,7 @@ export type Edit = {
   readonly operator: Operator
   readonly range: Range
   readonly replacement: string
-  /** What to show for the change where "before → after" would say too much. */
+  /** What to show for the change if "before → after" would be too long. */
   readonly shown?: string
 }
 

@@ -7,7 +7,7 @@ import type { SyntaxNode } from './syntax-tree.ts'
 type Solc = { readonly compile: (input: string) => string }
 const solc = createRequire(import.meta.url)('solc') as Solc
 
-/** The mutants of `body` inside a function, each as its operator, its key and the changed body. */
+/** The mutants of `body` inside a function, each with its operator, its key and the changed body. */
 function mutantsIn(body: string) {
   const [before, behind] = [
     'contract A { event E(uint256 x); error R(); uint256 s; uint256 t; function f(uint256 a, uint256 b) external { ',
@@ -43,7 +43,7 @@ describe('every mutant of a file', () => {
     ])
   })
 
-  test('a condition is negated, its operator exchanged, and each side left out', () => {
+  test('a condition is negated, its operator replaced, and each side dropped', () => {
     expect(bodiesOf('if (a > 1 && b > 1) s = 1;', 'boolean')).toEqual([
       'if (!(a > 1 && b > 1)) s = 1;',
       'if (a > 1 || b > 1) s = 1;',
@@ -63,7 +63,7 @@ describe('every mutant of a file', () => {
     expect(bodiesOf('if (a == 1) revert R();', 'revert removed')).toEqual(['{}'])
   })
 
-  test('positions are bytes: a text beyond ASCII before the place changes nothing', () => {
+  test('positions are bytes: non-ASCII text before a change does not shift it', () => {
     expect(bodiesOf('/* ⇄ £ */ s = a + b;', 'arithmetic')).toEqual(['/* ⇄ £ */ s = a - b;'])
   })
 
@@ -75,7 +75,7 @@ describe('every mutant of a file', () => {
   })
 })
 
-describe('neighbours change places only where that may make a difference', () => {
+describe('neighbours are swapped only if that may make a difference', () => {
   test.each([
     ['different storage', 's = a; t = b;', 0],
     ['one storage written twice', 's = a; s = b;', 1],

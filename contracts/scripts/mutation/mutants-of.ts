@@ -12,12 +12,12 @@ import {
   visits,
 } from './syntax-tree.ts'
 
-/** How much of the statement is shown on each side of a change, characters. */
+/** Length of the statement shown on each side of a change, characters. */
 const CONTEXT_MAX = 40
-/** How much of what is replaced is shown, characters. */
+/** Length of the replaced text shown, characters. */
 const CHANGED_MAX = 80
 
-/** A function, modifier or constant: what runs. */
+/** Executable code: a function, modifier or constant. */
 type Scope = { readonly name: string; readonly parts: readonly SyntaxNode[] }
 
 type PlacedEdit = { readonly edit: Edit; readonly statement: SyntaxNode }
@@ -69,7 +69,7 @@ function shownChange(file: SourceFile, { edit, statement }: PlacedEdit): string 
   return `${left.slice(-CONTEXT_MAX)}«${before} → ${after}»${right.slice(0, CONTEXT_MAX)}`.trim()
 }
 
-/** Every mutant of the contracts and libraries in a file, in the order of the text. Equal changes are numbered. */
+/** Every mutant of the contracts and libraries in a file, in text order. Equal changes are numbered. */
 export function mutantsOf(file: SourceFile): readonly Mutant[] {
   const seen = new Map<string, number>()
   return children(file.tree, 'nodes')

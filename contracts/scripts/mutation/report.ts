@@ -37,7 +37,7 @@ const lineOf = ({ mutant }: Result): string =>
 const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [`${title} (${lines.length}):`, ...lines, '']
 
-/** Tables by operator and by file, the survivors, what the list gets wrong. */
+/** Tables by operator and by file, the survivors, and errors in the list. */
 export function reportOf(results: readonly Result[], review: Review, reasons: Reasons): string {
   const files = [...new Set(results.map(({ mutant }) => mutant.file))]
   const total = tallyOf(counted(results).map(([, status]) => status))

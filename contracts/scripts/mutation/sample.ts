@@ -1,7 +1,7 @@
-/** Most that a 32-bit word counts to, and one. */
+/** One more than a 32-bit word can hold. */
 const WORD = 2 ** 32
 
-/** A reproducible stream of numbers below 1: mulberry32, a well-known generator for tests, not for secrets. */
+/** A reproducible stream of numbers below 1 (mulberry32): for tests, not for secrets. */
 function* numbersFrom(seed: number): Generator<number, never> {
   let state = seed >>> 0
   while (true) {
@@ -12,7 +12,7 @@ function* numbersFrom(seed: number): Generator<number, never> {
   }
 }
 
-/** `count` of the items (all when there are fewer), each as likely as the others, in their order; equal for equal seeds. */
+/** `count` of the items (all if there are fewer), equally likely, in their order; the same for the same seed. */
 export function sampleOf<Item>(
   items: readonly Item[],
   count: number,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { counted, scoreOf, tallyOf } from './score.ts'
 import { resultOf } from './testing/result-of.ts'
 
-test('equal code counts once, what never ends as killed, and neither stillborn nor equivalent mutants count', () => {
+test('equal code counts once, endless mutants count as killed, stillborn and equivalent ones do not count', () => {
   const results = [
     resultOf('1', { status: 'killed', by: 'a test' }),
     resultOf('1', { status: 'killed', by: 'a test' }),
@@ -17,6 +17,6 @@ test('equal code counts once, what never ends as killed, and neither stillborn n
   expect(scoreOf(tally)).toBe(2 / 3)
 })
 
-test('a run without anything to kill has the full score', () => {
+test('a run with nothing to kill has the full score', () => {
   expect(scoreOf(tallyOf(['stillborn', 'equivalent']))).toBe(1)
 })

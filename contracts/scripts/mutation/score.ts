@@ -1,6 +1,6 @@
 import type { Result } from './campaign.ts'
 
-/** How many mutants came to what. Mutants with equal code count once, the others as duplicates. */
+/** How many mutants had each outcome. Mutants with equal code count once, the rest as duplicates. */
 export type Tally = {
   readonly killed: number
   readonly survived: number
@@ -17,7 +17,7 @@ const statusOf = ({ outcome, digest }: Result, isSeen: (digest: string) => boole
   return outcome.status === 'timed out' ? 'killed' : outcome.status
 }
 
-/** Each result with what it counts as, in the order of the results. */
+/** Each result with what it counts as, in result order. */
 export function counted(results: readonly Result[]): readonly (readonly [Result, Status])[] {
   const seen = new Set<string>()
   return results.map((result) => {
@@ -33,6 +33,6 @@ export function tallyOf(statuses: readonly Status[]): Tally {
   return tally
 }
 
-/** Killed among those that could be, 0 to 1; 1 where there was none. */
+/** The share killed of those that could be, 0 to 1; 1 if there were none. */
 export const scoreOf = ({ killed, survived }: Tally): number =>
   killed + survived === 0 ? 1 : killed / (killed + survived)

@@ -12,17 +12,17 @@ export type SourceFile = {
 export const textAt = (file: SourceFile, { start, end }: Range): string =>
   Buffer.from(file.text).subarray(start, end).toString()
 
-/** The text of a node as it stands in the file. */
+/** A node's text, as in the file. */
 export const textOf = (file: SourceFile, node: SyntaxNode): string => textAt(file, rangeOf(node))
 
-/** Where a statement stands with its semicolon, which solc leaves out of most statements. */
+/** A statement's range with its semicolon, which solc leaves out of most statements. */
 export function statementRange(file: SourceFile, statement: SyntaxNode): Range {
   const { start, end } = rangeOf(statement)
   const [semicolon] = /^\s*;/u.exec(textAt(file, { start: end, end: end + 200 })) ?? ['']
   return { start, end: end + semicolon.length }
 }
 
-/** One line, for people: comments are left out, and each run of white space is one blank. */
+/** One line for people: comments are removed and white space is collapsed. */
 export const onOneLine = (text: string): string =>
   text.replaceAll(/\/\/[^\n]*/gu, '').replaceAll(/\s+/gu, ' ')
 

@@ -1,10 +1,10 @@
-// Changes of whole statements: removed, or in another order.
+// Changes of whole statements: removed or reordered.
 import { areIndependent } from './independence.ts'
 import type { Edit, Operator } from './mutant.ts'
 import { onOneLine, type SourceFile, statementRange, textAt } from './source-file.ts'
 import { child, children, optionalChild, rangeOf, type SyntaxNode } from './syntax-tree.ts'
 
-/** Longest shown part of a statement that changes places, characters. */
+/** Longest part shown of a swapped statement, characters. */
 const SHOWN_MAX = 60
 
 const isRevert = (node: SyntaxNode | undefined): boolean =>
@@ -24,7 +24,7 @@ function removalOf(statement: SyntaxNode, parent: SyntaxNode | undefined): Opera
     case 'Return':
       return parent?.nodeType === 'IfStatement' ? undefined : 'statement removed'
     case 'ExpressionStatement':
-      if (parent?.nodeType === 'ForStatement') return undefined // its step: without it the loop has no end
+      if (parent?.nodeType === 'ForStatement') return undefined // its step: without it the loop never ends
       return child(statement, 'expression').nodeType === 'Assignment'
         ? 'assignment removed'
         : 'statement removed'
@@ -60,7 +60,7 @@ export function removalEdits(
 const shorten = (text: string): string =>
   text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`
 
-/** Neighbours of a block in each other's place, where that may make a difference. */
+/** Swapped neighbours of a block, if the swap may make a difference. */
 export function orderEdits(file: SourceFile, block: SyntaxNode): readonly Edit[] {
   if (block.nodeType !== 'Block' && block.nodeType !== 'UncheckedBlock') return []
   const statements = children(block, 'statements')

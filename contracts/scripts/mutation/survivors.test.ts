@@ -18,11 +18,11 @@ describe('the list of survivors beside a run', () => {
     expect(review(['a'])).toEqual({ unexplained: [], explained: [survivor], stale: [] })
   })
 
-  test('a reason is stale whose mutant is gone, killed or stillborn', () => {
+  test('a reason is stale if its mutant is gone, killed or stillborn', () => {
     expect(review(['a', 'gone', 'b', 'd']).stale).toEqual(['gone', 'b', 'd'])
   })
 
-  test('a reason is not stale whose mutant was not tried, or was stopped', () => {
+  test('a reason is not stale if its mutant was not tried, or was stopped', () => {
     expect(review(['a', 'untried', 'c']).stale).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// The tracked list of mutants that no test tells from the contract, each with the reason why that is right.
+// The tracked list of mutants that no test tells from the contract, each with the reason why that is acceptable.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contractsFolder } from '../foundry.ts'
@@ -7,19 +7,19 @@ import type { Result } from './campaign.ts'
 /** Path of the list from the package's folder: `[{ "reason": "…", "mutants": ["key", …] }]`. */
 export const SURVIVORS_FILE = 'mutation-survivors.json'
 
-/** Reason of each accepted survivor, by the mutant's key. */
+/** The reason for each accepted survivor, by the mutant's key. */
 export type Reasons = ReadonlyMap<string, string>
 
-/** How results and list agree. */
+/** How the results and the list differ. */
 export type Review = {
-  /** Survivors that the list does not name: a test is missing, or a reason. */
+  /** Survivors missing from the list: they need a test or a reason. */
   readonly unexplained: readonly Result[]
   readonly explained: readonly Result[]
-  /** Keys of the list that name no mutant, or one that does not survive. What was stopped proves neither. */
+  /** Listed keys that name no mutant, or one that does not survive. A stopped mutant proves neither. */
   readonly stale: readonly string[]
 }
 
-/** @throws Error when a mutant is listed twice or without a reason. */
+/** @throws Error if a mutant is listed twice or without a reason. */
 export function readReasons(): Reasons {
   type Entry = { readonly reason: string; readonly mutants: readonly string[] }
   const entries = JSON.parse(
@@ -38,7 +38,7 @@ export function readReasons(): Reasons {
 
 /**
  * Compares a run with the list.
- * @param keys keys of all mutants that can be made now, whether they were tried or not
+ * @param keys keys of all current mutants, tried or not
  */
 export function reviewSurvivors(
   results: readonly Result[],

@@ -1,5 +1,5 @@
-// A built copy of the package in the system's temporary folder, in which one mutant after the other takes the place of the
-// contract's artifact. Nothing is compiled there: forge finds all sources as they were built, and its `solc` refuses.
+// A built copy of the package in the system's temporary folder, in which one mutant after another replaces the contract's
+// artifact. Nothing is compiled there: forge finds all sources already built, and its `solc` refuses.
 import { type ChildProcess, spawn } from 'node:child_process'
 import {
   chmodSync,
@@ -17,20 +17,20 @@ import { text } from 'node:stream/consumers'
 import { contractsFolder, forge, forgeBinary, WHOLE_BUILD } from '../foundry.ts'
 import { type Code, solcVersion, TARGETS } from './compiler.ts'
 
-/** What a run of some tests came to. `by` names the first that failed: `file:Contract.test`. */
+/** The outcome of a test run. `by` names the first failure: `file:Contract.test`. */
 type TestRun =
   | { readonly status: 'passed' }
   | { readonly status: 'failed'; readonly by: string }
   | { readonly status: 'timed out' }
 
-/** Some of the tests, run together. */
+/** A group of tests that run together. */
 export type TestPass = {
   readonly name: string
   readonly filter: readonly string[]
   readonly timeoutMs: number
 }
 
-/** What is left out never deploys the contract. */
+/** The excluded tests never deploy the contract. */
 const UNIT_TESTS = [
   '--match-path=test/unit/*',
   '--no-match-path=test/unit/{ExchangeRate,ScheduleService,Stablecoin}.t.sol',
@@ -39,7 +39,7 @@ const UNIT_TESTS = [
 /** 1 s on an idle core: a mutant that takes 60 times as long never ends. */
 const UNIT_TIMEOUT_MS = 60_000
 
-/** For code that the optimizer has not seen: all that does not measure gas. */
+/** For unoptimized code: all tests that do not measure gas. */
 export const DRAFT_PASSES: readonly TestPass[] = [
   {
     name: 'unit and fuzz, without the optimizer',
@@ -64,14 +64,14 @@ const FUZZ_SEED = '0x7a11'
 const ENVIRONMENT = {
   ...WHOLE_BUILD,
   FOUNDRY_PROFILE: 'default',
-  // a quarter of what `npm test` runs: what survives this may still be found there, never the other way round
+  // a quarter of `npm test`: a survivor here may still be killed there, never the reverse
   FOUNDRY_FUZZ_RUNS: '64',
   FOUNDRY_INVARIANT_RUNS: '5',
   FOUNDRY_DISABLE_NIGHTLY_WARNING: '1',
-  FOUNDRY_INVARIANT_SHRINK_RUN_LIMIT: '0', // that a walk fails is enough, however long it is
+  FOUNDRY_INVARIANT_SHRINK_RUN_LIMIT: '0', // a failing walk is enough, however long it is
 }
 
-/** All that decides how tests are run. */
+/** Everything that decides how tests run. */
 export const RUN_SETTINGS = JSON.stringify([DRAFT_PASSES, PASSES, FUZZ_SEED, ENVIRONMENT])
 
 const COPIED = ['src', 'test', 'devnet', 'tools', 'foundry.toml', 'snapshots', 'cache/whole']
@@ -91,10 +91,10 @@ function failedTest(stdout: string): string | undefined {
   return undefined
 }
 
-/** The fields of forge's artifact that a mutant changes. */
+/** The fields of forge's artifact that a mutant replaces. */
 type Artifact = { bytecode: { object: string }; deployedBytecode: { object: string } }
 
-/** The fields of forge's notes on a build that matter here. */
+/** The fields of forge's build info that matter here. */
 type BuildCache = {
   readonly profiles: { readonly default: { readonly solc: { readonly outputSelection: unknown } } }
   readonly paths: { libraries: readonly string[] }
@@ -107,7 +107,7 @@ type ForgeEnd = {
   readonly stderr: string
 }
 
-/** See the head of this file. Close it whatever happens: it holds a folder. */
+/** See the top of this file. Always close it: it holds a folder. */
 export class Workbench {
   readonly #folder: string
   readonly #running = new Set<ChildProcess>()
@@ -116,13 +116,13 @@ export class Workbench {
     this.#folder = folder
   }
 
-  /** Builds the package where scripts/test.ts builds it. @throws Error when it does not compile. */
+  /** Builds the package where scripts/test.ts builds it. @throws Error if it does not compile. */
   static build(): void {
     const build = forge(['build'], WHOLE_BUILD)
     if (build.exitCode !== 0) throw new Error(`forge build failed:\n${build.stdout}${build.stderr}`)
   }
 
-  /** Copies the package as it is built. The bench joins `opened` before anything can fail, so that it can be closed. */
+  /** Copies the built package. The bench joins `opened` before anything can fail, so that it is always closed. */
   static open(opened: Workbench[]): Workbench {
     const folder = mkdtempSync(join(tmpdir(), 'tallystick-mutation-'))
     const bench = new Workbench(folder)
@@ -136,13 +136,13 @@ export class Workbench {
     return bench
   }
 
-  /** Solc's settings as forge built with them. */
+  /** The solc settings that forge built with. */
   settings(): object {
     const { outputSelection: _, ...settings } = this.#buildCache().profiles.default.solc
     return settings
   }
 
-  /** The code of each target as it stands in its artifact. */
+  /** Each target's code in its artifact. */
   codes(): readonly Code[] {
     return TARGETS.map((_, index) => {
       const { bytecode, deployedBytecode } = this.#artifact(index)
@@ -150,7 +150,7 @@ export class Workbench {
     })
   }
 
-  /** Puts a mutant's code in the place of the contract's. */
+  /** Replaces the contract's code with a mutant's. */
   place(codes: readonly Code[]): void {
     for (const [index, { creation, runtime }] of codes.entries()) {
       const artifact = this.#artifact(index)
@@ -160,10 +160,10 @@ export class Workbench {
     }
   }
 
-  /** Runs a pass against the code that was placed, to the first test that fails. */
+  /** Runs a pass against the placed code, up to the first failing test. */
   async run(pass: TestPass): Promise<TestRun> {
     for (const kept of ['fuzz', 'invariant']) {
-      // what failed for another mutant would be tried first
+      // otherwise forge first retries what failed for another mutant
       rmSync(join(this.#folder, WHOLE_BUILD['FOUNDRY_CACHE_PATH'] ?? '', kept), {
         recursive: true,
         force: true,
@@ -185,7 +185,7 @@ export class Workbench {
     return { status: 'failed', by }
   }
 
-  /** Ends what still runs and removes the copy. */
+  /** Ends anything still running and removes the copy. */
   close(): void {
     for (const child of this.#running) child.kill('SIGKILL')
     rmSync(this.#folder, { recursive: true, force: true })
@@ -199,7 +199,7 @@ export class Workbench {
     return JSON.parse(readFileSync(this.#buildCacheFile(), 'utf8')) as BuildCache
   }
 
-  /** forge resolves the link to node_modules, and builds all anew when its libraries have moved. */
+  /** forge resolves the link to node_modules, and rebuilds everything if its libraries have moved. */
   #adoptBuild(): void {
     const cache = this.#buildCache()
     cache.paths.libraries = [realpathSync(join(this.#folder, 'node_modules'))]

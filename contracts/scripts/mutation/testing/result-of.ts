@@ -1,6 +1,6 @@
 import type { Outcome, Result } from '../campaign.ts'
 
-/** The result of a mutant of no importance, whose key and code have one name. */
+/** A result for an arbitrary mutant whose key and code share a name. */
 export const resultOf = (name: string, outcome: Outcome): Result => ({
   outcome,
   digest: name,
