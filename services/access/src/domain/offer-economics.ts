@@ -1,0 +1,231 @@
+/**
+ * What an offer costs and earns its seller: pure arithmetic over the gas of whole transactions. Whose money pays is told
+ * apart: payTo forwards purchases, the contract's reserve pays renewals, the recorder counts calls. Not counted are
+ * deployment, the owner's own calls and the facilitator's fee of 0.01 US cent a payment.
+ */
+
+/** Terms whose economics are asked for. */
+export type OfferTerms = {
+  /** Price of one period, tinybar. */
+  readonly priceTinybar: bigint
+  readonly periodSeconds: number
+  readonly callsAllowed: number
+  /** Divides the period: windows end in seconds this far apart (A19). */
+  readonly slotSeconds: number
+}
+
+/** What the ledger charges, and how the seller sells. */
+export type Market = {
+  readonly gasPriceTinybar: bigint
+  /** What the network takes for one `scheduleCall`, hundredths of a US cent (A20). */
+  readonly scheduleCost: number
+  /** 1e-8 of a US cent, as the exchange-rate contract has it. */
+  readonly tinycentsPerHbar: bigint
+  /** Least revenue of a scheduled call, percent of what it costs; below, it is not armed (A19). */
+  readonly armingFloorPercent: number
+  /** Gas limit of a scheduled call, from the contract's `armingGas()`. */
+  readonly scheduledGas: bigint
+  readonly periodsPerPurchase: number
+}
+
+/**
+ * Gas of whole transactions, measured (contracts/snapshots has the same figures; a test holds both together). Those that
+ * arm include a `scheduleCall` of `scheduleCall` gas, which the network prices in dollars.
+ */
+export const GAS = {
+  scheduleCall: 1_410_000n,
+  /** `openPaid` of several periods that arms its slot. */
+  openArming: 1_604_163n,
+  /** The same in an armed slot where others end in the same seconds; and what each second that nobody had costs more. */
+  openJoining: 117_177n,
+  calendarWord: 17_100n,
+  /** `openPaid` of one period: it never arms. */
+  openOnePeriod: 101_683n,
+  renewalArming: 1_479_809n,
+  renewalLast: 57_242n,
+  /** One agent's record alone, and in a batch of 50; the first record of a window takes the second pair. */
+  record: 31_951n,
+  recordBatched: 8_505n,
+  recordFirst: 34_498n,
+  recordFirstBatched: 11_065n,
+} as const
+
+/** Agents in the batch that the batched figures were measured with; no batch is larger (A10). */
+const BATCH_AGENTS = 50n
+
+/** Calls that one record covers in advance: at most this many, and at most this part of the quota (A18). */
+const LEASE_CALLS_MAX = 50
+const LEASE_QUOTA_PERCENT = 5
+/** After a pause this long leases begin at one call again, seconds (A18). */
+const LEASE_IDLE_SECONDS = 30
+
+const SECONDS_PER_HOUR = 3_600
+/** The contract locks the gas limit of a scheduled call at twice the gas price. */
+const LOCK_FACTOR = 2n
+/** Agents beyond which no break-even is looked for: by then a renewal's share is a thousandth of its cost. */
+const BREAK_EVEN_AGENTS_MAX = 1_000
+
+const TINYBAR_PER_HBAR = 100_000_000n
+/** One hundredth of a US cent. */
+const TINYCENTS_PER_SCHEDULE_UNIT = 1_000_000n
+
+/** What one window costs, by who pays, and earns, tinybar. */
+export type WindowCost = {
+  readonly purchaseTinybar: bigint
+  readonly renewalTinybar: bigint
+  readonly callsTinybar: bigint
+  readonly costTinybar: bigint
+  /** Price less cost; negative for a loss. */
+  readonly profitTinybar: bigint
+}
+
+/** Agents with a window, spread evenly over the slots, and the calls that each makes in it at an even pace. */
+export type Demand = {
+  readonly agents: number
+  readonly calls: number
+  /** Agents that share a recording transaction, 1 to 50. */
+  readonly batchedAgents?: number
+}
+
+const atLeast = (numerator: bigint, denominator: bigint): bigint =>
+  (numerator + denominator - 1n) / denominator
+
+/** Price of a transaction that uses `gas`, tinybar; `arms`: a `scheduleCall` is in it. */
+function transactionTinybar(market: Market, gas: bigint, arms = false): bigint {
+  if (!arms) return gas * market.gasPriceTinybar
+  const tinycents = BigInt(market.scheduleCost) * TINYCENTS_PER_SCHEDULE_UNIT
+  const schedule = atLeast(tinycents * TINYBAR_PER_HBAR, market.tinycentsPerHbar)
+  return (gas - GAS.scheduleCall) * market.gasPriceTinybar + schedule
+}
+
+/** One scheduled call that renews a whole slot and arms its successor, tinybar. */
+export const renewalTinybar = (market: Market): bigint =>
+  transactionTinybar(market, GAS.renewalArming, true)
+
+/** Gas of a window of each of a slot's agents over one purchase's length, tinybar. */
+type SlotCost = { readonly purchases: bigint; readonly renewals: bigint }
+
+/**
+ * A lone agent buys anew once its last window has closed: its purchase arms, and its last renewal arms nothing. Two or
+ * more keep a slot armed for one another: in each period one call arms at most, and each second is a calendar word at most
+ * once. A purchase arms, at a little more, at most once in `periods - 1` periods; in any where the revenue of one agent does
+ * not arm. That bounds every order of purchases.
+ */
+function slotCost(terms: OfferTerms, market: Market, agents: number): SlotCost {
+  const periods = BigInt(market.periodsPerPurchase)
+  const count = BigInt(agents)
+  const price = (gas: bigint, arms = false) => transactionTinybar(market, gas, arms)
+  if (periods === 1n) return { purchases: count * price(GAS.openOnePeriod), renewals: 0n }
+  const opening = price(GAS.openArming, true)
+  const renewal = renewalTinybar(market)
+  const last = price(GAS.renewalLast)
+  const joining = price(GAS.openJoining)
+  const isArmedBy = (some: bigint) =>
+    some * terms.priceTinybar * 100n >= renewal * BigInt(market.armingFloorPercent)
+  if (!isArmedBy(count))
+    return { purchases: count * (joining + 2n * price(GAS.calendarWord)), renewals: 0n }
+  if (count === 1n) return { purchases: opening, renewals: (periods - 2n) * renewal + last }
+  const armingPurchases = periods * (opening + last - joining - renewal)
+  return {
+    purchases: count * joining + periods * price(GAS.calendarWord),
+    renewals: periods * renewal + atLeast(armingPurchases, isArmedBy(1n) ? periods - 1n : 1n),
+  }
+}
+
+/** Records that count so many calls of one window, made at an even pace (A18). */
+export function recordsFor(terms: OfferTerms, calls: number): number {
+  if (calls > 0 && terms.periodSeconds / calls >= LEASE_IDLE_SECONDS) return calls
+  const most = leaseCallsMax(terms.callsAllowed)
+  let records = 0
+  let lease = 1
+  for (let covered = 0; covered < calls; covered += lease, records += 1)
+    lease = records === 0 ? 1 : Math.min(lease * 2, most)
+  return records
+}
+
+/** The longest lease of a quota, calls. */
+export const leaseCallsMax = (callsAllowed: number): number =>
+  Math.max(1, Math.min(LEASE_CALLS_MAX, Math.floor((callsAllowed * LEASE_QUOTA_PERCENT) / 100)))
+
+function callsCost(terms: OfferTerms, market: Market, { calls, batchedAgents = 1 }: Demand) {
+  const records = recordsFor(terms, calls)
+  if (records === 0) return 0n
+  const agents = BigInt(batchedAgents)
+  // What a batch's agents share falls with their number; what each adds stays.
+  const gas = (alone: bigint, batched: bigint) =>
+    batched + atLeast((alone - batched) * (BATCH_AGENTS - agents), agents * (BATCH_AGENTS - 1n))
+  const first = gas(GAS.recordFirst, GAS.recordFirstBatched)
+  const further = gas(GAS.record, GAS.recordBatched)
+  return transactionTinybar(market, first + BigInt(records - 1) * further)
+}
+
+/** What one window costs and earns, the mean over all agents. */
+export function windowCost(terms: OfferTerms, market: Market, demand: Demand): WindowCost {
+  const { agents } = demand
+  const slots = slotCount(terms)
+  const fuller = slotCost(terms, market, Math.ceil(agents / slots))
+  const others = slotCost(terms, market, Math.floor(agents / slots))
+  const fullerCount = agents % slots === 0 ? slots : agents % slots
+  const windows = BigInt(agents) * BigInt(market.periodsPerPurchase)
+  const mean = (part: keyof SlotCost): bigint => {
+    const rest = agents < slots ? 0n : others[part] * BigInt(slots - fullerCount)
+    return atLeast(fuller[part] * BigInt(fullerCount) + rest, windows)
+  }
+  const cost = {
+    purchaseTinybar: mean('purchases'),
+    renewalTinybar: mean('renewals'),
+    callsTinybar: callsCost(terms, market, demand),
+  }
+  const costTinybar = cost.purchaseTinybar + cost.renewalTinybar + cost.callsTinybar
+  return { ...cost, costTinybar, profitTinybar: terms.priceTinybar - costTinybar }
+}
+
+const slotCount = (terms: OfferTerms): number =>
+  Math.max(1, Math.floor(terms.periodSeconds / terms.slotSeconds))
+
+/** Agents and use, percent of the quota, of the table that a seller is shown. */
+export const TABLE_AGENTS = [1, 20, 100] as const
+export const TABLE_USE_PERCENT = [0, 50, 100] as const
+
+export type OfferEconomics = ReturnType<typeof offerEconomics>
+
+/** Everything that `deploy`, `set-offer` and the documents say of an offer. */
+export function offerEconomics(terms: OfferTerms, market: Market) {
+  const at = (agents: number, calls: number) => windowCost(terms, market, { agents, calls })
+  const table = TABLE_AGENTS.map((agents) => ({
+    agents,
+    windows: TABLE_USE_PERCENT.map((usePercent) => ({
+      usePercent,
+      ...at(agents, Math.ceil((terms.callsAllowed * usePercent) / 100)),
+    })),
+  }))
+  let breakEvenAgents: number | undefined
+  for (let agents = 1; agents <= BREAK_EVEN_AGENTS_MAX; agents += 1) {
+    if (at(agents, terms.callsAllowed).profitTinybar < 0n) continue
+    breakEvenAgents = agents
+    break
+  }
+  return {
+    table,
+    /** Fewest agents at which the whole quota of all is paid for; none where 1,000 do not suffice. */
+    breakEvenAgents,
+    /** The pace at which a lone agent costs most: the whole quota, or calls just far enough apart to be recorded alone. */
+    dearest: dearest(terms, market),
+    isLossAtFullUse: at(1, terms.callsAllowed).profitTinybar < 0n,
+    slots: slotCount(terms),
+    /** Most that renewals take from the reserve in an hour, for one period length: every slot is armed. */
+    reserveHourTinybar:
+      BigInt(Math.ceil(SECONDS_PER_HOUR / terms.slotSeconds)) * renewalTinybar(market),
+    /** Reserve that one armed slot locks. */
+    lockTinybar: market.scheduledGas * market.gasPriceTinybar * LOCK_FACTOR,
+  }
+}
+
+/** Costs rise with the calls but for one fall, where they come close enough for leases: so two paces tell which is dearest. */
+function dearest(terms: OfferTerms, market: Market) {
+  const { callsAllowed, periodSeconds } = terms
+  const recordedAlone = Math.min(callsAllowed, Math.floor(periodSeconds / LEASE_IDLE_SECONDS))
+  const at = (calls: number) => ({ calls, ...windowCost(terms, market, { agents: 1, calls }) })
+  const [apart, whole] = [at(recordedAlone), at(callsAllowed)]
+  return apart.costTinybar > whole.costTinybar ? apart : whole
+}
