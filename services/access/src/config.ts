@@ -24,6 +24,14 @@ const feePayers = () =>
     (text) => text.split(',').map((part) => part.trim()),
   )
 
+const addresses = () =>
+  matching(
+    'at most 20 EVM addresses, separated by commas',
+    // Each is asked once for each credit of payTo.
+    /^\s*0x[a-fA-F0-9]{40}\s*(,\s*0x[a-fA-F0-9]{40}\s*){0,19}$/,
+    (text) => text.split(',').map((part) => part.trim().toLowerCase() as `0x${string}`),
+  )
+
 /** What is expected of a key. */
 export const keyText = 'an ECDSA private key, 64 hex digits with or without 0x'
 /** Whether it is a key: libraries tell of digits that are none, zero or beyond the curve, with the key in the text. */
@@ -85,6 +93,11 @@ export const accessConfigSchema = z
     ACCESS_CONTRACT: address()
       .optional()
       .describe('The access contract. Without it both routes answer 503.'),
+    PREVIOUS_CONTRACTS: addresses()
+      .optional()
+      .describe(
+        'Every access contract that PAY_TO served before, the latest first: what they sold is neither opened nor refunded again.',
+      ),
     PAY_TO: accountId().describe('Account that payments go to, used for nothing else.'),
     PAY_TO_KEY: ecdsaKey().describe(
       'ECDSA private key of PAY_TO in hex: forwards payments into the contract.',

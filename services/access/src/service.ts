@@ -40,6 +40,7 @@ import { createCallRate } from './domain/call-rate.ts'
 import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
 import type { UsageEventListener } from './domain/events.ts'
 import type { AccessParts, AccessPorts } from './domain/ports.ts'
+import { afterPreviousContracts } from './domain/previous-contracts.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from './domain/usage-limits.ts'
 import { createUsageRecorder } from './domain/usage-recorder.ts'
@@ -189,7 +190,12 @@ function connectPorts(options: ConnectOptions): AccessPorts {
   const { config, clock, onUsageEvent: onEvent } = options
   const { NETWORK: network, LEDGER_CHAIN_ID: chainId, LEDGER_RPC_URL: rpcUrl } = config
   const client = createReadingClient(rpcUrl)
-  const contract = createViemAccessContract({ client, chainId, address: config.ACCESS_CONTRACT })
+  const contractAt = (address: AccessConfig['ACCESS_CONTRACT']) =>
+    createViemAccessContract({ client, chainId, address })
+  const contract = afterPreviousContracts(
+    contractAt(config.ACCESS_CONTRACT),
+    (config.PREVIOUS_CONTRACTS ?? []).map(contractAt),
+  )
   const recorderKey = keyHex(config.RECORDER_KEY)
   const recorder = privateKeyToAddress(recorderKey)
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })

@@ -49,6 +49,7 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
 
   return {
     address: options.address,
+    isOwn: (address) => address === options.address,
     ensureDeployed: () => verifier.ensure(),
     windowOf: (agent, atSeconds) =>
       read(async (contract) =>

@@ -13,6 +13,7 @@ import { createMirrorPaymentLog } from '../adapters/mirror-payment-log.ts'
 import { createViemAccessContract } from '../adapters/viem-access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
 import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
+import { afterPreviousContracts } from '../domain/previous-contracts.ts'
 import {
   type CreditFacts,
   type CreditPurchase,
@@ -87,15 +88,17 @@ type PaymentsView = ReturnType<typeof openPayments>
 export function openPayments(config: OperatorConfig, clock: Clock) {
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
   const accounts = createMirrorAccountDirectory({ mirror, clock })
+  const client = createReadingClient(config.LEDGER_RPC_URL)
+  const contractAt = (address: Hex) =>
+    createViemAccessContract({ client, chainId: config.LEDGER_CHAIN_ID, address })
   return {
     mirror,
     periodsPerPurchase: config.PERIODS_PER_PURCHASE,
     log: createMirrorPaymentLog({ mirror, accounts, payTo: needed(config, 'PAY_TO') }),
-    contract: createViemAccessContract({
-      client: createReadingClient(config.LEDGER_RPC_URL),
-      chainId: config.LEDGER_CHAIN_ID,
-      address: needed(config, 'ACCESS_CONTRACT'),
-    }),
+    contract: afterPreviousContracts(
+      contractAt(needed(config, 'ACCESS_CONTRACT')),
+      (config.PREVIOUS_CONTRACTS ?? []).map(contractAt),
+    ),
   }
 }
 

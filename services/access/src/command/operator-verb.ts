@@ -58,6 +58,7 @@ const OperatorEnvironment = z.object({
   NETWORK: shape.NETWORK,
   PERIODS_PER_PURCHASE: shape.PERIODS_PER_PURCHASE,
   ACCESS_CONTRACT: shape.ACCESS_CONTRACT,
+  PREVIOUS_CONTRACTS: shape.PREVIOUS_CONTRACTS,
   PAY_TO: shape.PAY_TO.optional().describe('Account that payments go to.'),
   PAY_TO_KEY: shape.PAY_TO_KEY.optional().describe('Private key of PAY_TO.'),
   RECORDER_KEY: shape.RECORDER_KEY.optional().describe('Private key that records usage.'),

@@ -148,3 +148,25 @@ describe('A15: payments', () => {
     expect(out).toContain('  12 HBAR from several\n    refused: several accounts paid it')
   })
 })
+
+describe('A23: a new contract for the same PAY_TO', () => {
+  test('a redeployment does not make old sales refundable a second time', async () => {
+    const agent = stack.account('agent-8')
+    const id = await stack.pay({ from: agent, amountTinybar: PURCHASE_TINYBAR })
+    expect(await stack.run(['payments', 'open', id], stack.deployed)).toMatchObject({ code: 0 })
+    const before = await stack.reader.getBalance({ address: agent.evmAddress })
+    const { out } = await stack.run(['deploy'])
+    const ACCESS_CONTRACT = /ACCESS_CONTRACT=(0x[0-9a-f]{40})/.exec(out)?.[1] ?? ''
+    const environment = { ACCESS_CONTRACT, PREVIOUS_CONTRACTS: stack.contract }
+
+    const refund = await stack.run(['payments', 'refund', id, '--although-pending'], environment)
+    expect(refund).toMatchObject({
+      code: 1,
+      err: `It was opened for ${agent.evmAddress}, who can cancel for a refund.`,
+    })
+    expect(await stack.reader.getBalance({ address: agent.evmAddress })).toBe(before)
+    expect((await stack.run(['payments', 'open', id], environment)).err).toContain(
+      'It was opened before',
+    )
+  }, 60_000)
+})

@@ -47,13 +47,15 @@ export type Offer = {
 export type AccessContract = {
   /** The configured address; none before the contract is deployed. */
   readonly address: Hex | undefined
+  /** Whether it is this address, or that of a contract before it (A23). */
+  isOwn(address: Hex): boolean
   /** Returns once chain and contract are the expected ones; throws otherwise. */
   ensureDeployed(): Promise<void>
   windowOf(agent: Hex, atSeconds: number): Promise<AccessWindow>
   /** Every offer so far, oldest first; the last one is current. Never empty. */
   offers(): Promise<readonly Offer[]>
   areSalesPaused(): Promise<boolean>
-  /** Whether that reference was consumed, and for whom. */
+  /** Whether that reference was consumed, here or on a contract before this one (A23), and for whom. */
   paymentOf(paymentReference: Hex): Promise<{ readonly isUsed: boolean; readonly agent: Hex }>
   /** How many further renewals the free reserve can arm, for anyone. */
   renewalsReserveCanArm(): Promise<number>

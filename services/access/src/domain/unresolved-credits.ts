@@ -57,7 +57,7 @@ export async function judgeCredit(
   if (consumed.isUsed) return { kind: 'opened', agent: consumed.agent }
   const isNamed = memo.kind === 'agent'
   const agent = isNamed ? memo.agent : await facts.log.evmAddressOf(payer)
-  if (!isNamed && agent === facts.contract.address) return none('paid-by-contract')
+  if (!isNamed && facts.contract.isOwn(agent)) return none('paid-by-contract')
   const purchase: CreditPurchase = {
     transactionId: credit.transactionId,
     isNamed,

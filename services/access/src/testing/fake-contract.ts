@@ -69,6 +69,7 @@ export function createFakeContract(): FakeContract {
     isDown: false,
     isPaused: false,
     isReserveDown: false,
+    isOwn: (address) => address === CONTRACT,
     async ensureDeployed() {
       if (fake.isAbsent) throw new ContractAbsent('no code')
       if (fake.isDown) throw new ChainUnavailable('down')

@@ -1,0 +1,23 @@
+/** Contracts that the same `PAY_TO` served before the one that sells now (A23). */
+import type { AccessContract } from './ports.ts'
+
+/**
+ * The contract that sells now, with the payments of all: a reference that any of them consumed is used. Where one of them
+ * cannot be read, no payment is judged.
+ */
+export function afterPreviousContracts(
+  contract: AccessContract,
+  previous: readonly AccessContract[],
+): AccessContract {
+  return {
+    ...contract,
+    isOwn: (address) => [contract, ...previous].some((one) => one.isOwn(address)),
+    async paymentOf(paymentReference) {
+      const [own, ...before] = await Promise.all([
+        contract.paymentOf(paymentReference),
+        ...previous.map((one) => one.paymentOf(paymentReference)),
+      ])
+      return before.find(({ isUsed }) => isUsed) ?? own
+    },
+  }
+}
