@@ -217,7 +217,7 @@ describe('A1: the table, against a slot played period by period', () => {
   })
 })
 
-describe('A18: records of a window', () => {
+describe('records of a window', () => {
   test('1,000 calls with leases of at most 50 are 25 records', () => {
     expect(leaseCallsMax(1_000)).toBe(50)
     expect(recordsFor(HOUR, 1_000)).toBe(25)

@@ -10,18 +10,18 @@ export type OfferTerms = {
   readonly priceTinybar: bigint
   readonly periodSeconds: number
   readonly callsAllowed: number
-  /** Divides the period: windows end in seconds this far apart (A19). */
+  /** Divides the period: windows end in seconds this far apart. */
   readonly slotSeconds: number
 }
 
 /** What the ledger charges, and how the seller sells. */
 export type Market = {
   readonly gasPriceTinybar: bigint
-  /** What the network takes for one `scheduleCall`, hundredths of a US cent (A20). */
+  /** What the network takes for one `scheduleCall`, hundredths of a US cent. */
   readonly scheduleCost: number
   /** 1e-8 of a US cent, as the exchange-rate contract has it. */
   readonly tinycentsPerHbar: bigint
-  /** Least revenue of a scheduled call, percent of what it costs; below, it is not armed (A19). */
+  /** Least revenue of a scheduled call, percent of what it costs; below, it is not armed. */
   readonly armingFloorPercent: number
   /** Gas limit of a scheduled call, from the contract's `armingGas()`. */
   readonly scheduledGas: bigint
@@ -50,13 +50,13 @@ export const GAS = {
   recordFirstBatched: 11_065n,
 } as const
 
-/** Agents in the batch that the batched figures were measured with; no batch is larger (A10). */
+/** Agents in the batch that the batched figures were measured with; no batch is larger. */
 const BATCH_AGENTS = 50n
 
-/** Calls that one record covers in advance: at most this many, and at most this part of the quota (A18). */
+/** Calls that one record covers in advance: at most this many, and at most this part of the quota. */
 const LEASE_CALLS_MAX = 50
 const LEASE_QUOTA_PERCENT = 5
-/** After a pause this long leases begin at one call again, seconds (A18). */
+/** After a pause this long leases begin at one call again, seconds. */
 const LEASE_IDLE_SECONDS = 30
 
 const SECONDS_PER_HOUR = 3_600
@@ -70,7 +70,7 @@ const TINYBAR_PER_HBAR = 100_000_000n
 const TINYCENTS_PER_SCHEDULE_UNIT = 1_000_000n
 
 /** What one window costs, by who pays, and earns, tinybar. */
-export type WindowCost = {
+type WindowCost = {
   readonly purchaseTinybar: bigint
   readonly renewalTinybar: bigint
   readonly callsTinybar: bigint
@@ -80,7 +80,7 @@ export type WindowCost = {
 }
 
 /** Agents with a window, spread evenly over the slots, and the calls that each makes in it at an even pace. */
-export type Demand = {
+type Demand = {
   readonly agents: number
   readonly calls: number
   /** Agents that share a recording transaction, 1 to 50. */
@@ -132,7 +132,7 @@ function slotCost(terms: OfferTerms, market: Market, agents: number): SlotCost {
   }
 }
 
-/** Records that count so many calls of one window, made at an even pace (A18). */
+/** Records that count so many calls of one window, made at an even pace. */
 export function recordsFor(terms: OfferTerms, calls: number): number {
   if (calls > 0 && terms.periodSeconds / calls >= LEASE_IDLE_SECONDS) return calls
   const most = leaseCallsMax(terms.callsAllowed)
@@ -184,10 +184,8 @@ const slotCount = (terms: OfferTerms): number =>
   Math.max(1, Math.floor(terms.periodSeconds / terms.slotSeconds))
 
 /** Agents and use, percent of the quota, of the table that a seller is shown. */
-export const TABLE_AGENTS = [1, 20, 100] as const
-export const TABLE_USE_PERCENT = [0, 50, 100] as const
-
-export type OfferEconomics = ReturnType<typeof offerEconomics>
+const TABLE_AGENTS = [1, 20, 100] as const
+const TABLE_USE_PERCENT = [0, 50, 100] as const
 
 /** Everything that `deploy`, `set-offer` and the documents say of an offer. */
 export function offerEconomics(terms: OfferTerms, market: Market) {
