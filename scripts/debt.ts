@@ -1,6 +1,6 @@
 /**
- * What the repository carries: lines per room, which are reported but not judged, and counts that may only fall. Part of
- * `npm run check`; `--write` saves lower counts, `--list` names everything that is counted.
+ * The repository's weight: lines per room, which are reported but not judged, and counts that may only fall. Part of `npm
+ * run check`; `--write` saves lower counts, `--list` names everything counted.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

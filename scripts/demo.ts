@@ -1,4 +1,4 @@
-// `npm run demo`: plays the story on the stack that `npm start` runs, or on one of its own when there is none.
+// `npm run demo`: plays the story on the stack that `npm start` runs, or on its own if there is none.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const say = (line: string): void => console.log(line)
 async function playOn(stack: StackDescription): Promise<number> {
   try {
     await playStory(stack, say)
-    say('\nThe end. Nobody signed anything after the first payment but the cancellation.')
+    say('\nThe end. After the first payment nobody signed anything but the cancellation.')
     return 0
   } catch (error) {
     console.error(
@@ -57,6 +57,6 @@ if (found.kind === 'running') {
   say(`On the stack that runs at ${found.description.access.baseUrl}.`)
   process.exitCode = await playOn(found.description)
 } else {
-  say('No stack runs here; starting one for this story.')
+  say('No stack is running here; starting one for this story.')
   process.exitCode = await playOnOwnStack()
 }

@@ -1,4 +1,4 @@
-// Checks that the generated files say what their sources say; `--write` rewrites them. Part of `npm run check`.
+// Checks that the generated files match their sources; `--write` rewrites them. Part of `npm run check`.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { isCurrent, writeGenerated } from './drift/generated-file.ts'

@@ -1,6 +1,6 @@
-// `npm run install-service -- SERVICE FOLDER`: puts one service with the packages that it runs on into an empty folder,
-// without tests, other services or development dependencies. It is what the Dockerfile runs, so that a container and a
-// plain machine get the same files. Afterwards, with Node 26: `cd FOLDER && node main.mjs`.
+// `npm run install-service -- SERVICE FOLDER`: installs one service and the packages it runs on into an empty folder,
+// without tests, other services or development dependencies. The Dockerfile runs it too, so that a container and a plain
+// machine get the same files. Afterwards, with Node 26: `cd FOLDER && node main.mjs`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url'
 import { copyWorkspace } from './install/copy-workspace.ts'
 import { installableServices } from './install/installable-services.ts'
 
-/** Of the repository; the lockfile is this version's. */
+/** The repository's version, which wrote the lockfile. */
 const PNPM = 'pnpm@12.4.2'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Types and source maps: read by compilers and debuggers, by no running program. */
+/** Types and source maps: for compilers and debuggers, not for a running program. */
 const DECLARATION = /\.(d\.[cm]?ts|map)$/
 
-/** Removes them from what was installed: of access's files, a third. Links are not followed. */
+/** Removes them from the installation: a third of access's files. Does not follow links. */
 function removeDeclarations(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
@@ -40,7 +40,7 @@ if (existsSync(folder) && readdirSync(folder).length > 0) refuse(`${folder} is n
 const packages = copyWorkspace({ root, folder, packageName: service.packageName })
 const production = ['install', '--prod', '--frozen-lockfile', '--prefer-offline']
 const withoutTheRoot = ['--filter', `${service.packageName}...`]
-// A checkout that is set up has pnpm; an image under construction gets it through npm.
+// A set-up checkout has pnpm; an image under construction gets it through npm.
 const ownPnpm = join(root, 'node_modules', '.bin', 'pnpm')
 const [program, ...words] = existsSync(ownPnpm) ? [ownPnpm] : ['npx', '--yes', PNPM]
 const installed = spawnSync(program, [...words, ...production, ...withoutTheRoot], {

@@ -1,6 +1,6 @@
 // `npm start`: the local ledger, the facilitator and every service, with what a person needs to try them. Ctrl-C stops
-// everything. `--watch` restarts a service when its source changes; `--free-ports` takes ports that are free instead of
-// the documented ones; `--stack-file FILE`, `--log-folder FOLDER` and `--data-folder FOLDER` put the description, the logs
+// everything. `--watch` restarts a service when its source changes; `--free-ports` takes free ports instead of the
+// documented ones; `--stack-file FILE`, `--log-folder FOLDER` and `--data-folder FOLDER` put the description, the logs
 // and the databases elsewhere.
 import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -34,8 +34,8 @@ function refuseIfRunning(): void {
       return
     case 'running':
       return refuse(
-        `A local stack is running already (process ${found.description.process.pid}): ${found.description.access.baseUrl}\n` +
-          'Stop it with Ctrl-C in its terminal, or use it as it is.',
+        `A local stack is already running (process ${found.description.process.pid}): ${found.description.access.baseUrl}\n` +
+          'Stop it with Ctrl-C in its terminal, or use it.',
       )
     case 'stale':
       if (found.leftovers.length > 0) {
@@ -43,7 +43,7 @@ function refuseIfRunning(): void {
           `An earlier stack was killed and left ${found.leftovers.join(', ')} running. End that first, then start again.`,
         )
       }
-      console.log('An earlier stack was not stopped properly; its description is replaced.')
+      console.log('An earlier stack was not stopped properly; its description will be replaced.')
       rmSync(file, { force: true })
   }
 }
@@ -89,6 +89,6 @@ try {
   )
 } catch (error) {
   await stack.stop()
-  // A service that was stopped while it started did not fail.
+  // A service stopped while starting did not fail.
   if (!isStopping) refuse(error instanceof Error ? error.message : String(error))
 }

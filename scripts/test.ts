@@ -1,6 +1,6 @@
-// Runs every workspace's tests through turbo and ends with one line that adds them up: `N passed, N failed`.
-// A workspace without a report (its runner died), or whose report says failure without naming a failed test (a file
-// that did not load), counts as one failure. `--long` runs the full counts instead of the bounded ones.
+// Runs every workspace's tests through turbo and ends with one line that adds them up: `N passed, N failed`. A workspace
+// without a report (its runner died), or with a failed report that names no failed test (a file that did not load),
+// counts as one failure. `--long` runs the full counts instead of the bounded ones.
 import { spawn } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -44,7 +44,7 @@ const isLong = passedOn.includes('--long')
 const folders = testedFolders()
 for (const folder of folders) rmSync(reportOf(folder), { force: true })
 
-/** Runs the tests of what the filters name, `concurrency` suites at once. Resolves with turbo's exit code. */
+/** Runs the tests that the filters name, `concurrency` suites at once. Resolves with turbo's exit code. */
 function runSuites(filters: readonly string[], concurrency: number): Promise<number> {
   const child = spawn(
     'turbo',
@@ -62,7 +62,7 @@ function runSuites(filters: readonly string[], concurrency: number): Promise<num
       env: {
         ...process.env,
         TURBO_TELEMETRY_DISABLED: '1',
-        // Tests start hundreds of Node processes; with their modules compiled once each starts in about half the time.
+        // Tests start hundreds of Node processes; with modules compiled once, each starts in about half the time.
         NODE_COMPILE_CACHE: resolve('node_modules/.cache/node'),
         ...(isLong ? { TALLYSTICK_LONG: '1' } : {}),
       },
@@ -71,7 +71,7 @@ function runSuites(filters: readonly string[], concurrency: number): Promise<num
   return new Promise((done) => child.once('exit', (code) => done(code ?? 1)))
 }
 
-// The end-to-end tests mostly wait for processes to start, so they run beside the suites, of which each core gets one.
+// The end-to-end tests mostly wait for processes to start, so they run beside the suites, one suite per core.
 const isFiltered = passedOn.some((argument) => argument.startsWith('--filter'))
 const exitCodes = await Promise.all(
   isFiltered

@@ -1,10 +1,10 @@
-// ARCHITECTURE.md, "The way of a request": three lists of files, held against the code.
+// ARCHITECTURE.md, "The way of a request": three lists of files, checked against the code.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from './spawned-stack.ts'
 
-/** Most files that a reader passes through. A list that gets shorter lowers its ceiling. */
+/** The most files that a reader passes through. A shorter list lowers its ceiling. */
 const FILES_MAX = { 'Metered call': 12, 'Signed write': 13, 'Paid grade': 18 }
 
 const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
@@ -21,7 +21,7 @@ function stepsOf(list: string): readonly Step[] {
   }))
 }
 
-/** A function, a method of an object or a class, or one that a factory makes, whose type or own name says so. */
+/** A function, a method of an object or class, or a factory's product named by its type or variable. */
 function defines({ name, text }: Step): boolean {
   const type = `${name[0]?.toUpperCase()}${name.slice(1)}`
   const declared = new RegExp(
@@ -31,7 +31,7 @@ function defines({ name, text }: Step): boolean {
   return declared.test(text) || method.test(text)
 }
 
-/** Calls it, or hands it on to be called. */
+/** Calls it, or passes it on to be called. */
 const calls = ({ text }: Step, name: string): boolean =>
   new RegExp(`\\b${name}(?:<[^(]*>)?\\(|[:(,?] ?${name}[,) ]`).test(text)
 

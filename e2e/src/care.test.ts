@@ -66,7 +66,7 @@ it("a clinician's correction reaches a subscribed host of the official SDK, with
   await client.close()
 })
 
-it('a host of the person finds no trace of an internal record', async () => {
+it('the person’s host finds no trace of an internal record', async () => {
   const client = await connect('care.read.user')
   const { resources } = await client.listResources()
   expect(resources.map(({ uri }) => uri).filter((uri) => uri.startsWith('care-internal:'))).toEqual(

@@ -1,4 +1,4 @@
-// docker-compose.yml as the tests read it, with the variables of an env file put in.
+// docker-compose.yml as the tests read it, with an env file's variables substituted.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -37,7 +37,7 @@ export function envFile(name: string): Readonly<Record<string, string>> {
   )
 }
 
-/** Names of the variables that the file asks its env file for. */
+/** Names of the variables that the file needs from its env file. */
 export function composeVariables(services: readonly string[]): ReadonlySet<string> {
   const file = ComposeFile.parse(parse(composeText(), { merge: true }))
   const texts = services.map((name) => JSON.stringify(file.services[name]))

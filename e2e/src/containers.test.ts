@@ -54,7 +54,7 @@ describe('docker-compose.yml', () => {
     expect(always.map(([name]) => name)).toEqual(['access', 'care', 'grading'])
   })
 
-  it('sets only variables that the service knows', () => {
+  it('sets only variables known to the service', () => {
     for (const [name, schema] of Object.entries(schemas)) {
       const known = environmentTable(schema)
       for (const variable of Object.keys(local[name]?.environment ?? {}))
@@ -67,7 +67,7 @@ describe('docker-compose.yml', () => {
     for (const [, service] of services) expect(names).toContain(service.build.args.SERVICE)
   })
 
-  it('asks for the variables that the example for testnet lists', () => {
+  it('needs exactly the variables in the testnet example', () => {
     const listed = Object.keys(envFile('testnet.env.example')).toSorted()
     expect(listed).toEqual([...composeVariables(['access', 'care', 'grading'])].toSorted())
   })
@@ -83,12 +83,12 @@ describe('Dockerfile', () => {
     expect(last.indexOf('USER node')).toBeLessThan(last.indexOf('ENTRYPOINT'))
   })
 
-  it('installs with the command that the test of production installs runs', () => {
+  it('installs with the command that production-install.test.ts runs', () => {
     expect(dockerfile).toContain('RUN node scripts/install-service.ts "$SERVICE" /app')
     expect(dockerfile).toContain('ENTRYPOINT ["node", "main.mjs"]')
   })
 
-  it('runs that command before anything is installed: it imports nothing but Node and its own files', () => {
+  it('runs that command before anything is installed: it imports only Node and its own files', () => {
     const source = mkdtempSync(join(tmpdir(), 'tallystick-source-'))
     try {
       cpSync(join(root, 'scripts'), join(source, 'scripts'), { recursive: true })

@@ -1,4 +1,4 @@
-// What `npm run check:debt` counts, on small inputs of our own.
+// What `npm run check:debt` counts, on small made-up inputs.
 import { describe, expect, it } from 'vitest'
 import {
   foldableFiles,
@@ -43,12 +43,12 @@ describe('exports without a user', () => {
     ])
   })
 
-  it('have one where another workspace imports them from the package', () => {
+  it('have one if another workspace imports them from the package', () => {
     const user = file('services/till/src/till.ts', "import { add, type Sum } from '@us/sums'")
     expect(unused(user)).toEqual(['packages/sums/src/add.ts: unseen'])
   })
 
-  it('have one where a document shows them in code, not in words', () => {
+  it('have one if a document shows them in code, not in words', () => {
     const shown = file('packages/sums/README.md', '```ts', "import { add } from '@us/sums'", '```')
     const told = file('README.md', "import { Sum } from '@us/sums'")
     expect(unused(shown, told)).toEqual([
@@ -57,7 +57,7 @@ describe('exports without a user', () => {
     ])
   })
 
-  it('have one where a whole module is imported, over several lines too', () => {
+  it('have one if a whole module is imported, even over several lines', () => {
     const whole = file('scripts/run.ts', "import * as sums from '../packages/sums/src/add.ts'")
     expect(unused(whole)).not.toContain('packages/sums/src/add.ts: unseen')
     const lines = file('packages/sums/src/use.ts', 'import {', '  unseen,', "} from './add.ts'")
@@ -69,12 +69,12 @@ describe('files', () => {
   const short = file('packages/sums/src/short.ts', 'export const a = 1')
   const user = file('packages/sums/src/user.ts', "import { a } from './short.ts'", ...numbered(40))
 
-  it('under 15 lines are small, those of tests are not counted', () => {
+  it('under 15 lines are small; test files are not counted', () => {
     const fixture = file('packages/sums/src/a.fixture.ts', 'export const b = 1')
     expect(smallFiles([short, user, fixture])).toEqual(['packages/sums/src/short.ts (1)'])
   })
 
-  it('under 30 lines with one importer fold into it; an index and a test are none', () => {
+  it('under 30 lines with one importer fold into it; an index and a test do not', () => {
     const none = new Map<string, string>()
     const test = file('packages/sums/src/short.test.ts', "import { a } from './short.ts'")
     expect(foldableFiles([short, user, test, index, add], none)).toEqual([
@@ -98,7 +98,7 @@ describe('repeated code', () => {
     expect(repeatedCode([one, other])).toEqual(['a.ts:2 and b.ts:1, 12 lines'])
   })
 
-  it('is not a run of ten, nor imports, comments and blank lines', () => {
+  it('is not a run of ten, and not imports, comments or blank lines', () => {
     const idle = [
       "import { a } from './a.ts'",
       '// said',
@@ -112,7 +112,7 @@ describe('repeated code', () => {
     expect(repeatedCode([one, other])).toEqual([])
   })
 
-  it('may lie twice in one file', () => {
+  it('may occur twice in one file', () => {
     const twice = file('a.ts', ...numbered(11), 'between()', ...numbered(11))
     expect(repeatedCode([twice])).toEqual(['a.ts:1 and a.ts:13, 11 lines'])
   })

@@ -1,11 +1,11 @@
-// What a challenge tells an agent that has never heard of the service: x402's discovery, on each paid call as it is served.
+// What a challenge tells an agent that does not know the service: x402's discovery, on each paid call as served.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, inject, it } from 'vitest'
 import { z } from 'zod'
 
 const stack = inject('stack')
 
-/** What common clients and proxies take for all headers together; Node takes twice that. */
+/** What common clients and proxies accept for all headers together; Node accepts twice that. */
 const HEADERS_BYTES_MAX = 8_192
 
 const PAID = [
@@ -34,7 +34,7 @@ const Challenge = z.looseObject({
 describe.each(PAID)('$method $path', ({ service, method, path }) => {
   const ask = () => fetch(`${stack.description[service].baseUrl}${path}`, { method })
 
-  it('the challenge says how to call it, by an example that holds against its schema', async () => {
+  it('the challenge says how to call it, with an example that fits its schema', async () => {
     const answer = await ask()
     expect(answer.status).toBe(402)
     const { extensions, resource } = Challenge.parse(await answer.json())
@@ -57,7 +57,7 @@ describe.each(PAID)('$method $path', ({ service, method, path }) => {
   })
 })
 
-it('the call that grading describes is answered: its example is a body that it takes', async () => {
+it('the call that grading describes is answered: its example is a valid body', async () => {
   const { baseUrl } = stack.description.grading
   for (const path of ['/api/grade', '/api/audit']) {
     const challenge = await fetch(baseUrl + path, { method: 'POST' })
@@ -65,7 +65,7 @@ it('the call that grading describes is answered: its example is a body that it t
     const body = JSON.stringify(extensions.bazaar.info.input['body'])
     const headers = { 'content-type': 'application/json' }
     const answer = await fetch(baseUrl + path, { method: 'POST', headers, body })
-    // 400 comes before 402 (G3): what is challenged is well formed.
+    // 400 comes before 402 (G3): a challenged body is well formed.
     expect(answer.status).toBe(402)
   }
 })

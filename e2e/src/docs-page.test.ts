@@ -1,4 +1,4 @@
-// The browsable API reference of each service, in a browser: it shows every operation, without a request to any other server.
+// Each service's API reference in a browser: it shows every operation without a request to any other server.
 import { chromiumMissing, launchChromium, watchPage } from '@tallystick/page-testing'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'

@@ -8,14 +8,14 @@ import { root } from './spawned-stack.ts'
 const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n')
 const documents = tracked.filter((file) => /\.md$|llms\.txt$/.test(file))
 
-/** Targets of links that lead into the repository, with code left out. */
+/** Targets of links into the repository, ignoring code. */
 function localLinks(text: string): readonly string[] {
   const prose = text.replaceAll(/```.*?```/gs, '').replaceAll(/`[^`\n]*`/g, '')
   const targets = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
   return targets.filter((target) => !/^[a-z]+:|^\//.test(target))
 }
 
-/** The anchor that a heading gets. */
+/** A heading's anchor. */
 function anchorOf(heading: string): string {
   const text = heading.replace(/^#+\s+/, '').toLowerCase()
   return text.replaceAll(/[^\p{L}\p{N}\- _]/gu, '').replaceAll(' ', '-')
@@ -63,7 +63,7 @@ function careFile(name: string): unknown {
   return JSON.parse(readFileSync(join(root, 'services/care', name), 'utf8'))
 }
 
-describe("care's entry for the MCP registry", () => {
+describe("care's MCP registry entry", () => {
   const Entry = z.strictObject({
     $schema: z.url(),
     name: z
@@ -92,7 +92,7 @@ describe("care's entry for the MCP registry", () => {
       }),
     ),
   })
-  it('has the registry’s shape, the version of the package, and every variable of its address', () => {
+  it('has the registry’s shape, the package’s version, and every variable of its address', () => {
     const entry = Entry.parse(careFile('server.json'))
     expect(entry.version).toBe(
       z.object({ version: z.string() }).parse(careFile('package.json')).version,

@@ -27,7 +27,7 @@ it('npm start leaves no process behind after Ctrl-C', async () => {
   expect(findStack(stack.stackFile).kind).toBe('none')
 }, 60_000)
 
-it('a stale stack is named clearly: what a killed one left running, by name and process', async () => {
+it('what a killed stack left running is reported by name and process', async () => {
   const stack = await spawnStack()
   const { children } = stack.description.process
   leftovers = Object.values(children)
@@ -50,6 +50,6 @@ it('a port in use is named clearly', async () => {
   const start = spawnScript('scripts/start.ts', ['--stack-file', '/nonexistent/stack.json'])
   expect(await ended(start.child)).toBe(1)
   expect(start.output()).toContain(`rpc ${defaultPorts.rpc}`)
-  // where the port was taken before, by a stack of the developer's own, that one is named
+  // if the developer's own stack already holds the port, that stack is named
   if (isListening) await new Promise((resolve) => server.close(resolve))
 })

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 const POLL_MS = 50
 
-/** Polls until `condition` holds; throws when it does not within `timeoutMs`. What `condition` throws ends the wait. */
+/** Polls until `condition` holds; throws if it does not within `timeoutMs`, or as soon as `condition` throws. */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   { timeoutMs }: { readonly timeoutMs: number },

@@ -15,13 +15,13 @@ import { leaksIn } from './soak/judge-vitals.ts'
 import { readVitals, type Vitals } from './soak/service-vitals.ts'
 
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
-/** In all, over the services. */
+/** In total, over all services. */
 const REQUESTS = isLong ? 200_000 : 10_000
 /** Sent at once. */
 const BATCH = 20
-/** In the long run, enough samples to tell a heap that grows from one that breathes. */
+/** In the long run: enough samples to tell a growing heap from a breathing one. */
 const SAMPLE_REQUESTS = 500
-/** Seeds every request and its credentials; new each time, and printed, so that a run can be repeated. */
+/** Seeds every request and its credentials; new each time and printed, so that a run can be repeated. */
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
 /** Connections of this test's own reads. */
 const FILES_SLACK = 8
@@ -48,7 +48,7 @@ function uploadToken({ baseUrl, tokenSecret }: StackDescription['grading']): str
 
 const HOST = { sub: 'fuzzer', scope: 'care.read.user care.read.assistant' }
 
-/** What an authorized caller has, so that a request gets past authentication. */
+/** An authorized caller's credentials, so that a request gets past authentication. */
 function credentialsFor(
   service: Service,
   request: FuzzedRequest,
@@ -68,7 +68,7 @@ function credentialsFor(
   }
 }
 
-/** What is wrong with the answer to a request; undefined where nothing is. */
+/** What is wrong with the answer to a request; undefined if nothing is. */
 async function faultIn(
   sender: FuzzedSender,
   request: FuzzedRequest,
@@ -90,7 +90,7 @@ function loggedErrors(service: Service): readonly string[] {
 }
 
 describe.each(SERVICES)('%s', (service) => {
-  it('answers any request with what its OpenAPI document allows, never with 500, and lets go of every connection', async () => {
+  it('answers any request as its OpenAPI document allows, never with 500, and releases every connection', async () => {
     const { baseUrl } = stack.description[service]
     const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
     const operations = operationsOf(document)

@@ -1,4 +1,4 @@
-// Bytes that no HTTP client sends, sent to each running service: it answers nothing that was not asked, nothing breaks, and
+// Bytes that no HTTP client sends, sent to each running service: it answers only what was asked, nothing breaks, and
 // nothing stays open. packages/service-kit/src/connections.test.ts tests when half a request is cut off.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { exchangeBytes, openSocket, type RawAnswer } from './raw-exchange.ts'
 const SERVICES = ['access', 'care', 'grading'] as const
 type Service = (typeof SERVICES)[number]
 
-/** A route of each service that takes a body, or would with the right method. */
+/** A route of each service that takes a body, or would take one with the right method. */
 const BODY_ROUTES: Readonly<Record<Service, string>> = {
   access: '/api/svc/access',
   care: '/write',
@@ -22,7 +22,7 @@ const REFUSALS = [400, 401, 405, 408, 413, 415]
 
 /** Connections that are held half open at once, per kind. */
 const HELD = 50
-/** File handles that a process may gain: a database file or a connection to its ledger that it keeps. */
+/** File handles that a process may gain: a database file, or a connection to its ledger. */
 const HANDLES_SLACK = 12
 
 const stack = inject('stack')
@@ -51,7 +51,7 @@ const CLOSE = 'connection: close'
 const JSON_TYPE = 'content-type: application/json'
 const SMUGGLED = get('/smuggled', [CLOSE])
 
-/** A refusal in the shape of all errors: JSON with a code, on a connection that ends. */
+/** A refusal in the common error shape: JSON with a code, on a connection that ends. */
 function expectRefusal(answer: RawAnswer | undefined, status: number | readonly number[]): void {
   expect([status].flat()).toContain(answer?.status)
   expect(JSON.parse(answer?.body ?? '')).toMatchObject({
@@ -59,16 +59,16 @@ function expectRefusal(answer: RawAnswer | undefined, status: number | readonly 
   })
 }
 
-/** Bytes that are one malformed request: one 400 and the end, whatever follows them. */
+/** Bytes that form one malformed request: one 400, then the end, whatever follows. */
 const MALFORMED: Readonly<Record<string, (service: Service) => string>> = {
   'bytes of another protocol': () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
   'the preface of HTTP/2': () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-  'a method that is none': () => 'BREW /health HTTP/1.1\r\nhost: x\r\n\r\n',
-  'a version that is none': () => 'GET /health HTTP/9.9\r\nhost: x\r\n\r\n',
+  'an unknown method': () => 'BREW /health HTTP/1.1\r\nhost: x\r\n\r\n',
+  'an unknown version': () => 'GET /health HTTP/9.9\r\nhost: x\r\n\r\n',
   'HTTP/1.1 without Host': () => 'GET /health HTTP/1.1\r\n\r\n',
   'a space in the target': () => 'GET /health x HTTP/1.1\r\nhost: x\r\n\r\n',
   'a space before the colon': () => get('/health', ['x-a : b']),
-  'a header line that is folded': () => get('/health', ['x-a: b', ' c: d']),
+  'a folded header line': () => get('/health', ['x-a: b', ' c: d']),
   'a NUL in a header': () => get('/health', ['x-a: b\0c']),
   'a bare CR in a header': () => get('/health', ['x-a: b\rset-cookie: c=d']),
   'a bare LF between headers': () => get('/health', ['x-a: b\nx-c: d']),
@@ -92,11 +92,11 @@ const MALFORMED: Readonly<Record<string, (service: Service) => string>> = {
     post(service, ['transfer-encoding : chunked'], `0\r\n\r\n${SMUGGLED}`),
 }
 
-/** Broken chunked bodies: refused, or cut off if the request was refused already. */
+/** Broken chunked bodies: refused, or cut off if the request was already refused. */
 const BROKEN_CHUNKS: Readonly<Record<string, string>> = {
-  'a size that is none': 'zz\r\n{}\r\n0\r\n\r\n',
+  'a malformed size': 'zz\r\n{}\r\n0\r\n\r\n',
   'a negative size': '-2\r\n{}\r\n0\r\n\r\n',
-  'a size beyond all integers': 'fffffffffffffffff\r\n{}\r\n0\r\n\r\n',
+  'a size beyond any integer': 'fffffffffffffffff\r\n{}\r\n0\r\n\r\n',
   'a chunk longer than its size': '1\r\n{}\r\n0\r\n\r\n',
   'a size that ends in a bare LF': '2\n{}\r\n0\r\n\r\n',
   'an extension of 20,000 characters': `2;${'a'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`,
@@ -126,7 +126,7 @@ describe.each(SERVICES)('%s', (service) => {
     },
   )
 
-  it('a header that would add headers to the answer adds none', async () => {
+  it('a header cannot inject headers into the answer', async () => {
     for (const path of ['/health?x=%0d%0aset-cookie:%20a=b', '/%0d%0aset-cookie:%20a=b']) {
       const { answers } = await exchangeBytes(urlOf(service), { bytes: get(path, [CLOSE]) })
       expect(answers).toHaveLength(1)
@@ -144,7 +144,7 @@ describe.each(SERVICES)('%s', (service) => {
     expect([answers.length, answers[0]?.status, isClosedByService]).toEqual([1, 200, true])
   })
 
-  it('X1: an absolute target with a user in it reaches no paid handler and no other host', async () => {
+  it('X1: an absolute target with user info reaches no paid handler and no other host', async () => {
     for (const target of ['http://user:secret@evil.example/health', 'http://user:secret@x/write'])
       for (const method of ['GET', 'POST']) {
         const bytes = `${method} ${target} HTTP/1.1\r\nhost: x\r\n${CLOSE}\r\n\r\n`
@@ -162,7 +162,7 @@ describe.each(SERVICES)('%s', (service) => {
     expect(isClosedByService).toBe(true)
   })
 
-  it('Expect: 100-continue is answered in its turn; another expectation is refused', async () => {
+  it('Expect: 100-continue is answered in order; any other expectation is refused', async () => {
     const refused = await exchangeBytes(urlOf(service), {
       bytes: post(service, ['expect: 100-continue', 'content-length: 1', JSON_TYPE, CLOSE], '{'),
     })
@@ -174,7 +174,7 @@ describe.each(SERVICES)('%s', (service) => {
     expect(unknown.answers.map(({ status }) => status)).toEqual([417])
   })
 
-  it('200 pipelined requests are answered in their order', async () => {
+  it('200 pipelined requests are answered in order', async () => {
     const one = get('/health') + get('/nowhere')
     const bytes = one.repeat(99) + get('/health') + get('/nowhere', [CLOSE])
     const { answers, isClosedByService } = await exchangeBytes(urlOf(service), { bytes })
@@ -183,7 +183,7 @@ describe.each(SERVICES)('%s', (service) => {
     expect(isClosedByService).toBe(true)
   })
 
-  it('garbage behind a request ends the connection, and what is behind it is never answered', async () => {
+  it('garbage after a request ends the connection, and nothing after it is answered', async () => {
     const bytes = `${get('/health').repeat(3)}\x00\x01garbage\r\n\r\n${SMUGGLED}`
     const { answers, isClosedByService } = await exchangeBytes(urlOf(service), { bytes })
     // Node drops the answers that are still in the queue when it meets garbage in the same packet: 400 may come alone.
@@ -193,7 +193,7 @@ describe.each(SERVICES)('%s', (service) => {
     expect(isClosedByService).toBe(true)
   })
 
-  it('headers over 16 KiB are 431; a target of that size too', async () => {
+  it('headers over 16 KiB are 431, as is a target of that size', async () => {
     for (const bytes of [
       get('/health', [`x: ${'a'.repeat(64_000)}`]),
       get(`/${'a'.repeat(64_000)}`),
@@ -211,12 +211,12 @@ describe.each(SERVICES)('%s', (service) => {
     const sent = `900000\r\n${'a'.repeat(0x900000)}\r\n0\r\n\r\n`
     const chunked = post(service, ['transfer-encoding: chunked', JSON_TYPE, CLOSE], sent)
     const other = await exchangeBytes(urlOf(service), { bytes: chunked, answers: 1 })
-    // The service may cut the connection before a sender who does not listen has read why.
+    // The service may cut the connection before a sender that does not read has seen why.
     const statuses = other.answers.map(({ status }) => status)
     expect(statuses.filter((status) => !REFUSALS.includes(status))).toEqual([])
   })
 
-  it('requests that break off anywhere leave nothing behind', async () => {
+  it('requests that break off at any point leave nothing behind', async () => {
     const body = '{"filters":{"population":"all"}}'
     const whole = post(service, [`content-length: ${body.length}`, JSON_TYPE], body)
     const cuts = Array.from({ length: whole.length - 1 }, (_, index) => whole.slice(0, index + 1))
@@ -229,7 +229,7 @@ describe.each(SERVICES)('%s', (service) => {
     expect(await becomesQuiet(service)).toBe(true)
   })
 
-  it('half requests that are held open keep nobody else waiting', async () => {
+  it('half requests held open do not delay anyone else', async () => {
     const halves = [
       get('/health').slice(0, -2),
       post(service, ['content-length: 100', JSON_TYPE], '{"a"'),
@@ -245,7 +245,7 @@ describe.each(SERVICES)('%s', (service) => {
       ),
     )
     expect((await fetch(`${urlOf(service)}/health`)).status).toBe(200)
-    // Byte after byte, as slowly as it likes: each is one more, and the answer stays out.
+    // Byte by byte, as slowly as it likes: the answer does not come yet.
     for (const socket of sockets) socket.write('x')
     expect((await fetch(`${urlOf(service)}/health`)).status).toBe(200)
     for (const socket of sockets) socket.destroy()
@@ -263,7 +263,7 @@ describe.each(SERVICES)('%s', (service) => {
   })
 })
 
-/** Waits until only the asking request is in flight and the process has its handles back; fails if that never happens. */
+/** Waits until only this request is in flight and the process has released its handles; fails if that never happens. */
 async function becomesQuiet(service: Service): Promise<boolean> {
   const allowed = (handlesBefore.get(service) ?? 0) + HANDLES_SLACK
   await eventually(

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { root } from './spawned-stack.ts'
 
 const page = readFileSync(join(root, 'docs/how-money-is-kept-safe.md'), 'utf8')
-/** What a point claims, and the tests that are named under it. */
+/** A point's claim, and the tests named under it. */
 const points = page
   .split(/^- /m)
   .slice(1)
@@ -17,7 +17,7 @@ const points = page
     ].map(([, title = '', file = '']) => ({ title, file })),
   }))
 
-/** Whether a file has a test of that title: a function of Solidity, or a text in quotes. */
+/** Whether a file has a test with that title: a Solidity function, or a quoted text. */
 function isTestOf(file: string, title: string): boolean {
   if (!existsSync(join(root, file))) return false
   const source = readFileSync(join(root, file), 'utf8')
@@ -25,7 +25,7 @@ function isTestOf(file: string, title: string): boolean {
   return ["'", '"', '`'].some((quote) => source.includes(`${quote}${title}${quote}`))
 }
 
-describe('docs/how-money-is-kept-safe.md says only what a test shows', () => {
+describe('docs/how-money-is-kept-safe.md claims only what a test shows', () => {
   it('has points', () => {
     expect(points.length).toBeGreaterThan(20)
   })

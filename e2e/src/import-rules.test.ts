@@ -1,5 +1,5 @@
-// CONTRIBUTING.md, "Who may import what", between the packages of the workspace. What the rooms of one service may import
-// is held by oxlint.
+// CONTRIBUTING.md, "Who may import what", between the workspace's packages. oxlint checks the imports between the rooms
+// of one service.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -9,7 +9,7 @@ import { root } from './spawned-stack.ts'
 
 const SCOPE = '@tallystick/'
 
-/** What each may import of the others at run time. */
+/** What each may import from the others at run time. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   contracts: [],
   'packages/hashchain': [],
@@ -29,9 +29,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const AROUND = ['bench', 'e2e', 'scripts']
 /** Tools of the root, for the tests of every package. */
 const TOOLS = ['typescript', 'vitest']
-/** What every package's tests run with, by its path in the root. */
+/** What every package's tests run with, by path from the root. */
 const TEST_SETTINGS = 'vitest.package.ts'
-/** Declared for its types, its program or its files, not for an import. */
+/** Declared for types, a program or files, not for an import. */
 const NOT_IMPORTED = /^@types\/|^@foundry-rs\/|^@layerzerolabs\/|^@openzeppelin\/|^solc$/
 
 const Versions = z.record(z.string(), z.string()).default({})
@@ -59,7 +59,7 @@ const listed = [
 ]
 const sources = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).split('\n')
 
-/** Never published or installed: it may import what its package declares for development. */
+/** Never published or installed: it may import its package's development dependencies. */
 const isOfTests = (file: string): boolean =>
   /\.(test|fixture|contract|bench)\.[jt]s$|\/vitest\.config\.ts$|\/testing\/|^contracts\/scripts\//.test(
     file,
@@ -88,7 +88,7 @@ function packagesIn(file: string): readonly string[] {
 const sourcesIn = (folder: string): readonly string[] =>
   sources.filter((file) => file.startsWith(`${folder}/`))
 
-/** Imports of packages that no list of the importing one names. */
+/** Imports of packages that the importing package does not list. */
 function undeclaredIn(folder: string): readonly string[] {
   const { name, dependencies, devDependencies, peerDependencies } = manifestOf(folder)
   const isAround = AROUND.includes(folder)
@@ -102,7 +102,7 @@ function undeclaredIn(folder: string): readonly string[] {
   })
 }
 
-/** Packages that a manifest names although nothing in its folder imports them. */
+/** Packages that a manifest names but nothing in its folder imports. */
 function unusedIn(folder: string): readonly string[] {
   const { dependencies, devDependencies } = manifestOf(folder)
   const imported = new Set(sourcesIn(folder).flatMap(packagesIn))
@@ -112,19 +112,19 @@ function unusedIn(folder: string): readonly string[] {
 }
 
 describe.each(Object.entries(ALLOWED))('%s', (folder, allowed) => {
-  it('depends on those of the workspace that it may import', () => {
+  it('depends only on the workspace packages it may import', () => {
     const { dependencies } = manifestOf(folder)
     const ours = Object.keys(dependencies).filter((name) => name.startsWith(SCOPE))
     const permitted = allowed.map((name) => SCOPE + name)
     expect(ours.filter((name) => !permitted.includes(name))).toEqual([])
   })
 
-  it('imports none that it does not declare, tests from its development dependencies', () => {
+  it('imports only declared packages; tests may use development dependencies', () => {
     expect(sourcesIn(folder)).not.toEqual([])
     expect(undeclaredIn(folder)).toEqual([])
   })
 
-  it('declares no package that it does not import', () => {
+  it('declares only packages it imports', () => {
     expect(unusedIn(folder)).toEqual([])
   })
 
@@ -141,7 +141,7 @@ describe.each(Object.entries(ALLOWED))('%s', (folder, allowed) => {
 })
 
 describe.each(AROUND)('%s', (folder) => {
-  it('imports no package that it does not declare', () => {
+  it('imports only declared packages', () => {
     expect(undeclaredIn(folder)).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
-// Access is killed with SIGKILL at every step of a purchase. Whatever was settled by then buys its window once and is never
-// requested again, and no key is in any log.
+// Access is killed with SIGKILL at every step of a purchase. A payment settled by then buys its window once and is never
+// requested again, and no log has a key.
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -44,7 +44,7 @@ async function spentTinybar(agent: LedgerAccount): Promise<bigint> {
   return FUNDS_TINYBAR - balance / 10_000_000_000n
 }
 
-/** What the contract has earned from an agent and holds for it, as its events tell. */
+/** What the contract has earned from an agent and holds for it, from its events. */
 async function boughtTinybar(agent: LedgerAccount): Promise<readonly bigint[]> {
   const client = createPublicClient({ transport: http(stack.description.ledger.rpcUrl) })
   const consumed = await client.getContractEvents({

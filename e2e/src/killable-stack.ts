@@ -1,5 +1,5 @@
-// A local stack whose access service can be killed and restarted as an operator's supervisor would, with a more detailed log
-// than by default, and whose ledger obeys the `devnet_*` controls.
+// A local stack whose access service can be killed and restarted as by an operator's supervisor, with a more detailed log
+// than usual, and whose ledger obeys the `devnet_*` controls.
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,14 +21,14 @@ export type LedgerAccount = {
 
 export type KillableStack = {
   readonly description: StackDescription
-  /** Calls a method of the ledger's JSON-RPC, `devnet_*` among them. */
+  /** Calls a method of the ledger's JSON-RPC, including `devnet_*`. */
   ledger<Result>(method: string, ...parameters: readonly unknown[]): Promise<Result>
   newAgent(name: string, balanceTinybar: bigint): Promise<LedgerAccount>
-  /** Ends a process of the stack with SIGKILL, at once. */
+  /** Ends a process of the stack immediately, with SIGKILL. */
   kill(name: 'access' | 'facilitator'): Promise<void>
   /** Starts access again after it was killed; resolves when it listens. */
   restartAccess(): Promise<void>
-  /** Everything that the services have logged. */
+  /** Everything the services have logged. */
   logs(): string
   stop(): Promise<void>
 }

@@ -58,17 +58,17 @@ describe('npm start', () => {
     }
   })
 
-  it('prints base URLs and one request to copy, for a person and not as JSON', () => {
+  it('prints base URLs and one request to copy, for people and not as JSON', () => {
     const { output } = stack
     expect(output).toContain(stack.description.access.baseUrl)
     expect(output).toContain(`curl -i '${stack.description.access.baseUrl}/api/svc/access?agent=0x`)
     expect(output).not.toMatch(/^\s*[{[]/m)
   })
 
-  it('names a stack that runs already', async () => {
+  it('names a stack that is already running', async () => {
     const second = spawnScript('scripts/start.ts', ['--stack-file', stack.stackFile])
     expect(await ended(second.child)).toBe(1)
-    expect(second.output()).toContain('running already')
+    expect(second.output()).toContain('already running')
     expect(second.output()).toContain(stack.description.access.baseUrl)
   })
 })

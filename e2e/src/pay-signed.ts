@@ -9,8 +9,8 @@ export const accessUrl = (stack: KillableStack, agent: LedgerAccount): string =>
   `${stack.description.access.baseUrl}/api/svc/access?agent=${agent.evmAddress}`
 
 /**
- * Pays once with the official client, which signs at the first 402. `onSent` is told when the signed request leaves.
- * Resolves with the last status, undefined where the connection was cut.
+ * Pays once with the official client, which signs at the first 402. Calls `onSent` when the signed request leaves.
+ * Resolves with the last status; undefined if the connection was cut.
  */
 export async function paySigned(
   stack: KillableStack,

@@ -1,4 +1,4 @@
-// Payments for access as the network's own SDK makes them: honest ones, and ones that no honest client would make.
+// Payments for access made with the network's own SDK: honest ones, and ones that no honest client would make.
 import {
   AccountId,
   Hbar,
@@ -9,7 +9,7 @@ import {
 } from '@hiero-ledger/sdk'
 import type { DevnetAccount } from '@tallystick/devnet'
 
-/** What a challenge asks for. */
+/** What a challenge demands. */
 export type Offer = {
   readonly network: string
   readonly amount: string
@@ -19,7 +19,7 @@ export type Offer = {
 
 /** How a payment differs from an honest one. */
 export type Draft = {
-  /** Puts transfers into the transaction, in place of the honest one. */
+  /** Puts transfers into the transaction instead of the honest one. */
   readonly fill?: (transaction: TransferTransaction, agent: DevnetAccount) => unknown
   readonly key?: PrivateKey | 'none'
   readonly transactionId?: TransactionId
@@ -32,7 +32,7 @@ export type Draft = {
 /** Four periods of 3 HBAR, as the SDK takes amounts. */
 export const PRICE_TINYBAR = 1_200_000_000
 const VALID_SECONDS = 170
-/** A payment is valid from a little before now, so that no clock finds it too early. */
+/** A payment is valid from slightly before now, so that no clock finds it too early. */
 const BACKDATED_SECONDS = 8
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1_000)
@@ -42,7 +42,7 @@ export const tinybar = (amount: number): Hbar => Hbar.fromTinybars(amount)
 /** Makes payments for one offer. */
 export class PaymentForge {
   readonly offer: Offer
-  /** Of the next transaction of any forge: two of one second would be the same payment. */
+  /** Valid start of the next transaction of any forge: two with the same one would be the same payment. */
   static #nanoseconds = 0
 
   constructor(offer: Offer) {
@@ -55,7 +55,7 @@ export class PaymentForge {
     return TransactionId.withValidStart(AccountId.fromString(this.offer.extra.feePayer), validFrom)
   }
 
-  /** Adds the honest transfer, or one of another amount or to somebody else. */
+  /** Adds the honest transfer, or one with another amount or recipient. */
   pay(
     transaction: TransferTransaction,
     agent: DevnetAccount,
@@ -66,7 +66,7 @@ export class PaymentForge {
       .addHbarTransfer(payTo, tinybar(amountTinybar))
   }
 
-  /** The bytes of a payment, signed by the agent unless the draft says otherwise. */
+  /** A payment's bytes, signed by the agent unless the draft says otherwise. */
   async transaction(agent: DevnetAccount, draft: Draft = {}): Promise<Uint8Array> {
     const transaction = new TransferTransaction()
       .setTransactionId(draft.transactionId ?? this.newTransactionId(draft.validFromSeconds))
@@ -80,7 +80,7 @@ export class PaymentForge {
     return transaction.toBytes()
   }
 
-  /** The text of a payment header with these bytes; `change` alters `accepted`. */
+  /** The payment header for these bytes; `change` alters `accepted`. */
   header(bytes: Uint8Array, change: object = {}): string {
     const envelope = {
       x402Version: 2,
@@ -90,7 +90,7 @@ export class PaymentForge {
     return Buffer.from(JSON.stringify(envelope)).toString('base64')
   }
 
-  /** A payment as a request carries it. */
+  /** A payment as request headers. */
   async headers(agent: DevnetAccount, draft: Draft = {}): Promise<Record<string, string>> {
     return { 'payment-signature': this.header(await this.transaction(agent, draft)) }
   }

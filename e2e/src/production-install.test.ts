@@ -14,7 +14,7 @@ const START = { timeoutMs: 60_000 }
 const installs = new Map<string, ProductionInstall>()
 const running: RunningProgram[] = []
 
-/** Installs each image of the compose file once. */
+/** Installs each of the compose file's images once. */
 function installOf(service: string): ProductionInstall {
   const known = installs.get(service)
   if (known !== undefined) return known
@@ -38,7 +38,7 @@ afterAll(async () => {
 }, 60_000)
 
 describe.each(['access', 'care', 'grading'])('a production install of %s alone', (service) => {
-  it('holds no test, no other service and no tool of development', () => {
+  it('contains no test, no other service and no development tool', () => {
     const { folder } = installOf(service)
     expect(readdirSync(join(folder, 'services'))).toEqual([service])
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -51,7 +51,7 @@ describe.each(['access', 'care', 'grading'])('a production install of %s alone',
     expect(installed).not.toMatch(/^(typescript|vitest|@biomejs|oxlint|turbo|playwright|solc)/m)
   })
 
-  it('without its environment names every variable that it needs, and ends', async () => {
+  it('without its environment names every missing variable, and ends', async () => {
     const program = installOf(service).run({ environment: {} })
     await eventually(() => program.child.exitCode !== null, START)
     expect(program.child.exitCode).toBe(1)
@@ -59,7 +59,7 @@ describe.each(['access', 'care', 'grading'])('a production install of %s alone',
   })
 })
 
-describe('what the containers run with the local profile, run outside them', () => {
+describe('what the containers run under the local profile, run outside them', () => {
   const compose = composeServices(envFile('local.env'))
   const ports = {
     rpc: 0,
@@ -72,7 +72,7 @@ describe('what the containers run with the local profile, run outside them', () 
     grading: 0,
   }
 
-  /** The environment of docker-compose.yml, with the containers' addresses as they are here. */
+  /** The environment of docker-compose.yml, with the containers' addresses replaced by local ones. */
   function environmentOf(name: string, own: Readonly<Record<string, string>> = {}) {
     const places: readonly (readonly [string, string])[] = [
       ['ledger:7546', `127.0.0.1:${ports.rpc}`],
@@ -110,7 +110,7 @@ describe('what the containers run with the local profile, run outside them', () 
     await eventually(() => answers(`http://127.0.0.1:${mirror}/api/v1/blocks`, ledger), START)
   }, 180_000)
 
-  it('the contract is deployed at the address of deploy/local.env', async () => {
+  it('the contract is deployed at the address in deploy/local.env', async () => {
     const { entrypoint, command } = compose['deploy-contract'] ?? {}
     const deployment = installOf('access').run({
       entry: entrypoint?.slice(1) ?? [],
@@ -124,7 +124,7 @@ describe('what the containers run with the local profile, run outside them', () 
     expect(deployment.output().toLowerCase()).toContain(contract)
   })
 
-  it('access sells: everything that it needs is there, at the addresses of deploy/local.env', async () => {
+  it('access sells: everything it needs is at the addresses in deploy/local.env', async () => {
     await start('facilitator')
     const url = await start('access')
     const program = running.at(-1) as RunningProgram
@@ -141,7 +141,7 @@ describe('what the containers run with the local profile, run outside them', () 
     expect(readdirSync(installOf('care').dataFolder)).toContain('care.db')
   })
 
-  it('grading keeps its ledger in its data folder, and asks for a cent', async () => {
+  it('grading keeps its ledger in its data folder, and charges a cent', async () => {
     const url = await start('grading')
     const program = running.at(-1) as RunningProgram
     await eventually(() => answers(`${url}/ready`, program), START)
@@ -151,9 +151,9 @@ describe('what the containers run with the local profile, run outside them', () 
     expect(readdirSync(installOf('grading').dataFolder)).toContain('grading.db')
   })
 
-  it('each ends with 0 when it is asked to', async () => {
+  it('each ends with 0 when told to', async () => {
     const codes: (number | null)[] = []
-    // All are stopped before any is judged, so that a failing one leaves no other running.
+    // All are stopped before any is judged, so that a failure leaves none running.
     for (const program of running.splice(0).toReversed()) codes.push(await program.stop())
     expect(codes).toEqual(codes.map(() => 0))
     expect(codes).toHaveLength(5)

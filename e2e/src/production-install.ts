@@ -1,12 +1,12 @@
-// One service as the Dockerfile installs it, run outside a container under a container's conditions: only its own
-// environment, no privileges, and no writable folder but its data and the temporary one.
+// One service as the Dockerfile installs it, run outside a container but under its conditions: only its own environment,
+// no privileges, and no writable folders except its data and the temporary folder.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ended, root } from './spawned-stack.ts'
 
-/** "nobody" on Linux. Only a superuser can become somebody else; others stay who they are. */
+/** "nobody" on Linux. Only a superuser can switch user; others run as themselves. */
 const NOBODY = 65_534
 const isSuperuser = process.getuid?.() === 0
 const somebody = isSuperuser ? { uid: NOBODY, gid: NOBODY } : {}
@@ -15,7 +15,7 @@ export type ProductionInstall = {
   readonly folder: string
   /** The one folder that the service may write to. */
   readonly dataFolder: string
-  /** Starts a program of the folder. */
+  /** Starts a program from the folder. */
   run(options: {
     readonly entry?: readonly string[]
     readonly flags?: readonly string[]
@@ -30,7 +30,7 @@ export type RunningProgram = {
   stop(): Promise<number | null>
 }
 
-/** Installs a service into an empty folder. Throws with what the installer printed. */
+/** Installs a service into an empty folder. Throws with the installer's output. */
 export function installForProduction(service: string): ProductionInstall {
   const place = mkdtempSync(join(tmpdir(), `tallystick-${service}-`))
   chmodSync(place, 0o755)

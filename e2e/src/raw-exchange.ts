@@ -1,4 +1,4 @@
-// Bytes as they are on a TCP connection, for what no HTTP client would send.
+// Raw bytes on a TCP connection, for what no HTTP client would send.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
@@ -12,7 +12,7 @@ export type RawAnswer = {
 
 type RawExchange = {
   readonly answers: readonly RawAnswer[]
-  /** Whether the service closed the connection, rather than this side once it had its answers. */
+  /** Whether the service closed the connection, rather than this side after its answers. */
   readonly isClosedByService: boolean
 }
 
@@ -21,7 +21,7 @@ const ANSWER_MS_MAX = 20_000
 
 const HEAD_END = '\r\n\r\n'
 
-/** The final answers at the beginning of `text`: whole ones only, interim ones (1xx) left out. */
+/** The final answers at the start of `text`: complete ones only, without interim ones (1xx). */
 function readAnswers(text: string): readonly RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = text; ; ) {
@@ -30,7 +30,7 @@ function readAnswers(text: string): readonly RawAnswer[] {
     const head = rest.slice(0, headEnd)
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1])
     if (Number.isNaN(status)) throw new Error(`no answer: ${rest.slice(0, 80)}`)
-    // Each answer that these tests meet has a length: a chunked one would fail them here.
+    // Every answer in these tests has a length; a chunked one would fail them here.
     const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
     const bodyStart = headEnd + HEAD_END.length
     if (rest.length < bodyStart + length) return answers
@@ -45,14 +45,14 @@ export async function openSocket(baseUrl: string): Promise<Socket> {
   const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)
   await once(socket, 'connect')
-  // A service may reset a connection that it has answered; what it answered is what counts.
+  // A service may reset a connection after its answer; only the answer counts.
   socket.on('error', () => undefined)
   return socket
 }
 
 /**
- * Sends bytes and resolves with the answers once there are `answers` of them or the service closes the connection, and
- * after `hangUp` at once when the bytes are out. Rejects when nothing of that happens.
+ * Sends bytes and resolves with the answers once there are `answers` of them or the service closes the connection; with
+ * `hangUp` it resolves as soon as the bytes are sent. Rejects if none of this happens.
  */
 export async function exchangeBytes(
   baseUrl: string,

@@ -15,7 +15,7 @@ beforeAll(() => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
 })
 
-/** The fenced blocks of the README that are marked to be run, in order. */
+/** The README's fenced blocks marked `run`, in order. */
 function runnableBlocks(language: 'js' | 'sh'): readonly string[] {
   const text = readFileSync(join(root, 'README.md'), 'utf8')
   const fence = new RegExp(`^\`\`\`${language} run\\n(.*?)^\`\`\`$`, 'gms')
@@ -36,7 +36,7 @@ async function run(code: string): Promise<string> {
   return await outputOf(process.execPath, ['block.mjs'])
 }
 
-/** A block unchanged but for the ports: a test's stack has other ports than the documented ones. */
+/** A block with only its ports changed: a test's stack does not use the documented ones. */
 async function runInShell(code: string): Promise<string> {
   const { access, care, grading } = stack.description
   const here = code
@@ -58,7 +58,7 @@ it("the README's first request pays once with the official client and gets in, a
   expect(second).toContain('paidThisRequest: false')
 }, 60_000)
 
-it("the README's paid grade is a card on which scoreboard and closing line stand together", async () => {
+it("the README's paid grade is a card with scoreboard and closing line together", async () => {
   const [, code = '', ...others] = runnableBlocks('js')
   expect(others).toEqual([])
   expect(code).toContain('setSpendControls')
@@ -69,7 +69,7 @@ it("the README's paid grade is a card on which scoreboard and closing line stand
   expect(card).toContain('Synthetic fixture, not a real market.')
 }, 60_000)
 
-it("the README's commands answer what it says", async () => {
+it("the README's commands give the answers it shows", async () => {
   const [challenge = '', verify = '', calibration = '', ...others] = runnableBlocks('sh')
   expect(others).toEqual([])
   expect(await runInShell(challenge)).toContain('HTTP/1.1 402 Payment Required')

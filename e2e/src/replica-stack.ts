@@ -1,5 +1,6 @@
-// Three processes of the access service over one contract, as a seller runs them behind a load balancer: they share payTo's
-// key, each has its own recorder key, and they share no memory. Ledger and facilitator run in the test's process, in real time.
+// Three processes of the access service over one contract, as a seller runs them behind a load balancer: they share
+// payTo's key but no memory, and each has its own recorder key. Ledger and facilitator run in the test's process, in real
+// time.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,16 +29,16 @@ export type ReplicaStack = {
   readonly contract: `0x${string}`
   readonly facilitatorUrl: string
   readonly baseUrls: readonly string[]
-  /** What an account holds now, as the ledger says. */
+  /** An account's current balance on the ledger. */
   balanceTinybar(account: DevnetAccount): Promise<bigint>
   /** Ends one process with SIGKILL. */
   kill(at: number): Promise<void>
-  /** Starts it again with the environment that it had; resolves when it sells. */
+  /** Restarts it with its previous environment; resolves when it sells. */
   restart(at: number): Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts `count` processes, three at most. Leaves none where one does not start. */
+/** Starts `count` processes, at most three. Leaves none running if one does not start. */
 export async function startReplicaStack(offer: ReplicaOffer, count = 3): Promise<ReplicaStack> {
   const devnet = await startDevnet()
   const account = (name: string): DevnetAccount => {

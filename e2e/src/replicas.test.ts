@@ -1,5 +1,5 @@
-// Three real processes over one contract, with the requests of several agents spread over them. The tests ask the ledger
-// itself. services/access tests every kind of failure, with three replicas in one process.
+// Three real processes over one contract, with the requests of several agents spread over them. The tests query the
+// ledger itself. services/access tests every kind of failure, with three replicas in one process.
 import { accessWindowAbi } from '@tallystick/contracts'
 import type { DevnetAccount } from '@tallystick/devnet'
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
@@ -17,7 +17,7 @@ const PURCHASE_TINYBAR = 12n * HBAR
 const PERIOD_SECONDS = 15
 /** Above 3 × 100: some calls wait for their receipts and some do not (A11). */
 const CALLS_ALLOWED = 330
-/** Calls that one agent makes at once, more than its quota in all. */
+/** Simultaneous calls by one agent, more than its quota in total. */
 const VOLLEY = 60
 const REPLICAS = 3
 
@@ -55,7 +55,7 @@ async function call(at: number, agent: DevnetAccount, header?: string): Promise<
   }
 }
 
-/** Asks a replica and signs what it asks for, without sending it. */
+/** Gets a replica's challenge and signs a payment without sending it. */
 async function sign(at: number, agent: DevnetAccount, memo?: string): Promise<string> {
   const { body } = await call(at, agent)
   const [accepted] = body.accepts ?? []
@@ -90,7 +90,7 @@ async function expectPaidOnce(agent: DevnetAccount): Promise<void> {
   expect(await takenTinybar(agent)).toEqual([PURCHASE_TINYBAR])
 }
 
-/** Waits until that replica serves the agent; the answers on the way. */
+/** Waits until that replica serves the agent; returns the answers on the way. */
 async function untilServed(
   at: number,
   agent: DevnetAccount,
@@ -140,7 +140,7 @@ it('X9: killed between settle and open, the header resent to another process is 
   expect((await call(0, agent)).status).toBe(200)
 }, 90_000)
 
-it('X10: a payment’s public bytes sent by a stranger, for himself, to any process buy him nothing', async () => {
+it('X10: a stranger who sends a payment’s public bytes to any process, for himself, buys nothing', async () => {
   const agent = await newAgent('robbed')
   const thief = await newAgent('thief')
   const header = await sign(0, agent, `x402:${agent.evmAddress}`)
@@ -173,7 +173,7 @@ it('A11: one agent’s calls at three processes at once never overspend its quot
   expect(counted).toBeLessThanOrEqual(served.length + 1 + failed.length)
 }, 60_000)
 
-/** The agent's counter in its window as the receipts of these answers tell it. */
+/** The agent's call counter in its window, from these answers' receipts. */
 async function countedCalls(answers: readonly Answer[], agent: DevnetAccount): Promise<number> {
   const hashes = new Set(answers.map(({ body }) => body.metering?.recordedOnChain ?? '0x'))
   const counters = await Promise.all(
@@ -191,7 +191,7 @@ async function countedCalls(answers: readonly Answer[], agent: DevnetAccount): P
   return Math.max(...counters.flat())
 }
 
-it('A8: calls in turn at three processes over two renewals by the network, one process killed on the way: no false 402', async () => {
+it('A8: calls rotate over three processes through two renewals by the network, one process killed on the way: no false 402', async () => {
   const agent = await newAgent('subscriber')
   const paid = await call(0, agent, await sign(0, agent))
   const firstEnd = paid.body.subscription?.expiresAt ?? 0
@@ -200,7 +200,7 @@ it('A8: calls in turn at three processes over two renewals by the network, one p
   let isKilled = false
   for (let at = 0; stack.devnet.nowSeconds() < firstEnd + PERIOD_SECONDS + 4; at += 1) {
     const answer = await call(at, agent)
-    // The dead process refuses connections: a load balancer asks another.
+    // The dead process refuses connections: a load balancer tries another.
     if (!isKilled || at % REPLICAS !== 2)
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
     if (answer.body.subscription !== undefined) ends.add(answer.body.subscription.expiresAt)

@@ -15,7 +15,7 @@ const files = readSources(root, ['.ts', '.sol', '.js', '.mjs', '.css', '.html', 
 const rules = files.filter(({ path }) => path.startsWith(RULES_FOLDER)).flatMap(readRules)
 const byPath = new Map(files.map((file) => [file.path, file]))
 
-it('every number that the repository names is a rule of docs/rules', () => {
+it('every rule number in the repository is a rule in docs/rules', () => {
   expect(unresolvedNumbers(files, rules)).toEqual([])
 })
 

@@ -1,14 +1,14 @@
-// One local stack for all the tests that use it as it is, started once for the project `shared` of vitest.config.ts. Tests that kill,
-// stop or travel in time start stacks of their own.
+// One local stack for all tests that use it unchanged, started once for the project `shared` in vitest.config.ts. Tests
+// that kill, stop or travel in time start their own stacks.
 import type { TestProject } from 'vitest/node'
 import type { StackDescription } from '../../scripts/stack/stack-file.ts'
 import { spawnStack } from './spawned-stack.ts'
 
-/** The running stack as its tests see it, by `inject('stack')`. */
+/** The running stack as tests get it from `inject('stack')`. */
 type SharedStack = {
   readonly description: StackDescription
   readonly stackFile: string
-  /** What `npm start` printed until it was up. */
+  /** The output of `npm start` up to readiness. */
   readonly output: string
 }
 

@@ -1,5 +1,5 @@
-// A local stack as a person starts it, in processes of its own, on ports that are free, with its description in a
-// temporary file so that tests leave a developer's own stack alone.
+// A local stack as a person starts it, in its own processes, on free ports, with its description in a temporary file so
+// that tests leave a developer's own stack alone.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ export type SpawnedStack = {
   readonly description: StackDescription
   readonly stackFile: string
   readonly child: ChildProcess
-  /** What it printed so far. */
+  /** Its output so far. */
   output(): string
   /** Presses Ctrl-C and resolves with the exit code. */
   interrupt(): Promise<number | null>
@@ -29,7 +29,7 @@ export async function ended(child: ChildProcess): Promise<number | null> {
   return await new Promise((resolve) => child.once('exit', resolve))
 }
 
-/** Spawns a script of the repository and gathers what it prints. */
+/** Spawns a script of the repository and collects its output. */
 export function spawnScript(script: string, flags: readonly string[]) {
   const child = spawn(process.execPath, [script, ...flags], {
     cwd: root,
@@ -44,7 +44,7 @@ export function spawnScript(script: string, flags: readonly string[]) {
   return { child, output: () => text }
 }
 
-/** Starts `scripts/start.ts` and waits until it has described itself. Where it does not, it is stopped: nothing is left. */
+/** Starts `scripts/start.ts` and waits until it has described itself. If it does not, it is stopped and leaves nothing. */
 export async function spawnStack(): Promise<SpawnedStack> {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-'))
   const stackFile = join(folder, 'stack.json')

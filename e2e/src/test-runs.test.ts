@@ -8,7 +8,7 @@ const DryRun = z.object({
   tasks: z.array(z.object({ taskId: z.string(), task: z.string(), hash: z.string() })),
 })
 
-/** What turbo would run as tests, each by a hash of everything that it is given; of a run that is long, or bounded. */
+/** The tests that turbo would run, each by a hash of all its inputs, for a long or a bounded run. */
 function testTasks(isLong: boolean): ReadonlyMap<string, string> {
   const turbo = join(root, 'node_modules', '.bin', 'turbo')
   const { TALLYSTICK_LONG: _, ...environment } = process.env
@@ -24,7 +24,7 @@ function testTasks(isLong: boolean): ReadonlyMap<string, string> {
   )
 }
 
-it('a long run is another run in every workspace: none is bounded in it, none is answered from the cache', () => {
+it('a long run differs from a bounded one in every workspace: nothing comes from the cache', () => {
   const bounded = testTasks(false)
   const long = testTasks(true)
   expect(long.size).toBeGreaterThan(10)

@@ -1,5 +1,5 @@
-// Checks docs/how-to/watch-it-run.md against the running services: it lists exactly the existing metrics, they count what was
-// done, and the id of a paid request leads through the log to the ledger.
+// Checks docs/how-to/watch-it-run.md against the running services: it lists exactly the existing metrics, they count what
+// happened, and a paid request's id leads through the log to the ledger.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
@@ -24,7 +24,7 @@ const stack = inject('stack')
 
 const page = readFileSync(join(root, 'docs/how-to/watch-it-run.md'), 'utf8')
 
-/** The metrics that the page lists under a heading. */
+/** The metrics listed on the page under a heading. */
 function documented(heading: string): readonly Metric[] {
   const [, after = ''] = page.split(`### ${heading}\n`)
   const [section = ''] = after.split('\n#')
@@ -50,7 +50,7 @@ async function metricsText(service: Service): Promise<string> {
   return await (await fetch(`${stack.description[service].baseUrl}/metrics`)).text()
 }
 
-/** The metrics of ours that a service has, with the labels that their lines have so far. */
+/** Our metrics in a service, with the labels that their lines have so far. */
 async function registered(service: Service): Promise<readonly Metric[]> {
   const text = await metricsText(service)
   const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)]
@@ -72,7 +72,7 @@ async function value(service: Service, start: string): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-/** What counted up by one sale, here and in the other tests of this stack. */
+/** What one sale increments, here and in this stack's other tests. */
 const SALES = [
   ['access', 'access_payments_total{outcome="paid"}'],
   ['access', 'access_settlements_total{event="settled"}'],
@@ -87,7 +87,7 @@ beforeAll(async () => {
   for (const [service, start] of SALES) soldBefore.set(start, await value(service, start))
 })
 
-/** How much each of them has counted since the beginning of this file. */
+/** How much each has counted since the start of this file. */
 async function soldSince(service: Service): Promise<readonly number[]> {
   const own = SALES.filter(([owner]) => owner === service)
   return await Promise.all(
@@ -131,7 +131,7 @@ const agentOf = (index: number): Agent => {
 
 const LogLine = z.looseObject({ msg: z.string(), reqId: z.string().optional() })
 
-/** What one search of a service's log for the id of an answer finds, once its request line is there. */
+/** What one search of a service's log for an answer's id finds, once its request line is written. */
 async function linesOf(
   service: Service,
   answer: Response,
@@ -145,7 +145,7 @@ async function linesOf(
       .filter((line) => line.includes(id))
     return found.map((line) => LogLine.parse(JSON.parse(line)))
   }
-  // The service writes that line after it sent the answer, perhaps after the answer arrived here.
+  // The service writes that line after sending the answer, perhaps after the answer arrived here.
   await eventually(() => search().some(({ msg }) => msg === 'request'), { timeoutMs: 30_000 })
   return search()
 }
@@ -179,7 +179,7 @@ describe('S6: one search for a request id finds its payment', () => {
   })
 })
 
-describe('S4: metrics answer what was done', () => {
+describe('S4: metrics count what was done', () => {
   it('access: a purchase', async () => {
     expect(await soldSince('access')).toEqual([1, 1, 1])
     expect(await value('access', 'access_payment_verification_seconds_count')).toBeGreaterThan(0)
@@ -199,7 +199,7 @@ describe('S4: metrics answer what was done', () => {
     expect(await value('access', 'access_usage_unreceipted_calls')).toBe(0)
   })
 
-  it('care: a record that is durable and told, and a write that is refused', async () => {
+  it('care: a durable record that is notified, and a refused write', async () => {
     const commits = await value('care', 'care_store_commit_seconds_count')
     const { care } = stack.description
     const record = { patient: 'watched', domain: 'sleep', value: 'Early.', authorId: 'dr-moss' }
@@ -232,7 +232,7 @@ describe.each(SERVICES)('%s', (service) => {
       expect(known.get(name), name).toEqual(expect.arrayContaining([...labels]))
   })
 
-  it('S4: nothing in them says who or what', async () => {
+  it('S4: nothing in them identifies who or what', async () => {
     const text = (await metricsText(service)).toLowerCase()
     for (const { evmAddress, accountId } of stack.description.agents)
       for (const identity of [evmAddress.slice(2).toLowerCase(), `"${accountId}"`])

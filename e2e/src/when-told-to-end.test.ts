@@ -12,7 +12,7 @@ const module = pathToFileURL(join(root, 'scripts/stack/when-told-to-end.ts')).hr
 
 let folder: string
 let program: string
-/** What the program writes when it is told to end, and the file that lets it. */
+/** What the program writes when told to end, and the file that allows it to. */
 let told: string
 let released: string
 let child: ChildProcess
@@ -57,7 +57,7 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   },
 )
 
-it('a reader of its output that goes away ends it as a signal does', async () => {
+it('losing the reader of its output ends it like a signal', async () => {
   await start()
   writeFileSync(released, '')
   child.stdout?.destroy()

@@ -1,6 +1,6 @@
 /**
- * Who imports what, read from the text: enough for code that biome formats. Imports of our packages resolve through
- * `exports` of their package.json, those of pages (`/browser/x.js`) by file name.
+ * Who imports what, read from the text, which suffices for code formatted by biome. Imports of our packages resolve
+ * through `exports` of their package.json, those of pages (`/browser/x.js`) by file name.
  */
 import { posix } from 'node:path'
 import { isTest, lineCount, type SourceFile } from './source-files.ts'
@@ -10,7 +10,7 @@ type Import = {
   readonly names: readonly string[]
   readonly isPassedOn: boolean
 }
-/** Paths by what an import says: `@tallystick/x402/evm` to its file. */
+/** Paths by import specifier: `@tallystick/x402/evm` to its file. */
 type Entries = ReadonlyMap<string, string>
 
 /** Stands for every name: `import *`, `import()` and imports without names. */
@@ -23,12 +23,12 @@ const LISTED = /^export (?:type )?\{([^}]*)\}/gm
 /** Read by vitest, not by us. */
 const SETTINGS = /(?:^|\/)vitest\.[\w.]+$/
 
-/** With one importer, a shorter file is a detail of it. */
+/** A shorter file with one importer is a detail of that importer. */
 const FOLD_BELOW_LINES = 30
 /** A shorter file hides nothing, however many files import it. */
 const SMALL_BELOW_LINES = 15
 
-/** `type A, b as c` as pairs of the name there and the name here. */
+/** `type A, b as c` as pairs of the exported and the local name. */
 function namePairs(list: string): readonly { readonly there: string; readonly here: string }[] {
   return list
     .split(',')
@@ -61,7 +61,7 @@ function exportedNames(text: string): readonly string[] {
   return [...declared, ...listed.map(({ here }) => here)]
 }
 
-/** Code that documents show: it uses what it imports. */
+/** Code in documents: it uses what it imports. */
 function shownCode({ path, text }: SourceFile): SourceFile {
   return {
     path,
@@ -69,7 +69,7 @@ function shownCode({ path, text }: SourceFile): SourceFile {
   }
 }
 
-/** Entries of the workspace: what each package.json exports, and pages' modules by their names. */
+/** The workspace's entry points: what each package.json exports, and page modules by name. */
 export function readEntries(
   manifests: readonly SourceFile[],
   files: readonly SourceFile[],
@@ -89,7 +89,7 @@ export function readEntries(
   return entries
 }
 
-/** Exports that no other file imports, as `path: name`; what an index passes on needs a user outside its package. */
+/** Exports that no other file imports, as `path: name`; what an index re-exports needs a user outside its package. */
 export function unusedExports(
   files: readonly SourceFile[],
   { entries, documents }: { entries: Entries; documents: readonly SourceFile[] },
@@ -115,7 +115,7 @@ export function foldableFiles(files: readonly SourceFile[], entries: Entries): r
   const importers = new Map<string, Set<string>>()
   for (const file of production) {
     for (const { target, isPassedOn } of importsOf(file, entries)) {
-      // An index lists what lies elsewhere; nothing folds into it.
+      // An index only re-exports; nothing folds into it.
       const names = isPassedOn ? [file.path, 'index'] : [file.path]
       importers.set(target, new Set([...(importers.get(target) ?? []), ...names]))
     }

@@ -1,5 +1,5 @@
-// Repeated code: runs of more than ten equal lines in two places. Imports, comments and blank lines do not count, and
-// indentation does not tell lines apart.
+// Repeated code: runs of more than ten equal lines in two places. Imports, comments, blank lines and indentation do not
+// count.
 import type { SourceFile } from './source-files.ts'
 
 /** A run must be longer than this many lines: shorter ones are idiom. */
@@ -7,7 +7,7 @@ const REPEATED_LINES = 10
 
 type Line = { readonly at: number; readonly text: string }
 
-/** The lines that say something, with their numbers from 1. */
+/** The lines that count, with their numbers from 1. */
 function tellingLines(text: string): readonly Line[] {
   let isImport = false
   return text.split('\n').flatMap((raw, index) => {

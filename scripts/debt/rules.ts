@@ -44,19 +44,19 @@ export function readRules({ path, text }: SourceFile): readonly Rule[] {
   })
 }
 
-/** The numbers that a text names, each once. */
+/** The rule numbers in a text, each once. */
 export function numbersIn(text: string): readonly string[] {
   return [...new Set(text.match(MENTION))]
 }
 
-/** The numbers that the titles of a test file name: quoted texts and the names of Solidity's functions. */
+/** The rule numbers in a test file's titles: quoted texts and Solidity function names. */
 export function numbersInTitles({ path, text }: SourceFile): readonly string[] {
   const isTitle = path.endsWith('.sol') ? /\bfunction / : /['"`]/
   const lines = text.split('\n').filter((line) => isTitle.test(line) && !COMMENT.test(line))
   return numbersIn(lines.join('\n'))
 }
 
-/** Numbers that files name and no document states, as `path: number`. */
+/** Numbers that files use but no document states, as `path: number`. */
 export function unresolvedNumbers(
   files: readonly SourceFile[],
   rules: readonly Rule[],

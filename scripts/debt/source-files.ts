@@ -1,9 +1,9 @@
-// The files that the report counts: what git knows and a person wrote.
+// The files that the report counts: tracked by git and written by a person.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One text of the repository, its path relative to the root. */
+/** One text file, with its path relative to the root. */
 export type SourceFile = { readonly path: string; readonly text: string }
 
 /** Production and test lines of one room. */
@@ -18,14 +18,14 @@ const CODE = /\.(?:ts|sol|js|mjs|css|html)$/
 const TEST =
   /\.(?:test|contract|fixture|bench)\.|\/test\/|\/testing\/|vitest\.|\.t\.sol$|page-testing|^(?:e2e|bench)\//
 
-/** Whether a person wrote it as code. */
+/** Whether it is code written by a person. */
 export const isCode = ({ path }: SourceFile): boolean => CODE.test(path)
 /** Whether it serves tests alone: fixtures, shared suites and benches included. */
 export const isTest = ({ path }: SourceFile): boolean => TEST.test(path)
 /** Lines as `wc -l` counts them. */
 export const lineCount = ({ text }: SourceFile): number => text.split('\n').length - 1
 
-/** Every file of the checkout whose path ends in one of these, generated ones left out. */
+/** Every file of the checkout with one of these endings, except generated files. */
 export function readSources(root: string, endings: readonly string[]): readonly SourceFile[] {
   const listed = ['ls-files', '-co', '--exclude-standard', '--', ...endings.map((end) => `*${end}`)]
   const paths = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).trim().split('\n')
@@ -40,7 +40,7 @@ function roomOf(path: string): string {
   return ['packages', 'services', 'contracts'].includes(first) ? `${first}/${second}` : first
 }
 
-/** Lines per room, rooms in the order of their names; files at the root belong to none. */
+/** Lines per room, rooms in name order; files at the root belong to none. */
 export function linesByRoom(files: readonly SourceFile[]): readonly RoomLines[] {
   const rooms = new Map<string, { production: number; test: number }>()
   for (const file of files.filter((each) => isCode(each) && each.path.includes('/'))) {

@@ -8,10 +8,10 @@ const ContractResult = z.object({ timestamp: z.string().regex(/^\d+\.\d{9}$/) })
 /** A renewal as the ledger recorded it. */
 type Renewal = {
   readonly transactionHash: Hash
-  /** Sender of the transaction: the contract itself where the network made the call. */
+  /** Sender of the transaction: the contract itself if the network made the call. */
   readonly sender: Address
   readonly gasUsed: bigint
-  /** Consensus time of the call minus the second at which the window closed, seconds. */
+  /** The call's consensus time minus the second at which the window closed, seconds. */
   readonly latenessSeconds: number
   readonly expiresAtSeconds: number
 }
@@ -21,12 +21,12 @@ type RenewalSearch = {
   readonly mirrorUrl: string
   readonly contract: Address
   readonly agent: Address
-  /** End of the window that was to be renewed, Unix seconds. */
+  /** End of the window due for renewal, Unix seconds. */
   readonly closedAtSeconds: number
   readonly fromBlock: bigint
 }
 
-/** The network's renewal of that window, or undefined while there is none. */
+/** The network's renewal of that window; undefined while there is none. */
 export async function findRenewal(search: RenewalSearch): Promise<Renewal | undefined> {
   const client = createPublicClient({ chain: hederaTestnet, transport: http(search.rpcUrl) })
   const logs = await client.getContractEvents({

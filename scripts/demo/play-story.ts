@@ -1,5 +1,5 @@
-// The story of one agent, told as it happens: it asks, pays once, calls for free, sees its window close and renew
-// itself, spends its quota, cancels and gets the rest back. Every figure is read from an answer or from the ledger.
+// One agent's story, told as it happens: it asks, pays once, calls for free, sees its window close and renew itself,
+// spends its quota, cancels and gets the rest back. Every figure comes from an answer or from the ledger.
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type AccessAgent,
@@ -14,7 +14,7 @@ import { type Address, createPublicClient, http, isAddress } from 'viem'
 import type { StackDescription } from '../stack/stack-file.ts'
 import { findRenewal } from './find-renewal.ts'
 
-/** Pays for any offer of the local ledger, and no more than a person would let an agent pay unasked. */
+/** Covers any offer on the local ledger, but no more than a person would let an agent pay unasked. */
 const PAYMENT_TINYBAR_MAX = 100_00000000n
 const POLL_MS = 200
 /** A renewal is due within a second; a busy machine gets more. */
@@ -31,7 +31,7 @@ type Story = {
 }
 
 function address(text: string): Address {
-  if (!isAddress(text, { strict: false })) throw new Error(`${text} is no EVM address`)
+  if (!isAddress(text, { strict: false })) throw new Error(`${text} is not an EVM address`)
   return text
 }
 
@@ -147,7 +147,7 @@ async function cancelAndGetBack({ agent, say }: Story): Promise<void> {
   )
 }
 
-/** Plays the story to its end with an agent that has no window; throws where a step does not go as told. */
+/** Plays the story to its end with an agent that has no window; throws if a step fails. */
 export async function playStory(
   stack: StackDescription,
   say: (line: string) => void,

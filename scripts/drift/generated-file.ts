@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A committed file, and what it should say. */
+/** A committed file and its expected text. */
 export type GeneratedFile = { readonly path: string; readonly text: string }
 
 const read = (path: string): string =>
@@ -23,7 +23,7 @@ export function copyOf(source: string, path: string): GeneratedFile {
   }
 }
 
-/** A file of which only what stands between `<!-- name -->` and `<!-- /name -->` is generated. */
+/** A file with one generated part, between `<!-- name -->` and `<!-- /name -->`. */
 export function section(
   path: string,
   { name, text }: { name: string; text: string },
@@ -39,7 +39,7 @@ export function section(
   }
 }
 
-/** Whether the committed file says what it should. */
+/** Whether the committed file has its expected text. */
 export function isCurrent(file: GeneratedFile): boolean {
   return read(file.path) === file.text
 }

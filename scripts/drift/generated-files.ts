@@ -1,4 +1,4 @@
-// Every generated file of the repository but the contracts' artifacts, with what it should say.
+// Every generated file of the repository except the contracts' artifacts, with its expected text.
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -9,13 +9,13 @@ import { careConfigSchema } from '../../services/care/src/config.ts'
 import { gradingConfigSchema } from '../../services/grading/src/config.ts'
 import { copyOf, type GeneratedFile, section, wholeFile } from './generated-file.ts'
 
-/** Far above any reference of ours; the default of 1 MiB is not. */
+/** Far above any of our references, unlike the default of 1 MiB. */
 const REFERENCE_BYTES_MAX = 16 * 1024 * 1024
 const README_SECTION = 'environment'
 
 const printer = fileURLToPath(new URL('print-reference.ts', import.meta.url))
 
-/** The OpenAPI document of a service. Rejects with what printing it said. */
+/** A service's OpenAPI document. Rejects with the printer's error output. */
 async function reference(service: string): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [printer, service], {
     maxBuffer: REFERENCE_BYTES_MAX,
@@ -23,7 +23,7 @@ async function reference(service: string): Promise<string> {
   return stdout
 }
 
-/** Throws where a README lacks its markers. */
+/** Throws if a README lacks its markers. */
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   return [
     wholeFile('services/access/.env.example', environmentExample(accessConfigSchema)),

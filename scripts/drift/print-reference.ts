@@ -1,5 +1,5 @@
-// `node scripts/drift/print-reference.ts SERVICE` prints a service's OpenAPI document. A process each: zod keeps the names
-// of schemas for a whole process, and two services may give theirs the same one.
+// `node scripts/drift/print-reference.ts SERVICE` prints a service's OpenAPI document. Each service needs its own
+// process: zod keeps schema names for a whole process, and two services may use the same name.
 import { type ServiceApp, systemClock } from '@tallystick/service-kit'
 
 const builders: Readonly<Record<string, () => Promise<ServiceApp>>> = {

@@ -1,9 +1,9 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 
-/** Folders of the workspace that hold packages (pnpm-workspace.yaml). */
+/** The workspace's package folders (pnpm-workspace.yaml). */
 const PACKAGE_FOLDERS = ['contracts', 'packages', 'services']
-/** What a root needs beside the packages: the files the lockfile covers, the licence, and documents that care serves. */
+/** What a root needs besides the packages: the files the lockfile covers, the licence, and documents that care serves. */
 const ROOT_FILES = [
   '.pnpmfile.cjs',
   'LICENSE',
@@ -31,7 +31,7 @@ const LEFT_OUT = new Set([
 ])
 const TEST_FILE = /\.(test|fixture|contract)\.[jt]s$/
 
-/** What a package.json of this repository says; no library reads it, since in an image nothing is installed yet. */
+/** A package.json of this repository. It is read without a library, because in an image nothing is installed yet. */
 type Manifest = { readonly name: string; readonly dependencies?: Readonly<Record<string, string>> }
 
 function packagesOf(root: string): ReadonlyMap<string, string> {
@@ -48,7 +48,7 @@ function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
-/** The package and everything of the workspace that it depends on at run time. */
+/** The package and all workspace packages it depends on at run time. */
 function closureOf(packageName: string, folders: ReadonlyMap<string, string>): readonly string[] {
   const names = new Set([packageName])
   for (const name of names) {
@@ -60,10 +60,10 @@ function closureOf(packageName: string, folders: ReadonlyMap<string, string>): r
   return [...names]
 }
 
-/** Copies one package, what it runs on and the lockfile. Returns the names of the packages. */
+/** Copies one package, its run-time dependencies and the lockfile. Returns the packages' names. */
 export function copyWorkspace(options: {
   readonly root: string
-  /** Made where it is absent. */
+  /** Created if absent. */
   readonly folder: string
   readonly packageName: string
 }): readonly string[] {

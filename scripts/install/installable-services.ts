@@ -1,4 +1,4 @@
-/** A program of this repository that is deployed alone. */
+/** A separately deployed program of this repository. */
 type InstallableService = {
   readonly name: string
   readonly packageName: string
@@ -6,7 +6,7 @@ type InstallableService = {
   readonly main: string
 }
 
-/** The services, and what stands in for the networks they use. */
+/** The services, and the stand-ins for their networks. */
 export const installableServices: readonly InstallableService[] = [
   { name: 'access', packageName: '@tallystick/access', main: 'services/access/src/main.ts' },
   { name: 'care', packageName: '@tallystick/care', main: 'services/care/src/main.ts' },

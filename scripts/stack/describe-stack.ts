@@ -1,4 +1,4 @@
-// What a person reads when the local stack is up: where everything is, and requests to copy for each service.
+// What a person sees when the local stack is up: where everything is, and requests to copy for each service.
 import { randomUUID } from 'node:crypto'
 import { mintToken } from '@tallystick/jwt-lite'
 import type { StackDescription } from './stack-file.ts'
@@ -22,7 +22,7 @@ function describeAccess(stack: StackDescription, stackFile: string): string {
 /** A working day: long enough to try things, short enough to be worthless tomorrow. */
 const TOKEN_LIFETIME_SECONDS = 43_200
 
-/** A token for a host that speaks to the person at home. */
+/** A token for a host that speaks with the person at home. */
 function readerToken(care: StackDescription['care']): string {
   return mintToken({
     sub: 'local-host',

@@ -1,5 +1,5 @@
-// Everything on one machine: the local ledgers in this process, the facilitator and each service as processes of
-// their own with the environment that an operator would give them. Nothing is printed here.
+// Everything on one machine: the local ledgers in this process, the facilitator and each service in their own processes
+// with the environment that an operator would set. Nothing is printed here.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Devnet, startDevnet, startXLayer, type XLayer } from '@tallystick/devnet'
@@ -22,7 +22,7 @@ import { type ServiceProcess, type ServiceRecipe, spawnService } from './service
 import type { StackDescription } from './stack-file.ts'
 
 const TINYBAR_PER_HBAR = 100_000_000n
-/** Enough for several people or tests at once, each with an agent of its own. */
+/** Enough for several people or tests at once, each with its own agent. */
 const AGENTS = 8
 const OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, callsAllowed: 20 }
 /** `.local/logs` of this checkout. */
@@ -31,28 +31,28 @@ export const defaultLogFolder = fileURLToPath(new URL('../../.local/logs', impor
 /** `.local/data` of this checkout. */
 export const defaultDataFolder = fileURLToPath(new URL('../../.local/data', import.meta.url))
 
-/** Arms about a hundred renewals at the local gas price before it has to be funded again. */
+/** Arms about a hundred renewals at the local gas price before it needs new funds. */
 const RESERVE_TINYBAR = 500n * TINYBAR_PER_HBAR
 
 type LocalStackOptions = {
   readonly ports: StackPorts
   /** Folder of the services' log files. */
   readonly logFolder: string
-  /** Folder of the services' databases, made anew at each start. */
+  /** Folder of the services' databases, recreated at each start. */
   readonly dataFolder: string
   readonly isWatching: boolean
-  /** Called before each step, with words for a person. */
+  /** Called before each step, with its name for people. */
   readonly onStep: (step: string) => void
 }
 
 type LocalStack = {
   /** Starts everything in order; a step that fails throws with the reason, and the caller stops the rest. */
   start(): Promise<StackDescription>
-  /** Stops the services, then the ledgers, once: a second call waits for the same end. */
+  /** Stops the services, then the ledgers, once: a second call waits for the first. */
   stop(): Promise<void>
 }
 
-/** A stack that can be stopped at any time, also while it starts. */
+/** A stack that can be stopped at any time, even while it starts. */
 export function createLocalStack(options: LocalStackOptions): LocalStack {
   const { ports, logFolder, isWatching, onStep } = options
   const services: ServiceProcess[] = []
@@ -106,7 +106,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
   }
   const stop = async (): Promise<void> => {
     for (const service of services.toReversed()) await service.stop()
-    // A ledger that was starting meanwhile is up now, or has failed.
+    // A ledger that was starting has started or failed by now.
     await starting?.catch(() => undefined)
     await xlayer?.stop()
     await devnet?.stop()
@@ -114,7 +114,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
   return { start: () => (starting ??= start()), stop: () => (stopping ??= stop()) }
 }
 
-/** What runs once a stack is up. */
+/** What is running once a stack is up. */
 type StartedStack = {
   readonly devnet: Devnet
   readonly xlayer: XLayer
@@ -125,7 +125,7 @@ type StartedStack = {
   readonly services: readonly ServiceProcess[]
 }
 
-/** Describes a stack that is up, for `.local/stack.json` and for a person. */
+/** Describes a running stack, for `.local/stack.json` and for people. */
 function stackDescription(stack: StartedStack): StackDescription {
   const { devnet, xlayer, ports, contract, care, grading, services } = stack
   const operator = devnetAccount(devnet, 'operator')

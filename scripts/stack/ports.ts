@@ -12,7 +12,7 @@ export type StackPorts = {
   readonly grading: number
 }
 
-/** The documented ports (S2): those that a service has by default, and those that SDKs expect of a local Hedera. */
+/** The documented ports (S2): the services' defaults, and those that SDKs expect of a local Hedera. */
 export const defaultPorts: StackPorts = {
   rpc: 7546,
   mirror: 5551,
@@ -54,7 +54,7 @@ async function isFree(port: number): Promise<boolean> {
   })
 }
 
-/** Names and numbers of those ports that something else listens on. */
+/** Names and numbers of the ports that something else listens on. */
 export async function portsInUse(ports: StackPorts): Promise<readonly string[]> {
   const taken: string[] = []
   for (const [name, port] of Object.entries(ports)) {

@@ -1,5 +1,5 @@
-// How each process of the local stack is started: its program, its environment as an operator would give it, and its
-// secrets, made anew for each stack. What starts and stops the processes is in service-process.ts.
+// How each process of the local stack is started: its program, its environment as an operator would set it, and its
+// secrets, new for each stack. service-process.ts starts and stops the processes.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,14 +21,14 @@ function emptyFolder(dataFolder: string, service: string): string {
   return folder
 }
 
-/** The account of that name. Throws where the local ledger has none. */
+/** The account with that name. Throws if the local ledger has none. */
 export function devnetAccount(devnet: Devnet, name: string): DevnetAccount {
   const found = devnet.accounts.find((candidate) => candidate.name === name)
   if (found === undefined) throw new Error(`the local ledger has no account named ${name}`)
   return found
 }
 
-/** How the facilitator is started: with a fee payer of its own on the local ledger's only node, and on X Layer. */
+/** How the facilitator is started: with its own fee payer on the local ledger's only node and on X Layer. */
 export function facilitatorRecipe(
   { devnet, xlayer }: { readonly devnet: Devnet; readonly xlayer: XLayer },
   port: number,
@@ -55,7 +55,7 @@ export function facilitatorRecipe(
   }
 }
 
-/** How access is started: on a deployed contract, with the operator's and the recorder's keys. */
+/** How access is started: over a deployed contract, with the operator's and the recorder's keys. */
 export function accessRecipe(
   devnet: Devnet,
   { ports, contract }: { readonly ports: StackPorts; readonly contract: string },
@@ -82,7 +82,7 @@ export function accessRecipe(
   }
 }
 
-/** Where care runs and with which secrets, made anew for each stack. */
+/** Where care runs, and its secrets, new for each stack. */
 export type CarePlace = {
   readonly baseUrl: string
   readonly mcpUrl: string
@@ -96,7 +96,7 @@ export function carePlace(port: number): CarePlace {
   return { baseUrl, mcpUrl: `${baseUrl}/mcp`, writeSecret: newSecret(), tokenSecret: newSecret() }
 }
 
-/** How care is started: on an empty, sealed store of its own. */
+/** How care is started: on its own empty, sealed store. */
 export function careRecipe(
   place: CarePlace,
   { port, dataFolder }: { readonly port: number; readonly dataFolder: string },
@@ -118,7 +118,7 @@ export function careRecipe(
   }
 }
 
-/** Where grading runs, with a secret made anew for each stack. */
+/** Where grading runs, with a new secret for each stack. */
 export type GradingPlace = {
   readonly baseUrl: string
   /** Signs tokens for uploads. */
@@ -130,7 +130,7 @@ export function gradingPlace(port: number): GradingPlace {
   return { baseUrl: `http://127.0.0.1:${port}`, tokenSecret: newSecret() }
 }
 
-/** How grading is started: on an empty ledger of its own, paid in the local dollar token. */
+/** How grading is started: on its own empty ledger, paid in the local dollar token. */
 export function gradingRecipe(
   place: GradingPlace,
   stack: {
@@ -162,7 +162,7 @@ export function gradingRecipe(
   }
 }
 
-/** Imports made-up matches into the ledger, by the service's own command. Throws what the command printed. */
+/** Imports synthetic matches into the ledger with the service's own command. Throws with the command's output. */
 export async function seedGrading({ environment }: ServiceRecipe): Promise<void> {
   const printed: string[] = []
   const print = (line: string): void => void printed.push(line)

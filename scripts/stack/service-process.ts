@@ -1,5 +1,5 @@
 // One service of the local stack as the separate process that an operator would run: its environment and nothing else.
-// Logs go to a file, so that the terminal shows what a person wants to read.
+// Logs go to a file, so that the terminal shows only what a person wants to read.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -21,11 +21,11 @@ type ServiceOptions = {
   /** Answers once the service works. */
   readonly readyUrl: string
   readonly logFile: string
-  /** Restart when a source file changes. */
+  /** Restarts when a source file changes. */
   readonly isWatching: boolean
 }
 
-/** How a service is started, apart from where it logs. */
+/** How a service is started, except for where it logs. */
 export type ServiceRecipe = Omit<ServiceOptions, 'logFile' | 'isWatching'>
 
 export type ServiceProcess = {
@@ -37,7 +37,7 @@ export type ServiceProcess = {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Where Node keeps compiled modules between starts: a service then starts in about half the time. */
+/** Node's cache of compiled modules between starts: a service then starts in about half the time. */
 const COMPILE_CACHE = join(root, 'node_modules', '.cache', 'node')
 
 function lastLines(file: string): string {
@@ -62,7 +62,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, signal)
   } catch {
-    // the group has ended already
+    // the group has already ended
   }
 }
 
@@ -75,7 +75,7 @@ async function stopChild(child: ChildProcess): Promise<void> {
   clearTimeout(kill)
 }
 
-/** Starts a service; `ready` resolves when it answers, and throws with the end of its log when it ends first or stays silent. */
+/** Starts a service; `ready` resolves when it answers, and rejects with the end of its log if it ends first or stays silent. */
 export function spawnService(options: ServiceOptions): ServiceProcess {
   mkdirSync(dirname(options.logFile), { recursive: true, mode: 0o700 })
   const log = openSync(options.logFile, 'w', 0o600)

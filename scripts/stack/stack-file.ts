@@ -1,5 +1,5 @@
-// The description of a running local stack, for scripts and agents: `.local/stack.json`, readable by its owner alone,
-// since it holds the keys of the funded agents (worthless outside the local ledger).
+// The description of a running local stack, for scripts and agents: `.local/stack.json`, readable only by its owner,
+// because it holds the keys of the funded agents (worthless outside the local ledger).
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -36,7 +36,7 @@ export const StackDescription = z.object({
   }),
   facilitator: z.object({ url: z.string() }),
   agents: z.array(StackAgent),
-  /** Process that holds the stack, and those that it started, by name. */
+  /** The stack's process, and those it started, by name. */
   process: z.object({ pid: z.number(), children: z.record(z.string(), z.number()) }),
 })
 export type StackDescription = z.infer<typeof StackDescription>
@@ -47,18 +47,18 @@ export const stackFile = fileURLToPath(new URL('../../.local/stack.json', import
 /** Writes the description, mode 0600. */
 export function writeStackFile(file: string, description: StackDescription): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  rmSync(file, { force: true }) // a mode is only given to a file that is created
+  rmSync(file, { force: true }) // the mode only applies to a newly created file
   writeFileSync(file, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** Whether a process runs. A zombie, which ended but was never waited for by its parent, does not. */
+/** Whether a process is running. A zombie, ended but not reaped by its parent, is not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
   } catch {
     return false
   }
-  const stat = `/proc/${pid}/stat` // on Linux; elsewhere signal 0 has to do
+  const stat = `/proc/${pid}/stat` // on Linux; elsewhere signal 0 must do
   return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'))
 }
 
@@ -68,7 +68,7 @@ type FoundStack =
   /** The stack was killed; `leftovers` are its processes that still run, as `name (pid)`. */
   | { readonly kind: 'stale'; readonly leftovers: readonly string[] }
 
-/** Reads the file and says whether its stack is alive. */
+/** Reads the file and reports whether its stack is alive. */
 export function findStack(file: string): FoundStack {
   let description: StackDescription
   try {

@@ -1,8 +1,8 @@
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Runs `end` once when the process is told to end, by a signal or because the reader of its output has gone, as `head` goes
- * when it has seen enough. Without this the next line of output would fail and leave services running.
+ * Runs `end` once when the process is told to end, by a signal or because the reader of its output is gone, as `head` is
+ * once it has seen enough. Otherwise the next line of output would fail and leave services running.
  */
 export function whenToldToEnd(end: () => Promise<void>): void {
   let isTold = false

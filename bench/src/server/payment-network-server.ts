@@ -10,7 +10,7 @@ import type { FundedAccount, PaymentNetworkFacts } from './payment-network-facts
 
 const [, , payerCount = '0'] = process.argv
 
-/** Each payer's balance on the Hedera stand-in: about a thousand purchases of 12 HBAR. */
+/** Each payer's balance on the Hedera stand-in: thousands of purchases of 12 HBAR. */
 const PAYER_TINYBAR = 10_000_000_000_000n
 /** Each payer's balance on the X Layer stand-in, base units: a million payments of a cent. */
 const PAYER_DOLLARS = 10_000_000_000n

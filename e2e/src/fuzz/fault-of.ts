@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { FuzzedRequest } from './fuzzed-request.ts'
 import type { FuzzedAnswer } from './send-fuzzed.ts'
 
-/** What any service may answer to any target, method, header or body, whatever an operation documents (S5). */
+/** What any service may answer to any target, method, header or body, besides what an operation documents (S5). */
 const COMMON_REFUSALS = new Set([400, 404, 405, 413, 415, 431])
 
 const ErrorBody = z.looseObject({ error: z.string().regex(/^[a-z][a-z0-9_]*$/) })
@@ -27,7 +27,7 @@ export function faultOf(request: FuzzedRequest, answer: FuzzedAnswer): string | 
   return operation.faultOf(status, contentType, text)
 }
 
-/** Whether Node refused the bytes before there was a request that could have an id. */
+/** Whether Node refused the bytes before there was a request to give an id. */
 function isBelowHttp({ headers, status }: FuzzedAnswer): boolean {
   return headers['connection'] === 'close' && (status === 431 || status === 400)
 }

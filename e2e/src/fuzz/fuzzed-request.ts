@@ -1,13 +1,13 @@
-// Requests for a service: close to its OpenAPI document, and with things that the document does not foresee.
+// Requests for a service: close to its OpenAPI document, with things that the document does not foresee.
 import * as fc from 'fast-check'
 import type { FuzzedOperation, Parameter } from './operations.ts'
 import { anyJson, arbitraryFor } from './schema-arbitrary.ts'
 
 export type FuzzedRequest = {
-  /** What the request was made from; it judges the answer. */
+  /** The operation behind the request; it judges the answer. */
   readonly operation: FuzzedOperation
   readonly method: string
-  /** As it goes onto the wire. */
+  /** As sent on the wire. */
   readonly target: string
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body: string | undefined
@@ -45,14 +45,14 @@ const CONTENT_TYPES = [
   '/',
 ]
 
-/** Percent-encodes what cannot stand in a request line, and leaves every other oddity. */
+/** Percent-encodes what cannot be in a request line, and leaves every other oddity. */
 function onTheWire(target: string): string {
   return target.replaceAll(/[^!-~]/gu, (character) =>
     [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''),
   )
 }
 
-/** What Node's client agrees to send in a header. */
+/** What Node's client is willing to send in a header. */
 function headerText(text: string): string {
   return text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/gu, '')
 }
@@ -77,7 +77,7 @@ const query = (values: Readonly<Record<string, string | undefined>>): string => 
   return text === '' ? '' : `?${text}`
 }
 
-/** Encoded where that is possible; a lone surrogate is left to the wire. */
+/** Encoded if possible; a lone surrogate goes on the wire as it is. */
 function encodeOddly(text: string): string {
   try {
     return encodeURIComponent(text)

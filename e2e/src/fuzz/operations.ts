@@ -1,8 +1,8 @@
-// Operations of a service as its OpenAPI document names them, and what each may answer.
+// A service's operations as its OpenAPI document names them, and what each may answer.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { z } from 'zod'
 
-/** A JSON Schema; its keywords are read where they are used. */
+/** A JSON Schema; keywords are read where they are used. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 const Schema = z.record(z.string(), z.unknown())
@@ -32,16 +32,16 @@ export type Parameter = z.infer<typeof Operation>['parameters'][number]
 
 export type FuzzedOperation = {
   readonly method: string
-  /** With `{name}` where a parameter goes. */
+  /** With `{name}` for each parameter. */
   readonly path: string
   readonly parameters: readonly Parameter[]
-  /** Of a JSON body; undefined where the operation takes none. */
+  /** The JSON body's; undefined if the operation takes none. */
   readonly body: JsonSchema | undefined
-  /** Why an answer is not one that the document allows; undefined for one that is. */
+  /** Why the document does not allow an answer; undefined if it does. */
   faultOf(status: number, contentType: string, text: string): string | undefined
 }
 
-// Formats are documentation here; what they mean is enforced, and tested, where values are read.
+// Formats are documentation here; they are enforced, and tested, where values are read.
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 
 type Responses = z.infer<typeof Operation>['responses']
@@ -59,7 +59,7 @@ function validatorsOf(responses: Responses, components: Components) {
 
 const REFERENCE = '#/components/schemas/'
 
-/** A schema with the named schemas put in. Ours do not name themselves. */
+/** A schema with its named schemas inlined. Ours are not recursive. */
 function withoutReferences(schema: unknown, components: Components): unknown {
   if (Array.isArray(schema)) return schema.map((one) => withoutReferences(one, components))
   if (typeof schema !== 'object' || schema === null) return schema

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import type { JsonSchema } from './operations.ts'
 
-/** Texts that parsers, databases, shells and terminals have stumbled over. */
+/** Texts that have tripped parsers, databases, shells and terminals. */
 const ODD_TEXTS = [
   '',
   ' ',
@@ -126,7 +126,7 @@ function fittingFor(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
   return fc.oneof(...arbitraries)
 }
 
-/** Values for a schema, about nine in ten of which fit it. */
+/** Values for a schema; about nine in ten fit it. */
 export function arbitraryFor(schema: JsonSchema, depth = 0): fc.Arbitrary<unknown> {
   return fc.oneof(
     { weight: 12, arbitrary: fittingFor(schema, depth) },

@@ -5,18 +5,18 @@ export type FuzzedAnswer = {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly contentType: string
-  /** Empty for a stream, which is left as soon as it has begun. */
+  /** Empty for a stream, which is closed as soon as it begins. */
   readonly text: string
 }
 
 /** Connections at once to one service: enough for real concurrency, few enough for any machine. */
 const SOCKETS_MAX = 16
-/** Nothing that is fuzzed may take this long, by far. */
+/** No fuzzed request comes close to taking this long. */
 const ANSWER_MS_MAX = 30_000
 
 const CLOSED = { connection: 'close' }
 
-/** Sends requests over connections that are kept. */
+/** Sends requests over kept-alive connections. */
 export class FuzzedSender {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX })
   readonly #baseUrl: URL
@@ -25,7 +25,7 @@ export class FuzzedSender {
     this.#baseUrl = new URL(baseUrl)
   }
 
-  /** Rejects where the connection broke without an answer. */
+  /** Rejects if the connection broke without an answer. */
   async send(
     fuzzed: FuzzedRequest,
     credentials: Readonly<Record<string, string>>,
@@ -65,7 +65,7 @@ export class FuzzedSender {
       )
       request.on('timeout', () => request.destroy(new Error(`no answer in ${ANSWER_MS_MAX} ms`)))
       request.on('error', (error: NodeJS.ErrnoException) => {
-        // Headers that were too large to find the method in are refused with a body, to HEAD too.
+        // If headers are too large for Node to find the method, even HEAD is refused with a body.
         const isRefusedHead = method === 'HEAD' && error.code === 'HPE_CLOSED_CONNECTION'
         if (isRefusedHead) resolve({ status: 431, headers: CLOSED, contentType: '', text: '' })
         else reject(error)

@@ -1,4 +1,4 @@
-// The access service under attack: its processes, and agents with a known balance. An attack has failed when the ledger
+// The access service under attack: its processes, and agents with a known balance. An attack has failed if the ledger
 // shows that no money moved and nobody was let in.
 import type { DevnetAccount } from '@tallystick/devnet'
 import { type Offer, PaymentForge } from '../payment-forge.ts'
@@ -6,7 +6,7 @@ import type { ReplicaStack } from '../replica-stack.ts'
 
 export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
-/** Of each new agent: one purchase, and most of a second. */
+/** Each new agent's balance: one purchase, and most of a second. */
 const FUNDS_TINYBAR = 2_000_000_000n
 
 type Body = {
@@ -19,16 +19,16 @@ type Answer = { readonly status: number; readonly body: Body; readonly headers: 
 
 export type AccessTarget = {
   readonly stack: ReplicaStack
-  /** For what a challenge asks for. */
+  /** Makes payments for the offer in a challenge. */
   readonly forge: PaymentForge
   newAgent(name: string): Promise<DevnetAccount>
-  /** What an agent has paid since it was made. */
+  /** What an agent has paid since its creation. */
   spentTinybar(agent: DevnetAccount): Promise<bigint>
-  /** Calls `/access` for an agent, at the first process unless `at` says otherwise. */
+  /** Calls `/access` for an agent, at the first process unless `at` names another. */
   call(agent: string, headers?: Readonly<Record<string, string>>, at?: number): Promise<Answer>
 }
 
-/** Aims at the processes of a stack. Throws where nothing is on sale. */
+/** Aims at the processes of a stack. Throws if nothing is on sale. */
 export async function aimAt(stack: ReplicaStack): Promise<AccessTarget> {
   const call: AccessTarget['call'] = async (agent, headers = {}, at = 0) => {
     const answer = await fetch(`${stack.baseUrls[at]}/api/svc/access?agent=${agent}`, { headers })

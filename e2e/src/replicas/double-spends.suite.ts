@@ -59,7 +59,7 @@ export function doubleSpendTests(stackOf: () => ReplicaStack): void {
       )
     })
 
-    it('allowance overdraft: one purse, payments for three agents at three processes at once: served as far as it is paid', async () => {
+    it('allowance overdraft: one purse pays for three agents at three processes at once: only paid calls are served', async () => {
       const payer = await target.newAgent('overdrawn')
       const friends = await Promise.all([1, 2, 3].map((at) => target.newAgent(`friend-${at}`)))
       const answers = await Promise.all(
@@ -73,7 +73,7 @@ export function doubleSpendTests(stackOf: () => ReplicaStack): void {
       expect(later.filter(({ status }) => status === 200)).toHaveLength(1)
     }, 60_000)
 
-    it('denial of settlement: a payer that empties its purse in between is not served', async () => {
+    it('denial of settlement: a payer that empties its purse before settlement is not served', async () => {
       const agent = await target.newAgent('denier')
       const headers = await target.forge.headers(agent)
       await target.stack.devnet.controls.setBalanceTinybar(agent.accountId, 5n)
@@ -83,7 +83,7 @@ export function doubleSpendTests(stackOf: () => ReplicaStack): void {
   })
 
   describe('burning', () => {
-    it('a payment that is refused burns nothing: the same transaction id, honestly signed, is taken', async () => {
+    it('a refused payment burns nothing: the same transaction id, honestly signed, is accepted', async () => {
       const agent = await target.newAgent('burnt-header')
       const transactionId = target.forge.newTransactionId()
       const forged = { transactionId, key: PrivateKey.generateECDSA() }
@@ -97,7 +97,7 @@ export function doubleSpendTests(stackOf: () => ReplicaStack): void {
       ).toBe(200)
     })
 
-    it('a stranger who spends the victim’s transaction id on a payment of his own: the victim’s money stays, and its next payment is taken', async () => {
+    it('a stranger spends the victim’s transaction id on his own payment: the victim’s money stays, and its next payment is accepted', async () => {
       const [agent, stranger] = await Promise.all([
         target.newAgent('burnt-id'),
         target.newAgent('burner'),

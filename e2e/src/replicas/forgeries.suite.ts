@@ -15,7 +15,7 @@ export function forgeryTests(stackOf: () => ReplicaStack): void {
     target = await aimAt(stackOf())
   })
 
-  describe('a payment that is none: 402 with its reason, no money moves, and the honest one is taken afterwards', () => {
+  describe('an invalid payment: 402 with its reason, no money moves, and the honest one is accepted afterwards', () => {
     const drafts: readonly (readonly [string, string, Draft])[] = [
       ['unsigned', `${MALFORMED}signature_invalid`, { key: 'none' }],
       ['wrongly signed', `${MALFORMED}signature_invalid`, { key: PrivateKey.generateECDSA() }],
@@ -93,7 +93,7 @@ export function forgeryTests(stackOf: () => ReplicaStack): void {
     it.each(drafts)('%s', async (name, reason, draft) => {
       const agent = await target.newAgent(`forger ${name}`)
       const answer = await target.call(agent.evmAddress, await target.forge.headers(agent, draft))
-      // An expired payment may have landed: the service asks the ledger, which does not know it.
+      // An expired payment may have landed: the service checks the ledger, which does not know it.
       expect(answer.status).toBe(402)
       expect(answer.body.error).toMatch(name === 'expired' ? /expired/ : new RegExp(`^${reason}`))
       expect(answer.body.accepts).toHaveLength(1)

@@ -1,4 +1,4 @@
-// Requests that confuse a router, a proxy or a cache, and an agent that nobody expects.
+// Requests that confuse a router, a proxy or a cache, and an unusual agent.
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http } from 'viem'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ export function oddRequestTests(stackOf: () => ReplicaStack): void {
     target = await aimAt(stackOf())
   })
 
-  /** Sends a request line as it is; all that came back. */
+  /** Sends a raw request line; returns everything that came back. */
   async function answerTo(requestLine: string): Promise<string> {
     const socket = await openSocket(target.stack.baseUrls[0] ?? '')
     socket.write(`${requestLine} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
@@ -59,7 +59,7 @@ export function oddRequestTests(stackOf: () => ReplicaStack): void {
       expect(body.resource?.url).toBe(`${target.stack.baseUrls[0]}/api/svc/access`)
     })
 
-    it('CDN cache leak: neither challenge nor paid answer may be stored, and both are readable across origins', async () => {
+    it('CDN cache leak: neither challenge nor paid answer may be stored, and both can be read across origins', async () => {
       const agent = await target.newAgent('cached')
       const origin = { origin: 'https://page.example' }
       const answers = [
@@ -76,7 +76,7 @@ export function oddRequestTests(stackOf: () => ReplicaStack): void {
   })
 
   describe('odd agents', () => {
-    it('the zero address is an agent like any other: a gift for it opens a window and is counted', async () => {
+    it('the zero address is an agent like any other: a gift opens its window, and its calls are counted', async () => {
       const giver = await target.newAgent('giver-to-zero')
       expect((await target.call(ZERO_ADDRESS)).status).toBe(402)
       const gift = await target.call(

@@ -9,13 +9,13 @@ type Care = StackDescription['care']
 
 const URI = 'care://heron/medication'
 const HOSTS = 10
-/** A host comes back this often: sessions end and begin all the time. */
+/** A host returns this often: sessions end and begin all the time. */
 const ACTS_PER_SESSION = 40
 const WRITE_PAUSE_MS = 250
 const READ_PAUSE_MS = 100
 const VERIFY_PAUSE_MS = 1_000
 
-/** A host on the official SDK that subscribes, reads, and now and then leaves, with or without ending its session. */
+/** A host on the official SDK that subscribes, reads, and sometimes leaves, with or without ending its session. */
 function host(care: Care, at: number): SoakCaller {
   let client: Client | undefined
   let transport: StreamableHTTPClientTransport | undefined

@@ -32,14 +32,14 @@ function payingFetch(stack: StackDescription, privateKey: string): typeof fetch 
   return wrapFetchWithPayment(fetch, client)
 }
 
-/** Markets of the ledger whose close is recorded, or will be. */
+/** Markets in the ledger whose close is recorded or will be. */
 async function marketsOf(baseUrl: string): Promise<readonly string[]> {
   const answer = await fetch(`${baseUrl}/api/coverage`, posted({ text: 'synthetic' }))
   const { candidates } = Coverage.parse(await answer.json())
   return candidates.flatMap(({ markets }) => markets.map(({ market }) => market))
 }
 
-/** Bettors who pay for grades and audits, and readers of what is free. */
+/** Bettors who pay for grades and audits, and readers of the free routes. */
 export async function gradingCallers(stack: StackDescription): Promise<readonly SoakCaller[]> {
   const { baseUrl } = stack.grading
   const markets = (await marketsOf(baseUrl)).filter((market) => market.includes('1x2'))

@@ -12,7 +12,7 @@ const vitals = (heapMib: number, more: Partial<Vitals> = {}): Vitals => ({
 })
 const flat = Array.from({ length: 40 }, (_, at) => vitals(50 + (at % 5) * 10))
 
-test('a heap that breathes and comes back is flat', () => {
+test('a heap that grows and shrinks back is flat', () => {
   expect(leaksIn({ before: vitals(40), during: flat, after: vitals(45) })).toEqual([])
 })
 
@@ -23,7 +23,7 @@ test('a heap that grows all the time is a leak', () => {
   ])
 })
 
-test('files and handles that stay open are leaks', () => {
+test('files and handles left open are leaks', () => {
   const after = vitals(45, { openFiles: 60, resources: 30 })
   expect(leaksIn({ before: vitals(40), during: flat, after })).toEqual([
     '30 files were open before, 60 after',
@@ -31,7 +31,7 @@ test('files and handles that stay open are leaks', () => {
   ])
 })
 
-test('too few samples are no proof', () => {
+test('too few samples prove nothing', () => {
   expect(leaksIn({ before: vitals(40), during: flat.slice(0, 4), after: vitals(45) })).toEqual([
     '4 samples are too few to judge',
   ])

@@ -1,7 +1,7 @@
-// Whether a service's memory stayed flat under load and its handles came back after it.
+// Whether a service's memory stayed flat under load and its handles were released afterwards.
 import type { Vitals } from './service-vitals.ts'
 
-/** A heap may settle: caches fill, code is compiled. Growth beyond this that continues is a leak. */
+/** A heap may settle: caches fill, code is compiled. Continued growth beyond this is a leak. */
 const HEAP_GROWTH_MAX = 0.25
 const HEAP_SLACK_BYTES = 16 * 1024 * 1024
 /** Sockets of the last seconds may still be closing. */
@@ -9,14 +9,14 @@ const HANDLES_SLACK = 8
 
 const MIB = 1024 * 1024
 
-/** The least of the samples: what is left when the collector has just run. */
+/** The smallest sample: what remains just after garbage collection. */
 function floorOf(samples: readonly Vitals[]): number {
   return Math.min(...samples.map(({ heapBytes }) => heapBytes))
 }
 
 type SoakSamples = {
   readonly before: Vitals
-  /** In the order of time, under load. */
+  /** In time order, under load. */
   readonly during: readonly Vitals[]
   /** A while after the load ended. */
   readonly after: Vitals

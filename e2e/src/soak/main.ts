@@ -1,6 +1,5 @@
-// `npm run soak`: half an hour of mixed load on the local stack, on ports of its own. Fails where memory grows, where
-// files or handles stay open after the load, where a service ends, or where an answer is not the expected one.
-// `-- --minutes N` for another length.
+// `npm run soak`: half an hour of mixed load on a local stack, on its own ports. Fails if memory grows, files or handles
+// stay open after the load, a service ends, or an answer is unexpected. `-- --minutes N` sets another length.
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { isRunning } from '../../../scripts/stack/stack-file.ts'
@@ -13,7 +12,7 @@ import { readVitals, type Vitals } from './service-vitals.ts'
 import { emptyAccount, fault, type LoadAccount, type SoakCaller } from './soak-load.ts'
 
 const SERVICES = ['access', 'care', 'grading'] as const
-/** Samples in a run: enough that each quarter has seen the collector at work. */
+/** Samples in a run: enough for each quarter to include a garbage collection. */
 const SAMPLES = 120
 const SAMPLE_MS_MIN = 1_000
 /** Idle keep-alive connections close within this. */
@@ -26,7 +25,7 @@ if (!(durationMs > 0)) {
   process.exit(2)
 }
 
-/** Acts until the time is over, whatever becomes of a call. */
+/** Acts until the time is over, whether calls fail or not. */
 async function keepCalling(
   caller: SoakCaller,
   { account, deadlineMs }: { readonly account: LoadAccount; readonly deadlineMs: number },
@@ -61,7 +60,7 @@ async function soak({ description }: SpawnedStack): Promise<readonly string[]> {
     try {
       return await Promise.all(urls.map(readVitals))
     } catch (error) {
-      fault(account, 'a service does not tell its metrics', String(error))
+      fault(account, 'a service does not report its metrics', String(error))
       return undefined
     }
   }

@@ -1,4 +1,4 @@
-// What a service holds at one moment, by its own metrics.
+// What a service holds at one moment, from its own metrics.
 
 export type Vitals = {
   readonly heapBytes: number
@@ -14,7 +14,7 @@ function metric(text: string, name: string): number {
   return Number(line.slice(name.length + 1))
 }
 
-/** Reads a service's vitals. Throws where it does not answer. */
+/** Reads a service's vitals. Throws if it does not answer. */
 export async function readVitals(baseUrl: string): Promise<Vitals> {
   const text = await (await fetch(`${baseUrl}/metrics`)).text()
   return {
