@@ -1,4 +1,4 @@
-/** Time as a dependency. The same shape as service-kit's, which this package does not import. */
+/** Time as a dependency, in the same shape as service-kit's, which this package does not import. */
 export type Clock = {
   /** Unix time in milliseconds. */
   unixMs(): number

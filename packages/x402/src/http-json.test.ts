@@ -29,7 +29,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A certificate for localhost, signed by itself, and its key. */
+/** A self-signed certificate for localhost, and its key. */
 const SELF_SIGNED = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgx/Cx5dS9zouzVNxm
@@ -53,13 +53,13 @@ const TIMEOUT_MS = 1_000
 const post = (url: string, clock: ManualClock = manualClock(0)) =>
   fetchJson({ url, clock, timeoutMs: TIMEOUT_MS, bytesMax: 100, body: '{}' })
 
-test('an answer is read whole, also on a kept connection', async () => {
+test('an answer is read completely, even on a kept-alive connection', async () => {
   const url = await serve((response) => response.end('"₮ok"'))
   for (const _ of [1, 2])
     expect(await post(url)).toEqual({ kind: 'answered', status: 200, json: '₮ok' })
 })
 
-test('an answer that breaks off failed, and may have been acted on', async () => {
+test('an answer that breaks off failed, and its request may have been acted on', async () => {
   const url = await serve((response) => {
     response.writeHead(200, { 'content-length': '50' })
     response.write('{', () => response.destroy())
@@ -72,7 +72,7 @@ test('an answer over the limit is cut off', async () => {
   expect(await post(url)).toMatchObject({ kind: 'nonsense', status: 200 })
 })
 
-test('a request given up after it was sent may have been acted on', async () => {
+test('a request abandoned after it was sent may have been acted on', async () => {
   const clock = manualClock(0)
   const heard = Promise.withResolvers<void>()
   const answer = post(await serve(() => heard.resolve()), clock)
@@ -83,9 +83,9 @@ test('a request given up after it was sent may have been acted on', async () => 
   expect(clock.pendingCount()).toBe(0)
 })
 
-test('a request given up before there was a connection has sent nothing', async () => {
+test('a request abandoned before there was a connection sent nothing', async () => {
   const url = await serve((response) => response.end())
-  // A clock on which the time is up as soon as it is set.
+  // A clock on which time runs out as soon as a timer is set.
   const clock = {
     unixMs: () => 0,
     after: (_ms: number, run: () => void) => (run(), () => undefined),
@@ -94,7 +94,7 @@ test('a request given up before there was a connection has sent nothing', async 
   expect(await fetchJson(call)).toMatchObject({ kind: 'unreachable', nothingSent: true })
 })
 
-test('nobody listens, or the address is none: nothing was sent', async () => {
+test('a port without a listener, or an invalid address: nothing was sent', async () => {
   const server = createTcpServer()
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
@@ -105,7 +105,7 @@ test('nobody listens, or the address is none: nothing was sent', async () => {
     expect(await post(url)).toMatchObject({ kind: 'unreachable', nothingSent: true })
 })
 
-test('X8: a server without TLS, or with a certificate that nobody trusts, has got nothing', async () => {
+test('X8: a server without TLS, or with an untrusted certificate, received nothing', async () => {
   let requests = 0
   const count = (response: ServerResponse): void => {
     requests += 1
@@ -118,7 +118,7 @@ test('X8: a server without TLS, or with a certificate that nobody trusts, has go
   expect(requests).toBe(0)
 })
 
-test('X8: what leaves after a TLS handshake may have been acted on, also on a kept connection', async () => {
+test('X8: data sent after a TLS handshake may have been acted on, even on a kept-alive connection', async () => {
   globalAgent.options.ca = SELF_SIGNED.cert
   closing.push(() => delete globalAgent.options.ca)
   let requests = 0

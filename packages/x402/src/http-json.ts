@@ -1,6 +1,6 @@
 /**
  * JSON over HTTP with Node's own client, which costs a third of `fetch` here: 55 µs of CPU against 180 µs for a JSON-RPC
- * call. Node's global agents keep the connections, so that the process's proxy settings apply.
+ * call. Connections belong to Node's global agents, so the process's proxy settings apply.
  */
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -8,27 +8,27 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Clock } from './clock.ts'
 
-/** What a JSON call over HTTP came to. */
+/** The result of a JSON call over HTTP. */
 export type JsonAnswer =
   | { readonly kind: 'answered'; readonly status: number; readonly json: unknown }
-  /** No answer, or one that broke off. `nothingSent` says that no connection was open yet. */
+  /** No answer, or a truncated one. `nothingSent` says that no connection was open yet. */
   | { readonly kind: 'unreachable'; readonly nothingSent: boolean; readonly cause: unknown }
-  /** Too large, redirected or no JSON. */
+  /** Too large, redirected or not JSON. */
   | { readonly kind: 'nonsense'; readonly status: number; readonly cause: unknown }
 
 type JsonCall = {
   readonly url: string
   readonly clock: Clock
   readonly timeoutMs: number
-  /** Largest body read; a longer one is cut off and is nonsense. */
+  /** Largest body read; a longer one is cut off and treated as nonsense. */
   readonly bytesMax: number
   readonly body?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
- * Calls a JSON endpoint once, within a time and a size; GET, or POST where there is a body. Redirects are not followed:
- * a payment goes to the configured host or nowhere. Never throws.
+ * Calls a JSON endpoint once, limited in time and size: POST if there is a body, otherwise GET. Redirects are not
+ * followed: a payment goes to the configured host or nowhere. Never throws.
  */
 export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
   const { body, bytesMax, clock, timeoutMs } = call
@@ -67,7 +67,7 @@ export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
   }
 }
 
-/** Runs once data can leave: over TLS after the handshake, so that a server whose certificate is refused gets none (X8). */
+/** Runs once data can leave; with TLS, after the handshake, so that a server whose certificate is refused gets no data (X8). */
 function onceOpen(socket: Socket, run: () => void): void {
   const isSecure = socket instanceof TLSSocket
   if (socket.connecting || (isSecure && isShakingHands(socket)))
@@ -75,12 +75,12 @@ function onceOpen(socket: Socket, run: () => void): void {
   else run()
 }
 
-/** Node's own field, undocumented: without it a connection counts as open, and its payment is looked up. */
+/** Node's own undocumented field: without it a connection counts as open, and its payment is looked up. */
 function isShakingHands(socket: TLSSocket & { readonly secureConnecting?: boolean }): boolean {
   return socket.secureConnecting === true
 }
 
-/** Reads one answer. Rejects where it breaks off. */
+/** Reads one answer. Rejects if it breaks off. */
 function readAnswer(response: IncomingMessage, bytesMax: number): Promise<JsonAnswer> {
   const { promise, reject, resolve } = Promise.withResolvers<JsonAnswer>()
   const status = response.statusCode ?? 0

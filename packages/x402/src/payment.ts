@@ -11,7 +11,7 @@ export type PaymentRequirement = {
   readonly asset: string
   readonly payTo: string
   readonly maxTimeoutSeconds: number
-  /** Keys that a client must carry back unchanged, e.g. `feePayer`, `paymentFlow`. */
+  /** Keys that a client must return unchanged, e.g. `feePayer`, `paymentFlow`. */
   readonly extra: Readonly<Record<string, unknown>>
 }
 
@@ -22,13 +22,13 @@ export type PaidResource = {
   readonly mimeType: string
 }
 
-/** x402's payment payload as a facilitator gets it. */
+/** x402's payment payload as sent to a facilitator. */
 export type PaymentPayload = {
   readonly x402Version: 2
   readonly payload: Readonly<Record<string, unknown>>
   readonly accepted: PaymentRequirement
   readonly resource?: Partial<PaidResource> & Pick<PaidResource, 'url'>
-  /** What the challenge declared, if the payer sent it back: a facilitator may keep a catalogue of it. */
+  /** What the challenge declared, if the payer echoed it: a facilitator may list it in a catalogue. */
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -43,9 +43,9 @@ export type Settlement = {
   readonly errorReason?: string | undefined
 }
 
-/** A payment whose signatures and amounts were checked locally. */
+/** A payment whose signatures and amounts have been checked locally. */
 export type VerifiedPayment = {
-  /** Reservation key: what makes two payments the same one. On Hedera `<network>/<transaction id>`, never the bytes. */
+  /** Reservation key: what identifies a payment. On Hedera `<network>/<transaction id>`, never the bytes. */
   readonly id: string
   readonly network: string
   readonly asset: string
@@ -58,7 +58,7 @@ export type VerifiedPayment = {
   readonly payerEvmAddress: string
   /** Hedera: the transaction id `0.0.x@seconds.nanos`; EVM: the authorization's nonce. */
   readonly nonce: string
-  /** Text that the payer signed with it, or empty. */
+  /** Text that the payer signed with the payment, or empty. */
   readonly memo: string
   readonly validFromSeconds: number
   readonly validUntilSeconds: number

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { JsonAnswer } from '../http-json.ts'
 import type { PaymentPayload, PaymentRequirement, Settlement } from '../payment.ts'
 
-/** Who submits payments to the ledger. */
+/** Submits payments to the ledger. */
 export type Facilitator = {
-  /** Submits once and waits for the receipt. Throws FacilitatorUnavailable: nothing is known then. */
+  /** Submits once and waits for the receipt. Throws FacilitatorUnavailable, after which the outcome is unknown. */
   settle(payload: PaymentPayload, requirement: PaymentRequirement): Promise<Settlement>
   /** Fee payers by network, from `/supported`. Throws FacilitatorUnavailable. */
   feePayers(): Promise<ReadonlyMap<string, readonly string[]>>
@@ -13,7 +13,7 @@ export type Facilitator = {
 /** The facilitator was unreachable or slow, answered 5xx, or answered nonsense. */
 export class FacilitatorUnavailable extends Error {
   override readonly name = 'FacilitatorUnavailable'
-  /** True only if no connection was open, so that the facilitator cannot have seen the payment. */
+  /** True only if no connection was open, so the facilitator cannot have seen the payment. */
   readonly nothingSent: boolean
 
   constructor(message: string, options: { readonly cause?: unknown; nothingSent?: boolean } = {}) {
@@ -22,7 +22,7 @@ export class FacilitatorUnavailable extends Error {
   }
 }
 
-/** A settlement is under 1 kB and a list of kinds a few; more than this is nonsense. */
+/** A settlement is under 1 kB and a list of kinds a few kB; anything longer is nonsense. */
 export const ANSWER_BYTES_MAX = 65_536
 
 /** A facilitator's optional text, which may be null. */
@@ -31,7 +31,7 @@ export const optionalText = z
   .nullish()
   .transform((value) => value ?? undefined)
 
-/** A facilitator's JSON, whatever its status. Throws FacilitatorUnavailable, naming who was called. */
+/** A facilitator's JSON, whatever its status. Throws FacilitatorUnavailable naming the facilitator. */
 export function answered(
   name: string,
   answer: JsonAnswer,

@@ -26,7 +26,7 @@ function stand(
 }
 
 describe('X11: fee payers', () => {
-  test('come from the facilitator and are read again in the background', async () => {
+  test('come from the facilitator and are refreshed in the background', async () => {
     const { clock, directory, state } = stand()
     await directory.firstAttempt
     expect(directory.feePayer(NETWORK)).toBe('0.0.1')
@@ -37,7 +37,7 @@ describe('X11: fee payers', () => {
     expect(clock.pendingCount()).toBe(0)
   })
 
-  test('start with the facilitator down: none known, said so, and found once it is up', async () => {
+  test('start with the facilitator down: none known, reported so, and found once it is up', async () => {
     const { clock, directory, state } = stand({ isDown: true })
     await directory.firstAttempt
     expect(directory.feePayer(NETWORK)).toBeUndefined()
@@ -64,7 +64,7 @@ describe('X11: fee payers', () => {
     directory.close()
   })
 
-  test('from configuration win', async () => {
+  test('from configuration take precedence', async () => {
     const { directory } = stand({ configured: new Map([[NETWORK, ['0.0.7']]]) })
     await directory.firstAttempt
     expect(directory.feePayers(NETWORK)).toEqual(['0.0.7'])

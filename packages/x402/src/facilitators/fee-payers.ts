@@ -1,23 +1,23 @@
 import type { Clock } from '../clock.ts'
 import type { Facilitator } from './facilitator.ts'
 
-/** Who pays fees on each network, as last known (X11). */
+/** Who pays the fees on each network, as last known (X11). */
 export type FeePayerDirectory = ReturnType<typeof createFeePayerDirectory>
 
-/** Fee payers change with a facilitator's deployment, not more often. */
+/** Fee payers change only when a facilitator is redeployed. */
 const REFRESH_MS = 300_000
 
-/** After a failure; a facilitator that comes up later is noticed this soon. */
+/** After a failure, so that a facilitator that comes up later is noticed this soon. */
 const RETRY_MS = 5_000
 
 /**
- * Fee payers from configuration or the facilitator's last good `/supported`, read in the background: a service starts
- * while its facilitator is down, and keeps the last answer when it goes down later.
+ * Fee payers from configuration or from the facilitator's last good `/supported`, read in the background. A service
+ * starts while its facilitator is down, and keeps the last answer if the facilitator goes down later.
  */
 export function createFeePayerDirectory(options: {
   readonly facilitator: Facilitator
   readonly clock: Clock
-  /** Fee payers by network from configuration; they win over what the facilitator says. */
+  /** Configured fee payers by network; they take precedence over the facilitator's. */
   readonly configured?: ReadonlyMap<string, readonly string[]>
   readonly refreshMs?: number | undefined
 }) {
@@ -44,11 +44,11 @@ export function createFeePayerDirectory(options: {
     configured.get(network) ?? known.get(network) ?? []
   const firstAttempt = refresh()
   return {
-    /** All that a payment may name. */
+    /** Every fee payer that a payment may name. */
     feePayers,
-    /** The fee payer for a challenge; undefined while none is known, which makes the challenge a 502. */
+    /** The fee payer for a challenge; undefined while none is known, in which case the answer is a 502. */
     feePayer: (network: string): string | undefined => feePayers(network)[0],
-    /** For readiness: Unix milliseconds of the last good answer, and what has failed since. */
+    /** For readiness: Unix milliseconds of the last good answer, and failures since then. */
     state: () => ({ readAtMs, failure }),
     /** Resolves after the first attempt, whatever its outcome. */
     firstAttempt,

@@ -29,7 +29,7 @@ function answer(status: number, json: unknown): void {
 }
 
 describe('POST /settle', () => {
-  test('sends payload and requirement once, and hands back the settlement', async () => {
+  test('sends payload and requirement once, and returns the settlement', async () => {
     server.requests.length = 0
     const settlement = { success: true, transaction: '0.0.5001@1.000000001', network: NETWORK }
     answer(200, { ...settlement, payer: '0.0.9001', extra: { status: 'x' } })
@@ -44,12 +44,12 @@ describe('POST /settle', () => {
     expect(clock.pendingCount()).toBe(0)
   })
 
-  test('takes the specification’s transactionId for transaction', async () => {
+  test('accepts the specification’s transactionId for transaction', async () => {
     answer(200, { success: true, transactionId: '0.0.5001@1.1', network: NETWORK })
     expect(await settle()).toMatchObject({ success: true, transaction: '0.0.5001@1.1' })
   })
 
-  test.each([200, 400, 402])('success: false passes through, with status %i', async (status) => {
+  test.each([200, 400, 402])('success: false passes through with status %i', async (status) => {
     answer(status, {
       success: false,
       errorReason: 'insufficient_funds',
@@ -71,7 +71,7 @@ describe('POST /settle', () => {
     ['429', 429, { error: 'slow down' }],
     ['401', 401, ''],
     ['a redirect', 308, {}],
-    ['200 with no JSON', 200, 'ok'],
+    ['200 without JSON', 200, 'ok'],
     ['200 with other JSON', 200, { ok: true }],
     ['200 with an array', 200, []],
     ['a success without a transaction', 200, { success: true, transaction: '', network: NETWORK }],
@@ -105,7 +105,7 @@ describe('POST /settle', () => {
     expect(await settling).toMatchObject({ name: 'FacilitatorUnavailable', nothingSent: false })
   })
 
-  test('a closed port, or a host that does not exist: nothing was sent', async () => {
+  test('a closed port or a non-existent host: nothing was sent', async () => {
     const port = await freePort()
     for (const url of [`http://127.0.0.1:${port}`, 'http://facilitator.invalid']) {
       const absent = createHttpFacilitator({ url, clock })
@@ -118,7 +118,7 @@ describe('POST /settle', () => {
 })
 
 describe('GET /supported', () => {
-  test('fee payers by network, of v2 exact kinds', async () => {
+  test('fee payers by network, from v2 exact kinds', async () => {
     answer(200, {
       kinds: [
         kind(NETWORK, '0.0.1'),

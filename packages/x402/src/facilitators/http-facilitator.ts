@@ -9,7 +9,7 @@ import {
   optionalText,
 } from './facilitator.ts'
 
-/** Longest wait for a settlement: consensus takes 3 s, a busy node retried three times 24 s. */
+/** Longest wait for a settlement: consensus takes 3 s, and 24 s if a busy node is retried three times. */
 const SETTLE_TIMEOUT_MS = 30_000
 
 /** `/supported` is a static answer. */
@@ -17,7 +17,7 @@ const SUPPORTED_TIMEOUT_MS = 5_000
 
 const settlementSchema = z.object({
   success: z.boolean(),
-  // Some facilitators follow the specification's text, which calls it `transactionId`.
+  // Some facilitators follow the text of the specification, which says `transactionId`.
   transaction: optionalText,
   transactionId: optionalText,
   network: z.string().optional(),
@@ -40,8 +40,8 @@ const supportedSchema = z.object({
 const NAME = 'the facilitator'
 
 /**
- * The standard HTTP facilitator: `POST /settle` and `GET /supported`. A `success: false` passes, also with status 4xx;
- * everything that is no settlement throws FacilitatorUnavailable, and so does every 5xx.
+ * The standard HTTP facilitator: `POST /settle` and `GET /supported`. A `success: false` passes through, even with status
+ * 4xx. Anything that is not a settlement, and every 5xx, throws FacilitatorUnavailable.
  */
 export function createHttpFacilitator(options: {
   /** Base address; `/settle` and `/supported` are below it. */

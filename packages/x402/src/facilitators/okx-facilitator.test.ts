@@ -1,4 +1,4 @@
-/** OKX's client against a stand-in that checks its signatures as OKX documents them. */
+/** OKX's client against a stand-in that checks signatures as OKX documents them. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import fastify, { type FastifyRequest } from 'fastify'
@@ -21,10 +21,10 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Between two questions after a pending settlement. */
+/** Between two polls of a pending settlement. */
 const PAUSE_MS = 1_000
 
-/** Answers of the stand-in, one after another; the last one stays. */
+/** Answers of the stand-in, in order; the last one repeats. */
 type Answer = { readonly status?: number; readonly body: unknown }
 
 async function okx(answers: readonly Answer[]) {
@@ -64,7 +64,7 @@ async function okx(answers: readonly Answer[]) {
   return { pauses, client, clock, seen }
 }
 
-/** A code of OKX's where the headers do not sign this very request. */
+/** OKX's error code if the headers do not sign this very request. */
 function judgeHeaders(request: FastifyRequest, clock: ManualClock): string | undefined {
   const header = (name: string): string => String(request.headers[name] ?? '')
   const timestamp = header('ok-access-timestamp')
@@ -95,7 +95,7 @@ async function order(): Promise<[PaymentPayload, PaymentPayload['accepted']]> {
 }
 
 describe('G9: a settlement through OKX', () => {
-  test('is signed over time, method, path and body, and asks to wait for the block', async () => {
+  test('is signed over time, method, path and body, and asks OKX to wait for the block', async () => {
     const { client, seen } = await okx([wrap(success)])
     const [payload, requirement] = await order()
     const settlement = await client().settle(payload, requirement)
@@ -148,7 +148,7 @@ describe('G9: a settlement through OKX', () => {
   })
 })
 
-describe('pending and timeout are polled, not settled', () => {
+describe('pending and timeout are polled, not taken as settled', () => {
   const pending = { success: true, status: 'pending', transaction: HASH, network: 'eip155:196' }
 
   test.each(['pending', 'timeout'])('%s until it succeeds', async (status) => {
@@ -168,7 +168,7 @@ describe('pending and timeout are polled, not settled', () => {
     ])
   })
 
-  test('until the deadline: then it is pending, with its transaction, for the ledger to decide', async () => {
+  test('until the deadline: then it is pending, with its transaction, and the ledger decides', async () => {
     const { client, clock, pauses, seen } = await okx([wrap(pending)])
     const settling = client().settle(...(await order()))
     await advanceUntil({ clock, pauses }, settling)
@@ -192,7 +192,7 @@ describe('pending and timeout are polled, not settled', () => {
   })
 })
 
-describe('what is no settlement is FacilitatorUnavailable', () => {
+describe('an answer that is not a settlement is FacilitatorUnavailable', () => {
   const failure = async (
     answer: Answer,
     changes: Partial<Parameters<typeof createOkxFacilitator>[0]> = {},
@@ -212,7 +212,7 @@ describe('what is no settlement is FacilitatorUnavailable', () => {
     ['secretKey', { secretKey: 'other' }],
     ['clock', { clock: manualClock(START_MS - 60_000) }],
   ])(
-    'a wrong %s: the payment was not looked at, and the secret is in no message',
+    'a wrong %s: OKX did not look at the payment, and no message holds the secret',
     async (_name, changes) => {
       const error = await failure(wrap(success), changes)
       expect(error).toMatchObject({ nothingSent: true })
@@ -226,18 +226,18 @@ describe('what is no settlement is FacilitatorUnavailable', () => {
     ['no settlement', wrap({ hello: 'world' })],
     ['a success without a hash', wrap({ success: true, network: 'eip155:196' })],
     ['another network', wrap({ ...success, network: 'eip155:1' })],
-  ])('%s leaves open what happened', async (_name, answer) => {
+  ])('%s leaves the outcome open', async (_name, answer) => {
     expect(await failure(answer)).toMatchObject({ nothingSent: false })
   })
 
-  test('/supported is signed and read; an EVM network has no fee payer to name', async () => {
+  test('/supported is signed and read; an EVM network names no fee payer', async () => {
     const { client, seen } = await okx([wrap({ kinds: [{ network: 'eip155:196' }] })])
     expect(await client().feePayers()).toEqual(new Map())
     expect(seen).toMatchObject([{ method: 'GET', url: '/api/v6/pay/x402/supported' }])
   })
 })
 
-/** Ends every pause between two questions at once, until the promise is settled. */
+/** Ends every pause between polls at once, until the promise settles. */
 async function advanceUntil(
   { clock, pauses }: { readonly clock: ManualClock; readonly pauses: { readonly open: number } },
   promise: Promise<unknown>,

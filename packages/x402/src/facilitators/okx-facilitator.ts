@@ -1,7 +1,7 @@
 /**
  * OKX's facilitator for X Layer: the standard bodies inside a signed envelope. The OK-ACCESS headers of each call sign
- * time, method, path and body. A settlement called `pending` or `timeout` is not settled: it is polled until a deadline,
- * and then left to the ledger.
+ * its time, method, path and body. A `pending` or `timeout` settlement is not settled: it is polled until a deadline,
+ * then left to the ledger.
  */
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
@@ -19,19 +19,22 @@ import {
 
 const NAME = 'OKX'
 const URL_OF_OKX = 'https://web3.okx.com'
-/** Path below it, which is signed too. */
+/** Path below it; also signed. */
 const PATH = '/api/v6/pay/x402'
 
-/** Settling with `syncSettle` waits for the block, a few seconds. */
+/** `syncSettle` waits for the block, which takes a few seconds. */
 const CALL_TIMEOUT_MS = 15_000
 
-/** Longest wait for a pending settlement, from the call to settle: below a gate's 45 s, which leaves time for the ledger. */
+/**
+ * Longest wait for a pending settlement, counted from the settle call. It is below a gate's 45 s, which leaves time to
+ * ask the ledger.
+ */
 const SETTLE_DEADLINE_MS = 25_000
 
-/** Between two polls of a pending settlement: X Layer closes a block a second. */
+/** Between two polls of a pending settlement: X Layer makes a block every second. */
 const POLL_MS = 1_000
 
-/** Codes of a request whose credentials, signature or time OKX refused: it did not read further. */
+/** Whether OKX refused the credentials, signature or time; it reads no further in that case. */
 const isCredentialCode = (code: string): boolean => /^501(?:0\d|1[0-3])$/.test(code)
 
 const envelope = z.object({
@@ -55,14 +58,14 @@ type OkxSettlement = z.output<typeof settlement>
 
 /**
  * OKX as a facilitator. Refused credentials are FacilitatorUnavailable with `nothingSent`, since OKX reads no further;
- * every other failure leaves open what happened.
+ * every other failure leaves the outcome open.
  */
 export function createOkxFacilitator(options: {
-  /** Origin of the interface. */
+  /** Origin of the API. */
   readonly url?: string
   readonly apiKey: string
   readonly passphrase: string
-  /** Signs; never sent. */
+  /** Used to sign; never sent. */
   readonly secretKey: string
   readonly clock: Clock
 }): Facilitator {
@@ -80,7 +83,7 @@ export function createOkxFacilitator(options: {
         if (transaction === '') break
         await new Promise<void>((resolve) => clock.after(POLL_MS, resolve))
         const path = `/settle/status?txHash=${encodeURIComponent(transaction)}`
-        // A poll that fails is repeated: what is settling settles without us.
+        // A failed poll is repeated: a settlement under way does not need us.
         const polled = await ask(path)
           .then((json) => readSettlement(json, network))
           .catch(() => undefined)
@@ -91,7 +94,7 @@ export function createOkxFacilitator(options: {
     async feePayers() {
       const parsed = supported.safeParse(await ask('/supported'))
       if (!parsed.success) throw nonsense(NAME, parsed.error)
-      // A payer need not know who pays the gas of an EVM payment.
+      // A payer need not know who pays the gas for an EVM payment.
       return new Map()
     },
   }
@@ -122,7 +125,7 @@ function createAsk(options: Parameters<typeof createOkxFacilitator>[0]) {
   }
 }
 
-/** The content of the envelope, or the answer itself if it has none. Throws for a code other than 0. */
+/** The envelope's content, or the answer itself if it has none. Throws for a code other than 0. */
 function unwrap(json: unknown, status: number): unknown {
   const wrapped = envelope.safeParse(json)
   if (wrapped.success && wrapped.data.code !== '0') {
@@ -132,7 +135,7 @@ function unwrap(json: unknown, status: number): unknown {
   }
   if (status >= 500) throw nonsense(NAME, `status ${status}`)
   if (!wrapped.success) return json
-  // Some of its interfaces answer lists of one.
+  // Some of its endpoints answer with lists of one.
   const { data } = wrapped.data
   return Array.isArray(data) && data.length === 1 ? data[0] : data
 }

@@ -15,7 +15,7 @@ test.each([
   ['invalid_exact_evm_insufficient_balance', '', 'definite_unless_landed'],
   ['invalid_exact_evm_payload_authorization_valid_before', '', 'definite_unless_landed'],
   ['invalid_exact_evm_nonce_already_used', '', 'unclear'],
-  // The reference answers this also when its wait for the receipt failed.
+  // The reference also gives this answer when its wait for the receipt failed.
   ['invalid_exact_evm_transaction_failed', '', 'unclear'],
   ['invalid_exact_evm_transaction_simulation_failed', '', 'unclear'],
   ['never heard of', '', 'unclear'],

@@ -1,7 +1,7 @@
 /**
- * The closed list of refusals that precede submission (X8), ours and the reference facilitator's. A `success: false` with
+ * The closed list of refusals made before submission (X8), ours and the reference facilitator's. A `success: false` with
  * one of these reasons and without a transaction moved no money; any other payment is looked up on the ledger first. The
- * schemes refuse with reasons of this list only.
+ * schemes refuse only with reasons from this list.
  */
 
 /** Refusals that depend on the payload alone: no attempt with the same bytes can have succeeded. */
@@ -48,8 +48,9 @@ const ABOUT_THE_PAYLOAD = [
 ] as const
 
 /**
- * Refusals that precede submission but judge the ledger as it is now: the balance may be too small because an earlier
- * attempt with the same bytes took it. One look at the ledger decides between honouring that and refusing.
+ * Refusals made before submission that depend on the current state of the ledger: the balance may be too small because an
+ * earlier attempt with the same bytes took it. One look at the ledger decides between honouring that attempt and
+ * refusing.
  */
 const ABOUT_THE_LEDGER = [
   'insufficient_funds',
@@ -62,14 +63,14 @@ const ABOUT_THE_LEDGER = [
   'invalid_exact_evm_payload_authorization_valid_before',
 ] as const
 
-/** Why a payment is refused before submission. */
+/** Why a payment was refused before submission. */
 export type RefusalReason = (typeof ABOUT_THE_PAYLOAD | typeof ABOUT_THE_LEDGER)[number]
 
 export type Refusal = { readonly kind: 'refused'; readonly reason: RefusalReason }
 
 export const refused = (reason: RefusalReason): Refusal => ({ kind: 'refused', reason })
 
-/** What a facilitator's `success: false` is worth, by its reason and the transaction it names (X8). */
+/** What a facilitator's `success: false` means, given its reason and the transaction it names (X8). */
 export function classifyRefusal(refusal: {
   readonly errorReason?: string | undefined
   readonly transaction: string

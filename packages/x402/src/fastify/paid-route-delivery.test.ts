@@ -1,4 +1,4 @@
-/** Delivery of answers that are kept for their payer (X9), over real sockets. */
+/** Delivery of answers kept for their payer (X9), over real sockets. */
 import { connect } from 'node:net'
 import fastify from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ async function serve({ size = 0, ...changes }: Options & { readonly size?: numbe
       return { granted: `${prepared} ${runs.fulfilled} ${'x'.repeat(size)}`, payer: payment.payer }
     },
   })
-  /** Ends of exchanges, in order: whether the whole answer had left. */
+  /** How exchanges ended, in order: whether the whole answer had left. */
   const ends: boolean[] = []
   const app = fastify()
   app.addHook('onRequest', async (_request, reply) => {
@@ -63,7 +63,7 @@ async function serve({ size = 0, ...changes }: Options & { readonly size?: numbe
       body: JSON.stringify(body),
     })
   }
-  /** A client on a bare socket, which can go when it likes. */
+  /** A client on a bare socket, which can disconnect at any time. */
   const buyRaw = async () => {
     const body = JSON.stringify({ pick: 1 })
     const header = await ledger.pay(terms)
@@ -78,7 +78,7 @@ async function serve({ size = 0, ...changes }: Options & { readonly size?: numbe
 }
 
 describe('X9: delivery', () => {
-  test('a client that goes before the answer was given nothing: its next payment gets that answer, itself left unsettled', async () => {
+  test('a client that leaves before the answer got nothing: its next payment gets that answer and is itself left unsettled', async () => {
     const { begun, buy, buyRaw, ends, ledger, release, runs } = await serve()
     const socket = await buyRaw()
     await begun
@@ -92,7 +92,7 @@ describe('X9: delivery', () => {
     expect(ledger.settlements).toBe(2)
   })
 
-  test('a client that goes in the middle of the answer was not given it', async () => {
+  test('a client that leaves in the middle of the answer did not get it', async () => {
     const { buyRaw, buy, ends, ledger, release } = await serve({ size: 8 * 1_024 * 1_024 })
     release()
     const socket = await buyRaw()
@@ -105,7 +105,7 @@ describe('X9: delivery', () => {
     expect(ledger.settlements).toBe(1)
   })
 
-  test('what has left whole is delivered: an identical new payment buys anew', async () => {
+  test('an answer that left completely is delivered: an identical new payment buys again', async () => {
     const { buy, ledger, release } = await serve()
     release()
     for (const settlements of [1, 2]) {
@@ -115,7 +115,7 @@ describe('X9: delivery', () => {
     }
   })
 
-  test('an answer that could not be sent is not delivered by the error that was', async () => {
+  test('an error sent instead of an answer does not deliver the answer', async () => {
     let failures = 1
     const fixture = await serve()
     const { gate, ledger, terms } = fixture
@@ -180,7 +180,7 @@ describe('G4: Idempotency-Key', () => {
     expect(ledger.settlements).toBe(1)
   })
 
-  test('409 in the service’s form', async () => {
+  test('409 in the service’s own form', async () => {
     const { buy, release } = await serve({
       sendProblem: (reply, { error }) => reply.code(409).send({ error, service: 'ours' }),
     })
@@ -190,7 +190,7 @@ describe('G4: Idempotency-Key', () => {
     expect(await response.json()).toEqual({ error: 'idempotency_key_reused', service: 'ours' })
   })
 
-  test('two different payments with one key at once: one settlement, the other is 502 payment_pending', async () => {
+  test('two different payments with one key at once: one settlement, and the other is 502 payment_pending', async () => {
     const { begun, buy, ledger, release } = await serve()
     const first = buy({ key: 'k' })
     await begun

@@ -35,7 +35,7 @@ async function serve(changes: Options & { job?: never; jobChanges?: Partial<Job>
   return { ...fixture, handled: () => handled, port, url }
 }
 
-/** One request as raw bytes; the status line and all that follows. */
+/** One request as raw bytes; returns the status line and everything after it. */
 async function raw(port: number, head: string): Promise<string> {
   return await new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
@@ -80,7 +80,7 @@ describe('402', () => {
     expect(await response.json()).toMatchObject({ error: 'insufficient_funds' })
   })
 
-  test('the same payment header sent twice in one request is undecodable', async () => {
+  test('a payment header sent twice in one request is undecodable', async () => {
     const { ledger, port, terms } = await serve()
     const header = await ledger.pay(terms)
     const line = `Payment-Signature: ${header}`
@@ -89,7 +89,7 @@ describe('402', () => {
     expect(answer).toContain('payment_header_undecodable')
   })
 
-  test('both payment headers at once conflict', async () => {
+  test('sending both payment headers is a conflict', async () => {
     const { ledger, terms, url } = await serve()
     const header = await ledger.pay(terms)
     const headers = { 'payment-signature': header, 'x-payment': header }
@@ -129,7 +129,7 @@ describe('200', () => {
 })
 
 describe('other answers', () => {
-  test('a declined job answers as the route says, unsettled', async () => {
+  test('a declined job is answered by the route, unsettled', async () => {
     const jobChanges = {
       prepare: async () => ({ kind: 'declined', declined: 'sold_out' }) as const,
     }
@@ -140,7 +140,7 @@ describe('other answers', () => {
     expect(ledger.settlements).toBe(0)
   })
 
-  test('X9: a facilitator that cannot be reached is 502 with Retry-After, never 402', async () => {
+  test('X9: an unreachable facilitator is 502 with Retry-After, never 402', async () => {
     const { ledger, terms, url } = await serve()
     ledger.fault = 'not_reached'
     const headers = { 'payment-signature': await ledger.pay(terms) }
@@ -150,7 +150,7 @@ describe('other answers', () => {
     expect(await response.json()).toEqual({ error: 'facilitator_unavailable' })
   })
 
-  test('X11: terms that are not known are 502', async () => {
+  test('X11: unknown terms are 502', async () => {
     const { url } = await serve({ terms: () => undefined })
     const response = await fetch(`${url}/api/svc/access`)
     expect([response.status, await response.json()]).toEqual([
@@ -160,7 +160,7 @@ describe('other answers', () => {
   })
 })
 
-describe('X1: no way to a paid handler unpaid', () => {
+describe('X1: no unpaid path reaches a paid handler', () => {
   test('HEAD is not served', async () => {
     const { handled, port } = await serve()
     const answer = await raw(port, 'HEAD /api/svc/access HTTP/1.1')

@@ -1,6 +1,6 @@
 /**
- * Route options that put a price on one Fastify route (X1): they attach to the route itself, so that there is no path
- * to match and none to slip past. What is sold, and what a refusal says, stays with the caller.
+ * Route options that put a price on one Fastify route (X1). They attach to the route itself, so there is no path to match
+ * and none to slip past. What is sold, and how refusals are worded, is up to the caller.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Challenge, PaymentTerms } from '../gate/challenge.ts'
@@ -9,7 +9,7 @@ import type { PaymentGate } from '../gate/payment-gate.ts'
 import { encodePaymentResponse, type PaymentHeaders } from '../gate/payment-headers.ts'
 import type { Settlement } from '../payment.ts'
 
-/** Why a paid route answers 502, or 409 to a key that named something else before. */
+/** Why a paid route answers 502, or 409 to a key already used for something else. */
 export type PaymentProblem = {
   readonly error:
     | 'payment_pending'
@@ -22,22 +22,22 @@ export type PaymentProblem = {
 
 export type PaidRouteOptions<Prepared, Answer, Declined> = {
   readonly gate: PaymentGate
-  /** What is on sale; undefined while that is unknown, for example without a fee payer (X11): 502. */
+  /** What is on sale; undefined while that is unknown, for example without a fee payer (X11), which is a 502. */
   readonly terms: (request: FastifyRequest) => PaymentTerms | undefined
-  /** The work of one request. Its body is validated by then, so that bad input costs nothing. */
+  /** The work for one request. The body is already validated, so bad input costs nothing. */
   readonly job: (request: FastifyRequest) => PaidJob<Prepared, Answer, Declined>
-  /** Answers a request whose work was declined before settlement. */
+  /** Answers a request whose job declined before settlement. */
   readonly decline: (reply: FastifyReply, declined: Declined) => FastifyReply
-  /** Answers a problem in the service's form; `{ error }` by default. */
+  /** Answers a problem in the service's own form; `{ error }` by default. */
   readonly sendProblem?: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
 }
 
-/** When to come back while nothing can be sold; a facilitator's `/supported` is read again after 5 s. */
+/** When to come back while nothing can be sold: a facilitator's `/supported` is read again after 5 s. */
 const UNAVAILABLE_RETRY_SECONDS = 5
 
 /**
- * Options for a paid GET or POST route: `app.route({ method: 'POST', url: '/api/grade', ...paidRoute(options) })`.
- * HEAD is never served, since it would run the handler: no HEAD route is derived, and one declared is 405.
+ * Options for a paid GET or POST route: `app.route({ method: 'POST', url: '/api/grade', ...paidRoute(options) })`. HEAD
+ * is never served, since it would run the handler: no HEAD route is derived, and a declared one answers 405.
  */
 export function paidRoute<Prepared, Answer, Declined>(
   options: PaidRouteOptions<Prepared, Answer, Declined>,
@@ -58,7 +58,8 @@ export function paidRoute<Prepared, Answer, Declined>(
         const error = 'payment_terms_unknown'
         sendProblem(reply, { error, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
       } else if (headers.paymentSignature === undefined && headers.xPayment === undefined) {
-        // Most requests of strangers: answered at once, without a promise, and not returned, since a reply is a promise too.
+        // Most requests from strangers end here. They are answered without a promise and nothing is returned, since a
+        // reply is a promise too.
         sendChallenge(reply, gate.challenge(terms, 'payment_required'))
       } else {
         return gate
@@ -70,7 +71,7 @@ export function paidRoute<Prepared, Answer, Declined>(
   }
 }
 
-/** The payment headers of a request. Node joins a header sent twice with a comma, which is then undecodable. */
+/** The payment headers of a request. Node joins a repeated header with a comma, which makes it undecodable. */
 function paymentHeadersOf({ headers }: FastifyRequest): PaymentHeaders {
   return {
     paymentSignature: headers['payment-signature']?.toString(),
@@ -115,11 +116,11 @@ function sendOutcome<Prepared, Answer, Declined>(
 
 /** Sends a 402 (X2, X5): the challenge's own bytes as body and header. */
 function sendChallenge(reply: FastifyReply, challenge: Challenge): FastifyReply {
-  // A string goes out unchanged: no serialiser may touch the bytes that the header repeats.
+  // A string is sent unchanged: no serialiser may touch the bytes that the header repeats.
   return reply.code(402).headers(challenge.headers).serializer(String).send(challenge.body)
 }
 
-/** Puts a settlement into `PAYMENT-RESPONSE`, of an answer that no cache may store (X5, X6). */
+/** Puts a settlement into `PAYMENT-RESPONSE` and forbids caching of the answer (X5, X6). */
 function setPaymentResponse(reply: FastifyReply, settlement: Settlement): FastifyReply {
   return reply
     .header('PAYMENT-RESPONSE', encodePaymentResponse(settlement))
@@ -127,8 +128,8 @@ function setPaymentResponse(reply: FastifyReply, settlement: Settlement): Fastif
 }
 
 /**
- * Tells the gate when a paid answer has left whole (X9). A client that disconnects earlier causes `close` without
- * `finish`; an answer that could not be sent finishes with another status. Neither is a delivery.
+ * Tells the gate when a paid answer has left completely (X9). A client that disconnects earlier causes `close` without
+ * `finish`; an answer that could not be sent finishes with another status. Neither counts as a delivery.
  */
 function markDelivery(reply: FastifyReply, delivered: (() => Promise<void>) | undefined): void {
   if (delivered === undefined) return

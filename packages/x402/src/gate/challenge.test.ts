@@ -7,7 +7,7 @@ import { buildChallenge } from './challenge.ts'
 const terms = standInTerms()
 
 describe('X2: a challenge', () => {
-  test('is the same JSON in body and header, byte for byte, also beyond ASCII', () => {
+  test('is the same JSON in body and header, byte for byte, even beyond ASCII', () => {
     const dollars = {
       ...terms,
       resource: { ...terms.resource, description: 'Price in USD₮0 – 😀' },
@@ -19,7 +19,7 @@ describe('X2: a challenge', () => {
     expect(Buffer.byteLength(body)).toBe(body.length)
   })
 
-  test('passes the official schema, with its resource', () => {
+  test('passes the official schema, including its resource', () => {
     const parsed = parsePaymentRequired(JSON.parse(buildChallenge(terms, 'payment_required').body))
     expect(parsed).toMatchObject({ success: true, data: { resource: terms.resource } })
   })
@@ -51,7 +51,7 @@ test('X5: a challenge is never stored', () => {
   expect(buildChallenge(terms, 'payment_required').headers['cache-control']).toBe('no-store')
 })
 
-test('the bytes of a challenge are made once per terms and error, and kept for so many errors only', () => {
+test('the bytes of a challenge are built once per terms and error, and only so many errors are kept', () => {
   const first = buildChallenge(terms, 'payment_required')
   expect(buildChallenge(terms, 'payment_required')).toBe(first)
   expect(buildChallenge({ ...terms }, 'payment_required')).not.toBe(first)

@@ -1,7 +1,7 @@
 import type { PaidResource, PaymentRequirement } from '../payment.ts'
 import type { ResourceDiscovery } from './resource-discovery.ts'
 
-/** Why a 402 was answered: the `error` of its body. A scheme's refusal reasons pass unchanged. */
+/** Why a 402 was answered: the `error` in its body. A scheme's refusal reasons pass through unchanged. */
 export type ChallengeError =
   | 'payment_required'
   | 'payment_header_too_large'
@@ -22,16 +22,16 @@ export type Challenge = {
 export type PaymentTerms = {
   readonly requirements: readonly PaymentRequirement[]
   readonly resource: PaidResource
-  /** How to call it and what it answers, for agents and catalogues. */
+  /** How to make the call and what it answers, for agents and catalogues. */
   readonly discovery?: ResourceDiscovery | undefined
 }
 
-/** Errors cached per terms: more than our own codes, and a facilitator's reasons cannot fill memory. */
+/** Errors cached per terms: more than we have codes, yet a facilitator's reasons cannot fill memory. */
 const CACHED_ERRORS_MAX = 64
 
 const cache = new WeakMap<PaymentTerms, Map<ChallengeError, Challenge>>()
 
-/** A 402 for these terms (X3). Its bytes are made once per terms object and error, so callers keep their terms while they hold. */
+/** A 402 for these terms (X3). Its bytes are built once per terms object and error, so reuse a terms object while it holds. */
 export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Challenge {
   let byError = cache.get(terms)
   if (byError === undefined) {
@@ -65,8 +65,9 @@ export function encodeChallenge(required: object): Challenge {
 }
 
 /**
- * The same JSON with escapes for everything beyond ASCII, such as the ₮ of USD₮0. Node then sends head and body in one
- * piece, without encoding each answer anew, and a client that mistakes base64 for Latin-1 still reads it right.
+ * The same JSON with everything beyond ASCII escaped, such as the ₮ of USD₮0. This lets Node send head and body in one
+ * piece without encoding each answer again, and a client that mistakes the decoded base64 for Latin-1 still reads it
+ * correctly.
  */
 function inAscii(json: string): string {
   return json.replace(

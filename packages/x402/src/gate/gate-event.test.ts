@@ -3,8 +3,8 @@ import type { VerifiedPayment } from '../payment.ts'
 import { gateFixture } from '../testing/gate.fixture.ts'
 import { type GateEvent, logGateEvent } from './gate-event.ts'
 
-describe('S6: the events of a payment name the request that brought it', () => {
-  test('from the settlement to the answer, whoever else sends the same', async () => {
+describe('S6: a payment’s events name the request that brought it', () => {
+  test('from settlement to answer, whoever else sends the same payment', async () => {
     const { events, gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
     await Promise.all(
@@ -18,7 +18,7 @@ describe('S6: the events of a payment name the request that brought it', () => {
     ])
   })
 
-  test('what is completed in the background names it too, when the header comes again', async () => {
+  test('even when it completes in the background, and when the header comes again', async () => {
     const { events, gate, job, ledger, terms } = gateFixture()
     ledger.fault = 'answer_lost'
     ledger.isMirrorDown = true
@@ -35,7 +35,7 @@ describe('S6: the events of a payment name the request that brought it', () => {
     expect(new Set(events.map(({ requestId }) => requestId))).toEqual(new Set(['request-1']))
   })
 
-  test('a job without an id gives them none', async () => {
+  test('a job without an id adds none', async () => {
     const { events, gate, job, ledger, terms } = gateFixture()
     await gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
     expect(events.map((event) => 'requestId' in event)).toEqual([false, false])
@@ -70,7 +70,7 @@ const settlement = {
 }
 const cause = new Error('no answer')
 
-describe('the line of a payment in the log', () => {
+describe('a payment’s log line', () => {
   const lines: (readonly [GateEvent, string, object])[] = [
     [{ kind: 'settled', payment, settlement }, 'info', { transaction: settlement.transaction }],
     [{ kind: 'fulfilled', payment }, 'info', {}],

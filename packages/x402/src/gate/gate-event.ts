@@ -1,35 +1,35 @@
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { LedgerFinding } from '../schemes/payment-scheme.ts'
 
-/** What the gate did, for logs and metrics. Carries no header and no answer. */
+/** What the gate did, for logs and metrics. Carries neither header nor answer. */
 export type GateEvent = {
   readonly payment: VerifiedPayment
   /**
-   * The `requestId` of the job that brought the payment, in the background too. Absent if it gave none, and for a
-   * delivery that could not be stored: the payment is no longer in flight by then.
+   * The `requestId` of the job that brought the payment, even in the background. Absent if the job gave none, and for a
+   * delivery that could not be stored, because the payment is no longer in flight by then.
    */
   readonly requestId?: string
 } & (
   | { readonly kind: 'settled'; readonly settlement: Settlement }
   /** A definite refusal: nothing was paid. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** Nobody knows whether the payment landed; the ledger is being read. */
+  /** Whether the payment landed is unknown; the ledger is being read. */
   | { readonly kind: 'in_doubt'; readonly cause: unknown }
   | { readonly kind: 'found'; readonly finding: LedgerFinding }
-  /** Settled, but the work after it failed and will be tried again. */
+  /** Settled, but the work after it failed and will be retried. */
   | { readonly kind: 'retrying'; readonly cause: unknown }
   | { readonly kind: 'fulfilled' }
-  /** The reservation store failed after settlement, where nothing may block. */
+  /** The reservation store failed after settlement, when nothing may block. */
   | { readonly kind: 'store_failed'; readonly cause: unknown }
 )
 
-/** The part of Fastify's logger that is used. */
+/** The part of Fastify's logger that the gate uses. */
 type Logger = Readonly<Record<'info' | 'warn', (fields: object, message: string) => void>>
 
 /**
- * Logs one event: `info` for a change of state, `warn` for a refusal or a retry. The request's id has Fastify's name for
- * it, `reqId`, so that one id finds every line of a payment. `amount` is in base units. Nothing in a line is secret: id,
- * payer and amount are public on the ledger.
+ * Logs one event: `info` for a change of state, `warn` for a refusal or a retry. The request's id uses Fastify's name for
+ * it, `reqId`, so that one id finds every line about a payment. `amount` is in base units. Nothing in a line is secret:
+ * id, payer and amount are public on the ledger.
  */
 export function logGateEvent(event: GateEvent, logger: Logger | undefined): void {
   const { id: paymentId, payer, amount } = event.payment

@@ -1,4 +1,4 @@
-/** Answers that are kept for their payer (X9, G4), through the gate. */
+/** Answers kept for their payer (X9, G4), through the gate. */
 import { describe, expect, test } from 'vitest'
 import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
 import { type HederaStandIn, OTHER_PAYER } from '../testing/hedera-stand-in.fixture.ts'
@@ -34,7 +34,7 @@ const isSettled = async (ledger: HederaStandIn, run: () => Promise<unknown>): Pr
 }
 
 describe('G4: Idempotency-Key is scoped to the payer', () => {
-  test('same key and body, same card, one charge, also after delivery; the settlement is the first payment’s', async () => {
+  test('same key and body: same card, one charge, even after delivery; the settlement is the first payment’s', async () => {
     const { buy, ledger, runs } = keptAnswerFixture()
     const first = await buy({ idempotencyKey: 'k' })
     for (const _ of [1, 2, 3]) {
@@ -46,7 +46,7 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
     expect(runs.fulfilled).toBe(1)
   })
 
-  test('same key and another body, 409 before settlement', async () => {
+  test('same key, different body: 409 before settlement', async () => {
     const { buy, ledger } = keptAnswerFixture()
     await deliver(await buy({ idempotencyKey: 'k' }))
     const other = await buy({ idempotencyKey: 'k', fingerprint: 'POST /api/grade b' })
@@ -54,7 +54,7 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
     expect(ledger.settlements).toBe(1)
   })
 
-  test('another payer’s same key is another key', async () => {
+  test('the same key from another payer is another key', async () => {
     const { buy, ledger } = keptAnswerFixture()
     await buy({ idempotencyKey: 'k' })
     const other = await buy({ idempotencyKey: 'k', payer: OTHER_PAYER })
@@ -83,7 +83,7 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
     expect(ledger.settlements).toBe(1)
   })
 
-  test('a key whose payment was refused is free again', async () => {
+  test('a key is free again once its payment was refused', async () => {
     const { buy, ledger } = keptAnswerFixture()
     ledger.fault = { refusal: 'insufficient_funds' }
     expect((await buy({ idempotencyKey: 'k' })).kind).toBe('challenged')
@@ -92,7 +92,7 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
     expect(other.kind).toBe('paid')
   })
 
-  test('a key is kept as long as its answer: a day, and not for ever', async () => {
+  test('a key is kept as long as its answer: a day, not for ever', async () => {
     const { buy, ledger } = keptAnswerFixture()
     const first = await buy({ idempotencyKey: 'k' })
     await deliver(first)
@@ -107,26 +107,26 @@ describe('G4: Idempotency-Key is scoped to the payer', () => {
 })
 
 describe('X9: while a payer’s payment is unresolved', () => {
-  test('another payment of that payer with the same fingerprint is pending, unsettled', async () => {
+  test('another payment from that payer with the same fingerprint is pending, unsettled', async () => {
     const { buy, ledger } = await inDoubt()
     expect(await buy()).toEqual(PENDING)
     expect(await buy({ idempotencyKey: 'k' })).toEqual(PENDING)
     expect(ledger.settlements).toBe(1)
   })
 
-  test('another payment of that payer with the same Idempotency-Key is pending, unsettled, whatever it asks', async () => {
+  test('another payment from that payer with the same Idempotency-Key is pending, unsettled, whatever it asks for', async () => {
     const { buy, ledger } = await inDoubt({ idempotencyKey: 'k' })
     expect(await buy({ idempotencyKey: 'k', ...elsewhere })).toEqual(PENDING)
     expect(ledger.settlements).toBe(1)
   })
 
-  test('its payments for something else, and everybody else’s, are not held up', async () => {
+  test('its payments for other things, and everyone else’s, are not held up', async () => {
     const { buy } = await inDoubt({ idempotencyKey: 'k' })
     expect((await buy(elsewhere)).kind).toBe('paid')
     expect((await buy({ payer: OTHER_PAYER, idempotencyKey: 'k' })).kind).toBe('paid')
   })
 
-  test('once it is resolved and its answer was never delivered, the next such payment gets that answer, itself left unsettled', async () => {
+  test('once it is resolved and its answer was never delivered, the next such payment gets that answer and is itself left unsettled', async () => {
     const { buy, header, ledger, runs, send } = await inDoubt()
     ledger.isMirrorDown = false
     await ledger.clock.advanceMsSettled(10_000)
@@ -146,8 +146,8 @@ describe('X9: while a payer’s payment is unresolved', () => {
   })
 })
 
-describe('X9: an answer that was never delivered', () => {
-  test('goes to each next payment until it is delivered; then an identical one buys anew', async () => {
+describe('X9: an answer never delivered', () => {
+  test('goes to each next payment until delivered; then an identical one buys again', async () => {
     const { buy, ledger } = keptAnswerFixture()
     const first = await buy()
     const second = await buy()
@@ -159,7 +159,7 @@ describe('X9: an answer that was never delivered', () => {
     expect(ledger.settlements).toBe(2)
   })
 
-  test('a crash between send and mark errs in the payer’s favour: the same answer once more, unsettled', async () => {
+  test('a crash between sending and marking favours the payer: the same answer once more, unsettled', async () => {
     const first = keptAnswerFixture()
     const { ledger, reservations } = first
     const sent = await first.buy()
@@ -172,7 +172,7 @@ describe('X9: an answer that was never delivered', () => {
     expect(await isSettled(ledger, () => second.buy())).toBe(true)
   })
 
-  test('a payment that was given an answer is never settled: sent again it gets the same, also after delivery', async () => {
+  test('a payment that was given an answer is never settled: sent again it gets the same answer, even after delivery', async () => {
     const { buy, ledger, send, terms } = keptAnswerFixture()
     const first = await buy()
     const header = await ledger.pay(terms)
@@ -185,7 +185,7 @@ describe('X9: an answer that was never delivered', () => {
     expect(ledger.settlements).toBe(1)
   })
 
-  test('the very same payment sent again keeps giving its stored answer, delivered or not', async () => {
+  test('the very same payment sent again keeps getting its stored answer, delivered or not', async () => {
     const { ledger, send, terms } = keptAnswerFixture()
     const header = await ledger.pay(terms)
     const first = await send(header)
@@ -194,7 +194,7 @@ describe('X9: an answer that was never delivered', () => {
     expect(ledger.settlements).toBe(1)
   })
 
-  test('a payment whose validity ended proves nothing about who sends it: it gets no answer, and uses none up', async () => {
+  test('an expired payment proves nothing about who sends it: it gets no answer and uses none up', async () => {
     const { buy, ledger, send, terms } = keptAnswerFixture()
     const old = await ledger.pay(terms)
     await ledger.clock.advanceMsSettled(240_000)
@@ -203,7 +203,7 @@ describe('X9: an answer that was never delivered', () => {
     expect(plain(await buy())).toEqual(plain(first))
   })
 
-  test('a job that does not keep its answer sells each payment anew, and asks for no delivery', async () => {
+  test('a job that does not keep its answer sells each payment again, and asks for no delivery', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     for (const settlements of [1, 2]) {
       const header = await ledger.pay(terms)
@@ -215,7 +215,7 @@ describe('X9: an answer that was never delivered', () => {
   })
 })
 
-test('X9: a kept job’s subject waits as any other’s', async () => {
+test('X9: a kept job’s subject waits like any other’s', async () => {
   const { gate, ledger, send, terms } = keptAnswerFixture()
   ledger.fault = 'answer_lost'
   ledger.isMirrorDown = true

@@ -43,7 +43,7 @@ describe('paid', () => {
     expect(ledger.clock.pendingCount()).toBe(0)
   })
 
-  test('X7: 100 identical requests at once make one settlement and one handler run and get the same answer', async () => {
+  test('X7: 100 identical requests at once make one settlement and one handler run, and get the same answer', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const outcomes = await Promise.all(
@@ -55,7 +55,7 @@ describe('paid', () => {
     expect(runs).toEqual({ prepared: 1, fulfilled: 1, mayHonourAsked: 0 })
   })
 
-  test('X7: an identical request later, until its validity ended, gets the same answer, unsettled', async () => {
+  test('X7: an identical request gets the same answer, unsettled, until the payment expires', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const first = await gate.pay({ paymentSignature: header }, terms, job())
@@ -67,7 +67,7 @@ describe('paid', () => {
     expect(runs.fulfilled).toBe(1)
   })
 
-  test('X4: a v2 payload under X-PAYMENT is accepted as well', async () => {
+  test('X4: a v2 payload under X-PAYMENT is accepted too', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const outcome = await gate.pay({ xPayment: await ledger.pay(terms) }, terms, job())
     expect(outcome.kind).toBe('paid')
@@ -126,7 +126,7 @@ describe('challenged', () => {
     expect(ledger.settlements).toBe(1)
   })
 
-  test('X8, X9: a refusal that precedes submission is 402 with the settlement, and frees the payment', async () => {
+  test('X8, X9: a refusal before submission is 402 with the settlement, and frees the payment', async () => {
     const { gate, job, ledger, reservations, terms } = gateFixture()
     const header = await ledger.pay(terms)
     ledger.fault = { refusal: 'insufficient_funds' }
@@ -146,7 +146,7 @@ describe('challenged', () => {
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
   })
 
-  test('X8: a record with another result than SUCCESS is a refusal: transaction_failed', async () => {
+  test('X8: a record with a result other than SUCCESS is a refusal: transaction_failed', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const payment = await paymentOf(ledger, { header, terms })
@@ -161,7 +161,7 @@ describe('challenged', () => {
     })
   })
 
-  test('X8: a balance that is too small because this payment took it is honoured, not refused', async () => {
+  test('X8: a payment whose payer’s balance is too small because of this very payment is honoured, not refused', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo: agentMemo(AGENT) })
     ledger.land(await paymentOf(ledger, { header, terms }))
@@ -188,7 +188,7 @@ describe('challenged', () => {
 })
 
 describe('declined', () => {
-  test('a job that declines is not settled, and the payment is free again', async () => {
+  test('a job that declines is not settled, and its payment is free again', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
     const declining = job({ prepare: async () => ({ kind: 'declined', declined: 'window-open' }) })
@@ -216,7 +216,7 @@ describe('declined', () => {
 })
 
 describe('unavailable', () => {
-  test('X9: a facilitator that was not reached settled nothing: the payment is free again', async () => {
+  test('X9: an unreachable facilitator settled nothing: the payment is free again', async () => {
     const { gate, job, ledger, reservations, terms } = gateFixture()
     ledger.fault = 'not_reached'
     const header = await ledger.pay(terms)
@@ -229,7 +229,7 @@ describe('unavailable', () => {
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
   })
 
-  test('a payer’s key that cannot be read is ledger, unsettled', async () => {
+  test('an unreadable payer key is ledger, unsettled', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
     ledger.areAccountsDown = true
@@ -241,7 +241,7 @@ describe('unavailable', () => {
   })
 })
 
-test('X11: the requirement of a network that no scheme serves is a mistake of ours, not a challenge', async () => {
+test('X11: a requirement for a network that no scheme serves is our own mistake, not a challenge', async () => {
   const { gate, job, ledger, terms } = gateFixture()
   const requirement = requirementOf(terms)
   const elsewhere = { ...terms, requirements: [{ ...requirement, network: 'hedera:mainnet' }] }

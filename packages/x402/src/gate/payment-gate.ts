@@ -1,6 +1,6 @@
 /**
- * The gate: reads a payment header, matches and verifies it, cheap checks first, and hands it to the payments in flight.
- * payments-in-flight.ts says which of them a request joins, payment-in-flight.ts what happens to one.
+ * The gate reads a payment header, matches and verifies it, cheap checks first, and hands it to the payments in flight.
+ * payments-in-flight.ts decides which one a request joins; payment-in-flight.ts decides what happens to each.
  */
 import type { Clock } from '../clock.ts'
 import type { Facilitator } from '../facilitators/facilitator.ts'
@@ -21,19 +21,19 @@ import {
 import { createPaymentsInFlight } from './payments-in-flight.ts'
 import { isEchoed } from './resource-discovery.ts'
 
-/** What became of one open reservation. */
+/** What happened to one open reservation. */
 export type Resumed = {
   readonly reservation: Reservation
   /**
-   * The outcome's kind; `pending` continues in the background. `left_open`: it had no job, and keeps its payer waiting.
-   * `failed`: the store, or making or preparing its job, threw; it may still be open.
+   * The outcome's kind; `pending` continues in the background. `left_open`: no job could be made for it, so it keeps its
+   * payer waiting. `failed`: the store, or making or preparing its job, threw; it may still be open.
    */
   readonly end: AnyOutcome['kind'] | 'left_open' | 'failed'
   /** The error, if it failed. */
   readonly cause?: unknown
 }
 
-/** Open reservations looked up side by side: each costs the ledger a few calls. */
+/** Open reservations looked up concurrently; each costs the ledger a few calls. */
 const RESUMED_AT_ONCE = 16
 
 type PaymentGateOptions = {
@@ -41,18 +41,18 @@ type PaymentGateOptions = {
   readonly facilitator: Facilitator
   readonly reservations: ReservationStore
   readonly clock: Clock
-  /** Called with everything the gate does, for logs and metrics. */
+  /** Called for everything the gate does, for logs and metrics. */
   readonly observe?: ((event: GateEvent) => void) | undefined
   readonly limits?: Partial<GateLimits>
 }
 
-/** Verifies, settles once and runs the job once, however often the same payment comes. */
+/** Verifies, settles once and runs the job once, however often the same payment arrives. */
 export type PaymentGate = ReturnType<typeof createPaymentGate>
 
 /**
- * A gate over one facilitator and one reservation store. `pay` never throws for anything that a client sent. It throws
- * what `prepare` threw (the payment is released), what the store threw before settlement, and for a requirement whose
- * network has no scheme. An `Answer` must survive JSON: later identical requests get it from the store.
+ * A gate over one facilitator and one reservation store. `pay` never throws because of anything that a client sent. It
+ * throws what `prepare` threw (the payment is released), what the store threw before settlement, and for a requirement
+ * whose network has no scheme. An `Answer` must survive JSON, since later identical requests get it from the store.
  */
 export function createPaymentGate(options: PaymentGateOptions) {
   const { clock, facilitator, reservations: store, schemes } = options
@@ -73,7 +73,10 @@ export function createPaymentGate(options: PaymentGateOptions) {
 
   return {
     challenge: buildChallenge,
-    /** Why these headers hold no payment for those terms, by the checks that `pay` makes first; undefined if they may. */
+    /**
+     * Why these headers hold no payment for those terms, using the checks that `pay` makes first; undefined if they may
+     * hold one.
+     */
     async refusalOf(
       headers: PaymentHeaders,
       terms: PaymentTerms,
@@ -89,7 +92,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
       const admission = await admit(schemes, headers, terms)
       if (admission.kind !== 'admitted') return admission
       const { payment } = admission
-      // Each payment's outcome comes from its own job, so its types are the call's.
+      // Each payment's outcome comes from its own job, so its types are this call's.
       const outcome = (await inFlight.joinOrRun({ ...admission, job })) as PaymentOutcome<
         Answer,
         Declined
@@ -98,10 +101,10 @@ export function createPaymentGate(options: PaymentGateOptions) {
       return { ...outcome, delivered: () => reservations.delivered(payment) }
     },
     /**
-     * Resumes every reservation that an earlier process left open (X9), each with the job that `jobOf` makes from its
-     * `request`; one without a job stays open and keeps its payer waiting. Each payment is looked up on the ledger, never
-     * settled anew. Resolves when each has an outcome or continues in the background. You may serve calls meanwhile: open
-     * reservations block from the moment the store is opened. Throws what the store's `open` throws.
+     * Resumes every reservation that an earlier process left open (X9), using the job that `jobOf` makes from its
+     * `request`. One without a job stays open and keeps its payer waiting. Each payment is looked up on the ledger, never
+     * settled again. Resolves once each has an outcome or continues in the background. Calls may be served meanwhile:
+     * open reservations block from the moment the store is opened. Throws what the store's `open` throws.
      */
     async resumeOpen<Prepared, Answer, Declined>(
       jobOf: (reservation: Reservation) => PaidJob<Prepared, Answer, Declined> | undefined,
@@ -129,10 +132,10 @@ export function createPaymentGate(options: PaymentGateOptions) {
       }
       await Promise.all(Array.from({ length: RESUMED_AT_ONCE }, resumeNext))
     },
-    /** Whether a payment for that subject may have been settled and is not yet fulfilled. */
+    /** Whether a payment for that subject may be settled but is not yet fulfilled. */
     isPending: inFlight.isPending,
     /**
-     * Stops background work and waits, within a limit, for steps that run; requests that still wait then are pending. The
+     * Stops background work and waits, up to a limit, for running steps; requests that still wait then are pending. The
      * next process finds on the ledger what is unresolved. A second call waits for the first.
      */
     close: inFlight.close,
@@ -144,7 +147,7 @@ type Admission =
   | { readonly kind: 'challenged'; readonly error: ChallengeError }
   | { readonly kind: 'unavailable'; readonly dependency: 'ledger' }
 
-/** Reads, matches and verifies; nothing is reserved yet. */
+/** Reads, matches and verifies; reserves nothing yet. */
 async function admit(
   schemes: readonly PaymentScheme[],
   headers: PaymentHeaders,
@@ -175,7 +178,7 @@ async function admit(
   }
 }
 
-/** The scheme of a network; a network of ours without one is our own mistake. */
+/** The scheme of a network. If one of our own networks has none, that is a bug. */
 function schemeOf(schemes: readonly PaymentScheme[], network: string): PaymentScheme {
   const scheme = schemes.find((one) => one.networks.includes(network))
   if (scheme === undefined) throw new Error(`no payment scheme for ${network}`)

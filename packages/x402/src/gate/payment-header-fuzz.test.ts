@@ -7,7 +7,7 @@ const isLong = process.env['TALLYSTICK_LONG'] === '1'
 /** Mutations per run; the long run is for releases. */
 const MUTATIONS = isLong ? 100_000 : 10_000
 
-/** Numbers that look random and are the same in every run. */
+/** Numbers that look random and repeat in every run. */
 function createDice(seed: string): (below: number) => number {
   let counter = 0
   return (below) => {
@@ -68,7 +68,7 @@ function mutateJson(value: unknown, dice: Dice): unknown {
   )
 }
 
-/** One header that differs from the honest one: in its text, its JSON, or the bytes of its transaction. */
+/** One header that differs from the honest one in its text, its JSON, or the bytes of its transaction. */
 function mutate(header: string, dice: Dice): string {
   const json = Buffer.from(header, 'base64')
   switch (dice(4)) {
@@ -89,7 +89,7 @@ function mutate(header: string, dice: Dice): string {
   }
 }
 
-/** The honest header's meaning: a mutation that leaves it alone, e.g. in the description, is no attack. */
+/** The honest header's meaning. A mutation that leaves it unchanged, e.g. in the description, is not an attack. */
 function meaningOf(header: string): string | undefined {
   try {
     const { x402Version, payload, accepted } = JSON.parse(

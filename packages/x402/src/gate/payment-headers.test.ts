@@ -30,20 +30,20 @@ const errorOf = (paymentSignature: string): unknown => {
 }
 
 describe('read', () => {
-  test('X4: PAYMENT-SIGNATURE and X-PAYMENT alike', () => {
+  test('X4: PAYMENT-SIGNATURE and X-PAYMENT are equivalent', () => {
     const read = { kind: 'read', envelope }
     expect(readPaymentHeaders({ paymentSignature: encode(envelope) })).toEqual(read)
     expect(readPaymentHeaders({ xPayment: encode(envelope) })).toEqual(read)
   })
 
-  test('null and absent optional members, and members that we do not know', () => {
+  test('null and absent optional members, and unknown members', () => {
     const { extra: _extra, ...accepted } = envelope.accepted
     expect(errorOf(encode({ ...envelope, accepted, resource: null, extensions: { a: 1 } }))).toBe(
       'read',
     )
   })
 
-  test('none at all is absent', () => {
+  test('no header is absent', () => {
     expect(readPaymentHeaders({})).toEqual({ kind: 'absent' })
   })
 })
@@ -83,7 +83,7 @@ describe('refused', () => {
   })
 })
 
-test('standard padded base64 comes back', () => {
+test('standard padded base64 is returned', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       const buffer = Buffer.from(bytes)
@@ -109,8 +109,8 @@ describe('X3: what matches', () => {
   test.each<[string, object]>([
     ['an exact echo', {}],
     ['an echo with price', { price: { asset: '0.0.0', amount: '300000000' } }],
-    ['further keys in extra', { extra: { ...accepted.extra, color: 'red' } }],
-    ['extra in another order', { extra: { paymentFlow: 'upfront', feePayer: '0.0.5001' } }],
+    ['extra keys in extra', { extra: { ...accepted.extra, color: 'red' } }],
+    ['extra in a different order', { extra: { paymentFlow: 'upfront', feePayer: '0.0.5001' } }],
   ])('%s', (_name, changes) => {
     expect(matches(changes)).toBe(true)
   })
@@ -123,12 +123,12 @@ describe('X3: what matches', () => {
   })
 })
 
-describe('X3: what does not', () => {
+describe('X3: mismatches', () => {
   test.each<[string, object]>([
     ['scheme', { scheme: 'upto' }],
     ['network', { network: 'hedera:mainnet' }],
     ['amount', { amount: '299999999' }],
-    ['amount in another spelling', { amount: '0300000000' }],
+    ['amount in a different spelling', { amount: '0300000000' }],
     ['asset', { asset: '0.0.1' }],
     ['payTo', { payTo: '0.0.66' }],
     ['maxTimeoutSeconds', { maxTimeoutSeconds: 300 }],

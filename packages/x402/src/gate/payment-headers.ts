@@ -1,19 +1,19 @@
-/** The payment headers of x402 v2: reads what a client sent, matches it with what is on sale, and encodes the answer. */
+/** The payment headers of x402 v2: reads what a client sent, matches it against what is on sale, and encodes the answer. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { PaidResource, PaymentRequirement, Settlement } from '../payment.ts'
 import type { ChallengeError } from './challenge.ts'
 
 /**
- * Largest payment header, in bytes, checked before decoding. The largest honest one fits: ten Hedera nodes take 4.5 KB,
- * and the description of a call that official clients send back (`describeCall`) at most 2.7 KB.
+ * Largest payment header in bytes, checked before decoding. The largest honest one fits: ten Hedera nodes take 4.5 KB,
+ * and the call description that official clients echo (`describeCall`) at most 2.7 KB.
  */
 const PAYMENT_HEADER_BYTES_MAX = 8_192
 
 export type PaymentHeaders = {
   /** Value of `PAYMENT-SIGNATURE`. */
   readonly paymentSignature?: string | undefined
-  /** Value of `X-PAYMENT`, which may carry a v2 payload too. */
+  /** Value of `X-PAYMENT`, which may also carry a v2 payload. */
   readonly xPayment?: string | undefined
 }
 
@@ -32,11 +32,11 @@ const envelopeSchema = z.object({
     extra: record.nullish(),
   }),
   resource: z.object({ url: z.string() }).nullish(),
-  // An unreadable extension refuses no payment: none of ours is paid by one.
+  // An unreadable extension does not refuse a payment: none of our payments depends on one.
   extensions: record.nullish().catch(undefined),
 })
 
-/** An x402 v2 payment payload as a client sent it: well formed, nothing in it believed yet. */
+/** An x402 v2 payment payload as a client sent it: well-formed, but nothing in it verified yet. */
 type PaymentEnvelope = z.infer<typeof envelopeSchema>
 
 type PaymentHeaderReading =
@@ -47,8 +47,8 @@ type PaymentHeaderReading =
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Reads the payment that a request carries in `PAYMENT-SIGNATURE`, or in `X-PAYMENT` (X4). Never throws: every text
- * that is no v2 payload is a refusal, and its size is checked before anything is decoded.
+ * Reads a request's payment from `PAYMENT-SIGNATURE` or `X-PAYMENT` (X4). Never throws: any text that is not a v2 payload
+ * is a refusal, and the size is checked before anything is decoded.
  */
 export function readPaymentHeaders(headers: PaymentHeaders): PaymentHeaderReading {
   const { paymentSignature, xPayment } = headers
@@ -78,8 +78,8 @@ export function readPaymentHeaders(headers: PaymentHeaders): PaymentHeaderReadin
 }
 
 /**
- * The bytes of standard, padded base64 (RFC 4648 §4), undefined for anything else: base64url, missing padding, white
- * space and non-zero trailing bits are refused, so that one value has one spelling.
+ * The bytes of standard, padded base64 (RFC 4648 §4), undefined for anything else. Base64url, missing padding, white
+ * space and non-zero trailing bits are refused, so that each value has one spelling.
  */
 export function decodeStrictBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
@@ -89,8 +89,8 @@ export function decodeStrictBase64(text: string): Buffer | undefined {
 const CORE_FIELDS = ['scheme', 'network', 'amount', 'asset', 'payTo', 'maxTimeoutSeconds'] as const
 
 /**
- * Whether what a payer accepted is this requirement (X3). The six core fields must be equal and our `extra` keys carried
- * back unchanged; every other key is ignored, so that clients which strip or echo `price` both pay.
+ * Whether what a payer accepted is this requirement (X3). The six core fields must be equal and our `extra` keys returned
+ * unchanged. Every other key is ignored, so clients can pay whether they strip or echo `price`.
  */
 export function acceptsRequirement(
   accepted: PaymentEnvelope['accepted'],
@@ -105,7 +105,7 @@ export function acceptsRequirement(
   )
 }
 
-/** Whether a client's payload names the resource on sale, by path, or none. */
+/** Whether a client's payload names the resource on sale, by path, or names none. */
 export function isForResource(named: PaymentEnvelope['resource'], resource: PaidResource): boolean {
   if (named === undefined || named === null) return true
   const path = URL.parse(named.url)?.pathname

@@ -10,7 +10,7 @@ import { createPaymentGate } from './payment-gate.ts'
 const memo = agentMemo(AGENT)
 
 describe('pending', () => {
-  test('X9: a settlement whose answer got lost is found on the ledger and honoured', async () => {
+  test('X9: a settlement whose answer was lost is found on the ledger and honoured', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     ledger.fault = 'answer_lost'
     const header = await ledger.pay(terms)
@@ -18,7 +18,7 @@ describe('pending', () => {
     expect(runs).toEqual({ prepared: 1, fulfilled: 1, mayHonourAsked: 0 })
   })
 
-  test('X9: a success that names another transaction is nonsense: what the ledger does not know buys nothing', async () => {
+  test('X9: a success that names another transaction is nonsense: a payment the ledger does not know buys nothing', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     ledger.fault = 'invented_success'
     const paying = gate.pay({ paymentSignature: await ledger.pay(terms) }, terms, job())
@@ -29,7 +29,7 @@ describe('pending', () => {
     expect(runs.fulfilled).toBe(0)
   })
 
-  test('X9: a success that names another transaction, of a payment that landed, is honoured', async () => {
+  test('X9: a success that names another transaction is honoured if the payment landed', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     ledger.fault = 'success_of_another'
     const header = await ledger.pay(terms)
@@ -37,7 +37,7 @@ describe('pending', () => {
     expect(runs).toEqual({ prepared: 1, fulfilled: 1, mayHonourAsked: 0 })
   })
 
-  test('X9: while the mirror lags the answer is 502 pending, and the job is completed in the background', async () => {
+  test('X9: while the mirror lags the answer is 502 pending, and the job completes in the background', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     ledger.fault = 'answer_lost'
     ledger.mirrorLagSeconds = 20
@@ -66,7 +66,7 @@ describe('pending', () => {
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
   })
 
-  test('X8: a payment that never came is refused once the ledger is 30 s past its validity', async () => {
+  test('X8: a payment that never arrived is refused once the ledger is 30 s past its validity', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     ledger.fault = 'silent'
     const header = await ledger.pay(terms)
@@ -84,7 +84,7 @@ describe('pending', () => {
     })
   })
 
-  test('X9: an expired payment that nobody here has sent keeps its payer waiting, and nobody whom a stranger names', async () => {
+  test('X9: an expired payment that this process has not sent keeps its payer waiting, and nobody whom a stranger names', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
     await ledger.clock.advanceMsSettled(180_000)
@@ -104,7 +104,7 @@ describe('pending', () => {
     expect(ledger.settlements).toBe(0)
   })
 
-  test('X9: another payment of the same payer for the same thing waits, unsettled', async () => {
+  test('X9: another payment from the same payer for the same thing waits, unsettled', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     ledger.fault = 'answer_lost'
     ledger.isMirrorDown = true
@@ -142,7 +142,7 @@ describe('pending', () => {
   })
 })
 
-describe('found on the ledger', () => {
+describe('X10: a payment found on the ledger, not settled here: honoured for the agent in its signed memo', () => {
   test('X10: found, not settled here: honoured for the agent of its signed memo', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })

@@ -1,7 +1,7 @@
 /**
- * One payment in flight, from reservation to answer, however many requests carry it. Here is everything that decides
- * between charging, honouring, refusing and "not known yet" (X6 to X10); payments-in-flight.ts says which payments are in
- * flight, and who may join one.
+ * One payment in flight, from reservation to answer, however many requests carry it. Everything that decides between
+ * charging, honouring, refusing and "not known yet" is here (X6 to X10); payments-in-flight.ts says which payments are in
+ * flight and who may join one.
  */
 import type { Clock } from '../clock.ts'
 import { type Facilitator, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
@@ -14,10 +14,10 @@ import type { GateEvent } from './gate-event.ts'
 import type { AnyOutcome, PaymentForJob, Preparation, SettledPayment } from './paid-job.ts'
 import type { PaymentProgress } from './payment-progress.ts'
 
-/** How far our clock may be from the ledger's when a record is compared with the start of our settlement. */
+/** How far our clock may differ from the ledger's when a record is compared with the start of our settlement. */
 const CLOCK_SKEW_SECONDS = 10
 
-/** What every payment of a gate uses. */
+/** Shared by all payments of a gate. */
 export type GateParts = {
   readonly clock: Clock
   readonly facilitator: Facilitator
@@ -31,7 +31,7 @@ type SettlementOrder = NonNullable<PaymentForJob['order']>
 type ReservedPayment = PaymentInFlight & { readonly reservation: Reservation }
 type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>
 
-/** Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw, with the payment released. */
+/** Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw; the payment is released first. */
 export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
   const { order, payment, progress } = paid
   const claim = await gate.reservations.reserve(paid)
@@ -40,16 +40,17 @@ export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promis
   const reserved = { ...paid, reservation: claim.reservation }
   if (claim.kind === 'reserved' && order !== undefined) {
     if (claim.canPay) return await settle(gate, reserved, order)
-    // This process has not sent it: there is no transaction to name.
+    // This process has not sent it, so there is no transaction to name.
     const refusal = refusalOf(payment, 'insufficient_funds')
     return await refuse(gate, payment, { ...refusal, transaction: '' })
   }
-  // What this process has not sent keeps only its own payer waiting: anybody can sign an old payment for somebody else.
+  // A payment that this process has not sent keeps only its own payer waiting: anyone can sign an old payment for
+  // somebody else.
   if (claim.kind === 'resumed' || isSubjectPayer(paid)) progress.markPossiblySettled()
   const finding = await lookUp(gate, paid)
   if (finding.kind === 'landed') progress.markPossiblySettled()
   if (finding.kind === 'landed' && claim.kind === 'resumed') {
-    // Another process over the same store may meanwhile have answered or released it, and sold something else for it.
+    // Meanwhile another process over the same store may have answered or released it, and sold something else for it.
     const now = await retried(gate, paid, () => gate.reservations.recall(paid))
     if (now.kind === 'ended') return now.outcome
   }
@@ -93,13 +94,13 @@ async function settle(
   }
 }
 
-/** The result of one call to the facilitator; `unclear` is for the ledger to decide. */
+/** The result of one facilitator call; `unclear` is for the ledger to decide. */
 type Submission =
   | { readonly kind: 'settled' | 'refused'; readonly settlement: Settlement }
   | { readonly kind: 'unsent' }
   | { readonly kind: 'unclear'; readonly refusal?: Settlement }
 
-/** Asks the facilitator to settle, and judges what it answered (X8). Never throws for the facilitator. */
+/** Asks the facilitator to settle, and judges its answer (X8). Never throws on the facilitator's account. */
 async function submit(
   gate: GateParts,
   { payment, scheme }: PaymentInFlight,
@@ -132,7 +133,7 @@ async function submit(
   return { kind: 'unclear', refusal: settlement }
 }
 
-/** Asks the ledger until it knows: it decides on every payment without a clear answer from the facilitator. */
+/** Asks the ledger until it knows. It decides every payment to which the facilitator gave no clear answer. */
 async function lookUp(
   gate: GateParts,
   { payment, progress, scheme }: PaymentInFlight,
@@ -148,7 +149,7 @@ async function lookUp(
   return finding
 }
 
-/** Honours a payment found on the ledger if the job may, and refuses one that failed or never came (X8, X10). */
+/** Honours a payment found on the ledger if the job allows it, and refuses one that failed or never arrived (X8, X10). */
 async function honour(
   gate: GateParts,
   paid: ReservedPayment,
@@ -179,8 +180,8 @@ async function honour(
 }
 
 /**
- * Prepares the work. A job that declines or throws releases the payment. Only if the payer has paid already and is owed
- * the answer, a throw is retried, and releases nothing.
+ * Prepares the work. A job that declines or throws releases the payment. Only if the payer has already paid and is owed
+ * the answer is a throw retried, and nothing released.
  */
 async function prepare(
   gate: GateParts,
@@ -227,7 +228,7 @@ async function refuse(
   return { kind: 'challenged', error: errorReason, settlement: { ...settlement, errorReason } }
 }
 
-/** Runs a step until it does not throw, with growing pauses, and reports each failure. */
+/** Runs a step until it succeeds, with growing pauses, and reports each failure. */
 function retried<Value extends object>(
   gate: GateParts,
   { payment, progress }: PaymentInFlight,
@@ -243,7 +244,7 @@ function retried<Value extends object>(
   })
 }
 
-/** Whether the payer is the one who waits for the payment. */
+/** Whether the payer is also the subject waiting for the payment. */
 function isSubjectPayer({ job, payment }: PaymentInFlight): boolean {
   return job.subject === payment.payer || job.subject === payment.payerEvmAddress
 }
@@ -260,7 +261,7 @@ function refusalOf({ network, nonce, payer }: VerifiedPayment, errorReason: stri
   return { success: false, transaction: nonce, network, payer, errorReason }
 }
 
-/** A facilitator's reason, if it is a code; anything else would put foreign text into our answers. */
+/** A facilitator's reason if it is a code; anything else would put foreign text into our answers. */
 function readableReason(reason: string | undefined): string {
   return reason !== undefined && /^[A-Za-z0-9_]{1,96}$/.test(reason) ? reason : 'settlement_refused'
 }

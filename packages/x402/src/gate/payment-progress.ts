@@ -1,14 +1,14 @@
 import type { Clock } from '../clock.ts'
 import type { GateLimits } from './gate-limits.ts'
 
-/** Thrown inside a payment that waits when the gate closes; the next process finds it on the ledger. */
+/** Thrown inside a waiting payment when the gate closes; the next process finds the payment on the ledger. */
 export class GateClosed extends Error {
   override readonly name = 'GateClosed'
 }
 
 export type PaymentProgress = ReturnType<typeof createPaymentProgress>
 
-/** How far a payment in flight has come, and how it waits between attempts. */
+/** How far a payment in flight has got, and how it waits between attempts. */
 export function createPaymentProgress(clock: Clock, limits: GateLimits) {
   const reserved = Promise.withResolvers<void>()
   const inDoubt = Promise.withResolvers<void>()
@@ -19,7 +19,7 @@ export function createPaymentProgress(clock: Clock, limits: GateLimits) {
   return {
     /** Resolves once the store has reserved the payment here, or has ended it. */
     reserved: reserved.promise,
-    /** Resolves at the first sign that the outcome takes longer; requests then wait less long. */
+    /** Resolves at the first sign that the outcome will take longer; requests then wait less. */
     inDoubt: inDoubt.promise,
     /** Resolves when the gate has closed and no request waits any longer. */
     givenUp: givenUp.promise,
@@ -30,8 +30,8 @@ export function createPaymentProgress(clock: Clock, limits: GateLimits) {
       possiblySettled = true
     },
     /**
-     * Runs `step` until it returns a value, with growing pauses; `undefined` means not yet. Once the gate is closed it runs
-     * no second time: throws GateClosed.
+     * Runs `step` with growing pauses until it returns a value; `undefined` means not yet. Throws GateClosed instead of a
+     * second run once the gate is closed.
      */
     async persist<Value extends object>(step: () => Promise<Value | undefined>): Promise<Value> {
       let pauseMs = limits.retryFirstMs
@@ -47,7 +47,7 @@ export function createPaymentProgress(clock: Clock, limits: GateLimits) {
         pauseMs = Math.min(pauseMs * 2, limits.retryMaxMs)
       }
     },
-    /** Ends the present pause at once. */
+    /** Ends the current pause at once. */
     wake: (): void => pause.resolve(),
     close(): void {
       isClosed = true

@@ -1,4 +1,4 @@
-/** How long requests wait for a payment in flight, how many there may be, and what becomes of them at the end. */
+/** How long requests wait for a payment in flight, how many there may be, and what happens to them at the end. */
 import { describe, expect, test } from 'vitest'
 import { gateFixture } from '../testing/gate.fixture.ts'
 import { OTHER_PAYER } from '../testing/hedera-stand-in.fixture.ts'
@@ -25,7 +25,7 @@ describe('waiting', () => {
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
   })
 
-  test('nor where the outcome comes into doubt shortly before that limit', async () => {
+  test('not even if the outcome comes into doubt shortly before that limit', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const slow = Promise.withResolvers<never>()
     const fulfil = (): Promise<never> => slow.promise
@@ -46,7 +46,7 @@ describe('waiting', () => {
     expect(ledger.clock.pendingCount()).toBe(0)
   })
 
-  test('more payments in flight than the limit are refused, unsettled', async () => {
+  test('payments in flight beyond the limit are refused, unsettled', async () => {
     const { gate, job, ledger, terms } = gateFixture({ limits: { inFlightMax: 1 } })
     const hold = Promise.withResolvers<{ kind: 'ready'; prepared: string }>()
     const first = gate.pay(
@@ -64,7 +64,7 @@ describe('waiting', () => {
 })
 
 describe('closing', () => {
-  test('S6: close stops the background work and leaves no timer', async () => {
+  test('S6: close stops background work and leaves no timer', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     ledger.fault = 'answer_lost'
     ledger.isMirrorDown = true
@@ -77,7 +77,7 @@ describe('closing', () => {
     expect(late).toEqual({ kind: 'unavailable', dependency: 'facilitator' })
   })
 
-  test('S6: what runs when the gate closes is finished: a settlement under way is still fulfilled', async () => {
+  test('S6: a step running when the gate closes is finished: a settlement under way is still fulfilled', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     const hold = Promise.withResolvers<{ kind: 'ready'; prepared: string }>()
     const paying = gate.pay(
@@ -94,7 +94,7 @@ describe('closing', () => {
     expect(ledger.clock.pendingCount()).toBe(0)
   })
 
-  test('S6: a request that still waits when the gate has closed is pending, and a second close waits for the first', async () => {
+  test('S6: a request still waiting when the gate has closed is pending, and a second close waits for the first', async () => {
     const { gate, job, ledger, terms } = gateFixture({ limits: { closeWaitMs: 4_000 } })
     const contract = Promise.withResolvers<never>()
     const never = job({ fulfil: () => contract.promise })

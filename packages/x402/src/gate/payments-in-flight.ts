@@ -13,7 +13,7 @@ import { createPaymentProgress, GateClosed, type PaymentProgress } from './payme
 type InFlight = {
   readonly payment: VerifiedPayment
   readonly fingerprint: string
-  /** Of the request that brought it. */
+  /** From the request that brought it. */
   readonly requestId: string | undefined
   readonly progress: PaymentProgress
   readonly done: Promise<AnyOutcome>
@@ -62,8 +62,8 @@ export function createPaymentsInFlight(
 
   return {
     /**
-     * Joins this payment if it is in flight, else runs it, and waits as long as a request may. A resumed one was left open
-     * by an earlier process: no other payment blocks it.
+     * Joins this payment if it is in flight, otherwise runs it, and waits as long as a request may. A resumed payment was
+     * left open by an earlier process and is not blocked by other payments.
      */
     async joinOrRun(
       paid: PaymentForJob,
@@ -91,7 +91,7 @@ export function createPaymentsInFlight(
     },
     isPending: (subject: string): boolean =>
       [...(bySubject.get(subject) ?? [])].some(({ progress }) => progress.isPossiblySettled()),
-    /** What the job that brought this payment called its request; undefined if it is not in flight. */
+    /** The request id given by the job that brought this payment; undefined if it is not in flight. */
     requestIdOf: (paymentId: string): string | undefined => inFlight.get(paymentId)?.requestId,
     close: (): Promise<void> => {
       closing ??= closeAll()
@@ -100,7 +100,7 @@ export function createPaymentsInFlight(
   }
 }
 
-/** The outcome, or `pending` when it takes longer than a request may wait, or the gate has closed. */
+/** The outcome, or `pending` if it takes longer than a request may wait or the gate has closed. */
 async function waitFor(
   { done, progress }: InFlight,
   { clock, limits, pending }: { clock: Clock; limits: GateLimits; pending: AnyOutcome },
@@ -110,7 +110,7 @@ async function waitFor(
   let isOver = false
   const shorten = async (): Promise<void> => {
     await progress.inDoubt
-    // Doubt only shortens: the first limit stays as it is.
+    // Doubt only shortens the wait: the first limit stays.
     if (!isOver) cancels.push(clock.after(limits.doubtWaitMs, timeUp.resolve))
   }
   void shorten()
@@ -123,7 +123,7 @@ async function waitFor(
   }
 }
 
-/** A payment's outcome; one that the gate's closing stopped is pending. */
+/** A payment's outcome; a payment stopped by the closing gate is pending. */
 async function unlessClosed(
   running: Promise<AnyOutcome>,
   pending: AnyOutcome,
@@ -136,7 +136,7 @@ async function unlessClosed(
   }
 }
 
-/** Whether another payment of the same payer for the same thing is in flight: this one is then left unsettled (X9). */
+/** Whether another payment from the same payer for the same thing is in flight; if so, this one is left unsettled (X9). */
 function hasTwin(others: Iterable<InFlight> | undefined, { job, payment }: PaymentForJob): boolean {
   for (const other of others ?? []) {
     if (other.fingerprint === job.fingerprint && other.payment.payer === payment.payer) return true

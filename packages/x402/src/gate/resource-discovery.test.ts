@@ -10,7 +10,7 @@ const output = { example: { fair: true }, schema: { properties: { fair: { type: 
 const schema = { type: 'object', properties: { city: { type: 'string' } } }
 
 describe('x402 discovery', () => {
-  test('a GET is told by its query, a POST by its body', () => {
+  test('a GET is described by its query, a POST by its body', () => {
     const get = describeCall({
       input: { method: 'GET', queryParams: { city: 'Oslo' }, schema },
       output,
@@ -35,7 +35,7 @@ describe('x402 discovery', () => {
     })
   })
 
-  test('X2: it is in both forms of the challenge, which the official schema takes', () => {
+  test('X2: it is in both forms of the challenge, and the official schema accepts it', () => {
     const call = { method: 'GET', queryParams: { city: 'Oslo' }, schema } as const
     const discovery = describeCall({ input: call, output })
     const { body, headers } = buildChallenge({ ...standInTerms(), discovery }, 'payment_required')
@@ -46,7 +46,7 @@ describe('x402 discovery', () => {
 
   test.each([
     ['sent back', (declared: object) => ({ bazaar: declared }), true],
-    ['sent back in other words', () => ({ bazaar: { info: {} }, other: 1 }), true],
+    ['returned in other words', () => ({ bazaar: { info: {} }, other: 1 }), true],
     ['left out by the payer', () => undefined, false],
     ['no extensions at all', () => 5, false],
   ])('%s: a facilitator gets what was declared, or nothing', async (_name, echo, isSent) => {
@@ -62,7 +62,7 @@ describe('x402 discovery', () => {
     ])
   })
 
-  test('what was never declared is not passed on', async () => {
+  test('an undeclared extension is not passed on', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const envelope = decodeHeader(await ledger.pay(terms))
     const paymentSignature = encodeHeader({ ...envelope, extensions: { bazaar: { info: {} } } })
@@ -70,7 +70,7 @@ describe('x402 discovery', () => {
     expect(ledger.seen[0]?.payload).not.toHaveProperty('extensions')
   })
 
-  test('one that would not fit a client’s header is refused when it is made', () => {
+  test('one too large for a client’s header is refused when it is made', () => {
     const example = { text: 'a'.repeat(2_048) }
     const input = { method: 'POST', body: {}, schema } as const
     expect(() => describeCall({ input, output: { ...output, example } })).toThrow(RangeError)

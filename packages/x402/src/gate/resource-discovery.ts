@@ -1,6 +1,6 @@
 /**
- * What a challenge tells an agent about the call that it sells: x402's extension `bazaar`, version 2, as plain JSON.
- * Its shape is in x402's specs/extensions/bazaar.md.
+ * What a challenge tells an agent about the call it sells: x402's extension `bazaar`, version 2, as plain JSON. Its shape
+ * is in x402's specs/extensions/bazaar.md.
  */
 
 /** A JSON Schema (2020-12). */
@@ -8,7 +8,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** A paid call: an example, and the schemas of the call and its answer. */
 type ResourceCall = {
-  /** What a call sends; the example must match its schema. */
+  /** What a call sends; the example must match the schema. */
   readonly input:
     | { readonly method: 'GET'; readonly queryParams: object; readonly schema: JsonSchema }
     | { readonly method: 'POST'; readonly body: object; readonly schema: JsonSchema }
@@ -25,7 +25,7 @@ export type ResourceDiscovery = {
   readonly schema: JsonSchema
 }
 
-/** Largest extension, bytes of JSON: official clients send it back in `PAYMENT-SIGNATURE`, which must stay under 8 KiB. */
+/** Largest extension, in bytes of JSON: official clients echo it in `PAYMENT-SIGNATURE`, which must stay under 8 KiB. */
 const DISCOVERY_BYTES_MAX = 2_048
 
 const text = (value: string) => ({ type: 'string', const: value })
@@ -60,8 +60,8 @@ function inputOf({ input }: ResourceCall): { readonly info: object; readonly sch
 }
 
 /**
- * Whether a payer sent the extension back. Only then does the facilitator get it, in the seller's words: x402 leaves it
- * to the payer whether a catalogue learns of the call.
+ * Whether a payer sent the extension back. Only then does the facilitator get it, in the seller's words: in x402 the
+ * payer decides whether a catalogue learns of the call.
  */
 export function isEchoed(
   extensions: Readonly<Record<string, unknown>> | null | undefined,
@@ -69,7 +69,7 @@ export function isEchoed(
   return Object.hasOwn(extensions ?? {}, 'bazaar')
 }
 
-/** The extension for one call. Throws RangeError where it is over 2 KiB. */
+/** The extension for one call. Throws RangeError if it is over 2 KiB. */
 export function describeCall(call: ResourceCall): ResourceDiscovery {
   const { info, schema } = inputOf(call)
   const { example, schema: outputSchema } = call.output

@@ -1,4 +1,4 @@
-/** What an earlier or another process over the same store has left open (X7, X9), through the gate. */
+/** What an earlier or another process over the same store left open (X7, X9), through the gate. */
 import { describe, expect, test } from 'vitest'
 import { PAYER } from '../testing/hedera-stand-in.fixture.ts'
 import {
@@ -12,7 +12,7 @@ import {
 } from '../testing/kept-answer.fixture.ts'
 import type { Resumed } from './payment-gate.ts'
 
-/** A second process that waits for the ledger with a payment which the first one has reserved. */
+/** A second process that waits for the ledger, with a payment that the first one reserved. */
 async function waitingReplica() {
   const first = keptAnswerFixture()
   const { ledger, reservations, terms } = first
@@ -28,7 +28,7 @@ async function waitingReplica() {
 }
 
 describe('X7: two processes over one store', () => {
-  test('what the one has answered the other gives too, and does no work of its own', async () => {
+  test('an answer given by one is given by the other too, which does no work of its own', async () => {
     const { first, second, waiting } = await waitingReplica()
     const { ledger, reservations } = first
     await first.gate.close()
@@ -47,7 +47,7 @@ describe('X7: two processes over one store', () => {
     expect(second.runs.fulfilled).toBe(0)
   })
 
-  test('a payment that the one released and then sold something else for buys nothing at the other', async () => {
+  test('a payment that one process released and then sold something else for buys nothing at the other', async () => {
     const { first, header, second, waiting } = await waitingReplica()
     const { ledger, reservations } = first
     const [open] = await reservations.open()
@@ -63,14 +63,14 @@ describe('X7: two processes over one store', () => {
 })
 
 describe('X9: reservations left open are resumed at start', () => {
-  test('what is open blocks from the moment of start, by fingerprint and by key, before anything is resumed', async () => {
+  test('open reservations block from the start, by fingerprint and by key, before anything is resumed', async () => {
     const { second } = await crashedFixture({ idempotencyKey: 'k' })
     expect(await second.buy()).toEqual(PENDING)
     expect(await second.buy({ idempotencyKey: 'k', ...elsewhere })).toEqual(PENDING)
     expect(second.ledger.settlements).toBe(1)
   })
 
-  test('resumed, the answer goes to the payer’s next payment, itself left unsettled', async () => {
+  test('once resumed, the answer goes to the payer’s next payment, itself left unsettled', async () => {
     const { header, second } = await crashedFixture({ request: '{"pick":1}' })
     const { gate, job, ledger, runs } = second
     const ends: Resumed['end'][] = []
@@ -87,7 +87,7 @@ describe('X9: reservations left open are resumed at start', () => {
     expect([ledger.settlements, runs.fulfilled]).toEqual([1, 1])
   })
 
-  test('reserved and never sent: refused once its validity ended, and until then its payer waits', async () => {
+  test('reserved and never sent: refused once its validity ended, and its payer waits until then', async () => {
     const first = keptAnswerFixture()
     const { ledger, reservations } = first
     ledger.fault = 'silent'
@@ -105,7 +105,7 @@ describe('X9: reservations left open are resumed at start', () => {
     expect((await second.buy()).kind).toBe('paid')
   })
 
-  test('its work is done with the request of the payment’s first call, also where the payment is sent again', async () => {
+  test('the work is done with the request of the payment’s first call, even if the payment is sent again', async () => {
     const { header, second } = await crashedFixture({ request: 'received at 1' })
     const requests: (string | undefined)[] = []
     await second.send(header, {
@@ -118,7 +118,7 @@ describe('X9: reservations left open are resumed at start', () => {
     expect(requests).toEqual(['received at 1'])
   })
 
-  test('one that no job can be made for stays open and keeps its payer waiting; the others are resumed', async () => {
+  test('a reservation for which no job can be made stays open and keeps its payer waiting; the others are resumed', async () => {
     const { second, first } = await crashedFixture({ request: 'unreadable' })
     await second.reservations.reserve({
       ...(await onlyOpen(first.reservations)),
@@ -137,7 +137,7 @@ describe('X9: reservations left open are resumed at start', () => {
     expect(await second.buy()).toEqual(PENDING)
   })
 
-  test('what was paid is never given up because its work fails: it is tried again, and nothing is released', async () => {
+  test('a paid payment is never given up because its work fails: the work is retried, and nothing is released', async () => {
     const { second } = await crashedFixture()
     const { events, gate, job, ledger, reservations, runs } = second
     let failures = 3
@@ -157,7 +157,7 @@ describe('X9: reservations left open are resumed at start', () => {
     expect(events.filter(({ kind }) => kind === 'retrying')).toHaveLength(3)
   })
 
-  test('two open ones of one payer for one thing do not stop each other', async () => {
+  test('two open payments from one payer for one thing do not block each other', async () => {
     const { first, second } = await crashedFixture()
     const { reservations } = second
     const one = await onlyOpen(first.reservations)

@@ -1,6 +1,6 @@
 /**
- * What the gate asks an EVM chain before it works for a payment. X10: what counts is whether the nonce was unused when
- * this store reserved the payment. And whether its payer has the money at all.
+ * What the gate asks an EVM chain before it works for a payment. X10: it matters whether the nonce was unused when this
+ * store reserved the payment. The gate also asks whether the payer has the money at all.
  */
 
 import { manualClock } from '@tallystick/service-kit'
@@ -104,14 +104,14 @@ describe('X10: a payment found on an EVM chain', () => {
     expect(counts).toEqual({ prepared: 1, settled: 1, fulfilled: 1 })
   })
 
-  test('the facilitator’s answer got lost: the payment is found and honoured', async () => {
+  test('the facilitator’s answer was lost: the payment is found and honoured', async () => {
     const { gate, job } = evmGateFixture({ settle: 'lost' })
     const { paymentSignature } = await header()
     const outcome = await gate.pay({ paymentSignature }, terms, job())
     expect(outcome).toMatchObject({ kind: 'paid', answer: 'A', settlement: { success: true } })
   })
 
-  test('a success that names no transaction is nonsense: what the chain does not know buys nothing', async () => {
+  test('a success that names no transaction is nonsense: a payment the chain does not know buys nothing', async () => {
     const { clock, counts, gate, job } = evmGateFixture({ settle: 'no_hash' })
     const paying = gate.pay(await header(), terms, job())
     await clock.advanceMsSettled(15_000)
@@ -134,7 +134,7 @@ describe('X10: a payment found on an EVM chain', () => {
     expect(await reservations.get(verified.payment.id)).toBeUndefined()
   })
 
-  test('reserved while unused by an earlier process, the same payment is honoured after a restart', async () => {
+  test('reserved by an earlier process while unused, the same payment is honoured after a restart', async () => {
     const { chain, counts, job, openGate, reservations, scheme } = evmGateFixture({
       settle: 'never_asked',
     })
@@ -159,7 +159,7 @@ describe('X10: a payment found on an EVM chain', () => {
     expect(counts).toEqual({ prepared: 1, settled: 0, fulfilled: 1 })
   })
 
-  test('a payment copied from the chain gets no answer that is kept for its payer, and uses none up', async () => {
+  test('a payment copied from the chain gets no answer kept for its payer, and uses none up', async () => {
     const { chain, counts, gate, job, scheme } = evmGateFixture({ settle: 'front_run' })
     const copied = await header()
     const verified = await scheme.verify(copied.payload, centRequirement())
@@ -178,7 +178,7 @@ describe('X10: a payment found on an EVM chain', () => {
     expect(counts).toEqual({ prepared: 1, settled: 1, fulfilled: 1 })
   })
 
-  test('one that this store does not hold and whose validity is over is refused at once, and never waited for', async () => {
+  test('an expired payment that this store does not hold is refused at once, never waited for', async () => {
     const { clock, counts, gate, job, reservations } = evmGateFixture({ settle: 'never_asked' })
     const { paymentSignature } = await header()
     await clock.advanceMsSettled(600_000)
@@ -188,13 +188,13 @@ describe('X10: a payment found on an EVM chain', () => {
     expect(counts.settled).toBe(0)
   })
 
-  test('what was found there is fulfilled with the time that the ledger took it', async () => {
+  test('a payment found there is fulfilled with the time at which the ledger took it', async () => {
     const { chain, gate, job, landings } = evmGateFixture({ settle: 'lost' })
     expect((await gate.pay(await header(), terms, job())).kind).toBe('paid')
     expect(landings).toEqual([(await chain.ledger.block()).timestampSeconds])
   })
 
-  test('a payment read from the chain is not tried on one request after another until its answer comes', async () => {
+  test('a payment read from the chain cannot be tried on one request after another until its answer comes', async () => {
     const { gate, job } = evmGateFixture({ settle: 'front_run' })
     const bought = await header()
     expect((await gate.pay(bought, terms, kept(job('what was bought')))).kind).toBe('paid')
@@ -204,12 +204,12 @@ describe('X10: a payment found on an EVM chain', () => {
       expect(await gate.pay(bought, terms, kept(job(`guess ${guess}`)))).toEqual(used)
     }
     expect(await gate.pay(bought, terms, kept(job('what was bought')))).toEqual(used)
-    // Its payer, who can sign, loses nothing: the answer was never delivered, so that his next payment gets it.
+    // Its payer, who can sign, loses nothing: the answer was never delivered, so his next payment gets it.
     const next = await gate.pay(await header(), terms, kept(job('what was bought')))
     expect(next).toMatchObject({ kind: 'paid', answer: 'A' })
   })
 
-  test('while the chain cannot be read nothing is reserved and nothing settled', async () => {
+  test('while the chain cannot be read, nothing is reserved or settled', async () => {
     const { chain, counts, gate, job, reservations } = evmGateFixture({ settle: 'never_asked' })
     chain.isDown = true
     const { paymentSignature } = await header()
@@ -220,7 +220,7 @@ describe('X10: a payment found on an EVM chain', () => {
   })
 })
 
-describe('a payer who does not hold what his payment takes', () => {
+describe('a payer who does not hold the amount of his payment', () => {
   const short = { kind: 'challenged', error: 'insufficient_funds' }
 
   test('is refused before any work: nothing prepared, nothing sent, nothing left reserved', async () => {
@@ -252,7 +252,7 @@ describe('a payer who does not hold what his payment takes', () => {
     expect(await gate.pay(payment, terms, job())).toMatchObject({ kind: 'paid', answer: 'A' })
   })
 
-  test('still gets what he paid for, by the same payment and by a new one', async () => {
+  test('still gets what he paid for, by the same payment or a new one', async () => {
     const { chain, counts, gate, job } = evmGateFixture({ settle: 'front_run' })
     const payment = await header()
     const paid = { kind: 'paid', answer: 'A' }
@@ -287,7 +287,7 @@ describe('a payer who does not hold what his payment takes', () => {
       expect((await asked.pay(await header(), terms, kept(job()))).kind).toBe('pending')
   })
 
-  test('a balance that cannot be read is left to the facilitator to judge', async () => {
+  test('an unreadable balance is left to the facilitator to judge', async () => {
     const { chain, gate, job } = evmGateFixture({ settle: 'front_run' })
     chain.balance = undefined
     expect(await gate.pay(await header(), terms, job())).toMatchObject({ kind: 'paid' })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLateWrites } from './late-writes.ts'
 
-test('what comes to be owed while an older write is under way is not forgotten with it', async () => {
+test('a write that becomes owed while an older one is under way is not forgotten with it', async () => {
   const late = createLateWrites()
   const written: string[] = []
   const older = Promise.withResolvers<void>()

@@ -1,12 +1,12 @@
-/** Failed writes that are kept; the next start finds any other payment on the ledger. */
+/** Failed writes that are kept; beyond this, the next start finds the payment on the ledger. */
 const LATE_WRITES_MAX = 1_000
 
 export type LateWrites = ReturnType<typeof createLateWrites>
 
 /**
- * Writes after settlement that a store could not take. They are written when their payment comes again: otherwise its
- * payer would have to wait until the next start. Each is written once for all who ask: a second write could end a later
- * reservation.
+ * Writes after settlement that a store could not take. They are written when their payment arrives again; otherwise its
+ * payer would have to wait until the next start. Each is written once for everyone who asks, since a second write could
+ * end a later reservation.
  */
 export function createLateWrites() {
   const owed = new Map<string, () => Promise<void>>()
@@ -14,7 +14,7 @@ export function createLateWrites() {
 
   async function run(paymentId: string, write: () => Promise<void>): Promise<void> {
     await write()
-    // Another write may be owed by now.
+    // Another write may have become owed by now.
     if (owed.get(paymentId) === write) owed.delete(paymentId)
   }
 
@@ -23,9 +23,9 @@ export function createLateWrites() {
     owe(paymentId: string, write: () => Promise<void>): void {
       if (owed.size < LATE_WRITES_MAX) owed.set(paymentId, write)
     },
-    /** The payment is owed nothing any longer. */
+    /** The payment is no longer owed anything. */
     forget: (paymentId: string): void => void owed.delete(paymentId),
-    /** Writes what is owed to a payment; false if nothing is. Throws what the store throws; the write stays owed then. */
+    /** Writes what a payment is owed; false if nothing. Throws what the store throws, in which case the write stays owed. */
     async write(paymentId: string): Promise<boolean> {
       const write = owed.get(paymentId)
       if (write === undefined) return false

@@ -14,7 +14,7 @@ describeReservationStore('memory', () => {
   }
 })
 
-test('bounded memory: when answers are full, the one used longest ago is forgotten', async () => {
+test('bounded memory: when answers are full, the least recently used one is forgotten', async () => {
   const store = createMemoryReservationStore({ clock: manualClock(START_MS), answeredMax: 2 })
   for (const id of ['a', 'b']) {
     await store.reserve(reservationOf(id))
@@ -28,7 +28,7 @@ test('bounded memory: when answers are full, the one used longest ago is forgott
   expect(await store.get('c')).toBeDefined()
 })
 
-test('bounded memory: when open ones are full, nothing more is reserved, and none is forgotten', async () => {
+test('bounded memory: when open reservations are full, nothing more is reserved and none is forgotten', async () => {
   const store = createMemoryReservationStore({ clock: manualClock(START_MS), openMax: 2 })
   for (const id of ['a', 'b']) await store.reserve(reservationOf(id))
   expect(await store.reserve(reservationOf('c'))).toEqual({ kind: 'full' })

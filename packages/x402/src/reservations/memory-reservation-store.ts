@@ -8,22 +8,22 @@ import {
 
 type Options = {
   readonly clock: Clock
-  /** Answers kept at most; a few kB each. */
+  /** Most answers kept; a few kB each. */
   readonly answeredMax?: number
-  /** Open reservations kept at most. */
+  /** Most open reservations kept. */
   readonly openMax?: number
 }
 
 /** A busy hour of purchases. */
 const ANSWERED_MAX = 10_000
 
-/** More than a gate has in flight at once, so that the gate reaches its own limit first. */
+/** More than a gate has in flight at once, so the gate reaches its own limit first. */
 const OPEN_MAX = 20_000
 
 /**
- * Reservations in this process's memory, bounded. Beyond its limit the answer used longest ago is forgotten: the same
- * payment sent again is then looked up on the ledger. Beyond the limit of open reservations `reserve` says `full`, and
- * nothing may be settled. Answers are forgotten once their time is over.
+ * Reservations in this process's memory, bounded. Beyond the limit of answers, the least recently used one is forgotten,
+ * and the same payment sent again is looked up on the ledger. Beyond the limit of open reservations, `reserve` says
+ * `full` and nothing may be settled. Answers are forgotten once they expire.
  */
 export function createMemoryReservationStore(options: Options): ReservationStore {
   const { openMax = OPEN_MAX } = options
@@ -33,7 +33,7 @@ export function createMemoryReservationStore(options: Options): ReservationStore
   const find = (paymentId: string | undefined): Reservation | undefined =>
     paymentId === undefined ? undefined : (open.get(paymentId) ?? answers.find(paymentId))
 
-  /** Remembers a payment with the answer of its sibling. */
+  /** Stores a payment with its sibling's answer. */
   function answerWith(sibling: Reservation, asked: Reservation): string {
     const { answer = '', answeredBy = sibling.paymentId, expiresAtSeconds } = sibling
     const given = { ...asked, state: 'answered', answer, answeredBy, expiresAtSeconds } as const
@@ -84,7 +84,7 @@ export function createMemoryReservationStore(options: Options): ReservationStore
   }
 }
 
-/** A bounded number of answers in order of use; `hear` gets each one that is forgotten. */
+/** A bounded number of answers in order of use; `hear` is called with each one forgotten. */
 function createAnswers(
   { answeredMax = ANSWERED_MAX, clock }: Options,
   hear: (gone: Reservation) => void,
@@ -99,7 +99,7 @@ function createAnswers(
   }
 
   return {
-    /** Also forgets what has expired, from the old end, and the oldest while there are too many. */
+    /** Also forgets expired answers, from the oldest on, and the oldest while there are too many. */
     put(reservation: Reservation): void {
       const { request: _, ...kept } = reservation
       answered.set(kept.paymentId, kept)
@@ -126,7 +126,7 @@ function createAnswers(
   }
 }
 
-/** Payment ids of each payer by key and by fingerprint, oldest first. */
+/** The payment ids of each payer by key and by fingerprint, oldest first. */
 function createSiblings() {
   const idsByName = new Map<string, string[]>()
   return {
@@ -154,7 +154,7 @@ function namesIn(reservation: Reservation): string[] {
   return Object.values(namesOf(reservation)).filter((name) => name !== undefined)
 }
 
-/** The names that later payments find this one by; one that got another's answer has no `print` of its own. */
+/** The names by which later payments find this one; a payment that got another's answer has no `print` of its own. */
 function namesOf(reservation: Reservation) {
   const { answeredBy, fingerprint, idempotencyKey, keepsAnswer } = reservation
   if (keepsAnswer === undefined) return { key: undefined, print: undefined }

@@ -8,7 +8,7 @@ type StoreUnderTest = {
   readonly nowSeconds: () => number
 }
 
-/** A reservation for tests; `changes` go on top. */
+/** A reservation for tests, with `changes` applied. */
 export function reservationOf(paymentId: string, changes: Partial<Reservation> = {}): Reservation {
   const payment: VerifiedPayment = {
     id: paymentId,
@@ -38,7 +38,7 @@ export function reservationOf(paymentId: string, changes: Partial<Reservation> =
 const keptOf = (paymentId: string, changes: Partial<Reservation> = {}): Reservation =>
   reservationOf(paymentId, { keepsAnswer: true, ...changes })
 
-/** A store in which `p` is reserved for its payer; answered where there is an answer. */
+/** A store in which `p` is reserved for its payer, and answered if there is an answer. */
 async function holdingOf(
   create: () => StoreUnderTest | Promise<StoreUnderTest>,
   held: { readonly changes: Partial<Reservation>; readonly answer: string | undefined },
@@ -51,7 +51,7 @@ async function holdingOf(
   return { store, nowSeconds }
 }
 
-/** What every reservation store must do; run it against each one. */
+/** What every reservation store must do; run it against each implementation. */
 export function describeReservationStore(
   name: string,
   create: () => StoreUnderTest | Promise<StoreUnderTest>,
@@ -60,7 +60,7 @@ export function describeReservationStore(
     holdingOf(create, { changes, answer })
 
   describe(`reservation store: ${name}`, () => {
-    test('X7: of many reservations of one payment at once, exactly one holds it', async () => {
+    test('X7: of many concurrent reservations of one payment, exactly one holds it', async () => {
       const { store } = await create()
       const outcomes = await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
@@ -74,7 +74,7 @@ export function describeReservationStore(
       )
     })
 
-    test('what was reserved comes back whole, the amount of the payment included', async () => {
+    test('a reservation is returned complete, including the payment’s amount', async () => {
       const { store } = await create()
       const reservation = reservationOf('p')
       await store.reserve(reservation)
@@ -82,7 +82,7 @@ export function describeReservationStore(
       expect(await store.open()).toEqual([reservation])
     })
 
-    test('reserved, settled, answered: the answer stays with it and it is open no more', async () => {
+    test('reserved, settled, answered: the answer stays with it and it is no longer open', async () => {
       const { store, nowSeconds } = await create()
       const expiresAtSeconds = nowSeconds() + 60
       await store.reserve(reservationOf('p'))
@@ -105,7 +105,7 @@ export function describeReservationStore(
       expect(await store.get('p')).toEqual(answered)
     })
 
-    test('X7: released after a definite refusal, it can be reserved anew', async () => {
+    test('X7: released after a definite refusal, it can be reserved again', async () => {
       const { store } = await create()
       await store.reserve(reservationOf('p'))
       await store.release('p')
@@ -115,7 +115,7 @@ export function describeReservationStore(
       })
     })
 
-    test('what is asked takes place and is answered in the order in which it was asked', async () => {
+    test('calls take effect and are answered in the order in which they were made', async () => {
       const { store } = await create()
       const second = reservationOf('p', { fingerprint: 'second' })
       const told: number[] = []
@@ -154,7 +154,7 @@ export function describeReservationStore(
       expect((await store.reserve(reservationOf('p'))).kind).toBe('reserved')
     })
 
-    test('payments do not touch each other, and moving on what is not there does nothing', async () => {
+    test('payments do not affect each other, and acting on an absent one does nothing', async () => {
       const { store } = await create()
       await store.reserve(reservationOf('p'))
       await store.reserve(reservationOf('q'))
@@ -167,12 +167,12 @@ export function describeReservationStore(
     })
   })
 
-  describe(`reservation store: ${name}: what is kept for a payer`, () => {
+  describe(`reservation store: ${name}: what it keeps for a payer`, () => {
     const unresolved = { kind: 'unresolved', paymentId: 'p' }
     const reserved = { kind: 'reserved' }
     const keyed = { idempotencyKey: 'k' }
 
-    test('its request and key come back while it is open; the request goes with the answer', async () => {
+    test('its request and key are returned while it is open; the request goes once it is answered', async () => {
       const { store, nowSeconds } = await holding({ ...keyed, request: '{"pick":"é"}' })
       expect(await store.open()).toEqual([keptOf('p', { ...keyed, request: '{"pick":"é"}' })])
       const kept = { answer: '{}', expiresAtSeconds: nowSeconds() + 60 }
@@ -181,7 +181,7 @@ export function describeReservationStore(
     })
 
     test.each(['reserved', 'settled'])(
-      'X9: while a payment is %s, another of that payer with the same fingerprint is unresolved',
+      'X9: while a payment is %s, another one from that payer with the same fingerprint is unresolved',
       async (state) => {
         const { store } = await holding()
         if (state === 'settled') await store.markSettled('p')
@@ -192,20 +192,20 @@ export function describeReservationStore(
       },
     )
 
-    test('X9: while a payment is unresolved, another of that payer with the same key is too, whatever it asks', async () => {
+    test('X9: while a payment is unresolved, another one from that payer with the same key is too, whatever it asks for', async () => {
       const { store } = await holding(keyed)
       expect(await store.reserve(keptOf('q', { ...keyed, fingerprint: 'other' }))).toEqual(
         unresolved,
       )
     })
 
-    test('X9: released, it stands in nobody’s way', async () => {
+    test('X9: once released, it blocks nobody', async () => {
       const { store } = await holding(keyed)
       await store.release('p')
       expect(await store.reserve(keptOf('q', keyed))).toEqual(reserved)
     })
 
-    test('of many payments of one payer with one key at once, exactly one is reserved', async () => {
+    test('of many concurrent payments from one payer with one key, exactly one is reserved', async () => {
       const { store } = await create()
       const outcomes = await Promise.all(
         Array.from({ length: 50 }, (_, index) => store.reserve(keptOf(`p${index}`, keyed))),
@@ -214,7 +214,7 @@ export function describeReservationStore(
       expect(outcomes.filter(({ kind }) => kind === 'unresolved')).toHaveLength(49)
     })
 
-    test('X9: an answer that was never delivered goes to the payer’s next payment, which is then answered by it', async () => {
+    test('X9: an answer never delivered goes to the payer’s next payment, which it then answers', async () => {
       const { store } = await holding({}, '{"n":1}')
       expect(await store.reserve(keptOf('q'))).toEqual({ kind: 'kept', answer: '{"n":1}' })
       expect(await store.open()).toEqual([])
@@ -227,35 +227,35 @@ export function describeReservationStore(
       expect((await store.reserve(keptOf('q'))).kind).toBe('held')
     })
 
-    test('X9: once it was delivered, the next payment for the same is reserved anew', async () => {
+    test('X9: once delivered, the next payment for the same thing is reserved afresh', async () => {
       const { store } = await holding({}, '{}')
       await store.markDelivered('p')
       expect(await store.get('p')).toMatchObject({ isDelivered: true })
       expect(await store.reserve(keptOf('q'))).toEqual(reserved)
     })
 
-    test('X9: delivered to a payment that was given it, it is delivered', async () => {
+    test('X9: delivered to a payment that was given it, the answer is delivered', async () => {
       const { store } = await holding({}, '{}')
       await store.reserve(keptOf('q'))
       await store.markDelivered('q')
       expect(await store.reserve(keptOf('r'))).toEqual(reserved)
     })
 
-    test('G4: same key and body, same answer, also after its delivery', async () => {
+    test('G4: same key and body, same answer, even after delivery', async () => {
       const { store } = await holding(keyed, '{"n":1}')
       await store.markDelivered('p')
       for (const id of ['q', 'r'])
         expect(await store.reserve(keptOf(id, keyed))).toEqual({ kind: 'kept', answer: '{"n":1}' })
     })
 
-    test('G4: same key and another body: a conflict, and nothing is remembered', async () => {
+    test('G4: same key, different body: a conflict, and nothing is remembered', async () => {
       const { store } = await holding(keyed, '{}')
       const other = keptOf('q', { ...keyed, fingerprint: 'other' })
       expect(await store.reserve(other)).toEqual({ kind: 'key_conflict' })
       expect(await store.get('q')).toBeUndefined()
     })
 
-    test('G4: a key that came with a payment which was given an answer names that answer', async () => {
+    test('G4: a key on a payment that was given an answer names that answer', async () => {
       const { store } = await holding({}, '{"n":1}')
       await store.reserve(keptOf('q', keyed))
       await store.markDelivered('q')
@@ -265,7 +265,7 @@ export function describeReservationStore(
       })
     })
 
-    test('a key belongs to its payer, on its network', async () => {
+    test('a key belongs to its payer on its network', async () => {
       const { store } = await holding(keyed, '{}')
       const { payment } = keptOf('q')
       const strangers = [
@@ -278,7 +278,7 @@ export function describeReservationStore(
         )
     })
 
-    test('an answer or a key is kept until its time, and not given to a payment that outlives it', async () => {
+    test('an answer or key is kept until it expires, and not given to a payment that outlives it', async () => {
       const { store, nowSeconds } = await holding(keyed, '{"n":1}')
       const longer = { ...keyed, expiresAtSeconds: nowSeconds() + 1_001 }
       expect(await store.reserve(keptOf('q', longer))).toEqual(reserved)
@@ -289,7 +289,7 @@ export function describeReservationStore(
       })
     })
 
-    test('what does not keep its answer neither blocks nor is given one', async () => {
+    test('a payment that does not keep its answer neither blocks nor is given one', async () => {
       const { store, nowSeconds } = await create()
       await store.reserve(reservationOf('p'))
       await store.keepAnswer('p', { answer: '{}', expiresAtSeconds: nowSeconds() + 1_000 })

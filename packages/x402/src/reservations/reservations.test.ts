@@ -1,4 +1,4 @@
-/** What the gate does where its store fails, or where a job asks too much of it. */
+/** What the gate does when its store fails, or when a job asks too much of it. */
 import { describe, expect, test } from 'vitest'
 import { HederaStandIn } from '../testing/hedera-stand-in.fixture.ts'
 import { deliver, keptAnswerFixture, PENDING, plain } from '../testing/kept-answer.fixture.ts'
@@ -27,7 +27,7 @@ function fillingStore(ledger: HederaStandIn) {
 }
 
 describe('a store that fails after settlement', () => {
-  test('owes the answer: it is kept before the payer’s next payment is looked at', async () => {
+  test('owes the answer: it is written before the payer’s next payment is considered', async () => {
     const ledger = new HederaStandIn()
     const { disk, reservations } = fillingStore(ledger)
     const { buy, events, send, terms } = keptAnswerFixture({ ledger, reservations })
@@ -57,7 +57,7 @@ describe('a store that fails after settlement', () => {
     expect(await reservations.open()).toEqual([])
   })
 
-  test('is paid what it is owed once, however many payments ask for it at once', async () => {
+  test('is written what it owes once, however many payments ask for it at once', async () => {
     const ledger = new HederaStandIn()
     const { disk, reservations } = fillingStore(ledger)
     const { job, gate, send, terms } = keptAnswerFixture({ ledger, reservations })
@@ -80,7 +80,7 @@ describe('a store that fails after settlement', () => {
     expect(ledger.settlements).toBe(2)
   })
 
-  test('is owed nothing any more by a payment that it reserves anew', async () => {
+  test('owes nothing any more for a payment that it reserves again', async () => {
     const ledger = new HederaStandIn()
     const store = createMemoryReservationStore({ clock: ledger.clock })
     const disk = { isMute: true }
@@ -100,12 +100,12 @@ describe('a store that fails after settlement', () => {
     expect(await paying).toEqual(PENDING)
     expect(await buy({ subject: 'another request' })).toEqual(PENDING)
     expect((await store.open()).map(({ subject }) => subject)).toEqual(['POST /api/grade a'])
-    // The same payment twice, refused and in doubt, and nothing beside it.
+    // Only the same payment twice, refused and in doubt.
     expect(ledger.settlements).toBe(2)
   })
 })
 
-test('a request that is too large to be kept is a mistake of the route: thrown, unsettled', async () => {
+test('a request too large to keep is the route’s mistake: thrown, unsettled', async () => {
   const { buy, ledger, reservations } = keptAnswerFixture()
   const request = 'é'.repeat(KEPT_REQUEST_BYTES_MAX / 2 + 1)
   await expect(buy({ request })).rejects.toThrow(RangeError)

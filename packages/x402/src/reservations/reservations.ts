@@ -1,6 +1,6 @@
 /**
- * The gate's reservations: what is reserved before any work, what the store's answer means for a payment, and what happens
- * to a write that fails after settlement, when nothing may block.
+ * The gate's reservations: what is reserved before any work, what the store's answer means for a payment, and what
+ * happens to a write that fails after settlement, when nothing may block.
  */
 import type { Clock } from '../clock.ts'
 import type { GateEvent } from '../gate/gate-event.ts'
@@ -11,31 +11,31 @@ import { createLateWrites, type LateWrites } from './late-writes.ts'
 import type { Reservation, ReservationStore, ReserveOutcome } from './reservation-store.ts'
 import { type GuessLimit, isSamePurchase } from './same-purchase.ts'
 
-/** How long an answer is kept past the end of its payment's validity, for requests already on their way. */
+/** How long an answer is kept after its payment expires, for requests already on their way. */
 const ANSWER_KEPT_SECONDS = 60
 
 /**
- * How long an answer kept for its payer, and with it a key, is available: a day, the custom of the field for keys, and an
- * hour, since only payments that end before it does get it.
+ * How long an answer kept for its payer, and its key, are available: a day, as is customary for idempotency keys, plus an
+ * hour, since only payments that expire earlier get the answer.
  */
 const PAYER_ANSWER_KEPT_SECONDS = 25 * 3_600
 
 /**
- * Largest `request` of a job, bytes: twice the largest body that a paid route of ours takes, 1 MiB, since the canonical
- * text of a number can be longer than the number was.
+ * Largest `request` of a job in bytes: twice the largest body that our paid routes take, 1 MiB, since the canonical text
+ * of a number can be longer than the original.
  */
 export const KEPT_REQUEST_BYTES_MAX = 2_097_152
 
 type Ended = { readonly kind: 'ended'; readonly outcome: AnyOutcome }
 
-/** `reserved` for the first time, or `resumed`: this process or an earlier one reserved it before, and it has no answer yet. */
+/** `reserved` for the first time, or `resumed`: already reserved by this process or an earlier one, without an answer yet. */
 type Claim =
   | { readonly kind: 'resumed'; readonly reservation: Reservation }
-  /** If its payer cannot pay, nothing may be done for it but to release it. */
+  /** If its payer cannot pay, it may only be released. */
   | { readonly kind: 'reserved'; readonly reservation: Reservation; readonly canPay: boolean }
   | Ended
 
-/** An answer with the settlement it was paid by: what a store keeps as text. */
+/** An answer with the settlement that paid for it: what a store keeps as text. */
 type PaidAnswer = { readonly answer: unknown; readonly settlement: Settlement }
 
 export type Reservations = ReturnType<typeof createReservations>
@@ -48,7 +48,7 @@ export function createReservations(options: {
   readonly clock: Clock
   readonly observe: (event: GateEvent) => void
   readonly guesses: GuessLimit
-  /** What a payment gets whose sibling is unresolved. */
+  /** What a payment gets while its sibling is unresolved. */
   readonly retryAfterSeconds: number
 }) {
   const { clock, guesses, observe, retryAfterSeconds, store } = options
@@ -93,14 +93,14 @@ export function createReservations(options: {
           return reserved satisfies never
       }
     },
-    /** Asks the store once more about a payment that was resumed. Throws what the store throws. */
+    /** Asks the store again about a resumed payment. Throws what the store throws. */
     async recall(paid: PaymentForJob): Promise<Claim> {
       const held = await store.get(paid.payment.id)
       return held === undefined
         ? challenged('payment_already_used')
         : judgeHeld(held, paid, guesses)
     },
-    // From here on nothing throws: a write that fails is reported, and repeated when the payment comes again.
+    // From here on nothing throws: a failed write is reported, and repeated when the payment arrives again.
     async settled(payment: VerifiedPayment): Promise<void> {
       await write(payment, () => store.markSettled(payment.id))
     },
@@ -121,10 +121,10 @@ export function createReservations(options: {
 }
 
 /**
- * Refuses a payment that this store does not hold if the ledger has used its nonce already (X10) or its validity is over:
- * it was settled for somebody else, or before this store began, or never. The ledger is read before the reservation is
- * written, so that a reservation proves, also to the next process, that the nonce was unused. A payer who cannot pay is
- * refused only once the payment is reserved: he is still owed the answer to what he paid for before.
+ * Refuses a payment that this store does not hold if the ledger has already used its nonce (X10) or it has expired: it
+ * was settled for somebody else, or before this store existed, or never. The ledger is read before the reservation is
+ * written, so that a reservation proves, to later processes too, that the nonce was unused. A payer who cannot pay is
+ * refused only once the payment is reserved: he may still be owed the answer to an earlier payment.
  */
 async function lookAtUnseen(
   store: ReservationStore,
@@ -133,13 +133,13 @@ async function lookAtUnseen(
   if (scheme.isUsed === undefined && scheme.canPay === undefined)
     return { kind: 'passed', canPay: true }
   if ((await store.get(payment.id)) !== undefined) return { kind: 'passed', canPay: true }
-  // The nonce decides whether a payment is honoured, so nothing is sold while it is unreadable. The balance only spares
-  // work: if it is unreadable, the facilitator checks it before it sends.
+  // The nonce decides whether a payment is honoured, so nothing is sold while it is unreadable. The balance check only
+  // saves work: if the balance is unreadable, the facilitator checks it before sending.
   const canPay = order === undefined ? undefined : scheme.canPay?.(payment).catch(unknownIsEnough)
   try {
     const [isUsed, hasEnough] = await Promise.all([scheme.isUsed?.(payment), canPay])
     if (isUsed === true) return challenged('payment_already_used')
-    // This process has not sent it, and never will: waiting for it would let anybody fill the gate with old signatures.
+    // This process has not sent it and never will: waiting for it would let anyone fill the gate with old signatures.
     if (isUsed === false && order === undefined) return challenged('transaction_expired')
     return { kind: 'passed', canPay: hasEnough ?? true }
   } catch (error) {
@@ -153,14 +153,14 @@ function unknownIsEnough(error: unknown): true {
   throw error
 }
 
-/** Reserves; if a late write would end the payment that blocks, writes that first. */
+/** Reserves; if a late write would end the blocking payment, writes that first. */
 async function reserveAfterLateWrite(
   reservation: Reservation,
   { lateWrites, store }: { lateWrites: LateWrites; store: ReservationStore },
 ): Promise<ReserveOutcome> {
   const once = async (): Promise<ReserveOutcome> => {
     const reserved = await store.reserve(reservation)
-    // The earlier reservation is over: the store wrote its end, although it reported a failure.
+    // The earlier reservation is over: the store wrote its end but reported a failure.
     if (reserved.kind === 'reserved') lateWrites.forget(reservation.paymentId)
     return reserved
   }
@@ -182,7 +182,7 @@ function answerExpiry({ keepsAnswer, payment }: Reservation, nowSeconds: number)
   return keepsAnswer ? Math.max(untilSeconds, nowSeconds + PAYER_ANSWER_KEPT_SECONDS) : untilSeconds
 }
 
-/** What a store is asked to hold. Throws RangeError for a request that no route may let through. */
+/** What to ask the store to hold. Throws RangeError for a request that no route may let through. */
 function reservationFor({ job, order, payment }: PaymentForJob): Reservation {
   const reservation: Reservation = {
     paymentId: payment.id,
@@ -192,7 +192,7 @@ function reservationFor({ job, order, payment }: PaymentForJob): Reservation {
     state: 'reserved',
     expiresAtSeconds: payment.validUntilSeconds + ANSWER_KEPT_SECONDS,
   }
-  // Anybody can copy a payment that may be on the ledger already: it proves nothing about who sends it now.
+  // Anyone can copy a payment that may already be on the ledger: it proves nothing about who sends it now.
   if (job.keepsAnswer === undefined || order === undefined) return reservation
   const { idempotencyKey, request } = job
   if (request !== undefined && Buffer.byteLength(request) > KEPT_REQUEST_BYTES_MAX)

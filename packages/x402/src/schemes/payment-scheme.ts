@@ -2,7 +2,7 @@ import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
 
 export type Verification =
   | { readonly kind: 'valid'; readonly payment: VerifiedPayment }
-  /** All is right but the time: it can only be found on the ledger, not settled. */
+  /** Everything is right but the time: it can only be found on the ledger, not settled. */
   | { readonly kind: 'expired'; readonly payment: VerifiedPayment }
   /** `reason` is one of the scheme's documented codes. */
   | { readonly kind: 'refused'; readonly reason: string }
@@ -10,9 +10,9 @@ export type Verification =
 export type LedgerFinding =
   /** The transfer succeeded. `transaction` is its id or hash. */
   | { readonly kind: 'landed'; readonly transaction: string; readonly consensusSeconds: number }
-  /** The ledger has a record with another result, and none with SUCCESS. */
+  /** The ledger has a record with another result and none with SUCCESS. */
   | { readonly kind: 'failed'; readonly result: string }
-  /** The ledger, at a time over 30 s past the end of validity, does not know it. */
+  /** The ledger does not know it at a time over 30 s past its expiry. */
   | { readonly kind: 'never' }
   /** Not known yet. */
   | { readonly kind: 'unknown' }
@@ -23,26 +23,26 @@ export type PaymentScheme = {
   /** CAIP-2 networks. */
   readonly networks: readonly string[]
   /**
-   * Checks a payload against a requirement with native crypto, cheap checks first.
-   * Throws LedgerUnavailable where the payer's key cannot be read.
+   * Checks a payload against a requirement with native crypto, cheap checks first. Throws LedgerUnavailable if the
+   * payer's key cannot be read.
    */
   verify(payload: unknown, requirement: PaymentRequirement): Promise<Verification>
   /** Looks a payment up on the ledger. Throws LedgerUnavailable. */
   find(payment: VerifiedPayment): Promise<LedgerFinding>
   /**
-   * Whether the ledger has used the payment's nonce already. The gate asks before it reserves a payment that its store
-   * does not hold: one used at first sight was made for somebody else, and is never honoured (X10). Absent in a scheme
-   * whose payments name whom they are for. Throws LedgerUnavailable.
+   * Whether the ledger has already used the payment's nonce. The gate asks before it reserves a payment that its store
+   * does not hold: one used at first sight was made for somebody else and is never honoured (X10). Absent in a scheme
+   * whose payments name their beneficiary. Throws LedgerUnavailable.
    */
   isUsed?(payment: VerifiedPayment): Promise<boolean>
   /**
-   * Whether the payer holds what the payment takes, or held it until this payment took it. The gate asks beside
-   * `isUsed`, so that a payment without money behind it costs the seller no work. Throws LedgerUnavailable.
+   * Whether the payer holds the amount, or held it until this payment took it. The gate asks this along with `isUsed`, so
+   * that a payment without funds costs the seller no work. Throws LedgerUnavailable.
    */
   canPay?(payment: VerifiedPayment): Promise<boolean>
   /**
-   * Whether a facilitator's success names this payment's own transaction, if that is known beforehand, or a transaction at
-   * all. A success that does not is nonsense: the ledger is read before anything is done for it.
+   * Whether a facilitator's success names this payment's own transaction, if that is known beforehand, or at least a
+   * transaction. A success that does not is nonsense: the ledger is read before anything is done for it.
    */
   isOwnTransaction?(payment: VerifiedPayment, transaction: string): boolean
 }
@@ -52,7 +52,7 @@ export class LedgerUnavailable extends Error {
   override readonly name = 'LedgerUnavailable'
 }
 
-/** The same scheme, which reports the seconds that each verification takes, failures included. */
+/** The same scheme, reporting the seconds that each verification takes, failures included. */
 export function timedScheme(
   scheme: PaymentScheme,
   watch: { readonly nowMs: () => number; readonly hear: (seconds: number) => void },

@@ -1,6 +1,6 @@
 /**
- * An EVM chain in memory for the tests of the scheme: nonces, events and contract wallets that the test sets, behind the
- * ledger port. The real chain is in the facilitator's tests.
+ * An in-memory EVM chain for tests of the scheme: nonces, events and contract wallets set by the test, behind the ledger
+ * port. The facilitator's tests use the real chain.
  */
 import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
 import { domainOf, domainSeparator } from '../schemes/evm/authorization.ts'
@@ -25,7 +25,7 @@ export const EVM_PAY_TO = '0x1111111111111111111111111111111111111111'
 const EVM_PAYER_KEY = '11'.repeat(32)
 export const evmPayer = evmSigner({ privateKey: EVM_PAYER_KEY })
 
-/** What a test puts into one transaction's log. */
+/** What a test puts into a transaction's log. */
 type LoggedTransfer = { readonly from: Hex; readonly to: Hex; readonly value: bigint }
 
 export class EvmStandIn {
@@ -36,7 +36,7 @@ export class EvmStandIn {
   readonly receipts: EvmReceipt[] = []
   readonly wallets = new Map<Hex, (digest: Uint8Array, signature: Uint8Array) => boolean>()
   isDown = false
-  /** What every account holds, of every token; undefined where the node cannot say. */
+  /** Every account's balance of every token; undefined if the node cannot say. */
   balance: bigint | undefined = 1_000_000n
   /** Calls that reached the node. */
   calls = 0

@@ -1,4 +1,4 @@
-/** Payments of a cent, verified against the stand-in's chain: what the tests of the EVM rules are made of. */
+/** Payments of a cent, verified against the stand-in's chain, for the tests of the EVM rules. */
 
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import { verifyEvmPayment } from '../schemes/evm/verify-evm-payment.ts'
@@ -28,7 +28,7 @@ export const refusal = async (
   return verification.kind === 'refused' ? verification.reason : verification.kind
 }
 
-/** A payload with other fields, signed for what it then says. */
+/** A payload with changed fields, signed for what it then says. */
 export async function payWith(changes: Record<string, string>): Promise<EvmPayloadJson> {
   const honest = await payCent()
   const { from, nonce, to, validAfter, validBefore, value } = {

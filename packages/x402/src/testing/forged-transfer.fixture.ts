@@ -1,6 +1,6 @@
 /**
- * Transfers that no client of ours would write, for tests of verification: every part of the protobuf body can be
- * changed, and whatever comes of it is properly signed.
+ * Transfers that our clients would never write, for tests of verification: any part of the protobuf body can be changed,
+ * and the result is properly signed.
  */
 import proto from '@hiero-ledger/proto'
 import Long from 'long'
@@ -17,7 +17,7 @@ export type Forgery = {
   readonly edit?: (body: BodyJson, nodeIndex: number) => BodyJson
   /** Changes the signature pairs of one node's body. */
   readonly editPairs?: (pairs: BodyJson[], nodeIndex: number) => BodyJson[]
-  /** Bytes put behind each serialised body. */
+  /** Bytes appended to each serialised body. */
   readonly tail?: Uint8Array
 }
 

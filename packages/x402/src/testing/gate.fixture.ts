@@ -11,7 +11,7 @@ import { HederaStandIn, standInTerms } from './hedera-stand-in.fixture.ts'
 export type Grant = { readonly granted: string; readonly payer: string }
 export type Job = PaidJob<string, Grant, string>
 
-/** Whom the tests' payments are for, unless they say otherwise. */
+/** The agent that the tests' payments are for, unless they say otherwise. */
 export const AGENT = `0x${'ab'.repeat(20)}`
 
 export type GateFixtureOptions = {

@@ -1,6 +1,6 @@
 /**
- * A ledger in memory for the tests of the gate and the scheme: accounts with real keys, a facilitator that verifies
- * what it gets and keeps records, and the mirror node's view of them. Faults are switched on by the test.
+ * An in-memory ledger for tests of the gate and the scheme: accounts with real keys, a facilitator that verifies its
+ * input and keeps records, and the mirror node's view of them. The test switches faults on.
  */
 
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
@@ -35,7 +35,7 @@ const OTHER_PAYER_KEY = '22'.repeat(32)
 
 /** What the facilitator does with the next settlements. */
 type FacilitatorFault =
-  /** Submits, and the answer gets lost. */
+  /** Submits, and loses the answer. */
   | 'answer_lost'
   /** Never submits, and says nothing useful. */
   | 'silent'
@@ -47,10 +47,10 @@ type FacilitatorFault =
 
 const FEE_TINYBAR = 84_000n
 
-/** A transaction that no payment of these tests is. */
+/** A transaction that is none of these tests' payments. */
 const ANOTHER = '0.0.1@1.000000001'
 
-/** What the ledger keeps of a payment; the test may put one there by itself. */
+/** What the ledger keeps about a payment; a test may put one there itself. */
 type Landed = Pick<VerifiedPayment, 'nonce' | 'payer' | 'payTo' | 'amount' | 'memo'>
 
 export class HederaStandIn {
@@ -127,7 +127,7 @@ export class HederaStandIn {
     }
   }
 
-  /** Puts a record on the ledger; a result other than SUCCESS moves nothing but the fee. */
+  /** Puts a record on the ledger; a result other than SUCCESS moves only the fee. */
   land(payment: Landed, result = 'SUCCESS'): LedgerRecord {
     const consensusSeconds = this.nowSeconds()
     const { amount, memo, nonce, payer, payTo } = payment

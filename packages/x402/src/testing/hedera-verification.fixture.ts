@@ -1,4 +1,4 @@
-/** Payments forged in any way, verified against the stand-in's ledger: what the tests of the Hedera rules are made of. */
+/** Payments forged in any way, verified against the stand-in's ledger, for the tests of the Hedera rules. */
 import type { PaymentRequirement } from '../payment.ts'
 import { longZeroAddress } from '../schemes/hedera/account-id.ts'
 import { type HederaSigner, hederaSigner } from '../schemes/hedera/exact-hedera-client.ts'

@@ -7,13 +7,13 @@ import { PAYER } from './hedera-stand-in.fixture.ts'
 export type Kept = PaidJob<string, Grant, string>
 type Outcome = PaymentOutcome<Grant, string>
 
-/** What a payment gets that has to wait. */
+/** What a payment gets while it must wait. */
 export const PENDING = { kind: 'pending', retryAfterSeconds: 3 }
 
-/** A job for something else than the fixture's own. */
+/** A job for something other than the fixture's own. */
 export const elsewhere = { fingerprint: 'POST /api/grade b', subject: 'POST /api/grade b' }
 
-/** A gate whose jobs keep their answers; each fulfilment grants something else. */
+/** A gate whose jobs keep their answers; each fulfilment grants something different. */
 export function keptAnswerFixture(options: GateFixtureOptions = {}) {
   const fixture = gateFixture(options)
   const { gate, ledger, runs, terms } = fixture
@@ -31,7 +31,7 @@ export function keptAnswerFixture(options: GateFixtureOptions = {}) {
   })
   const send = (header: string, changes: Partial<Kept> = {}): Promise<Outcome> =>
     gate.pay({ paymentSignature: header }, terms, job(changes))
-  /** A call with a payment that was never seen before. */
+  /** A call with a new payment. */
   const buy = async (changes: Partial<Kept> & { payer?: string } = {}): Promise<Outcome> => {
     const { payer = PAYER, ...rest } = changes
     return await send(await ledger.pay(terms, { payer }), rest)
@@ -39,7 +39,7 @@ export function keptAnswerFixture(options: GateFixtureOptions = {}) {
   return { ...fixture, job, send, buy }
 }
 
-/** What an earlier process leaves: a payment that was settled, and a kill before its answer was kept. */
+/** What an earlier process leaves behind: a settled payment, killed before its answer was kept. */
 export async function crashedFixture(changes: Partial<Kept> = {}) {
   const first = keptAnswerFixture()
   const header = await first.ledger.pay(first.terms)
@@ -56,13 +56,13 @@ export async function crashedFixture(changes: Partial<Kept> = {}) {
   return { header, first, second: keptAnswerFixture({ ledger, reservations }) }
 }
 
-/** Says that the answer has left for its payer. */
+/** Reports that the answer has left for its payer. */
 export async function deliver(outcome: Outcome): Promise<void> {
   if (outcome.kind !== 'paid' || outcome.delivered === undefined) throw new Error(outcome.kind)
   await outcome.delivered()
 }
 
-/** An outcome without the function that an answer comes with. */
+/** An outcome without its `delivered` function. */
 export const plain = (outcome: Outcome): unknown => JSON.parse(JSON.stringify(outcome))
 
 /** The one reservation without an answer. */

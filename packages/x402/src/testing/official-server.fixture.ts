@@ -11,7 +11,7 @@ import { ExactHederaServer } from '../schemes/hedera/exact-hedera-scheme.ts'
 import { verifyHederaPayment } from '../schemes/hedera/verify-hedera-payment.ts'
 import { FEE_PAYER, HederaStandIn, NETWORK, PAY_TO } from './hedera-stand-in.fixture.ts'
 
-/** Settles through the stand-in; the real facilitator is a package of its own. */
+/** Settles through the stand-in; the real facilitator is a separate package. */
 class StandInFacilitator implements SchemeNetworkFacilitator {
   readonly scheme = 'exact'
   readonly caipFamily = 'hedera:*'

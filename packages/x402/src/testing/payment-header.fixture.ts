@@ -23,7 +23,7 @@ export function requirementOf(terms: PaymentTerms): PaymentRequirement {
   return requirement
 }
 
-/** The payment that a header for the stand-in's offer carries, its time aside. */
+/** The payment that a header for the stand-in's offer carries, ignoring its time. */
 export async function paymentOf(
   ledger: HederaStandIn,
   { header, terms }: { readonly header: string; readonly terms: PaymentTerms },

@@ -1,4 +1,4 @@
-/** A mirror node over HTTP whose answers the test sets, its client on a clock that stands still, and a credit to answer with. */
+/** A mirror node over HTTP whose answers the test sets, a client of it on a stopped clock, and a credit to answer with. */
 
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { createMirrorNode, type MirrorNode } from '../schemes/hedera/mirror-node.ts'
@@ -8,7 +8,7 @@ export type ScriptedMirror = {
   readonly clock: ManualClock
   readonly server: ScriptedServer
   readonly mirror: MirrorNode
-  /** Answers this from now on; requests are counted anew. */
+  /** Answers with this from now on; restarts the request count. */
   readonly answer: (json: unknown, status?: number) => void
 }
 
@@ -32,7 +32,7 @@ export const movement = (account: string, amount: number): object => ({
   is_approval: false,
 })
 
-/** A credit of 3 HBAR to 0.0.7001, its fee of 0.001 HBAR paid by 0.0.5001, as a mirror node tells it. */
+/** A credit of 3 HBAR to 0.0.7001 whose fee of 0.001 HBAR 0.0.5001 paid, as a mirror node reports it. */
 export const credit = {
   transaction_id: '0.0.5001-1795226009-183949169',
   consensus_timestamp: '1795226012.000000042',

@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify'
 
-/** A server on a free port of loopback; its base address, and how to end it. */
+/** A server on a free loopback port; its base URL, and how to stop it. */
 export async function listen(
   app: FastifyInstance,
 ): Promise<{ readonly url: string; readonly port: number; readonly close: () => Promise<void> }> {
@@ -17,7 +17,7 @@ export async function listen(
 
 type Answer = { status: number; body: string; headers?: Record<string, string> }
 
-/** A server whose answers the test sets: status, body and how it misbehaves. */
+/** A server whose answers the test sets: status, body and misbehaviour. */
 export type ScriptedServer = {
   readonly url: string
   readonly requests: { readonly method: string; readonly url: string; readonly body: unknown }[]

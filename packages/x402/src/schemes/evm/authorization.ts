@@ -1,7 +1,6 @@
 /**
- * A signed transfer of a token (EIP-3009): how it is read from the wire, the EIP-712 digest that its payer signs, and who
- * signed it.
- * https://eips.ethereum.org/EIPS/eip-3009, https://eips.ethereum.org/EIPS/eip-712
+ * A signed transfer of a token (EIP-3009): reading it from the wire, the EIP-712 digest that its payer signs, and who
+ * signed it. https://eips.ethereum.org/EIPS/eip-3009, https://eips.ethereum.org/EIPS/eip-712
  */
 import secp256k1 from 'secp256k1'
 import { z } from 'zod'
@@ -18,7 +17,7 @@ import {
   wordSchema,
 } from './evm-words.ts'
 
-/** Longest signature looked at: wallets that are contracts sign with several keys or a passkey, under 2 KiB. */
+/** Longest signature considered: wallets that are contracts sign with several keys or a passkey, under 2 KiB. */
 const SIGNATURE_BYTES_MAX = 2_048
 
 const uint = z
@@ -45,13 +44,13 @@ const payload = z.strictObject({
     .transform(bytesOfHex),
 })
 
-/** A payment as it came over the wire, parsed: addresses and nonce in lower case, the signature's bytes. */
+/** A payment as received, parsed: addresses and nonce in lower case, the signature's bytes. */
 export type EvmPayload = Readonly<z.output<typeof payload>>
 
-/** Who pays whom, how much (base units), and the seconds between which it may be submitted. */
+/** Who pays whom, how much (base units), and when it may be submitted (seconds). */
 export type TransferAuthorization = Readonly<EvmPayload['authorization']>
 
-/** Reads a scheme payload; undefined for every shape but `{authorization{six fields}, signature}`, decimals and hex strict. */
+/** Reads a scheme payload; undefined for every shape but `{authorization{six fields}, signature}` with strict decimals and hex. */
 export function readEvmPayload(value: unknown): EvmPayload | undefined {
   return payload.safeParse(value).data
 }
@@ -59,7 +58,7 @@ export function readEvmPayload(value: unknown): EvmPayload | undefined {
 const DOMAIN_TYPE = keccakOfText(
   'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
 )
-/** What `TransferWithAuthorization` consists of, in EIP-712's form. */
+/** The fields of `TransferWithAuthorization`, in EIP-712's form. */
 export const TRANSFER_TYPES = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },
@@ -81,15 +80,15 @@ export type SigningDomain = {
   readonly verifyingContract: Hex
 }
 
-/** The signing domain of an asset. Throws RangeError where its network is no `eip155:…`. */
+/** The signing domain of an asset. Throws RangeError if its network is not `eip155:…`. */
 export function domainOf(asset: Omit<EvmAsset, 'decimals'>): SigningDomain {
   const chainId = evmChainId(asset.network)
-  if (chainId === undefined) throw new RangeError(`${asset.network} is no EVM network`)
+  if (chainId === undefined) throw new RangeError(`${asset.network} is not an EVM network`)
   const { address: verifyingContract, name, version } = asset
   return { name, version, chainId, verifyingContract }
 }
 
-/** The EIP-712 domain separator, 32 bytes; the contract's `DOMAIN_SEPARATOR()` must be the same. */
+/** The EIP-712 domain separator, 32 bytes; must equal the contract's `DOMAIN_SEPARATOR()`. */
 export function domainSeparator(domain: SigningDomain): Buffer {
   return keccak(
     Buffer.concat([
@@ -102,7 +101,7 @@ export function domainSeparator(domain: SigningDomain): Buffer {
   )
 }
 
-/** The 32 bytes that are signed for a transfer under a domain. Throws RangeError for a number that fits no word. */
+/** The 32 bytes signed for a transfer under a domain. Throws RangeError for a number that does not fit a word. */
 export function authorizationDigest(
   separator: Uint8Array,
   authorization: TransferAuthorization,
@@ -125,7 +124,7 @@ export function authorizationDigest(
 /** Half the order of secp256k1, rounded down: a signature with a larger s has a twin, and tokens refuse it (EIP-2). */
 const HALF_ORDER = bytesOfHex('0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0')
 
-/** Reads `r ‖ s ‖ v` with v 27, 28, 0 or 1 and a low s, as tokens do before they recover; undefined for anything else. */
+/** Reads `r ‖ s ‖ v` with v 27, 28, 0 or 1 and a low s, as tokens require before recovery; undefined for anything else. */
 export function readEcdsaSignature(
   bytes: Uint8Array,
 ): { readonly rs: Uint8Array; readonly recovery: 0 | 1 } | undefined {
@@ -137,7 +136,7 @@ export function readEcdsaSignature(
   return { rs: bytes.subarray(0, 64), recovery }
 }
 
-/** The address whose key signed a digest, lower case; undefined where the signature is none. Takes about 70 µs. */
+/** The address whose key signed a digest, lower case; undefined if the signature is invalid. Takes about 70 µs. */
 export function recoverSigner(
   digest: Uint8Array,
   { recovery, rs }: { readonly rs: Uint8Array; readonly recovery: 0 | 1 },

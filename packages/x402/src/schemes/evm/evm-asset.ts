@@ -6,7 +6,7 @@ export type EvmAsset = {
   readonly network: string
   /** Lower or mixed case. */
   readonly address: Hex
-  /** EIP-712 domain name, byte for byte as the contract has it. */
+  /** EIP-712 domain name, byte for byte as in the contract. */
   readonly name: string
   /** EIP-712 domain version. */
   readonly version: string
@@ -17,7 +17,7 @@ export type EvmAsset = {
 /** CAIP-2 name of X Layer. */
 export const X_LAYER_NETWORK = 'eip155:196'
 
-/** USD₮0 on X Layer (G9). The name holds U+20AE: other chains have the same address under `USDT0`. */
+/** USD₮0 on X Layer (G9). The name contains U+20AE; on other chains the same address has the name `USDT0`. */
 export const X_LAYER_USDT0: EvmAsset = {
   network: X_LAYER_NETWORK,
   address: '0x779Ded0c9e1022225f8E0630b35a9b54bE713736',
@@ -26,13 +26,13 @@ export const X_LAYER_USDT0: EvmAsset = {
   decimals: 6,
 }
 
-/** Chain id of a CAIP-2 network of the EVM family, undefined for any other text. */
+/** Chain id of an EVM network's CAIP-2 name; undefined for any other text. */
 export function evmChainId(network: string): number | undefined {
   const digits = /^eip155:([1-9]\d{0,15})$/.exec(network)?.[1]
   return digits === undefined || !Number.isSafeInteger(Number(digits)) ? undefined : Number(digits)
 }
 
-/** The asset of that network and address, whatever the address's case. */
+/** The asset with that network and address, whatever the address's case. */
 export function assetOf(
   assets: readonly EvmAsset[],
   wanted: { readonly network: string; readonly asset: string },
@@ -44,8 +44,8 @@ export function assetOf(
 }
 
 /**
- * Reads `address/name/version/decimals` of a network, as an environment variable carries it; only the address is
- * needed where the asset is one that is known. Undefined for anything else.
+ * Reads `address/name/version/decimals` for a network, as in an environment variable; a known asset needs only its
+ * address. Undefined for anything else.
  */
 export function parseEvmAsset(text: string, network: string): EvmAsset | undefined {
   const [address = '', name, version, decimals, ...rest] = text.trim().split('/')

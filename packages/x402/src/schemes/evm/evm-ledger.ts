@@ -1,6 +1,6 @@
 /**
- * An EVM chain over JSON-RPC, read as far as payments need. Every answer is bounded in time and size and parsed; a node
- * that fails in any way throws LedgerUnavailable. Nothing here holds a key or sends anything to the chain.
+ * Reads an EVM chain over JSON-RPC, as far as payments need. Every answer is bounded in time and size and parsed; any
+ * failure of the node throws LedgerUnavailable. Nothing here holds a key or sends anything to the chain.
  */
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
@@ -22,10 +22,10 @@ import {
   wordSchema,
 } from './evm-words.ts'
 
-/** What makes an authorization unique: the token, who signed, and the nonce. All in lower case. */
+/** What makes an authorization unique: token, signer and nonce, all in lower case. */
 export type AuthorizationKey = { readonly asset: Hex; readonly payer: Hex; readonly nonce: Hex }
 
-/** A number in hex, as JSON-RPC writes one. */
+/** A hex number as JSON-RPC writes it. */
 const quantitySchema = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,64}$/)
@@ -35,7 +35,7 @@ const blockSchema = z
   .object({ number: quantitySchema, timestamp: quantitySchema })
   .transform(({ number, timestamp }) => ({ number, timestampSeconds: Number(timestamp) }))
 
-/** One event of a contract. Address, topics and data in lower case. */
+/** One event of a contract; address, topics and data in lower case. */
 const logSchema = z
   .object({
     address: hexSchema,
@@ -48,7 +48,7 @@ const logSchema = z
   })
   .transform(({ transactionHash: transaction, ...rest }) => ({ ...rest, transaction }))
 
-/** What a transaction did; its logs in the order in which they were emitted. */
+/** What a transaction did; its logs in order of emission. */
 const receiptSchema = z
   .object({
     transactionHash: wordSchema,
@@ -67,10 +67,10 @@ export type EvmReceipt = Readonly<z.output<typeof receiptSchema>>
 /** A public node answers in 0.1 to 1 s. */
 const TIMEOUT_MS = 5_000
 
-/** A receipt of a batch with hundreds of logs is some 100 kB. */
+/** A receipt of a batch with hundreds of logs is about 100 kB. */
 const ANSWER_BYTES_MAX = 1_048_576
 
-/** What EIP-1271 answers for a good signature: the selector of its own function, padded. */
+/** EIP-1271's answer for a valid signature: the padded selector of its own function. */
 const VALID_SIGNATURE = '0x1626ba7e'.padEnd(66, '0')
 
 /** The four bytes that select a function. */
@@ -88,37 +88,37 @@ const answer = z.object({
   error: z.object({ code: z.number(), message: z.string() }).optional(),
 })
 
-/** A call that the contract reverted; everything else that a node answers as an error is the node's own failure. */
+/** The contract reverted the call; every other error answer is the node's own failure. */
 class CallReverted extends LedgerUnavailable {}
 
-/** What payments read of an EVM chain. Every method throws LedgerUnavailable. */
+/** What payments read from an EVM chain. Every method throws LedgerUnavailable. */
 export type EvmLedger = ReturnType<typeof createJsonRpcLedger>
 
-/** The chain behind a JSON-RPC address. */
+/** The chain behind a JSON-RPC URL. */
 export function createJsonRpcLedger(options: { readonly url: string; readonly clock: Clock }) {
   const call = createCaller(options)
-  /** A view function's one word at a block. */
+  /** The one word that a view function returns at a block. */
   const view = async (to: Hex, parts: readonly Uint8Array[], atBlock?: bigint): Promise<Hex> => {
     try {
       const data = hexOfBytes(Buffer.concat(parts))
       return await call(wordSchema, 'eth_call', [{ to, data }, blockTag(atBlock)])
     } catch (cause) {
       if (!(cause instanceof CallReverted)) throw cause
-      throw new LedgerUnavailable(`${to} is no token with signed transfers`, { cause })
+      throw new LedgerUnavailable(`${to} is not a token with signed transfers`, { cause })
     }
   }
   return {
     chainId: async (): Promise<number> => Number(await call(quantitySchema, 'eth_chainId', [])),
-    /** The latest block by default. Throws also if the node does not know the block. */
+    /** The latest block by default. Also throws if the node does not know the block. */
     block: (number?: bigint): Promise<EvmBlock> =>
       call(blockSchema, 'eth_getBlockByNumber', [blockTag(number), false]),
-    /** `authorizationState` at a block, the latest by default; true also for a cancelled nonce. */
+    /** `authorizationState` at a block, by default the latest; also true for a cancelled nonce. */
     async isAuthorizationUsed(key: AuthorizationKey, atBlock?: bigint): Promise<boolean> {
       const { asset, nonce, payer } = key
       const parts = [SELECTORS.authorizationState, addressWord(payer), bytesOfHex(nonce)]
       return BigInt(await view(asset, parts, atBlock)) !== 0n
     },
-    /** `AuthorizationUsed` and `AuthorizationCanceled` events of that nonce in a range of blocks, ends included. */
+    /** `AuthorizationUsed` and `AuthorizationCanceled` events of that nonce in a range of blocks, inclusive. */
     async authorizationLogs(
       { asset, nonce, payer }: AuthorizationKey,
       range: { readonly fromBlock: bigint; readonly toBlock: bigint },
@@ -135,12 +135,12 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
         (one) => one.removed !== true && one.address === asset && one.topics[2] === nonce,
       )
     },
-    /** Undefined if the transaction is in no block. */
+    /** Undefined if no block contains the transaction. */
     async receipt(transaction: Hex): Promise<EvmReceipt | undefined> {
       const found = await call(receiptSchema.nullable(), 'eth_getTransactionReceipt', [transaction])
       return found ?? undefined
     },
-    /** Whether a contract accepts a signature as its own (EIP-1271); false without a contract, or if it reverts. */
+    /** Whether a contract accepts a signature as its own (EIP-1271); false if there is no contract, or it reverts. */
     async isValidSignature(asked: {
       readonly wallet: Hex
       readonly digest: Uint8Array
@@ -197,7 +197,7 @@ function createCaller({ clock, url }: Parameters<typeof createJsonRpcLedger>[0])
   }
 }
 
-/** Code 3 is Geth's; others say it in words. */
+/** Code 3 is Geth's; others put it in words. */
 function isRevert({ code, message }: { code: number; message: string }): boolean {
   return code === 3 || /revert|invalid opcode|stack underflow|out of gas/i.test(message)
 }
@@ -206,21 +206,21 @@ function blockTag(number: bigint | undefined): string {
   return number === undefined ? 'latest' : `0x${number.toString(16)}`
 }
 
-/** The ABI form of a `bytes` that is the second of two arguments, with its offset. */
+/** The ABI encoding of a `bytes` that is the second of two arguments, with its offset. */
 function bytesArgument(bytes: Uint8Array): Buffer {
   const padding = Buffer.alloc((32 - (bytes.length % 32)) % 32)
   return Buffer.concat([uintWord(64n), uintWord(BigInt(bytes.length)), bytes, padding])
 }
 
-/** What the chain says of an asset's configuration. `unreachable` says nothing: the service starts (X11). */
+/** What the chain says about an asset's configuration. `unreachable` proves nothing: the service starts (X11). */
 export type DomainCheck =
   | { readonly kind: 'right' }
   | { readonly kind: 'wrong_chain'; readonly chainId: number }
-  /** The token signs under another name, version, chain or address: no payment of ours would be accepted by it. */
+  /** The token signs under a different name, version, chain or address: it would accept none of our payments. */
   | { readonly kind: 'wrong_domain'; readonly found: string; readonly expected: string }
   | { readonly kind: 'unreachable'; readonly cause: unknown }
 
-/** Compares an asset with the token's own `DOMAIN_SEPARATOR` (G9), at start. Never throws for the chain. */
+/** Compares an asset with the token's own `DOMAIN_SEPARATOR` (G9) at start. Never throws on the chain's account. */
 export async function checkEvmDomain(
   asset: EvmAsset,
   ledger: Pick<EvmLedger, 'chainId' | 'domainSeparator'>,

@@ -26,12 +26,12 @@ export function keccak(bytes: Uint8Array): Buffer {
   return hash('keccak-256', bytes, 'buffer')
 }
 
-/** keccak-256 of UTF-8: of a type, an event or a function by its signature, such as `balanceOf(address)`. */
+/** keccak-256 of UTF-8: of a type, or of an event or function by its signature, such as `balanceOf(address)`. */
 export function keccakOfText(text: string): Buffer {
   return keccak(Buffer.from(text, 'utf8'))
 }
 
-/** The bytes of hex with `0x`; the caller has checked its shape. */
+/** The bytes of `0x` hex whose shape the caller has checked. */
 export function bytesOfHex(hex: string): Buffer {
   return Buffer.from(hex.slice(2), 'hex')
 }
@@ -47,7 +47,7 @@ export function uintWord(value: bigint): Buffer {
   return Buffer.from(value.toString(16).padStart(64, '0'), 'hex')
 }
 
-/** An address as a word of 32 bytes: 12 zero bytes before it. */
+/** An address as a word of 32 bytes, with 12 leading zero bytes. */
 export function addressWord(address: string): Buffer {
   return Buffer.from(address.slice(2).padStart(64, '0'), 'hex')
 }
@@ -62,7 +62,7 @@ const topicOf = (event: string): Hex => hexOfBytes(keccakOfText(event))
 /** EIP-3009's event of a used nonce. */
 export const AUTHORIZATION_USED_TOPIC = topicOf('AuthorizationUsed(address,bytes32)')
 
-/** EIP-3009's event of a nonce made useless by its owner. */
+/** EIP-3009's event of a nonce cancelled by its owner. */
 export const AUTHORIZATION_CANCELED_TOPIC = topicOf('AuthorizationCanceled(address,bytes32)')
 
 /** ERC-20's event of a transfer. */

@@ -32,9 +32,9 @@ describe('the requirement', () => {
 
   test.each([
     ['no amount', { amount: 0n }],
-    ['too large an amount', { amount: 1n << 256n }],
+    ['an amount that is too large', { amount: 1n << 256n }],
     ['an account id as receiver', { payTo: '0.0.7001' }],
-    ['a timeout of nothing', { maxTimeoutSeconds: 0 }],
+    ['a zero timeout', { maxTimeoutSeconds: 0 }],
     ['a timeout over 900 s', { maxTimeoutSeconds: 901 }],
     ['a network of another family', { asset: { ...asset, network: 'hedera:testnet' } }],
   ])('%s is a mistake of ours', (_name, changes) => {
@@ -42,7 +42,7 @@ describe('the requirement', () => {
     expect(() => evmRequirement(terms)).toThrow(RangeError)
   })
 
-  test('an asset can be written in a variable; USD₮0 on X Layer by its address alone', () => {
+  test('an asset can be given in a variable; USD₮0 on X Layer by its address alone', () => {
     expect(parseEvmAsset(asset.address.toLowerCase(), NETWORK)).toEqual(asset)
     const text = '0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/USDG/2/6'
     expect(parseEvmAsset(text, NETWORK)).toMatchObject({ name: 'USDG', version: '2', decimals: 6 })
@@ -77,7 +77,7 @@ describe('G9: the domain is checked against the token', () => {
     expect(await checkEvmDomain(checked, new EvmStandIn().ledger)).toMatchObject({ kind })
   })
 
-  test('while the chain is unreachable nothing is said, and nobody is kept from starting', async () => {
+  test('an unreachable chain proves nothing, and does not prevent a start', async () => {
     const chain = new EvmStandIn()
     chain.isDown = true
     expect(await checkEvmDomain(asset, chain.ledger)).toMatchObject({ kind: 'unreachable' })
@@ -97,11 +97,11 @@ describe('the client refuses what it cannot pay', () => {
   const asked = evmRequirement({ asset, amount: 1n, payTo: EVM_PAY_TO }) as PaymentRequirements
   test.each<[string, Partial<PaymentRequirements>]>([
     ['another network family', { network: 'hedera:testnet' }],
-    ['an asset that is no address', { asset: '0.0.0' }],
-    ['a receiver that is no address', { payTo: '0.0.1' }],
+    ['an asset that is not an address', { asset: '0.0.0' }],
+    ['a receiver that is not an address', { payTo: '0.0.1' }],
     ['no signing domain', { extra: {} }],
     ['another transfer method', { extra: { ...asked.extra, assetTransferMethod: 'permit2' } }],
-    ['an amount of nothing', { amount: '0' }],
+    ['a zero amount', { amount: '0' }],
   ])('%s', async (_name, changes) => {
     const client = new ExactEvmClient({ signer: evmPayer })
     await expect(client.createPaymentPayload(2, { ...asked, ...changes })).rejects.toThrow(
@@ -118,7 +118,7 @@ describe('the client refuses what it cannot pay', () => {
   })
 })
 
-describe('X12: the official server takes our scheme as it is', () => {
+describe('X12: the official server accepts our scheme unchanged', () => {
   const server = new ExactEvmServer({ assets: [asset] })
 
   test.each([
@@ -130,11 +130,11 @@ describe('X12: the official server takes our scheme as it is', () => {
     expect(await server.parsePrice(price, NETWORK)).toEqual({ asset: asset.address, amount })
   })
 
-  test.each(['$0.0000001', '-1', 'free', '1e3'])('%s is no price', async (price) => {
+  test.each(['$0.0000001', '-1', 'free', '1e3'])('%s is not a price', async (price) => {
     await expect(server.parsePrice(price, NETWORK)).rejects.toThrow(RangeError)
   })
 
-  test('an amount of a known asset is taken as it is, of another refused', async () => {
+  test('an amount of a known asset is accepted as given; another asset is refused', async () => {
     const price = { asset: asset.address, amount: '5' }
     expect(await server.parsePrice(price, NETWORK)).toEqual(price)
     await expect(server.parsePrice({ ...price, asset: EVM_PAY_TO }, NETWORK)).rejects.toThrow(
@@ -184,7 +184,7 @@ describe('a hostile or broken node is LedgerUnavailable, never a wrong answer', 
 
   test.each([
     ['no JSON-RPC', '{}'],
-    ['a result that is no word', '{"jsonrpc":"2.0","id":1,"result":"0x"}'],
+    ['a result that is not a word', '{"jsonrpc":"2.0","id":1,"result":"0x"}'],
     ['a number', '{"jsonrpc":"2.0","id":1,"result":1}'],
     ['an error', '{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"rate limited"}}'],
     ['a revert', '{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"execution reverted"}}'],
@@ -196,7 +196,7 @@ describe('a hostile or broken node is LedgerUnavailable, never a wrong answer', 
     await expect(ledger.block()).rejects.toThrow(LedgerUnavailable)
   })
 
-  test('a wallet’s revert is a no, a node’s failure is none', async () => {
+  test('a wallet’s revert means no, a node’s failure does not', async () => {
     const asked = {
       wallet: EVM_PAY_TO,
       digest: Buffer.alloc(32),
@@ -214,7 +214,7 @@ async function ledgerThatAnswers(body: string): Promise<EvmLedger> {
   return createJsonRpcLedger({ url: node.url, clock: manualClock(0) })
 }
 
-/** A chain on which every account is a contract, and every call of one fails. */
+/** A chain on which every account is a contract, and every call to one fails. */
 function walletThatFails(error: string): EvmLedger {
   node.answer = (call) => {
     const isCode = JSON.stringify(call).includes('eth_getCode')

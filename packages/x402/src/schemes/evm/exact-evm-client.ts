@@ -1,6 +1,6 @@
 /**
- * The paying side of scheme `exact` on EVM, as `@x402/fetch` and `x402Client` take it: signs a transfer that the seller's
- * facilitator submits and pays the gas of. Nothing is sent to a chain from here.
+ * The paying side of scheme `exact` on EVM, for `@x402/fetch` and `x402Client`: signs a transfer that the seller's
+ * facilitator submits and pays gas for. It sends nothing to a chain.
  */
 import { randomBytes } from 'node:crypto'
 import type {
@@ -29,7 +29,7 @@ export type TransferTypedData = {
   readonly message: TransferAuthorization
 }
 
-/** Who pays: an address and something that signs typed data for it, such as an unchanged account of viem. */
+/** Who pays: an address, and something that signs typed data for it, such as a viem account. */
 export type EvmSigner = {
   readonly address: Hex
   signTypedData(typedData: TransferTypedData): Promise<Hex>
@@ -37,7 +37,7 @@ export type EvmSigner = {
 
 /**
  * A signer for a private key: 32 bytes in hex, with or without `0x`. Throws RangeError for anything else; the message
- * never holds the key.
+ * never contains the key.
  */
 export function evmSigner(options: { readonly privateKey: string }): EvmSigner {
   const hex = options.privateKey.trim().replace(/^0x/i, '')
@@ -67,7 +67,7 @@ export class ExactEvmClient implements SchemeNetworkClient {
     this.#clock = options.clock ?? { unixMs: Date.now }
   }
 
-  /** Signs a payment of what is asked. Throws RangeError if that is no signed transfer of a token. */
+  /** Signs the requested payment. Throws RangeError if it is not a signed transfer of a token. */
   async createPaymentPayload(
     x402Version: number,
     requirements: PaymentRequirements,

@@ -10,7 +10,7 @@ import {
 import { X_LAYER_USDT0 } from './evm-asset.ts'
 import { createExactEvmScheme } from './exact-evm-scheme.ts'
 
-test('a payer can pay who holds the amount, or who held it until this very payment took it', async () => {
+test('a payer can pay if they hold the amount, or held it until this very payment took it', async () => {
   const chain = new EvmStandIn()
   const clock = manualClock(EVM_NOW_SECONDS * 1_000)
   const scheme = createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })

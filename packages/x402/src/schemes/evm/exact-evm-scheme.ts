@@ -1,4 +1,4 @@
-/** The selling side of scheme `exact` on EVM: what is asked for, and how our gate or `@x402/core`'s server takes it. */
+/** The selling side of scheme `exact` on EVM: what a seller asks for, and how our gate or `@x402/core`'s server accepts it. */
 import type {
   AssetAmount,
   Network,
@@ -19,11 +19,11 @@ const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
 
 /**
  * Scheme `exact` on one EVM chain as the gate sees it: EIP-3009, verified locally, found by the nonce's state and events.
- * The gate asks `isUsed` and `canPay` before it reserves a payment that it does not hold yet (X10). Throws RangeError
- * unless the assets are of one network.
+ * The gate calls `isUsed` and `canPay` before it reserves a payment that it does not hold yet (X10). Throws RangeError
+ * unless all assets are on one network.
  */
 export function createExactEvmScheme(options: {
-  /** Tokens that payments are taken in, all on one chain: that of `ledger`. */
+  /** Tokens accepted as payment, all on the chain of `ledger`. */
   readonly assets: readonly EvmAsset[]
   readonly ledger: EvmLedger
   readonly clock: Clock
@@ -41,19 +41,19 @@ export function createExactEvmScheme(options: {
         nowSeconds: Math.floor(clock.unixMs() / 1_000),
       }),
     find: (payment) => findEvmPayment(payment, ledger),
-    // Who sends it is the facilitator's choice. What is no hash names nothing, and the chain is read instead.
+    // The facilitator chooses who sends it. A text that is not a hash names no transaction, so the chain is read instead.
     isOwnTransaction: (_payment, transaction) => TRANSACTION_HASH.test(transaction),
     isUsed: (payment) => ledger.isAuthorizationUsed(authorizationKeyOf(payment)),
     async canPay(payment) {
       const key = authorizationKeyOf(payment)
       if ((await ledger.balanceOf(key.asset, key.payer)) >= payment.amount) return true
-      // Somebody may have submitted it meanwhile: then the missing money came to us.
+      // Somebody may have submitted it meanwhile, in which case the missing money came to us.
       return await ledger.isAuthorizationUsed(key)
     },
   }
 }
 
-/** How long a client has for signing and a facilitator for settling: the reference's default. */
+/** How long a client has to sign and a facilitator to settle: the reference's default. */
 const TIMEOUT_SECONDS = 300
 
 /**
@@ -89,8 +89,8 @@ export function evmRequirement(terms: {
 }
 
 /**
- * Scheme `exact` on EVM for `@x402/core`'s own resource server, for those who use that instead of our gate:
- * `new x402ResourceServer(facilitator).register('eip155:196', new ExactEvmServer({ assets: [X_LAYER_USDT0] }))`.
+ * Scheme `exact` on EVM for `@x402/core`'s own resource server, for use instead of our gate: `new
+ * x402ResourceServer(facilitator).register('eip155:196', new ExactEvmServer({ assets: [X_LAYER_USDT0] }))`.
  */
 export class ExactEvmServer implements SchemeNetworkServer {
   readonly scheme = 'exact'
@@ -105,8 +105,8 @@ export class ExactEvmServer implements SchemeNetworkServer {
   }
 
   /**
-   * Takes `{ asset, amount }` in base units of a known asset, or dollars such as `$0.01`, which are amounts of the
-   * network's first asset. Throws RangeError for any other price, and for more decimals than the asset has.
+   * Accepts `{ asset, amount }` in base units of a known asset, or dollars such as `$0.01`, meaning the network's first
+   * asset. Throws RangeError for any other price, and for more decimals than the asset has.
    */
   async parsePrice(price: Price, network: Network): Promise<AssetAmount> {
     if (typeof price === 'object') {

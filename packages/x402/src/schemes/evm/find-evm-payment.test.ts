@@ -24,7 +24,7 @@ async function paid(chain: EvmStandIn): Promise<VerifiedPayment> {
   return verification.payment
 }
 
-describe('X8: what the chain says of a payment', () => {
+describe('X8: what the chain says about a payment', () => {
   test('landed: the nonce is used, and the same transaction paid us', async () => {
     const chain = new EvmStandIn()
     const payment = await paid(chain)
@@ -55,7 +55,7 @@ describe('X8: what the chain says of a payment', () => {
     expect(await findEvmPayment(payment, chain.ledger)).toEqual({ kind: 'failed', result })
   })
 
-  test('a nonce used without an event yet is not known; after the end it failed', async () => {
+  test('a nonce used without an event yet is not known; after expiry it failed', async () => {
     const chain = new EvmStandIn()
     const payment = await paid(chain)
     chain.used.add(JSON.stringify(authorizationKeyOf(payment)))
@@ -64,7 +64,7 @@ describe('X8: what the chain says of a payment', () => {
     expect(await findEvmPayment(payment, chain.ledger)).toMatchObject({ kind: 'failed' })
   })
 
-  test('is found days later, however many blocks came since, in a bounded number of calls', async () => {
+  test('is found days later, however many blocks have passed, in a bounded number of calls', async () => {
     const chain = new EvmStandIn()
     const payment = await paid(chain)
     chain.mine(settlementEvents(payment), EVM_NOW_SECONDS + 20)
@@ -115,7 +115,7 @@ describe('a transaction that used the nonce for something else', () => {
     expect(await findEvmPayment(second, chain.ledger)).toMatchObject({ kind: 'landed' })
   })
 
-  test('events of another contract in between do not disturb', async () => {
+  test('events of another contract in between do not matter', async () => {
     const chain = new EvmStandIn()
     const payment = await paid(chain)
     const [used, transfer] = settlementEvents(payment)

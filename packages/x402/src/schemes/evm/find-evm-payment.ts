@@ -1,6 +1,6 @@
 /**
- * Looks a payment up on an EVM chain (X8, X10). The nonce's state says whether it can still come; the events of the
- * transaction that used it say whether the money came to us. A reverted attempt decides nothing: anybody may submit the
+ * Looks a payment up on an EVM chain (X8, X10). The nonce's state says whether it can still arrive; the events of the
+ * transaction that used it say whether the money came to us. A reverted attempt decides nothing: anyone may submit the
  * same authorization again while it is valid.
  */
 import type { VerifiedPayment } from '../../payment.ts'
@@ -16,22 +16,22 @@ import {
 } from './evm-words.ts'
 import { VALIDITY_SLACK_SECONDS } from './verify-evm-payment.ts'
 
-/** This long after its validity, an unused authorization counts as never used (X8). */
+/** An authorization unused this long after it expired counts as never used (X8). */
 const EVM_NEVER_AFTER_SECONDS = 30
 
-/** Longest `maxTimeoutSeconds` of a requirement: together with the slack it bounds how far back events are searched. */
+/** Longest `maxTimeoutSeconds` of a requirement; together with the slack it bounds how far back events are searched. */
 export const EVM_TIMEOUT_SECONDS_MAX = 900
 
-/** How far our clock may be from the chain's, when the earliest possible block of a payment is estimated. */
+/** How far our clock may differ from the chain's when the earliest possible block of a payment is estimated. */
 const CLOCK_SKEW_SECONDS = 60
 
-/** A payment cannot have been used before we first saw it, which is at most this long before its validity ends. */
+/** A payment cannot have been used before we first saw it, at most this long before it expires. */
 const LOOK_BACK_SECONDS = EVM_TIMEOUT_SECONDS_MAX + VALIDITY_SLACK_SECONDS + CLOCK_SKEW_SECONDS
 
 /** Blocks per call; public nodes of X Layer refuse wider ranges. */
 const LOG_BLOCKS_MAX = 100n
 
-/** Ranges read for one search: 1,560 s of blocks that come four a second. */
+/** Ranges read per search: 1,560 s of blocks at four per second. */
 const RANGES_MAX = 64
 
 /** The key of a payment's authorization. */
@@ -40,7 +40,7 @@ export function authorizationKeyOf(payment: VerifiedPayment): AuthorizationKey {
   return { asset: asset as Hex, payer: payer as Hex, nonce: nonce as Hex }
 }
 
-/** Whether a payment landed, failed, never came or is not known yet. Throws LedgerUnavailable. */
+/** Whether a payment landed, failed, never arrived or is not known yet. Throws LedgerUnavailable. */
 export async function findEvmPayment(
   payment: VerifiedPayment,
   ledger: EvmLedger,
@@ -48,7 +48,7 @@ export async function findEvmPayment(
   const latest = await ledger.block()
   const key = authorizationKeyOf(payment)
   const isOver = latest.timestampSeconds > payment.validUntilSeconds + EVM_NEVER_AFTER_SECONDS
-  // State and time are of one block: a node that is behind another cannot show an unused nonce at a later time.
+  // State and time come from one block, so a lagging node cannot show an unused nonce at a later time.
   if (!(await ledger.isAuthorizationUsed(key, latest.number))) {
     return { kind: isOver ? 'never' : 'unknown' }
   }
@@ -75,7 +75,7 @@ type Search = {
   readonly ledger: EvmLedger
 }
 
-/** The event that ended the nonce, searched backwards from the last block in which it can be. */
+/** The event that ended the nonce, searched backwards from the last block that can hold it. */
 async function findUse(search: Search): Promise<EvmLog | undefined> {
   const { ledger, payment } = search
   const key = authorizationKeyOf(payment)
@@ -94,7 +94,7 @@ async function findUse(search: Search): Promise<EvmLog | undefined> {
   return undefined
 }
 
-/** A block at or shortly after the end of validity; the latest one while that is still to come. */
+/** A block at or shortly after expiry, or the latest block if expiry is still to come. */
 async function lastBlockBy({ latest, ledger, payment }: Search): Promise<bigint> {
   const isPast = async (number: bigint): Promise<boolean> =>
     (await ledger.block(number)).timestampSeconds > payment.validUntilSeconds
@@ -115,9 +115,9 @@ async function lastBlockBy({ latest, ledger, payment }: Search): Promise<bigint>
 }
 
 /**
- * Whether a transaction's logs show that an authorization paid exactly this. In every known token its transfer is the
- * next event after `AuthorizationUsed`. A transaction may use several authorizations of one payer, and another one's
- * transfer of the same amount must not count twice.
+ * Whether a transaction's logs show that an authorization paid exactly this. In every known token, the transfer is the
+ * event right after `AuthorizationUsed`. A transaction may use several authorizations from one payer, and the transfer of
+ * another must not count for this one.
  */
 export function isPaidBy(
   logs: readonly EvmLog[],

@@ -1,4 +1,4 @@
-/** What we sign and recover, against vectors made with viem, and against viem itself for arbitrary authorizations. */
+/** What we sign and recover, against vectors made with viem and against viem itself for arbitrary authorizations. */
 import { readFileSync } from 'node:fs'
 import {
   assert as assertProperty,
@@ -59,7 +59,7 @@ describe.each(vectors)('golden: $title', (vector) => {
     expect(hexOfBytes(domainSeparator(vector.domain))).toBe(vector.domainSeparator)
   })
 
-  test('the digest is the one that wallets sign', () => {
+  test('the digest is the one wallets sign', () => {
     const digest = authorizationDigest(domainSeparator(vector.domain), messageOf(vector))
     expect(hexOfBytes(digest)).toBe(vector.digest)
   })
@@ -93,7 +93,7 @@ const authorizations = record({
 })
 const domains = record({
   name: fcString({ unit: 'grapheme' }),
-  // An empty version is left out by viem, as if the contract had none.
+  // viem leaves out an empty version, as if the contract had none.
   version: fcString({ minLength: 1 }),
   chainId: integer({ min: 1, max: 2 ** 32 }),
   verifyingContract: randomBytes(20),
@@ -120,7 +120,7 @@ describe('for every domain and authorization', () => {
     )
   })
 
-  test('what viem recovers from a signature, we recover', async () => {
+  test('we recover whatever viem recovers from a signature', async () => {
     const account = privateKeyToAccount(toHex(1n, { size: 32 }))
     await assertProperty(
       asyncProperty(randomBytes(32), async (digest) => {

@@ -26,7 +26,7 @@ describe('attacks', () => {
     expect(await refusal(await payWith({ value }))).toBe(reason)
   })
 
-  test('a payment of the seller to itself', async () => {
+  test('a payment from the seller to itself', async () => {
     const requirement = centRequirement({ payTo: evmPayer.address })
     expect(await refusal(await payCent(requirement), { requirement })).toBe('self_send_not_allowed')
   })
@@ -81,7 +81,7 @@ describe('attacks', () => {
     expect(await refusal(payload)).toBe('invalid_exact_evm_payload_signature')
   })
 
-  test('any single flipped bit of the signature or the signed fields', async () => {
+  test('any single flipped bit in the signature or the signed fields', async () => {
     const payload = await payCent()
     const fields = ['from', 'nonce', 'signature'] as const
     await assertProperty(

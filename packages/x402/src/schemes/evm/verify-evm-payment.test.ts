@@ -1,4 +1,4 @@
-/** What is an honest payment, and what is none at all; attacks have a file of their own. */
+/** What is an honest payment, and what is not a payment at all; attacks have their own file. */
 import { anything, assert as assertProperty, asyncProperty } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -55,7 +55,7 @@ describe('X12: an honest payment', () => {
     expect(await verify(loud)).toEqual(await verify(payload))
   })
 
-  test.each([0, 27])('v %i and its odd neighbour are taken', async (base) => {
+  test.each([0, 27])('v %i is accepted, and so is the other form of it', async (base) => {
     const payload = await payCent()
     const bytes = bytesOfHex(payload.signature)
     bytes[64] = base + ((bytes[64] ?? 27) - 27)
@@ -66,11 +66,11 @@ describe('X12: an honest payment', () => {
 describe('the time of an authorization', () => {
   test.each([
     ['ends in 7 s', '7', 'valid'],
-    ['ends in 6 s, too late for a block', '6', 'expired'],
+    ['ends in 6 s, too late to reach a block', '6', 'expired'],
     ['ended', '-1', 'expired'],
-    ['ends later than asked, within 600 s', '900', 'valid'],
+    ['ends later than requested, within 600 s', '900', 'valid'],
     [
-      'ends more than 600 s later than asked',
+      'ends more than 600 s later than requested',
       '901',
       'invalid_exact_evm_payload_authorization_valid_before',
     ],
@@ -101,13 +101,13 @@ describe('malformed payloads are refused and never throw', () => {
     ['a text', () => 'pay'],
     ['no authorization', ({ signature }) => ({ signature })],
     ['no signature', ({ authorization }) => ({ authorization })],
-    ['a further key', (honest) => ({ ...honest, permit2Authorization: {} })],
+    ['an extra key', (honest) => ({ ...honest, permit2Authorization: {} })],
     [
-      'a further key inside',
+      'a nested extra key',
       (honest) => ({ ...honest, authorization: { ...honest.authorization, x: '1' } }),
     ],
     [
-      'a number instead of a decimal text',
+      'a number instead of a decimal string',
       (honest) => ({ ...honest, authorization: { ...honest.authorization, value: 10_000 } }),
     ],
     ...['0x2710', '010000', '1e4', '-1', '', ' 10000', '9'.repeat(78)].map(
@@ -137,7 +137,7 @@ describe('malformed payloads are refused and never throw', () => {
 })
 
 describe('EIP-1271: wallets that are contracts', () => {
-  test('the contract decides where no key of the payer’s signed', async () => {
+  test('the contract decides if no key of the payer’s signed', async () => {
     const chain = new EvmStandIn()
     const payload = { ...(await payCent()), signature: `0x${'cd'.repeat(130)}` }
     chain.wallets.set(evmPayer.address, (_digest, signature) => signature.length === 130)
@@ -146,21 +146,21 @@ describe('EIP-1271: wallets that are contracts', () => {
     expect(await refusal(payload, { chain })).toBe('invalid_exact_evm_payload_signature')
   })
 
-  test('without code at the address the signature is refused, also wrapped for a wallet to be made (ERC-6492)', async () => {
+  test('without code at the address the signature is refused, even if wrapped for a wallet yet to be deployed (ERC-6492)', async () => {
     const chain = new EvmStandIn()
     const payload = { ...(await payCent()), signature: `0x${'cd'.repeat(64)}${'6492'.repeat(16)}` }
     expect(await refusal(payload, { chain })).toBe('invalid_exact_evm_payload_signature')
     expect(chain.calls).toBe(1)
   })
 
-  test('while the chain cannot be read such a payment is neither refused nor taken', async () => {
+  test('while the chain cannot be read, such a payment is neither refused nor accepted', async () => {
     const chain = new EvmStandIn()
     chain.isDown = true
     const payload = { ...(await payCent()), signature: `0x${'cd'.repeat(65)}` }
     await expect(verify(payload, { chain })).rejects.toThrow(LedgerUnavailable)
   })
 
-  test('an own key’s payment needs no chain at all', async () => {
+  test('a payment signed by an ordinary key needs no chain at all', async () => {
     const chain = new EvmStandIn()
     chain.isDown = true
     expect(await refusal(await payCent(), { chain })).toBe('valid')

@@ -23,13 +23,16 @@ import { isEvmAddress } from './evm-words.ts'
 /** A payment with less validity left than this may expire on its way to a block; it can only be looked up. */
 const EVM_SUBMIT_MARGIN_SECONDS = 6
 
-/** How much longer than asked a payment may be valid (X12): a nonce's state must be remembered and searched that long. */
+/**
+ * How much longer than requested a payment may be valid (X12), since the nonce's state must be remembered and searched
+ * that long.
+ */
 export const VALIDITY_SLACK_SECONDS = 600
 
 const AMOUNT = /^[1-9]\d{0,77}$/
 
 type EvmVerificationContext = {
-  /** Tokens that payments are taken in. */
+  /** Tokens accepted as payment. */
   readonly assets: readonly EvmAsset[]
   readonly ledger: Pick<EvmLedger, 'isValidSignature'>
   readonly nowSeconds: number
@@ -42,12 +45,13 @@ type Wanted = {
   readonly validBeforeMax: bigint
 }
 
-/** Separators by asset object, made once: assets live as long as their scheme. */
+/** Separators by asset object, computed once: assets live as long as their scheme. */
 const separators = new WeakMap<EvmAsset, Buffer>()
 
 /**
- * Verifies a payload against a requirement. `expired` if all is right but the time: the payment can only be found on the
- * ledger. Throws LedgerUnavailable if a contract's signature cannot be checked, and never for anything a client sent.
+ * Verifies a payload against a requirement. Returns `expired` if everything is right but the time; such a payment can
+ * only be found on the ledger. Throws LedgerUnavailable if a contract's signature cannot be checked, never because of
+ * anything a client sent.
  */
 export async function verifyEvmPayment(
   payload: unknown,
@@ -106,7 +110,7 @@ function judge(
   const { from, to, validAfter, validBefore, value } = authorization
   if (to !== wanted.payTo) return 'invalid_exact_evm_payload_recipient_mismatch'
   if (value !== wanted.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
-  // A transfer to oneself pays nobody, and the zero address is what a failed recovery looks like to a careless token.
+  // A transfer to oneself pays nobody, and to a careless token a failed recovery looks like the zero address.
   if (from === to) return 'self_send_not_allowed'
   if (validAfter > BigInt(nowSeconds)) return 'invalid_exact_evm_payload_authorization_valid_after'
   if (validBefore > wanted.validBeforeMax || validBefore <= validAfter) {
@@ -115,7 +119,7 @@ function judge(
   return undefined
 }
 
-/** An ordinary key is recovered natively; only if that gives somebody else may a contract have signed (EIP-1271). */
+/** An ordinary key is recovered natively; only if that yields another address may a contract have signed (EIP-1271). */
 async function isSigned(
   { authorization, signature }: EvmPayload,
   asset: EvmAsset,

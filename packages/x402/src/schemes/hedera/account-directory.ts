@@ -4,20 +4,20 @@ import type { LedgerAccount, MirrorNode } from './mirror-node.ts'
 /** Accounts kept; about 200 bytes each. */
 const ACCOUNTS_MAX = 10_000
 
-/** How long an account is kept: keys change rarely, and a failed signature causes a new read at once. */
+/** How long an account is kept: keys rarely change, and a failed signature causes a new read at once. */
 const KEPT_MS = 300_000
 
-/** One account is read at most this often, however many bad signatures come under its name. */
+/** An account is read at most this often, however many bad signatures arrive in its name. */
 const REFRESH_MIN_MS = 2_000
 
 type Entry = { readonly account: LedgerAccount | undefined; readonly readAtMs: number }
 
-/** Where accounts are looked up, by id, by EVM address or by key alias. */
+/** Looks up accounts by id, EVM address or key alias. */
 export type AccountDirectory = ReturnType<typeof createMirrorAccountDirectory>
 
 /**
- * Accounts through a mirror node, kept in bounded memory (the one read longest ago goes first). Unknown accounts are kept
- * for 2 s only, since a new one may appear at any moment. Concurrent calls for one name share one read.
+ * Accounts from a mirror node, kept in bounded memory (the one read longest ago goes first). Unknown accounts are kept
+ * for only 2 s, since a new account may appear at any moment. Concurrent calls for one name share one read.
  */
 export function createMirrorAccountDirectory(options: {
   readonly mirror: Pick<MirrorNode, 'account'>
@@ -47,9 +47,9 @@ export function createMirrorAccountDirectory(options: {
   }
 
   return {
-    /** May answer from memory. Undefined for an account that does not exist. Throws LedgerUnavailable. */
+    /** May answer from memory. Undefined if the account does not exist. Throws LedgerUnavailable. */
     account: (name: string) => atMostOld(name, KEPT_MS),
-    /** Reads the ledger anew, for a key that may have changed; still bounded in how often. Throws LedgerUnavailable. */
+    /** Reads the ledger again, in case the key changed; still rate-limited. Throws LedgerUnavailable. */
     refresh: (name: string) => atMostOld(name, REFRESH_MIN_MS),
   }
 }

@@ -4,25 +4,25 @@ import { MalformedProtobuf, readMessage, toSigned, writeVarintField } from './pr
 export type AccountName =
   /** `accountId` is `shard.realm.num`. */
   | { readonly kind: 'number'; readonly accountId: string }
-  /** 20 bytes are an EVM address, others a serialised public key. */
+  /** 20 bytes are an EVM address; anything else is a serialised public key. */
   | { readonly kind: 'alias'; readonly alias: Uint8Array }
 
 const ACCOUNT_ID = /^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,18})$/
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** Whether a text is an account id in its one spelling, `shard.realm.num` without leading zeros. */
+/** Whether a text is an account id in its only spelling, `shard.realm.num` without leading zeros. */
 export function isAccountId(text: string): boolean {
   return ACCOUNT_ID.test(text)
 }
 
-/** The `0x` address that stands for an account without an EVM alias: its number in the last 8 bytes. */
+/** The `0x` address of an account without an EVM alias: its number in the last 8 bytes. */
 export function longZeroAddress(accountId: string): `0x${string}` {
   const [shard, realm, number] = partsOf(accountId)
   const value = (shard << 128n) | (realm << 64n) | number
   return `0x${value.toString(16).padStart(40, '0')}`
 }
 
-/** An account's name at a mirror node: its id, its EVM address, or its key alias in base32. */
+/** An account's name in mirror node paths: its id, its EVM address, or its key alias in base32. */
 export function mirrorNameOf(name: AccountName): string {
   if (name.kind === 'number') return name.accountId
   return name.alias.length === 20
@@ -30,7 +30,7 @@ export function mirrorNameOf(name: AccountName): string {
     : toBase32(name.alias)
 }
 
-/** An EVM address, or a serialised Ed25519 or ECDSA key: the aliases that accounts have. */
+/** The aliases that accounts can have: an EVM address, or a serialised Ed25519 or ECDSA key. */
 const PLAIN_ALIAS = /^(?:.{40}|1220.{64}|3a21.{66})$/
 
 /** Reads a protobuf AccountID. Throws MalformedProtobuf. */

@@ -1,6 +1,6 @@
 /**
- * The paying side of scheme `exact` on Hedera, as `@x402/fetch` and `x402Client` take it: writes and signs a transfer
- * whose fee the facilitator pays. Nothing is sent to a ledger from here.
+ * The paying side of scheme `exact` on Hedera, for `@x402/fetch` and `x402Client`: writes and signs a transfer whose fee
+ * the facilitator pays. It sends nothing to a ledger.
  */
 import { createPrivateKey, hash, randomInt, sign } from 'node:crypto'
 import type {
@@ -22,30 +22,30 @@ import { evmAddressOf } from './hedera-key.ts'
 import { FEE_MAX_TINYBAR } from './verify-hedera-payment.ts'
 import { type TransferDraft, writeTransactionList, writeTransferBody } from './write-transfer.ts'
 
-/** Who pays: an account and something that signs for it. The private key stays behind `sign`. */
+/** Who pays: an account, and something that signs for it. The private key stays behind `sign`. */
 export type HederaSigner = {
   /** `0.0.x`. */
   readonly accountId: string
   readonly keyKind: 'ed25519' | 'ecdsa'
   /** Raw: 32 bytes, or 33 compressed. */
   readonly publicKey: Uint8Array
-  /** 64 bytes over a transaction body; for ECDSA over its keccak-256. */
+  /** 64 bytes over a transaction body; ECDSA signs its keccak-256. */
   sign(bodyBytes: Uint8Array): Promise<Uint8Array> | Uint8Array
 }
 
 /** DER before a raw Ed25519 private key (RFC 8410). */
 const ED25519_PKCS8_PREFIX = '302e020100300506032b657004220420'
 
-/** What stands before the 32 bytes of a key in the DER form that Hedera's portal prints, by kind of key. */
+/** The DER prefix before the 32 key bytes in the form that Hedera's portal prints, by kind of key. */
 const DER_PREFIXES = [
   { keyKind: 'ed25519', hex: ED25519_PKCS8_PREFIX },
   { keyKind: 'ecdsa', hex: '3030020100300706052b8104000a04220420' },
 ] as const
 
 /**
- * A signer for a private key in hex: 32 raw bytes (with or without `0x`), an ECDSA key unless `keyKind` says otherwise,
- * or the DER form that Hedera's portal prints, which names its kind. Throws RangeError for anything else; the message
- * never holds the key. `evmAddress` is the ECDSA key's address, undefined for Ed25519.
+ * A signer for a private key in hex: 32 raw bytes (with or without `0x`), taken as an ECDSA key unless `keyKind` says
+ * otherwise, or the DER form that Hedera's portal prints, which names its kind. Throws RangeError for anything else; the
+ * message never contains the key. `evmAddress` is the ECDSA key's address, undefined for Ed25519.
  */
 export function hederaSigner(options: {
   readonly accountId: string
@@ -98,13 +98,13 @@ export class ExactHederaClient implements SchemeNetworkClient {
     /** At most 100 bytes, for example `x402:0x…`, which ties the payment to an agent (X10). None by default, as in official clients. */
     readonly memo?: string | undefined
     readonly clock?: Pick<Clock, 'unixMs'>
-    /** A number from 0 to 999,999,999: keeps two payments through one fee payer in one second apart. */
+    /** A number from 0 to 999,999,999, so that two payments through one fee payer in one second differ. */
     readonly randomNanos?: (() => number) | undefined
   }) {
     this.#options = options
   }
 
-  /** Signs a payment of what is asked. Throws RangeError if that is no HBAR transfer through a fee payer. */
+  /** Signs the requested payment. Throws RangeError if it is not an HBAR transfer through a fee payer. */
   async createPaymentPayload(
     x402Version: number,
     requirements: PaymentRequirements,

@@ -1,4 +1,7 @@
-/** The selling side of scheme `exact` on Hedera: what is asked for, how it is found, and how our gate or `@x402/core`'s server takes it. */
+/**
+ * The selling side of scheme `exact` on Hedera: what a seller asks for, how a payment is found, and how our gate or
+ * `@x402/core`'s server accepts it.
+ */
 import type {
   AssetAmount,
   Network,
@@ -19,7 +22,7 @@ import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
 /** Scheme `exact` on Hedera as the gate sees it: HBAR, verified locally, found through a mirror node. */
 export function createExactHederaScheme(options: {
-  /** CAIP-2 networks served, for example `hedera:testnet`. */
+  /** CAIP-2 networks served, e.g. `hedera:testnet`. */
   readonly networks: readonly string[]
   readonly accounts: AccountDirectory
   readonly mirror: Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds'>
@@ -40,12 +43,12 @@ export function createExactHederaScheme(options: {
   }
 }
 
-/** This long after its validity, a transaction without a record counts as never submitted (X8). */
+/** A transaction without a record this long after it expired counts as never submitted (X8). */
 const NEVER_AFTER_SECONDS = 30
 
 /**
- * Looks a payment up on the ledger (X8). `landed` only if the record's transfers are the payment's own: somebody else's
- * transaction under the same id means that this one can no longer succeed. Throws LedgerUnavailable.
+ * Looks a payment up on the ledger (X8). It `landed` only if the record's transfers are the payment's own: somebody
+ * else's transaction under the same id means that this one can no longer succeed. Throws LedgerUnavailable.
  */
 export async function findHederaPayment(
   payment: VerifiedPayment,
@@ -87,8 +90,8 @@ function isRecordOf(record: LedgerRecord, payment: VerifiedPayment): boolean {
 }
 
 /**
- * What an `accepts` entry asks for in HBAR (X3). `payTo` and `feePayer` are `0.0.x`. Settled up front, and at most 180 s
- * old, which is as long as a Hedera transaction is valid. Throws RangeError for a bad account or amount.
+ * What an `accepts` entry asks for in HBAR (X3). `payTo` and `feePayer` are `0.0.x`. Settled up front, with a timeout of
+ * at most 180 s, the longest validity of a Hedera transaction. Throws RangeError for a bad account or amount.
  */
 export function hederaRequirement(terms: {
   readonly network: string
@@ -115,9 +118,9 @@ export function hederaRequirement(terms: {
 const HBAR_DECIMALS = 8
 
 /**
- * Scheme `exact` on Hedera for `@x402/core`'s own resource server, for those who use that instead of our gate:
- * `new x402ResourceServer(facilitator).register('hedera:testnet', new ExactHederaServer())`. Prices are amounts of
- * tinybar of asset `0.0.0`; a price in dollars is refused, since nothing here knows an exchange rate.
+ * Scheme `exact` on Hedera for `@x402/core`'s own resource server, for use instead of our gate: `new
+ * x402ResourceServer(facilitator).register('hedera:testnet', new ExactHederaServer())`. Prices are tinybar amounts of
+ * asset `0.0.0`; dollar prices are refused, since no exchange rate is known here.
  */
 export class ExactHederaServer implements SchemeNetworkServer {
   readonly scheme = 'exact'
@@ -126,7 +129,7 @@ export class ExactHederaServer implements SchemeNetworkServer {
     cryptoTransfer: { supported: ['upfront', 'authorization'], default: 'upfront' },
   } as const satisfies SchemeNetworkServer['paymentFlows']
 
-  /** Takes `{ asset: '0.0.0', amount }`, tinybar. Throws RangeError for any other price. */
+  /** Accepts `{ asset: '0.0.0', amount }` in tinybar. Throws RangeError for any other price. */
   async parsePrice(price: Price, _network: Network): Promise<AssetAmount> {
     if (typeof price !== 'object' || price.asset !== HBAR_ASSET || !/^\d+$/.test(price.amount)) {
       throw new RangeError('a price on Hedera is { asset: "0.0.0", amount: tinybar }')
@@ -138,7 +141,7 @@ export class ExactHederaServer implements SchemeNetworkServer {
     return asset === HBAR_ASSET ? HBAR_DECIMALS : undefined
   }
 
-  /** Adds the facilitator's fee payer, without which a client cannot sign. Throws where `/supported` names none. */
+  /** Adds the facilitator's fee payer, without which a client cannot sign. Throws if `/supported` names none. */
   async enhancePaymentRequirements(
     requirements: PaymentRequirements,
     supportedKind: { readonly extra?: Record<string, unknown> },

@@ -29,7 +29,7 @@ const payment: VerifiedPayment = {
 const find = (ledger: HederaStandIn) =>
   findHederaPayment(payment, { mirror: ledger.mirror, nowSeconds: ledger.nowSeconds() })
 
-describe('X8: what the ledger says of a payment', () => {
+describe('X8: what the ledger says about a payment', () => {
   test('landed: a record with SUCCESS that moved the payment’s amount between its accounts', async () => {
     const ledger = new HederaStandIn()
     ledger.land(payment)
@@ -40,7 +40,7 @@ describe('X8: what the ledger says of a payment', () => {
     })
   })
 
-  test('landed: also beside duplicates and a failure', async () => {
+  test('landed: even alongside duplicates and a failure', async () => {
     const ledger = new HederaStandIn()
     ledger.land(payment, 'DUPLICATE_TRANSACTION')
     ledger.land(payment, 'INVALID_PAYER_SIGNATURE')
@@ -48,7 +48,7 @@ describe('X8: what the ledger says of a payment', () => {
     expect((await find(ledger)).kind).toBe('landed')
   })
 
-  test('failed: a record with another result, and none with SUCCESS', async () => {
+  test('failed: a record with another result and none with SUCCESS', async () => {
     const ledger = new HederaStandIn()
     ledger.land(payment, 'DUPLICATE_TRANSACTION')
     ledger.land(payment, 'INSUFFICIENT_ACCOUNT_BALANCE')

@@ -1,10 +1,10 @@
-/** CAIP-2 networks of the Hedera family. Local ledgers take the name of the network they stand in for. */
+/** CAIP-2 networks of the Hedera family. A local ledger uses the name of the network it stands in for. */
 export const HEDERA_NETWORKS = ['hedera:mainnet', 'hedera:testnet', 'hedera:previewnet'] as const
 
 /** The asset that stands for HBAR; amounts are tinybar. */
 export const HBAR_ASSET = '0.0.0'
 
-/** The longest validity that the network takes, seconds (`maxTransactionDuration`). */
+/** The longest validity that the network accepts, seconds (`maxTransactionDuration`). */
 export const VALID_DURATION_SECONDS_MAX = 180
 
 /** The shortest one (`minTransactionDuration`). */
@@ -16,12 +16,12 @@ export const TINYBAR_PER_HBAR = 100_000_000n
 /** Longest memo, in bytes of UTF-8. */
 export const MEMO_BYTES_MAX = 100
 
-/** A node of every Hedera network, and of local ledgers. */
+/** A node that exists on every Hedera network, and on local ledgers. */
 export const DEFAULT_NODE_ACCOUNT_IDS: readonly string[] = ['0.0.3']
 
 const HBAR_PATTERN = /^(\d{1,11})(?:\.(\d{1,8}))?$/
 
-/** Amount for a person: `1234567890n` tinybar is `12.3456789 HBAR`. Exact; a negative amount has a minus sign. */
+/** An amount for people: `1234567890n` tinybar is `12.3456789 HBAR`. Exact; negative amounts have a minus sign. */
 export function formatHbar(tinybar: bigint): string {
   const size = tinybar < 0n ? -tinybar : tinybar
   const fraction = (size % TINYBAR_PER_HBAR).toString().padStart(8, '0').replace(/0+$/, '')
@@ -29,7 +29,7 @@ export function formatHbar(tinybar: bigint): string {
   return `${tinybar < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`} HBAR`
 }
 
-/** Tinybar of a decimal amount in HBAR; undefined for anything else and for amounts finer than a tinybar. */
+/** Tinybar of a decimal HBAR amount; undefined for anything else, including amounts finer than a tinybar. */
 export function parseHbar(text: string): bigint | undefined {
   const [, whole, fraction = ''] = HBAR_PATTERN.exec(text) ?? []
   if (whole === undefined) return undefined

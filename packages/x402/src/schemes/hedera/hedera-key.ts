@@ -1,6 +1,6 @@
 /**
- * An account's key: how it is read, and whether it signed a body. The crypto is native: libsecp256k1 and OpenSSL take
- * about 60 µs a signature, the SDK's JavaScript over 1 ms.
+ * An account's key: how to read it, and whether it signed a body. The crypto is native: libsecp256k1 and OpenSSL take
+ * about 60 µs per signature, the SDK's JavaScript over 1 ms.
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { createRequire } from 'node:module'
@@ -8,13 +8,13 @@ import secp256k1 from 'secp256k1'
 import { readMessage, toSigned } from './protobuf.ts'
 import type { SignaturePair, SignedBody } from './read-transfer.ts'
 
-/** An account's key. `unsupported` is one that no signature of a payment can satisfy, e.g. a contract's. */
+/** An account's key. `unsupported` means that no payment signature can satisfy it, e.g. a contract's key. */
 export type HederaKey =
   /** 32 bytes. */
   | { readonly kind: 'ed25519'; readonly publicKey: Uint8Array }
   /** 33 bytes, compressed. */
   | { readonly kind: 'ecdsa'; readonly publicKey: Uint8Array }
-  /** As many of `keys` as `threshold` says must sign; a key list is one that asks for all. */
+  /** `threshold` of `keys` must sign; a key list requires all of them. */
   | { readonly kind: 'threshold'; readonly threshold: number; readonly keys: readonly HederaKey[] }
   | { readonly kind: 'unsupported' }
 
@@ -27,8 +27,8 @@ const KEY_SHAPE = Object.fromEntries(
 )
 
 /**
- * Reads a protobuf Key, as mirror nodes give one for key lists and threshold keys. Throws MalformedProtobuf.
- * A threshold is brought into 1 … n, as the network does.
+ * Reads a protobuf Key, as mirror nodes give for key lists and threshold keys. Throws MalformedProtobuf. A threshold is
+ * clamped to 1 … n, as the network does.
  */
 export function readHederaKey(bytes: Uint8Array, depth = 0): HederaKey {
   if (depth > KEY_DEPTH_MAX) return { kind: 'unsupported' }
@@ -63,7 +63,7 @@ function thresholdKey(keys: readonly HederaKey[], threshold: number): HederaKey 
 /** DER before a raw Ed25519 public key (RFC 8410). */
 const ED25519_SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Which secp256k1 runs: the package falls back to slow JavaScript, silently, where it has no prebuilt library. */
+/** Which secp256k1 runs: without a prebuilt library, the package silently falls back to slow JavaScript. */
 export const secp256k1Implementation = ((): 'native' | 'javascript' => {
   try {
     createRequire(import.meta.url)('secp256k1/bindings.js')
@@ -73,15 +73,15 @@ export const secp256k1Implementation = ((): 'native' | 'javascript' => {
   }
 })()
 
-/** Signature checks that one payment may cost: ten nodes with twelve signers each, under 10 ms of native crypto. */
+/** Signature checks allowed per payment: ten nodes with twelve signers each, under 10 ms of native crypto. */
 export const SIGNATURE_CHECKS_MAX = 120
 
-/** Counts signature checks down over all bodies of a payment, so that a huge key list cannot hold up the process. */
+/** Counts down signature checks across all bodies of a payment, so that a huge key list cannot hold up the process. */
 type CheckBudget = { left: number }
 
 /**
- * Whether `body` carries the signatures that `key` asks for, within `budget`. No pair's prefix may be empty or begin
- * another's: the network refuses such a map (KEY_PREFIX_MISMATCH) as soon as the fee payer's signature joins it.
+ * Whether `body` carries the signatures that `key` requires, within `budget`. No pair's prefix may be empty or a prefix
+ * of another's: the network refuses such a map (KEY_PREFIX_MISMATCH) as soon as the fee payer's signature joins it.
  */
 export function isSignedBy(
   body: SignedBody,
@@ -92,8 +92,8 @@ export function isSignedBy(
 }
 
 /**
- * Whether a body is signed by the key that an account without one will get: an ECDSA key, named whole, whose address
- * is the account's (a hollow account, HIP-583).
+ * Whether a body is signed by the key that an account without one will get: an ECDSA key, given in full, whose address is
+ * the account's (a hollow account, HIP-583).
  */
 export function isSignedByHollow(body: SignedBody, evmAddress: string): boolean {
   if (!hasDistinctPrefixes(body.signatures)) return false
@@ -106,7 +106,7 @@ export function isSignedByHollow(body: SignedBody, evmAddress: string): boolean 
   )
 }
 
-/** The EVM address of a secp256k1 public key, lower case; undefined where the bytes are no point of the curve. */
+/** The EVM address of a secp256k1 public key, lower case; undefined if the bytes are not a point on the curve. */
 export function evmAddressOf(publicKey: Uint8Array): `0x${string}` | undefined {
   try {
     const point = secp256k1.publicKeyConvert(publicKey, false)
@@ -146,7 +146,7 @@ function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   return prefix.length <= bytes.length && prefix.every((byte, index) => byte === bytes[index])
 }
 
-/** A high-s signature is brought to its low form first: the network does the same and accepts both. */
+/** A high-s signature is first brought to its low form: the network does the same and accepts both. */
 function isEcdsaSignature({ bodyBytes }: SignedBody, publicKey: Uint8Array, signature: Uint8Array) {
   try {
     const digest = hash('keccak-256', bodyBytes, 'buffer')

@@ -22,7 +22,7 @@ describe('a private key in every form that Hedera’s tools print', () => {
 
   test.each([
     ['DER', { privateKey: ed25519.toStringDer() }],
-    ['raw hex, named so', { privateKey: raw, keyKind: 'ed25519' as const }],
+    ['raw hex with its kind named', { privateKey: raw, keyKind: 'ed25519' as const }],
   ])('Ed25519 as %s', (_name, options) => {
     const signer = hederaSigner({ accountId, ...options })
     expect(signer.keyKind).toBe('ed25519')
@@ -30,7 +30,7 @@ describe('a private key in every form that Hedera’s tools print', () => {
     expect(signer.evmAddress).toBeUndefined()
   })
 
-  test('the SDK verifies what either signs', async () => {
+  test('the SDK verifies what both kinds sign', async () => {
     const body = Buffer.from('any body')
     const first = await hederaSigner({ accountId, privateKey: raw }).sign(body)
     const second = await hederaSigner({ accountId, privateKey: ed25519.toStringDer() }).sign(body)
@@ -40,7 +40,7 @@ describe('a private key in every form that Hedera’s tools print', () => {
 })
 
 test.each(['', 'secret', '00'.repeat(32), 'ff'.repeat(32), '11'.repeat(31), '11'.repeat(33)])(
-  'what is no private key is refused without being repeated',
+  'an invalid private key is refused without being repeated',
   (privateKey) => {
     expect(() => hederaSigner({ accountId, privateKey })).toThrow(/^not a private key/)
   },

@@ -10,7 +10,7 @@ import {
 /** Unix seconds and nanoseconds, `seconds.nanos`. */
 export const timestampSchema = z.string().regex(/^\d{1,19}\.\d{1,9}$/)
 
-/** Tinybar, debits negative. JSON numbers: the total supply of 5e18 exceeds 2^53, a single transfer does not in practice. */
+/** Tinybar, debits negative. JSON numbers: the total supply of 5e18 exceeds 2^53, but in practice no single transfer does. */
 const lines = z
   .array(
     z
@@ -20,7 +20,7 @@ const lines = z
   .nullish()
   .transform((value) => value ?? [])
 
-/** One record of a transaction; refused without a readable id or consensus time. */
+/** One record of a transaction; refused if its id or consensus time is unreadable. */
 const recordSchema = z
   .object({
     transaction_id: z.string().transform((text, context) => {
@@ -41,7 +41,7 @@ const recordSchema = z
   .transform((json) => ({
     /** `0.0.x@seconds.nanos`, nine digits. */
     transactionId: canonicalTransactionId(json.transaction_id),
-    /** The account of the transaction id, who pays the fee. */
+    /** The account in the transaction id, which pays the fee. */
     feePayer: json.transaction_id.accountId,
     /** `seconds.nanos`. */
     consensusTimestamp: json.consensus_timestamp,
@@ -50,13 +50,13 @@ const recordSchema = z
     result: json.result,
     /** Kind of transaction, e.g. `CRYPTOTRANSFER`. */
     name: json.name,
-    /** 0 for the transaction itself, more for what it caused. */
+    /** 0 for the transaction itself, higher for its child transactions. */
     nonce: json.nonce ?? 0,
     isScheduled: json.scheduled ?? false,
     memo: Buffer.from(json.memo_base64 ?? '', 'base64').toString('utf8'),
     feeTinybar: BigInt(json.charged_tx_fee ?? 0),
     transfers: json.transfers,
-    /** Staking rewards that the transaction paid out on the way; they are part of `transfers` as well. */
+    /** Staking rewards that the transaction paid out along the way; also part of `transfers`. */
     rewards: json.staking_reward_transfers,
   }))
 
@@ -73,13 +73,13 @@ export const transactionsSchema = z.object({
     .nullish(),
 })
 
-/** One record of a transaction, as the mirror node tells it. */
+/** One record of a transaction, as reported by the mirror node. */
 export type LedgerRecord = Readonly<z.output<typeof recordSchema>>
 
 /** The account that pays staking rewards. */
 const STAKING_REWARD_ACCOUNT = '0.0.800'
 
-/** A successful transfer seen from one account. */
+/** A successful transfer as seen by one account. */
 export type LedgerTransfer = Pick<
   LedgerRecord,
   'transactionId' | 'feePayer' | 'consensusTimestamp' | 'consensusSeconds' | 'memo'
@@ -87,16 +87,16 @@ export type LedgerTransfer = Pick<
   readonly direction: 'credit' | 'debit'
   /** Text and hash that name it on the contract (A2). */
   readonly reference: PaymentReference
-  /** What the account got, or gave beyond fees; above 0. */
+  /** What the account received, or gave apart from fees; above 0. */
   readonly amountTinybar: bigint
   /**
-   * The other side: who was debited for a credit, who was credited for a debit, the fee payer's fee taken out. Node and
-   * network fee accounts, which every transaction credits, are among a debit's.
+   * The other side: for a credit, who was debited; for a debit, who was credited; in both cases without the fee payer's
+   * fee. For a debit this includes the node and network fee accounts, which every transaction credits.
    */
   readonly counterparties: readonly { readonly accountId: string; readonly amountTinybar: bigint }[]
 }
 
-/** What a successful record moved to or from an account; undefined if nothing but fees. */
+/** What a successful record moved to or from an account; undefined if only fees. */
 export function toTransfer(record: LedgerRecord, accountId: string): LedgerTransfer | undefined {
   if (record.result !== 'SUCCESS') return undefined
   const net = netByAccount(record)
@@ -119,7 +119,7 @@ export function toTransfer(record: LedgerRecord, accountId: string): LedgerTrans
   }
 }
 
-/** Net movement of each account without the fee payer's fee and staking rewards: what the transfer itself moved. */
+/** Each account's net movement without the fee payer's fee and staking rewards: what the transfer itself moved. */
 export function netByAccount(record: LedgerRecord): Map<string, bigint> {
   const net = new Map<string, bigint>()
   const add = (account: string, tinybar: bigint): void => {
@@ -135,8 +135,8 @@ export function netByAccount(record: LedgerRecord): Map<string, bigint> {
 }
 
 /**
- * Who bore the fee: the account of the transaction id. In an Ethereum transaction that account is a relay, and the sender
- * pays for the gas, all of it or what the relay does not add.
+ * Who bore the fee: the account in the transaction id. In an Ethereum transaction that account is a relay, and the sender
+ * pays the gas, in full or whatever the relay does not cover.
  */
 function feesOf(record: LedgerRecord): readonly { accountId: string; amountTinybar: bigint }[] {
   const { feePayer: accountId, feeTinybar, name, transfers } = record

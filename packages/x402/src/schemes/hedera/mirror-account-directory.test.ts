@@ -22,7 +22,7 @@ function stand(accountsMax = 10_000) {
   return { directory, known, reads, time }
 }
 
-test('remembers accounts for five minutes, and shares reads at once', async () => {
+test('remembers accounts for five minutes, and shares concurrent reads', async () => {
   const { directory, reads, time } = stand()
   await Promise.all([directory.account('a'), directory.account('a'), directory.account('a')])
   await time.advanceMsSettled(299_999)
@@ -33,7 +33,7 @@ test('remembers accounts for five minutes, and shares reads at once', async () =
   expect(reads).toEqual(['a', 'a'])
 })
 
-test('a refresh reads anew, but an account at most every 2 s', async () => {
+test('a refresh reads again, but each account at most every 2 s', async () => {
   const { directory, reads, time } = stand()
   await directory.account('a')
   await directory.refresh('a')
@@ -43,7 +43,7 @@ test('a refresh reads anew, but an account at most every 2 s', async () => {
   expect(reads).toHaveLength(2)
 })
 
-test('an unknown account is asked for again after 2 s', async () => {
+test('an unknown account is requested again after 2 s', async () => {
   const { directory, known, time } = stand()
   expect(await directory.account('new')).toBeUndefined()
   known.add('new')

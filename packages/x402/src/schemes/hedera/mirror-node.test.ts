@@ -53,7 +53,7 @@ describe('account', () => {
     expect((await mirror.account('0.0.9001'))?.key?.kind).toBe(kind)
   })
 
-  test.each([404, 400])('status %i is no account', async (status) => {
+  test.each([404, 400])('status %i means no account', async (status) => {
     answer({ _status: { messages: [{ message: 'Not found' }] } }, status)
     expect(await mirror.account('0.0.9223372036854775807')).toBeUndefined()
   })
@@ -75,12 +75,12 @@ describe('transaction', () => {
     })
   })
 
-  test('404 is no record', async () => {
+  test('404 means no record', async () => {
     answer({}, 404)
     expect(await mirror.transaction('0.0.5001-1-1')).toEqual([])
   })
 
-  test('what is no transaction id is a mistake of the caller', async () => {
+  test('a text that is not a transaction id is the caller’s mistake', async () => {
     await expect(mirror.transaction('../accounts/1')).rejects.toThrow(RangeError)
   })
 })
@@ -95,9 +95,9 @@ describe('LedgerUnavailable', () => {
     ['status 500', {}, 500],
     ['status 429', {}, 429],
     ['other JSON', { account: 5 }, 200],
-    ['an account id that is none', { account: 'x' }, 200],
+    ['an invalid account id', { account: 'x' }, 200],
     [
-      'a key that is no protobuf',
+      'a key that is not protobuf',
       { account: '0.0.1', key: { _type: 'ProtobufEncoded', key: 'ff' } },
       200,
     ],

@@ -1,7 +1,7 @@
 /**
- * A typed client of a Hedera mirror node's REST interface: accounts, transactions by id, an account's transfers, and how
- * far the node has read the ledger. Every answer is bounded in time and size and parsed; a node that fails in any way
- * throws LedgerUnavailable.
+ * A typed client of a Hedera mirror node's REST API: accounts, transactions by id, an account's transfers, and how far
+ * the node has read the ledger. Every answer is bounded in time and size and parsed; any failure of the node throws
+ * LedgerUnavailable.
  */
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
@@ -25,13 +25,16 @@ const TIMEOUT_MS = 10_000
 /** A page of 100 transactions with long transfer lists is about 300 kB. */
 const ANSWER_BYTES_MAX = 2_097_152
 
-/** Transactions per page; the most that mirror nodes give. */
+/** Transactions per page; the most that mirror nodes return. */
 const PAGE_SIZE = 100
 
-/** Pages read in one call: 100,000 transfers, more than 30 days of a busy seller; the caller continues from the last. */
+/** Pages read per call: 100,000 transfers, more than 30 days for a busy seller; the caller continues from the last one. */
 const PAGES_MAX = 1_000
 
-/** Kinds of transactions by which somebody pays: not what creates an account, and not what the network calls by itself. */
+/**
+ * Kinds of transactions by which somebody pays: not those that create an account, and not those that the network calls by
+ * itself.
+ */
 const TRANSFERS: ReadonlySet<string> = new Set(['CRYPTOTRANSFER', 'ETHEREUMTRANSACTION'])
 
 const keySchema = z
@@ -65,10 +68,10 @@ const accountSchema = z
     accountId,
     /** `0x` and 40 lower-case hex digits; the long-zero form if the account has no EVM alias. */
     evmAddress: evmAddress ?? longZeroAddress(accountId),
-    /** Null for a hollow account, whose first signature brings its key. */
+    /** Null for a hollow account, whose first signature supplies its key. */
     key: key ?? null,
     isDeleted: deleted ?? false,
-    /** As the mirror node last knew it, seconds ago; absent if it does not say. */
+    /** As the mirror node knew it seconds ago; absent if the node does not say. */
     ...(balance && { balanceTinybar: balance.balance }),
   }))
 
@@ -95,10 +98,10 @@ export function createMirrorNode(options: {
 }) {
   const read = createReader(options)
   return {
-    /** An account by `0.0.x`, `0x` address or base32 key alias; undefined where there is none. */
+    /** An account by `0.0.x`, `0x` address or base32 key alias; undefined if there is none. */
     async account(name: string): Promise<LedgerAccount | undefined> {
       const path = `/api/v1/accounts/${encodeURIComponent(name)}?transactions=false`
-      // A number beyond any that the ledger can give out is a bad request to the node: no account either.
+      // To the node, a number beyond any that the ledger can assign is a bad request; that means no account either.
       return await read(path, accountSchema, [400, 404])
     },
     /** All records of a transaction id, in either spelling: its own, its duplicates' and its children's. */
@@ -110,8 +113,8 @@ export function createMirrorNode(options: {
       return found?.transactions ?? []
     },
     /**
-     * Successful transfers that credited or debited the account, refunds included, oldest first, page after page. Only
-     * those after the consensus timestamp `seconds.nanos` are read.
+     * Successful transfers that credited or debited the account, refunds included, oldest first, page by page. Only those
+     * after the consensus timestamp `seconds.nanos` are read.
      */
     transfers: (wanted: {
       readonly accountId: string
@@ -128,7 +131,7 @@ export function createMirrorNode(options: {
   }
 }
 
-/** Reads one path: parsed JSON, undefined for the statuses that mean absence, LedgerUnavailable for everything else. */
+/** Reads one path: parsed JSON, undefined for statuses that mean absence, LedgerUnavailable for everything else. */
 function createReader(options: Parameters<typeof createMirrorNode>[0]) {
   const { clock, timeoutMs = TIMEOUT_MS, url } = options
   const base = url.replace(/\/+$/, '')

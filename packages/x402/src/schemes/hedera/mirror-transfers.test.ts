@@ -1,5 +1,5 @@
 // oxlint-disable unicorn/consistent-function-scoping -- what a test is about stands in it
-/** A4: what a mirror node's list of transactions says of who paid an account, and whom it paid. */
+/** A4: what a mirror node's list of transactions says about who paid an account, and whom it paid. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   credit,
@@ -31,7 +31,7 @@ describe('A4: credits and debits', () => {
   const toSeller = { ...since, direction: 'credit' } as const
   const fromSeller = { ...since, direction: 'debit' } as const
 
-  test('a credit: who paid how much, with what memo, and its reference', async () => {
+  test('a credit: who paid how much, with which memo, and its reference', async () => {
     answer({ transactions: [credit], links: { next: null } })
     expect(await all(mirror.transfers(toSeller))).toEqual([
       {
@@ -60,7 +60,7 @@ describe('A4: credits and debits', () => {
     })
   })
 
-  test('a payer that paid its own fee: the fee is no part of the purchase', async () => {
+  test('a payer that paid its own fee: the fee is not part of the purchase', async () => {
     const own = {
       ...credit,
       transaction_id: '0.0.9001-1795226009-000000001',
@@ -75,7 +75,7 @@ describe('A4: credits and debits', () => {
     expect(found?.counterparties).toEqual([{ accountId: '0.0.9001', amountTinybar: 300_000_000n }])
   })
 
-  test('a transfer from an Ethereum wallet: the relay is nobody’s payer, and the sender’s gas no part of the purchase', async () => {
+  test('a transfer from an Ethereum wallet: the relay is nobody’s payer, and the sender’s gas is not part of the purchase', async () => {
     const sent = (transfers: readonly object[]) => ({
       ...credit,
       name: 'ETHEREUMTRANSACTION',
@@ -97,14 +97,14 @@ describe('A4: credits and debits', () => {
     expect((await all(mirror.transfers(toSeller)))[0]?.counterparties).toHaveLength(2)
   })
 
-  test('what created the account, and what the network called, paid for nothing', async () => {
+  test('transactions that created the account or that the network called paid for nothing', async () => {
     answer({
       transactions: ['CRYPTOCREATEACCOUNT', 'CONTRACTCALL'].map((name) => ({ ...credit, name })),
     })
     expect(await all(mirror.transfers(toSeller))).toEqual([])
   })
 
-  test('staking rewards paid out on the way are no part of it', async () => {
+  test('staking rewards paid out along the way are not part of it', async () => {
     const rewarded = {
       ...credit,
       transfers: [
@@ -133,7 +133,7 @@ describe('A4: credits and debits', () => {
     expect(found?.counterparties).toHaveLength(2)
   })
 
-  test('failed transactions and the account’s own fees are no credits or debits', async () => {
+  test('failed transactions and the account’s own fees are neither credits nor debits', async () => {
     const failed = { ...credit, result: 'INSUFFICIENT_ACCOUNT_BALANCE' }
     const fee = {
       ...credit,
@@ -145,7 +145,7 @@ describe('A4: credits and debits', () => {
     expect(await all(mirror.transfers(fromSeller))).toEqual([])
   })
 
-  test('A15: a refund is a debit, with whom it went to', async () => {
+  test('A15: a refund is a debit, with its recipient', async () => {
     const refund = {
       ...credit,
       transaction_id: '0.0.7001-1795226100-000000001',

@@ -1,6 +1,6 @@
 /**
  * The official client, resource server and facilitator classes, unmodified, with our Hedera scheme on either side: they
- * are the judge of what goes over the wire.
+ * judge what goes over the wire.
  */
 import { x402Client, x402HTTPClient } from '@x402/core/client'
 import type { PaymentRequirements } from '@x402/core/types'
@@ -107,7 +107,7 @@ describe('X13: our gate and the official @x402/fetch', () => {
   })
 })
 
-describe('X12: the official server and facilitator classes take our scheme as it is', () => {
+describe('X12: the official server and facilitator classes accept our scheme unchanged', () => {
   test('challenge, payment and settlement through x402HTTPResourceServer and x402Facilitator', async () => {
     const ledger = new HederaStandIn()
     const http = await officialServer(ledger)
@@ -132,7 +132,7 @@ describe('X12: the official server and facilitator classes take our scheme as it
     expect(ledger.records).toMatchObject([{ result: 'SUCCESS' }])
   })
 
-  test('a price in dollars is refused, since nothing here knows a rate', async () => {
+  test('a dollar price is refused, since no exchange rate is known', async () => {
     const server = new ExactHederaServer()
     await expect(server.parsePrice('$1', NETWORK)).rejects.toThrow(RangeError)
     await expect(server.parsePrice({ asset: '0.0.5', amount: '1' }, NETWORK)).rejects.toThrow(
@@ -171,8 +171,8 @@ describe('the client refuses what it cannot pay', () => {
     ['a token', { asset: '0.0.5' }],
     ['another network family', { network: 'eip155:196' }],
     ['no fee payer', { extra: {} }],
-    ['a payTo that is no account', { payTo: '0x1' }],
-    ['an amount of nothing', { amount: '0' }],
+    ['a payTo that is not an account', { payTo: '0x1' }],
+    ['a zero amount', { amount: '0' }],
     [
       'another transfer method',
       { extra: { feePayer: FEE_PAYER, assetTransferMethod: 'transferExecutor' } },
@@ -195,7 +195,7 @@ describe('the client refuses what it cannot pay', () => {
     [180, 180],
     [3_600, 180],
   ])(
-    'maxTimeoutSeconds %i gives a validity of %i s, which the network takes',
+    'maxTimeoutSeconds %i gives a validity of %i s, which the network accepts',
     async (maxTimeoutSeconds, seconds) => {
       const ledger = new HederaStandIn()
       const { payload } = await schemeClient(ledger).createPaymentPayload(2, {

@@ -25,7 +25,7 @@ describe('what is refused', () => {
     ['a varint beyond 64 bits', `08${'ff'.repeat(9)}7f`],
     ['a varint that is cut off', '0880'],
     ['bytes that are cut off', '1a05aabb'],
-    ['a length beyond all bytes', `1a${'ff'.repeat(9)}01`],
+    ['a length beyond the end', `1a${'ff'.repeat(9)}01`],
     ['field number 0', '0000'],
   ]
   test.each(cases)('%s', (_name, bytes) => {
@@ -42,7 +42,7 @@ describe('what is read', () => {
     expect(fields.repeated(4)).toEqual([])
   })
 
-  test('every 64-bit number comes back through its field', () => {
+  test('every 64-bit number round-trips through its field', () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 2n ** 64n - 1n), (value) => {
         expect(readMessage(writeVarintField(9, value), { 9: 'varint' }).varint(9)).toBe(value)
@@ -50,7 +50,7 @@ describe('what is read', () => {
     )
   })
 
-  test('every signed number comes back through zigzag and through two’s complement', () => {
+  test('every signed number round-trips through zigzag and through two’s complement', () => {
     fc.assert(
       fc.property(fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), (value) => {
         expect(fromZigzag(toZigzag(value))).toBe(value)
@@ -59,7 +59,7 @@ describe('what is read', () => {
     )
   })
 
-  test('repeated bytes come back in order', () => {
+  test('repeated bytes are returned in order', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 300 })), (chunks) => {
         const bytes = Buffer.concat(chunks.map((chunk) => writeBytesField(77, chunk)))

@@ -1,15 +1,15 @@
 /**
- * Protobuf's wire format: a writer of fields, and a strict reader. A list says what a message may contain; anything else
- * is refused: unknown fields, wrong wire types, a singular field twice, an overlong varint, bytes left over. Lenient
+ * Protobuf's wire format: a writer of fields, and a strict reader. A shape says what a message may contain; anything else
+ * is refused: unknown fields, wrong wire types, a singular field twice, an overlong varint, leftover bytes. Lenient
  * readers disagree about such input, and a payment must mean the same to us and to the network.
  */
 
-/** The bytes are no message of the given shape. */
+/** The bytes are not a message of the given shape. */
 export class MalformedProtobuf extends Error {
   override readonly name = 'MalformedProtobuf'
 }
 
-/** Field number to its form. `varint` and `bytes` may occur once, `repeated` are bytes that may occur often. */
+/** Field number to its form. `varint` and `bytes` may occur once; `repeated` means bytes that may occur many times. */
 type MessageShape = Readonly<Record<number, 'varint' | 'bytes' | 'repeated'>>
 
 const WIRE_VARINT = 0
@@ -92,7 +92,7 @@ export function writeVarintField(field: number, value: bigint): Uint8Array {
   return Buffer.concat([writeVarint(BigInt(field) << 3n), writeVarint(value)])
 }
 
-/** A length-delimited field: a message, a string or bytes; also where it is empty. */
+/** A length-delimited field: a message, a string or bytes; written even if empty. */
 export function writeBytesField(field: number, bytes: Uint8Array): Uint8Array {
   return Buffer.concat([
     writeVarint((BigInt(field) << 3n) | 2n),

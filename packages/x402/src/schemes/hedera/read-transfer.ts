@@ -1,6 +1,6 @@
 /**
  * Reads a partially signed HBAR transfer, as SDKs serialise it for several nodes, into plain values. It judges only the
- * shape: which bodies, which fields, which limits; verify-hedera-payment.ts judges the payment.
+ * shape: which bodies, fields and limits; verify-hedera-payment.ts judges the payment.
  */
 import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
 import { type AccountName, readAccountName } from './account-id.ts'
@@ -14,7 +14,7 @@ export type SignaturePair = {
   readonly signature: Uint8Array
 }
 
-/** The same transfer addressed to one node: the bytes that were signed, and the signatures. */
+/** The same transfer addressed to one node: the signed bytes, and the signatures. */
 export type SignedBody = {
   readonly nodeAccountId: string
   readonly bodyBytes: Uint8Array
@@ -24,7 +24,7 @@ export type SignedBody = {
 /** One line of a transfer list; negative amounts are debits, in tinybar. */
 export type TransferLine = { readonly account: AccountName; readonly amountTinybar: bigint }
 
-/** A transfer of HBAR for one or more nodes, the same for each. */
+/** A transfer of HBAR, identical for each of one or more nodes. */
 export type HbarTransfer = {
   readonly transactionId: TransactionId
   readonly feeMaxTinybar: bigint
@@ -41,7 +41,7 @@ const TRANSACTION_BYTES_MAX = 6_144
 /** Nodes that one payment may be addressed to; official clients freeze for seven. */
 const NODES_MAX = 10
 
-/** Signatures per node: a key with more signers than this is not worth the time that checking a forgery takes. */
+/** Signatures per node: a key with more signers is not worth the time that checking a forgery takes. */
 const SIGNATURES_MAX = 20
 
 class Refused extends Error {
@@ -54,7 +54,7 @@ class Refused extends Error {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Reads a serialised TransactionList. Never throws: every other input is a refusal. */
+/** Reads a serialised TransactionList. Never throws: any other input is a refusal. */
 export function readTransfer(
   bytes: Uint8Array,
 ): Refusal | { readonly kind: 'transfer'; readonly transfer: HbarTransfer } {
@@ -116,7 +116,7 @@ function readBody(bodyBytes: Uint8Array): Body {
   }
 }
 
-/** Whether a body carries one of the other operations of TransactionBody's `data`. */
+/** Whether a body carries another operation from TransactionBody's `data`. */
 function hasOtherOperation(bodyBytes: Uint8Array): boolean {
   const shape: Record<number, 'varint' | 'bytes' | 'repeated'> = { 3: 'varint', 5: 'varint' }
   for (const field of [1, 2, 4, 6, 73, ...OPERATION_FIELDS]) shape[field] = 'bytes'
@@ -128,7 +128,7 @@ function hasOtherOperation(bodyBytes: Uint8Array): boolean {
   }
 }
 
-/** Numbers of TransactionBody's `data` fields. */
+/** Field numbers of TransactionBody's `data`. */
 const OPERATION_FIELDS = [
   [7, 29],
   [31, 60],
@@ -136,7 +136,7 @@ const OPERATION_FIELDS = [
   [74, 81],
 ].flatMap(([from = 0, to = 0]) => Array.from({ length: to - from + 1 }, (_, index) => from + index))
 
-/** The body's fields but the node, in one order, so that bodies can be compared. */
+/** The body's fields except the node, in one order, so that bodies can be compared. */
 function commonOf(body: Body): Uint8Array {
   const empty = new Uint8Array()
   const lengthPrefixed = [1, 4, 6, 14].flatMap((field) => {

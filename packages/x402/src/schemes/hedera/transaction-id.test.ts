@@ -13,7 +13,7 @@ describe('A2: the payment reference', () => {
     expect(paymentReference(transactionId)).toEqual({ text, hash })
   })
 
-  test.each(vectors.refused)('of %j there is none', (transactionId) => {
+  test.each(vectors.refused)('%j has none', (transactionId) => {
     expect(() => paymentReference(transactionId)).toThrow(RangeError)
   })
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { isAccountId } from './account-id.ts'
 
-/** A transaction id's parts. `accountId` pays the fee; the times are the start of validity. */
+/** The parts of a transaction id. `accountId` pays the fee; the times are the start of validity. */
 export type TransactionId = {
   readonly accountId: string
   readonly validStartSeconds: bigint
@@ -22,8 +22,8 @@ const MIRROR_FORM = /^([^@-]+)-(\d{1,19})-(\d{1,9})$/
 
 /**
  * Reads a transaction id as SDKs write it (`0.0.5@1700000000.000000001`) or as mirror nodes do
- * (`0.0.5-1700000000-000000001`); undefined for anything else. Fewer than nine digits of nanoseconds are a number of
- * nanoseconds, as in both forms.
+ * (`0.0.5-1700000000-000000001`); undefined for anything else. In both forms, fewer than nine digits of nanoseconds are a
+ * number of nanoseconds.
  */
 export function parseTransactionId(text: string): TransactionId | undefined {
   const match = SDK_FORM.exec(text) ?? MIRROR_FORM.exec(text)
@@ -33,7 +33,7 @@ export function parseTransactionId(text: string): TransactionId | undefined {
   return { accountId, validStartSeconds: BigInt(seconds), validStartNanos: Number(nanos) }
 }
 
-/** The one spelling that reservations, references and answers use: nine digits of nanoseconds. */
+/** The one spelling that reservations, references and answers use, with nine digits of nanoseconds. */
 export function canonicalTransactionId(id: TransactionId): string {
   return `${id.accountId}@${id.validStartSeconds}.${String(id.validStartNanos).padStart(9, '0')}`
 }
@@ -52,17 +52,17 @@ export function paymentReference(transactionId: string): PaymentReference {
 const AGENT_MEMO = /^x402:(0x[a-fA-F0-9]{40})$/
 const REFUND_PREFIX = 'refund:'
 
-/** The memo that ties a payment to an agent (X10). `agent` is a `0x` address; the memo carries it in lower case. */
+/** The memo that ties a payment to an agent (X10). `agent` is a `0x` address, written in lower case. */
 export function agentMemo(agent: string): string {
   return `x402:${agent.toLowerCase()}`
 }
 
-/** The agent, in lower case, that a payment's signed memo names, or undefined (X10). */
+/** The agent named by a payment's signed memo, in lower case, or undefined (X10). */
 export function agentOfMemo(memo: string): `0x${string}` | undefined {
   return AGENT_MEMO.exec(memo)?.[1]?.toLowerCase() as `0x${string}` | undefined
 }
 
-/** The memo of a refund's transfer (A15). `transactionId` is that of the refunded credit, in either spelling. */
+/** The memo of a refund's transfer (A15). `transactionId` is the refunded credit's, in either spelling. */
 export function refundMemo(transactionId: string): string {
   return `${REFUND_PREFIX}${canonicalTextOf(transactionId)}`
 }

@@ -221,7 +221,7 @@ describe('keys, as @hiero-ledger/proto writes them', () => {
     expect(readHederaKey(encodeKey(ecdsa)).kind).toBe('ecdsa')
   })
 
-  test('a key list asks for all of its keys', () => {
+  test('a key list requires all of its keys', () => {
     expect(readHederaKey(encodeKey({ keyList: { keys: [ed25519, ecdsa] } }))).toMatchObject({
       kind: 'threshold',
       threshold: 2,
@@ -233,7 +233,7 @@ describe('keys, as @hiero-ledger/proto writes them', () => {
     [0, 1],
     [2, 2],
     [9, 2],
-  ])('a threshold of %i of two keys asks for %i', (threshold, asked) => {
+  ])('a threshold of %i of two keys requires %i', (threshold, asked) => {
     const key = encodeKey({ thresholdKey: { threshold, keys: { keys: [ed25519, ecdsa] } } })
     expect(readHederaKey(key)).toMatchObject({ kind: 'threshold', threshold: asked })
   })
@@ -268,7 +268,7 @@ describe('splitTransactionList', () => {
   const varint = (value: number): number[] =>
     value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >> 7)]
 
-  test('cuts a list into its entries, whole', () => {
+  test('cuts a list into its entries unchanged', () => {
     const entries = fc.array(fc.uint8Array({ maxLength: 400 }), { maxLength: 10 })
     fc.assert(
       fc.property(entries, (bodies) => {

@@ -61,13 +61,13 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
 
   test.each<[string, string, BodyJson[]]>([
     [
-      'HBAR sums not to zero',
+      'HBAR that does not sum to zero',
       'hbar_sum_non_zero',
       [lineOf(PAYER, -300_000_000), lineOf(PAY_TO, 300_000_001)],
     ],
-    ['an amount below', 'amount_mismatch', [lineOf(PAYER, -1), lineOf(PAY_TO, 1)]],
+    ['an amount too low', 'amount_mismatch', [lineOf(PAYER, -1), lineOf(PAY_TO, 1)]],
     [
-      'an amount above',
+      'an amount too high',
       'amount_mismatch',
       [lineOf(PAYER, -300_000_001), lineOf(PAY_TO, 300_000_001)],
     ],

@@ -29,7 +29,7 @@ import { mirrorNameOf } from './account-id.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
 describe('valid', () => {
-  test('an honest payment, with everything that the gate needs to know of it', async () => {
+  test('an honest payment, with everything that the gate needs to know about it', async () => {
     expect(await verify({})).toEqual({
       kind: 'valid',
       payment: {
@@ -176,7 +176,7 @@ describe('refused: what our own requirement says', () => {
     ['an amount of 0', { amount: '0' }, 'invalid_amount'],
     ['an amount beyond int64', { amount: '9223372036854775808' }, 'invalid_amount'],
     ['no fee payer', { extra: {} }, at('missing_fee_payer')],
-    ['a payTo that is no account id', { payTo: `0x${'77'.repeat(20)}` }, at('pay_to')],
+    ['a payTo that is not an account id', { payTo: `0x${'77'.repeat(20)}` }, at('pay_to')],
     [
       'another transfer method',
       { extra: { feePayer: FEE_PAYER, assetTransferMethod: 'transferExecutor' } },
@@ -186,7 +186,7 @@ describe('refused: what our own requirement says', () => {
     expect(await reasonOf({}, { requirement: offer(changes) })).toBe(reason)
   })
 
-  test('a payload that is no object with a transaction', async () => {
+  test('a payload that is not an object with a transaction', async () => {
     const context = { accounts: new HederaStandIn().directory, nowSeconds: NOW_SECONDS }
     for (const payload of [undefined, null, 5, {}, { transaction: 5 }, []]) {
       const refused = await verifyHederaPayment(payload, offer(), context)

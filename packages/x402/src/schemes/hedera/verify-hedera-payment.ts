@@ -1,7 +1,7 @@
 /**
  * The rules of scheme `exact` on Hedera, for HBAR: what makes a partially signed transfer a payment of exactly one
  * requirement. They are stricter than the reference, which ignores tokens and NFTs, allowances, fees and validity. Cheap
- * checks come first, the payer's key and the signatures last. Both the gate and a facilitator verify with this.
+ * checks come first, the payer's key and the signatures last. The gate and facilitators both verify with this.
  */
 import { z } from 'zod'
 import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
@@ -22,10 +22,10 @@ import type { LedgerAccount } from './mirror-node.ts'
 import { type HbarTransfer, readTransfer, type TransferLine } from './read-transfer.ts'
 import { canonicalTransactionId } from './transaction-id.ts'
 
-/** Most that a payment may let the fee payer be charged: the SDK's default, many times a transfer's real fee. */
+/** The most a payment may let the fee payer be charged: the SDK's default, many times a transfer's real fee. */
 export const FEE_MAX_TINYBAR = TINYBAR_PER_HBAR
 
-/** How far ahead of our clock a validity may start: clients' clocks run ahead by seconds. */
+/** How far ahead of our clock a validity may start: clients' clocks may be seconds fast. */
 const START_SKEW_SECONDS = 10
 
 /** A payment with less validity left than this may expire on its way to consensus; it can only be looked up. */
@@ -40,8 +40,9 @@ type HederaVerificationContext = {
 }
 
 /**
- * Verifies a payload against a requirement. `expired` if all is right but the time: the payment can only be found on the
- * ledger. Throws LedgerUnavailable if an account cannot be read, and never for anything a client sent.
+ * Verifies a payload against a requirement. Returns `expired` if everything is right but the time; such a payment can
+ * only be found on the ledger. Throws LedgerUnavailable if an account cannot be read, never because of anything a client
+ * sent.
  */
 export async function verifyHederaPayment(
   payload: unknown,
@@ -119,7 +120,7 @@ function judgeFrame(
 
 type Sides = { readonly debit: AccountName; readonly credit: AccountName }
 
-/** One debit and one credit of the wanted amount, nothing else; whose they are is judged once aliases are resolved. */
+/** One debit and one credit of the required amount, nothing else; their accounts are judged once aliases are resolved. */
 function judgeLines(lines: readonly TransferLine[], wanted: Wanted): Sides | Refusal {
   const sum = lines.reduce((total, line) => total + line.amountTinybar, 0n)
   if (sum !== 0n) return refused('invalid_exact_hedera_payload_hbar_sum_non_zero')
@@ -173,7 +174,7 @@ async function judgeAccounts(
   return { kind: isExpired ? 'expired' : 'valid', payment }
 }
 
-/** The account of that name if it signed, by the key remembered or else by its key of today; undefined if it did not. */
+/** The account of that name if it signed, by its remembered key or else its current key; undefined if it did not. */
 async function signerOf(
   transfer: HbarTransfer,
   name: string,
@@ -186,7 +187,7 @@ async function signerOf(
   return isSigned(transfer, current) ? current : undefined
 }
 
-/** Whether every node's body is signed: any one of them may be submitted. */
+/** Whether every node's body is signed, since any one of them may be submitted. */
 function isSigned(transfer: HbarTransfer, payer: LedgerAccount): boolean {
   const { key } = payer
   const budget = { left: SIGNATURE_CHECKS_MAX }

@@ -1,5 +1,5 @@
 // oxlint-disable unicorn/consistent-function-scoping -- each forgery stands beside the rule that refuses it
-/** What a transaction may be made of: bodies, fields, ids, fee, memo, validity and encoding. */
+/** What a transaction may consist of: bodies, fields, ids, fee, memo, validity and encoding. */
 import proto from '@hiero-ledger/proto'
 import Long from 'long'
 import { describe, expect, test } from 'vitest'
@@ -86,7 +86,7 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
     expect(await reasonOf({}, { nowSeconds: NOW_SECONDS - 8 - 11 })).toBe(at('not_yet_valid'))
   })
 
-  test('a bare Transaction, not a list', async () => {
+  test('a bare Transaction instead of a list', async () => {
     const list = proto.proto.TransactionList.decode(await forgeTransfer({ signers: [payer] }))
     const [transaction] = list.transactionList
     const bytes = proto.proto.Transaction.encode(transaction ?? {}).finish()
@@ -96,13 +96,13 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
     })
   })
 
-  test('an unknown field behind the body', async () => {
+  test('an unknown field after the body', async () => {
     expect(await reasonOf({ tail: Buffer.from('f8070a', 'hex') })).toBe(
       at('transaction_could_not_be_decoded'),
     )
   })
 
-  test('a field twice, of which readers take one or the other', async () => {
+  test('a repeated field, of which readers take one or the other', async () => {
     expect(await reasonOf({ tail: Buffer.from('1805', 'hex') })).toBe(
       at('transaction_could_not_be_decoded'),
     )
@@ -128,7 +128,7 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
     }
   })
 
-  test('another transaction than a transfer', async () => {
+  test('a transaction other than a transfer', async () => {
     const edit = ({ cryptoTransfer: _cryptoTransfer, ...body }: BodyJson): BodyJson => ({
       ...body,
       cryptoDelete: { deleteAccountID: accountOf(PAYER), transferAccountID: accountOf(PAY_TO) },
@@ -149,7 +149,7 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
     expect(await reasonOf({ edit })).toBe(at('contains_non_transfer_ops'))
   })
 
-  test('another fee payer than the one asked for', async () => {
+  test('a fee payer other than the one requested', async () => {
     const requirement = offer({ extra: { feePayer: '0.0.5002', paymentFlow: 'upfront' } })
     expect(await reasonOf({}, { requirement })).toBe(at('fee_payer_mismatch'))
   })
@@ -175,7 +175,7 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
     }
   })
 
-  test('a memo that is no UTF-8', async () => {
+  test('a memo that is not UTF-8', async () => {
     expect(
       await reasonOf({
         edit: ({ memo: _memo, ...body }) => body,

@@ -42,7 +42,7 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
     expect(await reasonOf({ editPairs: twice })).toBe(at('signature_invalid'))
   })
 
-  test('too few of a threshold, one missing of a list, a key nobody can sign for', async () => {
+  test('too few of a threshold, one missing from a list, a key nobody can sign for', async () => {
     const keys = [keyOf(payer), keyOf(edPayer)]
     for (const key of [
       { kind: 'threshold', threshold: 2, keys },
@@ -68,14 +68,14 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
     expect(await reasonOf({}, { ledger })).toBe(at('preflight_failed'))
   })
 
-  test('a key list that one payment cannot have signed whole', async () => {
+  test('a key list too large for one payment to sign completely', async () => {
     const many = Array.from({ length: 500 }, () => keyOf(payer))
     const ledger = ledgerWith({ key: { kind: 'threshold', threshold: 500, keys: many } })
     expect(await reasonOf({}, { ledger })).toBe(at('signature_invalid'))
   })
 })
 
-test('a key that was rotated is read anew once the old one fails', async () => {
+test('after a key was rotated, the account is read again once the old key fails', async () => {
   const fresh = ledgerWith({ key: keyOf(stranger) })
   const stale = ledgerWith({ key: keyOf(payer) })
   const accounts = {

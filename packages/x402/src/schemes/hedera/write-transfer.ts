@@ -2,7 +2,7 @@ import { writeAccountId } from './account-id.ts'
 import { readMessage, toZigzag, writeBytesField, writeVarintField } from './protobuf.ts'
 import type { TransactionId } from './transaction-id.ts'
 
-/** A transfer of HBAR from one account to another, its fee paid by the transaction id's account. */
+/** A transfer of HBAR from one account to another; the transaction id's account pays the fee. */
 export type TransferDraft = {
   readonly transactionId: TransactionId
   readonly payer: string
@@ -53,7 +53,7 @@ export function writeTransactionList(
   )
 }
 
-/** A TransactionList cut into one list per node, whole. Throws MalformedProtobuf for bytes that are no list. */
+/** Cuts a TransactionList into one list per node, byte for byte. Throws MalformedProtobuf for bytes that are not a list. */
 export function splitTransactionList(bytes: Uint8Array): readonly Uint8Array[] {
   const entries = readMessage(bytes, { 1: 'repeated' }).repeated(1)
   return entries.map((entry) => writeBytesField(1, entry))
