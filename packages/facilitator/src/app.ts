@@ -1,6 +1,6 @@
 /**
- * The facilitator's HTTP surface: `POST /verify`, `POST /settle` and `GET /supported` as x402 v2 defines them and official
- * clients call them, beside what every service serves. What fails here is a 503 with a code; a refused payment is a 200.
+ * The facilitator's HTTP interface: `POST /verify`, `POST /settle` and `GET /supported` as x402 v2 defines them and
+ * official clients call them, plus what every service serves. A failure is a 503 with a code; a refused payment is a 200.
  */
 import {
   createServiceApp,
@@ -32,10 +32,10 @@ type FacilitatorAppOptions = Pick<
   }[]
 }
 
-/** A payment of ten Hedera nodes is 8 KiB in base64; the rest is two requirements, a resource and what describes it. */
+/** A payment for ten Hedera nodes is 8 KiB in base64; the rest is two requirements, a resource and its description. */
 const BODY_LIMIT_BYTES = 32_768
 
-/** What a 503 asks callers to wait: about one consensus round. */
+/** How long a 503 asks callers to wait: about one consensus round. */
 const RETRY_AFTER_SECONDS = '3'
 
 const requirement = z.looseObject({
@@ -57,7 +57,7 @@ const request = z
     }),
     paymentRequirements: requirement,
   })
-  .describe('A payment and what it is to pay.')
+  .describe('A payment and what it should pay.')
 const verifyAnswer = z.looseObject({
   isValid: z.boolean(),
   invalidReason: z.string().optional(),
@@ -66,7 +66,7 @@ const verifyAnswer = z.looseObject({
 const settleAnswer = z.looseObject({
   success: z.boolean(),
   errorReason: z.string().optional(),
-  transaction: z.string().describe('Transaction id or hash; empty where nothing was submitted.'),
+  transaction: z.string().describe('Transaction id or hash; empty if nothing was submitted.'),
   network: z.string(),
   payer: z.string().optional(),
   amount: z.string().optional(),
@@ -90,7 +90,7 @@ function unroutable(facilitator: x402Facilitator, body: Body): string | undefine
   return kinds.some((kind) => kind.scheme === scheme) ? 'network_mismatch' : 'unsupported_scheme'
 }
 
-/** The shapes of @x402/core, which types networks more narrowly than its wire does. */
+/** The shapes of @x402/core, whose network type is narrower than its wire format. */
 const wireTypes = (body: Body): [PaymentPayload, PaymentRequirements] => [
   body.paymentPayload as unknown as PaymentPayload,
   body.paymentRequirements as unknown as PaymentRequirements,
@@ -109,7 +109,7 @@ function unavailable(error: unknown): ErrorAnswer | undefined {
     : { status: 503, error: code, headers: { 'retry-after': RETRY_AFTER_SECONDS } }
 }
 
-/** Says why in the words of both answers, for clients that look for a reason also in a 400. */
+/** Gives the reason in the words of both answers, for clients that also look for one in a 400. */
 const malformed = (issues: readonly RequestIssue[]): ErrorAnswer => ({
   status: 400,
   error: 'invalid_payload',
@@ -123,7 +123,7 @@ function addRoutes(app: ServiceApp, facilitator: x402Facilitator): void {
     {
       exposeHeadRoute: true,
       schema: {
-        summary: 'Schemes, networks and fee payers that this facilitator settles with.',
+        summary: 'Schemes, networks and fee payers that this facilitator supports.',
         response: { 200: supportedAnswer },
       },
     },
@@ -148,7 +148,7 @@ function addRoutes(app: ServiceApp, facilitator: x402Facilitator): void {
     '/settle',
     {
       schema: {
-        summary: 'Submits a payment once and answers what the ledger recorded.',
+        summary: 'Submits a payment once and answers with what the ledger recorded.',
         body: request,
         response: { 200: settleAnswer, ...errors },
       },

@@ -28,13 +28,13 @@ describe('the EVM variables', () => {
     ['EVM_ASSETS', { EVM_RPC_URL, EVM_KEY: KEY, EVM_ASSETS: `0x${'12'.repeat(20)}` }],
     ['EVM_CHAIN_ID', { EVM_RPC_URL, EVM_KEY: KEY, EVM_CHAIN_ID: 'x' }],
     ['EVM_ASSETS', { EVM_RPC_URL, EVM_KEY: KEY, EVM_CHAIN_ID: '8453' }],
-  ])('%s is named where it is missing or cannot be read, never its value', (variable, changes) => {
+  ])('%s is named if it is missing or unreadable, never its value', (variable, changes) => {
     const reading = readConfig(facilitatorConfig, { ...hedera, ...changes })
     expect(reading).toMatchObject({ kind: 'invalid', problems: [{ variable }] })
     expect(JSON.stringify(reading)).not.toContain('hunter2')
   })
 
-  test('a key without its address is named beside other bad variables, in one message', () => {
+  test('a key without its address is named together with other bad variables, in one message', () => {
     const reading = readConfig(facilitatorConfig, { EVM_KEY: KEY, PORT: 'x' })
     if (reading.kind !== 'invalid') throw new Error('not invalid')
     expect(reading.problems.map(({ variable }) => variable).toSorted()).toEqual([
@@ -45,7 +45,7 @@ describe('the EVM variables', () => {
     ])
   })
 
-  test('another chain needs its tokens written out', () => {
+  test('another chain needs its tokens spelled out', () => {
     const token = `0x${'12'.repeat(20)}/USD Coin/2/6`
     expect(parseEvmAssets(token, 8453)).toMatchObject([
       { network: 'eip155:8453', name: 'USD Coin' },
@@ -54,6 +54,6 @@ describe('the EVM variables', () => {
   })
 })
 
-test('every variable has a meaning in the table', () => {
+test('the table explains every variable', () => {
   expect(environmentTable(facilitatorConfig)).not.toMatch(/\| {2}\|/)
 })

@@ -12,14 +12,14 @@ import { parseEvmKey } from './evm/evm-wallet.ts'
 import { parseConsensusNodes } from './hedera/consensus-client.ts'
 import { parsePrivateKey } from './hedera/hedera-facilitator.ts'
 
-/** Tokens of a chain from a list separated by commas; undefined where one cannot be read or there is none. */
+/** A chain's tokens from a comma-separated list; undefined if one is unreadable or there is none. */
 export function parseEvmAssets(text: string, chainId: number): readonly EvmAsset[] | undefined {
   const network = `eip155:${chainId}`
   const assets = text.split(',').map((part) => parseEvmAsset(part, network))
   return assets.every((asset) => asset !== undefined) ? assets : undefined
 }
 
-/** A field whose value is checked, with what is expected of it. */
+/** A field whose value is checked, with a description of what is expected. */
 function checked<Schema extends z.ZodType>(
   schema: Schema,
   isGood: (value: z.output<Schema>) => boolean,
@@ -47,7 +47,7 @@ const fields = z.object({
   })
     .prefault('hedera:testnet')
     .describe(
-      'Ledger on which payments are settled, as CAIP-2; a local ledger goes by the name it stands in for.',
+      'Ledger on which payments are settled, as CAIP-2; a local ledger uses the name of the one it stands in for.',
     ),
   CONSENSUS_NODES: withFieldMeta(
     z
@@ -58,12 +58,12 @@ const fields = z.object({
     { expected: nodesExpected },
   )
     .optional()
-    .describe('Consensus nodes to submit to; without them the public nodes of NETWORK.'),
+    .describe('Consensus nodes to submit to; by default the public nodes of NETWORK.'),
   MIRROR_URL: httpUrlField()
     .prefault('https://testnet.mirrornode.hedera.com')
-    .describe('Mirror node that accounts, keys and balances are read from.'),
+    .describe('Mirror node to read accounts, keys and balances from.'),
   FEE_PAYER: checked(z.string(), isAccountId, { expected: accountExpected }).describe(
-    'Account that pays the fees of settlements.',
+    'Account that pays the settlement fees.',
   ),
   FEE_PAYER_KEY: checked(secretField(), (key) => parsePrivateKey(key.reveal()) !== undefined, {
     expected: keyExpected,
@@ -71,7 +71,7 @@ const fields = z.object({
   }).describe('Private key of FEE_PAYER.'),
   EVM_RPC_URL: httpUrlField()
     .optional()
-    .describe('JSON-RPC of a second network, an EVM chain; without it only NETWORK is served.'),
+    .describe('JSON-RPC of a second network, an EVM chain; if unset, only NETWORK is served.'),
   EVM_CHAIN_ID: integerField({ min: 1, max: 4_294_967_295 })
     .prefault('196')
     .describe('Chain id of that network; 196 is X Layer.'),
@@ -81,20 +81,20 @@ const fields = z.object({
   })
     .optional()
     .describe(
-      'Private key of the account that submits there and pays the gas; goes with EVM_RPC_URL.',
+      'Private key of the account that submits there and pays the gas; set together with EVM_RPC_URL.',
     ),
   EVM_ASSETS: checked(z.string(), (text) => parseEvmAssets(text, 196) !== undefined, {
     expected: assetsExpected,
   })
     .prefault(X_LAYER_USDT0.address)
     .describe(
-      'Tokens with signed transfers (EIP-3009) that are settled in, with their EIP-712 name and version.',
+      'Tokens with signed transfers (EIP-3009) to settle, with their EIP-712 name and version.',
     ),
   LOG_LEVEL: shared.LOG_LEVEL,
   METRICS_TOKEN: shared.METRICS_TOKEN,
 })
 
-/** What was read; after a bad variable some of it is missing. */
+/** What was read; incomplete after a bad variable. */
 type Partly = Partial<z.output<typeof fields>>
 
 /** The facilitator's environment (S3). */
@@ -102,14 +102,18 @@ export const facilitatorConfig = fields.superRefine(
   ({ EVM_ASSETS, EVM_CHAIN_ID, EVM_KEY, EVM_RPC_URL }: Partly, context) => {
     if ((EVM_RPC_URL === undefined) !== (EVM_KEY === undefined)) {
       const path = [EVM_KEY === undefined ? 'EVM_KEY' : 'EVM_RPC_URL']
-      context.addIssue({ code: 'custom', path, message: 'EVM_RPC_URL and EVM_KEY go together' })
+      context.addIssue({
+        code: 'custom',
+        path,
+        message: 'EVM_RPC_URL and EVM_KEY must be set together',
+      })
     }
     if (EVM_RPC_URL === undefined || EVM_ASSETS === undefined) return
     if (EVM_CHAIN_ID === undefined || !Number.isInteger(EVM_CHAIN_ID)) return
-    // An address alone stands for USD₮0 on X Layer; on another chain the token is written in full.
+    // An address alone means USD₮0 on X Layer; on another chain the token is written in full.
     if (parseEvmAssets(EVM_ASSETS, EVM_CHAIN_ID) === undefined)
       context.addIssue({ code: 'custom', path: ['EVM_ASSETS'], message: assetsExpected })
   },
-  // Also beside other bad variables, so that one message names them all.
+  // Checked even if other variables are bad, so that one message names them all.
   { when: () => true },
 )

@@ -1,4 +1,4 @@
-/** The facilitator over real HTTP on a local ledger: what is settled, and what its server serves. */
+/** The facilitator over real HTTP on a local ledger: what it settles, and what its server serves. */
 import { TransactionId } from '@hiero-ledger/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -24,7 +24,7 @@ describe('settling', () => {
     { title: 'a payment signed by the official SDK', make: () => fixture.payBySdk() },
     { title: 'a payment signed by our own client', make: () => fixture.pay() },
     {
-      title: 'a payment addressed to seven nodes, of which we know one',
+      title: 'a payment addressed to seven nodes, one of which we know',
       make: () => fixture.payBySdk({ nodes: [4, 5, 3, 6, 7, 8, 9] }),
     },
   ])('$title moves the amount exactly once; the payer pays no fee', async ({ make }) => {
@@ -57,7 +57,7 @@ describe('settling', () => {
     expect(change).toEqual({ payer: -PRICE, seller: PRICE })
   })
 
-  test('a payment that was settled is a duplicate, named with its transaction, and moves nothing', async () => {
+  test('a payment already settled is a duplicate, named with its transaction, and moves nothing', async () => {
     const payload = await fixture.pay()
     const first = await fixture.settle(payload)
     const change = await fixture.changeBy(async () => {
@@ -70,7 +70,7 @@ describe('settling', () => {
     expect(change).toEqual(NOTHING_MOVED)
   })
 
-  test('another payment under the transaction id of one that is under way is a duplicate', async () => {
+  test('a different payment under a transaction id in flight is a duplicate', async () => {
     const id = TransactionId.generate(fixture.feePayer.accountId)
     const [one, other] = await Promise.all([
       fixture.payBySdk({ id }),
@@ -81,7 +81,7 @@ describe('settling', () => {
     expect(answers.find(({ success }) => !success)?.errorReason).toBe('DUPLICATE_TRANSACTION')
   })
 
-  test('many payments at once are all settled', async () => {
+  test('many concurrent payments are all settled', async () => {
     const payloads = await Promise.all(Array.from({ length: 50 }, () => fixture.pay()))
     const change = await fixture.changeBy(async () => {
       const answers = await Promise.all(payloads.map(fixture.settle))
@@ -134,7 +134,7 @@ describe('the server', () => {
     expect(answer).toMatchObject({ success: false, errorReason: 'invalid_x402_version' })
   })
 
-  test('/metrics counts settlements by how they ended', async () => {
+  test('/metrics counts settlements by outcome', async () => {
     const text = await (await fetch(`${fixture.facilitator.url}/metrics`)).text()
     expect(text).toMatch(/facilitator_settlements_total\{outcome="settled",reason=""\} \d+/)
     expect(text).toContain('facilitator_settlements_in_flight 0')

@@ -25,7 +25,7 @@ function run(environment: Record<string, string>) {
   return { child, output, exit: once(child, 'close').then(([code]) => code as number | null) }
 }
 
-/** A node of that chain, which knows nothing else. */
+/** A node of that chain that knows nothing else. */
 async function chainOf(chainId: number) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result: `0x${chainId.toString(16)}` })
   const server = createServer((_request, response) => response.end(body)).listen(0, '127.0.0.1')
@@ -60,7 +60,7 @@ describe('the command', () => {
     expect(output.stderr).not.toContain('hunter2')
   })
 
-  test('ends with one sentence and exits 1 where the chain is another than the configured one', async () => {
+  test('ends with one sentence and exits 1 if the chain is not the configured one', async () => {
     const chain = await chainOf(1)
     const { exit, output } = run({
       FEE_PAYER: '0.0.1001',

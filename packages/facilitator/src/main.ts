@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The facilitator's command: environment in, a listening server out. */
+/** The facilitator's command: turns an environment into a listening server. */
 import { runService } from '@tallystick/service-kit'
 import { facilitatorConfig, parseEvmAssets } from './config.ts'
 import { WrongToken } from './evm/evm-facilitator.ts'

@@ -32,7 +32,7 @@ function observed() {
 }
 
 describe('a settlement’s log line', () => {
-  test('names the transaction’s hash on an EVM chain, and the authorization’s nonce apart from it', () => {
+  test('names the transaction’s hash on an EVM chain, and separately the authorization’s nonce', () => {
     const { lastLine, observer } = observed()
     observer.onEnd(payment, { outcome: 'settled', reason: '', transaction: '0xfeed' })
     expect(lastLine()).toMatchObject({
@@ -44,7 +44,7 @@ describe('a settlement’s log line', () => {
     })
   })
 
-  test('names no transaction where nothing was submitted', () => {
+  test('names no transaction if nothing was submitted', () => {
     const { lastLine, observer } = observed()
     observer.onEnd(hederaPayment, { outcome: 'refused', reason: 'insufficient_funds' })
     expect(lastLine()).toMatchObject({ nonce: '0.0.5@1.000000001', amountTinybar: '10000' })
@@ -53,7 +53,7 @@ describe('a settlement’s log line', () => {
 })
 
 describe('a submission in doubt', () => {
-  test('is warned of with its cause, once more than how it ends', () => {
+  test('is logged as a warning with its cause, separately from its end', () => {
     const { lastLine, observer } = observed()
     const cause = new Error('the node cut the call off', { cause: new Error('read ECONNRESET') })
     observer.onDoubt(hederaPayment, { transaction: '0.0.5@1.000000001', cause })
@@ -66,7 +66,7 @@ describe('a submission in doubt', () => {
     })
   })
 
-  test('never with what was submitted, which the error of a client library repeats', () => {
+  test('never includes what was submitted, though a client library’s error repeats it', () => {
     const { lastLine, observer } = observed()
     const raw = `0x${'f8'.repeat(200)}`
     const causes = [
@@ -89,7 +89,7 @@ describe('a submission in doubt', () => {
   })
 })
 
-test('settlements are counted by how they ended', async () => {
+test('settlements are counted by outcome', async () => {
   const { observer, registry } = observed()
   observer.onEnd(payment, { outcome: 'settled', reason: '' })
   observer.onEnd(payment, { outcome: 'settled', reason: '' })

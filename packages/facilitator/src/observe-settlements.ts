@@ -5,8 +5,8 @@ import type { SettlementEnd, SubmissionDoubt } from './settlement.ts'
 export type SettlementObserver = ReturnType<typeof observeSettlements>
 
 /**
- * Returns an observer that counts settlements by how they end and logs each, and each doubt before it. No log line holds a
- * signature or a payload.
+ * Returns an observer that counts settlements by outcome and logs each one, as well as each doubt before it. No log line
+ * holds a signature or a payload.
  */
 export function observeSettlements(
   registry: Registry,
@@ -14,7 +14,7 @@ export function observeSettlements(
 ) {
   const settlements = new Counter({
     name: 'facilitator_settlements_total',
-    help: 'Settlements of verified payments, by how they ended.',
+    help: 'Settlements of verified payments, by outcome.',
     labelNames: ['outcome', 'reason'] as const,
     registers: [registry],
   })
@@ -32,27 +32,27 @@ export function observeSettlements(
       const fields = { transaction, ...fieldsOf(payment), cause: causeText(cause) }
       logger?.warn(fields, 'submission in doubt')
     },
-    /** Settlements since the start that ended so. */
+    /** Settlements since start with that outcome. */
     count: (outcome: SettlementEnd['outcome']): number => counts.get(outcome) ?? 0,
   }
 }
 
-/** What a log line says of a payment; the amount under a name that says its unit. */
+/** What a log line says about a payment; the amount's name states its unit. */
 function fieldsOf(payment: VerifiedPayment): Readonly<Record<string, string>> {
   const { amount, network, nonce, payer, payTo } = payment
   const unit = network.startsWith('hedera:') ? 'amountTinybar' : 'amountBaseUnits'
   return { network, nonce, payer, payTo, [unit]: amount.toString() }
 }
 
-/** Longest text of a cause: a few links, and no answer of a foreign node in full. */
+/** Longest text of a cause: a few links of the chain, but not a foreign node's whole answer. */
 const TEXT_MAX = 500
 
-/** A run of letters and digits this long is a transaction, a signature or a key, and no word or address. */
+/** A run of letters and digits this long is a transaction, a signature or a key; no word or address is. */
 const SIGNED_BYTES = /[0-9A-Za-z+/=_-]{64,}/g
 
 /**
- * What an error says of itself and of its causes, in one line for a log. Client libraries repeat a request that failed in
- * their message, the signed transaction in it: of those only the short message is taken, and long runs are left out.
+ * What an error and its causes say, in one line for a log. Client libraries repeat a failed request in their message,
+ * including the signed transaction: only their short message is used, and long runs are left out.
  */
 function causeText(error: unknown): string {
   const links: string[] = []

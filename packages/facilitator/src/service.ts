@@ -16,7 +16,7 @@ import {
 } from './hedera/hedera-facilitator.ts'
 import { observeSettlements, type SettlementObserver } from './observe-settlements.ts'
 
-/** The networks of a facilitator, and what its server takes. */
+/** A facilitator's networks, and its server's dependencies. */
 type FacilitatorOptions = HederaNetwork &
   Pick<ServiceAppOptions, 'clock' | 'logger' | 'metricsToken'> & {
     /** A second network, where payments are signed token transfers. */
@@ -24,8 +24,8 @@ type FacilitatorOptions = HederaNetwork &
   }
 
 /**
- * Wires the Hedera side and, where configured, the EVM side with metrics and log lines into a server. Throws RangeError for
- * a key that cannot be read, and WrongToken for a chain or token that is not the configured one.
+ * Wires the Hedera side and, if configured, the EVM side into a server with metrics and log lines. Throws RangeError for
+ * an unreadable key, and WrongToken for a chain or token that is not the configured one.
  */
 export async function createFacilitator(options: FacilitatorOptions): Promise<Service> {
   const { clock, logger, metricsToken, network } = options
@@ -68,7 +68,7 @@ async function homePage(
   const balance = await hedera.feePayerBalance()
   return {
     title: 'Tallystick facilitator',
-    lead: 'Settles x402 payments: it pays the fees, submits each payment once, and answers what the ledger recorded.',
+    lead: 'Settles x402 payments: it pays the fees, submits each payment once, and answers with what the ledger recorded.',
     figures: [
       {
         label: 'Networks',
@@ -92,16 +92,16 @@ async function homePage(
   }
 }
 
-/** The system's clock by default, since transfers are judged by wall time; loopback and a free port by default. */
+/** By default the system's clock, since transfers are judged by wall time, and a free loopback port. */
 export type StartOptions = Omit<FacilitatorOptions, 'clock'> &
   Partial<Pick<FacilitatorOptions, 'clock'>> & { readonly host?: string; readonly port?: number }
 
-/** A facilitator that listens, inside the caller's process. */
+/** A listening facilitator inside the caller's process. */
 export type RunningFacilitator = { readonly url: string; stop(): Promise<void> }
 
 /**
- * Starts a facilitator in this process, for tests, e2e and local stacks; it handles no signals. Rejects where the port is
- * taken or the key cannot be read.
+ * Starts a facilitator in this process, for tests, e2e and local stacks; it handles no signals. Rejects if the port is
+ * taken or the key is unreadable.
  */
 export async function startFacilitator(options: StartOptions): Promise<RunningFacilitator> {
   const { clock = systemClock, host = '127.0.0.1', port = 0 } = options

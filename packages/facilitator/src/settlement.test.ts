@@ -23,14 +23,14 @@ const settled: SettlementEnd = { outcome: 'settled', reason: '', transaction: 't
 const pending: SettlementEnd = { outcome: 'pending', reason: 'settlement_pending' }
 const taken: Submitted = { hash: 'ab', transaction: 'tx' }
 
-/** A payment with an id and with what was signed under it. */
+/** A payment with an id and the content signed under it. */
 const payload = (id: string, terms: string): PaymentPayload => ({
   x402Version: 2,
   accepted: wanted,
   payload: { id, terms },
 })
 
-/** A ledger that verifies everything, and does what a test tells it to. */
+/** A ledger that verifies everything and otherwise does what a test tells it to. */
 function scripted(script: {
   readonly submit: (terms: string) => Promise<Submitted | SettlementEnd>
   readonly ends?: SettlementEnd[]
@@ -70,7 +70,7 @@ function scripted(script: {
 }
 
 describe('settling once', () => {
-  test('X7: the same payment at once shares one submission and one answer; another one under its id is a duplicate; too many are a 503', async () => {
+  test('X7: identical concurrent payments share one submission and one answer; a different payment under its id is a duplicate; too many are a 503', async () => {
     let submissions = 0
     const landing = Promise.withResolvers<Submitted>()
     const { facilitator, settle } = scripted({
@@ -106,7 +106,7 @@ describe('settling once', () => {
     expect(await settle('a', '1')).toMatchObject({ success: true })
   })
 
-  test('a doubt belongs to the very bytes that were submitted: they are read again, others are submitted', async () => {
+  test('a doubt belongs to the exact bytes submitted: the same bytes are looked up again, others are submitted', async () => {
     const submitted: string[] = []
     const { concluded, settle } = scripted({
       ends: [pending, pending],
@@ -123,7 +123,7 @@ describe('settling once', () => {
     expect(concluded).toEqual(['1', '1', '2'])
   })
 
-  test('a payment whose end is known is in doubt no longer', async () => {
+  test('a payment with a known outcome is no longer in doubt', async () => {
     let submissions = 0
     const { settle } = scripted({
       async submit() {

@@ -1,7 +1,7 @@
 /**
- * Settles once, alike on every ledger: which payments are in flight, which submitted ones are in doubt, and the answer to
- * each end. A refusal without a transaction means that nothing of ours was submitted; `settlement_pending` that
- * something may have been. What a ledger itself says is in hedera/exact-hedera.ts and evm/exact-evm.ts.
+ * Settles once, in the same way on every ledger: which payments are in flight, which submitted ones are in doubt, and the
+ * answer to each outcome. A refusal without a transaction means that we submitted nothing; `settlement_pending` means
+ * that we may have. hedera/exact-hedera.ts and evm/exact-evm.ts interpret what their ledger says.
  */
 import { hash } from 'node:crypto'
 import { BoundedMap } from '@tallystick/service-kit'
@@ -21,14 +21,14 @@ import type {
 
 /** Why nothing was submitted although the payment is good: codes of a 503, never of a refusal. */
 export type ConsensusProblem =
-  /** No node that the payment is addressed to could be reached, all were busy, or too many settlements are in flight. */
+  /** No node that the payment is addressed to was reachable, all were busy, or too many settlements are in flight. */
   | 'consensus_unavailable'
-  /** The account that pays the transaction's fee, or its gas, cannot. */
+  /** The account that pays the fee or gas cannot. */
   | 'fee_payer_balance_too_low'
-  /** The fee payer's account does not exist, is deleted, or has another key than FEE_PAYER_KEY. */
+  /** The fee payer's account does not exist, is deleted, or has a key other than FEE_PAYER_KEY. */
   | 'fee_payer_unusable'
 
-/** The payment cannot be submitted now, and no bytes of it have left this process. */
+/** The payment cannot be submitted now, and none of its bytes have left this process. */
 export class ConsensusUnavailable extends Error {
   override readonly name = 'ConsensusUnavailable'
   readonly problem: ConsensusProblem
@@ -42,54 +42,54 @@ export class ConsensusUnavailable extends Error {
 /** How a settlement ended. `settled` and `failed` are on the ledger; `refused` never reached it. */
 export type SettlementEnd = {
   readonly outcome: 'settled' | 'failed' | 'refused' | 'duplicate' | 'pending'
-  /** x402's `errorReason`; empty where settled. */
+  /** x402's `errorReason`; empty if settled. */
   readonly reason: string
-  /** Id or hash of the transaction that the answer names: one that the ledger has, or may have. */
+  /** Id or hash of the transaction named in the answer: one that the ledger has, or may have. */
   readonly transaction?: string
-  /** The network's own word for it, where it has one. */
+  /** The network's own message, if it has one. */
   readonly message?: string
-  /** For the log: why it is not known what happened. */
+  /** For the log: why the outcome is unknown. */
   readonly cause?: unknown
 }
 
-/** A submission that may not have arrived, for the log; how the settlement ends is reported separately. */
+/** A submission that may not have arrived, for the log; the settlement's end is reported separately. */
 export type SubmissionDoubt = {
   /** Id or hash of the transaction. */
   readonly transaction: string
   readonly cause: unknown
 }
 
-/** Told of settlements of verified payments, for logs and metrics. */
+/** Notified about settlements of verified payments, for logs and metrics. */
 export type SettlementListener = {
   /** How each one ended. */
   readonly onEnd?: ((payment: VerifiedPayment, end: SettlementEnd) => void) | undefined
-  /** That a submission may not have arrived, before its end is known. */
+  /** That a submission may not have arrived, before its outcome is known. */
   readonly onDoubt?: ((payment: VerifiedPayment, doubt: SubmissionDoubt) => void) | undefined
 }
 
-/** A transaction that the ledger took or, where there is a `cause`, may have taken. */
+/** A transaction that the ledger took or, if there is a `cause`, may have taken. */
 export type Submitted = {
-  /** Hash by which the transaction is recognized later, hex. */
+  /** Hash that identifies the transaction later, hex. */
   readonly hash: string
   /** Id or hash for the log. */
   readonly transaction: string
   readonly cause?: unknown
 }
 
-/** A payment that keeps the rules, whose validity may have ended. */
+/** A payment that keeps the rules, though it may have expired. */
 type Unrefused = Exclude<Verification, { kind: 'refused' }>
 
 /** One verified payment as its ledger handles it. */
 export type Order = {
-  /** What was signed: tells one payment from another under the same id. */
+  /** What was signed, which tells different payments under the same id apart. */
   readonly terms: string | Uint8Array
-  /** The end of a payment whose id was used by another transaction. */
+  /** The outcome of a payment whose id another transaction used. */
   readonly duplicate: SettlementEnd
-  /** What would surely fail on the ledger at our cost; undefined where nothing speaks against it. */
+  /** A failure that is certain on the ledger, at our cost; undefined if none is foreseen. */
   preflight(): Promise<SettlementEnd | undefined>
-  /** Checks the same and submits. Throws LedgerUnavailable or ConsensusUnavailable only where nothing was submitted. */
+  /** Repeats that check and submits. Throws LedgerUnavailable or ConsensusUnavailable, only if nothing was submitted. */
   submit(): Promise<SettlementEnd | Submitted>
-  /** Reads what became of a submitted transaction; `pending` where that is not known yet. */
+  /** Reads what happened to a submitted transaction; `pending` while that is unknown. */
   conclude(hash: string): Promise<SettlementEnd>
 }
 
@@ -100,34 +100,34 @@ type LedgerSide = {
   readonly caipFamily: string
   /** Who submits and pays the fees. */
   readonly signer: string
-  /** What clients must know before they sign, beside the seller's requirement. */
+  /** What clients must know before they sign, besides the seller's requirement. */
   readonly extra?: Record<string, unknown>
-  /** Reason of the refusal of a payment whose validity has ended. */
+  /** The refusal reason for an expired payment. */
   readonly expired: string
-  /** Verifies by the rules that the gate uses. Throws LedgerUnavailable. */
+  /** Verifies by the gate's rules. Throws LedgerUnavailable. */
   verify(payload: unknown, requirement: PaymentRequirement): Promise<Verification>
   order(payment: VerifiedPayment, payload: unknown): Order
 }
 
-/** Scheme `exact` on one ledger, as `@x402/core`'s x402Facilitator takes it (X12). */
+/** Scheme `exact` on one ledger, as accepted by `@x402/core`'s x402Facilitator (X12). */
 export type ExactFacilitator = SchemeNetworkFacilitator & {
   /** Settlements in flight. */
   readonly inFlightCount: number
 }
 
-/** Settlements at once: each holds a connection to a node for some seconds; more would only queue there. */
+/** Concurrent settlements: each holds a connection to a node for some seconds, and more would only queue there. */
 const IN_FLIGHT_MAX = 256
 
-/** Doubts remembered; the oldest goes first. Past its validity a payment cannot be submitted again anyway. */
+/** Doubts remembered; the oldest goes first. An expired payment cannot be submitted again anyway. */
 const DOUBTS_MAX = 10_000
 
 /** How a facilitator is observed and limited. */
 type Options = SettlementListener & { readonly inFlightMax?: number }
 
 /**
- * The facilitator side of `exact` on a ledger. Identical payments at once share one submission and one answer; a payment
- * whose outcome is in doubt is not submitted again. Both methods throw LedgerUnavailable, and `settle` also throws
- * ConsensusUnavailable, both before anything was submitted.
+ * The facilitator side of `exact` on a ledger. Identical concurrent payments share one submission and one answer; a
+ * payment in doubt is not submitted again. Both methods throw LedgerUnavailable, and `settle` also throws
+ * ConsensusUnavailable, in both cases before anything was submitted.
  */
 export function createExactFacilitator(side: LedgerSide, options: Options = {}): ExactFacilitator {
   const settlements = createSettlements(options)
@@ -137,7 +137,7 @@ export function createExactFacilitator(side: LedgerSide, options: Options = {}):
     return 'reason' in requirement ? requirement : await side.verify(payload, requirement)
   }
 
-  /** The order of a payment; one whose validity has ended is refused whatever the ledger says. */
+  /** The order for a payment; an expired one is refused whatever the ledger says. */
   function orderOf({ kind, payment }: Unrefused, { payload }: PaymentPayload): Order {
     const order = side.order(payment, payload)
     if (kind === 'valid') return order
@@ -176,7 +176,7 @@ export function createExactFacilitator(side: LedgerSide, options: Options = {}):
   }
 }
 
-/** The settlements of one ledger: in flight by payment id, and in doubt until their end is known. */
+/** The settlements of one ledger: in flight by payment id, and in doubt until their outcome is known. */
 function createSettlements({ inFlightMax = IN_FLIGHT_MAX, onDoubt, onEnd }: Options) {
   const inFlight = new Map<string, { fingerprint: string; answer: Promise<SettleResponse> }>()
   const doubts = new BoundedMap<string, { fingerprint: string; hash: string }>(DOUBTS_MAX)
@@ -225,8 +225,8 @@ function createSettlements({ inFlightMax = IN_FLIGHT_MAX, onDoubt, onEnd }: Opti
 }
 
 /**
- * What a seller wants, as the rules of `exact` on `network` take it; a refusal where it wants another scheme or network,
- * or something else than its payer accepted (X3).
+ * What a seller wants, in the form that the rules of `exact` on `network` expect; a refusal if it wants another scheme or
+ * network, or something that its payer did not accept (X3).
  */
 function acceptedRequirement(
   accepted: PaymentRequirements,
@@ -241,7 +241,7 @@ function acceptedRequirement(
     : { kind: 'refused', reason: 'accepted_payment_requirements_mismatch' }
 }
 
-/** The answer to a settlement of a verified payment. */
+/** The answer to settling a verified payment. */
 export function settleResponse(payment: VerifiedPayment, end: SettlementEnd): SettleResponse {
   const network = payment.network as Network
   const { payer } = payment
@@ -259,7 +259,7 @@ export function settleResponse(payment: VerifiedPayment, end: SettlementEnd): Se
   }
 }
 
-/** The answer to a settlement of what is no payment: nothing was submitted. */
+/** The answer to settling something that is not a payment: nothing was submitted. */
 export function refusedResponse(errorReason: string, network: string): SettleResponse {
   return { success: false, errorReason, transaction: '', network: network as Network }
 }

@@ -5,7 +5,7 @@ import { canonicalJson, type JsonValue } from './canonical-json.ts'
 
 const anyJson = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' }) as fc.Arbitrary<JsonValue>
 
-/** The same value with the members of every object put in in reverse. */
+/** The same value with every object's members inserted in reverse order. */
 const reversed = (value: JsonValue): JsonValue => {
   if (Array.isArray(value)) return value.map((item: JsonValue) => reversed(item))
   if (typeof value !== 'object' || value === null) return value
@@ -33,7 +33,7 @@ describe('RFC 8785', () => {
     )
   })
 
-  test('the order in which members were put in makes no difference', () => {
+  test('the order in which members were inserted makes no difference', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         expect(canonicalJson(reversed(value))).toBe(canonicalJson(value))
@@ -41,7 +41,7 @@ describe('RFC 8785', () => {
     )
   })
 
-  test('a canonical text is its own canonical text', () => {
+  test('canonical text is a fixed point', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const text = canonicalJson(value)
@@ -79,7 +79,7 @@ describe('what JSON cannot hold is refused', () => {
     expect(() => canonicalJson(value as JsonValue)).toThrow(TypeError)
   })
 
-  test('nesting of 64 is held, of 65 refused', () => {
+  test('nesting of 64 is accepted, of 65 refused', () => {
     const nested = (depth: number): JsonValue => (depth === 0 ? 0 : [nested(depth - 1)])
     expect(canonicalJson(nested(64))).toBe(`${'['.repeat(64)}0${']'.repeat(64)}`)
     expect(() => canonicalJson(nested(65))).toThrow('64')

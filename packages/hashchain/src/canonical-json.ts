@@ -7,7 +7,7 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue }
 
-/** Deeper nesting than any entry needs; it turns a cycle into an error instead of an exhausted stack. */
+/** Deeper nesting than any entry needs; it makes a cycle an error instead of a stack overflow. */
 const NESTING_MAX = 64
 
 /**
@@ -15,7 +15,7 @@ const NESTING_MAX = 64
  * code units of their names, numbers and strings as ECMAScript writes them. Encode it as UTF-8.
  *
  * Throws a TypeError for what JSON cannot hold: `undefined`, functions, symbols, bigints, NaN and the infinities, lone
- * surrogates, holes in arrays, objects with a class of their own (dates, maps), and nesting deeper than 64.
+ * surrogates, array holes, class instances (dates, maps), and nesting deeper than 64.
  */
 export function canonicalJson(value: JsonValue): string {
   return write(value, 0)
@@ -53,7 +53,7 @@ function writeObject(object: object, depth: number): string {
   if (prototype !== Object.prototype && prototype !== null)
     throw new TypeError('JSON cannot hold an object with a class of its own')
   const members = Object.entries(object)
-  // The default order of strings in ECMAScript is by UTF-16 code units, as RFC 8785 §3.2.3 asks.
+  // ECMAScript's default string order is by UTF-16 code units, as RFC 8785 §3.2.3 requires.
   members.sort(([left], [right]) => (left < right ? -1 : 1))
   const parts = members.map(([name, member]) => `${writeString(name)}:${write(member, depth + 1)}`)
   return `{${parts.join(',')}}`

@@ -22,7 +22,7 @@ describe('checkpoints', () => {
     })
   })
 
-  test('what is written is read again', () => {
+  test('round-trips', () => {
     const any = fc.record({
       origin: line,
       size: fc.maxSafeNat(),
@@ -39,7 +39,7 @@ describe('checkpoints', () => {
     )
   })
 
-  test('every accepted text is what would be written', () => {
+  test('every accepted text is exactly what would be written', () => {
     const text = formatCheckpoint({ origin, size: 8, rootHash })
     for (let index = 0; index < text.length; index += 1)
       for (const character of ['0', 'A', '=', ' ', '\n', '-', 'é']) {

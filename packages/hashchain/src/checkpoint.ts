@@ -3,13 +3,13 @@ import { decodeStrictBase64, encodeBase64 } from './strict-base64.ts'
 
 /** The signed statement of a journal: "at this size my root is this" (https://c2sp.org/tlog-checkpoint). */
 export type Checkpoint = TreeHead & {
-  /** Unique name of the journal, a URL without scheme by custom, such as `care.example.org/user`. */
+  /** Unique name of the journal, by custom a URL without scheme, such as `care.example.org/user`. */
   readonly origin: string
   /** Further lines, each non-empty; most checkpoints have none. */
   readonly extensionLines: readonly string[]
 }
 
-/** What a text turns out to be when read as a checkpoint. */
+/** The result of reading a text as a checkpoint. */
 export type ParsedCheckpoint =
   | { readonly kind: 'checkpoint'; readonly checkpoint: Checkpoint }
   | {
@@ -22,7 +22,7 @@ const DECIMAL = /^(?:0|[1-9]\d*)$/
 const ONE_LINE = /^[^\n\r]+$/
 
 /**
- * The text of a checkpoint, to be signed as a note: origin, size in decimal and root in base64, a line each. Throws a
+ * The text of a checkpoint, to be signed as a note: origin, decimal size and base64 root, one per line. Throws a
  * RangeError for what the format cannot hold: an empty or broken line, a size that is not a whole number from 0, a root
  * that is not 32 bytes.
  */
@@ -41,7 +41,7 @@ export function formatCheckpoint(
   return [origin, String(size), encodeBase64(rootHash), ...extensionLines, ''].join('\n')
 }
 
-/** Reads a checkpoint's text, as `openNote` gives it, strictly: every accepted text is what `formatCheckpoint` writes. */
+/** Strictly reads a checkpoint's text, as `openNote` gives it: every accepted text is exactly what `formatCheckpoint` writes. */
 export function parseCheckpoint(text: string): ParsedCheckpoint {
   const [origin, sizeText, rootText, ...rest] = text.split('\n')
   if (origin === undefined || sizeText === undefined || rootText === undefined || rest.pop() !== '')

@@ -7,7 +7,7 @@ const key = (byte: number): Buffer => Buffer.alloc(32, byte)
 const base64 = (byte: number): string => key(byte).toString('base64')
 
 describe('C16: the key ring', () => {
-  test('reports the ids that it has no key for, each once', () => {
+  test('reports the ids without a key, each once', () => {
     const ring = createKeyRing({
       activeId: 'b',
       keys: [
@@ -20,7 +20,7 @@ describe('C16: the key ring', () => {
     expect(ring.key('c')).toBeUndefined()
   })
 
-  test('takes its nonces from the cryptographic generator unless told otherwise', () => {
+  test('takes its nonces from the cryptographic generator by default', () => {
     const ring = createKeyRing({ activeId: 'a', keys: [{ id: 'a', key: key(1) }] })
     const seen = new Set(
       Array.from({ length: 100 }, () => Buffer.from(ring.randomBytes(12)).toString('hex')),
@@ -64,11 +64,11 @@ describe('C16: the key ring', () => {
     [`a:${base64(1).slice(0, -1)}`, 'key 1: expected 32 bytes in padded base64'],
     [`a:${key(255).toString('base64url')}`, 'key 1: expected 32 bytes in padded base64'],
     [`a:${base64(1)},a:${base64(2)}`, 'key 2: expected an id that no other key has'],
-  ])('a bad text is refused with its place: %j', (text, problem) => {
+  ])('a bad text is refused with its position: %j', (text, problem) => {
     expect(parseKeyRing(text)).toEqual({ kind: 'refused', problem })
   })
 
-  test('no problem holds a part of the text, and no printed ring holds a key', () => {
+  test('no problem repeats part of the text, and a printed ring shows no key', () => {
     fc.assert(
       fc.property(fc.base64String({ minLength: 12 }), (secret) => {
         expect(JSON.stringify(parseKeyRing(`a:${secret}`))).not.toContain(secret)

@@ -1,6 +1,6 @@
 /**
- * The keys that values are sealed under: one that is active, and older ones that only open. Keys live in `KeyObject`s,
- * which print nothing; no error names more than a key's id.
+ * The keys that values are sealed under: one active key, and older ones that only open. Keys live in `KeyObject`s, which
+ * print nothing; no error names more than a key's id.
  */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { decodeStrictBase64 } from './strict-base64.ts'
@@ -13,13 +13,13 @@ const KEY_ID = /^[A-Za-z0-9._-]+$/
 
 /** Keys by id; see `createKeyRing`. */
 export type KeyRing = {
-  /** The key that new values are sealed under. */
+  /** The key that seals new values. */
   readonly activeId: string
   /** All ids, the active one first. */
   readonly ids: readonly string[]
-  /** The key of an id, if the ring has it. */
+  /** The key with that id, if the ring has it. */
   key(id: string): KeyObject | undefined
-  /** Those of `ids` that the ring has no key for, each once (C16: a service with missing keys refuses to start). */
+  /** Those of `ids` without a key in the ring, each once (C16: a service with missing keys refuses to start). */
   missing(ids: Iterable<string>): readonly string[]
   /** Fresh random bytes for nonces. */
   randomBytes(size: number): Uint8Array
@@ -29,8 +29,8 @@ export type KeyRing = {
 type SealKey = { readonly id: string; readonly key: Uint8Array }
 
 /**
- * Builds a ring. Throws a RangeError, naming ids only, for a bad id, a key that is not 32 bytes, an id given twice, or
- * an active id without a key. `randomBytes` is the cryptographic generator unless a test passes another.
+ * Builds a ring. Throws a RangeError, naming only ids, for a bad id, a key that is not 32 bytes, a repeated id, or an
+ * active id without a key. `randomBytes` defaults to the cryptographic generator; tests pass their own.
  */
 export function createKeyRing(options: {
   readonly activeId: string
@@ -42,7 +42,7 @@ export function createKeyRing(options: {
   for (const { id, key } of options.keys) {
     if (!isKeyId(id)) throw new RangeError('a key id has 1 to 64 letters, digits, ".", "_" or "-"')
     if (key.length !== SEAL_KEY_BYTES)
-      throw new RangeError(`the key "${id}" has not ${SEAL_KEY_BYTES} bytes`)
+      throw new RangeError(`the key "${id}" does not have ${SEAL_KEY_BYTES} bytes`)
     if (keys.has(id)) throw new RangeError(`the key id "${id}" is given twice`)
     keys.set(id, createSecretKey(key))
   }
@@ -56,14 +56,14 @@ export function createKeyRing(options: {
   }
 }
 
-/** A ring read from a configured text, or what is wrong with it, in words that hold no part of the text. */
+/** A ring read from a configured text, or what is wrong with it, without repeating any part of the text. */
 type ParsedKeyRing =
   | { readonly kind: 'ring'; readonly ring: KeyRing }
   | { readonly kind: 'refused'; readonly problem: string }
 
 /**
- * Reads `id:base64,id:base64` as an environment variable holds it, the active key first; base64 is standard and padded,
- * 32 bytes a key. White space around an entry is passed over.
+ * Reads `id:base64,id:base64`, as in an environment variable, the active key first. The base64 is standard and padded, 32
+ * bytes per key. White space around an entry is ignored.
  */
 export function parseKeyRing(text: string): ParsedKeyRing {
   const keys: SealKey[] = []

@@ -45,13 +45,13 @@ describe('RFC 9162: inclusion', () => {
     expect(made.map(hex)).toEqual(proof)
   })
 
-  test('every entry of every tree to 70 is proved', () => {
+  test('every entry of every tree up to 70 is proved', () => {
     for (let size = 1; size <= 70; size += 1)
       for (let index = 0; index < size; index += 1)
         expect(verifyInclusion(inclusionOf({ index, size }))).toBe(true)
   })
 
-  test('no proof holds for another entry, another place, another root, or with a hash more, less or altered', () => {
+  test('no proof holds for another entry, index or root, or with a hash more, less or altered', () => {
     fc.assert(
       fc.property(anyPair, ({ smaller, size }) => {
         const valid = inclusionOf({ index: smaller - 1, size })
@@ -83,7 +83,7 @@ describe('RFC 9162: inclusion', () => {
   })
 })
 
-test('what is no hash proves nothing and throws nothing', () => {
+test('invalid hashes prove nothing and throw nothing', () => {
   const short = Buffer.alloc(31)
   const inclusion = inclusionOf({ index: 2, size: 5 })
   expect(verifyInclusion({ ...inclusion, leafHash: short })).toBe(false)
@@ -101,7 +101,7 @@ describe('RFC 9162: consistency', () => {
     expect(made.map(hex)).toEqual(proof)
   })
 
-  test('every beginning of every tree to 70 is proved', () => {
+  test('every prefix of every tree up to 70 is proved', () => {
     for (let size = 1; size <= 70; size += 1)
       for (let oldSize = 1; oldSize <= size; oldSize += 1)
         expect(verifyConsistency(consistencyOf({ oldSize, size }))).toBe(true)
@@ -136,7 +136,7 @@ describe('RFC 9162: consistency', () => {
     )
   })
 
-  test('sizes that are none are refused', () => {
+  test('invalid sizes are refused', () => {
     for (const [oldSize, size] of [
       [0, 3],
       [4, 3],

@@ -1,16 +1,16 @@
 /**
- * RFC 9162 proofs: that an entry is in a tree (inclusion), and that a tree is the beginning of a later one
- * (consistency). Proofs are made from stored leaf hashes; they are checked with nothing but two roots.
+ * RFC 9162 proofs: that an entry is in a tree (inclusion), and that a tree is a prefix of a later one (consistency).
+ * Proofs are made from stored leaf hashes; checking one needs only roots and the leaf's hash.
  */
 import { HASH_BYTES, nodeHash, rootOf } from './merkle-tree.ts'
 
-/** Leaf hashes `from` (inclusive) to `to` (exclusive), in order, from wherever they are stored. */
+/** Leaf hashes `from` (inclusive) to `to` (exclusive), in order, wherever they are stored. */
 export type LeafHashReader = (range: {
   readonly from: number
   readonly to: number
 }) => Iterable<Uint8Array>
 
-/** The hashes that lead from leaf `index` to the root of the first `size` leaves, nearest the leaf first. O(size). */
+/** The hashes from leaf `index` to the root of the first `size` leaves, nearest the leaf first. O(size). */
 export function inclusionProof(options: {
   readonly index: number
   readonly size: number
@@ -66,7 +66,7 @@ export function verifyInclusion(options: {
   return last === 0 && isSame(hash, rootHash)
 }
 
-/** The hashes that show the first `oldSize` leaves to be the beginning of the first `size` leaves. O(size). */
+/** The hashes that show the first `oldSize` leaves to be a prefix of the first `size` leaves. O(size). */
 export function consistencyProof(options: {
   readonly oldSize: number
   readonly size: number
@@ -88,12 +88,12 @@ export function consistencyProof(options: {
       from = middle
     }
   }
-  // A reader of the proof knows the old root already, but not the root of a part of it.
+  // A verifier already knows the old root, but not the root of part of it.
   if (from > 0) path.push(rootOf(leafHashes({ from, to })))
   return path.toReversed()
 }
 
-/** Whether a proof shows the older tree to be the beginning of the newer (RFC 9162 §2.1.4.2). Never throws. */
+/** Whether a proof shows the older tree to be a prefix of the newer one (RFC 9162 §2.1.4.2). Never throws. */
 export function verifyConsistency(options: {
   readonly oldSize: number
   readonly oldRootHash: Uint8Array

@@ -16,7 +16,7 @@ const vectorLeaves = vectors.entries.map((entry) => leafHash(Buffer.from(entry, 
 const leaves = (count: number): Uint8Array[] =>
   Array.from({ length: count }, (_, index) => leafHash(Buffer.from(`entry ${index}`)))
 
-/** The tree hash word for word as RFC 9162 §2.1.1 defines it. */
+/** The tree hash exactly as RFC 9162 §2.1.1 defines it. */
 const definition = (hashes: readonly Uint8Array[]): Uint8Array => {
   const [first] = hashes
   if (first === undefined) return emptyRootHash()
@@ -37,7 +37,7 @@ describe('RFC 9162: the tree', () => {
     },
   )
 
-  test('the root is that of the definition, at every size to 130', () => {
+  test('the root matches the definition at every size up to 130', () => {
     const range = createCompactRange()
     const all = leaves(130)
     for (const [index, leaf] of all.entries()) {
@@ -53,7 +53,7 @@ describe('RFC 9162: the tree', () => {
     expect(range.state().peaks).toHaveLength(6)
   })
 
-  test('a tree taken up again from its state at any point gives the same root', () => {
+  test('a tree resumed from its state at any point gives the same root', () => {
     fc.assert(
       fc.property(fc.nat({ max: 60 }), fc.nat({ max: 60 }), (before, after) => {
         const all = leaves(before + after)
@@ -67,7 +67,7 @@ describe('RFC 9162: the tree', () => {
     )
   })
 
-  test('a tentative append is undone by going back to the state before it', () => {
+  test('a tentative append is undone by returning to the earlier state', () => {
     const range = createCompactRange()
     for (const leaf of leaves(7)) range.append(leaf)
     const before = range.state()
@@ -82,7 +82,7 @@ describe('RFC 9162: the tree', () => {
     expect(hex(createCompactRange(before).rootHash())).toBe(rootBefore)
   })
 
-  test('sizes beyond 32 bits are counted right', () => {
+  test('sizes beyond 32 bits are counted correctly', () => {
     const peak = leafHash(Buffer.of())
     const range = createCompactRange({ size: 2 ** 40 + 1, peaks: [peak, peak] })
     range.append(peak)
@@ -101,7 +101,7 @@ describe('RFC 9162: the tree', () => {
     expect(() => createCompactRange(state)).toThrow(RangeError)
   })
 
-  test('a leaf that is no hash is refused', () => {
+  test('a leaf that is not a hash is refused', () => {
     const range = createCompactRange()
     expect(() => range.append(Buffer.alloc(HASH_BYTES + 1))).toThrow(RangeError)
     expect(range.size).toBe(0)
@@ -127,7 +127,7 @@ describe('tampering changes the root', () => {
       expect(hex(leafHash(flipped))).not.toBe(hex(leafHash(entry)))
   })
 
-  test('a dropped tail, a dropped leaf, a repeated leaf, two leaves exchanged', () => {
+  test('a dropped tail, a dropped leaf, a repeated leaf, two swapped leaves', () => {
     for (let index = 0; index < all.length; index += 1) {
       const leaf = all[index]
       const other = all[(index + 1) % all.length]

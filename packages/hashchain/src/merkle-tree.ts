@@ -1,6 +1,6 @@
 /**
- * RFC 9162 Merkle trees over SHA-256: the hashes of leaves and nodes, and the compact range, which appends and gives
- * the root in memory of O(log n). Proofs are in merkle-proof.ts.
+ * RFC 9162 Merkle trees over SHA-256: leaf and node hashes, and the compact range, which appends and gives the root in
+ * O(log n) memory. Proofs are in merkle-proof.ts.
  */
 import { hash } from 'node:crypto'
 
@@ -10,7 +10,7 @@ export const HASH_BYTES = 32
 /** Domain separation of RFC 9162 §2.1.1: without it an inner node could pass for a leaf. */
 const LEAF_PREFIX = Buffer.of(0x00)
 const NODE_PREFIX = 0x01
-/** Where a node's children are put together for hashing; filled and read in one go, so that one serves all. */
+/** Where a node's children are joined for hashing. Filled and read in one step, so one buffer serves all. */
 const nodeBytes = Buffer.alloc(1 + 2 * HASH_BYTES, NODE_PREFIX)
 
 /** Size and root of a journal at one moment. */
@@ -20,7 +20,7 @@ export type TreeHead = {
   readonly rootHash: Uint8Array
 }
 
-/** Everything that a compact range needs to go on: one root for each complete subtree, the largest first. */
+/** Everything a compact range needs to resume: the root of each complete subtree, largest first. */
 type CompactRangeState = {
   /** Number of leaves. */
   readonly size: number
@@ -33,7 +33,7 @@ export function leafHash(entry: Uint8Array): Uint8Array {
   return hash('sha256', Buffer.concat([LEAF_PREFIX, entry]), 'buffer')
 }
 
-/** Hash of an inner node: SHA-256(0x01 ‖ left ‖ right), 32 bytes. Throws a RangeError for children that are no hashes. */
+/** Hash of an inner node: SHA-256(0x01 ‖ left ‖ right), 32 bytes. Throws a RangeError if a child is not a hash. */
 export function nodeHash(children: {
   readonly left: Uint8Array
   readonly right: Uint8Array
@@ -45,7 +45,7 @@ export function nodeHash(children: {
   return hash('sha256', nodeBytes, 'buffer')
 }
 
-/** Root of the tree without leaves: SHA-256 of nothing, 32 bytes. */
+/** Root of the empty tree: SHA-256 of nothing, 32 bytes. */
 export function emptyRootHash(): Uint8Array {
   return hash('sha256', '', 'buffer')
 }
@@ -58,13 +58,13 @@ export type CompactRange = {
   append(leaf: Uint8Array): void
   /** RFC 9162 Merkle tree root of all leaves so far, 32 bytes. O(log n). */
   rootHash(): Uint8Array
-  /** A copy that later appends do not change: keep it to roll back, store it to resume. */
+  /** A copy unaffected by later appends: keep it to roll back, store it to resume. */
   state(): CompactRangeState
 }
 
 /**
- * Starts a tree, empty or from a `state()` taken earlier. Throws a RangeError for a state whose peaks do not fit its
- * size; it cannot tell peaks that fit but are wrong, which a comparison with a signed checkpoint does.
+ * Starts a tree, empty or from an earlier `state()`. Throws a RangeError for a state whose peaks do not fit its size. It
+ * cannot detect peaks that fit but are wrong; a comparison with a signed checkpoint does.
  */
 export function createCompactRange(state?: CompactRangeState): CompactRange {
   let size = state?.size ?? 0
@@ -80,7 +80,7 @@ export function createCompactRange(state?: CompactRangeState): CompactRange {
     append: (leaf) => {
       requireHash(leaf)
       let hashOfSubtree = leaf
-      // Each trailing one bit of the size is a complete subtree that the new leaf completes a larger one with.
+      // Each trailing one bit of the size is a complete subtree that the new leaf merges into a larger one.
       for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) {
         hashOfSubtree = nodeHash({ left: requirePeak(peaks.pop()), right: hashOfSubtree })
       }
@@ -102,7 +102,7 @@ export function rootOf(leafHashes: Iterable<Uint8Array>): Uint8Array {
   return range.rootHash()
 }
 
-/** Beyond 32 bits, where the bitwise operators of ECMAScript end. */
+/** Works beyond 32 bits, where ECMAScript's bitwise operators stop. */
 function countOneBits(size: number): number {
   let count = 0
   for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) count += rest % 2

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 const folder = new URL('..', import.meta.url)
 const readme = readFileSync(new URL('README.md', folder), 'utf8')
 
-/** Each `sh run` block with the block of expected output that follows it. */
+/** Each `sh run` block with the expected output block that follows it. */
 const examples = [...readme.matchAll(/```sh run\n([^]*?)```\s+```\n([^]*?)```/g)].map(
   ([, script = '', output = '']) => ({ script, output }),
 )

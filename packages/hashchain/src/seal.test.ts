@@ -30,7 +30,7 @@ describe('C16: sealing', () => {
     expect(sealedKeyId(sealed)).toBe(vector.keyId)
   })
 
-  test('what is sealed opens in its slot, whatever the value', () => {
+  test('a sealed value opens in its slot, whatever the value', () => {
     fc.assert(
       fc.property(anyText, anyText, (value, anySlot) => {
         const sealed = sealValue({ ring, value, slot: anySlot })
@@ -46,7 +46,7 @@ describe('C16: sealing', () => {
     expect(new Set(hexes).size).toBe(50)
   })
 
-  test('every flipped byte is found', () => {
+  test('every flipped byte is detected', () => {
     const sealed = sealValue({ ring, value: 'Take one tablet.', slot })
     const reasons = new Set<string>()
     for (const { flipped } of byteFlips(sealed)) {
@@ -56,7 +56,7 @@ describe('C16: sealing', () => {
     expect([...reasons].toSorted()).toEqual(['key_missing', 'malformed', 'seal'])
   })
 
-  test('every truncation and every byte too many is found', () => {
+  test('every truncation and every extra byte is detected', () => {
     const sealed = Buffer.from(sealValue({ ring, value: 'Take one tablet.', slot }))
     for (let length = 0; length < sealed.length; length += 1)
       expect(openValue({ ring, sealed: sealed.subarray(0, length), slot }).kind).toBe('unopened')
@@ -89,7 +89,7 @@ describe('C16: sealing', () => {
     })
   })
 
-  test('after a rotation old values open and new ones are sealed under the new key', () => {
+  test('after a rotation, old values open and new ones are sealed under the new key', () => {
     const rotated = createKeyRing({ activeId: 'new', keys: [newKey, oldKey] })
     const sealed = sealValue({ ring, value: 'a', slot })
     expect(openValue({ ring: rotated, sealed, slot })).toEqual({ kind: 'opened', value: 'a' })

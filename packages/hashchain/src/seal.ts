@@ -10,28 +10,28 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { KeyRing } from './key-ring.ts'
 
-/** What receipts and status lines call the algorithm. */
+/** The algorithm's name in receipts and status lines. */
 export const SEAL_ALGORITHM = 'AES-256-GCM'
 
 const FORMAT_1 = 0xf9
-/** 96 bits, the nonce length that GCM is made for. Random nonces stay safe for 2^32 values under one key. */
+/** 96 bits, the nonce length GCM is designed for. Random nonces stay safe for 2^32 values under one key. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const GCM_OPTIONS = { authTagLength: TAG_BYTES }
 /** Format byte and length byte. */
 const PREFIX_BYTES = 2
 
-/** What opening a sealed value gives. */
+/** The result of opening a sealed value. */
 type OpenedValue =
   | { readonly kind: 'opened'; readonly value: string }
   | {
       readonly kind: 'unopened'
       /**
-       * `malformed`: not a sealed value of this format. `key_missing`: the ring lacks the key `keyId`. `seal`: the
-       * bytes were altered, or they were sealed for another slot; GCM cannot tell which.
+       * `malformed`: not a sealed value of this format. `key_missing`: the ring lacks the key `keyId`. `seal`: the bytes
+       * were altered, or sealed for another slot; GCM cannot tell which.
        */
       readonly reason: 'malformed' | 'key_missing' | 'seal'
-      /** The id that the value names, where it is readable. */
+      /** The id that the value names, if readable. */
       readonly keyId?: string
     }
 
@@ -64,7 +64,7 @@ export function sealValue(options: {
   ])
 }
 
-/** Opens a sealed value in the slot where it was found. Never throws for what the bytes or the slot hold. */
+/** Opens a sealed value in the slot where it was found. Never throws, whatever the bytes or the slot hold. */
 export function openValue(options: {
   readonly ring: KeyRing
   readonly sealed: Uint8Array
@@ -79,7 +79,7 @@ export function openValue(options: {
   if (key === undefined) return { kind: 'unopened', reason: 'key_missing', keyId }
   const textStart = nonceStart + NONCE_BYTES
   const tagStart = sealed.length - TAG_BYTES
-  // Plain views: a subarray of a Buffer is made at twice their cost, and a replay opens a hundred thousand values.
+  // Plain views: a Buffer's subarray costs twice as much, and a replay opens a hundred thousand values.
   const { buffer, byteOffset } = sealed
   const nonce = new Uint8Array(buffer, byteOffset + nonceStart, NONCE_BYTES)
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, GCM_OPTIONS)
@@ -96,7 +96,7 @@ export function openValue(options: {
   return { kind: 'opened', value: opened.toString('utf8') }
 }
 
-/** Whether bytes have the form of a sealed value. No UTF-8 text has; whether it opens is another matter. */
+/** Whether bytes have the form of a sealed value, which UTF-8 text never has. They may still fail to open. */
 export function isSealed(bytes: Uint8Array): boolean {
   return headerLength(bytes) !== undefined
 }
@@ -109,7 +109,7 @@ export function sealedKeyId(sealed: Uint8Array): string | undefined {
     : asBuffer(sealed).toString('latin1', PREFIX_BYTES, nonceStart)
 }
 
-/** Where the nonce starts, or undefined where the bytes are no sealed value. */
+/** Where the nonce starts, or undefined if the bytes are not a sealed value. */
 function headerLength(bytes: Uint8Array): number | undefined {
   const keyIdLength = bytes[1]
   if (bytes[0] !== FORMAT_1 || keyIdLength === undefined || keyIdLength === 0) return undefined

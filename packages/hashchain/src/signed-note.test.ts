@@ -26,7 +26,7 @@ describe('C2SP signed note', () => {
     },
   )
 
-  test('what is signed opens, whatever lines the text has', () => {
+  test('a signed text opens, whatever lines it has', () => {
     const line = fc
       .string({ unit: 'binary', maxLength: 20 })
       .filter((text) => !/\p{Cc}/u.test(text))
@@ -38,12 +38,12 @@ describe('C2SP signed note', () => {
     )
   })
 
-  test('no flipped byte leaves a note that opens', () => {
+  test('no note opens after a byte was flipped', () => {
     for (const { flipped } of byteFlips(Buffer.from(note)))
       expect(openNote({ note: Buffer.from(flipped).toString(), verifierKey }).kind).toBe('refused')
   })
 
-  test('no character exchanged for another leaves a note that opens', () => {
+  test('no note opens after a character was replaced', () => {
     for (let index = 0; index < note.length; index += 1)
       for (const character of ['A', 'z', '0', '/', '=', ' ', '\n']) {
         const altered = note.slice(0, index) + character + note.slice(index + 1)
@@ -52,7 +52,7 @@ describe('C2SP signed note', () => {
       }
   })
 
-  test('signatures by others are passed over, before and after ours', () => {
+  test('other signers’ lines are ignored, before and after ours', () => {
     const other = createNoteSigner({ keyName: 'witness.example', seed: seedOf(9) })
     const otherLine = signatureLine(other.sign('origin\n3\nroot\n'))
     const both = [
@@ -65,7 +65,7 @@ describe('C2SP signed note', () => {
     }
   })
 
-  test('a note that this key has not signed: unknown_key, also under the same name', () => {
+  test('a note not signed by this key: unknown_key, even under the same name', () => {
     const namesake = createNoteSigner({ keyName: signer.keyName, seed: seedOf(8) })
     expect(openNote({ note, verifierKey: namesake.verifierKey })).toEqual({
       kind: 'refused',
@@ -73,7 +73,7 @@ describe('C2SP signed note', () => {
     })
   })
 
-  test('a signature taken from another text: bad_signature, also beside a good one', () => {
+  test('a signature taken from another text: bad_signature, even beside a good one', () => {
     const stolen = signatureLine(signer.sign('origin\n4\nroot\n'))
     const refused = { kind: 'refused', reason: 'bad_signature' }
     expect(openNote({ note: `origin\n3\nroot\n\n${stolen}`, verifierKey })).toEqual(refused)
@@ -139,7 +139,7 @@ describe('C2SP signed note', () => {
     },
   )
 
-  test('a seed of another length and a name with a plus sign or white space are refused', () => {
+  test('a seed of the wrong length and a name with a plus sign or white space are refused', () => {
     expect(() => createNoteSigner({ keyName: 'a', seed: Buffer.alloc(31) })).toThrow(RangeError)
     for (const keyName of ['', 'a b', 'a+b', 'a\u00a0b', 'a\nb', '\ud800'])
       expect(() => createNoteSigner({ keyName, seed: seedOf(1) })).toThrow(RangeError)

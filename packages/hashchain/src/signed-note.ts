@@ -1,6 +1,6 @@
 /**
- * C2SP signed notes (https://c2sp.org/signed-note) with Ed25519: making one under our own key, and opening one with a
- * known verifier key. What the signed text says is a matter of checkpoint.ts.
+ * C2SP signed notes (https://c2sp.org/signed-note) with Ed25519: signing under our own key, and opening with a known
+ * verifier key. checkpoint.ts gives the signed text its meaning.
  */
 import {
   createPrivateKey,
@@ -18,15 +18,15 @@ const KEY_BYTES = 32
 const KEY_ID_BYTES = 4
 /** The signature type of Ed25519 in the signed-note format. */
 const ALGORITHM_ED25519 = 0x01
-/** DER that precedes a raw key, so that node:crypto takes it. */
+/** DER prefix of a raw key, so that node:crypto accepts it. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 /** The space; every code unit below it is an ASCII control character. */
 const FIRST_PRINTABLE = 0x20
 const SIGNATURE_LINE_START = '\u2014 '
-/** A note is a few lines; more is refused before any work is done on it. */
+/** A note is a few lines; a longer one is refused before any work is done on it. */
 const NOTE_CHARACTERS_MAX = 1_000_000
-/** Cosigners are few; each line costs a comparison, and the format asks readers for a limit. */
+/** Cosigners are few. Each line costs a comparison, and the format requires readers to set a limit. */
 const SIGNATURES_MAX = 100
 /** A key name is not empty and holds no white space and no plus sign. */
 const KEY_NAME = /^[^\s\u0085+]+$/u
@@ -39,17 +39,17 @@ export type NoteSigner = {
   readonly verifierKey: string
   /** First four bytes of SHA-256(name ‖ newline ‖ 0x01 ‖ public key), as eight lower-case hex digits. */
   readonly keyId: string
-  /** The note over `text`. Throws a RangeError for a text that does not end in a newline or holds control characters. */
+  /** The note over `text`. Throws a RangeError for a text that does not end in a newline or that holds other control characters. */
   sign(text: string): string
 }
 
-/** What a note under a known key turns out to be. */
+/** The result of opening a note under a known key. */
 type OpenedNote =
-  /** At least one signature of the key holds, and none of it fails. `text` ends in a newline. */
+  /** At least one signature by the key holds, and none fails. `text` ends in a newline. */
   | { readonly kind: 'opened'; readonly text: string }
   | {
       readonly kind: 'refused'
-      /** `unknown_key`: no line is by this key. `bad_signature`: one is, and it does not hold. */
+      /** `unknown_key`: no line is by this key. `bad_signature`: one is, but fails. */
       readonly reason: 'malformed_key' | 'malformed_note' | 'unknown_key' | 'bad_signature'
     }
 
@@ -69,7 +69,7 @@ export function createNoteSigner(options: {
     format: 'der',
     type: 'pkcs8',
   })
-  // By way of PEM, because the types know no public key from a KeyObject.
+  // By way of PEM, because the types have no public key from a KeyObject.
   const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' })).export({
     format: 'der',
     type: 'spki',
@@ -94,7 +94,7 @@ export function createNoteSigner(options: {
 }
 
 /**
- * Checks a note against one verifier key. Lines by other keys are passed over, as the format asks; a failing signature
+ * Checks a note against one verifier key. Lines by other keys are ignored, as the format requires; one failing signature
  * by this key refuses the note even if another of its lines holds.
  */
 export function openNote(options: {
@@ -123,7 +123,7 @@ type Verifier = {
 
 function readVerifierKey(text: string): Verifier | undefined {
   const [keyName = '', idText = '', ...rest] = text.split('+')
-  // Base64 may hold plus signs of its own.
+  // Base64 may itself contain plus signs.
   const typedKey = decodeStrictBase64(rest.join('+'))
   if (!isKeyName(keyName) || typedKey?.length !== KEY_BYTES + 1) return undefined
   if (typedKey[0] !== ALGORITHM_ED25519) return undefined
@@ -143,7 +143,7 @@ function splitNote(
   note: string,
 ): { readonly text: string; readonly signatures: readonly SignatureLine[] } | undefined {
   if (note.length > NOTE_CHARACTERS_MAX || !isNoteText(note)) return undefined
-  // The signatures follow the last blank line; the text may hold blank lines of its own.
+  // The signatures follow the last blank line; the text may contain blank lines too.
   const blankLine = note.lastIndexOf('\n\n')
   if (blankLine < 0) return undefined
   const lines = note.slice(blankLine + 2, -1).split('\n')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { decodeStrictBase64, encodeBase64 } from './strict-base64.ts'
 
 describe('RFC 4648 §4: one value has one spelling', () => {
-  test('what is encoded is decoded again, from a view into a larger buffer too', () => {
+  test('encoded bytes decode to the same, even from a view into a larger buffer', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), fc.nat({ max: 40 }), (bytes, start) => {
         const view = bytes.subarray(start)
@@ -12,7 +12,7 @@ describe('RFC 4648 §4: one value has one spelling', () => {
     )
   })
 
-  test('a text that is decoded is the only one for its bytes', () => {
+  test('a text that decodes is the only one for its bytes', () => {
     const text = fc.string({ unit: fc.constantFrom('A', 'B', 'Q', '/', '+', '=', '-', '_', ' ') })
     fc.assert(
       fc.property(text, (candidate) => {

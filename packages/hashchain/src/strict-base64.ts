@@ -1,8 +1,8 @@
 const STANDARD_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /**
- * The bytes of standard, padded base64 (RFC 4648 §4), or undefined for anything else: base64url, missing padding,
- * white space and non-zero trailing bits are refused, so that one value has one spelling.
+ * The bytes of standard, padded base64 (RFC 4648 §4), or undefined for anything else. Base64url, missing padding, white
+ * space and non-zero trailing bits are refused, so that each value has one spelling.
  */
 export function decodeStrictBase64(text: string): Buffer | undefined {
   if (!STANDARD_BASE64.test(text)) return undefined

@@ -37,7 +37,7 @@ describe('C8: the version hash', () => {
     )
   })
 
-  test('a lone surrogate is seen wherever it stands', () => {
+  test('a lone surrogate is detected in any position', () => {
     fc.assert(
       fc.property(
         anyText,

@@ -1,5 +1,5 @@
-// How one version of a record is hashed over the one before (C8). Storing, sealing, journaling and replaying versions live
-// with their store.
+// How each version of a record is hashed over the previous one (C8). Storing, sealing, journaling and replaying versions
+// live with their store.
 
 import { hash } from 'node:crypto'
 
@@ -8,7 +8,7 @@ export const GENESIS_PREV_HASH = '0'.repeat(64)
 
 /** The four hashed fields of a version. */
 type VersionContent = {
-  /** Lower-case hex SHA-256 of the version before; `GENESIS_PREV_HASH` for the first. */
+  /** Lower-case hex SHA-256 of the previous version; `GENESIS_PREV_HASH` for the first. */
   readonly prevHash: string
   readonly value: string
   /** ISO 8601 time, as stored. */
@@ -17,8 +17,8 @@ type VersionContent = {
 }
 
 /**
- * The text whose UTF-8 bytes are hashed: ECMAScript `JSON.stringify([prevHash, value, writtenAt, authorId])` (C8).
- * Being an array of JSON strings it is unambiguous: no two contents share one preimage.
+ * The text whose UTF-8 bytes are hashed: ECMAScript `JSON.stringify([prevHash, value, writtenAt, authorId])` (C8). As an
+ * array of JSON strings it is unambiguous: no two contents share one preimage.
  */
 export function versionPreimage(content: VersionContent): string {
   return JSON.stringify([content.prevHash, content.value, content.writtenAt, content.authorId])
@@ -35,8 +35,8 @@ export function versionHash(content: VersionContent): string {
 }
 
 /**
- * Whether a text holds half of a surrogate pair. Such a text has no UTF-8 form, so it can be neither stored nor sealed
- * without change (C8: `invalid_fields`).
+ * Whether a text contains half of a surrogate pair. Such a text has no UTF-8 form, so it can be neither stored nor sealed
+ * unchanged (C8: `invalid_fields`).
  */
 export function hasLoneSurrogate(text: string): boolean {
   return !text.isWellFormed()

@@ -1,6 +1,6 @@
 import { createTokenKeys, type TokenKeys } from './token-keys.ts'
 
-/** How long a token lives by default, seconds (care document, Limits). */
+/** How long a token lives by default, in seconds (care document, Limits). */
 export const DEFAULT_LIFETIME_SECONDS = 3600
 
 type TokenRequest = {
@@ -16,15 +16,15 @@ type TokenRequest = {
   readonly lifetimeSeconds?: number | undefined
   /** The secret's bytes, or a ring whose first secret signs. */
   readonly key: Uint8Array | TokenKeys
-  /** Unix time in seconds; a fraction is cut off. */
+  /** Unix time in seconds; a fraction is truncated. */
   readonly nowSeconds: number
   /** Unique id of the token. */
   readonly jti: string
 }
 
 /**
- * A compact HS256 token with the claims sub, scope, aud, iat, exp and jti. It mints what it is
- * told, also what no service would accept. Throws a RangeError for a lifetime that is not whole or a secret under 32 bytes.
+ * A compact HS256 token with the claims sub, scope, aud, iat, exp and jti. It mints what it is told, even tokens that no
+ * service would accept. Throws a RangeError for a lifetime that is not whole seconds or a secret under 32 bytes.
  */
 export function mintToken(request: TokenRequest): string {
   const { sub, scope, audience, typ, jti, lifetimeSeconds = DEFAULT_LIFETIME_SECONDS } = request

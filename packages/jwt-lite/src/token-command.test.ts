@@ -31,7 +31,7 @@ const verdictOf = (token: string) =>
     nowSeconds: Date.now() / 1_000,
   })
 
-/** The claims as they stand in the token. */
+/** The claims as written in the token. */
 const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 
@@ -53,7 +53,7 @@ describe('tallystick-token', () => {
     expect(Math.abs(iat - Date.now() / 1_000)).toBeLessThan(30)
   })
 
-  test('the secret may come from a file, its last newline not part of it; the first line signs', () => {
+  test('the secret may come from a file, without its trailing newline; the first line signs', () => {
     const result = run({ environment: { TOKEN_SECRET_FILE: file } })
     expect(verdictOf(result.stdout).kind).toBe('valid')
   })
@@ -67,7 +67,7 @@ describe('tallystick-token', () => {
     ],
     ['both forms', { TOKEN_SECRET: secret, TOKEN_SECRET_FILE: 'f' }, 'not both'],
     ['no such file', { TOKEN_SECRET_FILE: '/none' }, 'expected the path of a readable file'],
-  ])('exit 1, naming the variable and not the secret: %s', (_, environment, problem) => {
+  ])('exit 1, naming the variable but not the secret: %s', (_, environment, problem) => {
     const result = run({ environment })
     expect(result).toMatchObject({ exitCode: 1, stdout: '' })
     expect(result.stderr).toContain(problem)

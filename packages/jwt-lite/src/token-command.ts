@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { DEFAULT_LIFETIME_SECONDS, mintToken } from './mint-token.ts'
 import { type ParsedTokenKeys, parseTokenKeys } from './token-keys.ts'
 
-/** A year; tokens that last longer are for an issuer to make. */
+/** A year; longer-lived tokens are for a real issuer to make. */
 const LIFETIME_SECONDS_MAX = 31_536_000
 
 const USAGE = `Usage: tallystick-token --sub NAME --scope "SCOPE SCOPE" --audience URL --typ TYPE [--lifetime-seconds N]
@@ -31,7 +31,7 @@ type TokenCommandResult = {
   readonly stderr: string
 }
 
-/** Runs the command. No answer contains any part of a secret. */
+/** Runs the command. Nothing it prints contains any part of a secret. */
 export function runTokenCommand(
   args: readonly string[],
   environment: Environment,
@@ -63,12 +63,12 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-/** The options by name; undefined where there are others. */
+/** The options by name; undefined if there are unknown ones. */
 function readOptions(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS }).values
   } catch {
-    // The parser's own message would repeat an argument, which may be a secret given by mistake.
+    // The parser's own message would repeat the argument, which may be a secret given by mistake.
     return undefined
   }
 }

@@ -14,7 +14,7 @@ const parsed = (text: string) => {
 }
 
 describe('C20: the ring of HS256 secrets', () => {
-  test('the first secret signs, all of them verify, no other does', () => {
+  test('the first secret signs, all of them verify, no other secret does', () => {
     const ring = createTokenKeys([bytes(first), bytes(second)])
     const signingInput = 'header.claims'
     const others = [first, second, 'a secret that nobody here trusts'].map((secret) =>
@@ -32,7 +32,7 @@ describe('C20: the ring of HS256 secrets', () => {
     const ring = createTokenKeys([bytes(first)])
     const signature = ring.sign('input')
     const last = signature.slice(-1)
-    // The last of 43 characters carries two bits that a decoder drops: three more spellings of the same bytes.
+    // The last of 43 characters carries two bits that a decoder drops, so the same bytes have three more spellings.
     const twins = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
       .split('')
       .map((character) => signature.slice(0, -1) + character)
@@ -40,7 +40,7 @@ describe('C20: the ring of HS256 secrets', () => {
     expect(twins).toHaveLength(4)
     for (const twin of [...twins, `${signature}=`, ` ${signature}`, `${signature}\n`])
       expect(ring.matches({ signingInput: 'input', signature: twin })).toBe(twin === signature)
-    // A character whose low byte is that of the right one.
+    // A character whose low byte equals the right one's.
     const wide = signature.slice(0, -1) + String.fromCharCode(0x100 + last.charCodeAt(0))
     expect(ring.matches({ signingInput: 'input', signature: wide })).toBe(false)
   })
@@ -56,7 +56,7 @@ describe('C20: the ring of HS256 secrets', () => {
     [`${first}\r\n\r\n${second}\r\n`, 2],
     [`\n${first}\n`, 1],
     [`${first},${second}`, 1],
-  ])('one secret a line, empty lines passed over: %j', (text, count) => {
+  ])('one secret per line, empty lines ignored: %j', (text, count) => {
     const keys = parsed(text)
     const lines = text.split(/\r?\n/).filter(Boolean)
     expect(lines).toHaveLength(count)
@@ -71,17 +71,17 @@ describe('C20: the ring of HS256 secrets', () => {
     ['\n\n', 'expected at least one secret'],
     ['short', 'secret 1: expected at least 32 bytes'],
     [`${first}\n${'x'.repeat(31)}`, 'secret 2: expected at least 32 bytes'],
-  ])('a bad text is refused with its place: %j', (text, problem) => {
+  ])('a bad text is refused with its position: %j', (text, problem) => {
     expect(parseTokenKeys(text)).toEqual({ kind: 'refused', problem })
   })
 
-  test('no secret and a secret under 32 bytes (RFC 7518 §3.2) are refused', () => {
+  test('an empty ring and a secret under 32 bytes (RFC 7518 §3.2) are refused', () => {
     expect(() => createTokenKeys([])).toThrow(RangeError)
     expect(() => createTokenKeys([bytes('x'.repeat(31))])).toThrow(RangeError)
     expect(createTokenKeys([bytes('x'.repeat(32))]).sign('x')).toHaveLength(43)
   })
 
-  test('nothing printed holds a secret', () => {
+  test('no printed form holds a secret', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 8, maxLength: 60, unit: 'grapheme-ascii' }), (secret) => {
         const result = parseTokenKeys(secret)

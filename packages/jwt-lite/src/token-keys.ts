@@ -1,6 +1,6 @@
 /**
- * The HS256 secrets that a service trusts: the first signs, all verify, so that a secret is rotated by putting the new
- * one first and dropping the old one when its last token has expired. Secrets live in `KeyObject`s, which print nothing.
+ * The HS256 secrets that a service trusts: the first signs, all verify. To rotate, put the new secret first and drop the
+ * old one once its last token has expired. Secrets live in `KeyObject`s, which print nothing.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 
@@ -10,11 +10,14 @@ export const TOKEN_SECRET_BYTES_MIN = 32
 export type TokenKeys = {
   /** HMAC-SHA256 of a text's UTF-8 bytes under the first secret, base64url without padding. */
   sign(signingInput: string): string
-  /** Whether `signature`, in strict base64url, is that of any secret. The time tells neither which nor how nearly. */
+  /**
+   * Whether `signature`, in strict base64url, is that of any secret. The time taken reveals neither which one nor how
+   * close it was.
+   */
   matches(signed: { readonly signingInput: string; readonly signature: string }): boolean
 }
 
-/** Builds a ring; the first secret signs. Throws a RangeError for no secret or one of fewer than 32 bytes. */
+/** Builds a ring; the first secret signs. Throws a RangeError for an empty list or a secret under 32 bytes. */
 export function createTokenKeys(secrets: readonly Uint8Array[]): TokenKeys {
   if (secrets.some((secret) => secret.length < TOKEN_SECRET_BYTES_MIN))
     throw new RangeError(`a token secret has at least ${TOKEN_SECRET_BYTES_MIN} bytes`)
@@ -27,7 +30,7 @@ export function createTokenKeys(secrets: readonly Uint8Array[]): TokenKeys {
       // Compared as text: only the one strict spelling of a signature is equal, whatever a decoder would forgive.
       const presented = Buffer.from(signature, 'utf8')
       let isMatch = false
-      // Every secret is tried also after a match, so that the time does not tell which one it was.
+      // Every secret is tried even after a match, so that the time does not reveal which one matched.
       for (const key of keys) {
         const expected = Buffer.from(signatureOf(key, signingInput), 'utf8')
         if (presented.length === expected.length && timingSafeEqual(presented, expected))
@@ -38,15 +41,15 @@ export function createTokenKeys(secrets: readonly Uint8Array[]): TokenKeys {
   }
 }
 
-/** A ring read from a configured text, or what is wrong with it, in words that hold no part of the text. */
+/** A ring read from a configured text, or what is wrong with it, without repeating any part of the text. */
 export type ParsedTokenKeys =
   | { readonly kind: 'keys'; readonly keys: TokenKeys }
   | { readonly kind: 'refused'; readonly problem: string }
 
 /**
- * Reads the secrets of an environment variable or secret file: one a line, the signing one first, empty lines passed
- * over. A secret is the UTF-8 bytes of its line, never decoded and never trimmed; a line break is the separator because
- * it is the one character that a secret on one line cannot hold.
+ * Reads the secrets from an environment variable or secret file: one per line, the signing one first, empty lines
+ * ignored. A secret is the UTF-8 bytes of its line, never decoded and never trimmed. Line breaks separate secrets because
+ * a one-line secret cannot contain one.
  */
 export function parseTokenKeys(text: string): ParsedTokenKeys {
   const lines = text.split(/\r?\n/).filter((line) => line !== '')

@@ -8,13 +8,13 @@ const secret = Buffer.from('correct horse battery staple, thirty-two')
 const audience = 'http://localhost:3002/mcp'
 const startSeconds = 1_800_000_000
 
-/** A clock that stands where it is put. */
+/** A clock that stays where it is set. */
 const settableClock = () => {
   let nowMs = startSeconds * 1000
   return { unixMs: () => nowMs, setMs: (ms: number) => (nowMs = ms) }
 }
 
-/** A ring that counts how often it is asked. */
+/** A ring that counts how often it is used. */
 const countingKeys = () => {
   const keys = createTokenKeys([secret])
   const calls = { count: 0 }
@@ -40,8 +40,8 @@ const tokenOf = (jti: string, lifetimeSeconds = 60): string =>
     lifetimeSeconds,
   })
 
-describe('the memory of verified tokens', () => {
-  test('a token is verified once and known afterwards', () => {
+describe('the cache of verified tokens', () => {
+  test('a token is verified once and remembered', () => {
     const { keys, calls } = countingKeys()
     const verifier = createTokenVerifier({ keys, audience, clock: settableClock() })
     const [first, second] = [verifier.verify(tokenOf('1')), verifier.verify(tokenOf('1'))]
@@ -50,7 +50,7 @@ describe('the memory of verified tokens', () => {
     expect(calls.count).toBe(1)
   })
 
-  test('a known token never outlives its exp', () => {
+  test('a remembered token never outlives its exp', () => {
     const clock = settableClock()
     const { keys, calls } = countingKeys()
     const verifier = createTokenVerifier({ keys, audience, clock })
@@ -60,12 +60,12 @@ describe('the memory of verified tokens', () => {
     clock.setMs((startSeconds + 60) * 1000)
     expect(verifier.verify(tokenOf('1'))).toEqual({ kind: 'invalid', failure: 'expired' })
     expect(calls.count).toBe(1)
-    // Forgotten as well: the next look verifies anew.
+    // Forgotten too, so the next check verifies it again.
     expect(verifier.verify(tokenOf('1'))).toEqual({ kind: 'invalid', failure: 'expired' })
     expect(calls.count).toBe(2)
   })
 
-  test('it is bounded: the token used longest ago is forgotten first', () => {
+  test('it is bounded: the least recently used token is forgotten first', () => {
     const { keys, calls } = countingKeys()
     const clock = settableClock()
     const verifier = createTokenVerifier({ keys, audience, clock, cacheSize: 3 })
@@ -99,7 +99,7 @@ describe('the memory of verified tokens', () => {
     expect(calls.count).toBe(count + 1)
   })
 
-  test('it answers as verifyToken does, whatever comes in whatever order, the clock jumping both ways', () => {
+  test('it answers as verifyToken does, whatever arrives in whatever order, even if the clock jumps both ways', () => {
     const tokens = [...['1', '2', '3', '4'].map((jti) => tokenOf(jti, Number(jti) * 10)), 'a.b.c']
     const step = fc.record({
       place: fc.nat({ max: 4 }),

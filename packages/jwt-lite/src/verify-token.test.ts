@@ -21,7 +21,7 @@ const request = {
 const expected = { keys, audience, nowSeconds }
 const token = mintToken(request)
 
-/** A token with any header and claims, signed by the trusted secret. */
+/** A token with arbitrary header and claims, signed by the trusted secret. */
 const signed = (header: unknown, claims: unknown): string => {
   const input = [header, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
@@ -100,7 +100,7 @@ describe('Authentication 3: verification order and failure names', () => {
     expect(verifyToken(other, expected).kind).toBe('valid')
   })
 
-  test('a token without iat and jti is valid, and a scope named twice counts once', () => {
+  test('a token without iat and jti is valid, and a repeated scope counts once', () => {
     const claims = { sub: 'a', scope: ' s t  s ', aud: audience, exp: nowSeconds + 1 }
     expect(verifyToken(signed({ alg: 'HS256' }, claims), expected)).toEqual({
       kind: 'valid',
@@ -108,7 +108,7 @@ describe('Authentication 3: verification order and failure names', () => {
     })
   })
 
-  test('every secret of the ring is trusted, none outside it', () => {
+  test('every secret of the ring is trusted, and none outside it', () => {
     const other = createTokenKeys([Buffer.from('a secret that signed the older tokens')])
     expect(verifyToken(token, { ...expected, keys: other })).toMatchObject({
       failure: 'bad_signature',
@@ -133,13 +133,13 @@ describe('Authentication 3: verification order and failure names', () => {
     ['padding in the claims', base64url(header), `${base64url(claims)}=`],
     ['a foreign character in the header', ` ${base64url(header)}`, base64url(claims)],
     [
-      'a twin of the last character',
+      'an equivalent last character',
       base64url('{"alg":"HS256"} ').replace(/A$/, 'B'),
       base64url(claims),
     ],
     ['a byte order mark', base64url(`\u00ef\u00bb\u00bf${header}`), base64url(claims)],
-    ['bytes that are no UTF-8', base64url(header), base64url(claims.replace('"a"', '"\u00ff"'))],
-  ])('also a well-signed token is malformed with %s', (_, headerText, claimsText) => {
+    ['bytes that are not UTF-8', base64url(header), base64url(claims.replace('"a"', '"\u00ff"'))],
+  ])('even a correctly signed token is malformed with %s', (_, headerText, claimsText) => {
     expect(verifyToken(signedText(base64url(header), base64url(claims)), expected).kind).toBe(
       'valid',
     )
@@ -162,7 +162,7 @@ describe('a token cannot be changed', () => {
       }
   })
 
-  test('every character taken out or put in fails', () => {
+  test('every removal or insertion of a character fails', () => {
     for (let index = 0; index <= token.length; index += 1) {
       const rest = token.slice(index)
       const shorter = token.slice(0, index) + rest.slice(1)
@@ -194,7 +194,7 @@ describe('a token cannot be changed', () => {
     )
   })
 
-  test('random signed claims never throw and verify only if they are those of the document', () => {
+  test('random signed claims never throw, and verify only if they are as the document requires', () => {
     const value = fc.oneof(
       fc.jsonValue(),
       fc.constant(audience),
@@ -236,12 +236,12 @@ describe('mintToken', () => {
     expect(again).toBe(minted.token)
   })
 
-  test('Limits: a token lives 3,600 seconds when nobody says otherwise', () => {
+  test('Limits: a token lives 3,600 seconds by default', () => {
     expect(lifetimeOf(token)).toBe(3600)
     expect(lifetimeOf(mintToken({ ...request, lifetimeSeconds: 60 }))).toBe(60)
   })
 
-  test('whatever is minted verifies, if its sub and scope are fit', () => {
+  test('whatever is minted verifies, if its sub and scope are valid', () => {
     const text = fc.string({ minLength: 1, unit: 'binary', maxLength: 40 })
     fc.assert(
       fc.property(text, text, text, (sub, jti, url) => {
@@ -254,7 +254,7 @@ describe('mintToken', () => {
     )
   })
 
-  test('times are whole seconds, and a lifetime that is not is refused', () => {
+  test('times are whole seconds, and a fractional lifetime is refused', () => {
     expect(mintToken({ ...request, nowSeconds: nowSeconds + 0.9 })).toBe(token)
     expect(() => mintToken({ ...request, lifetimeSeconds: 1.5 })).toThrow(RangeError)
     expect(() => mintToken({ ...request, key: Buffer.from('short') })).toThrow(RangeError)

@@ -1,17 +1,17 @@
 /**
- * Verification of compact HS256 tokens in the order that care's document fixes (Authentication 3). The caller gives
- * the time, the audience and the keys.
+ * Verification of compact HS256 tokens in the order that care's document prescribes (Authentication 3). The caller
+ * supplies the time, the audience and the keys.
  */
 import { hash } from 'node:crypto'
 import type { TokenKeys } from './token-keys.ts'
 
-/** Bounds the parsing; most proxies refuse a longer header line. */
+/** Bounds the parsing; most proxies refuse longer header lines. */
 const TOKEN_CHARACTERS_MAX = 8192
 
 /** One more than a token has: a fourth segment shows that there are too many. */
 const SEGMENTS_READ = 4
 
-/** Why a token is refused, in the order of the checks: the first that applies is the answer. */
+/** Why a token is refused, in the order of the checks: the first that applies is reported. */
 export type TokenFailure =
   | 'malformed'
   | 'bad_alg'
@@ -22,9 +22,9 @@ export type TokenFailure =
 
 /** What a valid token says. */
 export type TokenClaims = {
-  /** The principal, not empty. */
+  /** The principal, never empty. */
   readonly sub: string
-  /** Scopes in the token's order, each once, at least one. */
+  /** Scopes in the token's order, without repeats, at least one. */
   readonly scopes: readonly string[]
   /** Unix time; the token is valid strictly before it. */
   readonly expiresAtSeconds: number
@@ -37,12 +37,16 @@ export type TokenVerdict =
 /**
  * Checks a token. Never throws, whatever the text.
  *
- * 1. `malformed`: longer than 8,192 characters, not three segments, a header that is no JSON object in strict base64url,
- *    or one with `crit`, whose extensions are unknown here (RFC 7515 §4.1.11). 2. `bad_alg`: `alg` is not `HS256`.
- * 3. `bad_signature`: under none of the keys; also any other spelling of a right one. Claims are not looked at before;
- *    signed claims that are no JSON object are `malformed`. 4. `expired`: `exp` not in the future, or no whole number.
- * 5. `wrong_audience`: `aud` is not that one string; a list is refused even if it contains it. 6. `no_scopes`: no scope, or
- *    `sub` empty or no string. `typ`, `iat`, `nbf` and `jti` are not checked.
+ * 1. `malformed`: longer than 8,192 characters, not three segments, a header that is not a JSON object in strict
+ *    base64url, or one with `crit`, whose extensions are unknown here (RFC 7515 §4.1.11).
+ * 2. `bad_alg`: `alg` is not `HS256`.
+ * 3. `bad_signature`: by none of the keys, or any other spelling of a right one. Claims are not read before this; signed
+ *    claims that are not a JSON object are `malformed`.
+ * 4. `expired`: `exp` is not in the future, or not a whole number.
+ * 5. `wrong_audience`: `aud` is not that one string; a list is refused even if it contains it.
+ * 6. `no_scopes`: no scope, or a `sub` that is empty or not a string.
+ *
+ * `typ`, `iat`, `nbf` and `jti` are not checked.
  */
 export function verifyToken(
   token: string,
@@ -88,7 +92,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** The JSON object of a segment in canonical base64url, or undefined. */
 function decodeObject(segment: string): JsonObject | undefined {
   const bytes = Buffer.from(segment, 'base64url')
-  // The decoder forgives padding, foreign characters and trailing bits; what it wrote back would differ.
+  // The decoder forgives padding, foreign characters and trailing bits; encoding its result again would differ.
   if (bytes.toString('base64url') !== segment) return undefined
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes))
@@ -103,18 +107,18 @@ function invalid(failure: TokenFailure): TokenVerdict {
   return { kind: 'invalid', failure }
 }
 
-/** About one token for each session of a busy process; an entry is a digest with its claims, well under 1 KiB. */
+/** About one token per session of a busy process; an entry is a digest with its claims, well under 1 KiB. */
 const DEFAULT_CACHE_SIZE = 4096
 
 /** Verifies tokens for one audience and remembers which were valid. */
 export type TokenVerifier = {
-  /** The same answer as `verifyToken` at the clock's present time. */
+  /** The same answer as `verifyToken` at the clock's current time. */
   verify(token: string): TokenVerdict
 }
 
 /**
- * A verifier with a bounded memory of valid tokens, the least recently used forgotten first. Tokens are remembered by
- * their SHA-256 and never beyond their `exp`; refused tokens are not remembered, so that only valid ones fill it.
+ * A verifier with a bounded cache of valid tokens, the least recently used dropped first. Tokens are remembered by their
+ * SHA-256 and never beyond their `exp`. Refused tokens are not remembered, so only valid ones can fill it.
  */
 export function createTokenVerifier(options: {
   readonly keys: TokenKeys
@@ -143,7 +147,7 @@ export function createTokenVerifier(options: {
       }
       claimsByDigest.delete(digest)
       if (known.expiresAtSeconds <= nowSeconds) return { kind: 'invalid', failure: 'expired' }
-      // Put back at the end: the order of a map is the order of use.
+      // Reinserted at the end: the map's order is the order of use.
       claimsByDigest.set(digest, known)
       return { kind: 'valid', claims: known }
     },

@@ -54,13 +54,13 @@ describe('clusterInterval', () => {
     )
   })
 
-  test('m copies of every value in its cluster leave the interval as it was: they are no evidence', () => {
+  test('m copies of every value in its cluster leave the interval unchanged: they are no evidence', () => {
     const once = [1.5, -1, 0.2, -1, 3].map((sum) => ({ count: 1, sum }))
     const copied = once.map(({ sum }) => ({ count: 10, sum: 10 * sum }))
     expect(intervalOf(copied).standardError).toBeCloseTo(intervalOf(once).standardError, 13)
   })
 
-  test('equal values have an interval of no width', () => {
+  test('equal values have a zero-width interval', () => {
     const found = intervalOf([0.1, 0.1, 0.1].map((sum) => ({ count: 1, sum })))
     expect(found.high - found.low).toBeLessThan(1e-7)
   })

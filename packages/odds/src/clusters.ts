@@ -1,8 +1,8 @@
 import { DEVIATIONS_95, type Interval } from './statistics.ts'
 
 /**
- * Sums over clusters that suffice for a mean and its cluster-robust interval. A cluster is what is not independent, such as
- * all bets on one event.
+ * Sums over clusters, sufficient for a mean and its cluster-robust interval. A cluster holds values that are not
+ * independent, such as all bets on one event.
  */
 export type ClusterTotals = {
   readonly clusters: number
@@ -26,7 +26,7 @@ export type ClusterMean =
 /**
  * The mean of clustered values with its cluster-robust interval, 95 % by default: variance = G / (G - 1) · Σ (sum - mean
  * · count)² / N² over G clusters and N values (Liang and Zeger 1986, with the usual correction for few clusters). Bets on
- * one event settle together; counted as independent their interval would be too narrow.
+ * one event settle together; if they were counted as independent, the interval would be too narrow.
  */
 export function clusterInterval(
   totals: ClusterTotals,
@@ -37,7 +37,7 @@ export function clusterInterval(
   const mean = sum / count
   const squares =
     totals.sumSquared - 2 * mean * totals.sumTimesCount + mean * mean * totals.countSquared
-  // Equal values leave a difference of equal terms, which rounding may turn below zero.
+  // Equal values leave a difference of equal terms, which rounding may push below zero.
   const variance = ((clusters / (clusters - 1)) * Math.max(0, squares)) / (count * count)
   const standardError = Math.sqrt(variance)
   const half = deviations * standardError

@@ -4,7 +4,7 @@ import golden from '../vectors/golden.json' with { type: 'json' }
 import { edgeAndLuck } from './edge-and-luck.ts'
 
 describe('edgeAndLuck', () => {
-  test('five picks, three won: +12.0 % is -3.9 % of edge and +15.9 % of luck a pick', () => {
+  test('five picks, three won: +12.0 % is -3.9 % of edge and +15.9 % of luck per pick', () => {
     const slate = golden.sharp[0]
     const picks = (slate?.clv ?? []).map((clv, index) => ({
       clv: Number(clv),
@@ -42,7 +42,7 @@ describe('edgeAndLuck', () => {
     )
   })
 
-  test('no picks are no profit, no edge and no luck', () => {
+  test('no picks mean no profit, no edge and no luck', () => {
     expect(edgeAndLuck([])).toEqual({
       profit: 0,
       edge: 0,

@@ -10,26 +10,26 @@ export type SettledPick = {
   readonly returnUnits: number
 }
 
-/** A profit, split; profits in units staked. */
+/** A profit and its parts, in units staked. */
 export type EdgeAndLuck = {
   readonly profit: number
-  /** The part that the prices were worth: the sum of the closing-line values. */
+  /** What the prices were worth: the sum of the closing-line values. */
   readonly edge: number
   /** The rest. */
   readonly luck: number
-  /** Standard deviations of luck: luck / √(Σ odds² p (1 - p)), p = (1 + clv) / odds; 0 without any chance in it. */
+  /** Luck in standard deviations: luck / √(Σ odds² p (1 - p)), p = (1 + clv) / odds; 0 if nothing was left to chance. */
   readonly luckDeviations: number
-  /** Standard deviations of the profit had every price been fair and without edge: profit / √(Σ (odds - 1)). */
+  /** The profit in standard deviations, had every price been fair and without edge: profit / √(Σ (odds - 1)). */
   readonly profitDeviations: number
   /** Probability of at least this profit under that assumption, by the normal distribution. */
   readonly profitPValue: number
 }
 
-/** A deviation in units of its standard deviation, 0 where there is none. */
+/** A deviation in units of its standard deviation; 0 if that is 0. */
 const inDeviations = (amount: number, variance: number): number =>
   variance > 0 ? amount / Math.sqrt(variance) : 0
 
-/** Splits the flat-stake profit of settled picks into what their prices were worth and luck. */
+/** Splits the flat-stake profit of settled picks into what their prices were worth, and luck. */
 export function edgeAndLuck(picks: readonly SettledPick[]): EdgeAndLuck {
   let [profit, edge, luckVariance, fairVariance] = [0, 0, 0, 0]
   for (const { clv, odds, returnUnits } of picks) {

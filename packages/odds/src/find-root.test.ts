@@ -22,7 +22,7 @@ describe('findRoot', () => {
     expect(findRoot({ low: 1, high: 2, valueAt: () => Number.NaN })).toBeUndefined()
   })
 
-  test('stays within 200 evaluations on a step that no straight line helps with', () => {
+  test('stays within 200 evaluations on a step, where no straight line helps', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.001, max: 0.999, noNaN: true }), (step) => {
         let evaluations = 0

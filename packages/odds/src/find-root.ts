@@ -1,10 +1,10 @@
 /** A third of them halve the interval: more often than a double has binary digits. */
 const EVALUATIONS_MAX = 200
 
-/** Nothing is nearer to zero: the functions here are differences of probabilities, whose last bit is larger. */
+/** No value comes closer to zero: the functions here are differences of probabilities, whose last bit is larger. */
 const VALUE_AT_REST = 1e-16
 
-/** Where an increasing function is looked for zero. */
+/** Where to search for the zero of an increasing function. */
 type RootSearch = {
   readonly low: number
   readonly high: number
@@ -13,8 +13,8 @@ type RootSearch = {
 }
 
 /**
- * The zero of an increasing function between two bounds, to the last digits of a double, or undefined where it has none
- * there. False position in the Illinois form; every third step, and wherever the chord leaves the interval, bisects.
+ * The zero of an increasing function between two bounds, to the last digits of a double, or undefined if it has none
+ * there. False position in the Illinois form; bisects on every third step, and whenever the chord leaves the interval.
  */
 export function findRoot({ low, high, valueAt }: RootSearch): number | undefined {
   let [lower, upper] = [low, high]

@@ -153,13 +153,13 @@ describe('footballLineValue', () => {
       }
   })
 
-  test('a line that is no multiple of 0.25 throws a RangeError', () => {
+  test('a line that is not a multiple of 0.25 throws a RangeError', () => {
     const fit = fitOf(vectors[0] as (typeof vectors)[number])
     expect(() => footballLineValue(fit, { side: 'home', line: 0.3, odds: 2 })).toThrow(RangeError)
   })
 })
 
-test('mean and variance are the mean that was asked for', () => {
+test('mean and variance equal the requested mean', () => {
   fc.assert(
     fc.property(fc.double({ min: 0.01, max: 10, noNaN: true }), (mean) => {
       const masses = poissonMasses({ mean, most: 60 })

@@ -1,27 +1,27 @@
 /**
- * Fits the goals of a football match to its recorded close: home and away goals are independent Poisson variables whose
- * sum and difference of means are those at which the model agrees with the closing total and the closing Asian handicap,
- * both without their margins. What comes out prices other lines (`footballLineValue`); it is no recorded close, and a
- * grade made with it must say that its line was converted.
+ * Fits the goals of a football match to its recorded close. Home and away goals are independent Poisson variables; the
+ * sum and difference of their means are chosen so that the model agrees with the closing total and the closing Asian
+ * handicap, both without their margins. The result prices other lines (`footballLineValue`). It is not a recorded close,
+ * and a grade made with it must say that its line was converted.
  */
 import { findRoot } from './find-root.ts'
 import { type MarginMethod, removeMargin } from './remove-margin.ts'
 import { type MarginMasses, type StakeShares, settlementValue, stakeShares } from './settlement.ts'
 
-/** The most goals of one side that are counted; at the highest mean of 10 less than 1e-12 lies above. */
+/** The most goals counted for one side; at the highest mean of 10, less than 1e-12 lies above. */
 const GOALS_MAX = 40
 
-/** The lowest and highest expected goals of a match that are believed. */
+/** The range of plausible expected goals in a match. */
 const EXPECTED_GOALS_MIN = 0.05
 const EXPECTED_GOALS_MAX = 10
 
-/** The least expected goals of one side: keeps the supremacy inside the total. */
+/** The least expected goals of one side, which keeps the supremacy below the total. */
 const SIDE_GOALS_MIN = 1e-6
 
 /** The recorded close of one match: decimal odds, lines that are multiples of 0.25. */
 export type FootballClose = {
   readonly handicap: {
-    /** The home side's handicap: -0.5 where home gives half a goal. */
+    /** The home side's handicap: -0.5 if home gives half a goal. */
     readonly line: number
     readonly home: number
     readonly away: number
@@ -42,8 +42,8 @@ export type FootballFit = {
 }
 
 /**
- * What fitting gives. `line`: a line is no multiple of 0.25; `handicap_prices`, `total_prices`: the pair has no fair
- * probabilities; `no_fit`: no means within reason agree with the close.
+ * The result of fitting. `line`: a line is not a multiple of 0.25; `handicap_prices`, `total_prices`: the pair has no
+ * fair probabilities; `no_fit`: no plausible means agree with the close.
  */
 export type FittedFootballClose =
   | ({ readonly kind: 'fitted' } & FootballFit)
@@ -55,7 +55,7 @@ export type FittedFootballClose =
 /** The probability of winning among the outcomes that are not refunded. */
 const winShareOf = ({ won, lost }: StakeShares): number => won / (won + lost)
 
-/** The first outcome's fair probability of a pair of prices, or undefined. */
+/** The fair probability of the first of two prices, or undefined. */
 const fairFirst = (prices: readonly [number, number], method: MarginMethod) => {
   const removal = removeMargin(prices, method)
   return removal.kind === 'fair' ? removal.probabilities[0] : undefined
@@ -76,7 +76,7 @@ const totalsOf = (expectedGoals: number): MarginMasses => ({
   masses: poissonMasses({ mean: expectedGoals, most: GOALS_MAX }),
 })
 
-/** Fits one match to its close; margins are removed by `method`, power by default. Takes about 0.1 ms: keep the fit. */
+/** Fits one match to its close; margins are removed by `method`, by default power. Takes about 0.1 ms, so keep the fit. */
 export function fitFootballClose(
   close: FootballClose,
   method: MarginMethod = 'power',
@@ -133,9 +133,9 @@ const SIDES: Readonly<
 }
 
 /**
- * The value of a bet on any handicap or total line under a match fitted to its close. When a line moved, comparing
- * prices alone says nothing (on 28,230 moved bets the slope of return on it was -0.46); this value's slope was 1.13.
- * Throws a RangeError for a line that is no multiple of 0.25.
+ * The value of a bet on any handicap or total line, under a match fitted to its close. If the line moved, comparing
+ * prices alone is misleading (on 28,230 such bets the slope of return on it was -0.46); this value's slope was 1.13.
+ * Throws a RangeError for a line that is not a multiple of 0.25.
  */
 export function footballLineValue(fit: FootballFit, bet: FootballLineBet): FootballLineValue {
   const { margins, sign } = SIDES[bet.side](fit)
@@ -147,8 +147,8 @@ export function footballLineValue(fit: FootballFit, bet: FootballLineBet): Footb
 }
 
 /**
- * Poisson probabilities of 0 to `most` events at a mean above 0, by p(k) = p(k - 1) · mean / k. What lies above `most`
- * is left out: choose it so that the tail does not matter.
+ * Poisson probabilities of 0 to `most` events at a mean above 0, by p(k) = p(k - 1) · mean / k. The tail above `most` is
+ * left out: choose `most` so that the tail does not matter.
  */
 export function poissonMasses(poisson: {
   readonly mean: number
@@ -163,7 +163,7 @@ export function poissonMasses(poisson: {
   return masses
 }
 
-/** Probabilities of home goals minus away goals, the two being independent; index 0 of each input is no goal. */
+/** Probabilities of home goals minus away goals, which are independent; index 0 of each input is no goal. */
 export function marginMasses(goals: {
   readonly home: readonly number[]
   readonly away: readonly number[]

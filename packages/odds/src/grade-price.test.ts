@@ -75,7 +75,7 @@ describe('G1: A+ ≥ 8 %, A ≥ 4 %, B ≥ 0, C ≥ −4 %, D ≥ −8 %, F belo
     }
   })
 
-  test('no number has no grade', () => {
+  test('NaN has no grade', () => {
     expect(() => gradeBand(Number.NaN)).toThrow(RangeError)
   })
 })
@@ -165,7 +165,7 @@ describe('gradePrice', () => {
     })
   })
 
-  test('at the closing price one pays the margin: C, and the close was not beaten', () => {
+  test('a bet at the closing price pays the margin: C, and the close was not beaten', () => {
     expect(graded({ prices: [1.92, 1.98], selection: 0, taken: 1.92 })).toMatchObject({
       band: 'C',
       price: 0,
@@ -180,7 +180,7 @@ describe('gradePrice', () => {
     expect(grade.price).toBeCloseTo(67 / 51 - 1, 12)
   })
 
-  test('with only the selection’s close recorded the letters go by price, on a basis of their own', () => {
+  test('if only the selection’s close was recorded, the letters go by price, on a separate basis', () => {
     expect(gradePrice({ taken: 2.2, close: 2.05 })).toEqual({
       basis: 'price',
       band: 'A',
@@ -191,7 +191,7 @@ describe('gradePrice', () => {
     })
   })
 
-  test('G1: a price below the close of its selection never grades above C, whatever the booksum and method', () => {
+  test('G1: a price below its selection’s close never grades above C, whatever the booksum and method', () => {
     fc.assert(
       fc.property(
         anyBook({ low: 0.55, high: 1.45 }),
@@ -210,7 +210,7 @@ describe('gradePrice', () => {
     )
   })
 
-  test('with a booksum of 1 or more a price below the close has no value above the rounding, without any cap', () => {
+  test('with a booksum of 1 or more, a price below the close never has a value above the rounding, even without the cap', () => {
     fc.assert(
       fc.property(
         anyBook({ low: 1, high: 1.45 }),
@@ -228,7 +228,7 @@ describe('gradePrice', () => {
     )
   })
 
-  test('below a booksum of 1 the cap bites and says so', () => {
+  test('below a booksum of 1 the cap applies and says so', () => {
     expect(graded({ prices: [2.2, 4, 4.2], selection: 0, taken: 2.19 })).toMatchObject({
       band: 'C',
       isCapped: true,

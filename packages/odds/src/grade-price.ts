@@ -1,14 +1,15 @@
 /**
- * The grade of one price against the recorded close of its selection. It knows nothing of markets, lines or results,
- * and it never makes up a close: without one there is nothing to call it with.
+ * The grade of one price against the recorded close of its selection. It knows nothing about markets, lines or results,
+ * and never makes up a close: without one, it cannot be called.
  */
 
 /** A grade, best first. */
 export type GradeBand = 'A+' | 'A' | 'B' | 'C' | 'D' | 'F'
 
 /**
- * The lowest value of each band in billionths, so that comparing is exact: A+ ≥ 8 %, A ≥ 4 %, B ≥ 0, C ≥ -4 %, D ≥ -8 %,
- * F below. Equal steps around break-even; they keep 92 % of the best separation that six bands reach on real bets.
+ * The lowest value of each band in billionths, so that comparisons are exact: A+ ≥ 8 %, A ≥ 4 %, B ≥ 0, C ≥ -4 %, D ≥ -8
+ * %, F below. The steps are equal around break-even and keep 92 % of the best separation that six bands reach on real
+ * bets.
  */
 export const GRADE_BANDS: readonly { readonly band: GradeBand; readonly fromBillionths: number }[] =
   [
@@ -21,8 +22,8 @@ export const GRADE_BANDS: readonly { readonly band: GradeBand; readonly fromBill
   ]
 
 /**
- * A value in whole billionths, halves away from zero, never -0: how values are rounded before they are banded or
- * compared. Without it the last bit of a probability decides: 345 of 800 exactly fair books came out below zero.
+ * A value in whole billionths, halves away from zero, never -0. Values are rounded this way before they are banded or
+ * compared. Otherwise the last bit of a probability would decide: 345 of 800 exactly fair books came out below zero.
  */
 export function toBillionths(value: number): number {
   const rounded = Math.round(Math.abs(value) * 1e9)
@@ -30,8 +31,8 @@ export function toBillionths(value: number): number {
 }
 
 /**
- * The band of a closing-line value (a fraction, so 0.05 is 5 %), rounded to 1e-9 first; an edge belongs to the band
- * above it. Throws a RangeError for NaN: a value that is not known has no grade.
+ * The band of a closing-line value (a fraction, so 0.05 is 5 %), rounded to 1e-9 first; an edge belongs to the band above
+ * it. Throws a RangeError for NaN, since an unknown value has no grade.
  */
 export function gradeBand(value: number): GradeBand {
   const billionths = toBillionths(value)
@@ -39,7 +40,7 @@ export function gradeBand(value: number): GradeBand {
   throw new RangeError('a value that is not a number has no grade')
 }
 
-/** The distance, a fraction ≥ 0, from a closing-line value to the nearest edge of a band: small means a close call. */
+/** The distance, a fraction ≥ 0, from a closing-line value to the nearest band edge: small means a close call. */
 export function gradeMargin(value: number): number {
   const billionths = toBillionths(value)
   let nearest = Infinity
@@ -48,7 +49,7 @@ export function gradeMargin(value: number): number {
   return nearest / 1e9
 }
 
-/** A price taken, decimal odds above 1, and what the closing market said of its selection. */
+/** A price taken, decimal odds above 1, and what the closing market said about its selection. */
 type TakenAtFairClose = {
   /** Decimal odds taken. */
   readonly taken: number
@@ -57,8 +58,8 @@ type TakenAtFairClose = {
 }
 
 /**
- * Price CLV, a fraction: taken / close - 1, both decimal odds above 1 of one selection. Above 0 when the price taken was
- * the better one. Blind to the margin: a bet at the closing price has 0 here and still loses the margin.
+ * Price CLV, a fraction: taken / close - 1, both decimal odds above 1 of one selection. Above 0 if the price taken was
+ * better. Blind to the margin: a bet at the closing price has 0 here and still loses the margin.
  */
 export function priceClv(prices: { readonly taken: number; readonly close: number }): number {
   return (prices.taken - prices.close) / prices.close
@@ -72,23 +73,23 @@ export function fairClv({ taken, fairProbability }: TakenAtFairClose): number {
   return taken * fairProbability - 1
 }
 
-/** Logarithmic CLV: ln(taken · p). Adds up over picks and treats a price too high and one too low alike. */
+/** Logarithmic CLV: ln(taken · p). Adds up over picks, and treats prices too high and too low symmetrically. */
 export function logClv({ taken, fairProbability }: TakenAtFairClose): number {
   return Math.log(taken * fairProbability)
 }
 
-/** CLV in probability: p - 1 / taken, how much likelier the selection is than the price taken needs it to be. */
+/** CLV in probability: p - 1 / taken, how much likelier the selection is than the price taken requires. */
 export function pointsClv({ taken, fairProbability }: TakenAtFairClose): number {
   return fairProbability - 1 / taken
 }
 
-/** A price taken and the close that it is graded against. */
+/** A price taken and the close it is graded against. */
 export type GradedPriceInput = {
   /** Decimal odds taken, above 1. */
   readonly taken: number
   /** Decimal closing odds of the same selection on the same line, above 1. */
   readonly close: number
-  /** The selection's closing probability without margin; left out where only its own price is recorded. */
+  /** The selection's closing probability without margin; left out if only its own price was recorded. */
   readonly fairProbability?: number
 }
 
@@ -115,12 +116,13 @@ export type PriceGrade =
     })
   | (GradeCommon & { readonly basis: 'price' })
 
-/** The bands that a price below its close may not have. */
+/** The bands closed to a price below its close. */
 const isAboveC = (band: GradeBand): boolean => band === 'A+' || band === 'A' || band === 'B'
 
 /**
- * Grades a price. The band is that of the fair CLV, or of the price CLV where no fair probability is recorded. A price below the close never grades above C: at a booksum below 1, or within the
- * rounding of 1e-9, its value could be 0 or more.
+ * Grades a price. The band is that of the fair CLV, or of the price CLV if no fair probability was recorded. A price
+ * below the close never grades above C, although at a booksum below 1, or within the rounding of 1e-9, its value could be
+ * 0 or more.
  */
 export function gradePrice(input: GradedPriceInput): PriceGrade {
   const { taken, close, fairProbability } = input

@@ -7,7 +7,7 @@ const textOf = (file: string): string => readFileSync(new URL(file, import.meta.
 
 describe('the package is pure', () => {
   test.for(sources)(
-    '%s imports only its neighbours and asks neither time, chance nor process',
+    '%s imports only its neighbours and uses neither time, chance nor process',
     (file) => {
       const text = textOf(file)
       const imported = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(

@@ -12,7 +12,7 @@ describe('oddsRatioProbabilities', () => {
     expect(Math.abs(parameter - vector.parameter)).toBeLessThan(1e-9 * (1 + Math.abs(parameter)))
   })
 
-  test('does not change when every profit is multiplied by one factor', () => {
+  test('does not change when every profit is multiplied by the same factor', () => {
     fc.assert(
       fc.property(
         anyBook({ low: 0.9, high: 1.4 }),

@@ -10,8 +10,8 @@ const STEP_FINISHED = 1e-8
  * Odds-ratio method (Cheung 2015; a shift of the logit): p / (1 - p) = (r / (1 - r)) / c, so p = 1 / (1 + c (price - 1))
  * with the c for which the probabilities sum to one. The parameter is c. Prices must be above 1; any booksum will do.
  *
- * The sum is convex and decreasing in c, from n at 0 towards 0: Newton from c = 1 rises to the root when the booksum is
- * above 1; below 1 its first step falls short of the root, and is halved back above zero if it leaves the domain.
+ * The sum is convex and decreasing in c, from n at 0 towards 0. If the booksum is above 1, Newton from c = 1 rises to the
+ * root; below 1, its first step falls short of the root, and is halved back above zero if it leaves the domain.
  */
 export function oddsRatioProbabilities(prices: readonly number[]): MethodResult {
   const count = prices.length

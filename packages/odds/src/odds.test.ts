@@ -22,7 +22,7 @@ describe('parseOdds', () => {
     for (const value of values) expect(value).toMatchObject({ decimal: 2.5 })
   })
 
-  test('its canonical text parses to itself', () => {
+  test('its canonical text parses back to itself', () => {
     const written = fc.oneof(
       fc.double({ min: 1.001, max: DECIMAL_ODDS_MAX, noNaN: true }).map(String),
       fc
@@ -40,7 +40,7 @@ describe('parseOdds', () => {
     )
   })
 
-  test('whatever comes in, it answers: a price above 1 within the limit whose double is nearest, or a refusal', () => {
+  test('any input gives a price above 1 within the limit whose double is nearest, or a refusal', () => {
     const near = fc.stringMatching(/^[-+eE0-9./,−]{0,26}$/)
     fc.assert(
       fc.property(fc.oneof(fc.anything(), fc.string(), near, fc.double()), (input) => {
@@ -103,7 +103,7 @@ describe('parseDecimalOdds', () => {
     expect(parseDecimalOdds(input)).toEqual({ kind: 'refused', reason })
   })
 
-  test('text of any price with two places gives the double that the same literal is', () => {
+  test('the text of any price with two decimals gives the same double as that literal', () => {
     fc.assert(
       fc.property(fc.integer({ min: 101, max: 100_000_000 }), (hundredths) => {
         const text = (hundredths / 100).toFixed(2)
@@ -112,7 +112,7 @@ describe('parseDecimalOdds', () => {
     )
   })
 
-  test('a number is read as its own canonical text', () => {
+  test('a number is read like its own canonical text', () => {
     fc.assert(
       fc.property(fc.double({ min: 1.000_001, max: 1_000_000, noNaN: true }), (decimal) => {
         expect(parseDecimalOdds(decimal)).toMatchObject({ decimal, text: String(decimal) })
@@ -153,7 +153,7 @@ describe('fractional odds', () => {
     expect(parseOdds(input)).toEqual({ kind: 'refused', reason })
   })
 
-  test('a multiple of a fraction is the same price, in value and text', () => {
+  test('multiples of a fraction are the same price, in value and text', () => {
     const part = fc.integer({ min: 1, max: 999 })
     fc.assert(
       fc.property(part, part, fc.integer({ min: 1, max: 1000 }), (profit, stake, factor) => {

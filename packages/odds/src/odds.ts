@@ -1,12 +1,12 @@
 /**
- * Prices as they are written: decimal, fractional and American odds, read exactly. Nothing here throws: whatever is not
- * odds is `refused` with its reason.
+ * Prices as written: decimal, fractional and American odds, read exactly. Nothing here throws: anything that is not odds
+ * is `refused` with its reason.
  */
 
 /** How a price was written. `decimal`: total return per unit staked; `fractional`: profit / stake; `american`: ±money. */
 export type OddsFormat = 'decimal' | 'fractional' | 'american'
 
-/** A price as it was quoted. */
+/** A price as quoted. */
 export type Odds = {
   readonly kind: 'odds'
   /** How it was written. */
@@ -21,9 +21,9 @@ export type Odds = {
 }
 
 /**
- * Why a price was refused. `type`: neither number nor text; `format`: text of no known form; `not_finite`: NaN or an
+ * Why a price was refused. `type`: neither number nor text; `format`: text in no known form; `not_finite`: NaN or an
  * infinity; `not_above_one`: decimal odds of 1 or less return no profit; `above_limit`: above `DECIMAL_ODDS_MAX`;
- * `american_below_100`: American odds lie at or beyond ±100.
+ * `american_below_100`: American odds are never between -100 and 100.
  */
 export type OddsRefusal =
   | 'type'
@@ -33,10 +33,10 @@ export type OddsRefusal =
   | 'above_limit'
   | 'american_below_100'
 
-/** What parsing a price gives: the price, or why there is none. */
+/** The result of parsing a price: the price, or why there is none. */
 export type ParsedOdds = Odds | { readonly kind: 'refused'; readonly reason: OddsRefusal }
 
-/** The highest decimal odds accepted: far above any quoted price or priced accumulator, so that what is above is a slip. */
+/** The highest decimal odds accepted: far above any quoted price or priced accumulator, so anything higher is a typo. */
 export const DECIMAL_ODDS_MAX = 1_000_000
 
 /** The longest text, in characters, that a parser reads: seven digits, a point and 16 decimals. */
@@ -44,11 +44,11 @@ const TEXT_CHARACTERS_MAX = 24
 
 const refused = (reason: OddsRefusal): ParsedOdds => ({ kind: 'refused', reason })
 
-/** The parts of a text of this form; null for another form and for a text that is too long to look at. */
+/** The parts of a text in this form; null for any other form, and for a text that is too long to read. */
 const partsOf = (form: RegExp, text: string): RegExpExecArray | null =>
   text.length <= TEXT_CHARACTERS_MAX ? form.exec(text) : null
 
-/** The price itself where its decimal value is above 1 and within the limit, else the refusal. */
+/** The price if its decimal value is above 1 and within the limit, otherwise the refusal. */
 function finished(odds: Omit<Odds, 'kind'>): ParsedOdds {
   if (!(odds.decimal > 1)) return refused('not_above_one')
   if (odds.decimal > DECIMAL_ODDS_MAX) return refused('above_limit')
@@ -56,8 +56,8 @@ function finished(odds: Omit<Odds, 'kind'>): ParsedOdds {
 }
 
 /**
- * Parses a price in any of the three notations, told apart by how it is written: a leading sign is American, a slash or
- * `evens` fractional, anything else decimal, so `110` is decimal and `+110` American. A number is decimal odds.
+ * Parses a price in any of the three notations. A leading sign means American, a slash or `evens` fractional, anything
+ * else decimal, so `110` is decimal and `+110` American. A number means decimal odds.
  */
 export function parseOdds(input: unknown): ParsedOdds {
   if (typeof input !== 'string') return parseDecimalOdds(input)
@@ -87,7 +87,7 @@ export function parseDecimalOdds(input: unknown): ParsedOdds {
   return finished({ format: 'decimal', decimal: Number(text), text })
 }
 
-/** Profit over stake, each of at most 7 digits without leading zeros; the stake is at least 1. */
+/** Profit over stake, each at most 7 digits without leading zeros; the stake is at least 1. */
 const FRACTIONAL_TEXT = /^(0|[1-9]\d{0,6})\/([1-9]\d{0,6})$/
 
 /** Profit over stake such as `6/5`, or `evens` in any case for 1/1. The decimal value is one correctly rounded division. */
@@ -106,7 +106,7 @@ function parseFractional(text: string): ParsedOdds {
   })
 }
 
-/** A sign (the typographic minus as well) and at most 9 digits, no leading zero; decimals do not occur. */
+/** A sign (the typographic minus too) and at most 9 digits, no leading zero; decimals do not occur. */
 const AMERICAN_TEXT = /^([+\-\u2212])([1-9]\d{0,8})$/
 
 /** `+150` wins 150 on a stake of 100, `-110` wins 100 on a stake of 110. The decimal value is one correctly rounded division. */

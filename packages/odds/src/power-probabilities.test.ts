@@ -12,7 +12,7 @@ describe('powerProbabilities', () => {
     expect(Math.abs(parameter - vector.parameter)).toBeLessThan(1e-9 * (1 + Math.abs(parameter)))
   })
 
-  test('does not change when every price is raised to one power', () => {
+  test('does not change when every price is raised to the same power', () => {
     fc.assert(
       fc.property(
         anyBook({ low: 0.9, high: 1.4 }),
@@ -36,7 +36,7 @@ describe('powerProbabilities', () => {
     { prices: [1.0000001, 2.01, 900_000] },
     { prices: [1.000001, 1.000001, 1.000001] },
     { prices: [1000, 1000, 1000] },
-  ])('converges on prices at the edge of what a double holds: $prices', ({ prices }) => {
+  ])('converges on prices at the limits of a double: $prices', ({ prices }) => {
     const sum = powerProbabilities(prices).probabilities.reduce((one, other) => one + other, 0)
     expect(Math.abs(sum - 1)).toBeLessThan(1e-12)
   })

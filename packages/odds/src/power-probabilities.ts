@@ -3,19 +3,19 @@ import { type MethodResult } from './remove-margin.ts'
 /** The solver takes 2–3 steps on real books and at most about 40 on prices within a rounding error of 1; more is a bug. */
 const STEPS_MAX = 200
 
-/** A relative step below this is finished to second order: what it leaves is its cube, about the last bit. */
+/** After a relative step below this, the result is final to second order: the remainder is its cube, about the last bit. */
 const STEP_FINISHED = 1e-5
 
-/** The largest correction by curvature that is applied; beyond it a plain Newton step is the safe one. */
+/** The largest curvature correction applied; beyond it a plain Newton step is safer. */
 const CURVATURE_MAX = 0.1
 
 /**
  * Power method: p = r^k with the k for which the probabilities sum to one (Vovk and Zhdanov 2009; Clarke, Kovalchik and
  * Ingram 2017; Buchdahl's "logarithmic"). The parameter is k. Prices must be above 1; any booksum will do.
  *
- * Newton on h(k) = ln Σ r^k, which is convex and decreasing (a log-sum-exp of negative slopes), so that from k = 1 it
- * cannot fail, and nearly a straight line, so that it needs fewer steps than Newton on the sum itself; Halley's correction
- * by the curvature, where it is small, makes it cubic: two rounds of exponentials at most for common books.
+ * Newton runs on h(k) = ln Σ r^k, which is convex and decreasing (a log-sum-exp of negative slopes), so it cannot fail
+ * from k = 1. It is also nearly a straight line, so Newton needs fewer steps than on the sum itself. If the curvature is
+ * small, Halley's correction makes convergence cubic: at most two rounds of exponentials for common books.
  */
 export function powerProbabilities(prices: readonly number[]): MethodResult {
   const count = prices.length

@@ -6,7 +6,7 @@ import * as odds from './index.ts'
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const code = [...readme.matchAll(/```ts\n([^]*?)```/g)].map(([, block = '']) => block).join('\n')
 
-/** Each call with the literal in the comment that ends its line or follows it; words after two spaces explain. */
+/** Each call with the literal in the comment at the end of its line or after it; words after two spaces are an explanation. */
 const examples = [...code.matchAll(/^(?! |\/\/)(\w+\([^]*?\))\s*\/\/ (.*)$/gm)].map(
   ([, call = '', result = '']) => ({ call, result: result.replace(/(?<=\S) {2}.*$/, '') }),
 )

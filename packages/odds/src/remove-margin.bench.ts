@@ -6,12 +6,12 @@ import { type MarginMethod, removeMargin } from './remove-margin.ts'
 import { sharpScore } from './sharp-score.ts'
 
 /**
- * How long the arithmetic takes. Every sample makes 1,000 calls, since a clock cannot see one: a mean in milliseconds is
- * the microseconds of one call. Aims: margin removal of 3 outcomes within 0.35 µs, of 20 within 2 µs. Nothing asserts a
- * time; run it with `pnpm bench` on an idle machine.
+ * How long the arithmetic takes. Every sample makes 1,000 calls, since a clock cannot measure one: a mean in milliseconds
+ * is the microseconds of one call. Targets: margin removal within 0.35 µs for 3 outcomes and within 2 µs for 20. Nothing
+ * asserts a time; run it with `pnpm bench` on an idle machine.
  */
 
-/** How long each figure is measured, in milliseconds: long enough to be steady to a few per cent. */
+/** How long each figure is measured, in milliseconds: enough to be steady to a few per cent. */
 const MEASURE = { time: 300, warmupTime: 100 }
 
 const CALLS = 1000

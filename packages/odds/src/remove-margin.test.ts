@@ -33,7 +33,7 @@ describe('multiplicativeProbabilities', () => {
     expect(Math.abs(parameter - vector.parameter)).toBeLessThan(1e-9 * (1 + Math.abs(parameter)))
   })
 
-  test('does not change when every price is multiplied by one factor', () => {
+  test('does not change when every price is multiplied by the same factor', () => {
     fc.assert(
       fc.property(
         anyBook({ low: 0.9, high: 1.4 }),
@@ -58,7 +58,7 @@ describe('additiveProbabilities', () => {
     expect(Math.abs(parameter - vector.parameter)).toBeLessThan(1e-9 * (1 + Math.abs(parameter)))
   })
 
-  test('does not change when every inverse price grows by one amount', () => {
+  test('does not change when every inverse price grows by the same amount', () => {
     fc.assert(
       fc.property(
         anyBook({ low: 0.9, high: 1.4 }),
@@ -127,7 +127,7 @@ describe.for(proper)('%s, on any book of 2–30 outcomes', (method) => {
     )
   })
 
-  test('one price lengthened alone makes its outcome less likely', () => {
+  test('lengthening one price alone makes its outcome less likely', () => {
     fc.assert(
       fc.property(
         anyBook({ low: 0.95, high: 1.3 }),
@@ -142,7 +142,7 @@ describe.for(proper)('%s, on any book of 2–30 outcomes', (method) => {
     )
   })
 
-  test('with a margin no outcome is likelier than its inverse price; below a overround of 1 none is less likely', () => {
+  test('with a margin no outcome is likelier than its inverse price; below a booksum of 1 none is less likely', () => {
     fc.assert(
       fc.property(wide, (prices) => {
         const overround = prices.reduce((sum, price) => sum + 1 / price, 0)
@@ -186,12 +186,12 @@ describe.for(methods)('%s', (method) => {
 })
 
 describe('removeMargin', () => {
-  test('takes the power method unless told otherwise', () => {
+  test('uses the power method by default', () => {
     expect(removeMargin([2.6, 2.4, 4.3])).toEqual(removeMargin([2.6, 2.4, 4.3], 'power'))
     expect(removeMargin([2.6, 2.4, 4.3])).toMatchObject({ kind: 'fair', method: 'power' })
   })
 
-  test('an additive probability that is not positive is an improper outcome with its numbers, no exception', () => {
+  test('an additive probability that is not positive is an improper outcome with its numbers, not an exception', () => {
     const removal = removeMargin([1 / 0.87, 5, 10, 20, 50, 100], 'additive')
     expect(removal).toMatchObject({ kind: 'improper', method: 'additive' })
     const lowest = removal.kind === 'improper' ? Math.min(...removal.probabilities) : 0
@@ -218,7 +218,7 @@ describe('removeMargin', () => {
     expect(removeMargin(prices)).toEqual({ kind: 'refused', reason, position })
   })
 
-  test('takes as many outcomes as the limit says', () => {
+  test('accepts as many outcomes as the limit allows', () => {
     const prices = Array.from({ length: OUTCOMES_MAX }, () => OUTCOMES_MAX / 1.2)
     expect(removeMargin(prices).kind).toBe('fair')
   })

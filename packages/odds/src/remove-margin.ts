@@ -1,6 +1,6 @@
 /**
- * Takes the bookmaker's margin out of a book of prices. The two methods of one line are here, the ones that solve for a
- * number in files of their own.
+ * Removes the bookmaker's margin from a book of prices. The two one-line methods are here; the ones that solve for a
+ * number have their own files.
  */
 import { DECIMAL_ODDS_MAX } from './odds.ts'
 import { oddsRatioProbabilities } from './odds-ratio-probabilities.ts'
@@ -22,9 +22,9 @@ export type MethodResult = {
 }
 
 /**
- * Why a book was refused. `too_few_outcomes`: fewer than two, a selection's price alone says nothing about its margin;
+ * Why a book was refused. `too_few_outcomes`: fewer than two, since one selection's price says nothing about its margin;
  * `too_many_outcomes`: more than `OUTCOMES_MAX`; `price_out_of_range`: a price is missing, suspended, not above 1 or
- * above `DECIMAL_ODDS_MAX`; `booksum_out_of_range`: the prices belong to no one market at one time.
+ * above `DECIMAL_ODDS_MAX`; `booksum_out_of_range`: the prices cannot belong to one market at one time.
  */
 export type MarginRefusal =
   | 'too_few_outcomes'
@@ -32,7 +32,7 @@ export type MarginRefusal =
   | 'price_out_of_range'
   | 'booksum_out_of_range'
 
-/** What removing a margin gives. */
+/** The result of removing a margin. */
 export type MarginRemoval =
   /** Every probability lies strictly between 0 and 1. */
   | (MethodResult & {
@@ -41,26 +41,26 @@ export type MarginRemoval =
       /** Sum of the inverse prices: 1 plus the margin. */
       readonly booksum: number
     })
-  /** The method's formula gives at least one probability outside (0, 1); no fair price exists by it. */
+  /** The method's formula gives at least one probability outside (0, 1), so it has no fair price. */
   | (MethodResult & {
       readonly kind: 'improper'
       readonly method: MarginMethod
       readonly booksum: number
     })
-  /** `position` is that of the first price out of range, counted from 0; undefined where the book as a whole is at fault. */
+  /** `position` is that of the first price out of range, counted from 0; undefined if the book as a whole is at fault. */
   | {
       readonly kind: 'refused'
       readonly reason: MarginRefusal
       readonly position: number | undefined
     }
 
-/** The most outcomes of one book: golf and outright fields stay below 300. Bounds the time that one call takes. */
+/** The most outcomes in one book: golf and outright fields stay below 300. Bounds the time of one call. */
 export const OUTCOMES_MAX = 1000
 
-/** The booksum above which prices are taken for broken data; real soft books with 20 runners stay below 1.4. */
+/** Above this booksum, prices are treated as broken data; real soft books with 20 runners stay below 1.4. */
 export const BOOKSUM_MAX = 1.5
 
-/** The booksum below which prices are taken for broken data; best-of-books and exchange sums stay above 0.9. */
+/** Below this booksum, prices are treated as broken data; best-of-books and exchange sums stay above 0.9. */
 export const BOOKSUM_MIN = 0.5
 
 /** The sum of the inverse decimal prices of one market: 1 plus the bookmaker's margin, below 1 for an arbitrage. */
@@ -72,7 +72,7 @@ export function booksum(prices: readonly number[]): number {
 
 /**
  * Multiplicative (basic, proportional) method: p = r / S with r = 1 / price and S the booksum. Spreads the margin in
- * proportion and so overrates longshots. The parameter is S. Prices must be above 1.
+ * proportion and therefore overrates longshots. The parameter is S. Prices must be above 1.
  */
 export function multiplicativeProbabilities(prices: readonly number[]): MethodResult {
   const sum = booksum(prices)
@@ -99,10 +99,10 @@ const METHODS: Readonly<Record<MarginMethod, (prices: readonly number[]) => Meth
 
 /**
  * Removes the bookmaker's margin from the decimal prices of every outcome of one market: probabilities that sum to one.
- * The default method is `power`, the best or tied on real closing odds; it and `shin`, `odds_ratio` and
- * `multiplicative` give probabilities strictly between 0 and 1, `additive` may be `improper`. A missing or
- * suspended price must not be left out, since the rest would then be scaled up: pass NaN and the book is `refused`.
- * A booksum below 1 (an exchange, best of several books) is fair input; its caller sees it in `booksum`.
+ * The default method is `power`, the best or tied on real closing odds; it and `shin`, `odds_ratio` and `multiplicative`
+ * give probabilities strictly between 0 and 1, `additive` may be `improper`. Do not leave out a missing or suspended
+ * price, since the rest would then be scaled up: pass NaN, and the book is `refused`. A booksum below 1 (an exchange,
+ * best of several books) is valid input; the caller sees it in `booksum`.
  */
 export function removeMargin(
   prices: readonly number[],

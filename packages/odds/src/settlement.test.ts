@@ -13,7 +13,7 @@ import {
 } from './settlement.ts'
 import { fairProbabilities } from './testing/fair-probabilities.ts'
 
-/** How half a stake on a line without quarters ends, written out anew. */
+/** How half a stake on a line without quarters ends, written independently. */
 const half = (margin: number, line: number): number => Math.sign(margin + line)
 
 const named: Record<string, LineResult> = {

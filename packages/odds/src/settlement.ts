@@ -1,9 +1,9 @@
 /**
- * How a bet ends and what it returns: lines with their halves and refunds, dead heats, deductions, each-way bets. Nothing
- * here knows a price at the close.
+ * How a bet ends and what it returns: lines with halves and refunds, dead heats, deductions, each-way bets. Nothing here
+ * knows a closing price.
  */
 
-/** How a stake on a line ends; quarter lines are two halves, so one half may win or lose while the other is refunded. */
+/** How a stake on a line ends. A quarter line is two halves, so one half may win or lose while the other is refunded. */
 export type LineResult = 'won' | 'half_won' | 'push' | 'half_lost' | 'lost'
 
 /** Expected shares of one unit staked: won, lost and refunded; they sum to one. */
@@ -23,7 +23,7 @@ export type MarginMasses = {
  * How a bet on a line ends. `margin` is the whole number by which the selection was ahead (its goals minus the other
  * side's), `line` the handicap given to it, a multiple of 0.25; a quarter line is half a stake on each neighbour. For
  * over T pass the total and -T, for under T the negative total and T, for draw-no-bet line 0. Throws a RangeError for a
- * margin that is not whole or a line that is no multiple of 0.25.
+ * margin that is not whole or a line that is not a multiple of 0.25.
  */
 export function settleLine(bet: { readonly margin: number; readonly line: number }): LineResult {
   if (!Number.isInteger(bet.margin)) throw new RangeError('a margin is a whole number')
@@ -38,7 +38,7 @@ export function settleLine(bet: { readonly margin: number; readonly line: number
 /**
  * The expected shares of a stake on a line, given the probabilities of every margin of the selection. `line` as in
  * `settleLine`. Works with any distribution: Poisson margins of football, or an empirical table of NFL margins with its
- * peaks at 3 and 7. Throws a RangeError for a line that is no multiple of 0.25.
+ * peaks at 3 and 7. Throws a RangeError for a line that is not a multiple of 0.25.
  */
 export function stakeShares(bet: {
   readonly margins: MarginMasses
@@ -61,8 +61,8 @@ export function stakeShares(bet: {
 
 /**
  * Expected profit per unit staked, a fraction: (odds - 1) · won - lost, where `won` and `lost` are the expected shares of
- * the stake and the rest is refunded. Right for pushes, quarter lines and draw-no-bet (won and lost are then the
- * probabilities of the selection and of the opponent), where odds · p - 1 is not.
+ * the stake and the rest is refunded. Correct for pushes, quarter lines and draw-no-bet (where won and lost are the
+ * probabilities of the selection and of the opponent), for which odds · p - 1 is wrong.
  */
 export function settlementValue(bet: {
   /** Decimal odds taken. */
@@ -96,7 +96,7 @@ export type SettledBet =
 export type SettledReturn = {
   /** Profit or loss in units staked, at least -1. */
   readonly returnUnits: number
-  /** What counts as staked in a return on investment: 0 for a void bet, 1 for every other. */
+  /** What counts as staked in a return on investment: 0 for a void bet, otherwise 1. */
   readonly stakeUnits: 0 | 1
 }
 
@@ -111,9 +111,9 @@ const profitOf = (bet: { readonly odds: number; readonly deduction?: number }): 
 }
 
 /**
- * What one unit on a settled bet returned: won odds - 1, half won half of it, a push 0, half lost -1/2, lost -1; a dead
- * heat pays the share places / tied of the stake in full; a void bet returns 0 and counts as no stake. Throws a
- * RangeError for a deduction outside 0–1 or a dead heat that is none.
+ * What one unit on a settled bet returned: won odds - 1, half won half of that, a push 0, half lost -1/2, lost -1. A dead
+ * heat pays places / tied of the stake in full; a void bet returns 0 and counts as no stake. Throws a RangeError for a
+ * deduction outside 0–1, or a dead heat without more tied selections than places.
  */
 export function settledReturn(bet: SettledBet): SettledReturn {
   if (bet.result === 'void') return { returnUnits: 0, stakeUnits: 0 }
@@ -133,8 +133,8 @@ const returnOf = (bet: Exclude<SettledBet, { result: 'void' }>): number => {
 }
 
 /**
- * The two decimal prices of an each-way bet, half of the stake on each: to win at the odds, and to be placed at
- * 1 + (odds - 1) / `placeDivisor` (5 for "one fifth the odds"). They are graded and settled as two picks.
+ * The two decimal prices of an each-way bet, with half the stake on each: to win at the odds, and to be placed at 1 +
+ * (odds - 1) / `placeDivisor` (5 for "one fifth the odds"). They are graded and settled as two picks.
  */
 export function eachWayPrices(bet: {
   /** Decimal odds taken. */

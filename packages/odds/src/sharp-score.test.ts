@@ -71,7 +71,7 @@ describe('sharpScore', () => {
     )
   })
 
-  test('better results at the same prices score higher, and little', () => {
+  test('better results at the same prices score slightly higher', () => {
     const lost = same(100, { clv: 0.02, odds: 2, returnUnits: -0.2 })
     const won = same(100, { clv: 0.02, odds: 2, returnUnits: 0.2 })
     const gained = scored(won).edge - scored(lost).edge
@@ -100,7 +100,7 @@ describe('sharpScore', () => {
     expect(score.resultWeight).toBeCloseTo(0.015 ** 2 / (0.015 ** 2 + 2), 14)
   })
 
-  test('values that are no number are a bug of the caller, not a score', () => {
+  test('NaN values are a bug in the caller, not a score', () => {
     for (const flaw of [{ clv: Number.NaN }, { odds: Number.NaN }, { returnUnits: Number.NaN }])
       expect(() => sharpScore([{ clv: 0, odds: 2, returnUnits: 1, ...flaw }])).toThrow(RangeError)
   })

@@ -1,9 +1,9 @@
 import { type Interval, normalCdf } from './statistics.ts'
 
 /**
- * The Sharp Score: how likely a tipster's prices are to make money, from the closing-line values of the picks and, much
- * damped, from their results. A normal prior (a typical payer of the margin, edge -3 % ± 5 %) is updated by the mean
- * closing-line value; what the results add beyond it counts little until there are thousands of picks.
+ * The Sharp Score: how likely a tipster's prices are to make money, from the closing-line values of the picks and,
+ * strongly damped, from their results. A normal prior (a typical payer of the margin, edge -3 % ± 5 %) is updated by the
+ * mean closing-line value. What the results add beyond it counts little until there are thousands of picks.
  */
 
 /** The score's constants; edges, values and deviations are fractions per unit staked. */
@@ -12,16 +12,16 @@ export const SHARP_SCORE_MODEL = {
   priorEdge: -0.03,
   /** Standard deviation of edges between tipsters. */
   priorDeviation: 0.05,
-  /** Standard deviation of edges that the close does not show. */
+  /** Standard deviation of the edge that the close does not show. */
   hiddenDeviation: 0.015,
   /** Edge that scores Φ(1) = 84. */
   scale: 0.04,
-  /** A closing-line value is cut to ± this, so that one mistyped price does not decide. */
+  /** Closing-line values are clipped to ± this, so that one mistyped price does not decide. */
   valueLimit: 0.5,
-  /** Standard deviation of picks' values that is assumed before any is seen, and how many picks that is worth. */
+  /** Standard deviation of picks' values assumed before any is seen, and how many picks that assumption is worth. */
   assumedDeviation: 0.07,
   assumedPicks: 4,
-  /** Deviation between a tipster's edge now and later, in the interval. */
+  /** Deviation between a tipster's edge now and later, used in the interval. */
   driftDeviation: 0.025,
   /** Deviations of the 90 % interval. */
   intervalDeviations: 1.645,
@@ -37,15 +37,15 @@ export type ScoredPick = {
   readonly returnUnits?: number
 }
 
-/** The score and everything that it was made of. */
+/** The score and everything it was made from. */
 export type SharpScore =
   | {
       readonly kind: 'scored'
-      /** 0–100; 50 is an edge of nothing, 84.1 one of 4 %, 15.9 one of -4 %. */
+      /** 0–100; 50 means no edge, 84.1 an edge of 4 %, 15.9 one of -4 %. */
       readonly score: number
       /** Expected profit per unit staked, a fraction. */
       readonly edge: number
-      /** 90 % interval of the edge from here on. */
+      /** 90 % interval of the future edge. */
       readonly interval: Interval
       /** Standard deviation of the edge. */
       readonly deviation: number
@@ -55,7 +55,7 @@ export type SharpScore =
       readonly picks: number
       /** Picks with a result. */
       readonly settled: number
-      /** Mean of the cut closing-line values, and the variance of one. */
+      /** Mean of the clipped closing-line values, and the variance of one. */
       readonly meanClv: number
       readonly clvVariance: number
       /** How much the mean value counts against the prior, and the results against the values; 0–1. */
@@ -65,17 +65,17 @@ export type SharpScore =
   /** No graded pick: the prior alone says nothing about anyone. */
   | { readonly kind: 'insufficient' }
 
-/** A pick with its cut value. */
+/** A pick with its clipped value. */
 type ValuedPick = { readonly pick: ScoredPick; readonly value: number }
 
-/** The mean of something about each pick; 0 for none. */
+/** The mean of a quantity over the picks; 0 for none. */
 function meanOf(picks: readonly ValuedPick[], read: (entry: ValuedPick) => number): number {
   let sum = 0
   for (const entry of picks) sum += read(entry)
   return picks.length === 0 ? 0 : sum / picks.length
 }
 
-/** How much results count against values, and by how much they were better, over picks with a result. */
+/** How much results count against values, and how much better than the values they were, over picks with a result. */
 function resultEvidence(picks: readonly ValuedPick[]) {
   const settled = picks.filter(({ pick }) => pick.returnUnits !== undefined)
   if (settled.length === 0) return { settled: 0, resultWeight: 0, residual: 0 }
@@ -87,8 +87,8 @@ function resultEvidence(picks: readonly ValuedPick[]) {
 
 /**
  * Scores graded picks; ungraded ones must be left out and reported as coverage. The order of picks does not matter.
- * Throws a RangeError where a value, or the odds or return of a pick with a result, is no number. A single extreme value
- * also widens the spread, so raising it further may lower the score.
+ * Throws a RangeError if a value, or the odds or return of a pick with a result, is NaN. A single extreme value also
+ * widens the spread, so raising it further may lower the score.
  */
 export function sharpScore(picks: readonly ScoredPick[]): SharpScore {
   if (picks.length === 0) return { kind: 'insufficient' }

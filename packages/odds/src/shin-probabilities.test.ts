@@ -30,7 +30,7 @@ describe('shinProbabilities', () => {
     )
   })
 
-  test('a share of insiders has the sign of the margin', () => {
+  test('the share of insiders has the sign of the margin', () => {
     fc.assert(
       fc.property(anyBook({ low: 0.6, high: 1.45 }), (prices) => {
         const margin = prices.reduce((sum, price) => sum + 1 / price, 0) - 1
@@ -40,7 +40,7 @@ describe('shinProbabilities', () => {
     )
   })
 
-  test('a next to impossible third outcome leaves the other two the smaller share the closed form gives them', () => {
+  test('a nearly impossible third outcome leaves the other two the smaller share the closed form gives them', () => {
     const three = shinProbabilities([1.9, 1.95, 1e6]).probabilities
     const two = shinProbabilities([1.9, 1.95]).probabilities
     expect(largestDifference(three.slice(0, 2), two)).toBeLessThan(1e-4)

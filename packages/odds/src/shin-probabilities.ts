@@ -1,6 +1,6 @@
 import { type MethodResult } from './remove-margin.ts'
 
-/** The solver takes 4–7 steps on real books; the bound is far above what prices near 1 need; more is a bug. */
+/** The solver takes 4–7 steps on real books; the bound is far above what prices near 1 need, so more is a bug. */
 const STEPS_MAX = 200
 
 /** A step below this is the last: Newton squares it. */
@@ -29,8 +29,8 @@ const ofTwo = ([one, other]: readonly [number, number]): MethodResult => {
 }
 
 /**
- * Newton on g(z) = Σ √(z² + 4(1 - z) a) - 2 - (n - 2) z with a = r² / S. Every a is below 1, so g is convex; it is zero
- * at z = 1 and, falling at 0, at the wanted z below: from 0 Newton rises to that root, or at a booksum below 1 steps
+ * Newton on g(z) = Σ √(z² + 4(1 - z) a) - 2 - (n - 2) z with a = r² / S. Every a is below 1, so g is convex. It is zero
+ * at z = 1 and, falling at 0, at the wanted z below: Newton from 0 rises to that root or, at a booksum below 1, steps
  * past it once and then rises.
  */
 const ofMany = (prices: readonly number[]): MethodResult => {
@@ -62,7 +62,7 @@ const ofMany = (prices: readonly number[]): MethodResult => {
   throw new Error('Shin’s method did not converge: a price is not above 1')
 }
 
-/** Shin's formula at a solved z, in the form that does not cancel for small weights and z ≥ 0. */
+/** Shin's formula at a solved z, in the form without cancellation for small weights and z ≥ 0. */
 const probabilitiesAt = (share: number, weights: readonly number[]): readonly number[] => {
   const probabilities: number[] = []
   let sum = 0
@@ -74,7 +74,7 @@ const probabilitiesAt = (share: number, weights: readonly number[]): readonly nu
     probabilities.push(probability)
     sum += probability
   }
-  // What is left of the solver's rounding, a few units in the last place, is shared out.
+  // The solver's remaining rounding error, a few units in the last place, is shared out.
   for (let index = 0; index < probabilities.length; index++)
     probabilities[index] = (probabilities[index] as number) / sum
   return probabilities

@@ -20,7 +20,7 @@ describe('normalCdf', () => {
     )
   })
 
-  test('is 0 and 1 at the infinities, and no number for no number', () => {
+  test('is 0 and 1 at the infinities, and NaN for NaN', () => {
     expect([normalCdf(-Infinity), normalCdf(Infinity)]).toEqual([0, 1])
     expect(normalCdf(Number.NaN)).toBeNaN()
   })
@@ -39,7 +39,7 @@ describe('wilsonInterval', () => {
     expect(interval.high).toBeCloseTo(high, 4)
   })
 
-  test('holds the observed share, lies within 0–1, and mirrors with it', () => {
+  test('contains the observed share, lies within 0–1, and mirrors with it', () => {
     fc.assert(
       fc.property(fc.nat(2000), fc.nat(2000), (successes, failures) => {
         const trials = successes + failures
@@ -79,7 +79,7 @@ test('a 3 % edge takes 29 picks to see by closing-line value and 8,729 by return
   expect(picksNeeded({ edge: 0.03, deviation: 1.43 })).toBe(8729)
 })
 
-test('a loss is as easily seen as a gain; no edge is never seen', () => {
+test('a loss is as easy to see as a gain; no edge is never seen', () => {
   expect(picksNeeded({ edge: -0.03, deviation: 0.082 })).toBe(29)
   expect(picksNeeded({ edge: 0, deviation: 0.082 })).toBe(Infinity)
 })

@@ -1,10 +1,10 @@
-/** Standard deviations of a normal distribution that hold 95 %. */
+/** Standard deviations on either side of the mean that cover 95 % of a normal distribution. */
 export const DEVIATIONS_95 = 1.959963984540054
 
 /** A two-sided interval around an estimate. */
 export type Interval = { readonly low: number; readonly high: number }
 
-/** Beyond this the series loses the tail's digits to cancellation and the continued fraction is short. */
+/** Beyond this the series loses the tail's digits to cancellation, and the continued fraction is short. */
 const SERIES_MAX = 3
 
 /** Terms of the continued fraction that give every digit of a double from `SERIES_MAX` on. */
@@ -18,7 +18,7 @@ const FRACTION_TERMS = 60
 export function normalCdf(z: number): number {
   const size = Math.abs(z)
   const density = Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)
-  // NaN too: the series would never see its terms vanish.
+  // NaN too: for it, the series' terms would never vanish.
   if (!(size <= SERIES_MAX)) {
     let fraction = size
     for (let term = FRACTION_TERMS; term >= 1; term--) fraction = size + term / fraction
@@ -36,9 +36,9 @@ export function normalCdf(z: number): number {
 }
 
 /**
- * Wilson's score interval (1927) of a share, within 0–1, 95 % by default: for win rates and the rate of beating the
- * close. Good for small samples and shares near 0 or 1. Without trials it is 0 to 1. Throws a RangeError unless
- * 0 ≤ successes ≤ trials.
+ * Wilson's score interval (1927) of a share, within 0–1, by default 95 %: for win rates and the rate of beating the
+ * close. Good for small samples and shares near 0 or 1. Without trials it is 0 to 1. Throws a RangeError unless 0 ≤
+ * successes ≤ trials.
  */
 export function wilsonInterval(
   sample: { readonly successes: number; readonly trials: number },
@@ -62,13 +62,13 @@ export function wilsonInterval(
 }
 
 /**
- * How many picks it takes until an edge of this size stands out from chance: (deviations · deviation / edge)², rounded up;
- * Infinity for no edge. With the spread of one pick's closing-line value (0.082 on real bets) a 3 % edge takes 29 picks,
- * with that of its return (1.43) 8,729.
+ * How many picks it takes until an edge of this size stands out from chance: (deviations · deviation / edge)², rounded
+ * up; Infinity for no edge. With the spread of one pick's closing-line value (0.082 on real bets), a 3 % edge takes 29
+ * picks; with that of its return (1.43), 8,729.
  */
 export function picksNeeded(
   sample: {
-    /** The edge to be seen, a fraction. */
+    /** The edge to detect, a fraction. */
     readonly edge: number
     /** Standard deviation of one pick's value or return. */
     readonly deviation: number

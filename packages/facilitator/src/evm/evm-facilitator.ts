@@ -5,31 +5,31 @@ import type { SettlementListener } from '../settlement.ts'
 import { createEvmWallet } from './evm-wallet.ts'
 import { createExactEvm } from './exact-evm.ts'
 
-/** An EVM chain and who submits there. */
+/** An EVM chain and the account that submits there. */
 export type EvmChain = {
   readonly rpcUrl: string
   readonly chainId: number
   /** Key of the account that submits and pays the gas: 32 bytes in hex, with or without `0x`. */
   readonly privateKey: string
-  /** Tokens that are settled in, of that chain. */
+  /** The tokens it settles, all on that chain. */
   readonly assets: readonly EvmAsset[]
   readonly outcomeMs?: number | undefined
 }
 
-/** The facilitator side of `exact` on one EVM chain, with what it is ready for. */
+/** The facilitator side of `exact` on one EVM chain, and whether it is ready. */
 export type EvmFacilitator = Awaited<ReturnType<typeof createEvmFacilitator>>
 
-/** EVM_RPC_URL leads to another chain, or to one where a token signs under another domain. */
+/** EVM_RPC_URL leads to a different chain, or to one where a token signs under a different domain. */
 export class WrongToken extends Error {
   override readonly name = 'WrongToken'
 }
 
-/** Below this the account should be topped up: some thousand transfers at X Layer's usual price. */
+/** Below this the account should be topped up: about a thousand transfers at X Layer's usual price. */
 const GAS_BALANCE_MIN_WEI = 5_000_000_000_000_000n
 
 /**
- * Builds the EVM side from an address and a key, and compares the tokens with the chain where it answers (G9). Throws
- * RangeError for a key or asset that cannot be used, WrongToken for a chain or token that is not the configured one.
+ * Builds the EVM side from an address and a key, and, if the chain answers, compares the tokens with it (G9). Throws
+ * RangeError for an unusable key or asset, WrongToken for a chain or token that is not the configured one.
  */
 export async function createEvmFacilitator(
   chain: EvmChain,
@@ -76,7 +76,7 @@ export async function createEvmFacilitator(
     readiness: { evm: ready },
     /** Submits and pays the gas. */
     address: wallet.address,
-    /** Its native balance, wei; undefined where the chain does not answer. */
+    /** Its native balance in wei; undefined if the chain does not answer. */
     gasBalance,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The whole way of a payment on the X Layer stand-in over real HTTP: the official client, our gate, our facilitator and
- * a real EVM with a real token.
+ * A payment from end to end on the X Layer stand-in over real HTTP: the official client, our gate, our facilitator and a
+ * real EVM with a real token.
  */
 import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
 import { x402Client } from '@x402/core/client'
@@ -44,7 +44,7 @@ describe('X13: the official client, unmodified, on the X Layer stand-in', () => 
     await expect(paying).rejects.toThrow(/spend/i)
   })
 
-  test('an account of viem is a signer as it is', async () => {
+  test('a viem account works as a signer unchanged', async () => {
     const shop = await fixture.openShop()
     const { privateKey } = fixture.account('agent-2')
     const client = fixture.official(fixture.account('agent-2'), privateKeyToAccount(privateKey))
@@ -85,7 +85,7 @@ describe('X7: one payment, one effect', () => {
     expect(await fixture.sentCount()).toBe(sentBefore + 1)
   })
 
-  test('50 settlements of one payment at the facilitator at once are one transaction', async () => {
+  test('50 concurrent settlements of one payment at the facilitator are one transaction', async () => {
     const client = new HTTPFacilitatorClient({ url: fixture.facilitator.url })
     const [payload, requirement] = await fixture.order(fixture.account('agent-4'))
     const sentBefore = await fixture.sentCount()
@@ -99,7 +99,7 @@ describe('X7: one payment, one effect', () => {
     expect([...reasons].every((reason) => reason === NONCE_USED.reason)).toBe(true)
   })
 
-  test('replay: the same payment for something else is refused, for another shop too', async () => {
+  test('replay: the same payment is refused for something else, and at another shop', async () => {
     const [shop, other] = [await fixture.openShop(), await fixture.openShop()]
     const header = await shop.sign(fixture.account('agent-5'))
     expect((await post(shop.url, header)).status).toBe(200)
@@ -111,7 +111,7 @@ describe('X7: one payment, one effect', () => {
     expect(await fixture.sentCount()).toBe(sentBefore)
   })
 
-  test('40 different payments at once are all settled, in order of nonces', async () => {
+  test('40 different payments at once are all settled, in nonce order', async () => {
     const client = new HTTPFacilitatorClient({ url: fixture.facilitator.url })
     const orders = await Promise.all(
       Array.from({ length: 40 }, () => fixture.order(fixture.account('agent-6'))),
@@ -135,7 +135,7 @@ describe('X10: front-run', () => {
     expect(shop.runs.fulfilled).toBe(1)
   })
 
-  test('submitted by somebody else before it came to us: payment_already_used', async () => {
+  test('submitted by somebody else before it reached us: payment_already_used', async () => {
     const shop = await fixture.openShop()
     const [payload] = await fixture.order(fixture.account('agent-7'))
     await fixture.submitAsStranger(payload.payload)
@@ -145,7 +145,7 @@ describe('X10: front-run', () => {
   })
 })
 
-test('a payer without the money costs the seller no work: 402, nothing prepared and nothing sent', async () => {
+test('a payer without the money costs the seller no work: 402, nothing prepared or sent', async () => {
   const shop = await fixture.openShop()
   const poor = { ...fixture.account('agent-1'), privateKey: `0x${'77'.repeat(32)}` as const }
   const sentBefore = await fixture.sentCount()

@@ -10,7 +10,7 @@ import { createEvmWallet, parseEvmKey } from './evm-wallet.ts'
 const KEY = 'd289f268a25dc94a9c65c87995dabdd5d7d1ba7f0255ea97264bf7c54dc8e733'
 const call = { to: `0x${'12'.repeat(20)}`, data: '0x12', gas: 100_000n } as const
 
-/** What the node does with the next submissions; without one it takes them. */
+/** What the node does with the next submissions; without a fault it accepts them. */
 type Fault = 'drop' | 'take_and_drop' | { readonly code: number; readonly message: string }
 
 type Taken = { readonly nonce: number; readonly hash: string; readonly price: object }
@@ -82,7 +82,7 @@ async function faultyNode(faults: Fault[] = []) {
 }
 
 describe('the queue of nonces', () => {
-  test('20 transactions at once leave in the order asked for, from one look at the chain', async () => {
+  test('20 concurrent transactions leave in the order requested, after one look at the chain', async () => {
     const { node, wallet } = await faultyNode()
     const sent = await Promise.all(Array.from({ length: 20 }, () => wallet.send(call)))
     expect(node.taken.map(({ nonce }) => nonce)).toEqual(
@@ -92,7 +92,7 @@ describe('the queue of nonces', () => {
     expect(node.counts).toBe(1)
   })
 
-  test('a nonce that was taken elsewhere is read anew', async () => {
+  test('a nonce taken elsewhere is read again', async () => {
     const { node, wallet } = await faultyNode()
     await wallet.send(call)
     node.nonce += 3
@@ -101,7 +101,7 @@ describe('the queue of nonces', () => {
   })
 
   test.each(['drop', 'take_and_drop'] as const)(
-    'a cut connection (%s) leaves it open, names the hash, and wedges nothing after it',
+    'a cut connection (%s) leaves the outcome open, names the hash, and blocks nothing after it',
     async (fault) => {
       const { node, wallet } = await faultyNode([fault])
       const [lost, next] = await Promise.all([
@@ -115,12 +115,12 @@ describe('the queue of nonces', () => {
     },
   )
 
-  test('a transaction that the node knows already is on its way', async () => {
+  test('a transaction that the node already knows is on its way', async () => {
     const { wallet } = await faultyNode([{ code: -32000, message: 'already known' }])
     expect(await wallet.send(call)).toMatchObject({ isCertain: true })
   })
 
-  test('no money for gas is the operator’s business, and nothing was submitted', async () => {
+  test('no money for gas is the operator’s problem, and nothing was submitted', async () => {
     const message = 'insufficient funds for gas * price + value'
     const { node, wallet } = await faultyNode([{ code: -32000, message }])
     await expect(wallet.send(call)).rejects.toThrow(ConsensusUnavailable)
@@ -128,7 +128,7 @@ describe('the queue of nonces', () => {
     expect(node.taken).toHaveLength(1)
   })
 
-  test('another refusal is 503, and nothing was submitted', async () => {
+  test('any other refusal is 503, and nothing was submitted', async () => {
     const { node, wallet } = await faultyNode([{ code: -32005, message: 'rate limited' }])
     await expect(wallet.send(call)).rejects.toThrow(LedgerUnavailable)
     expect(node.taken).toHaveLength(0)
@@ -141,7 +141,7 @@ describe('the queue of nonces', () => {
     expect(node.counts).toBe(3)
   })
 
-  test('a node that estimates nothing is no revert', async () => {
+  test('a failed estimate is not a revert', async () => {
     const { wallet } = await faultyNode()
     await expect(wallet.simulate(call)).rejects.toThrow(LedgerUnavailable)
     expect(await wallet.gasBalance()).toBe(5n)
@@ -149,21 +149,21 @@ describe('the queue of nonces', () => {
 })
 
 describe('the price of gas', () => {
-  test('is the node’s suggestion, with nothing added to the tip: suggestions are made of our own blocks', async () => {
+  test('is the node’s suggestion, with nothing added to the tip, since suggestions come from our own blocks', async () => {
     const { node, wallet } = await faultyNode()
     await wallet.send(call)
     const price = { maxPriorityFeePerGas: 1_000_000_000n, maxFeePerGas: 1_000_000_006n }
     expect(node.taken[0]?.price).toMatchObject(price)
   })
 
-  test('is one price on a chain without a base fee', async () => {
+  test('is a single price on a chain without a base fee', async () => {
     const { node, wallet } = await faultyNode()
     node.baseFee = ''
     await wallet.send(call)
     expect(node.taken[0]?.price).toMatchObject({ type: 'legacy', gasPrice: 1_000_000_000n })
   })
 
-  test('that ran away is not paid', async () => {
+  test('is not paid if it ran away', async () => {
     const { node, wallet } = await faultyNode()
     node.gasPrice = `0x${(10n ** 13n).toString(16)}`
     await expect(wallet.send(call)).rejects.toThrow('gas_price_too_high')
@@ -171,7 +171,7 @@ describe('the price of gas', () => {
   })
 })
 
-test('a key is 32 bytes of hex, with or without 0x; nothing else is repeated in a message', () => {
+test('a key is 32 bytes of hex, with or without 0x; no message repeats anything else', () => {
   expect(parseEvmKey(`0x${KEY}`)?.address).toBe(parseEvmKey(KEY)?.address)
   for (const wrong of ['', KEY.slice(1), '00'.repeat(32), 'ff'.repeat(32)]) {
     expect(parseEvmKey(wrong)).toBeUndefined()

@@ -1,6 +1,6 @@
 /**
  * The account that submits payments and pays their gas. Its transactions leave one after another, each with the next
- * nonce; after every failure the nonce is read from the chain again, so that one lost transaction wedges nothing.
+ * nonce. After every failure the nonce is read from the chain again, so that one lost transaction blocks nothing.
  */
 import { LedgerUnavailable } from '@tallystick/x402'
 import type { Hex } from '@tallystick/x402/evm'
@@ -27,17 +27,17 @@ export type ContractCall = { readonly to: Hex; readonly data: Hex }
 type GasCall = ContractCall & { readonly gas: bigint }
 
 type EvmWalletOptions = Pick<EvmChain, 'rpcUrl' | 'chainId' | 'privateKey'> & {
-  /** Longest wait for one answer of the node. */
+  /** Longest wait for one answer from the node. */
   readonly callMs?: number
 }
 
 /** What a call would do now. */
 type Simulation =
   | { readonly kind: 'succeeds'; readonly gas: bigint }
-  /** `reason` is the node's word for it, for people. */
+  /** `reason` is the node's wording, for people. */
   | { readonly kind: 'reverts'; readonly reason: string }
 
-/** A transaction on its way; `isCertain` is false where the node may have it or not. */
+/** A transaction on its way; `isCertain` is false if the node may or may not have it. */
 type SentTransaction = {
   readonly hash: Hex
   readonly isCertain: boolean
@@ -49,19 +49,19 @@ export type EvmWallet = ReturnType<typeof createEvmWallet>
 /** A public node answers in 0.1 to 1 s. */
 const CALL_MS = 8_000
 
-/** How often a nonce that the chain has seen already is read anew before the payment is given back unsubmitted. */
+/** How often a used nonce is read again before the payment is returned unsubmitted. */
 const NONCE_ATTEMPTS = 3
 
-/** Room for a balance slot that is written for the first time between the estimate and the block, in percent. */
+/** Headroom for a balance slot first written between the estimate and the block, in percent. */
 const GAS_PERCENT = 130n
 
 /**
- * Most that gas may cost, wei: ten thousand times X Layer's usual price. Nodes suggest prices from recent blocks, which on
- * a quiet chain are our own: nothing is ever added to a suggestion, and a runaway ends here.
+ * The highest gas price paid, in wei: ten thousand times X Layer's usual price. Nodes suggest prices from recent blocks,
+ * which on a quiet chain are our own. So nothing is ever added to a suggestion, and this limit stops a runaway.
  */
 const GAS_PRICE_MAX_WEI = 1_000_000_000_000n
 
-/** Reads a private key of an EVM account; undefined for anything but 32 bytes of hex that are a key of the curve. */
+/** Reads the private key of an EVM account; undefined for anything but 32 bytes of hex that are a valid key on the curve. */
 export function parseEvmKey(text: string): PrivateKeyAccount | undefined {
   const [, hex] = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(text.trim()) ?? []
   try {
@@ -71,7 +71,7 @@ export function parseEvmKey(text: string): PrivateKeyAccount | undefined {
   }
 }
 
-/** Builds a wallet over a node's JSON-RPC. Throws RangeError where the key cannot be read; the message never holds it. */
+/** Builds a wallet over a node's JSON-RPC. Throws RangeError if the key is unreadable; the message never contains it. */
 export function createEvmWallet(options: EvmWalletOptions) {
   const account = parseEvmKey(options.privateKey)
   if (account === undefined) throw new RangeError('the EVM key cannot be read')
@@ -94,8 +94,8 @@ export function createEvmWallet(options: EvmWalletOptions) {
       }
     },
     /**
-     * Signs and submits a transaction, after all that were asked for before. Throws LedgerUnavailable or
-     * ConsensusUnavailable, and only where nothing was submitted.
+     * Signs and submits a transaction, after all earlier ones. Throws LedgerUnavailable or ConsensusUnavailable, and only
+     * if nothing was submitted.
      */
     send(call: GasCall): Promise<SentTransaction> {
       const sent = last.then(() => submit(call))
@@ -159,7 +159,7 @@ type GasPrice =
     }
   | { readonly type: 'legacy'; readonly gasPrice: bigint }
 
-/** What the node suggests: base fee with room and tip, or one price on chains without a base fee (EIP-1559). */
+/** The node's suggestion: base fee with headroom and tip, or a single price on chains without a base fee (EIP-1559). */
 async function readPrice(client: PublicClient): Promise<GasPrice> {
   const price = await read(async (): Promise<GasPrice> => {
     try {
@@ -174,7 +174,7 @@ async function readPrice(client: PublicClient): Promise<GasPrice> {
   return price
 }
 
-/** What a failed submission means. Only an answer of the node tells that it did not take the transaction. */
+/** What a failed submission means. Only an answer from the node proves that it did not take the transaction. */
 function judgeFailure(error: unknown): 'known' | 'nonce' | 'poor' | 'refused' | 'perhaps' {
   const text = error instanceof BaseError ? `${error.details} ${error.message}` : ''
   if (/already known|already imported|known transaction/i.test(text)) return 'known'

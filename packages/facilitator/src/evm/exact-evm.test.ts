@@ -1,4 +1,4 @@
-/** What the facilitator answers on an EVM chain, with a real EVM, a real token and whatever can go wrong. */
+/** What the facilitator answers on an EVM chain, with a real EVM, a real token and everything that can go wrong. */
 import { systemClock } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { checkEvmDomain, createExactEvmScheme, createJsonRpcLedger } from '@tallystick/x402/evm'
@@ -42,7 +42,8 @@ describe('what the facilitator answers', () => {
         success: false,
         ...usedAnswer,
       })
-      // Faster than our own transaction, behind the checks: both are mined in one block, without a revert.
+      // This one is faster than our own transaction and comes after the checks: both are mined in one block, without a
+      // revert.
       const [raced] = await fixture.order(fixture.account('agent-8'))
       await fixture.chain.controls.holdBlocks(true)
       const stranger = await fixture.submitAsStranger(raced.payload, { isAwaited: false })
@@ -71,7 +72,7 @@ describe('what the facilitator answers', () => {
     expect(await fixture.sentCount()).toBe(sentBefore)
   })
 
-  test('a submission that may not have arrived is told of with its cause, and its end is read all the same', async () => {
+  test('a submission that may not have arrived is reported with its cause, and its outcome is still read', async () => {
     const [payload, requirement] = await fixture.order(fixture.account('agent-9'))
     const { privateKey } = fixture.account('facilitator')
     const { chainId, rpcUrl } = fixture.chain
@@ -94,7 +95,7 @@ describe('what the facilitator answers', () => {
     expect(doubts).toEqual([{ transaction: settled.transaction, cause }])
   })
 
-  test('while no block comes the settlement is pending with its hash; asked again, nothing is sent twice', async () => {
+  test('while no block comes, the settlement is pending with its hash; when repeated, nothing is sent twice', async () => {
     const [payload, requirement] = await fixture.order(fixture.account('agent-9'))
     const client = new HTTPFacilitatorClient({ url: fixture.impatient.url })
     await fixture.chain.controls.holdBlocks(true)
@@ -113,7 +114,7 @@ describe('what the facilitator answers', () => {
     }
   })
 
-  test('a nonce that somebody else took from the submitting account wedges nothing', async () => {
+  test('a nonce that somebody else took from the submitting account blocks nothing', async () => {
     const first = await fixture.order(fixture.account('agent-9'))
     expect(await fixture.settle(...first)).toMatchObject({ success: true })
     // The same key in another process, as a second replica would have it.
@@ -131,7 +132,7 @@ describe('what the facilitator answers', () => {
     })
   })
 
-  test('a wallet that is a contract pays by EIP-1271', async () => {
+  test('a contract wallet pays by EIP-1271', async () => {
     // PUSH4 0x1626ba7e PUSH1 0xe0 SHL PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN: agrees to everything.
     const wallet = `0x${'c0'.repeat(20)}` as const
     await fixture.chain.controls.setCode(wallet, '0x631626ba7e60e01b60005260206000f3')
@@ -185,7 +186,7 @@ describe('what the facilitator answers', () => {
 })
 
 describe('the ledger over JSON-RPC', () => {
-  test('finds what landed, and reads the token', async () => {
+  test('finds landed payments, and reads the token', async () => {
     const ledger = createJsonRpcLedger({ url: fixture.chain.rpcUrl, clock: systemClock })
     expect(await checkEvmDomain(fixture.asset, ledger)).toEqual({ kind: 'right' })
     const [payload, requirement] = await fixture.order(fixture.account('agent-10'))

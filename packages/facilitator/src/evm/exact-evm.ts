@@ -1,6 +1,6 @@
 /**
- * Scheme `exact` on an EVM chain, facilitator side (X12): verifies by the rules that the gate uses, submits a signed
- * transfer (EIP-3009), and believes only the token's events and the nonce's state.
+ * Scheme `exact` on an EVM chain, facilitator side (X12): verifies by the gate's rules, submits a signed transfer
+ * (EIP-3009), and trusts only the token's events and the nonce's state.
  */
 import { type Clock, pause } from '@tallystick/service-kit'
 import { LedgerUnavailable, type VerifiedPayment } from '@tallystick/x402'
@@ -34,7 +34,7 @@ import type { ContractCall, EvmWallet } from './evm-wallet.ts'
 type ExactEvmOptions = SettlementListener & {
   /** CAIP-2, e.g. `eip155:196`. */
   readonly network: string
-  /** Tokens that are settled in, all of that network. */
+  /** The tokens it settles, all on that network. */
   readonly assets: readonly EvmAsset[]
   readonly wallet: EvmWallet
   readonly ledger: EvmLedger
@@ -43,14 +43,14 @@ type ExactEvmOptions = SettlementListener & {
   readonly outcomeMs?: number | undefined
 }
 
-/** Blocks of X Layer come every second or oftener; a busy chain takes some of them. */
+/** X Layer makes a block every second or faster; on a busy chain a transaction waits for a few blocks. */
 const OUTCOME_MS = 20_000
 
-/** First and longest pause between two looks for a receipt. */
+/** First and longest pause between two checks for a receipt. */
 const POLL_FIRST_MS = 10
 const POLL_MAX_MS = 1_000
 
-/** Another transaction used the nonce, ours or a stranger's: only the ledger's events say for what. */
+/** Another transaction used the nonce, ours or a stranger's: only the ledger's events say what for. */
 export const NONCE_USED: SettlementEnd = {
   outcome: 'duplicate',
   reason: 'invalid_exact_evm_nonce_already_used',
@@ -82,7 +82,7 @@ function orderOf(options: ExactEvmOptions, payment: VerifiedPayment, payload: un
   const call = transferCall(asset, read)
   const { amount, payTo, validFromSeconds, validUntilSeconds } = payment
   return {
-    // The signature is left out: one authorization has several spellings of it, and pays once.
+    // The signature is left out: one authorization can have several spellings of it, but pays once.
     terms: JSON.stringify([payTo, String(amount), validFromSeconds, validUntilSeconds]),
     duplicate: NONCE_USED,
     async preflight() {
@@ -99,7 +99,7 @@ function orderOf(options: ExactEvmOptions, payment: VerifiedPayment, payload: un
   }
 }
 
-/** What would surely fail on the chain and waste our gas; otherwise the gas that the call needs. */
+/** A failure that is certain on the chain and would waste our gas; otherwise the gas that the call needs. */
 async function preflight(
   { ledger, wallet }: ExactEvmOptions,
   payment: VerifiedPayment,
@@ -122,7 +122,7 @@ async function preflight(
   return { outcome: 'refused', reason, message: simulation.reason }
 }
 
-/** Looks for the receipt until there is one or time is up, also after a node failed. */
+/** Checks for the receipt until there is one or time is up, even after the node failed. */
 async function conclude(
   { clock, ledger, outcomeMs = OUTCOME_MS }: ExactEvmOptions,
   payment: VerifiedPayment,
@@ -146,8 +146,8 @@ async function conclude(
 }
 
 /**
- * Judges a mined transaction by the token's own events and by the nonce's state in its block: a token that does not revert
- * on a used nonce mines a success that moved nothing.
+ * Judges a mined transaction by the token's own events and the nonce's state in its block: a token that does not revert
+ * on a used nonce would report success without moving anything.
  */
 async function judgeReceipt(
   ledger: EvmLedger,
@@ -164,7 +164,7 @@ async function judgeReceipt(
   }
   return (await ledger.balanceOf(key.asset, key.payer)) >= amount
     ? { outcome: 'failed', reason: 'transaction_failed', transaction }
-    : // The money went elsewhere in the meantime. Nothing of ours is on its way any more.
+    : // Meanwhile the money went elsewhere. None of our transactions is still on its way.
       { outcome: 'refused', reason: 'invalid_exact_evm_insufficient_balance' }
 }
 
@@ -174,8 +174,8 @@ const abi = parseAbi([
 ])
 
 /**
- * The call that submits a signed transfer. A payer's own signature goes in its three parts, with v 27 or 28 as tokens
- * want it, which every token with signed transfers takes; that of a contract wallet goes whole.
+ * The call that submits a signed transfer. An ordinary signature is passed in its three parts, with v 27 or 28, a form
+ * that every token with signed transfers accepts; a contract wallet's signature is passed as a single `bytes`.
  */
 export function transferCall(
   asset: EvmAsset,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { holdChannels } from './consensus-client.ts'
 
-/** Clients by name, with their addresses; the names of those that were closed, in order. */
+/** Clients by name, with their addresses, and the names of those closed, in order. */
 function clients<Name extends string>(addresses: Record<Name, readonly string[]>) {
   const closed: string[] = []
   const letGo = Object.entries<readonly string[]>(addresses).map(
@@ -10,7 +10,7 @@ function clients<Name extends string>(addresses: Record<Name, readonly string[]>
   return { closed, letGo: Object.fromEntries(letGo) as Record<Name, () => void> }
 }
 
-test('a client alone on its nodes is closed at once', () => {
+test('a client that shares its nodes with no other is closed at once', () => {
   const { closed, letGo } = clients({ a: ['x:1'], b: ['y:1'] })
   letGo.a()
   expect(closed).toEqual(['a'])
@@ -22,7 +22,7 @@ test.each([
   ['a', 'b'],
   ['b', 'a'],
 ] as const)(
-  'of two that share a node, let go of as %s and %s, none is closed before and both after',
+  'of two that share a node, released as %s and %s, none is closed before and both after',
   (first, second) => {
     const { closed, letGo } = clients({ a: ['x:1'], b: ['x:1', 'y:1'] })
     letGo[first]()
@@ -32,7 +32,7 @@ test.each([
   },
 )
 
-test('letting go twice lets go of nobody else’s nodes', () => {
+test('releasing twice does not release anyone else’s nodes', () => {
   const { closed, letGo } = clients({ a: ['x:1'], b: ['x:1'], c: ['x:1'] })
   letGo.a()
   letGo.a()

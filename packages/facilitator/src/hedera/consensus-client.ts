@@ -1,5 +1,5 @@
 /**
- * Consensus nodes over gRPC, through the ledger's SDK: which nodes, how long to wait for them, and what became of a
+ * Consensus nodes over gRPC, through the ledger's SDK: which nodes, how long to wait for them, and what happened to a
  * transaction id. submit-payment.ts hands them a payment.
  */
 import {
@@ -21,20 +21,20 @@ export type ConsensusNode = { readonly address: string; readonly accountId: stri
 
 /** What the ledger recorded under a transaction id. */
 export type Recorded = {
-  /** The network's word; `SUCCESS` or why it failed. */
+  /** The network's status code: `SUCCESS`, or why it failed. */
   readonly status: string
-  /** SHA-384 of the signed bytes that were executed under this id, hex. */
+  /** SHA-384 of the signed bytes executed under this id, hex. */
   readonly hash: string
   /** Net change by account, tinybar. */
   readonly netTinybar: ReadonlyMap<string, bigint>
 }
 
-/** `cause` for the log, where the record is not known in time. */
+/** `cause` is for the log, if the record is not known in time. */
 type Outcome = Recorded | { readonly cause: unknown }
 
 export type ConsensusClient = ReturnType<typeof createConsensusClient>
 
-/** The nodes that payments are submitted to, and who pays. */
+/** The nodes that payments are submitted to, and who pays the fees. */
 export type ConsensusNetwork = {
   /** CAIP-2, e.g. `hedera:testnet`. */
   readonly network: string
@@ -51,8 +51,9 @@ type ConsensusClientOptions = ConsensusNetwork & {
 }
 
 /**
- * How long to wait for the network. Nodes answer a call within a second, and waiting for a slow one beats doubting it.
- * Consensus takes 2 to 5 s, on a loaded network a little more; official clients wait 90 s for a facilitator, the gate 45 s.
+ * How long to wait for the network. Nodes answer a call within a second, and waiting for a slow one is better than an
+ * unknown outcome. Consensus takes 2 to 5 s, slightly more on a loaded network; official clients wait 90 s for a
+ * facilitator, the gate 45 s.
  */
 const DEFAULT_LIMITS = {
   /** One gRPC call. */
@@ -62,13 +63,13 @@ const DEFAULT_LIMITS = {
 }
 type ConsensusLimits = Readonly<typeof DEFAULT_LIMITS>
 
-/** More polls than fit into any wait: time ends the polling, not their number. */
+/** More polls than fit into any wait: time ends the polling, not the count. */
 const POLLS_MAX = 1_000
 const POLL_FIRST_MS = 250
 const POLL_PAUSE_MAX_MS = 1_000
-/** A record costs about 0.001 HBAR; more than this is no price for looking. */
+/** A record costs about 0.001 HBAR; reading one is not worth more than this. */
 const RECORD_FEE_MAX = Hbar.fromTinybars(10_000_000)
-/** How long the SDK leaves a node alone after a failed call: hardly at all, since the probe chooses nodes and there may be only one. */
+/** How long the SDK avoids a node after a failed call: hardly at all, since the probe chooses nodes and there may be only one. */
 const NODE_BACKOFF_MS = 10
 const NODE_BACKOFF_MAX_MS = 20
 
@@ -104,7 +105,8 @@ function netByAccount(record: TransactionRecord): ReadonlyMap<string, bigint> {
     }
   }
   add(record.transfers, 1n)
-  // Whoever stakes is paid rewards with the next transfer that touches the account (HIP-406): no part of the payment.
+  // Accounts that stake receive rewards with the next transfer that touches them (HIP-406); these are not part of the
+  // payment.
   add(record.paidStakingRewards, -1n)
   return net
 }
@@ -133,7 +135,7 @@ async function readRecord(
   }
 }
 
-/** Tries until the time is up: a node that fails, or a record that lags behind its receipt, is asked again. */
+/** Retries until time is up if a node fails, or a record lags behind its receipt. */
 async function outcome(
   transactionId: string,
   client: Client,
@@ -146,14 +148,14 @@ async function outcome(
       const receiptMs = Math.max(endMs - clock.unixMs(), limits.callMs)
       return await readRecord(id, client, { receiptMs, callMs: limits.callMs })
     } catch (cause) {
-      // No reachable node, no receipt in time, a record that costs too much: the transfer may still have landed.
+      // No reachable node, no receipt in time, or too costly a record: the transfer may still have landed.
       if (clock.unixMs() + POLL_FIRST_MS >= endMs) return { cause }
     }
     await pause(clock, POLL_FIRST_MS)
   }
 }
 
-/** Returns a client of the given nodes, or of the public nodes of the network. */
+/** Returns a client for the given nodes, or for the public nodes of the network. */
 export function createConsensusClient(options: ConsensusClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const { callMs } = limits
@@ -162,7 +164,7 @@ export function createConsensusClient(options: ConsensusClientOptions) {
   const { clock, feePayerKey } = options
   const probe = createNodeProbe(clock)
   return {
-    /** Throws ConsensusUnavailable, and only where nothing was submitted. */
+    /** Throws ConsensusUnavailable, and only if nothing was submitted. */
     submit: (transactionList: Uint8Array): Promise<Submission> =>
       submitPayment(transactionList, { client, feePayerKey, probe, callMs }),
     /** Waits for the receipt and reads the record. Never throws. */
@@ -181,8 +183,8 @@ export function createConsensusClient(options: ConsensusClientOptions) {
 const NODE = /^([a-zA-Z0-9.-]+):(\d{1,5})=(\d+\.\d+\.\d+)$/
 
 /**
- * Reads a list such as `127.0.0.1:50211=0.0.3,10.0.0.2:50211=0.0.4`; undefined where an entry is malformed. IPv6
- * addresses are refused: the ledger SDK splits an address at its first colon.
+ * Reads a list such as `127.0.0.1:50211=0.0.3,10.0.0.2:50211=0.0.4`; undefined if an entry is malformed. IPv6 addresses
+ * are refused, since the ledger SDK splits an address at its first colon.
  */
 export function parseConsensusNodes(text: string): readonly ConsensusNode[] | undefined {
   const nodes: ConsensusNode[] = []
@@ -195,21 +197,21 @@ export function parseConsensusNodes(text: string): readonly ConsensusNode[] | un
   return nodes
 }
 
-/** A client of the ledger SDK with the addresses of its nodes. */
+/** A client of the ledger SDK with its nodes' addresses. */
 type Hold = { readonly addresses: ReadonlySet<string>; readonly close: () => void }
 
 /** Clients in use. */
 const open = new Set<Hold>()
-/** Clients that were let go while others still use their channels. */
+/** Released clients whose channels others still use. */
 const letGo = new Set<Hold>()
 
 const isShared = (hold: Hold): boolean =>
   [...open].some(({ addresses }) => [...addresses].some((address) => hold.addresses.has(address)))
 
 /**
- * Holds the channels of a client. The SDK shares one channel per address in the whole process, and a client that closes also
- * closes the channels it used: so `close` runs only when no client in use has one of its addresses. Returns how to let go;
- * a second call does nothing.
+ * Holds a client's channels. The SDK shares one channel per address across the process, and a closing client also closes
+ * the channels it used. So `close` runs only once no client in use has any of its addresses. Returns a function that
+ * releases the hold; a second call does nothing.
  */
 export function holdChannels(addresses: readonly string[], close: () => void): () => void {
   const hold: Hold = { addresses: new Set(addresses), close }

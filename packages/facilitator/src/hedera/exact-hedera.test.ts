@@ -24,7 +24,7 @@ const refusal = (reason: string) => ({
   verified: { isValid: false, invalidReason: reason },
 })
 
-describe('X8: refusals that precede submission name no transaction', () => {
+describe('X8: refusals made before submission name no transaction', () => {
   test('a signature by another key', async () => {
     const stranger = { accountId: fixture.payer.accountId, privateKey: fixture.seller.privateKey }
     expect(
@@ -45,14 +45,14 @@ describe('X8: refusals that precede submission name no transaction', () => {
     })
   })
 
-  test('a payer who has less than the amount', async () => {
+  test('a payer who holds less than the amount', async () => {
     const poor = await fixture.devnet.createAccount({ name: 'poor', balanceTinybar: PRICE - 1n })
     expect(await fixture.attempt(await fixture.pay(fixture.requirementOf(), poor))).toMatchObject(
       refusal('insufficient_funds'),
     )
   })
 
-  test('a validity that has ended', async () => {
+  test('an expired validity', async () => {
     const startSeconds = Math.floor(Date.now() / 1_000) - 200
     const id = TransactionId.withValidStart(
       AccountId.fromString(fixture.feePayer.accountId),
@@ -65,7 +65,7 @@ describe('X8: refusals that precede submission name no transaction', () => {
 
   test.each([
     {
-      title: 'a fee payer who is to be debited',
+      title: 'a fee payer who would be debited',
       make: () =>
         fixture.payBySdk({
           edit: (transaction) =>
@@ -76,7 +76,7 @@ describe('X8: refusals that precede submission name no transaction', () => {
       reason: 'invalid_exact_hedera_payload_fee_payer_transferring_hbar',
     },
     {
-      title: 'another amount than the one that is asked',
+      title: 'an amount other than the one requested',
       make: () =>
         fixture.pay(fixture.requirementOf({ amount: '1' })).then((paid) => ({
           ...paid,
@@ -85,7 +85,7 @@ describe('X8: refusals that precede submission name no transaction', () => {
       reason: 'invalid_exact_hedera_payload_amount_mismatch',
     },
     {
-      title: 'a fee payer that is not ours',
+      title: 'a fee payer other than ours',
       make: () =>
         fixture.pay(
           fixture.requirementOf({
@@ -123,7 +123,7 @@ describe('X8: refusals that precede submission name no transaction', () => {
       reason: 'unsupported_scheme',
     },
     {
-      title: 'bytes that are no transaction',
+      title: 'bytes that are not a transaction',
       make: () =>
         Promise.resolve(wrap(fixture.requirementOf(), Buffer.from('nonsense').toString('base64'))),
       reason: 'invalid_exact_hedera_payload_transaction_could_not_be_decoded',
@@ -142,7 +142,7 @@ describe('X8: refusals that precede submission name no transaction', () => {
     })
   })
 
-  test('a payment addressed to nodes that nobody here knows', async () => {
+  test('a payment addressed only to nodes that this process does not know', async () => {
     expect(await fixture.settle(await fixture.payBySdk({ nodes: [4, 5] }))).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_hedera_payload_preflight_failed',
@@ -182,7 +182,7 @@ describe('what the ledger decides', () => {
     },
   )
 
-  test('while consensus is slow the answer is pending, with its transaction; asked again, the same submission is read', async () => {
+  test('while consensus is slow the answer is pending, with its transaction; when repeated, the same submission is read', async () => {
     const payload = await fixture.pay()
     fixture.devnet.controls.holdConsensus(true)
     const first = await fixture.impatientClient.settle(payload, payload.accepted)
@@ -210,7 +210,7 @@ describe('what the ledger decides', () => {
   })
 })
 
-describe('503: nothing was submitted, the same payment may come again', () => {
+describe('503: nothing was submitted, and the same payment may be sent again', () => {
   test('a consensus node that is down', async () => {
     const lonely = await fixture.start({ nodes: '127.0.0.1:1=0.0.3' })
     const payload = await fixture.pay()
@@ -236,7 +236,7 @@ describe('503: nothing was submitted, the same payment may come again', () => {
     expect(await fixture.settle(payload)).toMatchObject({ success: true })
   })
 
-  test('a node that cuts the call off may have taken it: pending, not 503', async () => {
+  test('a node that breaks off the call may have taken it: pending, not 503', async () => {
     fixture.devnet.controls.setUnavailable({ consensus: true })
     const answer = await post(fixture.impatient.url, await fixture.pay())
     fixture.devnet.controls.setUnavailable({ consensus: false })
@@ -250,7 +250,7 @@ describe('503: nothing was submitted, the same payment may come again', () => {
     ])
   }, 60_000)
 
-  test('a mirror node that does not answer for an account that is not known yet', async () => {
+  test('a mirror node that does not answer for an unknown account', async () => {
     const stranger = await fixture.devnet.createAccount({
       name: 'unread',
       balanceTinybar: PRICE * 2n,

@@ -1,6 +1,6 @@
 /**
- * Scheme `exact` on Hedera, facilitator side (X12): verifies by the strict rules that the gate uses, submits as fee payer,
- * and believes only the ledger's own record.
+ * Scheme `exact` on Hedera, facilitator side (X12): verifies by the gate's strict rules, submits as fee payer, and trusts
+ * only the ledger's own record.
  */
 import type { VerifiedPayment } from '@tallystick/x402'
 import { type AccountDirectory, verifyHederaPayment } from '@tallystick/x402/hedera'
@@ -13,7 +13,7 @@ import {
 } from '../settlement.ts'
 import type { ConsensusClient, Recorded } from './consensus-client.ts'
 
-/** Reads an account's balance, tinybar; undefined where it is not known. */
+/** Reads an account's balance in tinybar; undefined if unknown. */
 export type BalanceReader = (accountId: string) => Promise<bigint | undefined>
 
 type ExactHederaOptions = SettlementListener & {
@@ -74,7 +74,7 @@ function orderOf(options: ExactHederaOptions, payment: VerifiedPayment, payload:
   }
 }
 
-/** What would surely fail at consensus and cost the fee payer for nothing. */
+/** A failure that is certain at consensus and would cost the fee payer for nothing. */
 async function preflight(
   { accounts, balances }: ExactHederaOptions,
   { amount, payer, payTo }: VerifiedPayment,
@@ -84,13 +84,13 @@ async function preflight(
     const reason = 'invalid_exact_hedera_payload_preflight_failed'
     return { outcome: 'refused', reason, message: 'INVALID_ACCOUNT_ID' }
   }
-  // Consensus judges a balance that cannot be read.
+  // An unreadable balance is left to consensus to judge.
   return balance !== undefined && balance < amount
     ? { outcome: 'refused', reason: 'insufficient_funds' }
     : undefined
 }
 
-/** Another transaction used this id, which the ledger takes once: only its record says for what. */
+/** Another transaction used this id, which the ledger accepts once: only its record says what for. */
 const duplicateOf = ({ nonce }: VerifiedPayment): SettlementEnd => ({
   outcome: 'duplicate',
   reason: 'DUPLICATE_TRANSACTION',
@@ -98,8 +98,9 @@ const duplicateOf = ({ nonce }: VerifiedPayment): SettlementEnd => ({
 })
 
 /**
- * Judges what the ledger recorded under a payment's id. The hash tells whether it is the transaction that we submitted:
- * the receipt alone would also report another one under the same id. The net credit is checked as the specification asks.
+ * Judges what the ledger recorded under a payment's id. The hash shows whether it is the transaction that we submitted,
+ * since the receipt alone would also report a different one under the same id. The net credit is checked as the
+ * specification requires.
  */
 export function judgeRecord(
   record: Recorded,

@@ -14,7 +14,7 @@ afterEach(() => {
 const accountOf = (balance: number): string =>
   JSON.stringify({ account: '0.0.5', key: null, balance: { balance } })
 
-/** A mirror node that answers every path but the account's with 404; its address. */
+/** A mirror node that answers every path but the account's with 404; its URL. */
 function mirrorNode(answer: string): Promise<string> {
   return serverOf((request, response) => {
     const isAccount = request.url === '/api/v1/accounts/0.0.5?transactions=false'
@@ -41,19 +41,19 @@ describe('the balance of an account', () => {
   test.each([
     ['no such account', '{}', '0.0.6'],
     ['no JSON', '<html>', '0.0.5'],
-    ['more than an account can be', ' '.repeat(2_097_152) + accountOf(7), '0.0.5'],
-    ['a balance that is none', accountOf(-1), '0.0.5'],
-  ])('%s: not known, and nothing is thrown', async (_name, answer, accountId) => {
+    ['more than an account can hold', ' '.repeat(2_097_152) + accountOf(7), '0.0.5'],
+    ['an invalid balance', accountOf(-1), '0.0.5'],
+  ])('%s: unknown, and nothing is thrown', async (_name, answer, accountId) => {
     const url = await mirrorNode(answer)
     expect(await mirrorBalances({ mirrorUrl: url, clock })(accountId)).toBeUndefined()
   })
 
-  test('nor where nobody listens', async () => {
+  test('nor if nothing listens there', async () => {
     expect(
       await mirrorBalances({ mirrorUrl: 'http://127.0.0.1:1', clock })('0.0.5'),
     ).toBeUndefined()
   })
-  test('nor where no answer comes within three seconds of the clock', async () => {
+  test('nor if no answer comes within three seconds on the clock', async () => {
     const asked = Promise.withResolvers<void>()
     const url = await serverOf(() => asked.resolve())
     const reading = mirrorBalances({ mirrorUrl: url, clock })('0.0.5')

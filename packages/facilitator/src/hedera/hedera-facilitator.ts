@@ -17,16 +17,16 @@ export type HederaNetwork = ConsensusNetwork & {
   readonly feePayerKey: string
 }
 
-/** The facilitator side of `exact` on one Hedera network, with what it is ready for. */
+/** The facilitator side of `exact` on one Hedera network, and whether it is ready. */
 export type HederaFacilitator = ReturnType<typeof createHederaFacilitator>
 
 /** Below this the fee payer should be topped up: enough for over a thousand transfers at their real price. */
 const FEE_PAYER_BALANCE_MIN_TINYBAR = 5n * TINYBAR_PER_HBAR
 
-/** The mirror node is asked for the fee payer's balance at most this often, however often the page and `/ready` are read. */
+/** The mirror node is asked for the fee payer's balance at most this often, however often the page and `/ready` are requested. */
 const BALANCE_KEPT_MS = 2_000
 
-/** Builds the Hedera side from addresses and a key. Throws RangeError where the key cannot be read; the message never holds it. */
+/** Builds the Hedera side from addresses and a key. Throws RangeError if the key is unreadable; the message never contains it. */
 export function createHederaFacilitator(
   settings: HederaNetwork,
   { clock, ...listener }: SettlementListener & { readonly clock: Clock },
@@ -75,19 +75,19 @@ export function createHederaFacilitator(
   return {
     scheme: createExactHedera({ ...parts, ...listener }),
     readiness: { consensus: consensusReady, feePayer: feePayerReady },
-    /** Balance of the fee payer, tinybar, as the mirror node last knew it. */
+    /** The fee payer's balance in tinybar, as the mirror node last knew it. */
     feePayerBalance,
     /** Closes the connections to consensus nodes. */
     close: (): void => consensus.close(),
   }
 }
 
-/** The facilitator does not wait longer for a mirror node: it reads the balance to spare a fee, not to be safe. */
+/** Longest wait for a mirror node: the balance is read to save a fee, not for safety. */
 const BALANCE_TIMEOUT_MS = 3_000
 
 /**
  * Returns a reader of balances through a mirror node. Consensus nodes no longer answer balance queries (removed from
- * testnet in August 2026), and a mirror node lags by seconds: what it says is a hint.
+ * testnet in August 2026). A mirror node lags by seconds, so its answer is only a hint.
  */
 export function mirrorBalances(options: {
   readonly mirrorUrl: string
@@ -109,8 +109,8 @@ const RAW_KEY = /^(?:0x)?([0-9a-fA-F]{64})$/
 const DER_KEY = /^(?:0x)?(30[0-9a-fA-F]{60,})$/
 
 /**
- * Reads a private key: 32 bytes in hex are an ECDSA (secp256k1) key, DER in hex says itself which kind it is; an Ed25519
- * key must be DER, since its bare bytes look like any other. Undefined for anything else.
+ * Reads a private key. 32 bytes in hex are an ECDSA (secp256k1) key; DER in hex names its own kind. An Ed25519 key must
+ * be DER, since its bare bytes look like any other. Undefined for anything else.
  */
 export function parsePrivateKey(text: string): PrivateKey | undefined {
   const [, raw] = RAW_KEY.exec(text) ?? []

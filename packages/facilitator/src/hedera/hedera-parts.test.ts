@@ -1,4 +1,4 @@
-/** The parts of the Hedera side that need no ledger: parsers, codes, how a record is judged. */
+/** The parts of the Hedera side that need no ledger: parsers, codes, and how a record is judged. */
 import { PrivateKey, Status } from '@hiero-ledger/sdk'
 import type { VerifiedPayment } from '@tallystick/x402'
 import * as fc from 'fast-check'
@@ -42,7 +42,7 @@ describe('parsePrivateKey', () => {
       expect(parsePrivateKey(text)?.publicKey.toStringRaw()).toBe(key.publicKey.toStringRaw())
   })
 
-  test('anything else is no key', () => {
+  test('anything else is not a key', () => {
     const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('0', 'a', '3') }))
     fc.assert(
       fc.property(
@@ -58,7 +58,7 @@ describe('parsePrivateKey', () => {
 })
 
 describe('judgePrecheck', () => {
-  test('every code has a meaning, and only busy nodes are followed by another', () => {
+  test('every code has a meaning, and only a busy node is followed by another', () => {
     const names = Object.values(Status)
       .filter((status) => status instanceof Status)
       .map(String)
@@ -103,7 +103,7 @@ describe('judgeRecord', () => {
   const judge = (changes?: Parameters<typeof record>[0]) =>
     judgeRecord(record(changes), { payment, hash })
 
-  test('our transaction with the whole amount is settled', () => {
+  test('our transaction with the full amount is settled', () => {
     expect(settleResponse(payment, judge())).toEqual({
       success: true,
       transaction: payment.nonce,
@@ -121,7 +121,7 @@ describe('judgeRecord', () => {
     expect(judge({ credit }).reason).toBe('settlement_transfer_amount_mismatch')
   })
 
-  test('a failure on the ledger keeps the network’s word', () => {
+  test('a failure on the ledger keeps the network’s status code', () => {
     expect(settleResponse(payment, judge({ status: 'INVALID_SIGNATURE' }))).toMatchObject({
       success: false,
       errorReason: 'transaction_failed',

@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
 import type { Clock } from '@tallystick/service-kit'
 
-/** A TCP connection to a node that is up takes well under this, also across an ocean. */
+/** A TCP connection to a live node takes well under this, even across an ocean. */
 const CONNECT_LIMIT_MS = 2_000
 
-/** A node that answered within this time is not asked again before the next submission. */
+/** A node that answered this recently is not probed before the next submission. */
 const PROVEN_MS = 10_000
 
 export type NodeProbe = ReturnType<typeof createNodeProbe>
@@ -25,13 +25,13 @@ function canConnect(address: string, clock: Clock): Promise<boolean> {
 }
 
 /**
- * Returns a probe that tells whether consensus nodes take connections: it connects to a node unless that answered within
- * the last ten seconds. Asked before a submission, because the ledger SDK cannot say afterwards whether bytes were sent: a
- * node that is down must be a definite "nothing happened".
+ * Returns a probe that tells whether consensus nodes accept connections. It connects to a node unless the node answered
+ * within the last ten seconds. It is used before a submission, because the ledger SDK cannot say afterwards whether bytes
+ * were sent, and a node that is down must be a definite "nothing happened".
  */
 export function createNodeProbe(clock: Clock) {
   const provenAtMs = new Map<string, number>()
-  /** Notes that a node has just answered. */
+  /** Records that a node has just answered. */
   const proven = (address: string): void => void provenAtMs.set(address, clock.unixMs())
   return {
     async isReachable(address: string): Promise<boolean> {
@@ -42,7 +42,7 @@ export function createNodeProbe(clock: Clock) {
       return isUp
     },
     proven,
-    /** Notes that a node has just failed to answer. */
+    /** Records that a node has just failed to answer. */
     doubted: (address: string): void => void provenAtMs.delete(address),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Adds the fee payer's signature to one body of a payment and submits it once. It never makes a transaction id, and what
- * a node may have received is never reported as refused.
+ * Adds the fee payer's signature to one body of a payment and submits it once. It never creates a transaction id, and
+ * never reports as refused what a node may have received.
  */
 import {
   type Client,
@@ -13,9 +13,9 @@ import { splitTransactionList } from '@tallystick/x402/hedera'
 import { type ConsensusProblem, ConsensusUnavailable, type SettlementEnd } from '../settlement.ts'
 import type { NodeProbe } from './node-probe.ts'
 
-/** What became of a payment: submitted, refused before consensus, or a duplicate of an id that the network knows. */
+/** What happened to a payment: submitted, refused before consensus, or a duplicate of an id that the network knows. */
 export type Submission =
-  /** A node took it or, where there is a `cause`, may have. `hash` is the SHA-384 of the signed bytes, hex. */
+  /** A node took it or, if there is a `cause`, may have. `hash` is the SHA-384 of the signed bytes, hex. */
   { readonly hash: string; readonly cause?: unknown } | SettlementEnd | 'duplicate'
 
 /** Where a payment is submitted, and by whom. */
@@ -29,7 +29,7 @@ type Network = {
 
 type Body = { readonly address: string; readonly transaction: TransferTransaction }
 
-/** The bodies of a payment that are addressed to nodes we know. */
+/** The bodies of a payment addressed to nodes we know. */
 function knownBodies(client: Client, transactionList: Uint8Array): readonly Body[] {
   const addresses = new Map(
     Object.entries(client.network).map(([address, id]) => [id.toString(), address]),
@@ -50,7 +50,7 @@ const refused = (reason: string, message: string): SettlementEnd => ({
   message,
 })
 
-/** Signs one body and hands it to its node; undefined where the node was too busy to take it. */
+/** Signs one body and hands it to its node; undefined if the node was too busy to take it. */
 async function submitBody(body: Body, to: Network): Promise<Submission | undefined> {
   const { callMs, client, feePayerKey, probe } = to
   const signed = await body.transaction.sign(feePayerKey)
@@ -84,19 +84,19 @@ async function submitBody(body: Body, to: Network): Promise<Submission | undefin
   return { hash }
 }
 
-/** The node's precheck code, where it answered; undefined where it may have taken the transaction. */
+/** The node's precheck code if it answered; undefined if it may have taken the transaction. */
 function precheckStatus(error: unknown): string | undefined {
   if (error instanceof StatusError) return error.status.toString()
-  // With one attempt the SDK puts a busy node's answer into the text of its own error. The text ends early where it skipped
-  // a node that had failed before: then nothing was sent.
+  // With one attempt, the SDK puts a busy node's answer into its own error text. The text is cut short if the SDK skipped
+  // a node that had failed before, in which case nothing was sent.
   const text = error instanceof Error ? error.message : ''
   if (text.endsWith('last error being: ')) return 'BUSY'
   return [...BUSY_STATUSES].find((status) => text.endsWith(`last error being: ${status}`))
 }
 
 /**
- * Hands a payment to the first of its nodes that can be reached, one body, once: a node that is busy is followed by the
- * next, one that may have taken the body is not. Throws ConsensusUnavailable, and only where nothing was submitted.
+ * Hands a payment to the first of its nodes that is reachable: one body, once. After a busy node the next one is tried;
+ * after a node that may have taken the body, none is. Throws ConsensusUnavailable, and only if nothing was submitted.
  */
 export async function submitPayment(transactionList: Uint8Array, to: Network): Promise<Submission> {
   const bodies = knownBodies(to.client, transactionList)
@@ -110,7 +110,7 @@ export async function submitPayment(transactionList: Uint8Array, to: Network): P
   throw new ConsensusUnavailable('consensus_unavailable')
 }
 
-/** What a consensus node's precheck code means for a payment whose payer's signature was verified before. */
+/** What a consensus node's precheck code means for a payment whose payer signature is already verified. */
 type PrecheckMeaning =
   /** This node did not take it; another may. */
   | { readonly kind: 'busy' }
@@ -119,7 +119,7 @@ type PrecheckMeaning =
   | { readonly kind: 'ours'; readonly problem: ConsensusProblem }
   | { readonly kind: 'refused'; readonly reason: string }
 
-/** Codes of a node that did not take the transaction and says nothing about it. */
+/** Codes from a node that did not take the transaction and says nothing about it. */
 const BUSY_STATUSES: ReadonlySet<string> = new Set([
   'BUSY',
   'PLATFORM_NOT_ACTIVE',
@@ -127,7 +127,7 @@ const BUSY_STATUSES: ReadonlySet<string> = new Set([
   'INVALID_NODE_ACCOUNT',
 ])
 
-/** At precheck only the fee payer's account, balance and signature are looked at. */
+/** Precheck looks only at the fee payer's account, balance and signature. */
 const OURS: Readonly<Record<string, ConsensusProblem>> = {
   INSUFFICIENT_PAYER_BALANCE: 'fee_payer_balance_too_low',
   INVALID_SIGNATURE: 'fee_payer_unusable',
@@ -145,7 +145,7 @@ const REASONS: Readonly<Record<string, string>> = {
   INSUFFICIENT_ACCOUNT_BALANCE: 'insufficient_funds',
 }
 
-/** Maps a precheck code. What has no name of its own is `preflight_failed`: the node refused it, nothing moved. */
+/** Maps a precheck code. A code without a name of its own becomes `preflight_failed`: the node refused it, nothing moved. */
 export function judgePrecheck(status: string): PrecheckMeaning {
   if (BUSY_STATUSES.has(status)) return { kind: 'busy' }
   if (status === 'DUPLICATE_TRANSACTION') return { kind: 'duplicate' }

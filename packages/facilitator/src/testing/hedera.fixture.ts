@@ -1,6 +1,6 @@
 /**
- * A facilitator over real HTTP on a local ledger over real gRPC, and payments for it, signed by the official SDK and by our
- * own client. What goes through `client` goes through the official HTTPFacilitatorClient.
+ * A facilitator over real HTTP on a local ledger over real gRPC, and payments for it, signed by the official SDK and by
+ * our own client. Calls through `client` use the official HTTPFacilitatorClient.
  */
 import { AccountId, Hbar, PrivateKey, TransactionId, TransferTransaction } from '@hiero-ledger/sdk'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
@@ -17,7 +17,7 @@ export const NETWORK = 'hedera:testnet'
 /** The price of every payment, tinybar. */
 export const PRICE = 300_000_000n
 
-/** What `changeBy` answers where nothing moved. */
+/** What `changeBy` returns if nothing moved. */
 export const NOTHING_MOVED = { payer: 0n, seller: 0n }
 
 export type HederaFixture = Awaited<ReturnType<typeof startHederaFixture>>
@@ -29,7 +29,7 @@ export const wrap = (requirements: PaymentRequirements, transaction: string): Pa
   payload: { transaction },
 })
 
-/** Posts a payment to a facilitator's `/settle`, for answers that the official client throws at. */
+/** Posts a payment to a facilitator's `/settle`, for answers on which the official client throws. */
 export async function post(url: string, payload: PaymentPayload) {
   const response = await fetch(`${url}/settle`, {
     method: 'POST',
@@ -52,7 +52,7 @@ type Changes = {
   readonly outcomeMs?: number
 }
 
-/** A ledger with a fee payer, a payer and a seller, and two facilitators, one of them with little patience. */
+/** A ledger with a fee payer, a payer and a seller, and two facilitators, one of them impatient. */
 export async function startHederaFixture() {
   const devnet = await startDevnet()
   const account = (name: string, hbar: bigint) =>
@@ -66,7 +66,7 @@ export async function startHederaFixture() {
   const start = (changes: Changes = {}) =>
     startOn(devnet, { feePayer: parties.feePayer, ...changes, lines })
   const facilitator = await start()
-  /** Gives the network little time, for what never comes. */
+  /** Gives the network little time, for answers that never come. */
   const impatient = await start({ callMs: 1_000, outcomeMs: 600 })
   const client = new HTTPFacilitatorClient({ url: facilitator.url })
   const settle = (payload: PaymentPayload) => client.settle(payload, payload.accepted)
@@ -79,11 +79,11 @@ export async function startHederaFixture() {
     client,
     impatient,
     impatientClient: new HTTPFacilitatorClient({ url: impatient.url }),
-    /** All that the facilitators have logged. */
+    /** Everything the facilitators have logged. */
     lines,
     settle,
     changeBy: (act: () => Promise<unknown>) => changeBy(devnet, { parties, act }),
-    /** What settling and then verifying a payment came to, and what it moved. */
+    /** The result of settling and then verifying a payment, and what it moved. */
     async attempt(payload: PaymentPayload) {
       let settled: unknown
       const act = async () => {

@@ -1,6 +1,6 @@
 /**
- * The X Layer stand-in with two facilitators over real HTTP, one of them with little patience, and what a test does there:
- * payments of a cent, a stranger who submits them, and what the chain says of it.
+ * The X Layer stand-in with two facilitators over real HTTP, one of them impatient, and what tests do there: payments of
+ * a cent, a stranger who submits them, and what the chain says about it.
  */
 import { startDevnet, startXLayer, type XLayer, type XLayerAccount } from '@tallystick/devnet'
 import {
@@ -69,7 +69,7 @@ export async function startXLayerFixture() {
     impatient,
     settle: (payload: PaymentPayload, requirement: PaymentRequirements) =>
       client.settle(payload, requirement),
-    /** A payment for a cent, as a facilitator gets it. */
+    /** A payment of a cent, as a facilitator gets it. */
     order: (payer: XLayerAccount) => orderOf(cent as PaymentRequirements, payer),
     official: (payer: XLayerAccount, signer?: EvmSigner) =>
       officialClient(asset, { payer, signer }),
@@ -122,7 +122,7 @@ function officialClient(
 }
 
 function chainToolsOf(chain: XLayer, asset: EvmAsset) {
-  /** A client of viem, as a stranger or, with a key, as somebody. */
+  /** A viem client, as a stranger or, with a key, as somebody. */
   const viem = (privateKey: `0x${string}` = STRANGER_KEY) =>
     createWalletClient({
       account: privateKeyToAccount(privateKey),
@@ -132,7 +132,7 @@ function chainToolsOf(chain: XLayer, asset: EvmAsset) {
     }).extend(publicActions)
   return {
     viem,
-    /** Submits an authorization as anybody may who has read it. */
+    /** Submits an authorization, as anyone who has read it may. */
     async submitAsStranger(
       payload: unknown,
       { isAwaited = true }: { isAwaited?: boolean } = {},
@@ -146,10 +146,10 @@ function chainToolsOf(chain: XLayer, asset: EvmAsset) {
       if (isAwaited) await client.waitForTransactionReceipt({ hash })
       return hash
     },
-    /** Transactions of the facilitator so far. */
+    /** How many transactions the facilitator has sent so far. */
     sentCount: () =>
       viem().getTransactionCount({ address: accountOf(chain, 'facilitator').address }),
-    /** Waits until so many transactions wait for a block. */
+    /** Waits until that many transactions wait for a block. */
     async poolHolds(count: number): Promise<void> {
       await vi.waitUntil(async () => {
         const message = { jsonrpc: '2.0', id: 1, method: 'txpool_status', params: [] }

@@ -1,4 +1,4 @@
-/** Copies of `bytes`, each with every bit of one byte inverted, first byte to last: what a tampering test walks through. */
+/** Copies of `bytes`, each with every bit of one byte inverted, first byte to last; for tampering tests. */
 export function* byteFlips(
   bytes: Uint8Array,
 ): Generator<{ readonly index: number; readonly flipped: Uint8Array }> {

@@ -1,4 +1,4 @@
-/** Bytes that count up, big-endian, in the place of chance: predictable and never twice the same. For tests only. */
+/** Bytes that count up, big-endian, in place of randomness: predictable and never repeated. For tests only. */
 export function countingRandomBytes(): (size: number) => Uint8Array {
   let count = 0
   return (size) => {

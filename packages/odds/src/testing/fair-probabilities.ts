@@ -1,7 +1,7 @@
 import type { MarginMethod } from '../remove-margin.ts'
 import { removeMargin } from '../remove-margin.ts'
 
-/** The probabilities of a book that must be fair; throws where it is not. */
+/** The probabilities of a book that must be fair; throws if it is not. */
 export function fairProbabilities(
   prices: readonly number[],
   method: MarginMethod = 'power',

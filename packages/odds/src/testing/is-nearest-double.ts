@@ -20,8 +20,8 @@ const RATIOS: Readonly<Record<OddsFormat, (text: string) => ExactOdds>> = {
 }
 
 /**
- * The exact decimal odds of a parsed price, in lowest terms: for comparing prices across notations and for ledgers that
- * must not round. `-110` is 21/11, which no decimal text can say.
+ * A parsed price's exact decimal odds in lowest terms, for comparing prices across notations and for ledgers that must
+ * not round. `-110` is 21/11, which no decimal text can express.
  */
 function exactOdds(odds: Odds): ExactOdds {
   const { numerator, denominator } = RATIOS[odds.format](odds.text)
@@ -30,10 +30,10 @@ function exactOdds(odds: Odds): ExactOdds {
   return { numerator: numerator / divisor, denominator: denominator / divisor }
 }
 
-/** Binary places after the point of the finest double above 1. */
+/** Binary places after the point in the finest double above 1. */
 const PLACES = 52
 
-/** Whether no double lies nearer to a price's exact value than the decimal odds that it was given. */
+/** Whether no double lies nearer to a price's exact value than the decimal odds it was given. */
 export function isNearestDouble(odds: Odds): boolean {
   const { numerator, denominator } = exactOdds(odds)
   // A double from 1 up times 2^52 is whole, and half the step to its neighbour is a power of two.

@@ -1,4 +1,4 @@
-/** The largest absolute difference between two lists by position; Infinity where their lengths differ or a value is NaN. */
+/** The largest absolute difference between two lists by position; Infinity if their lengths differ or a value is NaN. */
 export function largestDifference(one: readonly number[], other: readonly number[]): number {
   if (one.length !== other.length) return Infinity
   let largest = 0

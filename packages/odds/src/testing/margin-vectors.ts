@@ -2,7 +2,7 @@ import known from '../../vectors/devig.json' with { type: 'json' }
 import more from '../../vectors/devig-more.json' with { type: 'json' }
 import type { MarginMethod } from '../remove-margin.ts'
 
-/** One book with a method's probabilities from independent arithmetic with 60 digits. */
+/** One book with a method's probabilities from independent 60-digit arithmetic. */
 type MarginVector = {
   readonly name: string
   readonly prices: readonly number[]
@@ -22,7 +22,7 @@ type Book = { readonly name: string; readonly odds: readonly string[]; readonly 
 
 type Solved = { p: string[]; k?: string; z?: string; c?: string; parameter?: string }
 
-/** The number that a method solved for: written under one of four names, or what the booksum makes it. */
+/** The number that a method solved for: given under one of four names, or implied by the booksum. */
 function parameterOf(method: MarginMethod, solved: Solved, book: Book): number {
   const written = solved.parameter ?? solved.k ?? solved.z ?? solved.c
   if (written !== undefined) return Number(written)
