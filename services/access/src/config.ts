@@ -7,8 +7,10 @@ import {
   sharedConfigFields,
   withFieldMeta,
 } from '@tallystick/service-kit'
+import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
+import type { AlertLimits } from './domain/seller-alerts.ts'
 
 /** A text of that form, and what it is read as. */
 const matching = <Value>(expected: string, form: RegExp, read: (text: string) => Value) =>
@@ -62,6 +64,23 @@ export function keyHex(key: Secret): `0x${string}` {
 
 const address = () =>
   matching('an EVM address', /^0x[a-fA-F0-9]{40}$/, (text) => text.toLowerCase() as `0x${string}`)
+
+const webhookText = 'an https URL, or an http URL of this machine'
+/** Webhooks carry their secret in the address. */
+const webhookUrl = () =>
+  withFieldMeta(
+    z
+      .string()
+      .refine(isWebhookUrl, webhookText)
+      .transform((text) => new Secret(text)),
+    { expected: webhookText, isSecret: true },
+  )
+
+function isWebhookUrl(text: string): boolean {
+  const url = URL.parse(text)
+  if (url?.protocol === 'https:') return true
+  return url?.protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)
+}
 
 const networkText = 'hedera:testnet or hedera:mainnet'
 
@@ -135,6 +154,21 @@ export const accessConfigSchema = z
     RESOURCE_TIMEOUT_MS: integerField({ min: 100, max: 20_000 })
       .prefault('5000')
       .describe('How long the resource’s source may take, milliseconds.'),
+    ALERT_WEBHOOK_URL: webhookUrl()
+      .optional()
+      .describe('Where alerts are posted as JSON; without it they are a metric and a log line.'),
+    ALERT_RESERVE_RENEWALS: integerField({ min: 1, max: 100_000 })
+      .prefault('4')
+      .describe('Alert when the reserve arms fewer further renewals.'),
+    ALERT_RECORDER_HOURS: integerField({ min: 1, max: 8_760 })
+      .prefault('24')
+      .describe('Alert when the recorder’s money lasts fewer hours at its present rate.'),
+    ALERT_WITHDRAW_HBAR: integerField({ min: 1, max: 1_000_000_000 })
+      .prefault('100')
+      .describe('Alert when more than this is earned and not withdrawn.'),
+    ALERT_REMINDER_HOURS: integerField({ min: 1, max: 720 })
+      .prefault('24')
+      .describe('How often a standing alert is told again.'),
   })
   // A token of one process must open the others: with a secret each, calls that change process would sign in anew.
   .refine((config) => config.RECORDER_COUNT === 1 || config.SESSION_SECRET !== undefined, {
@@ -143,3 +177,13 @@ export const accessConfigSchema = z
   })
 
 export type AccessConfig = z.output<typeof accessConfigSchema>
+
+const HOUR_MS = 3_600_000
+
+/** From which figures on the seller is alerted. */
+export const alertLimits = (config: AccessConfig): AlertLimits => ({
+  reserveRenewals: config.ALERT_RESERVE_RENEWALS,
+  recorderHours: config.ALERT_RECORDER_HOURS,
+  withdrawTinybar: BigInt(config.ALERT_WITHDRAW_HBAR) * TINYBAR_PER_HBAR,
+  reminderMs: config.ALERT_REMINDER_HOURS * HOUR_MS,
+})

@@ -19,6 +19,7 @@ import {
 } from '@tallystick/x402/hedera'
 import type { FastifyBaseLogger } from 'fastify'
 import { privateKeyToAddress } from 'viem/accounts'
+import { type AlertWebhook, createAlertWebhook } from './adapters/alert-webhook.ts'
 import {
   createReadingClient,
   createSendingClient,
@@ -31,17 +32,18 @@ import { createViemAccessContract } from './adapters/viem-access-contract.ts'
 import { createViemContractSender } from './adapters/viem-contract-sender.ts'
 import { createViemUsageLedger, usageGasLimit } from './adapters/viem-usage-ledger.ts'
 import { buildAccessApp } from './app.ts'
-import { type AccessConfig, keyHex } from './config.ts'
+import { type AccessConfig, alertLimits, keyHex } from './config.ts'
 import { readStatus } from './domain/access-answers.ts'
 import { createReaper, createSubscriptions, ZERO_ADDRESS } from './domain/access-window.ts'
 import { type AgentGuardDeps, createAgentGuard } from './domain/agent-guard.ts'
 import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
 import { createCallRate } from './domain/call-rate.ts'
 import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
-import type { UsageEventListener } from './domain/events.ts'
+import type { ReportAccessEvent, UsageEventListener } from './domain/events.ts'
 import type { AccessParts, AccessPorts } from './domain/ports.ts'
 import { afterPreviousContracts } from './domain/previous-contracts.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
+import { createSellerAlerts, readSellerFigures } from './domain/seller-alerts.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from './domain/usage-limits.ts'
 import { createUsageRecorder } from './domain/usage-recorder.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'
@@ -66,6 +68,7 @@ type ConnectOptions = {
   readonly clock: Clock
   readonly paymentClock: Clock
   readonly onUsageEvent: UsageEventListener
+  readonly report: ReportAccessEvent
 }
 
 /** How often the facilitator is asked who pays fees, which is also how soon `/ready` says that it is down, milliseconds. */
@@ -81,14 +84,14 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   const { config, clock, logger, paymentClock = clock, connect = connectPorts } = options
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
-  const { onUsageEvent } = telemetry
-  const ports = connect({ config, clock, paymentClock, onUsageEvent })
+  const { onUsageEvent, report } = telemetry
+  const ports = connect({ config, clock, paymentClock, onUsageEvent, report })
   const { contract, feePayers, sender, usage } = ports
   const url = `${config.BASE_URL}/api/${config.SERVICE_NAME}`
   const parts = {
     ...ports,
     clock,
-    report: telemetry.report,
+    report,
     network: config.NETWORK,
     payTo: config.PAY_TO,
     periodsPerPurchase: config.PERIODS_PER_PURCHASE,
@@ -103,7 +106,14 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     statusUrl: `${url}/status`,
   }
   const { callAccess, gate, reaper, sweep } = composeDomain(parts, telemetry)
-  telemetry.measure({ usage, sweep, contract })
+  const alerts = createSellerAlerts({
+    clock,
+    limits: alertLimits(config),
+    readFigures: () => readSellerFigures(parts),
+    report,
+    webhook: ports.alertWebhook,
+  })
+  telemetry.measure({ usage, sweep, contract, alerts })
   const app = await buildAccessApp({
     ...parts,
     serviceName: config.SERVICE_NAME,
@@ -122,11 +132,17 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     app,
     registry,
     sweep,
-    start: () => sweep.start(),
+    start() {
+      sweep.start()
+      alerts.start()
+    },
     stopping: () => gate.close(),
     async close() {
       feePayers.close()
-      const closing = Promise.all([sweep.close(), gate.close(), reaper.close(), usage.close()])
+      ports.alertWebhook?.close()
+      const closing = Promise.all(
+        [sweep, gate, reaper, usage, alerts].map(async (part) => await part.close()),
+      )
       await atMost(
         clock,
         closing.then(() => sender.close()),
@@ -239,6 +255,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
       recorderCount: config.RECORDER_COUNT,
       onEvent,
     }),
+    alertWebhook: connectAlertWebhook(options),
     async recorderGas() {
       const [held, gasPrice] = await Promise.all([
         client.getBalance({ address: recorder }),
@@ -255,4 +272,15 @@ function connectPorts(options: ConnectOptions): AccessPorts {
             timeoutMs: config.RESOURCE_TIMEOUT_MS,
           }),
   }
+}
+
+function connectAlertWebhook({ config, clock, report }: ConnectOptions): AlertWebhook | undefined {
+  const { ALERT_WEBHOOK_URL: url, ACCESS_CONTRACT: contract } = config
+  if (url === undefined) return undefined
+  return createAlertWebhook({
+    url: url.reveal(),
+    clock,
+    service: { network: config.NETWORK, contract, payTo: config.PAY_TO },
+    onLost: (notice, reason) => report({ kind: 'alert-lost', ...notice, reason }),
+  })
 }

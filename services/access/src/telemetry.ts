@@ -14,6 +14,7 @@ import {
   type UsageFigure,
 } from './domain/events.ts'
 import { type AccessPorts, ContractAbsent } from './domain/ports.ts'
+import { SELLER_ALERTS, type SellerAlerts } from './domain/seller-alerts.ts'
 
 /** Seconds: a verification is a millisecond of arithmetic and, for an unknown payer, a request to the mirror node. */
 const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
@@ -95,7 +96,11 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       case 'reaped':
       case 'reap-failed':
       case 'sweep-failed':
+      case 'alert-lost':
+      case 'alerts-unread':
         return count('access_troubles_total', { kind: event.kind })
+      case 'alert':
+        return
     }
   }
 
@@ -144,7 +149,13 @@ function logAccessEvent(event: AccessEvent, logger: FastifyBaseLogger | undefine
       const { kind, requestId: reqId, ...fields } = event
       return logger?.error({ reqId, ...fields }, REFUSALS[kind])
     }
+    case 'alert':
+    case 'alert-lost': {
+      const { kind, ...fields } = event
+      return logger?.[event.change === 'cleared' ? 'info' : 'warn'](fields, kind)
+    }
     case 'reap-failed':
+    case 'alerts-unread':
     case 'sweep-failed': {
       const { error, ...fields } = event
       const level = error instanceof ContractAbsent ? 'debug' : 'warn'
@@ -166,10 +177,13 @@ function logUsageEvent(event: UsageEvent, logger: FastifyBaseLogger | undefined)
   else logger?.warn('error' in fields ? { ...fields, err: fields.error } : fields, kind)
 }
 
-type Measured = Pick<AccessPorts, 'usage' | 'contract'> & { readonly sweep: CreditSweep }
+type Measured = Pick<AccessPorts, 'usage' | 'contract'> & {
+  readonly sweep: CreditSweep
+  readonly alerts: Pick<SellerAlerts, 'isRaised'>
+}
 
 /** The queue of metering, the sweep of payTo's credits and the reserve; a figure that is unknown at a scrape is NaN. */
-function registerFigures(registry: Registry, { usage, sweep, contract }: Measured): void {
+function registerFigures(registry: Registry, { usage, sweep, contract, alerts }: Measured): void {
   const registers = [registry]
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
     const made: Gauge = new Gauge({
@@ -197,6 +211,15 @@ function registerFigures(registry: Registry, { usage, sweep, contract }: Measure
       },
     })
   }
+  const raised: Gauge = new Gauge({
+    name: 'access_alert',
+    help: 'Whether an alert of the seller is raised, 0 or 1.',
+    labelNames: ['alert'],
+    registers,
+    collect() {
+      for (const alert of SELLER_ALERTS) raised.set({ alert }, Number(alerts.isRaised(alert)))
+    },
+  })
   gauge('access_sweep_unresolved', 'Credits of payTo that are not opened yet.', () =>
     sweep.unresolvedCount(),
   )

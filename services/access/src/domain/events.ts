@@ -1,5 +1,6 @@
 import type { ChallengeError, PaymentOutcome } from '@tallystick/x402'
 import type { Hex } from './access-window.ts'
+import type { AlertNotice } from './seller-alerts.ts'
 
 /** Who forwarded a settled payment, and for whom. */
 type Forwarded = {
@@ -44,6 +45,12 @@ export type AccessEvent =
       readonly error: unknown
       readonly paymentReference?: Hex
     }
+
+  /** Something of the seller's is running out, or no longer. */
+  | (AlertNotice & { readonly kind: 'alert' })
+  | (AlertNotice & { readonly kind: 'alert-lost'; readonly reason: string })
+  /** The seller's money could not be read. */
+  | { readonly kind: 'alerts-unread'; readonly error: unknown }
 
 export type ReportAccessEvent = (event: AccessEvent) => void
 

@@ -3,6 +3,7 @@ import type { Facilitator, FeePayerDirectory, PaymentScheme } from '@tallystick/
 import type { AccountDirectory } from '@tallystick/x402/hedera'
 import type { AccessWindow, Hex, Subscriptions } from './access-window.ts'
 import type { ReportAccessEvent } from './events.ts'
+import type { AlertNotice } from './seller-alerts.ts'
 import type { UsageRecorder } from './usage-recorder.ts'
 
 /** What the service reaches over a network. */
@@ -18,6 +19,8 @@ export type AccessPorts = {
   readonly accounts: AgentAccounts
   /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
   recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
+  /** Where alerts go besides metric and log. It never waits. */
+  readonly alertWebhook?: { send(notice: AlertNotice): void; close(): void } | undefined
 }
 
 /** What every part of the domain may use. */
@@ -59,6 +62,8 @@ export type AccessContract = {
   paymentOf(paymentReference: Hex): Promise<{ readonly isUsed: boolean; readonly agent: Hex }>
   /** How many further renewals the free reserve can arm, for anyone. */
   renewalsReserveCanArm(): Promise<number>
+  /** What the seller may withdraw of his earnings, tinybar. */
+  earnedTinybar(): Promise<bigint>
 }
 
 /** The ledger was unreachable, answered nonsense, or is another chain than the configured one. */

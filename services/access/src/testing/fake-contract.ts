@@ -108,6 +108,10 @@ export function createFakeContract(): FakeContract {
       if (fake.isReserveDown) throw new ChainUnavailable('down')
       return 7
     },
+    async earnedTinybar() {
+      await read('earnedTinybar')
+      return 0n
+    },
   }
   const read = async (name: string): Promise<void> => {
     fake.reads.push(name)

@@ -1,0 +1,211 @@
+/**
+ * What the seller is told before something runs out: which of his figures is past its limit, once when it changes and
+ * again after the reminder interval. Pure but for `createSellerAlerts`, which looks every minute.
+ */
+import { formatHbar } from '@tallystick/x402/hedera'
+import type { AccessParts, AccessPorts } from './ports.ts'
+import { purchaseTinybar } from './sales-terms.ts'
+
+export const SELLER_ALERTS = ['reserve_low', 'recorder_low', 'float_low', 'withdrawable'] as const
+
+export type SellerAlert = (typeof SELLER_ALERTS)[number]
+
+/** The seller's money, read at one moment. */
+export type SellerFigures = {
+  readonly renewalsReserveCanArm: number
+  readonly earnedTinybar: bigint
+  readonly recorderTinybar: bigint
+  /** What the recorder must hold for a full batch, tinybar. */
+  readonly batchTinybar: bigint
+  readonly floatTinybar: bigint
+  /** One purchase, and what payTo must hold for the gas of its forward, tinybar. */
+  readonly purchaseTinybar: bigint
+  readonly forwardTinybar: bigint
+}
+
+export type AlertLimits = {
+  readonly reserveRenewals: number
+  readonly recorderHours: number
+  readonly withdrawTinybar: bigint
+  readonly reminderMs: number
+}
+
+/** How far a figure is from its limit: below 1 the alert is raised, from 1.1 on it is cleared, between it stays. */
+type Finding = { readonly headroom: number; readonly text: string }
+
+/** Forwards whose gas the float is to hold beside one purchase. */
+const FLOAT_FORWARDS = 2n
+const CLEARED_AT = 1.1
+
+const ratio = (held: bigint, wanted: bigint): number =>
+  wanted === 0n ? Number.POSITIVE_INFINITY : Number(held) / Number(wanted)
+
+/** Judges figures; `spentPerHour` is what the recorder spends in an hour, tinybar. */
+export function findingsOf(
+  figures: SellerFigures,
+  limits: AlertLimits,
+  spentPerHour: bigint,
+): Readonly<Record<SellerAlert, Finding>> {
+  const { renewalsReserveCanArm, earnedTinybar, recorderTinybar, floatTinybar } = figures
+  const recorderWanted = spentPerHour * BigInt(limits.recorderHours)
+  const least = recorderWanted > figures.batchTinybar ? recorderWanted : figures.batchTinybar
+  const float = figures.purchaseTinybar + FLOAT_FORWARDS * figures.forwardTinybar
+  return {
+    reserve_low: {
+      headroom: renewalsReserveCanArm / limits.reserveRenewals,
+      text: `The reserve arms ${renewalsReserveCanArm} more renewals: access-operator fund --hbar N.`,
+    },
+    recorder_low: {
+      headroom: ratio(recorderTinybar, least),
+      text: `The recorder holds ${formatHbar(recorderTinybar)} and spends ${formatHbar(spentPerHour)} an hour: send it HBAR.`,
+    },
+    float_low: {
+      headroom: ratio(floatTinybar, float),
+      text: `payTo holds ${formatHbar(floatTinybar)}; a purchase and the gas of ${FLOAT_FORWARDS} forwards are ${formatHbar(float)}: send it HBAR.`,
+    },
+    withdrawable: {
+      headroom: ratio(limits.withdrawTinybar, earnedTinybar),
+      text: `${formatHbar(earnedTinybar)} are earned: access-operator withdraw earnings.`,
+    },
+  }
+}
+
+/** The recorder's balance over at most an hour, oldest first; falls are what it spent, rises are money sent to it. */
+export type BalanceTrail = readonly { readonly atMs: number; readonly tinybar: bigint }[]
+
+const HOUR_MS = 3_600_000
+/** A rate over less than this is no rate: one purchase's calls would look like a day's. */
+const TRAIL_MS_MIN = 600_000
+
+export function followBalance(trail: BalanceTrail, tinybar: bigint, nowMs: number): BalanceTrail {
+  return [...trail.filter(({ atMs }) => nowMs - atMs <= HOUR_MS), { atMs: nowMs, tinybar }]
+}
+
+/** Tinybar an hour; 0 while too little is known. */
+export function spendingRate(trail: BalanceTrail): bigint {
+  const [first, last] = [trail[0], trail.at(-1)]
+  const spanMs = (last?.atMs ?? 0) - (first?.atMs ?? 0)
+  if (spanMs < TRAIL_MS_MIN) return 0n
+  let spent = 0n
+  for (const [index, { tinybar }] of trail.entries()) {
+    const before = trail[index - 1]?.tinybar ?? tinybar
+    if (tinybar < before) spent += before - tinybar
+  }
+  return (spent * BigInt(HOUR_MS)) / BigInt(spanMs)
+}
+
+/** Alerts that are raised, each with when it was last told of, Unix milliseconds. */
+export type AlertState = ReadonlyMap<SellerAlert, number>
+
+export type AlertNotice = {
+  readonly alert: SellerAlert
+  readonly change: 'raised' | 'reminder' | 'cleared'
+  /** For a person, in one sentence. */
+  readonly text: string
+}
+
+/** The next state, and what to tell: changes, and reminders of what stands for long. */
+export function nextAlerts(
+  state: AlertState,
+  findings: Readonly<Record<SellerAlert, Finding>>,
+  { nowMs, reminderMs }: { readonly nowMs: number; readonly reminderMs: number },
+): { readonly state: AlertState; readonly notices: readonly AlertNotice[] } {
+  const next = new Map(state)
+  const notices: AlertNotice[] = []
+  for (const [name, { headroom, text }] of Object.entries(findings)) {
+    const alert = name as SellerAlert
+    const toldAtMs = state.get(alert)
+    const isRaised = headroom < (toldAtMs === undefined ? 1 : CLEARED_AT)
+    if (!isRaised) {
+      if (!next.delete(alert)) continue
+      notices.push({ alert, change: 'cleared', text })
+    } else if (toldAtMs === undefined || nowMs - toldAtMs >= reminderMs) {
+      next.set(alert, nowMs)
+      notices.push({ alert, change: toldAtMs === undefined ? 'raised' : 'reminder', text })
+    }
+  }
+  return { state: next, notices }
+}
+
+/** Reads the figures. Throws ChainUnavailable or ContractAbsent. */
+export async function readSellerFigures(
+  parts: Pick<AccessParts, 'contract' | 'sender' | 'recorderGas' | 'periodsPerPurchase'>,
+): Promise<SellerFigures> {
+  const { contract, sender } = parts
+  const [renewalsReserveCanArm, earnedTinybar, recorder, floatTinybar, forwardTinybar, offers] =
+    await Promise.all([
+      contract.renewalsReserveCanArm(),
+      contract.earnedTinybar(),
+      parts.recorderGas(),
+      sender.floatTinybar(),
+      sender.forwardGasTinybar(),
+      contract.offers(),
+    ])
+  const current = offers.at(-1)
+  return {
+    renewalsReserveCanArm,
+    earnedTinybar,
+    recorderTinybar: recorder.held,
+    batchTinybar: recorder.needed,
+    floatTinybar,
+    forwardTinybar,
+    purchaseTinybar:
+      current === undefined ? 0n : purchaseTinybar(current, parts.periodsPerPurchase),
+  }
+}
+
+/** Between two looks, milliseconds: five reads of the ledger each. */
+const LOOK_MS = 60_000
+
+export type SellerAlerts = ReturnType<typeof createSellerAlerts>
+
+type SellerAlertsDeps = Pick<AccessParts, 'clock' | 'report'> & {
+  readonly limits: AlertLimits
+  /** Throws where the ledger does not answer; then nothing is judged. */
+  readonly readFigures: () => Promise<SellerFigures>
+  readonly webhook: AccessPorts['alertWebhook']
+}
+
+/** Looks at the seller's figures every minute and tells what changed. */
+export function createSellerAlerts(deps: SellerAlertsDeps) {
+  const { clock, limits } = deps
+  let state: AlertState = new Map()
+  let trail: BalanceTrail = []
+  let cancelNext: (() => void) | undefined
+  let running: Promise<void> | undefined
+  let isClosed = false
+
+  const look = async (): Promise<void> => {
+    try {
+      const figures = await deps.readFigures()
+      const nowMs = clock.unixMs()
+      trail = followBalance(trail, figures.recorderTinybar, nowMs)
+      const findings = findingsOf(figures, limits, spendingRate(trail))
+      const { reminderMs } = limits
+      const next = nextAlerts(state, findings, { nowMs, reminderMs })
+      state = next.state
+      for (const notice of next.notices) {
+        deps.report({ kind: 'alert', ...notice })
+        deps.webhook?.send(notice)
+      }
+    } catch (error) {
+      deps.report({ kind: 'alerts-unread', error })
+    }
+  }
+
+  const lookAndArm = async (): Promise<void> => {
+    running = look()
+    await running
+    if (!isClosed) cancelNext = clock.after(LOOK_MS, () => void lookAndArm())
+  }
+
+  return {
+    start: () => void lookAndArm(),
+    isRaised: (alert: SellerAlert): boolean => state.has(alert),
+    async close(): Promise<void> {
+      isClosed = true
+      cancelNext?.()
+      await running
+    },
+  }
+}
