@@ -56,6 +56,17 @@ describe('S3: the environment', () => {
     expect(reading).toMatchObject({ problems: [{ variable: 'RECORDER_KEY' }] })
   })
 
+  test.each([
+    ['https://hooks.example/T0/sesame', 'valid'],
+    ['http://127.0.0.1:9/sesame', 'valid'],
+    ['http://hooks.example/sesame', 'invalid'],
+    ['sesame', 'invalid'],
+  ])('alerts go by https, or to this machine, and the address is a secret: %s', (url, kind) => {
+    const reading = readConfig(accessConfigSchema, { ...good, ALERT_WEBHOOK_URL: url })
+    expect(reading.kind).toBe(kind)
+    expect(JSON.stringify(reading)).not.toContain('sesame')
+  })
+
   test('A17: several processes need one SESSION_SECRET, and one process none', () => {
     const several = { ...good, RECORDER_COUNT: '2' }
     const problem = { variable: 'SESSION_SECRET', expected: expect.stringContaining('32 bytes') }
