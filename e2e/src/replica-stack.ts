@@ -93,6 +93,7 @@ export async function startReplicaStack(offer: ReplicaOffer, count = 3): Promise
         RECORDER_KEY: recorders[at]?.privateKey ?? '',
         RECORDER_COUNT: String(recorders.length),
         SESSION_SECRET: 'what the replicas of this test share',
+        ADDRESS_CALLS_PER_SECOND: '0',
       },
     })
     processes[at] = service
