@@ -1,4 +1,5 @@
 import type { Figure } from './figure.ts'
+import { measureAccessGuard } from './suites/access-guard.ts'
 import { measureAccessMetering } from './suites/access-metering.ts'
 import { measureAccessRenewal } from './suites/access-renewal.ts'
 import { measureCareMcp } from './suites/care-mcp.ts'
@@ -22,6 +23,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'x402-challenge': measureX402Challenge,
   'x402-paid': measureX402Paid,
   'x402-verify': measureX402Verify,
+  'access-guard': measureAccessGuard,
   'access-metering': measureAccessMetering,
   'access-renewal': measureAccessRenewal,
 }
