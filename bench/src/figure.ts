@@ -25,7 +25,7 @@ export const NO_AIM = '–'
 
 const ROUND_DIGITS = 4
 
-/** Stands for an infinite ratio, where a cost is zero: results are JSON, which has no infinity. */
+/** Represents an infinite ratio (a cost of zero): results are JSON, which has no infinity. */
 export const RATIO_MAX = 1_000_000
 
 const rounded = (value: number): number => Number(value.toPrecision(ROUND_DIGITS))

@@ -4,7 +4,9 @@
 //   --match TEXT           those whose key or file contains the text
 //   --list                 prints the mutants' keys without trying them
 //   --lanes N              how many at a time
-// A survivor that mutation-survivors.json does not explain fails every run. So does a reason whose mutant is gone or killed: it would explain the next mutant with that name. The results of --all and --match stay in cache/mutation/ until those tests change, so that a stopped run resumes where it was.
+// A survivor that mutation-survivors.json does not explain fails every run. So does a reason whose mutant is gone or
+// killed: it would explain the next mutant with that name. The results of --all and --match stay in cache/mutation/ until
+// those tests change, so that a stopped run resumes where it was.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { levelsOf, type Result, runCampaign } from './mutation/campaign.ts'

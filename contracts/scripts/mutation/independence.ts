@@ -85,7 +85,7 @@ function effectsOfAssignment(assignment: SyntaxNode): Effects | undefined {
   }
 }
 
-/** What an assignment, declaration or event reads and writes; undefined where it may do more. */
+/** What an assignment, declaration or event reads and writes; undefined if it may do more. */
 function effectsOf(statement: SyntaxNode): Effects | undefined {
   if (statement.nodeType === 'ExpressionStatement') {
     const expression = child(statement, 'expression')

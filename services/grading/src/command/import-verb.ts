@@ -14,7 +14,10 @@ import { ingestPayload, type PayloadAccount, readPayload } from '../ingest/inges
 import { seedLedger } from '../seed/synthetic-fixtures.ts'
 import { withStore } from './command-store.ts'
 
-/** A file is read whole, because its hash is needed before its first row. Twelve seasons of 38 leagues are 29 MB; anything that unzips to more than this is not a table of odds. */
+/**
+ * A file is read whole, because its hash is needed before its first row. Twelve seasons of 38 leagues are 29 MB; anything
+ * larger, unzipped, is not a table of odds.
+ */
 const FILE_BYTES_MAX = 268_435_456
 /** Shortest pause between two progress lines, ms. */
 const PROGRESS_MS = 250

@@ -14,7 +14,7 @@ import {
 import { bandKey, SCOPE_ALL, SCOPE_SYNTHETIC, type TruthTable } from './truth-table.ts'
 
 const METHODOLOGY =
-  'ROI of flat stakes on settled picks, by the band of their grade against the close; intervals are clustered by event. mechanical: every recorded price before the close, of every selection. committed: picks received and committed before their start. The two are never merged. Void bets are not counted. Figures are told to a unit of stake over their picks, so that no single price can be read from them.'
+  'ROI of flat stakes on settled picks, by the band of their grade against the close; intervals are clustered by event. mechanical: every recorded price before the close, of every selection. committed: picks received and committed before their start. The two are never merged. Void bets are not counted. Figures are rounded to a unit of stake over their picks, so that no single price can be read from them.'
 
 /** A band's figures for cards, computed once per ledger state. */
 export function createCardFigures() {

@@ -16,7 +16,7 @@ type EventEntry = FeedInfo & {
   readonly receivedAtSeconds: number
   /** SHA-256 of the raw bytes it was read from, hex. */
   readonly rawSha256: string
-  /** 32 secret bytes, hex, where the prices may not be shown (saltEntry). */
+  /** 32 secret bytes, hex, if the prices may not be shown (saltEntry). */
   readonly salt?: string
 }
 

@@ -31,7 +31,7 @@ export type MarketKey = {
   readonly type: MarketType
   /** `ft` full time, `reg` regulation, `h1`, `q1`, … */
   readonly period: string
-  /** Handicap of the home side, or the total; a multiple of 0.25. Only where the type has lines. */
+  /** Handicap of the home side, or the total; a multiple of 0.25. Only if the type has lines. */
   readonly line?: number | undefined
   /** Whose total or statistic. */
   readonly participant?: string | undefined

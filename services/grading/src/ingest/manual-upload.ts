@@ -32,7 +32,7 @@ function pathOf(event: UploadEvent, text: string): string | undefined {
   return parsed.kind === 'market' ? marketPath(parsed.key) : undefined
 }
 
-/** What an uploaded record says of each selection, or that it names an unknown one, or one selection twice, which leaves open which value holds. */
+/** An uploaded record by selection; `unknown` and `twice` if it names an unknown selection, or one under two names. */
 type BySelection<Value> =
   | { readonly kind: 'read'; readonly bySelection: ReadonlyMap<string, Value> }
   | { readonly kind: 'unknown' }

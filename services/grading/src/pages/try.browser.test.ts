@@ -1,4 +1,4 @@
-/** The forms: looking up, checking, really paying on a local X Layer, and reading the cards. Who pays is in try-payer.browser.test.ts. */
+/** The forms: looking up, checking, paying on a local X Layer, reading cards. Who pays: try-payer.browser.test.ts. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import {

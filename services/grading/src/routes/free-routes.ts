@@ -140,7 +140,7 @@ function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): voi
     '/api/picks/:receipt',
     {
       onRequest: neverStored,
-      // Whoever has the receipt can read the card.
+      // Anyone with the receipt can read the card.
       config: { hasSecretPath: true },
       schema: {
         tags: ['free'],

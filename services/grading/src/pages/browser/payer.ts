@@ -92,7 +92,7 @@ async function takeKey(key: string | null): Promise<void> {
   if (!LOOPBACK.includes(location.hostname)) {
     put(
       'payer-problem',
-      'The link carried a key. It was dropped: keys are taken only where the service runs on your own machine.',
+      'The link carried a key. It was dropped: keys are accepted only if the service runs on your own machine.',
     )
     return
   }
