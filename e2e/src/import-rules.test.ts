@@ -14,6 +14,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   contracts: [],
   'packages/hashchain': [],
   'packages/jwt-lite': [],
+  'packages/journal-store': ['hashchain'],
   'packages/odds': [],
   'packages/page-testing': [],
   'packages/service-kit': [],
@@ -22,8 +23,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'packages/devnet': ['contracts', 'service-kit', 'x402'],
   'packages/agent': ['contracts', 'x402'],
   'services/access': ['contracts', 'service-kit', 'x402'],
-  'services/care': ['hashchain', 'jwt-lite', 'service-kit'],
-  'services/grading': ['hashchain', 'jwt-lite', 'odds', 'service-kit', 'x402'],
+  'services/care': ['hashchain', 'journal-store', 'jwt-lite', 'service-kit'],
+  'services/grading': ['hashchain', 'journal-store', 'jwt-lite', 'odds', 'service-kit', 'x402'],
 }
 /** They may import anything, from the package or from its folder. Scripts are the root's. */
 const AROUND = ['bench', 'e2e', 'scripts']

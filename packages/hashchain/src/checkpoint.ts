@@ -2,7 +2,7 @@ import { HASH_BYTES, type TreeHead } from './merkle-tree.ts'
 import { decodeStrictBase64, encodeBase64 } from './strict-base64.ts'
 
 /** The signed statement of a journal: "at this size my root is this" (https://c2sp.org/tlog-checkpoint). */
-export type Checkpoint = TreeHead & {
+type Checkpoint = TreeHead & {
   /** Unique name of the journal, by custom a URL without scheme, such as `care.example.org/user`. */
   readonly origin: string
   /** Further lines, each non-empty; most checkpoints have none. */
@@ -10,7 +10,7 @@ export type Checkpoint = TreeHead & {
 }
 
 /** The result of reading a text as a checkpoint. */
-export type ParsedCheckpoint =
+type ParsedCheckpoint =
   | { readonly kind: 'checkpoint'; readonly checkpoint: Checkpoint }
   | {
       readonly kind: 'malformed'

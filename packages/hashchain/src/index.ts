@@ -1,10 +1,5 @@
 export { canonicalJson } from './canonical-json.ts'
-export {
-  type Checkpoint,
-  formatCheckpoint,
-  type ParsedCheckpoint,
-  parseCheckpoint,
-} from './checkpoint.ts'
+export { formatCheckpoint, parseCheckpoint } from './checkpoint.ts'
 export {
   createKeyRing,
   type KeyRing,
@@ -33,7 +28,7 @@ export {
   sealedKeyId,
   sealValue,
 } from './seal.ts'
-export { createNoteSigner, type NoteSigner, openNote } from './signed-note.ts'
+export { createNoteSigner, openNote } from './signed-note.ts'
 export {
   GENESIS_PREV_HASH,
   hasLoneSurrogate,

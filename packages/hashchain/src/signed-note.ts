@@ -32,7 +32,7 @@ const SIGNATURES_MAX = 100
 const KEY_NAME = /^[^\s\u0085+]+$/u
 
 /** Signs texts as C2SP signed notes. */
-export type NoteSigner = {
+type NoteSigner = {
   /** Name in the signature line, such as the journal's origin. */
   readonly keyName: string
   /** What readers need to check a note: `name+id+base64(0x01 ‖ public key)`. */

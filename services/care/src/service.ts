@@ -1,5 +1,6 @@
 /** The one composition: stores, domain, MCP side and application for one configuration. Nothing here reads the environment. */
 import { randomBytes } from 'node:crypto'
+import { checkpointOrigin } from '@tallystick/journal-store'
 import { createTokenVerifier } from '@tallystick/jwt-lite'
 import {
   type Clock,
@@ -10,11 +11,11 @@ import {
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import { createEspeakSpeech } from './adapters/espeak-speech.ts'
+import { loadCheckpointSeed } from './adapters/record-upkeep.ts'
 import { openSqliteAuditTrail } from './adapters/sqlite-audit-trail.ts'
+import { sessionsPath } from './adapters/sqlite-record-database.ts'
 import { openSqliteRecordStore } from './adapters/sqlite-record-store.ts'
 import { openSqliteSessionStore } from './adapters/sqlite-session-store.ts'
-import { checkpointOrigin, loadCheckpointSeed } from './adapters/store-checkpoint.ts'
-import { storePaths } from './adapters/store-files.ts'
 import { buildCareApp, CARE_VERSION } from './app.ts'
 import { type CareConfig, checkpointSeed } from './config.ts'
 import {
@@ -46,7 +47,7 @@ export type CareService = Required<Omit<Service, 'start'>> & {
 
 async function openStores({ config, clock, logger }: CareServiceOptions, telemetry: Telemetry) {
   const databasePath = config.DATABASE_PATH
-  const path = storePaths(databasePath).sessions
+  const path = sessionsPath(databasePath)
   const onProblem = (error: unknown): void => logger?.error({ err: error }, 'store problem')
   const opened: { close(): Promise<void> }[] = []
   const close = async (): Promise<void> => {

@@ -9,7 +9,7 @@ import {
   type Service,
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
-import { ledgerOrigin, loadCheckpointSeed } from './adapters/checkpoint-file.ts'
+import { ledgerOrigin, loadCheckpointSeed } from './adapters/ledger-upkeep.ts'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
 import { openSqliteGradingStore } from './adapters/sqlite-grading-store.ts'
 import { openSqliteReservationStore } from './adapters/sqlite-reservation-store.ts'

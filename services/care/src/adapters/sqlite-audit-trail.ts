@@ -3,12 +3,13 @@
 // costs neither the disk's time nor its space.
 
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { makePrivateFile, messageOf } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
-import { BUSY_TIMEOUT_MS, messageOf } from './sqlite-record-database.ts'
-import { makePrivateFile } from './store-files.ts'
 
+/** How long a statement waits for another process's, milliseconds. */
+const BUSY_TIMEOUT_MS = 2_000
 /** Rows of refused writes that are kept, the newest; some 15 MB. */
 const REFUSALS_KEPT_MAX = 100_000
 /** How many above that may gather before the oldest are taken out, so that not every commit pays for it. */
@@ -36,7 +37,7 @@ CREATE TABLE IF NOT EXISTS audit_rows (
 CREATE INDEX IF NOT EXISTS audit_rows_rejected ON audit_rows (sequence) WHERE outcome = 'rejected';`
 
 type SqliteAuditTrailOptions = {
-  /** The sessions' file of the store (store-paths.ts). */
+  /** The sessions' file of the store (`sessionsPath`). */
   readonly path: string
   readonly clock: Clock
   /** Told when refusals could not be written; they are dropped. */

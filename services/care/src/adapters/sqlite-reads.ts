@@ -2,6 +2,7 @@
 // leaves here, straight from the stored bytes: there is no cache that could hide an alteration.
 
 import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
+import type { BodySeal } from '@tallystick/journal-store'
 import type { CareRecord } from '../domain/care-record.ts'
 import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
 import type { ChainHead, ReadOutcome, RecordStore } from '../domain/record-store.ts'
@@ -9,9 +10,8 @@ import { createVersionCheck } from '../domain/verify-chain.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { VersionFault } from '../wire/verify.ts'
-import { guarded } from './sqlite-record-database.ts'
+import { guarded, slotTextOf } from './sqlite-record-database.ts'
 import type { ChainRow, RecordStatements, VersionRow, WholeChainRow } from './sqlite-statements.ts'
-import { type EntrySeal, slotTextOf } from './store-seal.ts'
 
 /** A stored version, opened and checked by itself. */
 type OpenedVersion =
@@ -22,7 +22,7 @@ type OpenedVersion =
 export function openVersion(options: {
   readonly row: VersionRow
   readonly slot: ChainSlot
-  readonly seal: EntrySeal
+  readonly seal: BodySeal
 }): OpenedVersion {
   const { row, slot, seal } = options
   const [, , version, writtenAt, leafHash, body] = row
@@ -44,7 +44,7 @@ export const slotOfChain = ([, patient, domain, audience]: WholeChainRow): Chain
 type Reads = Pick<RecordStore, 'latest' | 'version' | 'head' | 'heads' | 'changesSince'>
 
 /** The reading half of the store. */
-export function createSqliteReads(statements: RecordStatements, seal: EntrySeal): Reads {
+export function createSqliteReads(statements: RecordStatements, seal: BodySeal): Reads {
   return {
     latest: guarded(async (slot) => readLatest({ statements, seal, slot })),
     version: guarded(async (slot, version) => readVersion({ statements, seal, slot }, version)),
@@ -90,7 +90,7 @@ const byText = (left: string, right: string): number => Number(left > right) - N
 
 type SlotReading = {
   readonly statements: RecordStatements
-  readonly seal: EntrySeal
+  readonly seal: BodySeal
   readonly slot: ChainSlot
 }
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { openSync, readFileSync, readSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { createCompactRange } from '@tallystick/hashchain'
+import { createBodySeal, openSqliteJournalStore } from '@tallystick/journal-store'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CareRecord } from '../domain/care-record.ts'
@@ -12,11 +12,10 @@ import { collect } from '../domain/record-store.fixture.ts'
 import { type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
 import { verifyExport } from '../domain/verify-export.ts'
 import { SqliteAppender } from './sqlite-append.ts'
-import { openRecordDatabase } from './sqlite-record-database.ts'
+import { RECORDS } from './sqlite-record-database.ts'
 import { prepareStatements } from './sqlite-statements.ts'
 import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
-import { storeRecord } from './sqlite-store-samples.fixture.ts'
-import { createEntrySeal } from './store-seal.ts'
+import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 
 const KILLS = process.env.TALLYSTICK_LONG === '1' ? 500 : 10
 /** A store is verified whole after every kill: it shall not grow for ever. */
@@ -117,14 +116,15 @@ describe('C14: a 200 from /write means fsynced', () => {
   )
 
   it('PRAGMA synchronous reads 2 and the journal mode is WAL, also after a note without fsync', async () => {
-    const database = openRecordDatabase(folder.databasePath)
+    const { databasePath } = folder
+    const owner = { databasePath, checkpointSeed: TEST_SEED, origin: TEST_ORIGIN }
+    const store = openSqliteJournalStore(RECORDS, owner)
+    const { database } = store
     const appender = new SqliteAppender({
-      database,
+      store,
       statements: prepareStatements(database),
-      seal: createEntrySeal(undefined),
+      seal: createBodySeal(undefined),
       clock: manualClock(0),
-      journals: { user: createCompactRange(), assistant: createCompactRange() },
-      onCommitted: () => undefined,
     })
     const request = { mac: 'aa', expiresAtMs: 9e15 }
     await appender.append(storeRecord(), request)
@@ -132,7 +132,7 @@ describe('C14: a 200 from /write means fsynced', () => {
     // Of the very connection that writes: another one has a setting of its own.
     expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-    database.close()
+    await store.close()
   })
 
   /** How often the write-ahead log was synced by a process that wrote so much. */

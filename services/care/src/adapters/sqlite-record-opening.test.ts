@@ -5,12 +5,11 @@ import { createKeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { describe, expect, it } from 'vitest'
 import { collect } from '../domain/record-store.fixture.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { acceptBackup, backupRecords, loadCheckpointSeed } from './record-upkeep.ts'
 import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
 import { BOTH, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
-import { acceptBackup, backupRecords } from './store-backup.ts'
-import { loadCheckpointSeed } from './store-checkpoint.ts'
 
 const suite = useStoreFolder()
 

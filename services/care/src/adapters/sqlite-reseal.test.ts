@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { collect } from '../domain/record-store.fixture.ts'
-import { resealRecords } from './sqlite-reseal.ts'
+import { resealRecords } from './record-upkeep.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
 import { BOTH, isIntact, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'

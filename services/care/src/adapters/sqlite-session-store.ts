@@ -2,6 +2,7 @@
 // iteration, or at once by `flush`. A commit survives the end of the process without an fsync (WAL, synchronous NORMAL); after a
 // loss of power some sessions may be behind or gone, and their clients open new ones.
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { messageOf } from '@tallystick/journal-store'
 import {
   type FrameRecipient,
   type RestoredSessions,
@@ -12,7 +13,6 @@ import {
   type StoredSession,
 } from '../domain/session-store.ts'
 import { LOG_LEVELS } from '../wire/mcp.ts'
-import { messageOf } from './sqlite-record-database.ts'
 
 /** The service's own connections never overlap; what another program holds is tried again with the next commit. */
 const BUSY_TIMEOUT_MS = 50
@@ -57,7 +57,7 @@ const QUEUE_MAX = 50_000
 const RECIPIENT_BYTES = 8
 
 type SqliteSessionStoreOptions = {
-  /** The sessions' file of the store (store-paths.ts). */
+  /** The sessions' file of the store (`sessionsPath`). */
   readonly path: string
   /** Told when a commit that nobody waits for failed; its changes are tried again with the next. */
   readonly onProblem?: (error: SessionStoreUnavailable) => void

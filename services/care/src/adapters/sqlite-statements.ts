@@ -1,14 +1,9 @@
 // The SQL of the record store, prepared once for a connection. Rows come as arrays, which node:sqlite builds twice as fast
 // as objects; each statement's row type says what stands where.
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
+import { prepareQuery, type SqliteQuery } from '@tallystick/journal-store'
 import type { Audience } from '../wire/records.ts'
 import { VERSION_TABLES } from './sqlite-record-database.ts'
-
-/** A query whose rows have the shape `Row`. */
-export type Query<Row> = {
-  get(...values: SQLInputValue[]): Row | undefined
-  all(...values: SQLInputValue[]): readonly Row[]
-}
 
 /** [id, audience, latest_version, head_hash] */
 export type ChainRow = readonly [number, Audience, number, string]
@@ -17,21 +12,12 @@ export type VersionRow = readonly [number, number, number, string, string, unkno
 /** [id, patient, domain, audience, latest_version, head_hash] */
 export type WholeChainRow = readonly [number, string, string, Audience, number, string]
 
-export function prepareQuery<Row>(database: DatabaseSync, sql: string): Query<Row> {
-  const statement = database.prepare(sql)
-  statement.setReturnArrays(true)
-  return {
-    get: (...values) => statement.get(...values) as unknown as Row | undefined,
-    all: (...values) => statement.all(...values) as unknown as readonly Row[],
-  }
-}
-
 const VERSION_COLUMNS = 'leaf_index, chain, version, written_at, leaf_hash, body'
 
 /** Queries of one audience's versions. */
 function prepareVersionQueries(database: DatabaseSync, audience: Audience) {
   const table = VERSION_TABLES[audience]
-  const query = <Row = VersionRow>(where: string, columns = VERSION_COLUMNS): Query<Row> =>
+  const query = <Row = VersionRow>(where: string, columns = VERSION_COLUMNS): SqliteQuery<Row> =>
     prepareQuery<Row>(database, `SELECT ${columns} FROM ${table} WHERE ${where}`)
   return {
     byVersion: query('chain = ? AND version = ?'),
@@ -48,7 +34,6 @@ function prepareVersionQueries(database: DatabaseSync, audience: Audience) {
     ),
     chainAfter: query('chain = ? AND version > ? ORDER BY version LIMIT ?'),
     since: query('chain = ? AND written_at >= ? ORDER BY written_at, version LIMIT ?'),
-    insert: database.prepare(`INSERT INTO ${table} (${VERSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`),
   }
 }
 

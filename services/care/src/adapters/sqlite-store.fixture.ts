@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createKeyRing, type KeyRing } from '@tallystick/hashchain'
+import { createBodySeal } from '@tallystick/journal-store'
 import { type Clock, manualClock } from '@tallystick/service-kit'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
+import { slotTextOf } from './sqlite-record-database.ts'
 import { openSqliteRecordStore, type SqliteRecordStoreOptions } from './sqlite-record-store.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
-import { createEntrySeal, slotTextOf } from './store-seal.ts'
 
 /** 2026-06-01T08:00:00Z. */
 export const TEST_START_MS = 1_780_300_800_000
@@ -76,7 +77,7 @@ export function tamperEntry(options: {
   readonly keyRing?: KeyRing | undefined
 }): void {
   const { folder, slot, version, change, keyRing } = options
-  const seal = createEntrySeal(keyRing)
+  const seal = createBodySeal(keyRing)
   const slotText = slotTextOf(slot)(version)
   const table = `${slot.audience}_versions`
   folder.tinker((database) => {

@@ -2,13 +2,14 @@
 // last, which is how the bytes lie on the disk, and every chain is replayed along the way. Work is cut into slices, and the
 // event loop belongs to others between them; appends that come meanwhile are taken in when their chain is judged.
 
+import { type BodySeal, sealReceipt } from '@tallystick/journal-store'
 import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
 import { createStoredChainReplay, type StoredChainReplay } from '../domain/verify-chain.ts'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { slotOfChain } from './sqlite-reads.ts'
+import { slotTextOf } from './sqlite-record-database.ts'
 import type { RecordStatements, VersionRow, WholeChainRow } from './sqlite-statements.ts'
-import { type EntrySeal, receiptOf, slotTextOf } from './store-seal.ts'
 
 /** Versions in a slice: half a millisecond in the clear and two sealed, of the 50 ms that a slice may take; fewer cost speed. */
 const SLICE_VERSIONS = 256
@@ -20,7 +21,7 @@ const SLICE_CHAINS = 256
 /** Where verification reads. */
 export type VerifySource = {
   readonly statements: RecordStatements
-  readonly seal: EntrySeal
+  readonly seal: BodySeal
   /** Entries committed to a journal. */
   readonly journalSize: (audience: Audience) => number
 }
@@ -43,7 +44,7 @@ const stateOf = (slot: ChainSlot): ChainState => ({
   lastVersion: 0,
 })
 
-function take(state: ChainState, row: VersionRow, seal: EntrySeal): void {
+function take(state: ChainState, row: VersionRow, seal: BodySeal): void {
   const [, , version, writtenAt, leafHash, body] = row
   const entry = typeof body === 'string' ? body : seal.open(body, state.slotText(version))
   state.replay.add({ version, entry, leafHash, writtenAt })
@@ -177,7 +178,7 @@ function verdictOf(found: {
     versions,
     intact: broken === undefined,
     ...(broken === undefined ? {} : { brokenAt: broken.version }),
-    receipt: { uri: chainUri(slot), ...receiptOf(body), storedBytes: sizeOf(body) },
+    receipt: { uri: chainUri(slot), ...sealReceipt(body), storedBytes: sizeOf(body) },
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
 import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/service-kit/command'
 import { readAuditRows } from '../adapters/sqlite-audit-trail.ts'
-import { storePaths } from '../adapters/store-files.ts'
+import { sessionsPath } from '../adapters/sqlite-record-database.ts'
 import type { KeptAuditRow } from '../wire/write.ts'
 import { commandConfig } from './command-config.ts'
 
@@ -18,7 +18,7 @@ export const auditVerb: CommandVerb = {
   run: async (call) => {
     const { DATABASE_PATH } = commandConfig(call.terminal, ['DATABASE_PATH'])
     const before = wholeNumber(call.text('before'), '--before')
-    const rows = readAuditRows(storePaths(DATABASE_PATH).sessions, {
+    const rows = readAuditRows(sessionsPath(DATABASE_PATH), {
       limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
       ...(before === undefined ? {} : { before }),
     })

@@ -1,6 +1,7 @@
+import { checkpointOrigin } from '@tallystick/journal-store'
 import { type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { z } from 'zod'
-import { checkpointOrigin, loadCheckpointSeed } from '../adapters/store-checkpoint.ts'
+import { loadCheckpointSeed } from '../adapters/record-upkeep.ts'
 import { careConfigSchema, checkpointSeed } from '../config.ts'
 
 type Shape = typeof careConfigSchema.shape

@@ -3,9 +3,9 @@ import { createReadStream, createWriteStream, rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { PRIVATE_FILE_MODE } from '@tallystick/journal-store'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { openSqliteRecordReader } from '../adapters/sqlite-record-store.ts'
-import { PRIVATE_FILE_MODE } from '../adapters/store-files.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import {
   type ExportedChain,

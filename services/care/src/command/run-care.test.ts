@@ -4,13 +4,13 @@ import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
 import { manualClock, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openSqliteAuditTrail } from '../adapters/sqlite-audit-trail.ts'
+import { sessionsPath } from '../adapters/sqlite-record-database.ts'
 import {
   makeStoreFolder,
   type StoreFolder,
   TEST_START_MS,
 } from '../adapters/sqlite-store.fixture.ts'
 import { storeRecord, TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
-import { storePaths } from '../adapters/store-files.ts'
 import { runCare } from './run-care.ts'
 
 const SECRET = 'a token secret of more than thirty-two bytes'
@@ -159,7 +159,7 @@ describe('the care command', () => {
 
   it('audit lists rows newest first, beside the service', async () => {
     expect((await care(['audit'])).code).toBe(1)
-    const { sessions: path } = storePaths(folder.databasePath)
+    const path = sessionsPath(folder.databasePath)
     const trail = openSqliteAuditTrail({ path, clock: manualClock(0) })
     const row = {
       at: '2026-06-01T08:00:00.000Z',

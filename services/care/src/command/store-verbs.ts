@@ -1,7 +1,6 @@
 import { pause } from '@tallystick/service-kit'
 import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
-import { resealRecords } from '../adapters/sqlite-reseal.ts'
-import { acceptBackup, backupRecords } from '../adapters/store-backup.ts'
+import { acceptBackup, backupRecords, resealRecords } from '../adapters/record-upkeep.ts'
 import { commandConfig, storeOptions } from './command-config.ts'
 
 /** `care backup`: copies the records into a new file while the service runs (S8). */

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mintToken } from '@tallystick/jwt-lite'
 import { systemClock } from '@tallystick/service-kit'
-import { storePaths } from '../adapters/store-files.ts'
+import { sessionsPath } from '../adapters/sqlite-record-database.ts'
 import type { CareConfig } from '../config.ts'
 import { createCareService } from '../service.ts'
 import { RESOURCE, signatureOf, testConfig, WRITE_SECRET } from '../testing/care.fixture.ts'
@@ -107,7 +107,7 @@ export async function startPageService(options: PageServiceOptions): Promise<Pag
     write: (fields) => sendSigned(port, fields),
     async restart({ keepsSessions }) {
       await served.stop()
-      const { sessions } = storePaths(databasePath)
+      const sessions = sessionsPath(databasePath)
       if (!keepsSessions)
         for (const ending of ['', '-wal', '-shm']) rmSync(sessions + ending, { force: true })
       served = await serveOn(port, config, options)

@@ -21,7 +21,7 @@ import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { readFootballData } from '../ingest/football-data.ts'
 import { ingestPayload } from '../ingest/ingest-payload.ts'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
-import { loadCheckpointSeed } from './checkpoint-file.ts'
+import { loadCheckpointSeed } from './ledger-upkeep.ts'
 import { openGradingDatabase } from './sqlite-database.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 

@@ -3,13 +3,13 @@
  * stored: a grade is always of entries that a reader can check.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { prepareQuery } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
 import { applyEntry } from '../domain/apply-entry.ts'
 import type { EventInfo, EventState } from '../domain/event-state.ts'
 import { eventWords, PREFIX_LETTERS_MIN } from '../domain/find-events.ts'
 import type { EventSearch } from '../domain/grading-store.ts'
 import type { EventLedgerEntry } from '../domain/ledger-entry.ts'
-import { prepareQuery } from './sqlite-database.ts'
 
 /** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
 const CACHED_EVENTS_MAX = 20_000

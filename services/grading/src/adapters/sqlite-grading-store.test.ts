@@ -17,7 +17,7 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-import { backupGrading } from './backup.ts'
+import { backupGrading } from './ledger-upkeep.ts'
 import { openSqliteGradingStore, type SqliteGradingStoreOptions } from './sqlite-grading-store.ts'
 
 const endings: (() => void | Promise<void>)[] = []

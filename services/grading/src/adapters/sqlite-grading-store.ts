@@ -4,7 +4,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { createNoteSigner, preimageHash } from '@tallystick/hashchain'
+import { preimageHash } from '@tallystick/hashchain'
+import { openSqliteJournalStore, prepareQuery, type StoreOwner } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import { addIngested, advanceEvent, NOTHING_INGESTED, recount } from '../domain/advance-event.ts'
 import { commitmentOf } from '../domain/committed-pick.ts'
@@ -18,30 +19,18 @@ import type {
 import { saltEntry } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import type { Observation } from '../domain/observation.ts'
-import {
-  keepCheckpoint,
-  readCheckpointFile,
-  requireContinued,
-  signHead,
-} from './checkpoint-file.ts'
-import { nextIteration, openGradingDatabase, prepareQuery, reading } from './sqlite-database.ts'
+import { LEDGER, nextIteration, reading } from './sqlite-database.ts'
 import { openEventReader } from './sqlite-events.ts'
-import { openEntryReader, openLedgerTree, openPickTable, openTruthTable } from './sqlite-ledger.ts'
+import { appendEntry, openEntryReader, openPickTable, openTruthTable } from './sqlite-ledger.ts'
 import { verifyLedger } from './sqlite-verify.ts'
-import { openWriteQueue } from './sqlite-write-queue.ts'
 
 /** Observations in one write: some 50 ms, so that requests are served during an import. */
 const OBSERVATIONS_PER_WRITE = 500
 /** Searches in one iteration of the event loop, some 10 ms where their words are common: an audit may ask for a thousand names. */
 const SEARCHES_PER_ITERATION = 5
 
-export type SqliteGradingStoreOptions = {
-  readonly databasePath: string
+export type SqliteGradingStoreOptions = StoreOwner & {
   readonly clock: Clock
-  /** Ed25519 seed of the checkpoints, 32 bytes. */
-  readonly checkpointSeed: Uint8Array
-  /** The ledger's name in its checkpoints, `grading.example.org/ledger`. */
-  readonly origin: string
   /** `unchecked` opens also what its last checkpoint refuses: for verifying it. */
   readonly checkpoint?: 'checked' | 'unchecked'
   /** How long a write waits for another process's, milliseconds. */
@@ -59,80 +48,68 @@ function ledgerSecret(database: DatabaseSync): string {
   return String(find.get()?.['value'])
 }
 
-function partsOf(database: DatabaseSync, { clock }: Pick<SqliteGradingStoreOptions, 'clock'>) {
-  const tree = openLedgerTree(database)
-  const events = openEventReader(database)
-  const picks = openPickTable(database)
-  const table = openTruthTable(database, () => tree.size)
-  const dirty = new Set<string>()
-  const version = prepareQuery<readonly [number]>(database, 'PRAGMA data_version')
-  let [seenVersion, seenMs] = [version.get()?.[0], 0]
-  const reload = (): void => {
-    dirty.clear()
-    tree.reload()
-    events.forget()
-    table.reload()
-  }
-  /** SQLite itself says whether another connection has written. */
-  const catchUp = (): void => {
-    const current = version.get()?.[0]
-    if (current === seenVersion) return
-    seenVersion = current
-    reload()
-  }
-  const queue = openWriteQueue({
-    database,
-    before: catchUp,
-    commit: () => {
-      table.save(dirty)
-      dirty.clear()
-      tree.save()
-    },
-    undo: reload,
-  })
+/** What is read from the ledger's file and kept in memory. */
+function partsOf(database: DatabaseSync, size: () => number) {
   return {
     database,
-    tree,
-    events,
-    picks,
-    table,
-    dirty,
-    queue,
+    events: openEventReader(database),
+    picks: openPickTable(database),
+    table: openTruthTable(database, size),
+    /** Keys of the truth table that a write has changed. */
+    dirty: new Set<string>(),
     secret: ledgerSecret(database),
-    catchUp,
+  }
+}
+
+function openParts(options: SqliteGradingStoreOptions) {
+  const { busyTimeoutMs = LEDGER.busyTimeoutMs, clock } = options
+  const store = openSqliteJournalStore<'ledger'>(
+    { ...LEDGER, busyTimeoutMs },
+    {
+      ...options,
+      beforeCommit: () => {
+        parts.table.save(parts.dirty)
+        parts.dirty.clear()
+      },
+      onReload: () => {
+        parts.dirty.clear()
+        parts.events.forget()
+        parts.table.reload()
+      },
+    },
+  )
+  const { database } = store
+  const { ledger } = store.journals
+  let parts: ReturnType<typeof partsOf>
+  try {
+    parts = reading(() => partsOf(database, () => ledger.size))
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  let seenMs = 0
+  return {
+    ...parts,
+    store,
+    ledger,
     /** For reads, at most once a millisecond: asking SQLite costs more than a grade. */
     freshen: () => {
       const now = clock.unixMs()
       if (now === seenMs) return
       seenMs = now
-      reading(catchUp)
+      reading(() => store.catchUp())
     },
   }
 }
 
-type Parts = ReturnType<typeof partsOf>
-
-function openParts(options: SqliteGradingStoreOptions): Parts {
-  const { checkpoint = 'checked', checkpointSeed, databasePath } = options
-  const database = openGradingDatabase(databasePath, options.busyTimeoutMs)
-  try {
-    // Before the tree is read: see requireContinued.
-    const last = readCheckpointFile(databasePath, checkpointSeed)
-    const parts = reading(() => partsOf(database, options))
-    if (checkpoint === 'checked') reading(() => requireContinued(last, parts.tree))
-    return parts
-  } catch (error) {
-    database.close()
-    throw error
-  }
-}
+type Parts = ReturnType<typeof openParts>
 
 function ingestSlice(
   parts: Parts,
   batch: Omit<IngestBatch, 'observations'>,
   observations: readonly Observation[],
 ): IngestOutcome {
-  const { tree, events, picks, secret, table, dirty } = parts
+  const { ledger, events, picks, secret, table, dirty } = parts
   let outcome = NOTHING_INGESTED
   for (const observation of observations) {
     const { path } = observation.event
@@ -145,8 +122,8 @@ function ingestSlice(
       truth: table.truth,
       append: (entry) => {
         event ??= events.idFor(observation.event)
-        const salted = saltEntry(entry, { secret, seq: tree.size })
-        return tree.append({ entry: salted, event })
+        const salted = saltEntry(entry, { secret, seq: ledger.size })
+        return appendEntry(ledger, { entry: salted, event })
       },
     })
     outcome = addIngested(outcome, advanced.outcome)
@@ -158,7 +135,7 @@ function ingestSlice(
 }
 
 function keepPick(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean): KeepPickOutcome {
-  const { tree, events, picks, table, dirty } = parts
+  const { ledger, events, picks, table, dirty } = parts
   const known = picks.byPayment(pick.paymentId)
   if (known !== undefined) return { kind: 'known', pick: known }
   if (!commit) {
@@ -168,7 +145,7 @@ function keepPick(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean):
   const path = eventPathOf(pick.opening.market)
   const { receivedAtSeconds } = pick.opening
   const commitment = commitmentOf(pick.opening)
-  const { seq } = tree.append({
+  const { seq } = appendEntry(ledger, {
     entry: { type: 'pick', commitment, receivedAtSeconds },
     event: null,
   })
@@ -185,7 +162,7 @@ function keepPick(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean):
   return { kind: 'kept', pick: kept }
 }
 
-function openReads({ database, tree, picks }: Parts) {
+function openReads({ database, ledger, picks }: Parts) {
   const payload = prepareQuery<readonly [number]>(
     database,
     'SELECT 1 FROM payloads WHERE raw_sha256 = ?',
@@ -194,7 +171,7 @@ function openReads({ database, tree, picks }: Parts) {
   return {
     hasPayload: (rawSha256: string) => payload.get(rawSha256) !== undefined,
     counts: () => ({
-      entries: tree.size,
+      entries: ledger.size,
       events: events.get()?.[0] ?? 0,
       picks: picks.count(),
     }),
@@ -207,9 +184,7 @@ function openReads({ database, tree, picks }: Parts) {
  */
 export function openSqliteGradingStore(options: SqliteGradingStoreOptions): GradingStore {
   const parts = openParts(options)
-  const { database, tree, events, picks, table, queue, secret, freshen } = parts
-  const { checkpointSeed, databasePath } = options
-  const signer = createNoteSigner({ keyName: options.origin, seed: checkpointSeed })
+  const { database, ledger, events, picks, table, store, secret, freshen } = parts
   const markPayload = database.prepare(
     'INSERT OR IGNORE INTO payloads (raw_sha256, feed, received_at) VALUES (?, ?, ?)',
   )
@@ -219,7 +194,6 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     freshen()
     return reading(run)
   }
-  const note = (): string => signHead(signer, { size: tree.size, rootHash: tree.rootHash() })
   let searches = 0
 
   return {
@@ -233,17 +207,17 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
       let outcome = NOTHING_INGESTED
       for (let from = 0; from < observations.length; from += OBSERVATIONS_PER_WRITE) {
         const slice = observations.slice(from, from + OBSERVATIONS_PER_WRITE)
-        const added = await queue.write(() => ingestSlice(parts, batch, slice))
+        const added = await store.write(() => ingestSlice(parts, batch, slice))
         outcome = addIngested(outcome, added)
       }
       return outcome
     },
     hasPayload: (rawSha256) => read(() => reads.hasPayload(rawSha256)),
     markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
-      queue.write(() => {
+      store.write(() => {
         markPayload.run(rawSha256, feed, Math.floor(receivedAtSeconds))
       }),
-    keepPick: (pick, commit) => queue.write(() => keepPick(parts, pick, commit)),
+    keepPick: (pick, commit) => store.write(() => keepPick(parts, pick, commit)),
     payerTag: async (payer) => preimageHash(`${secret} ${payer}`).slice(0, 32),
     pickByReceipt: (receipt) => read(() => picks.byReceipt(receipt)),
     pickByPayment: (paymentId) => read(() => picks.byPayment(paymentId)),
@@ -251,24 +225,17 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     picksOf: (path) => read(() => picks.committedOn(path)),
     entry: (seq) => read(() => entries.one(seq)),
     entries: (range) => entries.range(range),
-    head: () => read(() => ({ size: tree.size, rootHash: tree.rootHash() })),
-    checkpoint: () => read(() => ({ note: note(), verifierKey: signer.verifierKey })),
+    head: () => read(() => ({ size: ledger.size, rootHash: ledger.rootHash() })),
+    checkpoint: () =>
+      read(() => ({ note: store.checkpoint('ledger'), verifierKey: store.verifierKey('ledger') })),
     inclusionProof: (seq, size) =>
-      read(() => tree.inclusionProof(seq, size).map((hash) => Buffer.from(hash).toString('hex'))),
+      read(() => ledger.inclusionProof(seq, size).map((hash) => Buffer.from(hash).toString('hex'))),
     truth: () => read(() => table.truth),
     counts: () => read(reads.counts),
     verify: async () => {
       freshen()
-      return verifyLedger(database, readCheckpointFile(databasePath, checkpointSeed))
+      return verifyLedger(database, store.checkpointFiles.ledger.read())
     },
-    close: async () => {
-      try {
-        queue.close()
-        reading(parts.catchUp)
-        reading(() => keepCheckpoint(databasePath, { tree, seed: checkpointSeed, note }))
-      } finally {
-        database.close()
-      }
-    },
+    close: () => store.close(),
   }
 }

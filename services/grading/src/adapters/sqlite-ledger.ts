@@ -1,140 +1,23 @@
-/**
- * The tables of the ledger on SQLite: entries with their Merkle tree, paid picks, and the truth table. Appending keeps a
- * compact range, stored with every commit, and the roots of whole subtrees of 256 leaves, so that a proof in a ledger of a
- * million entries reads some thousand hashes.
- */
+/** The tables of the ledger on SQLite: entries, paid picks, and the truth table. */
 import type { DatabaseSync } from 'node:sqlite'
-import {
-  type CompactRange,
-  canonicalJson,
-  createCompactRange,
-  emptyRootHash,
-  leafHash,
-  nodeHash,
-  rootOf,
-} from '@tallystick/hashchain'
+import { canonicalJson, leafHash } from '@tallystick/hashchain'
+import { prepareQuery, type SqliteJournal } from '@tallystick/journal-store'
 import type { PickOpening } from '../domain/committed-pick.ts'
 import type { StoredEntry, StoredPick } from '../domain/grading-store.ts'
 import type { LedgerEntry } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import { emptyTruth, readCell, writeCell } from '../domain/truth-table.ts'
-import { prepareQuery, reading } from './sqlite-database.ts'
+import { reading } from './sqlite-database.ts'
 
-/** Leaves under one stored node. */
-export const LEAVES_PER_NODE = 256
-
-type TreeState = { readonly size: number; readonly peaks: readonly string[] }
-
-/** The largest power of two below `size`, at least 2: where RFC 9162 divides a tree. */
-function splitPoint(size: number): number {
-  let power = 1
-  while (power * 2 < size) power *= 2
-  return power
-}
-
-function readState(database: DatabaseSync): CompactRange {
-  const row = database.prepare("SELECT value FROM meta WHERE name = 'tree'").get()
-  if (row === undefined) return createCompactRange()
-  const state = JSON.parse(String(row['value'])) as TreeState
-  return createCompactRange({
-    size: state.size,
-    peaks: state.peaks.map((peak) => Buffer.from(peak, 'hex')),
-  })
-}
-
-/** Roots of parts of the stored tree. */
-function openRanges(database: DatabaseSync) {
-  const leaves = prepareQuery<readonly [Uint8Array]>(
-    database,
-    'SELECT hash FROM entries WHERE seq >= ? AND seq < ? ORDER BY seq',
-  )
-  const nodes = prepareQuery<readonly [Uint8Array]>(
-    database,
-    'SELECT hash FROM tree_nodes WHERE place >= ? AND place < ? ORDER BY place',
-  )
-  const leavesOf = (from: number, to: number): readonly Uint8Array[] =>
-    leaves.all(from, to).map(([hash]) => hash)
-
-  /** Root over leaves `from` to `to`, which is a subtree of the tree: it begins at a multiple of its size. */
-  function rangeRoot(from: number, to: number): Uint8Array {
-    const size = to - from
-    if (size === 0) return emptyRootHash()
-    if (size < LEAVES_PER_NODE) return rootOf(leavesOf(from, to))
-    if (size % LEAVES_PER_NODE === 0) {
-      const stored = nodes.all(from / LEAVES_PER_NODE, to / LEAVES_PER_NODE)
-      return rootOf(stored.map(([hash]) => hash))
-    }
-    const middle = from + splitPoint(size)
-    return nodeHash({ left: rangeRoot(from, middle), right: rangeRoot(middle, to) })
-  }
-
-  return { leavesOf, rangeRoot }
-}
-
-export type LedgerTree = ReturnType<typeof openLedgerTree>
-
-/** The tree of one connection. */
-export function openLedgerTree(database: DatabaseSync) {
-  const insert = database.prepare(
-    'INSERT INTO entries (seq, event, text, hash) VALUES (?, ?, ?, ?)',
-  )
-  const insertNode = database.prepare('INSERT INTO tree_nodes (place, hash) VALUES (?, ?)')
-  const save = database.prepare(
-    "INSERT INTO meta (name, value) VALUES ('tree', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-  )
-  const { leavesOf, rangeRoot } = openRanges(database)
-  let range = readState(database)
-
-  return {
-    get size(): number {
-      return range.size
-    },
-    rootHash: (): Uint8Array => range.rootHash(),
-    /** Appends an entry as RFC 8785 JSON, about an event or none, within the caller's transaction. */
-    append: ({ entry, event }: { readonly entry: LedgerEntry; readonly event: number | null }) => {
-      const text = canonicalJson(entry)
-      const seq = range.size
-      const hash = leafHash(Buffer.from(text))
-      insert.run(seq, event, text, hash)
-      range.append(hash)
-      if (range.size % LEAVES_PER_NODE === 0) {
-        const place = range.size / LEAVES_PER_NODE - 1
-        const from = place * LEAVES_PER_NODE
-        insertNode.run(place, rootOf(leavesOf(from, range.size)))
-      }
-      return { seq, hash: Buffer.from(hash).toString('hex') }
-    },
-    /** Stores the state, within the caller's transaction. */
-    save: (): void => {
-      const { size, peaks } = range.state()
-      save.run(
-        JSON.stringify({ size, peaks: peaks.map((peak) => Buffer.from(peak).toString('hex')) }),
-      )
-    },
-    /** Goes back to what is stored: after a rollback, or another process's write. */
-    reload: (): void => {
-      range = readState(database)
-    },
-    /** Root of the first `size` leaves, 32 bytes. */
-    rootAt: (size: number): Uint8Array => rangeRoot(0, size),
-    inclusionProof: (seq: number, size: number): readonly Uint8Array[] => {
-      if (!Number.isSafeInteger(seq) || seq < 0 || seq >= size || size > range.size)
-        throw new RangeError('an inclusion proof needs an entry below the size')
-      const path: Uint8Array[] = []
-      let [from, to] = [0, size]
-      while (to - from > 1) {
-        const middle = from + splitPoint(to - from)
-        if (seq < middle) {
-          path.push(rangeRoot(middle, to))
-          to = middle
-        } else {
-          path.push(rangeRoot(from, middle))
-          from = middle
-        }
-      }
-      return path.toReversed()
-    },
-  }
+/** Appends an entry as RFC 8785 JSON, about an event or none, within a write. */
+export function appendEntry(
+  ledger: SqliteJournal,
+  { entry, event }: { readonly entry: LedgerEntry; readonly event: number | null },
+) {
+  const text = canonicalJson(entry)
+  const hash = leafHash(Buffer.from(text))
+  const seq = ledger.append(hash, [event, text])
+  return { seq, hash: Buffer.from(hash).toString('hex') }
 }
 
 /** Entries read at once. */

@@ -4,6 +4,7 @@
  * import's transactions never hold up a payment.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { prepareQuery } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import {
   payerKeyOf,
@@ -14,7 +15,7 @@ import {
   weighSiblings,
 } from '@tallystick/x402'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { openReservationDatabase, prepareQuery, reading } from './sqlite-database.ts'
+import { openReservationDatabase, reading } from './sqlite-database.ts'
 
 /** More than a gate lets fly at once, so that the gate's own limit is met first. */
 const OPEN_MAX = 20_000

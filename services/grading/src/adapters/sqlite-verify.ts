@@ -4,22 +4,26 @@
  * that is counted again. Work is cut into slices, and requests are served between them.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { createCompactRange, leafHash, rootOf } from '@tallystick/hashchain'
+import {
+  type CheckpointReading,
+  prepareQuery,
+  readStoredHead,
+  verifyJournal,
+} from '@tallystick/journal-store'
 import { commitmentOf } from '../domain/committed-pick.ts'
 import { eventContribution } from '../domain/event-contribution.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
 import type { LedgerEntry } from '../domain/ledger-entry.ts'
 import { applyEvent, emptyTruth, readCell, sameTruth } from '../domain/truth-table.ts'
-import type { CheckpointReading } from './checkpoint-file.ts'
-import { nextIteration, prepareQuery, readingAsync } from './sqlite-database.ts'
+import { guarded, nextIteration } from './sqlite-database.ts'
 import { foldEvent, openEventEntries } from './sqlite-events.ts'
-import { LEAVES_PER_NODE, openLedgerTree, openPickTable } from './sqlite-ledger.ts'
+import { openPickTable } from './sqlite-ledger.ts'
 
 /** Entries or events in a slice: some 10 ms. */
 const PER_SLICE = 500
 
-/** [seq, text, hash, path of the event that it is filed under] */
-type CheckedRow = readonly [number, string, Uint8Array, string | null]
+/** [seq, hash, text, path of the event that it is filed under] */
+type CheckedRow = readonly [number, Uint8Array, string, string | null]
 
 type Broken = Extract<LedgerVerdict, { kind: 'broken' }>
 
@@ -33,65 +37,27 @@ function parsed(text: string): LedgerEntry | undefined {
   }
 }
 
-function checkRow([seq, text, hash, path]: CheckedRow, expected: number): Broken | undefined {
-  if (seq !== expected) return broken('the entry is gone', expected)
-  if (Buffer.compare(leafHash(Buffer.from(text)), hash) !== 0)
-    return broken('its text does not hash to its leaf', seq)
+function checkEntry([, , text, path]: CheckedRow): string | undefined {
   const entry = parsed(text)
-  if (entry === undefined) return broken('its text is not JSON', seq)
+  if (entry === undefined) return 'its text is not JSON'
   const belongs = entry.type === 'pick' ? null : entry.event.path
-  return belongs === path ? undefined : broken('the index of events does not lead to it', seq)
+  return belongs === path ? undefined : 'the index of events does not lead to it'
 }
 
-/** First pass: entries in order, against leaves, nodes, stored head and signed checkpoint. */
-async function checkEntries(
-  database: DatabaseSync,
-  checkpoint: CheckpointReading,
-): Promise<Broken | { readonly size: number; readonly rootHash: Uint8Array }> {
-  const rows = prepareQuery<CheckedRow>(
+/** First pass: entries in order, against leaves, nodes and signed checkpoint. */
+const checkEntries = (database: DatabaseSync, checkpoint: CheckpointReading) =>
+  verifyJournal({
     database,
-    `SELECT seq, text, hash, path FROM entries LEFT JOIN events ON events.id = event
-      WHERE seq >= ? ORDER BY seq LIMIT ${PER_SLICE}`,
-  )
-  const node = prepareQuery<readonly [Uint8Array]>(
-    database,
-    'SELECT hash FROM tree_nodes WHERE place = ?',
-  )
-  const range = createCompactRange()
-  if (checkpoint.kind === 'refused') return broken('the checkpoint file is not signed by this key')
-  let leaves: Uint8Array[] = []
-  for (;;) {
-    const slice = rows.all(range.size)
-    for (const row of slice) {
-      const problem = checkRow(row, range.size)
-      if (problem !== undefined) return problem
-      range.append(row[2])
-      leaves.push(row[2])
-      if (leaves.length === LEAVES_PER_NODE) {
-        const place = range.size / LEAVES_PER_NODE - 1
-        const stored = node.get(place)?.[0]
-        if (stored === undefined || Buffer.compare(stored, rootOf(leaves)) !== 0)
-          return broken(
-            `a leaf of this and the ${LEAVES_PER_NODE - 1} entries before it was altered`,
-            row[0],
-          )
-        leaves = []
-      }
-      if (checkpoint.kind === 'checkpoint' && checkpoint.checkpoint.size === range.size) {
-        if (Buffer.compare(checkpoint.checkpoint.rootHash, range.rootHash()) !== 0)
-          return broken('the entries do not hash to the signed checkpoint')
-      }
-    }
-    if (slice.length < PER_SLICE) break
-    await nextIteration()
-  }
-  if (checkpoint.kind === 'checkpoint' && checkpoint.checkpoint.size > range.size)
-    return broken(
-      `entries at the end are gone: the signed checkpoint counts ${checkpoint.checkpoint.size}`,
-      range.size,
-    )
-  return { size: range.size, rootHash: range.rootHash() }
-}
+    checkpoint,
+    rows: prepareQuery<CheckedRow>(
+      database,
+      `SELECT seq, hash, text, path FROM entries LEFT JOIN events ON events.id = event
+        WHERE seq >= ? ORDER BY seq LIMIT ?`,
+    ),
+    check: checkEntry,
+    rowsPerSlice: PER_SLICE,
+    pause: nextIteration,
+  })
 
 /** Second pass: folds all events and counts the truth table again. */
 async function checkTruth(database: DatabaseSync): Promise<Broken | undefined> {
@@ -145,8 +111,8 @@ async function verifyAll(
   checkpoint: CheckpointReading,
 ): Promise<LedgerVerdict> {
   const entries = await checkEntries(database, checkpoint)
-  if ('kind' in entries) return entries
-  const head = openLedgerTree(database)
+  if (entries.kind === 'broken') return broken(entries.problem, entries.index)
+  const head = readStoredHead(database)
   // Entries that came while this ran are beyond what was read; the head is compared where nothing came.
   if (head.size === entries.size && Buffer.compare(head.rootHash(), entries.rootHash) !== 0)
     return broken('the entries do not hash to the stored head')
@@ -159,7 +125,4 @@ async function verifyAll(
  * Verifies everything, against a checkpoint that was read before the call; names the first entry that does not hold, where
  * one can be named. Rejects with GradingStoreUnavailable.
  */
-export const verifyLedger = (
-  database: DatabaseSync,
-  checkpoint: CheckpointReading,
-): Promise<LedgerVerdict> => readingAsync(() => verifyAll(database, checkpoint))
+export const verifyLedger = guarded(verifyAll)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { BadUsage, type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { z } from 'zod'
-import { ledgerOrigin, loadCheckpointSeed } from '../adapters/checkpoint-file.ts'
+import { ledgerOrigin, loadCheckpointSeed } from '../adapters/ledger-upkeep.ts'
 import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
 import { gradingConfigSchema } from '../config.ts'
 import type { GradingStore } from '../domain/grading-store.ts'

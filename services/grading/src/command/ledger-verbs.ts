@@ -10,7 +10,7 @@ import {
   EXIT,
   type ExitCode,
 } from '@tallystick/service-kit/command'
-import { type AcceptedLedger, acceptBackup, backupGrading } from '../adapters/backup.ts'
+import { type AcceptedLedger, acceptBackup, backupGrading } from '../adapters/ledger-upkeep.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
 import { exportLines, verifyExport } from '../domain/ledger-export.ts'
 import { existingLedger, ledgerOptions, withLedger } from './command-store.ts'

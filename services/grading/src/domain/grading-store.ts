@@ -49,7 +49,7 @@ export type KeepPickOutcome =
   /** The payment already has this pick. */
   | { readonly kind: 'known'; readonly pick: StoredPick }
 
-export type LedgerHead = { readonly size: number; readonly rootHash: Uint8Array }
+type LedgerHead = { readonly size: number; readonly rootHash: Uint8Array }
 
 /** An entry as stored. */
 export type StoredEntry = {

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { addEntry, type LedgerFolder, makeLedgerFolder } from '../testing/ledger-folder.fixture.ts'
-import { acceptBackup, backupGrading } from './backup.ts'
+import { acceptBackup, backupGrading } from './ledger-upkeep.ts'
 
 let ledger: LedgerFolder
 beforeEach(() => {

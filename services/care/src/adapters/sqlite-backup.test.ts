@@ -3,10 +3,10 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { acceptBackup, backupRecords } from './record-upkeep.ts'
 import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { isIntact, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
-import { acceptBackup, backupRecords } from './store-backup.ts'
 
 const suite = useStoreFolder()
 

@@ -1,6 +1,8 @@
-// How an entry lies in its row: text in the clear, or sealed under the ring's active key and bound to its slot. Also the
-// proofs by which a store knows at its start that every key it needs is there and is the right one.
-
+/**
+ * How an entry lies in its row: text in the clear, or sealed under the ring's active key and bound to its slot. Also the proofs
+ * by which a store knows at its start that every key it needs is there and is the right one: table
+ * `seal_keys (key_id, proof)`.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import {
   isSealed,
@@ -10,26 +12,20 @@ import {
   sealedKeyId,
   sealValue,
 } from '@tallystick/hashchain'
-import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { UnavailableError } from './journal-store.ts'
 
 /** What a row holds. */
 type StoredBody = string | Uint8Array
 
 /** Puts entries into rows and takes them out again. */
-export type EntrySeal = {
+export type BodySeal = {
   close(entry: string, slot: string): StoredBody
   /** The entry's text, or undefined where sealed bytes do not open in that slot. */
   open(body: unknown, slot: string): string | undefined
 }
 
-/** The additional authenticated data of a version, `patient|domain|version|audience`, for each version of a chain. */
-export function slotTextOf({ patient, domain, audience }: ChainSlot): (version: number) => string {
-  return (version) => `${patient}|${domain}|${version}|${audience}`
-}
-
 /** Seals under the ring's active key; without a ring entries stay in the clear. */
-export function createEntrySeal(ring: KeyRing | undefined): EntrySeal {
+export function createBodySeal(ring: KeyRing | undefined): BodySeal {
   return {
     close: (entry, slot) => (ring === undefined ? entry : sealValue({ ring, value: entry, slot })),
     open: (body, slot) => {
@@ -42,7 +38,7 @@ export function createEntrySeal(ring: KeyRing | undefined): EntrySeal {
 }
 
 /** What a receipt says of stored bytes; the first 128 of them are enough. */
-export function receiptOf(body: unknown): {
+export function sealReceipt(body: unknown): {
   readonly encrypted: boolean
   readonly algorithm: string
   readonly keyId?: string
@@ -53,30 +49,56 @@ export function receiptOf(body: unknown): {
   return { encrypted: true, algorithm: SEAL_ALGORITHM, ...(keyId === undefined ? {} : { keyId }) }
 }
 
-const PROOF_TEXT = 'tallystick care seal key'
+/** The column of a journal whose bodies may be sealed, and what binds each to its place. */
+export type SealedColumn = {
+  readonly body: string
+  /** The columns that make a slot's text, and the join that brings them. */
+  readonly slotColumns: string
+  readonly join: string
+  /** The slot's text of those columns; undefined where the row belongs nowhere. */
+  readonly slotText: (cells: readonly unknown[]) => string | undefined
+}
+
+/** How a kind of store is sealed. */
+export type SealKind = {
+  /** A known text that is sealed under each key: it tells a wrong key at once. */
+  readonly proofText: string
+  /** What the operator calls the key ring, such as `SEAL_KEYS`. */
+  readonly ringName: string
+}
+
 const proofSlot = (keyId: string): string => `seal-key|${keyId}`
 
-/** Throws RecordStoreUnavailable unless the ring has every key that the store was sealed under, each the right one (C16). */
-export function requireSealKeys(database: DatabaseSync, ring: KeyRing | undefined): void {
+/** Throws the service's error unless the ring has every key that the store was sealed under, each the right one. */
+export function requireSealKeys(
+  database: DatabaseSync,
+  ring: KeyRing | undefined,
+  kind: { readonly seal: SealKind; readonly Unavailable: UnavailableError },
+): void {
+  const { proofText, ringName } = kind.seal
   const used = database.prepare('SELECT key_id, proof FROM seal_keys ORDER BY key_id').all()
   for (const { key_id: keyId, proof } of used) {
     const name = String(keyId)
     if (ring?.key(name) === undefined)
-      throw new RecordStoreUnavailable(
-        `the store holds values sealed under the key "${name}", which SEAL_KEYS does not have`,
+      throw new kind.Unavailable(
+        `the store holds values sealed under the key "${name}", which ${ringName} does not have`,
       )
     const sealed = proof instanceof Uint8Array ? proof : new Uint8Array()
     const opened = openValue({ ring, sealed, slot: proofSlot(name) })
-    if (opened.kind !== 'opened' || opened.value !== PROOF_TEXT)
-      throw new RecordStoreUnavailable(
-        `the key "${name}" in SEAL_KEYS is not the one that values were sealed under`,
+    if (opened.kind !== 'opened' || opened.value !== proofText)
+      throw new kind.Unavailable(
+        `the key "${name}" in ${ringName} is not the one that values were sealed under`,
       )
   }
 }
 
 /** Notes that values may from now on be sealed under the ring's active key. */
-export function registerActiveKey(database: DatabaseSync, ring: KeyRing): void {
-  const proof = sealValue({ ring, value: PROOF_TEXT, slot: proofSlot(ring.activeId) })
+export function registerActiveKey(
+  database: DatabaseSync,
+  ring: KeyRing,
+  { proofText }: SealKind,
+): void {
+  const proof = sealValue({ ring, value: proofText, slot: proofSlot(ring.activeId) })
   database
     .prepare('INSERT OR IGNORE INTO seal_keys (key_id, proof) VALUES (?, ?)')
     .run(ring.activeId, proof)

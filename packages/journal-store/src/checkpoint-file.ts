@@ -1,0 +1,194 @@
+/**
+ * The last signed checkpoint of a journal, in a file beside the database: it tells a restored or shortened database from the
+ * one that was written last. Also the key that signs it, and the name that it is signed under.
+ */
+import { randomBytes } from 'node:crypto'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  type CompactRange,
+  createNoteSigner,
+  formatCheckpoint,
+  openNote,
+  parseCheckpoint,
+  type TreeHead,
+} from '@tallystick/hashchain'
+import type { UnavailableError } from './journal-store.ts'
+import {
+  besideDatabase,
+  codeOf,
+  PRIVATE_FILE_MODE,
+  replaceFile,
+  replaceFileNow,
+} from './private-file.ts'
+
+/** Whose checkpoints: a store, its Ed25519 seed (32 bytes), and its name in them. */
+export type StoreOwner = {
+  readonly databasePath: string
+  readonly checkpointSeed: Uint8Array
+  /** Such as `care.example.org/care`. */
+  readonly origin: string
+}
+
+/** What a journal adds to its store's names; its own service's files and notes must be found again. */
+export type CheckpointNames = {
+  /** Stands behind the store's origin: `/user`, or nothing. */
+  readonly originEnding: string
+  /** Stands behind the database's path: `.user-checkpoint`. */
+  readonly fileEnding: string
+}
+
+/** What a checkpoint's file says: nothing where there is none, `refused` where it is not by the store's key. */
+export type CheckpointReading =
+  | { readonly kind: 'checkpoint'; readonly checkpoint: TreeHead }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'refused' }
+
+type Head = Pick<CompactRange, 'size' | 'rootHash'>
+
+export type CheckpointFile = ReturnType<typeof checkpointFile>
+
+type CheckpointFileOptions = CheckpointNames & {
+  readonly owner: StoreOwner
+  readonly Unavailable: UnavailableError
+}
+
+/** The checkpoint of one journal. Throws a RangeError for an origin that no note can have. */
+export function checkpointFile({
+  owner,
+  originEnding,
+  fileEnding,
+  Unavailable,
+}: CheckpointFileOptions) {
+  const { checkpointSeed: seed, origin } = owner
+  const path = besideDatabase(owner.databasePath, fileEnding)
+  const signer = createNoteSigner({ keyName: origin + originEnding, seed })
+  const sign = (head: Head): string =>
+    signer.sign(
+      formatCheckpoint({ origin: signer.keyName, size: head.size, rootHash: head.rootHash() }),
+    )
+  const unwritable = (cause: unknown): Error =>
+    new Unavailable(`${path} cannot be written`, { cause })
+  let isDue = false
+  let running: Promise<void> | undefined
+  const run = async (head: () => Head, onProblem: (error: unknown) => void): Promise<void> => {
+    while (isDue) {
+      isDue = false
+      try {
+        if (path !== undefined) await replaceFile(path, sign(head()))
+      } catch (error) {
+        // Tried again at the next commit.
+        onProblem(unwritable(error))
+      }
+    }
+    running = undefined
+  }
+  return {
+    path,
+    /** The key that checks its notes, `name+id+base64`. */
+    verifierKey: signer.verifierKey,
+    /** The note over a head of the journal. */
+    sign,
+    /** What the file says now. Throws the service's error where it is there and cannot be read. */
+    read(): CheckpointReading {
+      try {
+        return path === undefined
+          ? { kind: 'absent' }
+          : openOwnNote(readFileSync(path, 'utf8'), { seed, originEnding })
+      } catch (error) {
+        if (codeOf(error) === 'ENOENT') return { kind: 'absent' }
+        throw new Unavailable(`${path} cannot be read`, { cause: error })
+      }
+    },
+    /** Replaces the file at once and durably. Throws the service's error. */
+    write(head: Head): void {
+      try {
+        if (path !== undefined) replaceFileNow(path, sign(head))
+      } catch (error) {
+        throw unwritable(error)
+      }
+    },
+    /** Replaces the file in the background. Calls that come meanwhile share the next writing. */
+    renew(head: () => Head, onProblem: (error: unknown) => void): void {
+      isDue = true
+      running ??= run(head, onProblem)
+    },
+    /** Resolves when the newest head is in the file, or its writing has failed. */
+    flush: async (): Promise<void> => running,
+  }
+}
+
+/** Its name may be another one, with the same ending: a service's address can change. */
+function openOwnNote(
+  note: string,
+  { seed, originEnding }: { readonly seed: Uint8Array; readonly originEnding: string },
+): CheckpointReading {
+  const [keyName = ''] = note.split('\n', 1)
+  if (!keyName.endsWith(originEnding)) return { kind: 'refused' }
+  let verifierKey: string
+  try {
+    verifierKey = createNoteSigner({ keyName, seed }).verifierKey
+  } catch {
+    return { kind: 'refused' } // no name at all
+  }
+  const opened = openNote({ note, verifierKey })
+  const parsed = opened.kind === 'opened' ? parseCheckpoint(opened.text) : opened
+  return parsed.kind === 'checkpoint' ? parsed : { kind: 'refused' }
+}
+
+/** What checkpoints call a service's journals: its address without a scheme, as C2SP recommends, and its name. */
+export function checkpointOrigin(baseUrl: string, name: string): string {
+  const { host, pathname } = new URL(baseUrl)
+  return `${host}${pathname.replace(/\/+$/, '')}/${name}`
+}
+
+/** An Ed25519 seed, bytes. */
+const SEED_BYTES = 32
+
+/**
+ * The seed that signs a store's checkpoints, kept beside the database in `.checkpoint-key` (base64, mode 0600) and made at
+ * the first start; of a store in memory a new one each time. Throws the service's error where that file cannot be read,
+ * written or understood.
+ */
+export function loadCheckpointSeed(
+  databasePath: string,
+  Unavailable: UnavailableError,
+): Uint8Array {
+  const path = besideDatabase(databasePath, '.checkpoint-key')
+  if (path === undefined) return randomBytes(SEED_BYTES)
+  try {
+    return readSeed(path) ?? makeSeed(path)
+  } catch (error) {
+    throw new Unavailable(`${path} is not usable as a checkpoint key`, { cause: error })
+  }
+}
+
+function readSeed(path: string): Uint8Array | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+  const seed = Buffer.from(text, 'base64')
+  if (seed.length !== SEED_BYTES || seed.toString('base64') !== text)
+    throw new Error(`expected ${SEED_BYTES} bytes in base64`)
+  return seed
+}
+
+/** Makes the file whole or not at all; where another process was first, its seed is the one. */
+function makeSeed(path: string): Uint8Array {
+  const draft = `${path}.${randomBytes(8).toString('hex')}`
+  const text = `${randomBytes(SEED_BYTES).toString('base64')}\n`
+  try {
+    writeFileSync(draft, text, { mode: PRIVATE_FILE_MODE, flag: 'wx', flush: true })
+    linkSync(draft, path)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  const seed = readSeed(path)
+  if (seed === undefined) throw new Error('it is gone as soon as it is made')
+  return seed
+}

@@ -1,0 +1,32 @@
+export {
+  type CheckpointReading,
+  checkpointOrigin,
+  loadCheckpointSeed,
+  type StoreOwner,
+} from './checkpoint-file.ts'
+export { messageOf } from './journal-store.ts'
+export { besideDatabase, makePrivateFile, PRIVATE_FILE_MODE } from './private-file.ts'
+export { resealSqliteStore } from './reseal.ts'
+export { type BodySeal, createBodySeal, sealReceipt } from './sealed-bodies.ts'
+export {
+  acceptSqliteBackup,
+  backupSqliteFile,
+  backupSqliteStore,
+} from './sqlite-backup.ts'
+export {
+  guardsOf,
+  openSqliteFile,
+  prepareQuery,
+  type SqliteFileKind,
+  type SqliteQuery,
+} from './sqlite-database.ts'
+export { readStoredHead, type SqliteJournal, type SqliteJournalTable } from './sqlite-journal.ts'
+export {
+  openSqliteJournalReader,
+  openSqliteJournalStore,
+  type SqliteJournalReader,
+  type SqliteJournalStore,
+  type SqliteStoreOptions,
+} from './sqlite-journal-store.ts'
+export type { SqliteStoreKind } from './sqlite-store-kind.ts'
+export { verifyJournal } from './verify-journal.ts'

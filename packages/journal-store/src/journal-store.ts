@@ -1,0 +1,53 @@
+/**
+ * The port of a journal store, which every engine gives: journals that only grow, writes in groups of one commit, and signed
+ * checkpoints. The service brings its schema and its folds. journal-store.contract.ts is the suite that an engine passes.
+ */
+
+/** A value or its promise: an embedded engine answers at once, one behind a connection later. */
+type Awaitable<Value> = Value | Promise<Value>
+
+/**
+ * `synced` is on the disk when it resolves. `relaxed` outlives the process, and a loss of power with the next synced write:
+ * for what may be lost, and must not cost an fsync.
+ */
+export type Durability = 'synced' | 'relaxed'
+
+/** Entries in order, as the leaves of an RFC 9162 tree. */
+export type Journal<Cell> = {
+  /** Entries that are committed; inside a write, with those that it has appended. */
+  readonly size: number
+  /** RFC 9162 root of them, 32 bytes. */
+  rootHash(): Uint8Array
+  /** Appends an entry within a write: its leaf hash (32 bytes) and the cells of its row. Returns its index, from 0. */
+  append(leafHash: Uint8Array, cells: readonly Cell[]): number
+  /** Root of the first `size` entries. */
+  rootAt(size: number): Awaitable<Uint8Array>
+  /**
+   * RFC 9162 §2.1.3 inclusion proof of an entry in the tree of the first `size`, nearest first. Throws a RangeError for an
+   * entry that is not below that size, or a size beyond the journal's.
+   */
+  inclusionProof(index: number, size: number): Awaitable<readonly Uint8Array[]>
+}
+
+/** A store of journals by name. Failures of disk, lock or database are the service's own error, as its kind names it. */
+export type JournalStore<Name extends string, Cell> = {
+  readonly journals: Readonly<Record<Name, Journal<Cell>>>
+  /**
+   * Runs a write in one transaction with whatever comes in the same iteration of the event loop; resolves with its result when that is
+   * committed. A write that throws leaves nothing behind and rejects alone; the others of its group are run again without it.
+   */
+  write<Result>(run: () => Result, durability?: Durability): Promise<Result>
+  /** A journal's head as it is now, as a signed C2SP checkpoint. */
+  checkpoint(name: Name): string
+  /** The key that checks a journal's checkpoints, `name+id+base64`; public. */
+  verifierKey(name: Name): string
+  /** Commits what waits, takes nothing more, and leaves the checkpoint files as new as the journals. */
+  close(): Promise<void>
+}
+
+/** Makes a service's own error: what the world did to the store, for the operator. */
+export type UnavailableError = new (message: string, options?: ErrorOptions) => Error
+
+/** The text of whatever was thrown. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)

@@ -1,0 +1,59 @@
+/** The files beside a database: for their owner alone, and replaced whole or not at all. */
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import { open, rename, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** SQLite's path of a database that is in no file: such a store has no other files either. */
+const IN_MEMORY = ':memory:'
+
+/** Its owner reads and writes, nobody else. */
+export const PRIVATE_FILE_MODE = 0o600
+
+/** The path of a file beside a database, undefined where the database is in memory. */
+export const besideDatabase = (databasePath: string, ending: string): string | undefined =>
+  databasePath === IN_MEMORY ? undefined : databasePath + ending
+
+/** The code of an error of the file system, such as `ENOENT`. */
+export const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
+
+/**
+ * Makes an empty file for its owner alone where there is none; SQLite's files beside it take its mode over. It does not
+ * open an existing file: closing a second descriptor would end every lock that this process has on it (POSIX).
+ */
+export function makePrivateFile(path: string): void {
+  if (path === IN_MEMORY || existsSync(path)) return
+  try {
+    closeSync(openSync(path, 'ax', PRIVATE_FILE_MODE))
+  } catch (error) {
+    // Another process was first.
+    if (codeOf(error) !== 'EEXIST') throw error
+  }
+}
+
+/** By process: two may replace one file at one moment. */
+const draftOf = (path: string): string => `${path}.${process.pid}.next`
+
+/** Replaces a file durably: a reader finds the old text or the new one. */
+export function replaceFileNow(path: string, text: string): void {
+  writeFileSync(draftOf(path), text, { mode: PRIVATE_FILE_MODE, flush: true })
+  renameSync(draftOf(path), path)
+  const folder = openSync(dirname(path), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/** The same, off the event loop. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(draftOf(path), text, { mode: PRIVATE_FILE_MODE, flush: true })
+  await rename(draftOf(path), path)
+  const folder = await open(dirname(path), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

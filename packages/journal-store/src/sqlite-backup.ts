@@ -1,0 +1,150 @@
+/** Backups of a store on SQLite: the copy, also of a running one, and the signature under a copy that was put back. */
+import { closeSync, openSync, rmSync } from 'node:fs'
+import { backup, DatabaseSync } from 'node:sqlite'
+import type { StoreOwner } from './checkpoint-file.ts'
+import { messageOf, type UnavailableError } from './journal-store.ts'
+import { codeOf, PRIVATE_FILE_MODE } from './private-file.ts'
+import {
+  findDamage,
+  openSqliteFile,
+  openSqliteReader,
+  type SqliteFileKind,
+} from './sqlite-database.ts'
+import { readLeaves } from './sqlite-journal.ts'
+import {
+  checkpointFilesOf,
+  eachJournal,
+  type SqliteStoreKind,
+  takeStoreLock,
+} from './sqlite-store-kind.ts'
+
+/** Pages copied in one step: all of them, so that a busy service cannot make the copy start again and again. */
+const PAGES_PER_STEP = 2 ** 31 - 1
+
+type Copying = { readonly databasePath: string; readonly targetPath: string }
+
+/**
+ * Copies a file, also of a running service, into a new one, has it checked for damage and by `check`, and returns what that
+ * returns. Throws the kind's error and leaves no half a file; it overwrites nothing.
+ */
+export async function backupSqliteFile<Checked>(
+  { databasePath, targetPath }: Copying,
+  kind: SqliteFileKind,
+  check: (copy: DatabaseSync) => Checked,
+): Promise<Checked> {
+  const source = openSqliteReader(databasePath, kind)
+  try {
+    makeTarget(targetPath, kind.Unavailable)
+    try {
+      await copyInto(targetPath, { source, Unavailable: kind.Unavailable })
+      return checked(targetPath, { check, Unavailable: kind.Unavailable })
+    } catch (error) {
+      // It would be in the way of the next one, and could be taken for a backup.
+      for (const end of ['', '-journal']) rmSync(targetPath + end, { force: true })
+      throw error
+    }
+  } finally {
+    source.close()
+  }
+}
+
+function makeTarget(path: string, Unavailable: UnavailableError): void {
+  try {
+    closeSync(openSync(path, 'wx', PRIVATE_FILE_MODE))
+  } catch (error) {
+    const isThere = codeOf(error) === 'EEXIST'
+    throw new Unavailable(
+      isThere ? `${path} exists already; a backup overwrites nothing` : `${path} cannot be made`,
+      { cause: error },
+    )
+  }
+}
+
+async function copyInto(
+  path: string,
+  { source, Unavailable }: { source: DatabaseSync; Unavailable: UnavailableError },
+): Promise<void> {
+  try {
+    await backup(source, path, { rate: PAGES_PER_STEP })
+  } catch (error) {
+    throw new Unavailable(`${path} could not be written: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function checked<Checked>(
+  path: string,
+  of: { check: (copy: DatabaseSync) => Checked; Unavailable: UnavailableError },
+): Checked {
+  const copy = new DatabaseSync(path)
+  try {
+    const damage = findDamage(copy)
+    if (damage !== undefined)
+      throw new of.Unavailable(`${path} is damaged, and was removed: ${damage}`)
+    return of.check(copy)
+  } finally {
+    copy.close()
+  }
+}
+
+/**
+ * Copies a store's journals, as backupSqliteFile does, and returns how many entries each has in the copy. Checkpoints and keys
+ * are left out on purpose: they tell a restored copy from the newest state. A journal with a gap is no backup.
+ */
+export const backupSqliteStore = <Name extends string>(
+  kind: SqliteStoreKind<Name>,
+  paths: Copying,
+): Promise<Readonly<Record<Name, number>>> =>
+  backupSqliteFile(paths, kind, (copy) =>
+    eachJournal(kind, (table) => {
+      const reading = readLeaves(copy, table, 'unchecked')
+      if (reading.kind === 'read') return reading.range.size
+      throw new kind.Unavailable(`${table.noun} is incomplete: ${reading.reason}`)
+    }),
+  )
+
+/** What was accepted of one journal. */
+type AcceptedJournal = {
+  /** Entries that are there now. */
+  readonly size: number
+  /** Entries that the last checkpoint counted; undefined without one by the store's key. */
+  readonly signedSize: number | undefined
+  /** Whether the journal has all that the last checkpoint signed, as it signed it. */
+  readonly isContinued: boolean
+}
+
+/**
+ * Signs the journals of a store as they are found, so that a restored backup opens again. Entries must be there without
+ * gaps; what the last checkpoint counted beyond them is given up. Throws the service's error, and beside a running service of a
+ * store with a lock.
+ */
+export function acceptSqliteBackup<Name extends string>(
+  kind: SqliteStoreKind<Name>,
+  owner: StoreOwner,
+): Readonly<Record<Name, AcceptedJournal>> {
+  const lock = takeStoreLock(kind, owner.databasePath)
+  try {
+    const database = openSqliteFile(owner.databasePath, kind, 'exist')
+    try {
+      const files = checkpointFilesOf(kind, owner)
+      const found = eachJournal(kind, (table, name) => {
+        const last = files[name].read()
+        const signed = last.kind === 'checkpoint' ? last.checkpoint : undefined
+        const continued = signed === undefined ? undefined : readLeaves(database, table, signed)
+        const isContinued = continued?.kind === 'read'
+        const reading = isContinued ? continued : readLeaves(database, table, 'unchecked')
+        if (reading.kind === 'refused')
+          throw new kind.Unavailable(`${table.noun} has gaps: ${reading.reason}`)
+        return { range: reading.range, signedSize: signed?.size, isContinued }
+      })
+      return eachJournal(kind, (_, name) => {
+        const { isContinued, range, signedSize } = found[name]
+        files[name].write(range)
+        return { size: range.size, signedSize, isContinued }
+      })
+    } finally {
+      database.close()
+    }
+  } finally {
+    lock.release()
+  }
+}

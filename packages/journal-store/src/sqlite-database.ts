@@ -1,0 +1,214 @@
+/** Files of SQLite: how one is made, brought up to date, checked, locked and queried, and what its failures become. */
+import { existsSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { messageOf, type UnavailableError } from './journal-store.ts'
+import { makePrivateFile } from './private-file.ts'
+
+/** A kind of file. */
+export type SqliteFileKind = {
+  /** Four letters in ASCII, so that another program's database is not taken for one of ours. */
+  readonly applicationId: number
+  /** Each takes the schema one version further; `user_version` counts those that were applied. */
+  readonly migrations: readonly string[]
+  /** How long a statement waits for another process's transaction, milliseconds. */
+  readonly busyTimeoutMs: number
+  /** The service's own error. */
+  readonly Unavailable: UnavailableError
+  /** Whether each opening reads the whole file for damage, and compares its schema with the migrations. */
+  readonly isCheckedAtOpening?: boolean
+}
+
+type Connection = Pick<DatabaseSync, 'exec' | 'prepare'>
+type Migrated = Pick<SqliteFileKind, 'applicationId' | 'migrations'>
+
+const numberOf = (database: Connection, pragma: string): number =>
+  Number(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0])
+
+/** How many migrations the file has. Throws where it is not of this kind, or newer than this program. */
+function appliedOf(database: Connection, { applicationId, migrations }: Migrated): number {
+  const isEmpty = numberOf(database, 'schema_version') === 0
+  if (!isEmpty && numberOf(database, 'application_id') !== applicationId)
+    throw new Error('this is a database of another program')
+  const applied = numberOf(database, 'user_version')
+  if (applied > migrations.length)
+    throw new Error(`its schema ${applied} is newer than this program`)
+  return applied
+}
+
+/**
+ * Brings a file's schema up to date, making it in an empty file; several processes may do so at once. Throws where the file
+ * is another program's or newer; the connection is to be closed then, which takes back what was begun.
+ */
+export function applyMigrations(database: Connection, kind: Migrated): void {
+  const { applicationId, migrations } = kind
+  // The usual case takes no lock.
+  if (appliedOf(database, kind) === migrations.length) return
+  database.exec('BEGIN IMMEDIATE')
+  // Asked again: another process may have been first.
+  for (const migration of migrations.slice(appliedOf(database, kind))) database.exec(migration)
+  database.exec(`PRAGMA application_id = ${applicationId}`)
+  database.exec(`PRAGMA user_version = ${migrations.length}`)
+  database.exec('COMMIT')
+}
+
+/** What SQLite's integrity check finds; undefined where the file is whole. */
+export function findDamage(database: DatabaseSync): string | undefined {
+  const found = database.prepare('PRAGMA integrity_check(1)').get()
+  const finding = String(Object.values(found ?? {})[0])
+  return finding === 'ok' ? undefined : finding
+}
+
+/** Everything that `sqlite_schema` says, in one text: a damaged definition differs from a fresh one. */
+function schemaText(database: DatabaseSync): string {
+  const sql = 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name'
+  return JSON.stringify(database.prepare(sql).all())
+}
+
+function isSchemaOf(database: DatabaseSync, migrations: readonly string[]): boolean {
+  const fresh = new DatabaseSync(':memory:')
+  try {
+    for (const migration of migrations) fresh.exec(migration)
+    return schemaText(database) === schemaText(fresh)
+  } finally {
+    fresh.close()
+  }
+}
+
+/**
+ * Opens a file to write, making it where there is none unless it must exist: WAL, and an fsync with each transaction. Throws
+ * the kind's error for one that is damaged, altered, newer or another program's.
+ */
+export function openSqliteFile(path: string, kind: SqliteFileKind, must?: 'exist'): DatabaseSync {
+  let database: DatabaseSync | undefined
+  try {
+    if (must === 'exist' && !existsSync(path)) throw new Error('there is no such file')
+    makePrivateFile(path)
+    database = new DatabaseSync(path, { timeout: kind.busyTimeoutMs })
+    appliedOf(database, kind)
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    const damage = kind.isCheckedAtOpening === true ? findDamage(database) : undefined
+    if (damage !== undefined) throw new Error(`the integrity check says: ${damage}`)
+    applyMigrations(database, kind)
+    if (kind.isCheckedAtOpening === true) requireWhole(database, kind)
+    return database
+  } catch (error) {
+    database?.close()
+    const reason = `${path} cannot be opened: ${messageOf(error)}`
+    throw new kind.Unavailable(reason, { cause: error })
+  }
+}
+
+function requireWhole(database: DatabaseSync, { migrations }: SqliteFileKind): void {
+  // A damaged header can make a file read-only; that must not wait for the first write.
+  database.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${migrations.length}; ROLLBACK`)
+  if (!isSchemaOf(database, migrations)) throw new Error('its schema was altered')
+}
+
+/** Opens a file to read, also beside a running service. Throws the kind's error. */
+export function openSqliteReader(path: string, kind: SqliteFileKind): DatabaseSync {
+  let database: DatabaseSync | undefined
+  try {
+    database = new DatabaseSync(path, { readOnly: true, timeout: kind.busyTimeoutMs })
+    appliedOf(database, kind)
+    if (kind.isCheckedAtOpening === true && !isSchemaOf(database, kind.migrations))
+      throw new Error('its schema is not that of this program; start the service once')
+    return database
+  } catch (error) {
+    database?.close()
+    const reason = `${path} cannot be read: ${messageOf(error)}`
+    throw new kind.Unavailable(reason, { cause: error })
+  }
+}
+
+/** The right to append to a store, held by one process at a time. */
+export type SqliteLock = { release(): void }
+
+/** Another connection holds the lock. */
+const SQLITE_BUSY = 5
+
+/**
+ * Takes a lock file, or throws the service's error at once where another process holds it. An exclusive transaction on an
+ * otherwise empty SQLite file is a lock of the operating system: it ends with its process, also by kill -9, and leaves the
+ * store itself open to readers.
+ */
+export function takeSqliteLock(
+  path: string | undefined,
+  Unavailable: UnavailableError,
+): SqliteLock {
+  if (path === undefined) return { release: () => undefined }
+  let database: DatabaseSync | undefined
+  try {
+    makePrivateFile(path)
+    database = new DatabaseSync(path, { timeout: 0 })
+    database.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+    const held = database
+    return { release: () => held.close() }
+  } catch (error) {
+    database?.close()
+    const isHeld = error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY
+    const reason = isHeld
+      ? 'another process has this store open (one process at a time may write to it)'
+      : 'the lock file cannot be opened'
+    throw new Unavailable(`${path}: ${reason}`, { cause: error })
+  }
+}
+
+/** A query whose rows are arrays of the shape `Row`, which node:sqlite builds twice as fast as objects. */
+export type SqliteQuery<Row> = {
+  get(...values: SQLInputValue[]): Row | undefined
+  all(...values: SQLInputValue[]): readonly Row[]
+}
+
+/** Prepares a query on a connection. */
+export function prepareQuery<Row>(database: DatabaseSync, sql: string): SqliteQuery<Row> {
+  const statement = database.prepare(sql)
+  statement.setReturnArrays(true)
+  return {
+    get: (...values) => statement.get(...values) as unknown as Row | undefined,
+    all: (...values) => statement.all(...values) as unknown as readonly Row[],
+  }
+}
+
+/** Whether SQLite threw it: the world failing, where anything else is a bug. */
+export const isOfSqlite = (error: unknown): error is Error =>
+  error instanceof Error && 'errcode' in error
+
+/** Runs steps on a database so that what SQLite throws becomes the service's own error; anything else stays as it is. */
+export function guardsOf(Unavailable: UnavailableError) {
+  const asUnavailable = (error: unknown): unknown =>
+    isOfSqlite(error)
+      ? new Unavailable(`the store cannot be used: ${error.message}`, { cause: error })
+      : error
+  return {
+    guardedNow: <Result>(run: () => Result): Result => {
+      try {
+        return run()
+      } catch (error) {
+        throw asUnavailable(error)
+      }
+    },
+    /** The same function, whose failures are the service's. */
+    guarded:
+      <Values extends readonly unknown[], Result>(
+        run: (...values: Values) => Result | Promise<Result>,
+      ): ((...values: Values) => Promise<Result>) =>
+      async (...values) => {
+        try {
+          return await run(...values)
+        } catch (error) {
+          throw asUnavailable(error)
+        }
+      },
+    /** The same for what yields. */
+    guardedStream: <Query, Item>(
+      run: (query: Query) => AsyncIterable<Item>,
+    ): ((query: Query) => AsyncGenerator<Item>) =>
+      async function* stream(query) {
+        try {
+          yield* run(query)
+        } catch (error) {
+          throw asUnavailable(error)
+        }
+      },
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * The journal store on SQLite: WAL, synchronous FULL. This file opens and closes it and joins its parts. A kind whose heads
+ * are `counted` belongs to one process, which holds a lock and keeps the checkpoint files as new as every commit. Where heads
+ * are `stored`, several processes may write: each brings its memory up to date inside its transaction, and a checkpoint is
+ * written at closing, only where the journal goes on from the one that is there.
+ */
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { CompactRange, KeyRing } from '@tallystick/hashchain'
+import type { CheckpointFile, CheckpointReading, StoreOwner } from './checkpoint-file.ts'
+import { type GroupTransaction, openGroupCommit } from './group-commit.ts'
+import type { Durability, JournalStore } from './journal-store.ts'
+import { registerActiveKey, requireSealKeys } from './sealed-bodies.ts'
+import {
+  guardsOf,
+  isOfSqlite,
+  openSqliteFile,
+  openSqliteReader,
+  prepareQuery,
+} from './sqlite-database.ts'
+import { keepCheckpoint, openHeads, requireContinued } from './sqlite-heads.ts'
+import { openSqliteJournal, type SqliteJournal, type SqliteJournalTable } from './sqlite-journal.ts'
+import {
+  checkpointFilesOf,
+  eachJournal,
+  type SqliteStoreKind,
+  takeStoreLock,
+} from './sqlite-store-kind.ts'
+
+export type SqliteStoreOptions = StoreOwner & {
+  /** Seals new bodies under its active key; absent, they are kept in the clear. */
+  readonly keyRing?: KeyRing | undefined
+  /** `unchecked` opens also what its last checkpoint refuses: for verifying it. Stored heads only. */
+  readonly checkpoint?: 'checked' | 'unchecked' | undefined
+  /** Told of what goes wrong in the background: a checkpoint file that cannot be written. */
+  readonly onProblem?: ((error: unknown) => void) | undefined
+  /** The service's last word in each transaction. */
+  readonly beforeCommit?: (durability: Durability) => void
+  /** Memory is behind the file, or ahead of it: the service forgets what it holds of it. */
+  readonly onReload?: () => void
+}
+
+export type SqliteJournalStore<Name extends string> = Omit<
+  JournalStore<Name, SQLInputValue>,
+  'journals'
+> & {
+  readonly database: DatabaseSync
+  readonly journals: Readonly<Record<Name, SqliteJournal>>
+  readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
+  /** Brings memory up to date where another process has written; SQLite itself says whether one has. */
+  catchUp(): void
+}
+
+/**
+ * Opens a store, making it where there is none. Throws the service's error where another process has it, the file is damaged,
+ * a key is missing, or a journal falls short of its last signed checkpoint.
+ */
+export function openSqliteJournalStore<Name extends string>(
+  kind: SqliteStoreKind<Name>,
+  options: SqliteStoreOptions,
+): SqliteJournalStore<Name> {
+  const lock = takeStoreLock(kind, options.databasePath)
+  try {
+    const database = openSqliteFile(options.databasePath, kind)
+    try {
+      return guardsOf(kind.Unavailable).guardedNow(() =>
+        openOn(database, { kind, options, release: () => lock.release() }),
+      )
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+type Opening<Name extends string> = {
+  readonly kind: SqliteStoreKind<Name>
+  readonly options: SqliteStoreOptions
+  readonly release: () => void
+}
+
+function openOn<Name extends string>(
+  database: DatabaseSync,
+  { kind, options, release }: Opening<Name>,
+): SqliteJournalStore<Name> {
+  const { keyRing, onProblem = () => undefined } = options
+  if (kind.seal !== undefined) {
+    requireSealKeys(database, keyRing, { seal: kind.seal, Unavailable: kind.Unavailable })
+    if (keyRing !== undefined) registerActiveKey(database, keyRing, kind.seal)
+  }
+  const files = checkpointFilesOf(kind, options)
+  const readings = eachJournal(kind, (_, name) => files[name].read())
+  const heads = openHeads(database, { kind, readings, files })
+  const held = eachJournal(kind, (table, name) => openSqliteJournal(database, table, heads[name]))
+  const each = eachJournal(kind, (table, name) => ({
+    table,
+    journal: held[name],
+    file: files[name],
+    last: readings[name],
+  }))
+  const all = Object.values<OpenJournal>(each)
+  for (const one of all) {
+    if (one.table.head === 'counted') one.file.write(one.journal)
+    else if (options.checkpoint !== 'unchecked') requireContinued(one, kind)
+  }
+  const { transaction, catchUp } = transactionOf(database, { journals: all, options, onProblem })
+  const { Unavailable, writesPerCommitMax } = kind
+  const queue = openGroupCommit({ transaction, writesMax: writesPerCommitMax, Unavailable })
+  const close = async (): Promise<void> => {
+    try {
+      queue.close()
+      for (const { file, journal, table } of all) {
+        if (table.head === 'counted') await file.flush()
+        else
+          guardsOf(Unavailable).guardedNow(() => {
+            catchUp()
+            keepCheckpoint(file, journal)
+          })
+      }
+    } finally {
+      database.close()
+      release()
+    }
+  }
+  let closing: Promise<void> | undefined
+  return {
+    database,
+    journals: held,
+    checkpointFiles: files,
+    write: queue.write,
+    checkpoint: (name) => files[name].sign(held[name]),
+    verifierKey: (name) => files[name].verifierKey,
+    catchUp,
+    close: () => (closing ??= close()),
+  }
+}
+
+type OpenJournal = {
+  readonly table: SqliteJournalTable
+  readonly journal: ReturnType<typeof openSqliteJournal>
+  readonly file: CheckpointFile
+  readonly last: CheckpointReading
+}
+
+/** The transaction of a store's groups, and how memory keeps up with other processes' ones. */
+function transactionOf(
+  database: DatabaseSync,
+  of: {
+    readonly journals: readonly OpenJournal[]
+    readonly options: SqliteStoreOptions
+    readonly onProblem: (error: unknown) => void
+  },
+): { readonly transaction: GroupTransaction; readonly catchUp: () => void } {
+  const { journals, onProblem, options } = of
+  const isShared = journals.some(({ table }) => table.head === 'stored')
+  const version = prepareQuery<readonly [number]>(database, 'PRAGMA data_version')
+  let seenVersion = version.get()?.[0]
+  let isRelaxed = false
+  const reload = (): void => {
+    for (const { journal } of journals) journal.reload()
+    options.onReload?.()
+  }
+  const catchUp = (): void => {
+    if (!isShared) return
+    const current = version.get()?.[0]
+    if (current === seenVersion) return
+    seenVersion = current
+    reload()
+  }
+  /** In WAL the next full commit carries a relaxed one to the disk. */
+  const relax = (isTo: boolean): void => {
+    if (isRelaxed !== isTo) database.exec(`PRAGMA synchronous = ${isTo ? 'NORMAL' : 'FULL'}`)
+    isRelaxed = isTo
+  }
+  const transaction: GroupTransaction = {
+    begin: (durability) => {
+      relax(durability === 'relaxed')
+      database.exec('BEGIN IMMEDIATE')
+      catchUp()
+      for (const { journal } of journals) journal.begin()
+    },
+    commit: (durability) => {
+      options.beforeCommit?.(durability)
+      for (const { journal } of journals) if (journal.hasGrown()) journal.save()
+      database.exec('COMMIT')
+      relax(false)
+    },
+    goBack: () => {
+      if (database.isTransaction) database.exec('ROLLBACK')
+      relax(false)
+      reload()
+    },
+    committed: () => {
+      for (const { file, journal, table } of journals)
+        if (table.head === 'counted' && journal.hasGrown()) file.renew(() => journal, onProblem)
+    },
+    isOfEngine: isOfSqlite,
+  }
+  return { transaction, catchUp }
+}
+
+/** What can be read beside a running service. */
+export type SqliteJournalReader<Name extends string> = {
+  readonly database: DatabaseSync
+  readonly journals: Readonly<Record<Name, Pick<CompactRange, 'size' | 'rootHash'>>>
+  readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
+  checkpoint(name: Name): string
+  close(): void
+}
+
+/**
+ * Opens a store to read, without its lock, as it is at this moment: what a service appends meanwhile is not seen. Throws
+ * the service's error as opening to write does.
+ */
+export function openSqliteJournalReader<Name extends string>(
+  kind: SqliteStoreKind<Name>,
+  { keyRing, ...owner }: StoreOwner & Pick<SqliteStoreOptions, 'keyRing'>,
+): SqliteJournalReader<Name> {
+  const files = checkpointFilesOf(kind, owner)
+  // Before the snapshot, which then holds at least what they count.
+  const readings = eachJournal(kind, (_, name) => files[name].read())
+  const database = openSqliteReader(owner.databasePath, kind)
+  try {
+    return guardsOf(kind.Unavailable).guardedNow(() => {
+      database.exec('BEGIN')
+      if (kind.seal !== undefined)
+        requireSealKeys(database, keyRing, { seal: kind.seal, Unavailable: kind.Unavailable })
+      const journals = openHeads(database, { kind, readings, files })
+      return {
+        database,
+        journals,
+        checkpointFiles: files,
+        checkpoint: (name) => files[name].sign(journals[name]),
+        close: () => database.close(),
+      }
+    })
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}

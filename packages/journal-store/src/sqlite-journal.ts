@@ -1,0 +1,254 @@
+/**
+ * A table of SQLite as a journal: its rows in order are the leaves. A store of one process counts its leaves at opening and
+ * goes on in memory; where several processes write, the head is stored with every commit, and the roots of whole subtrees of
+ * 256 leaves, so that a proof in a journal of a million entries reads some thousand hashes.
+ */
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import {
+  type CompactRange,
+  createCompactRange,
+  emptyRootHash,
+  nodeHash,
+  rootOf,
+  type TreeHead,
+} from '@tallystick/hashchain'
+import type { CheckpointNames } from './checkpoint-file.ts'
+import type { Journal } from './journal-store.ts'
+import type { SealedColumn } from './sealed-bodies.ts'
+import { prepareQuery } from './sqlite-database.ts'
+
+/** Where a journal lies. */
+export type SqliteJournalTable = CheckpointNames & {
+  /** In the operator's messages: `the ledger`. */
+  readonly noun: string
+  readonly table: string
+  /** Column of the index from 0, and primary key. */
+  readonly index: string
+  /** Column of the leaf hash, and what it holds: lower-case hex or 32 bytes. */
+  readonly hash: string
+  readonly hashForm: 'hex' | 'bytes'
+  /** The other columns, in the order of an appended entry's cells. */
+  readonly columns: readonly string[]
+  /**
+   * `counted`: for one process, which holds the store's lock. `stored`: for several; `meta (name, value)` has the head as
+   * JSON under `tree`, `tree_nodes (place, hash)` the roots of 256 leaves.
+   */
+  readonly head: 'counted' | 'stored'
+  readonly sealed?: SealedColumn
+}
+
+/** Leaves under one stored node. */
+export const LEAVES_PER_NODE = 256
+/** Leaf hashes read at once. */
+const LEAVES_PER_READ = 10_000
+
+const HASH_BYTES = 32
+const HEX_HASH = /^[0-9a-f]{64}$/
+
+function leafOf(cell: unknown): Uint8Array | undefined {
+  if (typeof cell === 'string') return HEX_HASH.test(cell) ? Buffer.from(cell, 'hex') : undefined
+  return cell instanceof Uint8Array && cell.length === HASH_BYTES ? cell : undefined
+}
+
+function requireLeaf(cell: unknown): Uint8Array {
+  const leaf = leafOf(cell)
+  if (leaf === undefined) throw new RangeError('a stored leaf is no hash')
+  return leaf
+}
+
+/** Stored leaf hashes in order; stops at the first that is missing or is no hash. */
+function* leavesInOrder(database: DatabaseSync, of: SqliteJournalTable): Generator<Uint8Array> {
+  const { hash, index, table } = of
+  const read = prepareQuery<readonly [number, unknown]>(
+    database,
+    `SELECT ${index}, ${hash} FROM ${table} WHERE ${index} >= ? ORDER BY ${index} LIMIT ${LEAVES_PER_READ}`,
+  )
+  for (let next = 0; ; ) {
+    const rows = read.all(next)
+    for (const [at, cell] of rows) {
+      const leaf = leafOf(cell)
+      if (at !== next || leaf === undefined) return
+      yield leaf
+      next += 1
+    }
+    if (rows.length < LEAVES_PER_READ) return
+  }
+}
+
+/** What a journal's stored leaf hashes come to. */
+type JournalReading =
+  | { readonly kind: 'read'; readonly range: CompactRange }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+const refuse = (reason: string): JournalReading => ({ kind: 'refused', reason })
+
+/**
+ * Reads all leaves of a journal and holds them against its last signed checkpoint: undefined where there is none, and the
+ * journal must be empty then; `unchecked` takes whatever is in order.
+ */
+export function readLeaves(
+  database: DatabaseSync,
+  of: SqliteJournalTable,
+  checkpoint: TreeHead | undefined | 'unchecked',
+): JournalReading {
+  const counted = prepareQuery<readonly [number]>(database, `SELECT count(*) FROM ${of.table}`)
+  const stored = counted.get()?.[0] ?? 0
+  const range = createCompactRange()
+  const checkpointSize = typeof checkpoint === 'object' ? checkpoint.size : undefined
+  let rootAtCheckpoint = range.rootHash()
+  for (const leaf of leavesInOrder(database, of)) {
+    range.append(leaf)
+    if (range.size === checkpointSize) rootAtCheckpoint = range.rootHash()
+  }
+  if (checkpoint === undefined)
+    return stored === 0
+      ? { kind: 'read', range }
+      : refuse(`it has ${stored} entries and there is no checkpoint of it`)
+  if (checkpoint !== 'unchecked' && range.size < checkpoint.size)
+    return refuse(
+      `its last signed checkpoint counts ${checkpoint.size} entries, ${range.size} of them are stored in order`,
+    )
+  if (checkpoint !== 'unchecked' && Buffer.compare(rootAtCheckpoint, checkpoint.rootHash) !== 0)
+    return refuse(`its entries do not hash to its last signed checkpoint at ${checkpoint.size}`)
+  if (range.size !== stored)
+    return refuse(`it has ${stored} entries, of which the first ${range.size} are in order`)
+  return { kind: 'read', range }
+}
+
+type StoredHead = { readonly size: number; readonly peaks: readonly string[] }
+
+/** The head that the last commit stored. */
+export function readStoredHead(database: DatabaseSync): CompactRange {
+  const row = database.prepare("SELECT value FROM meta WHERE name = 'tree'").get()
+  if (row === undefined) return createCompactRange()
+  const { size, peaks } = JSON.parse(String(row['value'])) as StoredHead
+  return createCompactRange({ size, peaks: peaks.map((peak) => Buffer.from(peak, 'hex')) })
+}
+
+function prepareStoredHead(database: DatabaseSync) {
+  const insertNode = database.prepare('INSERT INTO tree_nodes (place, hash) VALUES (?, ?)')
+  const nodes = prepareQuery<readonly [Uint8Array]>(
+    database,
+    'SELECT hash FROM tree_nodes WHERE place >= ? AND place < ? ORDER BY place',
+  )
+  const save = database.prepare(
+    "INSERT INTO meta (name, value) VALUES ('tree', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  )
+  return {
+    addNode: (place: number, hash: Uint8Array) => insertNode.run(place, hash),
+    nodesOf: (from: number, to: number) => nodes.all(from, to).map(([hash]) => hash),
+    save: (range: CompactRange): void => {
+      const { size, peaks } = range.state()
+      save.run(
+        JSON.stringify({ size, peaks: peaks.map((peak) => Buffer.from(peak).toString('hex')) }),
+      )
+    },
+  }
+}
+
+/** The largest power of two below `size`, at least 2: where RFC 9162 divides a tree. */
+function splitPoint(size: number): number {
+  let power = 1
+  while (power * 2 < size) power *= 2
+  return power
+}
+
+/** Root over leaves `from` to `to`, which is a subtree of the tree: it begins at a multiple of its size. */
+type RangeRoot = (from: number, to: number) => Uint8Array
+
+function proofPath(
+  rangeRoot: RangeRoot,
+  { index, size }: { readonly index: number; readonly size: number },
+): readonly Uint8Array[] {
+  const path: Uint8Array[] = []
+  let [from, to] = [0, size]
+  while (to - from > 1) {
+    const middle = from + splitPoint(to - from)
+    if (index < middle) {
+      path.push(rangeRoot(middle, to))
+      to = middle
+    } else {
+      path.push(rangeRoot(from, middle))
+      from = middle
+    }
+  }
+  return path.toReversed()
+}
+
+/** A journal of one connection, and what the store does with it around a transaction. */
+export type SqliteJournal = Omit<Journal<SQLInputValue>, 'rootAt' | 'inclusionProof'> & {
+  rootAt(size: number): Uint8Array
+  inclusionProof(index: number, size: number): readonly Uint8Array[]
+}
+type HeldJournal = SqliteJournal & {
+  begin(): void
+  /** Stores the head, where it is stored. */
+  save(): void
+  /** Whether it has grown since `begin`. */
+  hasGrown(): boolean
+  /** Goes back to what is committed: after a rollback, or another process's write. */
+  reload(): void
+}
+
+/** Opens a journal on a connection, with the head that its leaves came to. */
+export function openSqliteJournal(
+  database: DatabaseSync,
+  of: SqliteJournalTable,
+  head: CompactRange,
+): HeldJournal {
+  const { columns, hash, hashForm, index, table } = of
+  const names = [index, hash, ...columns]
+  const insert = database.prepare(
+    `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+  )
+  const leaves = prepareQuery<readonly [string | Uint8Array]>(
+    database,
+    `SELECT ${hash} FROM ${table} WHERE ${index} >= ? AND ${index} < ? ORDER BY ${index}`,
+  )
+  const stored = of.head === 'stored' ? prepareStoredHead(database) : undefined
+  const leavesOf = (from: number, to: number): readonly Uint8Array[] =>
+    leaves.all(from, to).map(([cell]) => requireLeaf(cell))
+  let range = head
+  let committed = head.state()
+
+  const rangeRoot: RangeRoot = (from, to) => {
+    const size = to - from
+    if (size === 0) return emptyRootHash()
+    if (size < LEAVES_PER_NODE || stored === undefined) return rootOf(leavesOf(from, to))
+    if (size % LEAVES_PER_NODE === 0)
+      return rootOf(stored.nodesOf(from / LEAVES_PER_NODE, to / LEAVES_PER_NODE))
+    const middle = from + splitPoint(size)
+    return nodeHash({ left: rangeRoot(from, middle), right: rangeRoot(middle, to) })
+  }
+
+  return {
+    get size() {
+      return range.size
+    },
+    rootHash: () => range.rootHash(),
+    append: (leaf, cells) => {
+      const at = range.size
+      insert.run(at, hashForm === 'hex' ? Buffer.from(leaf).toString('hex') : leaf, ...cells)
+      range.append(leaf)
+      if (stored !== undefined && range.size % LEAVES_PER_NODE === 0) {
+        const place = range.size / LEAVES_PER_NODE - 1
+        stored.addNode(place, rootOf(leavesOf(place * LEAVES_PER_NODE, range.size)))
+      }
+      return at
+    },
+    rootAt: (size) => rangeRoot(0, size),
+    inclusionProof: (at, size) => {
+      if (!Number.isSafeInteger(at) || at < 0 || at >= size || size > range.size)
+        throw new RangeError('an inclusion proof needs an entry below the size')
+      return proofPath(rangeRoot, { index: at, size })
+    },
+    begin: () => {
+      committed = range.state()
+    },
+    save: () => stored?.save(range),
+    hasGrown: () => range.size > committed.size,
+    reload: () => {
+      range = stored === undefined ? createCompactRange(committed) : readStoredHead(database)
+    },
+  }
+}

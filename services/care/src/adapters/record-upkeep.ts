@@ -1,0 +1,41 @@
+// What an operator does to a store: backups, and moving sealed versions under another key. Also the key of its checkpoints.
+import type { KeyRing } from '@tallystick/hashchain'
+import {
+  acceptSqliteBackup,
+  backupSqliteStore,
+  loadCheckpointSeed as loadKeptSeed,
+  resealSqliteStore,
+  type StoreOwner,
+} from '@tallystick/journal-store'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
+import { RECORDS } from './sqlite-record-database.ts'
+
+/** The seed that signs a store's checkpoints: the configured one, else the one kept beside the database. */
+export const loadCheckpointSeed = (
+  databasePath: string,
+  configured: Uint8Array | undefined,
+): Uint8Array => configured ?? loadKeptSeed(databasePath, RecordStoreUnavailable)
+
+/** Copies the records of a store into a new file; returns how many entries each journal has there. */
+export const backupRecords = (paths: {
+  readonly databasePath: string
+  readonly targetPath: string
+}): Promise<Readonly<Record<Audience, number>>> => backupSqliteStore(RECORDS, paths)
+
+/** Signs the journals as they are found, so that a restored backup opens again. */
+export function acceptBackup(owner: StoreOwner) {
+  const accepted = acceptSqliteBackup<Audience>(RECORDS, owner)
+  return AUDIENCES.map((audience) => {
+    const { size, signedSize } = accepted[audience]
+    return { audience, size, signedSize }
+  })
+}
+
+/** Seals every version under the ring's active key, while the service may be running (C16). */
+export const resealRecords = (options: {
+  readonly databasePath: string
+  readonly keyRing: KeyRing
+  /** Lets others run between transactions. */
+  readonly pause: () => Promise<void>
+}) => resealSqliteStore(RECORDS, options)

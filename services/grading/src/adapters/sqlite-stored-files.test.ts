@@ -1,0 +1,57 @@
+/**
+ * A ledger that an earlier version wrote (stored/, before the journal store was a package of its own): it opens unchanged, and
+ * every text that leaves it is the same, byte for byte.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import { manualClock } from '@tallystick/service-kit'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { exportLines } from '../domain/ledger-export.ts'
+import { addEntry, type LedgerFolder, makeLedgerFolder } from '../testing/ledger-folder.fixture.ts'
+import { openSqliteReservationStore } from './sqlite-reservation-store.ts'
+
+const stored = (name: string): Buffer =>
+  readFileSync(fileURLToPath(new URL(`./stored/${name}`, import.meta.url)))
+const facts = JSON.parse(stored('grading.json').toString()) as {
+  readonly receipt: string
+  readonly entries: number
+  readonly proof: readonly string[]
+}
+
+let ledger: LedgerFolder
+beforeEach(() => {
+  ledger = makeLedgerFolder()
+  writeFileSync(ledger.path, gunzipSync(stored('grading.db.gz')))
+  writeFileSync(`${ledger.path}.payments`, gunzipSync(stored('grading.db.payments.gz')))
+  writeFileSync(ledger.checkpointPath, stored('grading.db.checkpoint'))
+})
+afterEach(() => {
+  ledger.remove()
+})
+
+test('a ledger of an earlier version opens, holds, is exported, proved and signed as it was, and grows', async () => {
+  await ledger.using(async (store) => {
+    const lines: string[] = []
+    for await (const line of exportLines(store)) lines.push(line)
+    const exported = gunzipSync(stored('grading-export.ndjson.gz')).toString()
+    expect(lines).toEqual(exported.trimEnd().split('\n'))
+    expect(await store.verify()).toMatchObject({ kind: 'intact', entries: facts.entries })
+    expect(await store.inclusionProof(3, facts.entries)).toEqual(facts.proof)
+    expect(await store.pickByReceipt(facts.receipt)).toMatchObject({ receipt: facts.receipt })
+    expect(await store.hasPayload('ab'.repeat(32))).toBe(true)
+  })
+  expect(readFileSync(ledger.checkpointPath)).toEqual(stored('grading.db.checkpoint'))
+  await ledger.using((store) => addEntry(store, 'another'))
+  expect(await ledger.using((store) => store.verify())).toMatchObject({
+    kind: 'intact',
+    entries: facts.entries + 1,
+  })
+  expect(ledger.sizeInFile()).toBe(facts.entries + 1)
+})
+
+test('its payments open too', async () => {
+  const payments = openSqliteReservationStore({ databasePath: ledger.path, clock: manualClock(0) })
+  expect(await payments.open()).toEqual([])
+  payments.close()
+})
