@@ -1,6 +1,6 @@
 # One service in one image:
 #   docker build --build-arg SERVICE=access --tag tallystick-access .
-# SERVICE is access, care or grading; facilitator and devnet (the local ledgers) are built in the same way.
+# SERVICE is access, care or grading; facilitator and devnet (the local ledgers) build the same way.
 ARG NODE_IMAGE=node:26-bookworm-slim
 
 FROM ${NODE_IMAGE} AS install
@@ -8,18 +8,18 @@ ARG SERVICE
 WORKDIR /source
 COPY . .
 RUN node scripts/install-service.ts "$SERVICE" /app
-# The image has a Node of its own.
+# The image has its own Node.
 RUN rm -rf /app/node_modules/.bin/node /app/node_modules/node-linux-* /app/node_modules/.pnpm/node-linux-*
 
 FROM ${NODE_IMAGE}
 ARG SERVICE
-# care speaks its sentences with espeak-ng, a program beside it; the others need nothing of Debian's.
+# care speaks with espeak-ng, a separate program; the others need nothing from Debian.
 RUN if [ "$SERVICE" = care ]; then \
       apt-get update && apt-get install --yes --no-install-recommends espeak-ng && rm -rf /var/lib/apt/lists/*; \
     fi
 WORKDIR /app
 COPY --from=install /app /app
-# The only folder that a service writes to, beside /tmp: a volume for those that keep records.
+# The only folder that a service writes to, besides /tmp: a volume for those that keep records.
 RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node

@@ -1,7 +1,7 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import packageConfig from '../vitest.package.ts'
 
-/** Tests that use one running stack as it is, one file after the other. */
+/** Tests that share one unchanged running stack, one file after another. */
 const SHARED = [
   'care',
   'discovery',

@@ -40,7 +40,7 @@ describe('docker-compose.yml', () => {
     },
   )
 
-  it('runs each service without rights, on a read-only root file system', () => {
+  it('runs each service without privileges, on a read-only root file system', () => {
     expect(services.length).toBeGreaterThanOrEqual(5)
     for (const [name, service] of services) {
       expect(service.read_only, name).toBe(true)
@@ -76,7 +76,7 @@ describe('docker-compose.yml', () => {
 describe('Dockerfile', () => {
   const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
 
-  it('runs as a user without rights, with a health check', () => {
+  it('runs as an unprivileged user, with a health check', () => {
     const [, last = ''] = dockerfile.split(/^FROM .*$/m).slice(1)
     expect(last).toMatch(/^USER node$/m)
     expect(last).toMatch(/^HEALTHCHECK /m)

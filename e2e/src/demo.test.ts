@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ended, spawnScript } from './spawned-stack.ts'
 
-it('npm run demo plays to its end: 402, pay, 200, renewed by the network, 429, cancel, refund', async () => {
+it('npm run demo plays to the end: 402, pay, 200, renewed by the network, 429, cancel, refund', async () => {
   const { child, output } = spawnScript('scripts/demo.ts', [])
   const code = await ended(child)
   const story = output()

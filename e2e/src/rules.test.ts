@@ -38,7 +38,7 @@ it('every link of a rule leads to a file', () => {
   expect(targets.filter((path) => !existsSync(join(root, path)))).toEqual([])
 })
 
-it('a number is told from a URI, a colour and a longer word', () => {
+it('a number is not confused with a URI, a colour or a longer word', () => {
   expect(numbersIn('X9, A4–A5 (C3) and invariant_I1_Holds')).toEqual(['X9', 'A4', 'A5', 'C3', 'I1'])
   expect(numbersIn('%C3%96 #A4 0xC3 L10n S3-like X0 A100 v.G1')).toEqual([])
 })

@@ -232,7 +232,7 @@ describe.each(SERVICES)('%s', (service) => {
       expect(known.get(name), name).toEqual(expect.arrayContaining([...labels]))
   })
 
-  it('S4: nothing in them identifies who or what', async () => {
+  it('S4: they identify nobody and nothing', async () => {
     const text = (await metricsText(service)).toLowerCase()
     for (const { evmAddress, accountId } of stack.description.agents)
       for (const identity of [evmAddress.slice(2).toLowerCase(), `"${accountId}"`])

@@ -43,7 +43,7 @@ export type GradableSelection = {
   readonly isSynthetic: boolean
   readonly close: GradedCard['close']
   readonly flags: readonly GradeFlag[]
-  /** The same for a pick placed after the start. */
+  /** The same for a pick received after the start. */
   readonly lateFlags: readonly GradeFlag[]
   readonly result: PreparedResult
   readonly event: NonNullable<CardPick['event']>

@@ -219,8 +219,8 @@ const UNGRADED_MESSAGES: Readonly<Record<UngradedCode, string>> = {
     'Not every selection of this market has a closing price, so there is no fair close.',
   selection_not_in_close: 'The recorded close has no price of this selection.',
   line_not_recorded:
-    'A close is recorded, but not of this line, and the service never prices one line by another.',
+    'A close is recorded, but not for this line, and the service never prices one line from another.',
   ambiguous_market: 'The market may be one of several; name one by its key.',
   field_changed: 'The field at the close is not the one that the bet was placed on.',
-  placed_after_start: 'The bet was placed after the start, so that no close can grade it.',
+  placed_after_start: 'The bet was placed after the start, so no close can grade it.',
 }
