@@ -50,7 +50,7 @@ describe('OPTIONS on any path: 204 with CORS headers', () => {
   })
 
   test.each(['/verify', '/health', '/no/such/path', '/', '/index.html'])(
-    'a browser of any origin may read %s',
+    'a browser from any origin may read %s',
     async (url) => {
       const answer = await fixture.get(url, { origin: 'https://app.test' })
       expect(answer.headers['access-control-allow-origin']).toBe('https://app.test')
@@ -198,7 +198,7 @@ describe('S4', () => {
     expect((await fixture.get(url)).statusCode).toBe(200)
   })
 
-  test('/metrics asks for METRICS_TOKEN; no URI, sub or patient in it', async () => {
+  test('/metrics requires METRICS_TOKEN; no URI, sub or patient appears in it', async () => {
     const secretive = { patient: 'quill', domain: 'sleep', value: 'Early.', authorId: 'dr-moss' }
     await fixture.write(secretive)
     await fixture.get('/verify?uri=care://quill/sleep')

@@ -1,4 +1,7 @@
-/** The table of contents: what the service serves, and from what. Nothing here reads the environment or opens a store. */
+/**
+ * The table of contents: what the service serves, and what each part is built from. Nothing here reads the environment or
+ * opens a store.
+ */
 import type { TokenVerifier } from '@tallystick/jwt-lite'
 import {
   type Clock,
@@ -41,7 +44,7 @@ type CareAppDeps = {
   readonly mcp: McpEndpoint
 }
 
-/** Builds the application; it listens nowhere yet. */
+/** Builds the application; it does not listen yet. */
 export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const { config, clock, logger, registry, store, audit, tokens, publish, verifier, mcp } = deps
   const { BASE_URL: baseUrl, SERVICE_NAME: serviceName } = config
@@ -57,14 +60,14 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
     description:
       'Care records as hash chains, read by assistants over MCP, corrected by clinicians with a signed write, and verifiable by anyone.',
     clock,
-    // routes/service-routes.ts sets these headers: care.md fixes each of them.
+    // routes/service-routes.ts sets these headers, since care.md fixes each of them.
     cors: false,
     health: false,
     errors: { answer: dependencyAnswer },
     logger,
     registry,
     readiness: {
-      // A full disk shows at the next write, as 503.
+      // A full disk shows up at the next write, as 503.
       async store() {
         await store.heads({ audiences: ['user'], limit: 1 })
         return { kind: 'ready', details: { sealed: store.sealing().isSealed } }
@@ -87,16 +90,16 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       addPageRoutes(scope, readPageFiles({ baseUrl, serviceName }), PAGE_POLICY)
     },
   })
-  // For what is not in the scope above: the kit's own routes, wrong methods and unknown paths.
+  // For whatever is outside the scope above: the kit's own routes, wrong methods and unknown paths.
   app.addHook('onRequest', cors)
-  // Before the framework judges a body that nobody is going to read.
+  // Runs before the framework judges a body that nobody will read.
   app.addHook('onRequest', async (request, reply) =>
     request.is404 ? sendError(reply, errorAnswer('not_found')) : undefined,
   )
   return app
 }
 
-/** Ends `/llms.txt`: how a program reads, follows and checks records. */
+/** The end of `/llms.txt`: how a program reads, follows and checks records. */
 function llmsNotes(places: {
   readonly baseUrl: string
   readonly resource: string
@@ -106,7 +109,7 @@ function llmsNotes(places: {
 
 1. MCP (Streamable HTTP) is at ${places.resource}. Every request carries \`Authorization: Bearer <token>\`; ${places.metadataUrl} names the issuers and scopes.
 2. \`care://<patient>/<domain>\` may be spoken to the person. \`care-internal://…\` must never be spoken; reading it needs \`care.read.assistant\`.
-3. Subscribe to the URIs that you speak from. On \`notifications/resources/updated\` read again; where the answer's \`_meta\` carries a retraction, say it.
-4. Say a record's age where its text begins to: \`[STALE — …; say this age aloud]\`.
+3. Subscribe to the URIs that you speak from. On \`notifications/resources/updated\` read again; if the answer's \`_meta\` carries a retraction, say it.
+4. Say a record's age if its text tells you to: \`[STALE — …; say this age aloud]\`.
 5. \`GET ${places.baseUrl}/verify\` replays every chain, without a token. /doc/verify has the hashed bytes.`
 }

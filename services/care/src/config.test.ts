@@ -21,7 +21,7 @@ describe('S3: the environment', () => {
     })
   })
 
-  test('every bad variable is named at once, and no value is told', () => {
+  test('every bad variable is named at once, and no value is shown', () => {
     const reading = readConfig(careConfigSchema, {
       WRITE_SECRET: 'hunter2',
       TOKEN_SECRET: `${SECRET}\nhunter2`,

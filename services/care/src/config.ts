@@ -17,7 +17,7 @@ const WRITE_SECRET_BYTES_MIN = 32
 const CHECKPOINT_SEED_BYTES = 32
 const SECONDS_PER_DAY = 86_400
 
-/** A field that `parse` reads; undefined is a problem, reported by what was expected. */
+/** A field read by `parse`; undefined is a problem, reported by what was expected. */
 const parsedField = <Value>(
   parse: (text: string) => Value | undefined,
   meta: { readonly expected: string; readonly isSecret?: boolean },
@@ -32,7 +32,7 @@ const parsedField = <Value>(
     meta,
   )
 
-/** A parsed secret has no text left to print: keys live in `KeyObject`s. */
+/** A parsed secret leaves no text to print: keys live in `KeyObject`s. */
 const tokenKeys = () =>
   parsedField(
     (text): TokenKeys | undefined => {
@@ -40,7 +40,7 @@ const tokenKeys = () =>
       return parsed.kind === 'keys' ? parsed.keys : undefined
     },
     {
-      expected: `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one a line`,
+      expected: `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one per line`,
       isSecret: true,
     },
   )
@@ -82,7 +82,7 @@ const hosts = () =>
       /^\s*[^\s,/]+\s*(,\s*[^\s,/]+\s*)*$/.test(text)
         ? text.split(',').map((host) => host.trim().toLowerCase())
         : undefined,
-    { expected: 'host names, separated by commas; a port is not looked at' },
+    { expected: 'host names, separated by commas; ports are ignored' },
   )
 
 const shared = sharedConfigFields({ port: 3002, baseUrl: 'http://localhost:3002' })
@@ -96,47 +96,47 @@ export const careConfigSchema = z.object({
     'Name in headers (x-<name>-signature), `_meta` keys, token types and card URIs.',
   ),
   WRITE_SECRET: secretField({ minBytes: WRITE_SECRET_BYTES_MIN }).describe(
-    'Key of signed writes; its UTF-8 bytes are used as they are.',
+    'Key of signed writes; its UTF-8 bytes are used unchanged.',
   ),
   TOKEN_SECRET: tokenKeys().describe(
-    'Keys of HS256 tokens, one a line: all are trusted, the first signs development tokens.',
+    'Keys of HS256 tokens, one per line: all are trusted, the first signs development tokens.',
   ),
   AUTHORIZATION_SERVERS: authorizationServers()
     .prefault('[]')
     .describe('Issuers of tokens, named in the protected-resource metadata.'),
   ALLOWED_HOSTS: hosts()
     .optional()
-    .describe('Further hosts that /mcp is asked for under, besides BASE_URL’s and loopback.'),
+    .describe('Further host names under which /mcp is reached, besides BASE_URL’s and loopback.'),
   DATABASE_PATH: textField('a path')
     .prefault('care.db')
-    .describe('File of the record store; sessions, audit rows and checkpoints lie beside it.'),
+    .describe('File of the record store; sessions, audit rows and checkpoints are kept beside it.'),
   SEAL_KEYS: sealKeys()
     .optional()
-    .describe('Keys that values are sealed under at rest; without them values lie in plaintext.'),
+    .describe('Keys that seal values at rest; without them values are stored in plaintext.'),
   CHECKPOINT_KEY: checkpointKey()
     .optional()
     .describe(
-      'Signs the journals’ checkpoints; without it a key is made once and kept beside the store.',
+      'Signs the journals’ checkpoints; if unset, a key is created once and kept beside the store.',
     ),
   SESSION_IDLE_SECONDS: integerField({ min: 60, max: 7 * SECONDS_PER_DAY })
     .prefault('1800')
-    .describe('An MCP session without request or stream ends after this, seconds.'),
+    .describe('An MCP session without a request or stream ends after this, seconds.'),
   SESSION_TTL_SECONDS: integerField({ min: 300, max: 30 * SECONDS_PER_DAY })
     .prefault('86400')
-    .describe('Any MCP session ends after this, seconds.'),
+    .describe('Every MCP session ends after this, seconds.'),
   SESSIONS_MAX: integerField({ min: 1, max: 1_000_000 })
     .prefault('20000')
-    .describe('Open MCP sessions in all; the next is 429.'),
+    .describe('Open MCP sessions in total; the next is 429.'),
   SESSIONS_PER_SUB_MAX: integerField({ min: 1, max: 1_000_000 })
     .prefault('64')
-    .describe('Open MCP sessions of one principal; the next is 429.'),
+    .describe('Open MCP sessions per principal; the next is 429.'),
   METRICS_TOKEN: shared.METRICS_TOKEN,
   LOG_LEVEL: shared.LOG_LEVEL,
 })
 
 export type CareConfig = z.output<typeof careConfigSchema>
 
-/** The Ed25519 seed that `CHECKPOINT_KEY` holds; undefined where the store makes its own. */
+/** The Ed25519 seed in `CHECKPOINT_KEY`; undefined if the store creates its own. */
 export function checkpointSeed(config: Pick<CareConfig, 'CHECKPOINT_KEY'>): Uint8Array | undefined {
   const text = config.CHECKPOINT_KEY?.reveal()
   return text === undefined ? undefined : Buffer.from(text, 'base64')

@@ -1,50 +1,50 @@
 /**
- * Every literal `error` of this service's own routes, with its status and what it means; JSON-RPC errors are in
- * mcp/json-rpc.ts. Failing dependencies become answers here and nowhere else.
+ * Every literal `error` of this service's own routes, with its status and meaning; JSON-RPC errors are in
+ * mcp/json-rpc.ts. Failing dependencies become answers only here.
  */
 import type { TokenFailure } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
 import { CARE_SCOPES } from './domain/care-record.ts'
 
-/** Seconds after which a request that met a failing store, or a queue, is worth repeating. */
+/** Seconds after which to retry a request that met a failing store or a full queue. */
 const RETRY_SECONDS = 5
 
 export const careErrors = {
   unauthorized: {
     status: 401,
     meaning:
-      'The write was refused. Which rule it broke is in the audit trail, never in the answer.',
+      'The write was refused. Only the audit trail says which rule it broke, never the answer.',
   },
   invalid_token: {
     status: 401,
     meaning: '`error_description` says why the token is refused, or that one is required.',
   },
-  insufficient_scope: { status: 403, meaning: 'The token is valid and lacks the scope for this.' },
+  insufficient_scope: { status: 403, meaning: 'The token is valid but lacks the scope for this.' },
   not_found: {
     status: 404,
-    meaning: 'Nothing is there, or nothing that the caller may know of: both look alike.',
+    meaning: 'There is nothing here, or nothing that the caller may know of: both look alike.',
   },
-  method_not_allowed: { status: 405, meaning: 'The path takes other methods: see `Allow`.' },
+  method_not_allowed: { status: 405, meaning: 'The path supports other methods: see `Allow`.' },
   conflict: { status: 409, meaning: 'The chain belongs to the other audience.' },
   internal_error: {
     status: 500,
-    meaning: 'A fault of the service; the request id leads to its log.',
+    meaning: 'A fault in the service; the request id leads to its log.',
   },
   busy: {
     status: 503,
-    meaning: 'Too many replays wait already.',
+    meaning: 'Too many replays are already waiting.',
     retryAfterSeconds: RETRY_SECONDS,
   },
   store_unavailable: {
     status: 503,
-    meaning: 'The record store cannot be read or written. A write may be sent again as it is.',
+    meaning: 'The record store cannot be read or written. A write may be sent again unchanged.',
     retryAfterSeconds: RETRY_SECONDS,
   },
 } as const
 
 export const errorAnswer = errorAnswers(careErrors)
 
-/** A 401 `invalid_token` with its challenge (care.md, Authentication 8); `failure` is undefined where no token came. */
+/** A 401 `invalid_token` with its challenge (care.md, Authentication 8); `failure` is undefined if there was no token. */
 export function invalidToken(
   failure: TokenFailure | undefined,
   place: { readonly serviceName: string; readonly metadataUrl: string },
@@ -57,19 +57,19 @@ export function invalidToken(
   })
 }
 
-/** Names of what the adapters throw; the domain knows no adapter. */
+/** Names of what the adapters throw, since the domain knows no adapter. */
 const STORE_FAILURES: ReadonlySet<string> = new Set([
   'RecordStoreUnavailable',
   'AuditTrailUnavailable',
   'SessionStoreUnavailable',
 ])
 
-/** Whether a store cannot be opened, read or written; the message is for the operator. */
+/** Whether an error means that a store cannot be opened, read or written; its message is for the operator. */
 export function isStoreFailure(error: unknown): error is Error {
   return error instanceof Error && STORE_FAILURES.has(error.name)
 }
 
-/** The answer to a dependency that failed; undefined for anything else, which is a bug. */
+/** The answer to a failed dependency; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
   return isStoreFailure(error) ? errorAnswer('store_unavailable') : undefined
 }

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test, vi } from 'vitest'
 import { testEnvironment } from './testing/care.fixture.ts'
 
-// A process takes under a second to start; on a busy machine several.
+// A process takes under a second to start, and several on a busy machine.
 vi.setConfig({ testTimeout: 30_000 })
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
@@ -26,7 +26,7 @@ function start(environment: Readonly<Record<string, string>>) {
   let output = ''
   let errors = ''
   const listening = Promise.withResolvers<string>()
-  // Whoever waits for the address hears of an early end; nobody has to.
+  // If the process ends early, whoever awaits its address hears of it; nobody has to.
   listening.promise.catch(() => undefined)
   child.stdout.on('data', (text) => {
     output += String(text)
@@ -47,7 +47,7 @@ const environment = (name: string, over: Readonly<Record<string, string>> = {}) 
   ...over,
 })
 
-test('S3: a bad configuration names every bad variable, tells no value, and exits 1', async () => {
+test('S3: a bad configuration names every bad variable, shows no value, and exits 1', async () => {
   const bad = environment('bad.db', { WRITE_SECRET: 'hunter2', AUTHORIZATION_SERVERS: 'hunter2' })
   const { code, output, errors } = await start(bad).ended
   expect(code).toBe(1)
@@ -56,7 +56,7 @@ test('S3: a bad configuration names every bad variable, tells no value, and exit
   expect(output + errors).not.toContain('hunter2')
 })
 
-test('S6: it answers, and exits 0 at SIGTERM; a second process on its store does not start', async () => {
+test('S6: it answers, and exits 0 on SIGTERM; a second process on its store does not start', async () => {
   const first = start(environment('one.db'))
   try {
     const url = await first.url()

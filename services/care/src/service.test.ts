@@ -1,4 +1,4 @@
-/** The service on its real stores behind a real socket: what a route test in memory cannot show. */
+/** The service on its real stores behind a real socket: what an in-memory route test cannot show. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signatureOf } from './testing/care.fixture.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => care.remove())
 
-/** Sends bytes and returns everything that comes back until the other side closes. */
+/** Sends bytes and returns everything received until the other side closes. */
 function exchange(bytes: string | readonly Buffer[]): Promise<string> {
   const { port, hostname } = new URL(care.url)
   return new Promise((resolve, reject) => {
@@ -49,7 +49,7 @@ describe('POST /write over a socket', () => {
     expect(statusOf(answer)).toBe(200)
   })
 
-  test('an oversized body is refused at its limit, before its end has come', async () => {
+  test('an oversized body is refused at its limit, before its end has arrived', async () => {
     const lines = ['content-length: 10000000', 'x-care-signature: 00']
     const answer = await exchange([Buffer.from(head(lines)), Buffer.alloc(262_145, 0x20)])
     expect(statusOf(answer)).toBe(401)
@@ -63,12 +63,12 @@ describe('POST /write over a socket', () => {
     expect(await namesOf('{}', { authorization: 'Bearer nonsense' })).toEqual(unsigned)
   })
 
-  test('who sends on and on is cut off', async () => {
+  test('a sender that never stops is cut off', async () => {
     const { port, hostname } = new URL(care.url)
     const socket = connect(Number(port), hostname)
     const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()))
     socket.on('error', () => undefined)
-    // Kept alive: without the cut the rest of the body would be read to its end.
+    // Kept alive: without the cut, the rest of the body would be read to its end.
     socket.write('POST /write HTTP/1.1\r\nhost: care.test\r\ncontent-length: 200000000\r\n\r\n')
     let sentMegabytes = 0
     const part = Buffer.alloc(1_000_000, 0x20)
@@ -77,11 +77,11 @@ describe('POST /write over a socket', () => {
       await Promise.race([taken, closed])
       sentMegabytes += 1
     }
-    // What is discarded, and what fits into the buffers between the two sides.
+    // What is discarded, plus what fits into the buffers between the two sides.
     expect(sentMegabytes).toBeLessThan(50)
   })
 
-  test('a sender that goes away in the middle leaves the service well', async () => {
+  test('a sender that leaves in the middle does not harm the service', async () => {
     const { port, hostname } = new URL(care.url)
     const socket = connect(Number(port), hostname)
     socket.write(head(['content-length: 100']))
@@ -90,7 +90,7 @@ describe('POST /write over a socket', () => {
     expect((await fetch(`${care.url}/health`)).status).toBe(200)
   })
 
-  test('a signature header that comes twice is none', async () => {
+  test('a repeated signature header is not a signature', async () => {
     const payload = JSON.stringify(body)
     const timestamp = new Date().toISOString()
     const signature = `x-care-signature: ${signatureOf({ timestamp, body: payload })}`
@@ -136,7 +136,7 @@ describe('Events', () => {
 })
 
 describe('C14: what was answered is kept', () => {
-  test('100 writers at once; after a restart the chains, the repeated answer and the audit rows are there', async () => {
+  test('100 concurrent writers; after a restart the chains, the repeated answer and the audit rows are there', async () => {
     const first = await startRunningCare()
     try {
       const answers = await Promise.all(

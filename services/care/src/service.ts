@@ -35,7 +35,7 @@ type CareServiceOptions = {
   readonly config: CareConfig
   readonly clock: Clock
   readonly logger?: FastifyBaseLogger | undefined
-  /** Its `PATH` is searched for `espeak-ng`; without the program no record has an audio form. */
+  /** Its `PATH` is searched for `espeak-ng`; without that program no record has an audio form. */
   readonly environment?: Environment | undefined
 }
 
@@ -98,8 +98,8 @@ function openMcp(
 }
 
 /**
- * Opens the stores and takes up the sessions that an earlier process left. Rejects with `RecordStoreUnavailable` and its
- * like where a store cannot be opened: their messages are for the operator.
+ * Opens the stores and takes over the sessions that an earlier process left. Rejects with `RecordStoreUnavailable` and
+ * its like if a store cannot be opened; their messages are for the operator.
  */
 export async function createCareService(options: CareServiceOptions): Promise<CareService> {
   const { config, clock, logger } = options

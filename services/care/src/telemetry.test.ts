@@ -2,7 +2,7 @@ import { Registry } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import { createTelemetry, registerFigures } from './telemetry.ts'
 
-test('what only grows is a counter that starts at 0; asked again, it says the same; the rest are gauges', async () => {
+test('what only grows is a counter that starts at 0, and reading it changes nothing; the rest are gauges', async () => {
   const registry = new Registry()
   const figures = {
     sessions: 3,
@@ -33,7 +33,7 @@ test('what only grows is a counter that starts at 0; asked again, it says the sa
   ])
 })
 
-test('how streams end is counted by reason: readers that were too slow among them', async () => {
+test('ended streams are counted by reason, including readers that were too slow', async () => {
   const registry = new Registry()
   const { onMcp } = createTelemetry(registry)
   for (const reason of ['slow', 'gone', 'slow'] as const) onMcp({ kind: 'stream-ended', reason })

@@ -5,7 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { McpEndpoint, McpEvent } from './mcp/mcp-endpoint.ts'
 import type { AuditRow } from './wire/write.ts'
 
-/** Seconds: a commit is one write to disk that all concurrent writers share; a fan-out takes microseconds for each session. */
+/** Seconds: a commit is one write to disk shared by all concurrent writers; a fan-out takes microseconds per session. */
 const WORK_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 
 export type Telemetry = ReturnType<typeof createTelemetry>
@@ -34,7 +34,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
   const somebody = 'Things that somebody may have to look at.'
   const troubles = counter('care_troubles_total', somebody, 'kind')
   return {
-    /** A record is handed to the store; the returned function says that it is durable. */
+    /** A record is handed to the store; call the returned function once it is durable. */
     startCommit: (): (() => void) => commit.startTimer(),
     /** Every write, accepted or refused. */
     onWrite: ({ outcome, reason, via }: AuditRow): void => {
@@ -72,7 +72,7 @@ export function registerFigures(
     const made: Counter = new Counter({ name, help, registers, collect })
   }
   const { mcp, replays } = read
-  const held = 'Distinct frames that some session may still ask for.'
+  const held = 'Distinct frames that some session may still request.'
   gauge('care_sessions', 'Open MCP sessions.', () => mcp().sessions)
   gauge('care_streams', 'Open event streams.', () => mcp().streams)
   gauge('care_subscriptions', 'Subscriptions of open sessions.', () => mcp().subscriptions)

@@ -8,7 +8,7 @@ import { commandConfig } from './command-config.ts'
 
 const ROWS_DEFAULT = 50
 
-/** `care audit`: rows of accepted and refused writes, newest first. */
+/** `care audit`: accepted and refused writes, newest first. */
 export const auditVerb: CommandVerb = {
   name: 'audit',
   usage: '[--limit N] [--before SEQUENCE] [--json]',
@@ -34,7 +34,7 @@ function rowLine({ sequence, at, outcome, reason, via, actor, uri }: KeptAuditRo
   return `${String(sequence).padStart(8)}  ${at}  ${outcome.padEnd(8)}  ${reason.padEnd(18)}  ${who}${uri === undefined ? '' : `  ${uri}`}`
 }
 
-/** Actors are other people's texts: control characters shall not reach a terminal. */
+/** Actors are outside text: control characters must not reach a terminal. */
 const printable = (text: string): string => text.replace(/\p{Cc}/gu, '?')
 
 function wholeNumber(text: string | undefined, name: string): number | undefined {

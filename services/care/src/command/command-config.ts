@@ -6,7 +6,7 @@ import { careConfigSchema, checkpointSeed } from '../config.ts'
 
 type Shape = typeof careConfigSchema.shape
 
-/** Reads those variables of the service's environment that a verb needs. Throws BadUsage, naming every bad one. */
+/** Reads the variables of the service's environment that a verb needs. Throws BadUsage naming every bad one. */
 export function commandConfig<Name extends keyof Shape>(
   terminal: CommandTerminal,
   names: readonly Name[],
@@ -15,7 +15,7 @@ export function commandConfig<Name extends keyof Shape>(
   return readVariables(terminal, z.object(fields as Pick<Shape, Name>))
 }
 
-/** What opening the service's store needs, from its environment. */
+/** What it takes to open the service's store, from its environment. */
 export function storeOptions(terminal: CommandTerminal) {
   const config = commandConfig(terminal, [
     'DATABASE_PATH',

@@ -17,12 +17,12 @@ import { parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { storeOptions } from './command-config.ts'
 
-/** `care verify`: replays an export, with nothing but the export. */
+/** `care verify`: replays an export, using only the export. */
 export const verifyVerb: CommandVerb = {
   name: 'verify',
   usage: 'FILE|- [--key VERIFIER_KEY]… [--json]',
   summary:
-    'replays an export offline: chains, journals and checkpoint; needs no key of the service',
+    'replays an export offline: chains, journals and checkpoint; needs none of the service’s keys',
   options: { key: 'texts', json: 'flag' },
   wordsMax: 1,
   run: async (call) => {
@@ -42,7 +42,7 @@ async function readReport(
 ): Promise<ExportReport> {
   const input = file === '-' ? Readable.from(terminal.stdin) : createReadStream(file)
   try {
-    // Waits for the first bytes, so that a file that is not there is an error here.
+    // Waits for the first bytes, so that a missing file is an error here.
     await new Promise<void>((resolve, reject) => {
       input.once('readable', () => resolve())
       input.once('error', reject)
@@ -78,7 +78,7 @@ function reportLines(report: ExportReport, keys: readonly string[]): readonly st
       : `CHAIN BROKEN: ${broken} of ${counted(chains.length, 'chain')}, ${counted(problems.length, 'other problem')}.`,
     ...(keys.length > 0 || journals.length === 0
       ? []
-      : ['The key is the export’s own word: compare it with the one that you know (--key).']),
+      : ['The key is named by the export itself: compare it with the one you know (--key).']),
   ]
 }
 
@@ -93,7 +93,7 @@ const AUDIENCES: Readonly<Record<string, readonly Audience[]>> = {
   all: ['user', 'assistant'],
 }
 
-/** `care export`: what `care verify` reads, from the store, also beside a running service. */
+/** `care export`: writes what `care verify` reads, straight from the store, even while the service runs. */
 export const exportVerb: CommandVerb = {
   name: 'export',
   usage: '[--audience user|assistant|all] [--uri URI] [--output FILE]',
@@ -127,13 +127,13 @@ function queryOf(call: CommandCall) {
   return { audiences: [slot.audience], slot }
 }
 
-/** For the owner alone: an export holds what the seal hides. Half of one is not left behind. */
+/** Readable by the owner alone, since an export holds what the seal hides. No half-written file stays behind. */
 async function writeLines(path: string, lines: AsyncIterable<string>): Promise<void> {
   const file = createWriteStream(path, { mode: PRIVATE_FILE_MODE, flags: 'wx', flush: true })
   try {
     await once(file, 'open')
   } catch (error) {
-    throw new BadUsage(`${path} cannot be made; an export overwrites nothing.`, { cause: error })
+    throw new BadUsage(`${path} cannot be created; an export overwrites nothing.`, { cause: error })
   }
   try {
     await pipeline(async function* () {

@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => folder.remove())
 
-/** Runs the command where no file may be longer than 400 blocks of 512 bytes, which what it writes is. */
+/** Runs the command under a file size limit of 400 blocks of 512 bytes, which its output exceeds. */
 const runShortOfSpace = (...words: readonly string[]) =>
   spawnSync('sh', ['-c', 'ulimit -f 400; exec "$0" "$@"', process.execPath, main, ...words], {
     encoding: 'utf8',
@@ -29,7 +29,7 @@ const runShortOfSpace = (...words: readonly string[]) =>
     },
   })
 
-describe('a disk that takes no more is an error that says so, and half a file is not left behind', () => {
+describe('a full disk is reported as such, and half a file is not left behind', () => {
   it.each([['export', '--output'], ['backup']])('%s', (...words) => {
     const { status, stderr } = runShortOfSpace(...words, file)
     expect(stderr).toContain(`${file} could not be written`)

@@ -42,7 +42,7 @@ describe('the care command', () => {
     const code = await runCare({
       arguments: list,
       environment,
-      // Stands still, but pauses end.
+      // Stands still, but lets pauses end.
       clock: { ...systemClock, unixMs: () => TEST_START_MS },
       stdin: (async function* () {
         yield Buffer.from(input)
@@ -63,13 +63,13 @@ describe('the care command', () => {
       expect(output).toContain('All 2 chains intact, 3 versions replayed.')
     })
 
-    it('needs nothing of the service’s environment', async () => {
+    it('needs nothing from the service’s environment', async () => {
       const { text } = await care(['export'])
       environment = {}
       expect((await care(['verify', '-'], text)).code).toBe(0)
     })
 
-    it('exits 1 and names the version where a chain is broken', async () => {
+    it('exits 1 and names the version if a chain is broken', async () => {
       const { text } = await care(['export', '--audience', 'user'])
       const { code, output } = await care(['verify', '-'], text.replaceAll('two', 'owt'))
       expect(code).toBe(1)
@@ -77,7 +77,7 @@ describe('the care command', () => {
       expect(output).toContain('CHAIN BROKEN: 1 of 1 chain, 0 other problems.')
     })
 
-    it('--json gives the whole report, --key pins the signer', async () => {
+    it('--json gives the full report, --key pins the signer', async () => {
       const { text } = await care(['export', '--audience', 'user'])
       const report = JSON.parse((await care(['verify', '-', '--json'], text)).text)
       expect(report).toMatchObject({ isIntact: true, versions: 2, problems: [] })
@@ -87,7 +87,7 @@ describe('the care command', () => {
       expect((await care(['verify', '-', '--key', other], text)).code).toBe(1)
     })
 
-    it('exits 2 for what is no export', async () => {
+    it('exits 2 for a file that is not an export', async () => {
       expect(await care(['verify', '-'], 'hello')).toMatchObject({
         code: 2,
         errors: 'line 1 is not JSON.',
@@ -98,7 +98,7 @@ describe('the care command', () => {
   })
 
   describe('export', () => {
-    it('holds only the audience asked for', async () => {
+    it('holds only the requested audience', async () => {
       const { text } = await care(['export', '--audience', 'user'])
       expect(text).toContain('two')
       expect(text).not.toContain('internal')
@@ -137,7 +137,7 @@ describe('the care command', () => {
     })
   })
 
-  it('token mints what the service takes (C20)', async () => {
+  it('token mints tokens that the service accepts (C20)', async () => {
     const minted = await care(['token', '--sub', 'me', '--scope', 'care.read.user care.write'])
     expect(minted.code).toBe(0)
     const verdict = verifyToken(minted.text, {
@@ -180,7 +180,7 @@ describe('the care command', () => {
     await trail.close()
   })
 
-  it('backup copies, accept-backup takes it in place of a newer store', async () => {
+  it('backup makes a copy, and accept-backup accepts it in place of a newer store', async () => {
     const target = `${folder.databasePath}.copy`
     const { code, text } = await care(['backup', target])
     expect(code).toBe(0)
@@ -201,7 +201,7 @@ describe('the care command', () => {
     expect((await care(['export'])).code).toBe(0)
   })
 
-  it('accept-backup is refused beside a running service, and where there is no store', async () => {
+  it('accept-backup is refused while the service runs, and without a store', async () => {
     const store = folder.open()
     expect(await care(['accept-backup'])).toMatchObject({ code: 1 })
     await store.close()
@@ -210,7 +210,7 @@ describe('the care command', () => {
     expect(existsSync(environment.DATABASE_PATH)).toBe(false)
   })
 
-  it('reseal seals what lay in the clear', async () => {
+  it('reseal seals what was stored in the clear', async () => {
     expect((await care(['reseal'])).code).toBe(2)
     environment.SEAL_KEYS = SEAL_KEYS
     const { code, output } = await care(['reseal'])

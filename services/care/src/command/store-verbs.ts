@@ -7,34 +7,34 @@ import { commandConfig, storeOptions } from './command-config.ts'
 export const backupVerb: CommandVerb = {
   name: 'backup',
   usage: 'TARGET',
-  summary: 'copies the records into a new file, also while the service runs',
+  summary: 'copies the records into a new file, even while the service runs',
   options: {},
   wordsMax: 1,
   run: async ({ terminal, words }) => {
     const [targetPath] = words
-    if (targetPath === undefined) throw new BadUsage('Name the file that the backup goes into.')
+    if (targetPath === undefined) throw new BadUsage('Name the file to write the backup to.')
     const { DATABASE_PATH } = commandConfig(terminal, ['DATABASE_PATH'])
     const entries = await backupRecords({ databasePath: DATABASE_PATH, targetPath })
     terminal.print(
       `${targetPath}: ${entries.user} user and ${entries.assistant} assistant versions, checked.`,
     )
-    terminal.print('Keys and checkpoints are not in it: keep SEAL_KEYS and CHECKPOINT_KEY apart.')
+    terminal.print('It holds no keys or checkpoints: keep SEAL_KEYS and CHECKPOINT_KEY separately.')
     return EXIT.done
   },
 }
 
-/** `care accept-backup`: signs the journals as a restored backup has them. */
+/** `care accept-backup`: signs the journals as a restored backup holds them. */
 export const acceptBackupVerb: CommandVerb = {
   name: 'accept-backup',
   usage: '',
-  summary: 'signs the journals as they are found, after a backup was restored on purpose',
+  summary: 'signs the journals as they are, after a backup was restored on purpose',
   options: {},
   wordsMax: 0,
   run: async ({ terminal }) => {
     for (const { audience, size, signedSize } of acceptBackup(storeOptions(terminal))) {
       const before =
         signedSize === undefined
-          ? 'no checkpoint by this key was there'
+          ? 'there was no checkpoint by this key'
           : `the last checkpoint counted ${signedSize}${signedSize > size ? `: ${signedSize - size} are given up` : ''}`
       terminal.print(`${audience} journal: ${size} entries accepted; ${before}.`)
     }
@@ -42,21 +42,21 @@ export const acceptBackupVerb: CommandVerb = {
   },
 }
 
-/** Pause between transactions, milliseconds: a running service writes meanwhile. */
+/** Pause between transactions, in milliseconds, so that a running service can write in between. */
 const PAUSE_MS = 1
 
-/** `care reseal`: moves everything under the first key of SEAL_KEYS. */
+/** `care reseal`: reseals everything under the first key of SEAL_KEYS. */
 export const resealVerb: CommandVerb = {
   name: 'reseal',
   usage: '',
   summary:
-    'seals every value under the first key of SEAL_KEYS; no hash changes, the service may run',
+    'seals every value under the first key of SEAL_KEYS; hashes stay the same, the service may run',
   options: {},
   wordsMax: 0,
   run: async ({ terminal }) => {
     const config = commandConfig(terminal, ['DATABASE_PATH', 'SEAL_KEYS'])
     if (config.SEAL_KEYS === undefined)
-      throw new BadUsage('SEAL_KEYS is not set: there is no key to seal under.')
+      throw new BadUsage('SEAL_KEYS is not set, so there is no key to seal under.')
     const outcome = await resealRecords({
       databasePath: config.DATABASE_PATH,
       keyRing: config.SEAL_KEYS,

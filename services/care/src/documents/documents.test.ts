@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { documentPage } from './documents.ts'
 
-/** The markup of a document's body, without the line ends between its elements. */
+/** The markup of a document's body, without line ends between elements. */
 const markupOf = ({ body }: ReturnType<typeof documentPage>) =>
   String(body)
     .replace(/^<div class="document">\n(.*)<\/div>$/s, '$1')
@@ -36,7 +36,7 @@ describe('documents as pages', () => {
     expect(markupOf(documentPage(`# t\n\nlead\n\n${text}`))).toBe(markup)
   })
 
-  test('any text ends, and brings no markup of its own', () => {
+  test('any text terminates, and adds no markup of its own', () => {
     const piece = fc.constantFrom(
       '<script>',
       '<img onerror=x>',

@@ -1,6 +1,6 @@
 /**
- * The documents and files that the service serves about itself, read once at start: a fixed list, so that no request
- * names a file. All of them are part of the repository; one that is missing keeps the service from starting.
+ * The documents and files that the service serves about itself, read once at start. The list is fixed, so no request
+ * names a file. All of them are in the repository; if one is missing, the service does not start.
  */
 import { readFileSync } from 'node:fs'
 import {
@@ -31,10 +31,10 @@ const FILES = [
   },
 ] as const
 
-/** Targets that work where the document is served: on the web, or this service's own paths. */
+/** Link targets that work where the document is served: on the web, or this service's own paths. */
 const SERVED_TARGET = /^(?:https?:\/\/|\/(?!\/)|#)/
 
-/** The words of inline tokens without their markup. */
+/** The words of inline tokens, without their markup. */
 function textOf(tokens: readonly Token[] = []): string {
   const words = tokens.map((token) => {
     if (token.type === 'codespan') return token.raw.replaceAll('`', '')
@@ -45,20 +45,20 @@ function textOf(tokens: readonly Token[] = []): string {
 
 const markdown = new Marked({
   renderer: {
-    // The page's own heading is the only one of the first level.
+    // The page's own heading is the only first-level one.
     heading({ tokens, depth }) {
       const tag = depth <= 2 ? 'h2' : 'h3'
       return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>\n`
     },
     code: ({ text }) => html`<pre tabindex="0"><code>${text}</code></pre>\n`.toString(),
     html: ({ text }) => (text.startsWith('<!--') ? '' : html`${text}`.toString()),
-    // marked takes what stands inside raw HTML for markup that is meant.
+    // marked treats the contents of raw HTML as intended markup.
     text(token) {
       const inner = 'tokens' in token ? token.tokens : undefined
       return inner === undefined ? html`${token.text}`.toString() : this.parser.parseInline(inner)
     },
     image: ({ text }) => html`${text}`.toString(),
-    // A path inside the repository leads nowhere here: the name of the file is what a reader can use.
+    // A path inside the repository leads nowhere here; the file's name is what helps the reader.
     link({ href, tokens }) {
       const words = this.parser.parseInline(tokens)
       if (!SERVED_TARGET.test(href)) return words
@@ -71,7 +71,7 @@ const markdown = new Marked({
   },
 })
 
-/** A document as a page: its first heading is the title, the paragraph under it the lead; raw HTML in it is text. */
+/** A document as a page: its first heading is the title, the paragraph under it the lead; raw HTML becomes text. */
 export function documentPage(text: string): Pick<Page, 'title' | 'lead' | 'body'> {
   const tokens = markdown.lexer(text).filter(({ type }) => type !== 'space')
   const [first, second] = tokens
@@ -94,7 +94,7 @@ export const documentLinks: NonNullable<Page['links']> = [
 
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')
 
-/** Reads the list; documents stand in the given frame. Throws where a file of it is missing. */
+/** Reads the list, with documents in the given frame. Throws if one of its files is missing. */
 export function readDocuments(frame: Pick<Page, 'brand' | 'nav'>): readonly PageFile[] {
   return [
     ...DOCUMENTS.map(({ path, file }) =>

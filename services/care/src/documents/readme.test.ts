@@ -20,11 +20,11 @@ beforeAll(async () => {
 afterAll(() => care.remove())
 
 test.skipIf(!hasTools)(
-  'README: the signed write is taken, and answers in the shape that is shown (needs curl and openssl)',
+  'README: the signed write is accepted, and answered in the shape shown (needs curl and openssl)',
   async () => {
     const script = call.replace('http://localhost:3002', care.url)
     const environment = { PATH: process.env['PATH'] ?? '', WRITE_SECRET }
-    // Not the synchronous form: this process has to answer.
+    // Not the synchronous form: this process has to answer the request.
     const { stdout } = await promisify(execFile)('sh', ['-c', script], { env: environment })
     const [got, documented] = [JSON.parse(stdout), JSON.parse(shown)]
     expect(Object.keys(got)).toEqual(Object.keys(documented))
@@ -32,7 +32,7 @@ test.skipIf(!hasTools)(
   },
 )
 
-test.skipIf(!hasTools)('README: the answer that is shown was a real one', () => {
+test.skipIf(!hasTools)('README: the answer shown was a real one', () => {
   const { versionHash, writtenAt } = JSON.parse(shown)
   const body = JSON.parse(/BODY='(.*)'/.exec(call)?.[1] ?? '{}')
   const preimage = JSON.stringify(['0'.repeat(64), body.value, writtenAt, body.authorId])

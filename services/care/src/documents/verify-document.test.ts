@@ -31,7 +31,7 @@ const exported = async () => {
 }
 
 describe('/doc/verify: the exact bytes, and a shell script that replays a chain with sha256sum', () => {
-  test('the example hashes to what the document says', () => {
+  test('the example hashes to the documented hash', () => {
     const [, preimage = '', hash] =
       /```\n(\["0{64}".*\])\n```\n\nhashes to `([0-9a-f]{64})`/.exec(text) ?? []
     expect(execFileSync('sha256sum', { input: preimage, encoding: 'utf8' }).slice(0, 64)).toBe(hash)
@@ -47,19 +47,19 @@ describe('/doc/verify: the exact bytes, and a shell script that replays a chain 
     ])
   })
 
-  test('BROKEN: a value that was altered, at its version', async () => {
+  test('BROKEN: an altered value, at its version', async () => {
     const { stdout, status } = replay((await exported()).replaceAll('朝食', '昼食'))
     expect([stdout, status]).toEqual(['BROKEN at version 3: it does not hash to its hash\n', 1])
   })
 
-  test('BROKEN: a version that was taken out', async () => {
+  test('BROKEN: a removed version', async () => {
     const lines = (await exported()).split('\n')
     const second = lines.findIndex((line) => line.includes('"version":2,'))
     const { stdout } = replay(lines.filter((_, index) => index !== second).join('\n'))
     expect(stdout).toBe('BROKEN at version 2: it does not name the version before\n')
   })
 
-  test('BROKEN: a version that the service itself could not give', async () => {
+  test('BROKEN: a version that the service itself could not provide', async () => {
     fixture.tamper({ ...chain, audience: 'user' }, 2, (entry) => entry.replace('no', 'so'))
     expect(replay(await exported()).stdout).toContain('BROKEN at version 2')
   })

@@ -1,14 +1,14 @@
 import type { ChainSlot } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 
-/** One version of a record as it is stored, its value in the clear. */
+/** One stored version of a record, with its value in the clear. */
 export type CareRecord = ChainSlot & {
   readonly value: string
   readonly authorId: string
   readonly authorLabel: string
-  /** ISO 8601, set by the server's clock. */
+  /** ISO 8601, by the server's clock. */
   readonly writtenAt: string
-  /** ISO 8601; after it the record is stale. */
+  /** ISO 8601; the record is stale after it. */
   readonly staleAfter?: string | undefined
   readonly priority?: number | undefined
   /** From 1, without gaps. */
@@ -18,7 +18,7 @@ export type CareRecord = ChainSlot & {
   readonly prevHash: string
 }
 
-/** What a writer brings; the store sets the rest. */
+/** What a writer supplies; the store sets the rest. */
 export type NewRecord = Omit<CareRecord, 'writtenAt' | 'version' | 'versionHash' | 'prevHash'>
 
 /** Scopes in the order in which metadata and challenges list them (care.md, Authentication 4 and 8). */
@@ -29,7 +29,7 @@ const SCOPE_BY_AUDIENCE: Readonly<Record<Audience, string>> = {
   assistant: 'care.read.assistant',
 }
 
-/** Whether these scopes read the records of an audience; neither scope includes the other. */
+/** Whether these scopes may read an audience's records; neither scope includes the other. */
 export function mayRead(scopes: readonly string[], audience: Audience): boolean {
   return scopes.includes(SCOPE_BY_AUDIENCE[audience])
 }

@@ -13,7 +13,7 @@ import {
 
 const text = fc.string({ unit: 'binary' })
 const name = fc.string({ minLength: 1, unit: 'binary' }).filter(isRecordName)
-/** Text that looks like the members of an entry: what a cutter without parsing could trip over. */
+/** Text that looks like the members of an entry and could trip up a cutter that does not parse. */
 const tricky = fc
   .array(
     fc.constantFrom(
@@ -75,7 +75,7 @@ describe('C9: journal entries', () => {
       fc.property(record, fc.integer({ min: 1, max: 1e12 }), (fields, version) => {
         const entry = entryOf(fields, version)
         const read = readJournalEntry(writeJournalEntry(entry))
-        // JSON has one zero only.
+        // JSON has only one zero.
         expect(read).toEqual(Object.is(entry.priority, -0) ? { ...entry, priority: 0 } : entry)
       }),
     )
@@ -101,25 +101,25 @@ describe('C9: journal entries', () => {
       (entry: string) =>
         entry.replace('{"audience":"user",', '{').replace('}', ',"audience":"user"}'),
     ],
-    ['a member more', (entry: string) => entry.replace('}', ',"x":1}')],
-    ['a member twice', (entry: string) => entry.replace('"value":', '"value":"a","value":')],
-    ['a member less', (entry: string) => entry.replace('"value":"No sugar.",', '')],
+    ['one member too many', (entry: string) => entry.replace('}', ',"x":1}')],
+    ['a repeated member', (entry: string) => entry.replace('"value":', '"value":"a","value":')],
+    ['one member too few', (entry: string) => entry.replace('"value":"No sugar.",', '')],
     ['another audience', (entry: string) => entry.replace('"user"', '"all"')],
     [
-      'a version that is no integer',
+      'a version that is not an integer',
       (entry: string) => entry.replace('"version":1', '"version":1.5'),
     ],
-    ['a hash that is none', (entry: string) => entry.replace('abab', 'ABAB')],
+    ['an invalid hash', (entry: string) => entry.replace('abab', 'ABAB')],
     ['half a surrogate pair', (entry: string) => entry.replace('No sugar', '\\ud800')],
     ['no object', () => '7'],
     ['no JSON', (entry: string) => entry.slice(1)],
-  ])('a text with %s is no entry', (_what, change) => {
+  ])('a text with %s is not an entry', (_what, change) => {
     expect(readJournalEntry(change(writeJournalEntry(sample)))).toBeUndefined()
   })
 })
 
-describe('C8: the preimage is cut out of the entry', () => {
-  it('byte for byte what the version’s fields give, whatever the fields hold', () => {
+describe('C8: the preimage cut out of an entry', () => {
+  it('is byte for byte what the version’s fields give, whatever the fields hold', () => {
     fc.assert(
       fc.property(record, fc.integer({ min: 1, max: 1e12 }), (fields, version) => {
         const entry = entryOf(fields, version)
@@ -135,7 +135,7 @@ describe('C8: the preimage is cut out of the entry', () => {
     )
   })
 
-  it('an entry of another slot or version is not cut', () => {
+  it('is not cut out of an entry of another slot or version', () => {
     const entry = writeJournalEntry(sample)
     const slot = { patient: 'ann', domain: 'tea', audience: 'user' } as const
     expect(createEntryCutter(slot)(entry, 1)).toBeDefined()

@@ -1,11 +1,11 @@
-// The entry that a write leaves in its journal (C9): RFC 8785 JSON of every field of the record, with 32 random bytes that
-// keep the leaf's hash from being guessed. A store keeps this one text for a version; the hashed preimage of the version
+// The entry that a write leaves in its journal (C9): RFC 8785 JSON of every field of the record, plus 32 random bytes
+// that keep the leaf's hash from being guessed. A store keeps only this text for a version. The version's hashed preimage
 // (C8) is cut out of it, since both write strings exactly as ECMAScript's JSON.stringify does.
 import { canonicalJson, preimageHash, versionHash } from '@tallystick/hashchain'
 import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 
-/** A record with the random bytes that are shown only together with it: 64 lower-case hex digits. */
+/** A record with random bytes that are shown only together with it: 64 lower-case hex digits. */
 type JournalEntry = CareRecord & { readonly random: string }
 
 /** Random bytes in an entry (C9). */
@@ -17,7 +17,7 @@ const HEX_PATTERN = /^[0-9a-f]{64}$/
 /** What `Date.prototype.toISOString` writes for the years 0 to 9999. */
 const TIME_PATTERN = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 const TIME_CHARS = 24
-/** RFC 9162 §2.1.1: a leaf is hashed behind one zero byte. */
+/** RFC 9162 §2.1.1: a leaf is hashed after one zero byte. */
 const LEAF_PREFIX = '\u0000'
 
 /** The text of an entry; its UTF-8 bytes are the journal's leaf. */
@@ -41,7 +41,7 @@ export function writeJournalEntry(entry: JournalEntry): string {
   })
 }
 
-/** Throws a TypeError for a record that no version may hold; routes refuse such fields before they come here. */
+/** Throws a TypeError for a record that no version may hold; routes refuse such fields earlier. */
 export function requireStorable(record: NewRecord): void {
   if (!isRecordName(record.patient) || !isRecordName(record.domain))
     throw new TypeError(
@@ -54,7 +54,7 @@ export function requireStorable(record: NewRecord): void {
     throw new TypeError('a priority is a finite number')
 }
 
-/** The entry that follows a version with `prevHash`, its version hash computed. */
+/** The entry that follows a version with `prevHash`, including its computed version hash. */
 export function nextEntry(options: {
   readonly record: NewRecord
   readonly prevHash: string
@@ -85,7 +85,7 @@ function isEntry(fields: Record<string, unknown>): fields is JournalEntry & type
   )
 }
 
-/** Reads an entry strictly: undefined for any text that `writeJournalEntry` does not write. */
+/** Reads an entry strictly: undefined for any text that `writeJournalEntry` would not write. */
 export function readJournalEntry(text: string): JournalEntry | undefined {
   let fields: unknown
   try {
@@ -99,7 +99,7 @@ export function readJournalEntry(text: string): JournalEntry | undefined {
     return undefined
   const { random, prevHash, versionHash: hash } = candidate
   if (![random, prevHash, hash].every((hex) => HEX_PATTERN.test(hex))) return undefined
-  // Also refuses members that no entry has: they are not written again.
+  // Also refuses unknown members, since they are not written again.
   return isWrittenBack(candidate, text) ? candidate : undefined
 }
 
@@ -111,7 +111,7 @@ function isWrittenBack(entry: JournalEntry, text: string): boolean {
   }
 }
 
-/** The record without the random part, as it is served. */
+/** The record without the random part, as served. */
 export function recordOf(entry: JournalEntry): CareRecord {
   const { random: _, ...record } = entry
   return record
@@ -122,21 +122,21 @@ export function entryLeafHash(text: string): string {
   return preimageHash(LEAF_PREFIX + text)
 }
 
-/** The parts of an entry that a replay needs, cut out of its text without parsing it. */
+/** What a replay needs from an entry, cut out of its text without parsing it. */
 type EntryCut = {
   readonly prevHash: string
   readonly versionHash: string
   readonly writtenAt: string
-  /** The text that was hashed to `versionHash` (C8). */
+  /** The text that hashes to `versionHash` (C8). */
   readonly preimage: string
 }
 
-/** Cuts entries of one chain; undefined for a text that belongs to another slot or has another form. */
+/** Cuts entries of one chain; undefined for a text from another slot or in another form. */
 type EntryCutter = (text: string, version: number) => EntryCut | undefined
 
 /**
- * A cutter for the entries of a chain. A member's name between `,"` and `":` never occurs inside a string, where a quote
- * is escaped, so that searching for it finds the member; members stand in the order of RFC 8785.
+ * A cutter for the entries of a chain. A member's name between `,"` and `":` never occurs inside a string, where quotes
+ * are escaped, so searching for it finds the member. Members stand in RFC 8785 order.
  */
 export function createEntryCutter({ patient, domain, audience }: ChainSlot): EntryCutter {
   const start = `{"audience":"${audience}","authorId":`

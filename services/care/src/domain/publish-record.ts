@@ -1,6 +1,6 @@
 /**
- * The way of an accepted write: appended and durable, then told to sessions, then answered (C14). Within a chain sessions
- * hear of versions in order. routes/judge-write.ts has decided who may write.
+ * The path of an accepted write: appended and made durable, then announced to sessions, then answered (C14). Within a
+ * chain, sessions hear of versions in order. routes/judge-write.ts has already decided who may write.
  */
 import { chainUri } from '../wire/record-uri.ts'
 import type { AuditRow, KeptAuditRow, WriteAnswer } from '../wire/write.ts'
@@ -11,7 +11,7 @@ import type { RecordStore, RequestKey } from './record-store.ts'
 export type AuditTrail = {
   /** Accepted rows are durable when it resolves; refusals are batched. */
   add(row: AuditRow): Promise<void>
-  /** Newest first, of those with a sequence under `before`. */
+  /** Newest first, of those with a sequence below `before`. */
   read(query: {
     readonly limit: number
     readonly before?: number | undefined
@@ -22,8 +22,8 @@ export type AuditTrail = {
 /** The port through which a write reaches MCP sessions; mcp/session-hub.ts implements it. */
 export type SessionHub = {
   /**
-   * Keeps and sends the frames of an accepted write: `resources/updated` to its subscribers, the revision notice and, for a
-   * new chain, `list_changed` to everyone who may see it. Returns the number of subscribed sessions.
+   * Stores and sends the frames of an accepted write: `resources/updated` to its subscribers, the revision notice and,
+   * for a new chain, `list_changed` to everyone who may see it. Returns the number of subscribed sessions.
    */
   publish(record: CareRecord, previous: CareRecord | undefined): Promise<number>
   /** Open sessions. */
@@ -34,9 +34,9 @@ export type SessionHub = {
 export type VerifiedWrite = {
   readonly record: NewRecord
   readonly via: 'hmac' | 'bearer'
-  /** The verified `sub`, or the `authorId` that a signed body names. */
+  /** The verified `sub`, or the `authorId` from a signed body. */
   readonly actor: string
-  /** Of a signed write. */
+  /** For a signed write. */
   readonly request?: RequestKey | undefined
 }
 
@@ -45,22 +45,22 @@ type PublishOutcome =
   /** The chain belongs to the other audience. */
   | { readonly kind: 'conflict' }
 
-/** Rejects with `RecordStoreUnavailable`, or what the hub or the audit trail throw; the record may be durable by then. */
+/** Rejects with `RecordStoreUnavailable`, or with what the hub or the audit trail throw; the record may be durable by then. */
 export type PublishRecord = (write: VerifiedWrite) => Promise<PublishOutcome>
 
 export function createPublisher(deps: {
   readonly store: Pick<RecordStore, 'append' | 'version' | 'noteSubscribers'>
   readonly hub: Pick<SessionHub, 'publish'>
   readonly audit: Pick<AuditTrail, 'add'>
-  /** The present time in ISO 8601. */
+  /** The current time in ISO 8601. */
   readonly isoNow: () => string
-  /** Told of a record that goes to the store; the returned function is called when that has ended. */
+  /** Called when a record goes to the store; the returned function is called once that has ended. */
   readonly startCommit: () => () => void
 }): PublishRecord {
   const { store, hub, audit, isoNow, startCommit } = deps
   const lastOfChain = new Map<string, Promise<unknown>>()
 
-  /** Runs `tell` when what began earlier for the same chain has ended, well or not. */
+  /** Runs `tell` once everything begun earlier for the same chain has ended, whether it succeeded or not. */
   const inOrder = async (uri: string, tell: () => Promise<number>): Promise<number> => {
     const before = lastOfChain.get(uri)
     const mine = before === undefined ? tell() : before.then(tell, tell)

@@ -1,4 +1,5 @@
-// What every record store proves: chains that replay, changes that are found, exports and checkpoints that hold without it.
+// What every record store proves: chains that replay, changes that are found, and exports and checkpoints that hold
+// without it.
 import { describe, expect, it } from 'vitest'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import { collect, PLAN, type RecordStoreFixture, TEA } from './record-store.fixture.ts'
@@ -8,12 +9,12 @@ import { verifyExport } from './verify-export.ts'
 const verdictOf = (verdicts: readonly ChainVerification[], slot: ChainSlot) =>
   verdicts.find((verdict) => chainUri(verdict.slot) === chainUri(slot))
 
-/** The part of a record store's suite that is about proofs. */
+/** The part of a record store's suite about proofs. */
 export function describeProofs(suite: RecordStoreFixture): void {
   const { tamper, write, verify, checkExport } = suite
 
   describe('verification', () => {
-    it('replays every chain of the audiences asked for, and no other', async () => {
+    it('replays every chain of the requested audiences, and no other', async () => {
       await write()
       await write()
       await write({ ...PLAN })
@@ -69,7 +70,7 @@ export function describeProofs(suite: RecordStoreFixture): void {
       ['patient', '"patient":"ann"', '"patient":"bob"'],
       ['random', '"random":"', '"random":"0'],
       ['writtenAt', '2026-06-01', '2026-06-02'],
-    ])('an edit of %s alone is found at its version', async (_field, was, is) => {
+    ])('a change to %s alone is found at its version', async (_field, was, is) => {
       await write()
       await write({ staleAfter: '2027-01-01T00:00:00Z', priority: 1 })
       await tamper(TEA, 2, (entry) => entry.replace(was, is))
@@ -101,7 +102,7 @@ export function describeProofs(suite: RecordStoreFixture): void {
       expect(report.journals).toMatchObject([{ journal: 'user', size: 3 }])
     })
 
-    it('an export of one chain holds nothing of the other journal, whatever audiences are asked for', async () => {
+    it('an export of one chain holds nothing of the other journal, whatever audiences are requested', async () => {
       await write()
       await write({ ...PLAN, value: 'internal' })
       const query = { audiences: ['user', 'assistant'] as const, slot: TEA }
@@ -114,7 +115,7 @@ export function describeProofs(suite: RecordStoreFixture): void {
       expect(await checkExport()).toMatchObject({ isIntact: true, versions: 0 })
     })
 
-    it('an export of a broken chain says where, without the text', async () => {
+    it('an export of a broken chain says where it is broken, without the text', async () => {
       await write()
       await write({ value: 'secret two' })
       await tamper(TEA, 2, (entry) => entry.replace('two', 'owt'))

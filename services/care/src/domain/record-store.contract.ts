@@ -1,5 +1,5 @@
-// The rules that every record store keeps, whatever it is built on. A suite is handed a fresh store and a way to change
-// what it has stored behind its back.
+// The rules that every record store keeps, whatever it is built on. The suite gets a fresh store, and a way to change
+// stored data behind the store's back.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
 import {
@@ -42,7 +42,7 @@ export function describeRecordStore(
         })
       })
 
-      it('a write with a different audience is refused and leaves the chain as it is', async () => {
+      it('a write with a different audience is refused and leaves the chain unchanged', async () => {
         const first = await write()
         expect(await suite.store.append(sampleRecord({ audience: 'assistant' }))).toEqual({
           kind: 'audience-conflict',
@@ -53,7 +53,7 @@ export function describeRecordStore(
         })
       })
 
-      it('what is not there is absent', async () => {
+      it('an unknown chain or version is absent', async () => {
         await write()
         expect(await suite.store.latest(PLAN)).toEqual({ kind: 'absent' })
         expect(await suite.store.version(TEA, 2)).toEqual({ kind: 'absent' })
@@ -61,7 +61,7 @@ export function describeRecordStore(
         expect(await suite.store.head(PLAN)).toBeUndefined()
       })
 
-      it('fields come back as they were written, in every script', async () => {
+      it('fields round-trip in every script', async () => {
         const odd = {
           patient: 'Ann Ö.',
           domain: '50% "dose" \\ ?',
@@ -78,7 +78,7 @@ export function describeRecordStore(
         expect((await verify()).every(({ intact }) => intact)).toBe(true)
       })
 
-      it('a lone surrogate, and a name that no URI can hold, are a caller’s mistake', async () => {
+      it('a lone surrogate, or a name that no URI can hold, is the caller’s mistake', async () => {
         await expect(suite.store.append(sampleRecord({ value: 'half \ud800' }))).rejects.toThrow(
           TypeError,
         )
@@ -97,7 +97,7 @@ export function describeRecordStore(
         expect(await verify()).toMatchObject([{ versions: 2, intact: true }])
       })
 
-      it('writes at the same time each get a version of their own, without gaps', async () => {
+      it('concurrent writes each get their own version, without gaps', async () => {
         const writes = Array.from({ length: 40 }, (_, index) =>
           suite.store.append(
             sampleRecord({ value: `value ${index}`, domain: `topic-${index % 3}` }),
@@ -114,7 +114,7 @@ export function describeRecordStore(
     })
 
     describe('lists', () => {
-      it('heads are in order of creation, after a sequence, of the audiences asked for', async () => {
+      it('heads are in order of creation, after a sequence, for the requested audiences', async () => {
         await write({ domain: 'a' })
         await write({ domain: 'b', audience: 'assistant' })
         await write({ domain: 'c', patient: 'bob', priority: 1 })
@@ -138,7 +138,7 @@ export function describeRecordStore(
         expect(await suite.store.head({ ...TEA, domain: 'a' })).toEqual(all[0])
       })
 
-      it('changes since a time are oldest first, of one patient and the audiences asked for', async () => {
+      it('changes since a time are oldest first, for one patient and the requested audiences', async () => {
         await write({ value: 'old' })
         suite.clock.advanceMs(1_000)
         const sinceIso = '2026-06-01T08:00:01.000Z'
@@ -158,7 +158,7 @@ export function describeRecordStore(
       })
     })
 
-    it('changes that do not hold take no place: a list shorter than its limit is all there is', async () => {
+    it('changes that do not hold take no slots: a list shorter than its limit is complete', async () => {
       for (const value of ['one', 'two', 'three', 'four']) await write({ value })
       for (const [version, value] of [
         [1, 'one'],
@@ -191,7 +191,7 @@ export function describeRecordStore(
         expect(await suite.store.latest(TEA)).toMatchObject({ latestVersion: 1 })
       })
 
-      it('waits for the subscribers of the first one, so that both answers are the same', async () => {
+      it('waits for the first one’s subscribers, so that both answers are the same', async () => {
         const [first, again] = [1, 2].map(() => suite.store.append(sampleRecord(), request))
         const record = appended((await first) ?? { kind: 'audience-conflict' })
         await suite.store.noteSubscribers(request, 2)

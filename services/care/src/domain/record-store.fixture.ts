@@ -1,5 +1,5 @@
-// What the suites of record stores share: a fresh store for each test, quick ways to write and to check, and a way to change
-// what is stored behind the store's back.
+// Shared by the suites of record stores: a fresh store for each test, quick ways to write and check, and a way to change
+// stored data behind the store's back.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach } from 'vitest'
 import type { ChainSlot } from '../wire/record-uri.ts'
@@ -10,7 +10,7 @@ import { type ExportReport, verifyExport } from './verify-export.ts'
 
 export type StoreUnderTest = {
   readonly store: RecordStore
-  /** Changes the stored entry of a version as someone with the disk in hand would, leaving everything else. */
+  /** Changes a version's stored entry as someone with access to the disk could, and nothing else. */
   tamper(slot: ChainSlot, version: number, change: (entry: string) => string): void | Promise<void>
   end(): Promise<void>
 }
@@ -35,7 +35,7 @@ export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   return all
 }
 
-/** The record of an append that was accepted; throws for any other outcome. */
+/** The record of an accepted append; throws for any other outcome. */
 export function appended(outcome: AppendOutcome): CareRecord {
   if (outcome.kind !== 'appended') throw new Error(`the write was ${outcome.kind}`)
   return outcome.record
@@ -48,11 +48,11 @@ export type RecordStoreFixture = {
   readonly write: (over?: Partial<NewRecord>) => Promise<CareRecord>
   /** The verdicts on all chains, or on those of some audiences. */
   readonly verify: (audiences?: readonly Audience[]) => Promise<ChainVerification[]>
-  /** What a replay of the export finds, of everything or of one chain. */
+  /** What a replay of an export finds, for everything or for one chain. */
   readonly checkExport: (slot?: ChainSlot) => Promise<ExportReport>
 }
 
-/** Registers the hooks of a suite. */
+/** Registers a suite's hooks. */
 export function useRecordStore(
   start: (clock: ManualClock) => Promise<StoreUnderTest>,
 ): RecordStoreFixture {

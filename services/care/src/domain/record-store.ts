@@ -1,4 +1,4 @@
-// The port behind which records are kept. SQLite implements it (adapters/sqlite-record-store.ts), PostgreSQL can later;
+// The port behind which records are kept. SQLite implements it (adapters/sqlite-record-store.ts), PostgreSQL may later;
 // record-store.contract.ts is the suite that every implementation passes.
 
 import type { ChainSlot } from '../wire/record-uri.ts'
@@ -7,15 +7,15 @@ import type { CareRecord, NewRecord } from './care-record.ts'
 
 export type AppendOutcome =
   | { readonly kind: 'appended'; readonly record: CareRecord }
-  /** The same signed request came before, inside its window: the first answer, no new version. */
+  /** The same signed request was received before, inside its window: this is the first answer, no new version. */
   | { readonly kind: 'repeated'; readonly record: CareRecord; readonly subscribers: number }
   /** The chain of that patient and domain belongs to the other audience. */
   | { readonly kind: 'audience-conflict' }
 
-/** Longest that a repeated request waits for the first one's subscribers: telling sessions takes milliseconds. */
+/** Longest time that a repeated request waits for the first one's subscriber count; notifying sessions takes milliseconds. */
 export const REPEAT_WAIT_MS = 2_000
 
-/** Identifies a signed write that may be sent again: the MAC, until its timestamp leaves the window. */
+/** Identifies a signed write that may be sent again: its MAC, until its timestamp leaves the window. */
 export type RequestKey = { readonly mac: string; readonly expiresAtMs: number }
 
 export type ReadOutcome =
@@ -24,16 +24,16 @@ export type ReadOutcome =
   /** The stored version does not hold: hash, leaf, link, seal or slot. Its text is never given out. */
   | { readonly kind: 'broken'; readonly version: number }
 
-/** A chain as lists show it. */
+/** A chain as shown in lists. */
 export type ChainHead = ChainSlot & {
   readonly latestVersion: number
   readonly writtenAt: string
   readonly priority?: number | undefined
-  /** Order of creation, for paging. */
+  /** Creation order, for paging. */
   readonly sequence: number
 }
 
-/** How the newest version of a chain is stored, read from its bytes. */
+/** How a chain's newest version is stored, read from its bytes. */
 type AtRestReceipt = {
   readonly uri: string
   readonly encrypted: boolean
@@ -54,17 +54,18 @@ export type ChainVerification = {
 
 export type RecordStore = {
   /**
-   * Durable when it resolves: appended and fsynced, in one commit with whatever came at the same time. A request that is
-   * repeated while its first write is still being told to sessions waits for `noteSubscribers`, at most `REPEAT_WAIT_MS`, so that both
-   * answers are the same: call it after every write with a request, also with 0. Rejects with RecordStoreUnavailable;
-   * throws a TypeError for names or texts that no version may hold (a lone surrogate, a `/` in a name).
+   * Durable when it resolves: appended and fsynced, in one commit with all concurrent writes. If a request is repeated
+   * while sessions are still being told of its first write, it waits for `noteSubscribers`, at most `REPEAT_WAIT_MS`, so
+   * that both answers are the same. So call that after every write with a request, even with 0. Rejects with
+   * RecordStoreUnavailable; throws a TypeError for names or texts that no version may hold (a lone surrogate, a `/` in a
+   * name).
    */
   append(record: NewRecord, request?: RequestKey): Promise<AppendOutcome>
   /** Notes how many sessions heard of a write, for the answer to a repeated request. */
   noteSubscribers(request: RequestKey, subscribers: number): Promise<void>
   latest(slot: ChainSlot): Promise<ReadOutcome>
   version(slot: ChainSlot, version: number): Promise<ReadOutcome>
-  /** The chain of patient and domain in that audience, undefined if there is none. */
+  /** The chain of that patient and domain in that audience, undefined if there is none. */
   head(slot: ChainSlot): Promise<ChainHead | undefined>
   /** Chains of the given audiences in order of creation, after a sequence number. */
   heads(query: {
@@ -74,34 +75,34 @@ export type RecordStore = {
     readonly patient?: string | undefined
   }): Promise<readonly ChainHead[]>
   /**
-   * Versions written at or after a time, oldest first, of one patient. Those that do not hold are left out and take no
-   * place: fewer than `limit` are all there are.
+   * Versions of one patient written at or after a time, oldest first. Those that do not hold are left out and do not
+   * count: fewer than `limit` means that there are no more.
    */
   changesSince(query: {
     readonly patient: string
     readonly audiences: readonly Audience[]
-    /** As `Date.prototype.toISOString` writes it: times are compared as texts. */
+    /** As `Date.prototype.toISOString` writes it, since times are compared as texts. */
     readonly sinceIso: string
     readonly limit: number
   }): Promise<readonly CareRecord[]>
-  /** Replays chains from stored bytes, in slices that leave the event loop to others. */
+  /** Replays chains from stored bytes, in slices that yield to the event loop. */
   verify(query: {
     readonly audiences: readonly Audience[]
     readonly slot?: ChainSlot | undefined
   }): AsyncIterable<ChainVerification>
-  /** Signed checkpoint of the journal of an audience as it is now, as a C2SP note. */
+  /** Signed checkpoint of an audience's journal as it is now, as a C2SP note. */
   checkpoint(audience: Audience): Promise<string>
-  /** The key that checks those notes, `name+id+base64`; public. */
+  /** The public key that checks those notes, `name+id+base64`. */
   verifierKey(audience: Audience): string
   /**
    * NDJSON lines of everything an auditor may see, each without its newline: journal entries, versions, leaf hashes,
-   * checkpoint (wire/verify.ts has their shape, verify-export.ts checks them).
+   * checkpoint. wire/verify.ts has their shape, verify-export.ts checks them.
    */
   exportLines(query: {
     readonly audiences: readonly Audience[]
     readonly slot?: ChainSlot | undefined
   }): AsyncIterable<string>
-  /** Whether values are sealed, and under which key; the at-rest status line is made from it. */
+  /** Whether values are sealed, and under which key; the source of the at-rest status line. */
   sealing(): { readonly isSealed: boolean; readonly keyId?: string | undefined }
   close(): Promise<void>
 }

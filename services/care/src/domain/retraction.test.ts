@@ -27,7 +27,7 @@ describe('C10: the retraction', () => {
     )
   })
 
-  it('is there only where the value differs', () => {
+  it('exists only if the value differs', () => {
     expect(
       retractionSentence({ previousValue: 'Tea.', value: 'Tea.', authorLabel: 'Dr Osei' }),
     ).toBeUndefined()

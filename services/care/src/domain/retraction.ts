@@ -1,4 +1,4 @@
-/** Two versions of a record that follow each other, as a retraction names them. */
+/** Two consecutive versions of a record, as a retraction names them. */
 type Correction = {
   readonly previousValue: string
   readonly value: string
@@ -6,13 +6,13 @@ type Correction = {
   readonly authorLabel: string
 }
 
-/** A value in quotation marks at the end of a sentence, which it may have ended by itself. */
+/** A value in quotation marks at the end of a sentence, which the value may already end by itself. */
 const quotedAtEnd = (value: string): string => {
   const text = value.trim()
   return /[.!?…]$/.test(text) ? `“${text}”` : `“${text}”.`
 }
 
-/** The sentences that take back what was said and say what holds now; undefined where the value did not change (C10). */
+/** The sentences that take back what was said and say what holds now; undefined if the value did not change (C10). */
 export function retractionSentence(correction: Correction): string | undefined {
   const { previousValue, value, authorLabel } = correction
   if (previousValue === value) return undefined

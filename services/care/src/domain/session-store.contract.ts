@@ -1,11 +1,11 @@
-// The rules that every session store keeps, whatever it is built on. A suite is handed a fresh store and a way to open what
-// it has kept again, as a restarted process does.
+// The rules that every session store keeps, whatever it is built on. The suite gets a fresh store, and a way to reopen
+// what it kept, as a restarted process does.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { SessionStore, StoredFrame, StoredSession } from './session-store.ts'
 
 type SessionStoreUnderTest = {
   readonly store: SessionStore
-  /** Ends the store without `close`, as a kill does, and opens what it kept. */
+  /** Ends the store without `close`, as a kill does, and reopens what it kept. */
   reopen(): Promise<SessionStore>
   end(): Promise<void>
 }
@@ -108,7 +108,7 @@ export function describeSessionStore(
       expect(published).toEqual(new Map([[uri, 3]]))
     })
 
-    it('a session that was kept twice keeps its subscriptions', async () => {
+    it('a session that was saved twice keeps its subscriptions', async () => {
       under.store.save([
         { kind: 'session', session: session(1) },
         { kind: 'subscribed', session: 1, uri: 'care://ann/tea' },

@@ -1,18 +1,18 @@
-// The port behind which MCP sessions outlive the process: who they belong to, what they subscribed to and the frames that
-// they may still ask for. SQLite implements it (adapters/sqlite-session-store.ts); session-store.contract.ts is the suite
+// The port behind which MCP sessions outlive the process: who they belong to, what they subscribe to, and the frames that
+// they may still request. SQLite implements it (adapters/sqlite-session-store.ts); session-store.contract.ts is the suite
 // that every implementation passes. The live state is in memory (mcp/): the store is written behind it and read at start.
 import type { LogLevel } from '../wire/mcp.ts'
 
-/** A session as it is kept. Times are Unix milliseconds. */
+/** A session as stored. Times are Unix milliseconds. */
 export type StoredSession = {
-  /** Small and never used twice while a frame still names it. */
+  /** Small, and never reused while a frame still names it. */
   readonly number: number
   /** What clients send in `mcp-session-id`. */
   readonly id: string
   readonly sub: string
-  /** Of the token that was presented last. */
+  /** From the token presented last. */
   readonly scopes: readonly string[]
-  /** Absent until the client sets one: everything is sent then. */
+  /** Absent until the client sets one; until then everything is sent. */
   readonly logLevel?: LogLevel | undefined
   readonly createdAtMs: number
   /** Sequence of the newest frame stored for it, 0 before the first. */
@@ -26,29 +26,32 @@ export type StoredFrame = {
   readonly number: number
   /** The JSON-RPC message. */
   readonly text: string
-  /** The URI whose scope the frame asks for, also where the message names none. */
+  /** The URI whose scope the frame requires, even if the message names none. */
   readonly about: string
   readonly recipients: readonly FrameRecipient[]
 }
 
-/** One session's copy of a frame; sequences of a session have no gaps. */
+/** One session's copy of a frame; a session's sequences have no gaps. */
 export type FrameRecipient = { readonly session: number; readonly sequence: number }
 
-/** What changes in the kept state. */
+/** A change in the stored state. */
 export type SessionChange =
-  /** Adds a session, or replaces what is kept of it. */
+  /** Adds a session, or replaces what is stored about it. */
   | { readonly kind: 'session'; readonly session: StoredSession }
   | { readonly kind: 'subscribed'; readonly session: number; readonly uri: string }
   | { readonly kind: 'unsubscribed'; readonly session: number; readonly uri: string }
   | { readonly kind: 'frame'; readonly frame: StoredFrame }
-  /** No session asks for these frames any more. */
+  /** No session can request these frames any more. */
   | { readonly kind: 'frames-dropped'; readonly numbers: readonly number[] }
   /** The session, with its subscriptions, is gone. */
   | { readonly kind: 'ended'; readonly session: number }
-  /** The newest version of a chain that its subscribers were told of, or had before them; an older one changes nothing. */
+  /**
+   * The newest version of a chain that its subscribers know of, from a notification or from before they subscribed; an
+   * older one changes nothing.
+   */
   | { readonly kind: 'published'; readonly uri: string; readonly version: number }
 
-/** The kept state, as a process finds it at its start. */
+/** The stored state, as a process finds it at start. */
 export type RestoredSessions = {
   readonly sessions: readonly (StoredSession & { readonly subscriptions: readonly string[] })[]
   /** In the order in which they were stored; recipients may name sessions that are gone. */
@@ -59,9 +62,9 @@ export type RestoredSessions = {
 
 export type SessionStore = {
   restore(): Promise<RestoredSessions>
-  /** Takes changes in order; they are kept soon, and through a kill once the next `flush` resolves. */
+  /** Takes changes in order. They are stored soon; once the next `flush` resolves, they survive a kill. */
   save(changes: readonly SessionChange[]): void
-  /** Resolves when everything saved is kept. Rejects with `SessionStoreUnavailable`; the changes stay queued then. */
+  /** Resolves when everything saved is stored. Rejects with `SessionStoreUnavailable`, in which case the changes stay queued. */
   flush(): Promise<void>
   close(): Promise<void>
 }

@@ -23,7 +23,7 @@ describe('staleness text shapes', () => {
     expect(isStale({ ...age, staleAfterMs: NOW - 1 })).toBe(true)
   })
 
-  it('age is never negative, also when the clock jumps back', () => {
+  it('age is never negative, even if the clock jumps back', () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer(), (writtenAtMs, nowMs) => {
         const days = ageDays({ ...age, writtenAtMs, nowMs })

@@ -1,17 +1,17 @@
 /** How old a record is, and how its age is written and spoken (C10, C13). */
 
-/** What the age is told from; times in Unix milliseconds. */
+/** The data behind an age; times in Unix milliseconds. */
 export type RecordAge = {
   readonly authorLabel: string
   readonly writtenAtMs: number
-  /** Absent where the record has no review date. */
+  /** Absent if the record has no review date. */
   readonly staleAfterMs?: number | undefined
   readonly nowMs: number
 }
 
 const DAY_MS = 86_400_000
 
-/** Whole days since the record was written; never negative, also when the clock has jumped back. */
+/** Whole days since the record was written; never negative, even if the clock has jumped back. */
 export function ageDays({ writtenAtMs, nowMs }: RecordAge): number {
   return Math.max(0, Math.floor((nowMs - writtenAtMs) / DAY_MS))
 }
@@ -21,7 +21,7 @@ export function isStale({ staleAfterMs, nowMs }: RecordAge): boolean {
   return staleAfterMs !== undefined && nowMs > staleAfterMs
 }
 
-/** The line in which a record announces its age (care.md, Staleness text shapes). */
+/** The line that states a record's age (care.md, Staleness text shapes). */
 export function ageLine(age: RecordAge): string {
   const days = ageDays(age)
   return isStale(age)
@@ -34,7 +34,7 @@ const daysAgo = (days: number): string => {
   return days === 1 ? 'one day ago' : `${days} days ago`
 }
 
-/** What is said aloud for a record: its value and, past its review date, its age in a sentence. */
+/** What is said aloud for a record: its value and, past its review date, a sentence about its age. */
 export function spokenText(value: string, age: RecordAge): string {
   if (!isStale(age)) return value
   return `${value}\nPlease note: this was last changed ${daysAgo(ageDays(age))}, by ${age.authorLabel}.`

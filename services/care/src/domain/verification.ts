@@ -1,6 +1,6 @@
 /**
- * Replays of chains on request (C18), and the two forms of their answer. One replay runs at a time; requests that would see
- * the same share it. A run is never older than the last write that this process accepted before the request.
+ * Replays of chains on request (C18), and the two forms of their answer. One replay runs at a time; requests that would
+ * see the same result share it. A run is never older than the last write that this process accepted before the request.
  */
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
 import { chainUri } from '../wire/record-uri.ts'
@@ -18,7 +18,7 @@ export type VerifyRun = {
 
 type VerifyQuery = Parameters<RecordStore['verify']>[0]
 
-/** A run that others may join until a write follows its beginning. */
+/** A run that others may join until a write follows its start. */
 type SharedRun = { readonly run: Promise<VerifyRun>; hasBegun: boolean }
 
 type VerifierDeps = {
@@ -26,7 +26,7 @@ type VerifierDeps = {
   readonly isoNow: () => string
 }
 
-/** A run takes microseconds to seconds; whoever queues more than this wants others to wait. */
+/** A run takes microseconds to seconds; queueing more than this only makes others wait. */
 const WAITING_RUNS_MAX = 64
 
 async function replay({ store, isoNow }: VerifierDeps, query: VerifyQuery): Promise<VerifyRun> {
@@ -75,16 +75,16 @@ export function createChainVerifier(deps: VerifierDeps) {
         if (shared.get(key) === mine) shared.delete(key)
       }
     },
-    /** A write was accepted: runs that have begun do not know it. */
+    /** A write was accepted; runs already under way do not include it. */
     noteWrite: (): void => {
       for (const [key, { hasBegun }] of shared) if (hasBegun) shared.delete(key)
     },
-    /** Replays begun since the start. */
+    /** Replays begun since start. */
     runs: () => runs,
   }
 }
 
-/** What stands in a report besides the chains. */
+/** What a report contains besides the chains. */
 export type ReportPlace = {
   /** The MCP endpoint's URL. */
   readonly resource: string
@@ -92,7 +92,7 @@ export type ReportPlace = {
   readonly atRest: string
 }
 
-/** The at-rest status line (care.md), without a label; it says plaintext where nothing is sealed. */
+/** The at-rest status line (care.md), without a label; it says plaintext if nothing is sealed. */
 export function atRestLine(sealing: ReturnType<RecordStore['sealing']>): string {
   return sealing.isSealed
     ? `sealed at rest with ${SEAL_ALGORITHM} under key ${sealing.keyId ?? '(unnamed)'}, each value bound to patient|domain|version|audience`
@@ -103,13 +103,13 @@ function chainVerdict({ slot, versions, intact, brokenAt }: ChainVerification): 
   return { uri: chainUri(slot), versions, intact, brokenAt }
 }
 
-/** Without the length of the stored bytes: of a few known sentences it would tell which one it is. */
+/** Without the length of the stored bytes, which would identify one of a few known sentences. */
 function publicReceipt({ receipt }: ChainVerification): PublicReceipt {
   const { storedBytes: _, ...known } = receipt
   return known
 }
 
-/** The JSON of a whole run. */
+/** The JSON of a full run. */
 export function verifyPayload(run: VerifyRun, place: ReportPlace): VerifyPayload {
   const { checkedAt, versions, intact } = run
   return {
@@ -123,7 +123,7 @@ export function verifyPayload(run: VerifyRun, place: ReportPlace): VerifyPayload
   }
 }
 
-/** The JSON with a `uri` filter: the verdict on one chain and the receipt of its stored bytes. */
+/** The JSON with a `uri` filter: the verdict on one chain, and the receipt of its stored bytes. */
 export function chainPayload(chain: ChainVerification): ChainPayload {
   return { ...chainVerdict(chain), atRest: publicReceipt(chain) }
 }

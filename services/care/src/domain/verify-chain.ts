@@ -1,37 +1,37 @@
-// The replay of one stored chain: every version is checked against its slot, its place, the journal's leaf, the version
-// before and its own hash. Where the bytes come from, and opening sealed ones, is the adapters' matter.
+// The replay of one stored chain: every version is checked against its slot, its number, the journal's leaf, the previous
+// version and its own hash. Adapters supply the bytes and open sealed ones.
 import { GENESIS_PREV_HASH, preimageHash } from '@tallystick/hashchain'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { VersionFault } from '../wire/verify.ts'
 import { createEntryCutter, entryLeafHash } from './journal-entry.ts'
 
-/** One version as a store keeps it. */
+/** One version as stored. */
 type StoredVersion = {
   readonly version: number
-  /** The entry's text in the clear; undefined where sealed bytes do not open. */
+  /** The entry's text in the clear; undefined if sealed bytes do not open. */
   readonly entry: string | undefined
-  /** Lower-case hex leaf hash that the journal keeps for it. */
+  /** Lower-case hex leaf hash stored in the journal. */
   readonly leafHash: string
-  /** The time that the store keeps beside the entry. */
+  /** The time stored beside the entry. */
   readonly writtenAt?: string
 }
 
 type ReplayVerdict = {
-  /** Everything that was added, held or not. */
+  /** Every version added, whether it holds or not. */
   readonly versions: number
   readonly broken?: { readonly version: number; readonly fault: VersionFault }
 }
 
-/** A replay in progress: versions go in by order; memory does not grow with them. */
+/** A replay in progress: versions are added in order; memory does not grow with them. */
 export type StoredChainReplay = {
   add(stored: StoredVersion): void
-  /** Ends the replay against what the store has recorded as the chain's newest version, and gives the verdict. */
+  /** Ends the replay by comparing with the recorded newest version of the chain, and gives the verdict. */
   end(head: { readonly version: number; readonly versionHash: string }): ReplayVerdict
   /** Versions added so far. */
   readonly versions: number
 }
 
-/** The checks that need no other version, and what they leave to compare with the version before. */
+/** The checks that need no other version, and what they leave to compare with the previous one. */
 type LoneVersion =
   | { readonly kind: 'holds'; readonly prevHash: string; readonly versionHash: string }
   | { readonly kind: 'broken'; readonly fault: VersionFault }
@@ -51,7 +51,7 @@ export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => 
   }
 }
 
-/** Starts the replay of the chain in `slot`. After a break further versions are only counted. */
+/** Starts the replay of the chain in `slot`. After a break, further versions are only counted. */
 export function createStoredChainReplay(slot: ChainSlot): StoredChainReplay {
   const check = createVersionCheck(slot)
   let versions = 0

@@ -5,7 +5,7 @@ import { NotAnExport, verifyExport } from './verify-export.ts'
 
 const BOTH = ['user', 'assistant'] as const
 
-describe('C9: an export that was changed is found', () => {
+describe('C9: a changed export is detected', () => {
   let lines: string[]
   let verifierKey: string
   beforeEach(async () => {
@@ -26,7 +26,7 @@ describe('C9: an export that was changed is found', () => {
     lines[index] = change(lines[index] ?? '')
   }
 
-  it('as it is, it holds', async () => {
+  it('unchanged, it holds', async () => {
     expect(await verifyExport(lines)).toMatchObject({ isIntact: true, versions: 4 })
   })
 
@@ -36,28 +36,28 @@ describe('C9: an export that was changed is found', () => {
     ['a preimage', 1, /"preimage":"\[/g, '"preimage":"[ ', 'slot'],
     ['a version hash', 1, /"versionHash":"../g, '"versionHash":"00', 'slot'],
     ['a leaf’s index', 1, /"leafIndex":1/g, '"leafIndex":0', 'leaf'],
-  ])('%s that was edited is BROKEN at its version', async (...[, nth, was, is, fault]) => {
+  ])('an edited %s is BROKEN at its version', async (...[, nth, was, is, fault]) => {
     edit(at('version', nth), (line) => line.replaceAll(was, is))
     const report = await verifyExport(lines)
     expect(report.chains[0]).toMatchObject({ uri: 'care://ann/tea', brokenAt: 2, fault })
     expect(report.isIntact).toBe(false)
   })
 
-  it('a dropped tail is found by the journal', async () => {
+  it('a dropped tail is detected by the journal', async () => {
     lines.splice(at('version', 2), 1)
     const report = await verifyExport(lines)
     expect(report.problems).toContain('the user journal lacks the entry of leaf 2')
     expect(report.isIntact).toBe(false)
   })
 
-  it('a dropped tail with its leaf is found by the checkpoint', async () => {
+  it('a dropped tail with its leaf is detected by the checkpoint', async () => {
     lines.splice(at('version', 2), 1)
     edit(at('leaves'), (line) => line.replace(/,"[0-9a-f]{64}"\]/, ']'))
     const report = await verifyExport(lines)
     expect(report.problems).toContain('the user journal has 2 leaves, its checkpoint says 3')
   })
 
-  it('reordered writes are found', async () => {
+  it('reordered writes are detected', async () => {
     const [first, second] = [at('version', 0), at('version', 1)]
     const moved = lines[first] ?? ''
     lines[first] = lines[second] ?? ''
@@ -65,13 +65,13 @@ describe('C9: an export that was changed is found', () => {
     expect((await verifyExport(lines)).isIntact).toBe(false)
   })
 
-  it('a leaf that was changed is found by the checkpoint', async () => {
+  it('a changed leaf is detected by the checkpoint', async () => {
     edit(at('leaves'), (line) => line.replace(/"[0-9a-f]{64}"/, `"${'ab'.repeat(32)}"`))
     const report = await verifyExport(lines)
     expect(report.problems).toContain('the user journal does not hash to its checkpoint')
   })
 
-  it('a checkpoint that is gone, altered or by another key is found', async () => {
+  it('a missing checkpoint, or one altered or by another key, is detected', async () => {
     expect((await verifyExport(lines, [verifierKey])).problems).toEqual([
       'the checkpoint of the assistant journal is not signed by a known key',
       'the assistant journal has no checkpoint that holds',
@@ -92,11 +92,11 @@ describe('C9: an export that was changed is found', () => {
     ['no header', ['{"kind":"leaves","journal":"user","from":0,"hashes":[]}']],
     ['no JSON', ['hello']],
     ['another format', ['{"kind":"export","format":"other/1","audiences":[]}']],
-  ])('%s is no export', async (_what, text) => {
+  ])('%s is not an export', async (_what, text) => {
     await expect(verifyExport(text)).rejects.toThrow(NotAnExport)
   })
 
-  it('two headers are no export', async () => {
+  it('two headers are not an export', async () => {
     await expect(verifyExport([...lines, lines[0] ?? ''])).rejects.toThrow(NotAnExport)
   })
 })

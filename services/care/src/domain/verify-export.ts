@@ -1,5 +1,5 @@
-// The offline check of an export: replays every chain, hashes every entry to its leaf, and every leaf to the root that the
-// checkpoint signs. It needs no service and no secret key; wire/verify.ts has the format.
+// The offline check of an export: replays every chain, hashes every entry to its leaf, and all leaves to the root that
+// the checkpoint signs. It needs no service and no secret key; wire/verify.ts has the format.
 import {
   type CompactRange,
   createCompactRange,
@@ -15,7 +15,7 @@ import { createStoredChainReplay, type StoredChainReplay } from './verify-chain.
 
 type Line<Kind extends ExportLine['kind']> = Extract<ExportLine, { kind: Kind }>
 
-/** What was found of one chain. */
+/** What was found about one chain. */
 export type ExportedChain = {
   readonly uri: string
   readonly versions: number
@@ -23,14 +23,14 @@ export type ExportedChain = {
 
 type Break = { readonly brokenAt: number; readonly fault: VersionFault }
 
-/** What was found of one journal. */
+/** What was found about one journal. */
 type ExportedJournal = {
   readonly journal: Audience
   /** Leaves in the export. */
   readonly size: number
   /** Name in the checkpoint's first line. */
   readonly origin: string
-  /** The key that the checkpoint holds under: the pinned one, or the export's own. */
+  /** The key that verified the checkpoint: the pinned one, or the export's own. */
   readonly verifierKey: string
 }
 
@@ -48,17 +48,17 @@ type JournalState = {
   readonly tree: CompactRange
   chunk: readonly string[]
   chunkFrom: number
-  /** Next leaf that must have an entry, in an export of everything. */
+  /** The next leaf that must have an entry, in an export of everything. */
   nextEntry: number
   found?: ExportedJournal
 }
 
-/** The text is no export: not JSON lines, or of another format. */
+/** The text is not an export: not JSON lines, or in another format. */
 export class NotAnExport extends Error {
   override readonly name = 'NotAnExport'
 }
 
-/** Checks the lines of an export, first to last. `verifierKeys` pins the keys that checkpoints must be signed with. */
+/** Checks the lines of an export, first to last. `verifierKeys` pins the keys that must have signed the checkpoints. */
 export async function verifyExport(
   lines: AsyncIterable<string> | Iterable<string>,
   verifierKeys: readonly string[] = [],
@@ -81,7 +81,7 @@ function readLine(text: string, number: number): ExportLine {
   }
   const line = exportLine.safeParse(parsed)
   if (line.success) return line.data
-  throw new NotAnExport(`line ${number} is no line of a ${EXPORT_FORMAT} export`, {
+  throw new NotAnExport(`line ${number} is not a line of a ${EXPORT_FORMAT} export`, {
     cause: line.error,
   })
 }
@@ -186,7 +186,7 @@ class ExportCheck {
     const replay = this.#replays.get(uri) ?? createStoredChainReplay(named.slot)
     this.#replays.set(uri, replay)
     const version = line.version
-    // A leaf that is not there equals no hash, so that the version does not hold.
+    // A missing leaf equals no hash, so the version does not hold.
     const leafHash = state.chunk[line.leafIndex - state.chunkFrom] ?? ''
     replay.add({ version, leafHash, entry: line.kind === 'version' ? line.entry : undefined })
     if (line.kind === 'broken') this.#state(uri, version, line.fault)
@@ -196,7 +196,7 @@ class ExportCheck {
     }
   }
 
-  /** What the line says beside the entry must be what the entry says. */
+  /** What the line says beside the entry must match the entry. */
   #compareEntry(line: Line<'version'>, uri: string): void {
     const entry = readJournalEntry(line.entry)
     const isSame =

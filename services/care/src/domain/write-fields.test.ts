@@ -91,12 +91,12 @@ describe('POST /write fields', () => {
     expect(readWriteFields({ ...body, value: 'a 💊 b' }).kind).toBe('valid')
   })
 
-  test('a body that is no object is invalid_fields', () => {
+  test('a body that is not an object is invalid_fields', () => {
     for (const other of [null, 7, 'text', [], [body], true])
       expect(readWriteFields(other)).toEqual({ kind: 'invalid', authorId: null })
   })
 
-  test('the author of invalid fields is named where it could stand in a record', () => {
+  test('the author of invalid fields is named if the name could stand in a record', () => {
     expect(readWriteFields({ authorId: 'dr-osei' })).toEqual({
       kind: 'invalid',
       authorId: 'dr-osei',
@@ -105,13 +105,13 @@ describe('POST /write fields', () => {
       expect(readWriteFields({ authorId })).toEqual({ kind: 'invalid', authorId: null })
   })
 
-  test('a chain whose URIs could not be read later is not begun', () => {
+  test('a chain whose URIs could not be read later is not started', () => {
     expect(readWriteFields({ ...body, patient: 'x'.repeat(4_000) }).kind).toBe('valid')
     expect(readWriteFields({ ...body, patient: 'x'.repeat(4_096) }).kind).toBe('invalid')
     expect(readWriteFields({ ...body, patient: 'ö'.repeat(800) }).kind).toBe('invalid')
   })
 
-  test('whatever JSON holds is judged, never thrown at; what is valid can be read by its URI', () => {
+  test('any JSON is judged without a throw; whatever is valid can be read by its URI', () => {
     const field = fc.oneof(fc.string({ unit: 'binary' }), fc.jsonValue())
     const any = fc.record(
       {

@@ -1,6 +1,6 @@
 /**
- * The record that the body of `POST /write` makes (care.md, C8): the schema of wire/write.ts, and the rules that it cannot
- * say. Signatures, tokens and the store are decided elsewhere.
+ * The record that the body of `POST /write` makes (care.md, C8): the schema of wire/write.ts, plus the rules that a
+ * schema cannot express. Signatures, tokens and the store are decided elsewhere.
  */
 import { hasLoneSurrogate } from '@tallystick/hashchain'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
@@ -10,7 +10,7 @@ import type { NewRecord } from './care-record.ts'
 
 type WriteFields =
   | { readonly kind: 'valid'; readonly record: NewRecord }
-  /** `authorId` where the body names one that could stand in a record. */
+  /** `authorId` if the body has one that could stand in a record. */
   | { readonly kind: 'invalid'; readonly authorId: string | null }
 
 const holdsLoneSurrogate = (body: object): boolean =>
@@ -24,7 +24,7 @@ function readableAuthor(body: unknown): string | null {
     : null
 }
 
-/** Judges a parsed body. `defaultAuthorId` is the token's `sub` on the bearer path, absent on the signed one. */
+/** Judges a parsed body. `defaultAuthorId` is the token's `sub` on the bearer path, absent on the signed path. */
 export function readWriteFields(body: unknown, defaultAuthorId?: string): WriteFields {
   const invalid: WriteFields = { kind: 'invalid', authorId: readableAuthor(body) }
   const parsed = writeBody.safeParse(body)
@@ -45,7 +45,7 @@ export function readWriteFields(body: unknown, defaultAuthorId?: string): WriteF
       authorId,
       authorLabel: authorLabel || authorId,
       staleAfter: staleAfter ?? undefined,
-      // JSON's 1e999 parses to infinity, which JSON cannot say again.
+      // JSON's 1e999 parses to infinity, which JSON cannot write back.
       priority: typeof priority === 'number' && Number.isFinite(priority) ? priority : undefined,
     },
   }

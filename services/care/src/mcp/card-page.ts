@@ -1,6 +1,6 @@
-// The card that hosts show beside a tool's answer: the latest value and what it corrects. It is one self-contained page for
-// both kinds of host. MCP Apps (SEP-1865) speak JSON-RPC over postMessage; hosts of the older form set window.openai.
-// Record text reaches the page by textContent alone, and its policy lets nothing be fetched.
+// The card that hosts show beside a tool's answer: the latest value and what it corrects. One self-contained page serves
+// both kinds of host: MCP Apps (SEP-1865) speak JSON-RPC over postMessage, while hosts of the older form set
+// window.openai. Record text reaches the page only as textContent, and its policy allows no requests.
 
 const STYLE = `
 :root{color-scheme:light dark}
@@ -57,7 +57,7 @@ else if (host !== window)
   send({ id: 1, method: 'ui/initialize', params: { protocolVersion: '2026-01-26', appInfo: { name: 'tallystick-care', version: '1' }, appCapabilities: {} } })
 `
 
-/** The card as a whole HTML document. */
+/** The card as a complete HTML document. */
 export const CARD_PAGE = `<!doctype html>
 <html lang="en">
 <head>

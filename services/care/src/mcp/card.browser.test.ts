@@ -1,6 +1,6 @@
 /**
- * The card in both its forms, in Chromium: as a host shows it, in a sandboxed frame, with what the service answered to
- * `whats_changed`. The hosts here are minimal and speak what MCP Apps (SEP-1865) and hosts of the older form speak.
+ * The card in both its forms, in Chromium: as a host shows it, in a sandboxed frame, with the service's answer to
+ * `whats_changed`. The hosts here are minimal and speak the protocols of MCP Apps (SEP-1865) and of older hosts.
  */
 import { axeFindings } from '@tallystick/page-testing'
 import type { Browser, Page } from 'playwright-core'
@@ -12,7 +12,7 @@ const LIMIT_MS = 60_000
 const BEFORE = 'Sugar, two spoons.'
 const MARKUP = '<img src=x onerror="document.title=1"> No sugar.'
 
-/** A host page of MCP Apps: answers `ui/initialize`, and sends the tool's result when the app says that it is ready. */
+/** A host page of MCP Apps: answers `ui/initialize`, and sends the tool's result once the app says it is ready. */
 const appHost = (card: string, output: unknown): string => `<!doctype html><title>host</title>
 <iframe sandbox="allow-scripts"></iframe>
 <script type="application/json" id="given">${JSON.stringify({ card, output }).replaceAll('<', '\\u003c')}</script>
@@ -33,7 +33,7 @@ window.addEventListener('message', ({ source, data }) => {
 frame.srcdoc = card
 </script>`
 
-/** A host of the older form: `window.openai` is there before the card's own script. */
+/** A host of the older form: `window.openai` exists before the card's own script runs. */
 const globalsHost = (card: string, output: unknown): string => {
   const globals = JSON.stringify({ toolOutput: output }).replaceAll('<', '\\u003c')
   return card.replace('<script>', () => `<script>window.openai = ${globals}</script><script>`)
@@ -118,12 +118,12 @@ describe.skipIf(cannotRunReason !== undefined)(
       expect(await page.title()).toBe('Care record')
     })
 
-    it('by itself it says that nothing has changed, and axe finds nothing to object to', async () => {
+    it('on its own it says that nothing has changed, and axe finds nothing to object to', async () => {
       await begin()
       const { text } = await readCard('ui://care/echo')
       await page.setContent(text)
       expect(await page.locator('#empty').isVisible()).toBe(true)
-      // axe is brought in by the test, past the card's policy.
+      // The test injects axe past the card's policy.
       expect(await axeFindings(page)).toEqual([])
     })
   },

@@ -16,7 +16,7 @@ const version = (number: number, value: string): CareRecord => ({
 })
 
 describe('what changed in a record', () => {
-  it('counts the revisions and has the previous value, so that it can retract', () => {
+  it('counts the revisions and gives the previous value, so that it can be retracted', () => {
     const changed = changedRecord({
       before: version(1, 'one'),
       since: [version(2, 'two'), version(3, 'three')],

@@ -1,4 +1,5 @@
-// What changed since a time: the newest value is presented as what holds, whatever the clock did and however much changed.
+// What changed since a time: the newest value is presented as what holds, whatever the clock did and however much
+// changed.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BOTH, type ClientSession, type McpFixture, START_MS, startMcp } from './mcp.fixture.ts'
 
@@ -24,13 +25,13 @@ const callWhatsChanged = (since?: number) =>
   })
 const whatsChanged = async (since?: number) =>
   (await callWhatsChanged(since)).result?.['structuredContent']
-/** Sets the clock of the service, also back. */
+/** Sets the service's clock, backwards too. */
 const setClock = (unixMs: number): void => {
   Object.assign(fixture.clock, { unixMs: () => unixMs })
 }
 
 describe('the newest value is what holds', () => {
-  it('also where the clock was set back and its version has an earlier time than one before it', async () => {
+  it('even if the clock was set back and its version has an earlier time than the previous one', async () => {
     await write('one')
     setClock(START_MS + 2 * HOUR_MS)
     await write('two')
@@ -52,7 +53,7 @@ describe('the newest value is what holds', () => {
     })
   })
 
-  it('also where more versions are of one moment than a page holds', async () => {
+  it('even if more versions share one moment than a page holds', async () => {
     for (let count = 1; count <= 1_100; count += 1) await write(`value ${count}`)
     expect(await whatsChanged()).toMatchObject({
       revisions: 1_100,
@@ -60,7 +61,7 @@ describe('the newest value is what holds', () => {
     })
   })
 
-  it('also where versions on the way to it do not hold: those are left out', async () => {
+  it('even if versions on the way to it do not hold: those are left out', async () => {
     for (let count = 1; count <= 600; count += 1) {
       fixture.clock.advanceMs(1)
       await write(`value ${count}`)
@@ -72,10 +73,10 @@ describe('the newest value is what holds', () => {
   })
 })
 
-it('more revisions than one answer covers are refused: an answer cut off would present old values as the newest', async () => {
+it('more revisions than one answer covers are refused: a truncated answer would present old values as the newest', async () => {
   const { record } = await write('one')
   let version = 0
-  // A store that never comes to an end.
+  // A store that never runs out.
   fixture.store.changesSince = async ({ limit }) =>
     Array.from({ length: limit }, () => {
       version += 1

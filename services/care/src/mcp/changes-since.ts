@@ -7,14 +7,14 @@ import { chainUri, versionUri } from '../wire/record-uri.ts'
 import { RPC_CODES, RpcFailure } from './json-rpc.ts'
 import { type CallContext, versionBefore, visibleAudiences } from './visible-records.ts'
 
-/** Versions that one store call brings. */
+/** Versions fetched by one store call. */
 const PAGE_VERSIONS = 500
-/** Versions that one answer covers at most: far more than a host can read out. */
+/** Most versions that one answer covers: far more than a host can read out. */
 const VERSIONS_MAX = 10_000
-/** Where no time is given, everything counts. */
+/** Without a time, everything counts. */
 const BEGINNING = '0000-01-01T00:00:00.000Z'
 
-// Oldest come first: an answer that stopped at a bound would present old values as the newest.
+// The oldest come first, so an answer that stopped at a limit would present old values as the newest.
 const tooMany = (): RpcFailure =>
   new RpcFailure(RPC_CODES.invalidParams, 'params.since: too many revisions since then')
 
@@ -36,7 +36,7 @@ async function versionsSince(
     for (const record of page) found.set(versionUri(record, record.version), record)
     const last = page.at(-1)
     if (last === undefined || page.length < limit) return found
-    // A page that brings nothing new is of one moment: a larger one gets past it.
+    // A page that brings nothing new lies within one moment; a larger page gets past it.
     if (found.size === sizeBefore) limit *= 2
     sinceIso = last.writtenAt
   }
@@ -44,8 +44,8 @@ async function versionsSince(
 }
 
 /**
- * The versions of a chain from the first that was written since, to the newest. Those between that were not found by their
- * time are looked up: a clock that was set back gives a later version an earlier time. Broken ones are left out.
+ * The versions of a chain from the first one written since, to the newest. Versions in between that were not found by
+ * time are looked up, since a clock that was set back gives a later version an earlier time. Broken ones are left out.
  */
 async function versionsTo(
   newest: CareRecord,
@@ -65,7 +65,7 @@ async function versionsTo(
   return all
 }
 
-/** What changed in one record: as the tool answers it, its age left out. */
+/** What changed in one record, as the tool answers it but without its age. */
 type ChangedRecord = Omit<ToolOutput<'whats_changed'>['changed'][number], 'age'> & {
   /** The newest version. */
   readonly record: CareRecord
@@ -73,9 +73,9 @@ type ChangedRecord = Omit<ToolOutput<'whats_changed'>['changed'][number], 'age'>
 
 export type PatientChanges = {
   readonly changed: readonly ChangedRecord[]
-  /** Versions written since, of all records. */
+  /** Versions written since, across all records. */
   readonly revisions: number
-  /** URIs of records whose newest version does not hold: nothing is said of them, least of all an older value. */
+  /** URIs of records whose newest version does not hold: nothing is said about them, least of all an older value. */
   readonly failed: readonly string[]
 }
 
@@ -109,7 +109,7 @@ export async function changesSince(
   return { changed, revisions: changed.reduce((sum, one) => sum + one.revisions, 0), failed }
 }
 
-/** Sums up one chain: the versions written since, by rising version, and the one before them where there is one. */
+/** Sums up one chain: the versions written since, in ascending order, and the one before them, if any. */
 export function changedRecord({
   before,
   since,

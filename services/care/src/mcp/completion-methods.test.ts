@@ -1,4 +1,4 @@
-// Completion by the words of care.md and C7.
+// Completion as care.md and C7 word it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClientSession, McpFixture } from './mcp.fixture.ts'
 import { startMethods } from './methods.fixture.ts'
@@ -56,7 +56,7 @@ describe('completion', () => {
     expect(await complete(prompt, { name: 'patient', value: 'a' })).toEqual(['ann'])
   })
 
-  it('gives a user-scope principal nothing of internal records', async () => {
+  it('gives a user-scope principal no trace of internal records', async () => {
     expect(
       await complete(internal, { name: 'version', value: '' }, { arguments: plan, by: user }),
     ).toEqual([])
@@ -70,7 +70,7 @@ describe('completion', () => {
     expect(await complete(internal, { name: 'patient', value: '' }, { by: user })).toEqual([])
   })
 
-  it('of what does not exist is -32602', async () => {
+  it('for something that does not exist is -32602', async () => {
     for (const [ref, name] of [
       [{ type: 'ref/prompt', name: 'other' }, 'patient'],
       [{ type: 'ref/prompt', name: 'constructor' }, 'patient'],

@@ -1,4 +1,4 @@
-/** `completion/complete`: versions, domains and patients, of records that the caller may see (C7). */
+/** `completion/complete`: versions, domains and patients of records that the caller may see (C7). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { completeParams } from '../wire/mcp.ts'
 import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
@@ -7,7 +7,7 @@ import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
 import { PROMPTS } from './prompt-methods.ts'
 import { type CallContext, canSee, visibleAudiences } from './visible-records.ts'
 
-/** Chains that one completion looks through. */
+/** Chains that one completion searches. */
 const CHAINS_MAX = 5_000
 const NOTHING: Completion = { values: [], total: 0, hasMore: false }
 
@@ -16,7 +16,7 @@ const TEMPLATE = /^(care|care-internal):\/\/\{patient\}\/\{domain\}(?:\/\{versio
 const unknown = (what: string): RpcFailure =>
   new RpcFailure(RPC_CODES.invalidParams, `params.${what}`)
 
-/** Suggests values for an argument of a template or a prompt; -32602 for a reference that does not exist. */
+/** Suggests values for an argument of a template or prompt; -32602 for a reference that does not exist. */
 export async function complete(context: CallContext, raw: unknown): Promise<Result> {
   const { ref, argument, context: given } = parseParams(completeParams, raw)
   if (ref.type === 'ref/prompt') {
@@ -67,14 +67,14 @@ async function completeMember(
   )
 }
 
-/** A completion's answer as MCP shapes it: at most 100 values, how many there are, whether some were left out. */
+/** A completion's answer in MCP's shape: at most 100 values, the total, and whether some were left out. */
 type Completion = {
   readonly values: string[]
   readonly total: number
   readonly hasMore: boolean
 }
 
-/** MCP 2025-11-25: a completion holds no more values. */
+/** MCP 2025-11-25 allows no more values in a completion. */
 export const COMPLETION_VALUES_MAX = 100
 
 const shaped = (matches: readonly string[]): Completion => ({
@@ -83,7 +83,7 @@ const shaped = (matches: readonly string[]): Completion => ({
   hasMore: matches.length > COMPLETION_VALUES_MAX,
 })
 
-/** The versions of a chain, newest first, that begin with what was typed; written `v<n>` only where that begins with `v` (C7). */
+/** The versions of a chain, newest first, that start with the typed text; written `v<n>` only if that starts with `v` (C7). */
 export function completeVersions(latestVersion: number, typed: string): Completion {
   const prefix = typed.startsWith('v') ? 'v' : ''
   const digits = typed.slice(prefix.length)
@@ -98,7 +98,7 @@ export function completeVersions(latestVersion: number, typed: string): Completi
   return { values, total, hasMore: total > values.length }
 }
 
-/** The names that begin with what was typed, each once, in alphabetical order. */
+/** The names that start with the typed text, each once, in alphabetical order. */
 export function completeNames(names: Iterable<string>, typed: string): Completion {
   const matches = [...new Set(names)].filter((name) => name.startsWith(typed))
   return shaped(matches.toSorted())

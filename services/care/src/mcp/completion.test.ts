@@ -8,18 +8,18 @@ describe('completion of {version}', () => {
     expect(completeVersions(0, '')).toEqual({ values: [], total: 0, hasMore: false })
   })
 
-  it('C7: with the prefix v only where the typed value starts with v', () => {
+  it('C7: has the prefix v only if the typed value starts with v', () => {
     expect(completeVersions(3, 'v').values).toEqual(['v3', 'v2', 'v1'])
     expect(completeVersions(12, 'v1').values).toEqual(['v12', 'v11', 'v10', 'v1'])
     expect(completeVersions(12, '1').values).toEqual(['12', '11', '10', '1'])
   })
 
-  it('a value that no version begins with has none', () => {
+  it('is empty for a value with which no version starts', () => {
     for (const typed of ['x', '1x', 'vv', '-1', ' 1', '٣'])
       expect(completeVersions(3, typed).values).toEqual([])
   })
 
-  it('holds at most 100 values and says how many there are', () => {
+  it('holds at most 100 values and gives the total', () => {
     const many = completeVersions(250, '')
     expect(many.values).toHaveLength(COMPLETION_VALUES_MAX)
     expect(many).toMatchObject({ total: 250, hasMore: true })
@@ -28,11 +28,11 @@ describe('completion of {version}', () => {
 })
 
 describe('completion of names', () => {
-  it('gives each name once, in order, that begins with what was typed', () => {
+  it('gives each name that starts with the typed text once, in order', () => {
     expect(completeNames(['bo', 'ann', 'anna', 'ann'], 'an').values).toEqual(['ann', 'anna'])
   })
 
-  it('never gives a name that does not begin with what was typed', () => {
+  it('never gives a name that does not start with the typed text', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), fc.string(), (names, typed) => {
         const { values, total, hasMore } = completeNames(names, typed)

@@ -1,5 +1,5 @@
-// The official conformance suite against the whole service in production configuration: no fixture of the suite's is served,
-// so the scenarios that ask for one fail as expected, and are listed with what they ask for.
+// The official conformance suite against the complete service in its production configuration. None of the suite's
+// fixtures are served, so the scenarios that need one fail as expected; they are listed with what they need.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request, type Server } from 'node:http'
@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 
-/** Scenarios that need a resource, prompt or tool of the suite's own, and why each cannot pass here. */
+/** Scenarios that need a resource, prompt or tool of the suite's own, with the reason why each cannot pass here. */
 const EXPECTED_FAILURES: Readonly<Record<string, string>> = {
   'completion-complete': 'completes an argument of the prompt test_prompt_with_arguments',
   'resources-subscribe': 'subscribes to test://watched-resource, which is -32002 here',
@@ -35,7 +35,7 @@ const EXPECTED_FAILURES: Readonly<Record<string, string>> = {
   'elicitation-sep1330-enums': 'calls the tool test_elicitation_sep1330_enums',
 }
 
-/** Scenarios that apply to a server of records, all of them to pass. */
+/** Scenarios that apply to a server of records; all of them must pass. */
 const APPLICABLE = [
   'server-initialize',
   'logging-set-level',
@@ -59,7 +59,7 @@ beforeAll(async () => {
   care = await startRunningCare()
   await care.write({ patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' })
   folder = mkdtempSync(join(tmpdir(), 'care-conformance-'))
-  // The suite has no option for headers: this adds the token, and leaves all else, Host among it, as it is.
+  // The suite has no option for headers: this adds the token and leaves everything else, including Host, unchanged.
   proxy = createServer((incoming, outgoing) => {
     const { method, url, headers } = incoming
     const authorization = `Bearer ${care.token('care.read.user care.read.assistant')}`
@@ -86,7 +86,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Runs the suite and returns what it printed and its exit code. */
+/** Runs the suite and returns its output and exit code. */
 function runSuite(
   ...more: string[]
 ): Promise<{ readonly text: string; readonly code: number | null }> {
@@ -106,7 +106,7 @@ function runSuite(
 }
 
 describe('the MCP conformance suite', () => {
-  it('passes its active scenarios, all but those that ask for fixtures of its own', async () => {
+  it('passes its active scenarios, except those that need fixtures of its own', async () => {
     const baseline = join(folder, 'expected-failures.yml')
     const names = Object.keys(EXPECTED_FAILURES)
     writeFileSync(baseline, `server:\n${names.map((name) => `  - ${name}\n`).join('')}`)
@@ -124,7 +124,7 @@ describe('the MCP conformance suite', () => {
       status: string
     }[]
     expect(checks.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThan(0)
-    // INFO says what was seen, such as an answer in JSON rather than as a stream.
+    // INFO reports an observation, such as an answer in JSON rather than as a stream.
     expect(checks.filter(({ status }) => !['SUCCESS', 'INFO'].includes(status))).toEqual([])
   })
 })

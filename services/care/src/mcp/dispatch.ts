@@ -1,4 +1,4 @@
-/** The one dispatcher of all sessions: which function serves which method, and what leaves of a failure. */
+/** The one dispatcher for all sessions: which function serves which method, and what a failure reveals. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { levelParams } from '../wire/mcp.ts'
 import { complete } from './completion-methods.ts'
@@ -22,7 +22,7 @@ async function setLevel(context: CallContext, params: unknown): Promise<Result> 
   return {}
 }
 
-/** Every method that is served; `ping` and `notifications/*` are the SDK server's own. */
+/** Every method served; `ping` and `notifications/*` are handled by the SDK server itself. */
 const METHODS: Readonly<
   Record<string, (context: CallContext, params: unknown) => Promise<Result>>
 > = {
@@ -41,8 +41,8 @@ const METHODS: Readonly<
 }
 
 /**
- * A refusal goes out as its handler made it. Anything else that is thrown is reported and answered with -32603 and no word
- * of it: an exception's text may hold what the caller must not see.
+ * A refusal goes out as its handler made it. Any other error is reported and answered with -32603 without its text, which
+ * may hold what the caller must not see.
  */
 export function createDispatch(
   services: McpServices,

@@ -1,4 +1,4 @@
-// A client of an event stream that keeps every event as it came, for tests.
+// A test client of an event stream that keeps every event as received.
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 
 type StreamEvent = {
@@ -16,7 +16,7 @@ type StreamRequest = {
   readonly lastEventId?: string | undefined
 }
 
-/** Reads what a GET answers; refuses anything that is no stream. */
+/** Reads the answer to a GET; refuses anything that is not a stream. */
 export class EventReader {
   readonly events: StreamEvent[] = []
   readonly comments: string[] = []

@@ -22,7 +22,7 @@ describe('C3: the stream', () => {
     await expect.poll(() => second.updated).toEqual([TEA])
     expect(first.updated).toEqual([])
     expect(suite.fixture.endpoint.figures().streams).toBe(1)
-    // Told to come back late, so that two clients do not push each other out in turn.
+    // Told to reconnect late, so that two clients do not keep replacing each other.
     expect(first.retries).toEqual([500, 15_000])
   })
 
@@ -72,7 +72,7 @@ describe('C4', () => {
     expect(reader.retries).toEqual([500, 500])
   })
 
-  it('nothing is sent on a stream past its token’s expiry, also before the clock’s next tick', async () => {
+  it('nothing is sent on a stream after its token expires, even before the clock’s next tick', async () => {
     suite.session.token = suite.fixture.token(BOTH, { lifetimeSeconds: 60 })
     await suite.session.subscribe(TEA)
     const reader = await stream()
@@ -83,7 +83,7 @@ describe('C4', () => {
     expect(reader.messages).toEqual([])
   })
 
-  it('a frame is stored for every session that is to receive it by its last scopes, its token expired or not', async () => {
+  it('a frame is stored for every session entitled to it by its last scopes, whether its token expired or not', async () => {
     suite.session.token = suite.fixture.token(BOTH, { lifetimeSeconds: 60 })
     await suite.session.subscribe(TEA)
     const first = await stream()
@@ -108,7 +108,7 @@ describe('C4', () => {
     expect((await tea('v4')).subscribers).toBe(1)
   })
 
-  it('a session refreshed with fewer scopes loses the subscriptions that it no longer covers', async () => {
+  it('a session refreshed with fewer scopes loses the subscriptions they no longer cover', async () => {
     await suite.session.subscribe(PLAN)
     await suite.session.subscribe(TEA)
     suite.session.token = suite.fixture.token(USER)
@@ -121,8 +121,8 @@ describe('C4', () => {
   })
 })
 
-describe('the application closing', () => {
-  it('ends streams with retry:, and closes at once', async () => {
+describe('when the application closes', () => {
+  it('streams end with retry:, and closing is immediate', async () => {
     const reader = await stream()
     await suite.fixture.restart()
     await expect.poll(() => reader.hasEnded).toBe(true)

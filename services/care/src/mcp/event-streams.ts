@@ -1,6 +1,6 @@
 /**
- * Server-sent event streams (C3). A stream holds no frames of its own: a cursor runs through its session's ring as fast as
- * the reader takes what is written, so a slow reader costs one socket buffer, and beyond a bounded lag its stream.
+ * Server-sent event streams (C3). A stream holds no frames of its own: a cursor moves through its session's ring as fast
+ * as the reader accepts data. So a slow reader costs one socket buffer, and beyond a bounded lag loses its stream.
  */
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '@tallystick/service-kit'
@@ -8,16 +8,16 @@ import type { McpLimits } from './limits.ts'
 import { mayReceive } from './replay-buffer.ts'
 import type { McpSession } from './session-registry.ts'
 
-/** How soon a client comes back after a drop: at once as people see it, without a storm. */
+/** How soon a client reconnects after a drop: immediate to people, without a storm. */
 const RETRY_MS = 500
-/** How soon a client comes back whose stream another took over: late, so that two do not push each other out in turn. */
+/** How soon a client reconnects after another took over its stream: late, so that two do not keep replacing each other. */
 const TAKEN_OVER_RETRY_MS = 15_000
-/** One write: large enough to amortise it, small against a socket's buffer. */
+/** One write: large enough to amortise its cost, small compared with a socket's buffer. */
 const WRITE_CHARS = 32_768
 
-/** Why a stream is over. */
+/** Why a stream ended. */
 export type StreamEnd =
-  /** The client went, or its connection broke. */
+  /** The client left, or its connection broke. */
   | 'gone'
   | 'taken-over'
   | 'token-expired'
@@ -29,9 +29,9 @@ export type StreamEnd =
 type EventStreamOptions = {
   readonly session: McpSession
   readonly response: ServerResponse
-  /** Unix milliseconds at which the token that opened it expires. */
+  /** When the token that opened it expires, Unix milliseconds. */
   readonly expiresAtMs: number
-  /** Sequence after which the stream begins. */
+  /** The sequence after which the stream begins. */
   readonly cursor: number
   readonly limits: McpLimits
   readonly clock: Pick<Clock, 'unixMs'>
@@ -43,7 +43,7 @@ export class EventStream {
   readonly expiresAtMs: number
   readonly #options: EventStreamOptions
   #cursor: number
-  /** When, and at which of the session's frames, the reader stopped taking what is written. */
+  /** When, and at which of the session's frames, the reader stopped accepting data. */
   #stalled: { readonly sinceMs: number; readonly atSequence: number } | undefined
   #hasEnded = false
   /** Frames written so far. */
@@ -63,13 +63,13 @@ export class EventStream {
     })
   }
 
-  /** The first bytes: where the stream begins, so that a client that gets nothing else can resume, and what it missed. */
+  /** The first bytes: where the stream begins, so that a client that receives nothing else can resume, and what it missed. */
   open(): void {
     this.#write(`retry: ${RETRY_MS}\nid: ${formatEventId(this.session, this.#cursor)}\ndata: \n\n`)
     this.pump()
   }
 
-  /** Writes what the session's ring holds beyond the cursor, as far as the reader takes it. */
+  /** Writes what the session's ring holds beyond the cursor, as far as the reader accepts it. */
   pump(): void {
     if (this.#hasEnded) return
     if (this.expiresAtMs <= this.#options.clock.unixMs()) {
@@ -78,8 +78,8 @@ export class EventStream {
     }
     const { ring } = this.session
     while (this.#stalled === undefined && this.#cursor < ring.lastSequence) {
-      // Frames that the ring has dropped cannot be sent any more, and a gap must not pass unseen: the client's next resume
-      // is refused, and it reads again.
+      // Frames dropped from the ring can no longer be sent, and a gap must not go unnoticed: the client's next resume is
+      // refused, and it reads everything again.
       if (this.#cursor < ring.floorSequence) return this.end('slow')
       const text = this.#take()
       if (text !== '') this.#write(text)
@@ -88,18 +88,18 @@ export class EventStream {
     this.#cutIfTooSlow()
   }
 
-  /** A comment, so that neither side takes silence for death; also finds readers that take nothing. */
+  /** A comment, so that neither side takes silence for a dead connection; it also reveals readers that accept nothing. */
   keepAlive(): void {
     if (this.#hasEnded) return
     if (this.#stalled === undefined) this.#write(': keep-alive\n\n')
     else this.#cutIfTooSlow()
   }
 
-  /** Ends the stream, telling the client when to come back. */
+  /** Ends the stream and tells the client when to reconnect. */
   end(reason: StreamEnd): void {
     if (this.#hasEnded) return
     this.#finish(reason)
-    // What a reader does not take cannot be ended in order: the last words would wait behind the rest.
+    // A stream whose reader accepts nothing cannot end in order: the last words would wait behind the rest.
     if (reason === 'slow' || this.#stalled !== undefined) {
       this.#options.response.destroy()
       return
@@ -108,7 +108,7 @@ export class EventStream {
     this.#options.response.end(`retry: ${retryMs}\n\n`)
   }
 
-  /** The next events as text, re-authorised by the session's present scopes; moves the cursor past them. */
+  /** The next events as text, re-authorised by the session's current scopes; moves the cursor past them. */
   #take(): string {
     const { ring, scopes } = this.session
     let text = ''
@@ -128,7 +128,7 @@ export class EventStream {
     this.#stalled ??= { sinceMs: this.#options.clock.unixMs(), atSequence }
   }
 
-  /** What came since the reader stopped is its backlog; what it had still to read before is not held against it. */
+  /** Only what came after the reader stopped is its backlog; what it still had to read before does not count. */
   #cutIfTooSlow(): void {
     if (this.#stalled === undefined) return
     const { lagFramesMax, lagBytesMax, stallMs } = this.#options.limits
@@ -151,17 +151,17 @@ export class EventStream {
   }
 }
 
-/** Characters of the session id that its event ids begin with: enough that no other session's id is taken for its own. */
+/** Characters of the session id with which its event ids begin: enough that no other session's id is mistaken for it. */
 const TAG_CHARS = 12
 
 const PATTERN = /^(.+)-(0|[1-9]\d{0,14})$/
 
-/** The id of an event: it names its session, and the sequence number of its frame in that session. */
+/** An event's id: it names its session, and the sequence number of its frame in that session. */
 export function formatEventId(session: { readonly id: string }, sequence: number): string {
   return `${session.id.slice(0, TAG_CHARS)}-${sequence}`
 }
 
-/** The sequence that an event id of this session names; undefined for a foreign or malformed id. */
+/** The sequence in an event id of this session; undefined for a foreign or malformed id. */
 export function parseEventId(
   session: { readonly id: string },
   eventId: string,
@@ -170,16 +170,16 @@ export function parseEventId(
   return match?.[1] === session.id.slice(0, TAG_CHARS) ? Number(match[2]) : undefined
 }
 
-/** Precision with which streams end at their token's expiry; frames are never written after it. */
+/** How precisely streams end when their token expires; frames are never written after that. */
 const TICK_MS = 1_000
 
 export type StreamKeeper = ReturnType<typeof createStreamKeeper>
 
-/** Keeps the streams of all sessions: one timer, which runs while any is open, keeps them alive and ends expired ones. */
+/** Manages the streams of all sessions. While any is open, one timer keeps them alive and ends expired ones. */
 export function createStreamKeeper(deps: {
   readonly clock: Clock
   readonly limits: McpLimits
-  /** Called when a stream is over, with the session as it left it. */
+  /** Called when a stream has ended, with the session as it left it. */
   readonly onEnd: (session: McpSession, reason: StreamEnd) => void
 }) {
   const { clock, limits, onEnd } = deps
@@ -216,7 +216,7 @@ export function createStreamKeeper(deps: {
   }
 
   return {
-    /** Opens the session's stream, ending the one that was open: the newest wins (C3). */
+    /** Opens the session's stream and ends the one that was open: the newest wins (C3). */
     open(options: Omit<EventStreamOptions, 'limits' | 'clock' | 'onEnd'>): void {
       options.session.stream?.end('taken-over')
       const stream = new EventStream({ ...options, limits, clock, onEnd: forget })

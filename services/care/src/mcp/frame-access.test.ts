@@ -55,7 +55,7 @@ describe('a frame naming a URI that the principal lacks the scope for, or that c
     expect(mayReceive(USER, frameAudiences({ message }))).toBe(false)
   })
 
-  it('and by what it is about, where it names none (C4)', () => {
+  it('and by what it is about, if it names none (C4)', () => {
     const message = { method: 'notifications/resources/list_changed' }
     expect(mayReceive(USER, frameAudiences({ message, about: hidden }))).toBe(false)
     expect(mayReceive(BOTH, frameAudiences({ message, about: hidden }))).toBe(true)
@@ -74,7 +74,7 @@ describe('a frame', () => {
     expect(mayReceive([], frameAudiences({ message }))).toBe(true)
   })
 
-  it('of any shape is judged, never thrown at', () => {
+  it('of any shape is judged without a throw', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (message) => {
         expect(typeof mayReceive(USER, frameAudiences({ message }))).toBe('boolean')

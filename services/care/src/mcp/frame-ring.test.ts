@@ -13,7 +13,7 @@ const frame = (number: number): Frame => ({
 })
 
 describe('a ring of frames', () => {
-  it('holds the newest, under sequences without gaps, like a list that is cut', () => {
+  it('holds the newest, under sequences without gaps, like a truncated list', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 9 }),
@@ -45,7 +45,7 @@ describe('a ring of frames', () => {
     )
   })
 
-  it('lets go of what lies before a gap', () => {
+  it('drops what lies before a gap', () => {
     const ring = new FrameRing(0)
     const [first, second] = [frame(1), frame(2)]
     ring.push(first, 8)
@@ -70,7 +70,7 @@ describe('C3: event ids', () => {
     )
   })
 
-  it('of any other form are none', () => {
+  it('in any other form are invalid', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const sequence = parseEventId(session, text)

@@ -1,5 +1,6 @@
-// Random interleavings of writes, subscribes, scope changes, drops, resumes and restarts, checked against a model that knows
-// nothing of rings, cursors or sockets: it keeps, for each session, the list of all frames that it is to receive.
+// Random interleavings of writes, subscriptions, scope changes, drops, resumes and restarts, checked against a model that
+// knows nothing about rings, cursors or sockets. For each session, it keeps the list of all frames that the session
+// should receive.
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EventReader } from './event-reader.fixture.ts'
@@ -22,7 +23,7 @@ type ModelSession = {
   isBoth: boolean
   hearsNotices: boolean
   reader: EventReader | undefined
-  /** Sequence after which its reader began, and the scopes that it was written under, frame by frame. */
+  /** The sequence after which its reader began, and the scopes under which each frame was written. */
   cursor: number
   lastEventId: string | undefined
   /** Newest frame that any stream has carried. */
@@ -67,7 +68,7 @@ const steps = fc.array(fc.tuple(fc.nat({ max: SESSIONS - 1 }), action), {
   maxLength: 14,
 })
 
-/** Chains are new in every run, so that first versions are among the writes. */
+/** Every run uses new chains, so that first versions are among the writes. */
 let runNumber = 0
 
 const uriOf = ({ domain, internal }: { domain: number; internal: boolean }): string =>
@@ -81,7 +82,7 @@ const inWordsOfEvent = ({ message }: EventReader['events'][number]): string | un
 const inWords = ({ method, about }: ModelFrame): string =>
   `${method} ${method.endsWith('list_changed') ? '' : about}`
 
-/** What a reader is to hold: what was stored after its cursor and is in scope. Nothing missed, nothing twice, in order. */
+/** What a reader should hold: everything stored after its cursor and in scope, nothing missed, nothing repeated, in order. */
 function expected(model: ModelSession): readonly (readonly [number, string])[] {
   return model.frames
     .map((frame, index) => [index + 1, frame] as const)
@@ -125,7 +126,7 @@ async function write(
   expect(subscribers).toBe(subscribed)
 }
 
-/** Breaks the stream, after everything that was sent on it has come. */
+/** Breaks the stream, after everything sent on it has arrived. */
 async function drop(fixture: McpFixture, model: ModelSession): Promise<void> {
   const { reader } = model
   if (reader === undefined) return
@@ -176,7 +177,7 @@ async function subscribe(
 }
 
 async function changeScope(model: ModelSession, both: boolean, fixture: McpFixture): Promise<void> {
-  // What was written to the open stream was written under the scopes before.
+  // What was written to the open stream was written under the earlier scopes.
   await checkReader(model)
   if (model.reader !== undefined) {
     model.cursor = model.frames.length

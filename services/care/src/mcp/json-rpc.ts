@@ -1,5 +1,5 @@
 /**
- * JSON-RPC over HTTP: the bytes of a POST become a message or one of the transport's refusals, and answers go out past
+ * JSON-RPC over HTTP: turns the bytes of a POST into a message or one of the transport's refusals, and sends answers past
  * Fastify. mcp-route.ts has the order of the checks.
  */
 import type { IncomingMessage } from 'node:http'
@@ -7,7 +7,7 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 
-/** The codes that this service answers with: JSON-RPC 2.0's, MCP 2025-11-25's -32002, and those of care.md's Errors. */
+/** The codes that this service answers with: JSON-RPC 2.0's, MCP 2025-11-25's -32002, and those in care.md's Errors. */
 export const RPC_CODES = {
   parseError: -32_700,
   invalidRequest: -32_600,
@@ -22,7 +22,7 @@ export const RPC_CODES = {
 
 type RpcCode = (typeof RPC_CODES)[keyof typeof RPC_CODES]
 
-/** What a handler throws to refuse a request. Its message is public. */
+/** Thrown by a handler to refuse a request. Its message is public. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure'
   readonly code: RpcCode
@@ -35,7 +35,7 @@ export class RpcFailure extends Error {
   }
 }
 
-/** The parameters of a request; refuses with -32602 and the path of what does not fit, never the value. */
+/** The parameters of a request; refuses with -32602 and the path of what does not fit, never its value. */
 export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
   const parsed = schema.safeParse(params ?? {})
   if (parsed.success) return parsed.data
@@ -44,7 +44,7 @@ export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.
   throw new RpcFailure(RPC_CODES.invalidParams, `${path}: ${issue?.message ?? 'invalid'}`)
 }
 
-/** Reads a request's body; `undefined` where it is too large. Nothing is called where the client goes meanwhile. */
+/** Reads a request's body; `undefined` if it is too large. Calls nothing if the client leaves meanwhile. */
 export function readBody(
   request: IncomingMessage,
   bytesMax: number,
@@ -67,14 +67,14 @@ export function readBody(
   }
   request.on('data', onData)
   request.on('end', onEnd)
-  // A client that goes in the middle of its body gets no answer; without a listener the error would end the process.
+  // A client that leaves in the middle of its body gets no answer; without a listener the error would end the process.
   request.on('error', () => undefined)
 }
 
-/** A POST body as it was understood. */
+/** A POST body as understood. */
 export type PostedMessage =
   | { readonly kind: 'not-json' }
-  /** JSON, but no single JSON-RPC message; batches ended with MCP 2025-06-18. */
+  /** JSON, but not a single JSON-RPC message; batches ended with MCP 2025-06-18. */
   | { readonly kind: 'invalid' }
   | {
       readonly kind: 'request'
@@ -83,7 +83,7 @@ export type PostedMessage =
       readonly message: JSONRPCMessage
     }
   | { readonly kind: 'notification'; readonly method: string; readonly message: JSONRPCMessage }
-  /** An answer to a request of ours; this server makes none. */
+  /** An answer to a request from us; this server makes none. */
   | { readonly kind: 'response' }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -110,7 +110,7 @@ export function parseMessage(body: Uint8Array): PostedMessage {
   if (method === undefined)
     return 'result' in message || 'error' in message ? { kind: 'response' } : { kind: 'invalid' }
   if (typeof method !== 'string' || !isParams(params)) return { kind: 'invalid' }
-  // Handlers get what the sender wrote and nothing that JSON-RPC does not know.
+  // Handlers get what the sender wrote, without anything that JSON-RPC does not know.
   const clean = { jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }) }
   if (id === undefined) return { kind: 'notification', method, message: clean as JSONRPCMessage }
   if (!isId(id)) return { kind: 'invalid' }
@@ -120,7 +120,7 @@ export function parseMessage(body: Uint8Array): PostedMessage {
 const JSON_TYPE = 'application/json; charset=utf-8'
 const { badRequest, invalidRequest, parseError, sessionForeign, sessionUnknown } = RPC_CODES
 
-/** The refusals of the transport: an HTTP status and a JSON-RPC error without an id (care.md, Errors). */
+/** The transport's refusals: an HTTP status and a JSON-RPC error without an id (care.md, Errors). */
 export const REFUSALS = {
   foreignHost: [403, badRequest, 'Host not allowed'],
   wrongMethod: [405, badRequest, 'Method not allowed'],
@@ -150,26 +150,26 @@ export function sendRefusal(reply: FastifyReply, [status, code, message]: Refusa
     .send(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }))
 }
 
-/** Whether a client takes JSON (C3): unless it asks for an event stream and for no JSON. */
+/** Whether a client accepts JSON (C3): yes, unless it asks for an event stream and not for JSON. */
 function takesJson(accept: string | undefined): boolean {
   if (accept === undefined) return true
   const types = accept.toLowerCase()
   return !types.includes('text/event-stream') || /application\/(?:json|\*)|\*\/\*/.test(types)
 }
 
-/** A request, its reply and the session that it belongs to, where there is one. */
+/** A request, its reply and its session, if it has one. */
 export type Answered = {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly sessionId?: string
 }
 
-/** Longer texts are sent as bytes: Node writes what fits its stack at once, and long text that is not Latin-1 slowly. */
+/** Longer texts are sent as bytes. Node writes what fits its stack at once, but long text that is not Latin-1 slowly. */
 const TEXT_CHARS_MAX = 4_096
 
 /**
- * Writes an answer past Fastify, whose hooks and serialisers have nothing to add: half of what a ping cost. The headers
- * that hooks have set on Node's response (CORS) go with it; the log line and the metrics follow at its end.
+ * Writes an answer past Fastify, whose hooks and serialisers have nothing to add and cost half of a ping. Headers that
+ * hooks have set on Node's response (CORS) go with it; the log line and the metrics follow at its end.
  */
 function writeAnswer(
   { request, reply, sessionId }: Answered,

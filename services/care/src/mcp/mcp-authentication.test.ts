@@ -1,4 +1,4 @@
-// Who gets in at /mcp: authentication, and the order of the checks, as care.md and C2 have them.
+// Who gets in at /mcp: authentication, and the order of the checks, as in care.md and C2.
 import { request as httpRequest } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { ASSISTANT, BASE_URL, BOTH, startMcp, USER } from './mcp.fixture.ts'
@@ -11,7 +11,7 @@ const METADATA_URL = `${BASE_URL}/.well-known/oauth-protected-resource/mcp`
 const BARE_CHALLENGE = `Bearer realm="care", resource_metadata="${METADATA_URL}"`
 const FAILED_CHALLENGE = `${BARE_CHALLENGE}, error="invalid_token", scope="care.read.user care.read.assistant care.write"`
 
-/** A request with a Host header of the caller's choice, which fetch does not allow. */
+/** A request with an arbitrary Host header, which fetch does not allow. */
 const withHost = (
   host: string,
   { token, url = suite.fixture.url }: { readonly token?: string; readonly url?: string } = {},
@@ -119,14 +119,14 @@ describe('C2: the order of the checks on /mcp', () => {
     expect(await withHost('care.test')).toBe(401)
   })
 
-  it('the Host allow-list is the base URL’s host, localhost, loopback, with any port', async () => {
+  it('the Host allow-list is the base URL’s host, localhost and loopback, with any port', async () => {
     for (const host of ['care.test', 'CARE.test:8443', 'localhost:3002', '127.0.0.1', '[::1]:80'])
       expect([host, await withHost(host, suite.session)]).toEqual([host, 200])
     for (const host of ['care.test.evil.com', 'evil.com', 'localhost.evil.com', '127.0.0.2'])
       expect([host, await withHost(host, suite.session)]).toEqual([host, 403])
   })
 
-  it('and the names of ALLOWED_HOSTS, whatever port they name', async () => {
+  it('and the names in ALLOWED_HOSTS, whatever port they have', async () => {
     const proxied = await startMcp({ allowedHosts: ['care.example.org', 'care.internal:8443'] })
     const statusOf = (host: string) => withHost(host, { url: proxied.url })
     for (const host of ['care.example.org', 'Care.example.org:444', 'care.internal', 'care.test'])

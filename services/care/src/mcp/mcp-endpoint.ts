@@ -1,4 +1,4 @@
-/** The MCP side of the service, put together: sessions, streams, methods and the route. */
+/** The MCP side of the service, assembled: sessions, streams, methods and the route. */
 import type { TokenVerifier } from '@tallystick/jwt-lite'
 import type { Clock, ServiceApp } from '@tallystick/service-kit'
 import type { SessionHub } from '../domain/publish-record.ts'
@@ -22,32 +22,32 @@ import type { McpServices } from './visible-records.ts'
 export type McpEvent =
   | { readonly kind: 'session-ended'; readonly reason: SessionEnd }
   | { readonly kind: 'stream-ended'; readonly reason: StreamEnd }
-  /** The frames of one record are written to every open stream that they are for, so long after it was durable. */
+  /** How long after it was durable a record's frames were written to every open stream entitled to them. */
   | { readonly kind: 'fanned-out'; readonly seconds: number }
   /** Someone must look: a dependency failed, or there is a bug; the caller got -32603. */
   | { readonly kind: 'request-failed'; readonly error: unknown }
-  /** What is kept of sessions lags behind; sessions go on in memory, and a restart would lose what is not kept. */
+  /** The session store lags behind. Sessions go on in memory, but a restart would lose what is not stored. */
   | { readonly kind: 'session-store-failed'; readonly error: SessionStoreUnavailable }
   | { readonly kind: 'speech-failed'; readonly error: SpeechUnavailable }
 
 export type McpEndpointDeps = {
   readonly store: RecordStore
-  /** Opened by the caller, who also closes it, after `close`. */
+  /** Opened by the caller, who also closes it after `close`. */
   readonly sessions: SessionStore
   /** For audience `BASE_URL` + `/mcp`. */
   readonly tokens: TokenVerifier
   readonly clock: Clock
   /** Cryptographically strong bytes, for session ids. */
   readonly random: (size: number) => Uint8Array
-  /** Without it audio is neither listed nor read. */
+  /** Without it, audio is neither listed nor read. */
   readonly speech?: Speech | undefined
   /** Without a trailing slash. */
   readonly baseUrl: string
-  /** Host names beside the base URL's and loopback under which `/mcp` is reached. */
+  /** Host names under which `/mcp` is reached, besides the base URL's and loopback. */
   readonly allowedHosts?: readonly string[] | undefined
   /** `<service>` of the document, e.g. `care`. */
   readonly serviceName: string
-  /** Of the product. */
+  /** The product's version. */
   readonly version: string
   readonly limits?: Partial<McpLimits> | undefined
   readonly observe?: ((event: McpEvent) => void) | undefined
@@ -56,8 +56,8 @@ export type McpEndpointDeps = {
 export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
 
 /**
- * Takes up the sessions that an earlier process left and tells their subscribers what it could not. Rejects with
- * `SessionStoreUnavailable`.
+ * Takes over the sessions that an earlier process left, and tells their subscribers what that process could not. Rejects
+ * with `SessionStoreUnavailable`.
  */
 export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const { store, clock, serviceName, version, baseUrl, sessions: kept, speech } = deps
@@ -121,9 +121,9 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       framesHeld: replay.count(),
       framesSent: streams.framesSent(),
     }),
-    /** Ends all streams, telling clients to come back. */
+    /** Ends all streams, telling clients to reconnect. */
     endStreams: () => streams.endAll('shutdown'),
-    /** Ends streams, stops timers and resolves when the sessions are kept: they outlive the process. */
+    /** Ends streams, stops timers and resolves when the sessions are stored: they outlive the process. */
     async close(): Promise<void> {
       streams.endAll('shutdown')
       registry.stop()
@@ -145,8 +145,8 @@ async function flushReporting(
 }
 
 /**
- * A process may be killed after a version is durable and before its frames are. What the subscribed chains have gained since
- * their last frames is therefore told at the start.
+ * A process may be killed after a version is durable but before its frames are. So whatever the subscribed chains gained
+ * since their last frames is announced at start.
  */
 async function tellWhatWasMissed(deps: {
   readonly store: RecordStore

@@ -1,4 +1,4 @@
-// What /mcp refuses, row by row of care.md's Errors, and that it answers whatever comes.
+// What /mcp refuses, row by row from care.md's Errors, and that it answers whatever arrives.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BOTH, USER } from './mcp.fixture.ts'
@@ -83,7 +83,7 @@ describe('Errors', () => {
     expect(answer.body).toEqual({ error: 'payload_too_large' })
   })
 
-  it('Maximum request body | 262144 bytes (256 KiB): one that has exactly so many is read', async () => {
+  it('Maximum request body | 262144 bytes (256 KiB): one of exactly that size is read', async () => {
     const frame = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping', params: { pad: '' } })
     const body = frame.replace('""', `"${'a'.repeat(262_144 - frame.length)}"`)
     expect(body).toHaveLength(262_144)
@@ -108,7 +108,7 @@ describe('Errors', () => {
     expect({ ...hidden.error, data: undefined }).toEqual({ ...absent.error, data: undefined })
   })
 
-  it('JSON that is no JSON-RPC message is -32600, a batch among it', async () => {
+  it('JSON that is not a JSON-RPC message is -32600, including a batch', async () => {
     for (const body of [
       '[]',
       `[${PING}]`,

@@ -1,4 +1,5 @@
-// What the tests of /mcp as HTTP share: one fixture per file, a session that reads both audiences, and what they send and get.
+// Shared by the tests of /mcp as HTTP: one fixture per file, a session that reads both audiences, and what they send and
+// receive.
 import { afterAll, beforeAll, expect } from 'vitest'
 import { BOTH, type ClientSession, type McpFixture, startMcp } from './mcp.fixture.ts'
 
@@ -14,7 +15,7 @@ export const rpcError = (code: number): object => ({
 type RouteFixture = {
   readonly fixture: McpFixture
   readonly session: ClientSession
-  /** The header that names a session, the suite's own unless told otherwise. */
+  /** The header that names a session, by default the suite's own. */
   readonly inSession: (id?: string) => { readonly 'mcp-session-id': string }
 }
 

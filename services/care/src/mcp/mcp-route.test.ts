@@ -85,7 +85,7 @@ describe('MCP session', () => {
     }
   })
 
-  it('an initialize in a session that is open is refused', async () => {
+  it('an initialize in an open session is refused', async () => {
     const answer = await suite.fixture.request('POST', {
       token: suite.session.token,
       headers: inSession(),
@@ -95,7 +95,7 @@ describe('MCP session', () => {
     expect(answer.body).toEqual(rpcError(-32600))
   })
 
-  it('an initialize with other parameters is -32602 and opens nothing', async () => {
+  it('an initialize with invalid parameters is -32602 and opens nothing', async () => {
     const before = suite.fixture.endpoint.figures().sessions
     const answer = await suite.fixture.request('POST', {
       token: suite.session.token,
@@ -108,7 +108,7 @@ describe('MCP session', () => {
 
 describe('C1: MCP-Protocol-Version', () => {
   it.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'])(
-    'any known dated one is accepted: %s',
+    'any known date is accepted: %s',
     async (version) => {
       const answer = await suite.fixture.request('POST', {
         token: suite.session.token,
@@ -144,7 +144,7 @@ const post = (accept?: string) =>
   })
 
 describe('C3: POST answers', () => {
-  it('are application/json where the client accepts it', async () => {
+  it('are application/json if the client accepts it', async () => {
     for (const accept of [
       undefined,
       '*/*',
@@ -190,7 +190,7 @@ describe('C3: POST answers', () => {
       expect((await suite.session.call(method)).error?.code).toBe(-32601)
   })
 
-  it('are never stored by anybody on the way', async () => {
+  it('must not be stored by anyone along the way', async () => {
     const answer = await suite.session.call('ping')
     expect(answer.result).toEqual({})
     expect((await post()).headers.get('cache-control')).toBe('no-store')

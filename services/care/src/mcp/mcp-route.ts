@@ -1,7 +1,7 @@
 /**
- * `/mcp`, the Streamable HTTP transport (MCP 2025-11-25) as far as it is HTTP. The order of the checks is that of C2: host,
- * token, method, size, JSON, session header, session, owner; then protocol version and message. Sessions and methods live in
- * files of their own.
+ * `/mcp`, the HTTP part of the Streamable HTTP transport (MCP 2025-11-25). The checks come in the order of C2: host,
+ * token, method, size, JSON, session header, session, owner; then protocol version and message. Sessions and methods have
+ * their own files.
  */
 import { METHODS } from 'node:http'
 import type { TokenClaims } from '@tallystick/jwt-lite'
@@ -34,13 +34,13 @@ type McpRouteDeps = {
   readonly bearer: BearerCheckDeps
   readonly isOwnHost: (host: string | undefined) => boolean
   readonly server: Pick<SessionServer, 'ask' | 'tell'>
-  /** Resolves when what was saved of the sessions is kept. */
+  /** Resolves when the saved session state is stored. */
   readonly flush: () => Promise<void>
 }
 
 type RequestMessage = PostedMessage & { readonly kind: 'request' }
 
-/** Dated protocol versions there are; each is accepted in the header, an unknown one is not (C1). */
+/** All dated protocol versions; the header accepts each of these and no other (C1). */
 const KNOWN_VERSIONS: ReadonlySet<string> = new Set([
   '2024-10-07',
   '2024-11-05',
@@ -50,7 +50,7 @@ const KNOWN_VERSIONS: ReadonlySet<string> = new Set([
   '2026-07-28',
 ])
 
-/** When a client may hope for a free place among the sessions. */
+/** When a client may hope for a free session. */
 const TOO_MANY_RETRY_SECONDS = 30
 
 /** OPTIONS is answered before any route (S9); CONNECT never reaches one. */
@@ -64,8 +64,8 @@ const headerOf = (request: FastifyRequest, name: string): string | undefined => 
 }
 
 /**
- * Adds `/mcp`. A request is taken over in its `onRequest` hook: what Fastify does with bodies and replies is not needed for
- * bytes in and a finished text out. Refusals go out through Fastify like those of every other route.
+ * Adds `/mcp`. A request is taken over in its `onRequest` hook: bytes in and finished text out need nothing that Fastify
+ * does with bodies and replies. Refusals go out through Fastify like those of every other route.
  */
 export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -81,7 +81,7 @@ export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
   app.route({ ...options, method: REFUSED, schema: { hide: true } })
 }
 
-/** Its route's hook has answered. */
+/** Never reached: its route's hook has already answered. */
 const neverReached = (): void => undefined
 
 const DOCUMENTATION = {
@@ -90,7 +90,7 @@ const DOCUMENTATION = {
     'POST takes one JSON-RPC message; GET opens the event stream; DELETE ends the session. Bearer token required.',
   response: {
     200: z.unknown().describe('A JSON-RPC response, or an event stream of them.'),
-    202: z.unknown().describe('A notification was taken.'),
+    202: z.unknown().describe('A notification was accepted.'),
     ...Object.fromEntries([400, 401, 403, 404, 405, 413, 429].map((code) => [code, errorBody])),
   },
 }
@@ -116,13 +116,13 @@ function takeOver(call: McpCall): void {
   else sendRefusal(reply.header('allow', 'DELETE, GET, OPTIONS, POST'), REFUSALS.wrongMethod)
 }
 
-/** The rest of such a body is not waited for. */
+/** The rest of such a body is not awaited. */
 function tooLarge(reply: FastifyReply): Error {
   void reply.header('connection', 'close')
   return new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
 }
 
-/** The session that a request names, after all checks; undefined when a refusal was sent. */
+/** The session that a request names, after all checks; undefined if a refusal was sent. */
 function findSession(call: McpCall): McpSession | undefined {
   const { deps, request, reply, claims } = call
   const { registry } = deps
@@ -159,7 +159,7 @@ async function handlePost(call: McpCall, body: Uint8Array): Promise<void> {
   if (session === undefined) return
   const answered = { request, reply, sessionId: session.id }
   if (message.kind === 'invalid') return sendRefusal(named(answered), REFUSALS.invalidMessage)
-  // This server asks nothing, so an answer answers nothing.
+  // This server asks nothing, so a response answers nothing.
   if (message.kind === 'response') return sendAccepted(answered)
   if (isInitialize) return sendRefusal(named(answered), REFUSALS.alreadyOpen)
   if (message.kind === 'request') return ask(call, session, message)
@@ -167,7 +167,7 @@ async function handlePost(call: McpCall, body: Uint8Array): Promise<void> {
   sendAccepted(answered)
 }
 
-/** `initialize`: opens a session within the caps and answers in it. */
+/** `initialize`: opens a session within the limits and answers in it. */
 async function openSession(call: McpCall, message: RequestMessage): Promise<void> {
   const { deps, request, reply, claims } = call
   if (!isKnownVersion(request)) return sendRefusal(reply, REFUSALS.unknownVersion)
@@ -202,7 +202,7 @@ async function ask(
 /** The sequence after which a stream begins; undefined for an event id that is foreign, unknown or too old. */
 function startOfStream(request: FastifyRequest, session: McpSession): number | undefined {
   const eventId = headerOf(request, 'last-event-id')
-  // Without an id the stream begins with what no stream of the session has carried (C3).
+  // Without an id, the stream begins with what no stream of the session has carried (C3).
   if (eventId === undefined) return Math.max(session.carriedSequence, session.ring.floorSequence)
   const sequence = parseEventId(session, eventId)
   if (sequence === undefined) return undefined
@@ -218,12 +218,12 @@ function handleGet(call: McpCall): void {
   if (cursor === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
   const response = reply.raw
   reply.hijack()
-  // The client may have gone while its token was checked; its `close` would never be heard.
+  // The client may have left while its token was checked; its `close` would never be noticed.
   if (response.destroyed || response.closed) return
-  // Hooks do not run after this, so what they set so far (CORS, request id) is sent by hand.
+  // Hooks do not run after this, so the headers they have set so far (CORS, request id) are sent by hand.
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) response.setHeader(name, value)
-  // Not in chunks: the stream ends with its connection, and each event is one piece for the socket, not three.
+  // Not chunked: the stream ends with its connection, and each event is one piece for the socket, not three.
   response.removeHeader('transfer-encoding')
   response.writeHead(200, {
     'content-type': 'text/event-stream',
@@ -247,24 +247,24 @@ async function handleDelete(call: McpCall): Promise<void> {
 /** Names under which the machine itself is reached. */
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'] as const
 
-/** The name in a Host header, without its port; undefined for anything that is none. */
+/** The name in a Host header, without its port; undefined for an invalid one. */
 function hostName(hostHeader: string): string | undefined {
   const match = /^(\[[0-9a-f:.]+\]|[^:/@[\]\s]+)(?::\d{1,5})?$/i.exec(hostHeader)
   return match?.[1]?.toLowerCase()
 }
 
 /**
- * Whether a Host header names this service: a browser that was rebound to its address names another (C2). Names are
- * compared without ports, since a proxy or a container may listen on another one.
+ * Whether a Host header names this service: a browser that was rebound to its address sends a different name (C2). Names
+ * are compared without ports, since a proxy or a container may listen on another port.
  */
 export function createHostGuard(options: {
   readonly baseUrl: string
-  /** Further names or `name:port`, e.g. those of a reverse proxy. */
+  /** Additional names or `name:port`, e.g. those of a reverse proxy. */
   readonly allowedHosts: readonly string[]
 }): (host: string | undefined) => boolean {
   const names = [new URL(options.baseUrl).host, ...options.allowedHosts, ...LOOPBACK]
   const allowed = new Set(names.map((host) => hostName(host)).filter((name) => name !== undefined))
-  // Nearly every request of a process carries the same header; it is read once.
+  // Nearly every request carries the same header, so its reading is remembered.
   let lastAllowed: string | undefined
   return (host) => {
     if (host !== undefined && host === lastAllowed) return true

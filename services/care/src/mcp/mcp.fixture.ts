@@ -1,4 +1,4 @@
-// The MCP side alone, listening on a free loopback port, over stores in memory and a clock that tests move: for tests of
+// The MCP side alone, listening on a free loopback port, over in-memory stores and a clock that tests move; for tests of
 // everything under /mcp. Requests go over real HTTP.
 import { randomBytes } from 'node:crypto'
 import { createTokenKeys, createTokenVerifier, mintToken } from '@tallystick/jwt-lite'
@@ -49,7 +49,7 @@ type HttpAnswer = {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON; {} where it is none. */
+  /** The body as JSON; {} if there is none. */
   readonly body: RpcAnswer & { readonly error_description?: string }
 }
 
@@ -90,13 +90,13 @@ export type McpFixture = {
   request(method: string, options?: RequestOptions): Promise<HttpAnswer>
   /** Initializes a session with these scopes. */
   open(scope: string, over?: TokenOverrides): Promise<ClientSession>
-  /** A session that is open already, under another token. */
+  /** The same open session under another token. */
   with(id: string, token: string): ClientSession
   /** Appends and publishes, as an accepted write does; returns how many were subscribed. */
   write(record: Partial<NewRecord>): Promise<{ record: CareRecord; subscribers: number }>
   /** Changes a stored entry behind the store's back. */
   tamper(slot: ChainSlot, version: number, change: (entry: string) => string): void
-  /** Stops the process and starts another on what it kept. */
+  /** Stops the process and starts another on what it stored. */
   restart(): Promise<void>
   /** Throws if anything is left running. */
   close(): Promise<void>
@@ -115,19 +115,19 @@ async function answerOf(response: Response): Promise<HttpAnswer> {
   try {
     body = JSON.parse(text) as HttpAnswer['body']
   } catch {
-    // An event stream, or no body: tests of those look at the text.
+    // An event stream, or no body; tests of those look at the text.
   }
   return { status: response.status, headers: response.headers, text, body }
 }
 
 export type McpFixtureOptions = Partial<
   Pick<McpEndpointDeps, 'limits' | 'speech' | 'allowedHosts' | 'sessions'> & {
-    /** Records in a temporary folder, where `tamper` can reach them; in memory otherwise. */
+    /** Records in a temporary folder, where `tamper` can reach them; otherwise in memory. */
     readonly isOnDisk: boolean
   }
 >
 
-/** The process: stores, endpoint and application; it is stopped and started on what it kept. */
+/** The process: stores, endpoint and application; it can be stopped and restarted on what it stored. */
 class McpProcess {
   readonly clock = manualClock(START_MS)
   readonly store: RecordStore
@@ -227,7 +227,7 @@ class McpProcess {
   }
 }
 
-/** A session as a client holds it, in a process that may be restarted under it. */
+/** A session as a client holds it, in a process that may restart under it. */
 function clientSession(process: McpProcess, id: string, firstToken: string): ClientSession {
   let lastId = 0
   const headers = { 'mcp-session-id': id }

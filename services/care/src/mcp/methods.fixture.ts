@@ -1,5 +1,5 @@
-// The fixture that the tests of single methods share: a record that was corrected and confirmed, an internal one, a stale one
-// and one with an odd name; and two sessions, one with both scopes and one with that of the user.
+// The fixture shared by tests of single methods: a record that was corrected and confirmed, an internal one, a stale one
+// and one with an odd name; and two sessions, one with both scopes and one with the user scope.
 import {
   BOTH,
   type ClientSession,
@@ -43,7 +43,7 @@ type Content = {
 export const contentsOf = async (by: ClientSession, uri: string): Promise<readonly Content[]> =>
   (await by.result('resources/read', { uri }))['contents'] as Content[]
 
-/** The one content of a record's read, and the `_meta` of its result. */
+/** The only content of a record's read, and the `_meta` of its result. */
 export async function readRecord(by: ClientSession, uri: string) {
   const result = await by.result('resources/read', { uri })
   const [content, ...more] = result['contents'] as Content[]
@@ -65,7 +65,7 @@ export async function listAll(by: ClientSession): Promise<readonly Listed[]> {
   return found
 }
 
-/** The code of the error that a request is answered with; undefined where it is none. */
+/** The code of the error answering a request; undefined if there is none. */
 export const codeOf = async (
   by: ClientSession,
   method: string,

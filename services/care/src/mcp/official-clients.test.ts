@@ -1,4 +1,4 @@
-// The official clients, unmodified, on the whole service: SDK 1.x and SDK 2.x.
+// The official clients, unmodified, against the complete service: SDK 1.x and SDK 2.x.
 import * as sdk2 from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -9,7 +9,7 @@ import { type RunningCare, startRunningCare } from '../testing/running-care.fixt
 
 const TEA = 'care://ann/tea'
 const BOTH = 'care.read.user care.read.assistant'
-/** Quick, and more patient than the two tries of the default, which a slow machine can miss. */
+/** Quick, and more patient than the default two tries, which a slow machine can miss. */
 const RECONNECTION = {
   initialReconnectionDelay: 20,
   maxReconnectionDelay: 50,
@@ -69,7 +69,7 @@ describe('SDK 1.x Client', () => {
     expect(read._meta?.['care/retraction']).toContain('One sugar.')
   })
 
-  it('an interrupted event stream is resumed: a correction is not lost, and none comes twice', async () => {
+  it('an interrupted event stream is resumed: no correction is lost or repeated', async () => {
     const { client, updated } = await connect()
     await client.subscribeResource({ uri: TEA })
     await write('Two sugars.')
@@ -83,7 +83,7 @@ describe('SDK 1.x Client', () => {
     await expect.poll(() => updated, { timeout: 10_000 }).toHaveLength(4)
   })
 
-  it('finds its schemas kept: lists, prompts, tools, completion, log level, unsubscribe, ping, termination', async () => {
+  it('finds its schemas respected: lists, prompts, tools, completion, log level, unsubscribe, ping, termination', async () => {
     const { client, transport, updated } = await connect()
     expect(client.getServerVersion()?.name).toBe('tallystick-care')
     expect(client.getInstructions()).toContain('care-internal://')
@@ -117,7 +117,7 @@ describe('SDK 1.x Client', () => {
     await expect(client.ping()).rejects.toThrow('mcp-session-id header required')
   })
 
-  it('reads an absent and a hidden record as -32002', async () => {
+  it('reads both absent and hidden records as -32002', async () => {
     const { client } = await connect()
     for (const uri of ['care://ann/absent', 'care-internal://ann/absent'])
       await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32002 })
@@ -160,7 +160,7 @@ describe('SDK 2.x client', () => {
     await write('Honey.')
     network.mend()
     await expect.poll(() => updated, { timeout: 10_000 }).toHaveLength(2)
-    // This client renumbers -32002 for its callers; the message has what was on the wire.
+    // This client renumbers -32002 for its callers; the message shows what was on the wire.
     await expect(client.readResource({ uri: 'care://ann/absent' })).rejects.toThrow('not found')
   })
 })

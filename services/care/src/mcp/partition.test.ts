@@ -1,6 +1,6 @@
-// The partition: a user-scope principal finds no trace of an internal record anywhere. One fixture has internal records, its
-// twin has none; whatever a user-scope principal asks, the two answer alike, and the store is asked alike for a hidden and an
-// absent record.
+// The partition: a user-scope principal finds no trace of an internal record anywhere. One fixture has internal records,
+// its twin has none. Whatever a user-scope principal asks, both give the same answer, and the store gets the same calls
+// for a hidden and an absent record.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RecordStore } from '../domain/record-store.ts'
 import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
@@ -8,7 +8,7 @@ import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp
 const SECRET = /plan|falls|internal-author|care-internal:\/\/ann/i
 const HIDDEN = 'care-internal://ann/plan'
 
-/** A store that notes what it is asked. */
+/** A store that records the calls it gets. */
 function watch(fixture: McpFixture): { readonly asked: string[] } {
   const asked: string[] = []
   const { store } = fixture
@@ -36,7 +36,7 @@ afterEach(async () => {
   await without.close()
 })
 
-/** The same user records in both stores; internal ones between them in one. */
+/** The same user records in both stores; in one, internal ones among them. */
 async function fill(): Promise<void> {
   const internal = { audience: 'assistant', value: 'Watch for falls.' } as const
   for (let count = 0; count < 9; count += 1) {
@@ -48,7 +48,7 @@ async function fill(): Promise<void> {
   }
 }
 
-/** Everything that a principal can ask, hidden and absent names among it. */
+/** Everything that a principal can ask, including hidden and absent names. */
 async function askEverything(session: ClientSession): Promise<unknown[]> {
   const answers: unknown[] = []
   const ask = async (method: string, params?: object): Promise<unknown> => {
@@ -127,7 +127,7 @@ describe('a user-scope principal finds no trace of an internal record', () => {
     for (const reader of [replayed, other]) reader.drop()
   })
 
-  it('in the way of refusals: hidden and absent take the same path, by the same store calls', async () => {
+  it('in the way of refusals: hidden and absent take the same path, with the same store calls', async () => {
     await fill()
     const session = await withSecrets.open(USER)
     const { asked } = watch(withSecrets)
@@ -166,7 +166,7 @@ describe('a user-scope principal finds no trace of an internal record', () => {
     }
   })
 
-  it('broken and hidden is absent too', async () => {
+  it('a hidden record is absent even if it is broken', async () => {
     await fill()
     const slot = { patient: 'ann', domain: 'plan', audience: 'assistant' } as const
     withSecrets.tamper(slot, 1, (entry) => entry.replace('falls', 'stairs'))
@@ -186,7 +186,7 @@ describe('a user-scope principal finds no trace of an internal record', () => {
     await expect.poll(() => stream.lastEventId).toBeDefined()
     session.token = withSecrets.token(USER)
     await session.result('ping')
-    // The stream was opened under both scopes; it is held to those that the session has now.
+    // The stream was opened under both scopes; the session's current ones apply.
     await withSecrets.write({ domain: 'plan', audience: 'assistant' })
     await withSecrets.write({ domain: 'plan-new', audience: 'assistant' })
     await withSecrets.write({ domain: 'tea-1' })

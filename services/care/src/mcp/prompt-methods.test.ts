@@ -1,4 +1,4 @@
-// Prompts by the words of care.md and C12.
+// Prompts as care.md and C12 word them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ASSISTANT, type ClientSession, type McpFixture } from './mcp.fixture.ts'
 import { codeOf, startMethods } from './methods.fixture.ts'
@@ -36,7 +36,7 @@ describe('prompts', () => {
     ])
   })
 
-  it('brief_carer returns speakable-only text, also for a principal with both scopes', async () => {
+  it('brief_carer returns speakable-only text, even for a principal with both scopes', async () => {
     const text = await textOf('brief_carer', { patient: 'ann' })
     expect(text).toContain('tea: No sugar.\n[changed')
     expect(text).toContain('[STALE — last changed')

@@ -17,7 +17,7 @@ import {
   recordText,
 } from './visible-records.ts'
 
-/** The prompts as `prompts/list` shows them. */
+/** The prompts as shown by `prompts/list`. */
 export const PROMPTS = [
   {
     name: 'brief_carer',
@@ -37,7 +37,7 @@ export const PROMPTS = [
   },
 ] as const
 
-/** Pages of chains that one brief reads: more domains than any patient has. */
+/** Pages of chains read for one brief: more domains than any patient has. */
 const BRIEF_PAGES_MAX = 10
 
 /** The two prompts, in one page. */
@@ -64,7 +64,7 @@ function promptResult(description: string, text: string): Result {
   return { description, messages: [{ role: 'user', content: { type: 'text', text } }] }
 }
 
-/** Speakable records only, whatever the caller's scopes: what a brief holds may be said aloud. */
+/** Only speakable records, whatever the caller's scopes, since anything in a brief may be said aloud. */
 async function briefText(context: CallContext, patient: string): Promise<string> {
   const lines: string[] = []
   let cursor: string | undefined
@@ -77,7 +77,7 @@ async function briefText(context: CallContext, patient: string): Promise<string>
   }
   const records = lines.length === 0 ? ['Nothing is recorded that may be said.'] : lines
   return [
-    `Brief a carer about ${patient}, in plain words. All of this may be spoken; where a line says that it is stale, say its age aloud.`,
+    `Brief a carer about ${patient}, in plain words. All of this may be spoken; if a line says that it is stale, say its age aloud.`,
     ...records,
   ].join('\n\n')
 }

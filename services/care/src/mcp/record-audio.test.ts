@@ -31,7 +31,7 @@ describe('C13: the audio blob', () => {
     expect(Buffer.from(content.blob ?? '', 'base64').toString()).toBe('RIFF No sugar.')
   })
 
-  it('says, past staleAfter, its age; it is spoken once for each text', async () => {
+  it('says its age past staleAfter; it is synthesised once per text', async () => {
     await readRecord(session, 'care://ann/weight/1/audio')
     await Promise.all([
       readRecord(session, 'care://ann/weight/1/audio'),
@@ -46,7 +46,7 @@ describe('C13: the audio blob', () => {
     expect(Buffer.from(content.blob ?? '', 'base64').toString()).toContain('2 days ago')
   })
 
-  it('that cannot be spoken is -32603, and tried again', async () => {
+  it('if it cannot be spoken, the read is -32603 and the next one tries again', async () => {
     await fixture.write({ domain: 'odd', value: 'unspeakable' })
     expect(await codeOf(session, 'resources/read', { uri: 'care://ann/odd/1/audio' })).toBe(-32603)
     expect(await codeOf(session, 'resources/read', { uri: 'care://ann/odd/1/audio' })).toBe(-32603)
@@ -57,7 +57,7 @@ describe('C13: the audio blob', () => {
     })
   })
 
-  it('where nothing can speak it is not listed and reads -32002', async () => {
+  it('without a speech program it is not listed, and reads -32002', async () => {
     const silent = await startMcp()
     await silent.write({ domain: 'tea' })
     const held = await silent.open(BOTH)
@@ -79,7 +79,7 @@ describe('C13: the audio blob', () => {
     expect(fixture.endpoint.figures().subscriptions).toBe(before)
   })
 
-  it('of an internal record there is none', async () => {
+  it('does not exist for an internal record', async () => {
     expect(
       await codeOf(session, 'resources/read', { uri: 'care-internal://ann/plan/1/audio' }),
     ).toBe(-32002)

@@ -3,14 +3,14 @@ import { BoundedMap } from '@tallystick/service-kit'
 import type { CareRecord } from '../domain/care-record.ts'
 import { type RecordAge, type Speech, SpeechUnavailable, spokenText } from '../domain/staleness.ts'
 
-/** A sentence is 50 to 300 KB of base64: this bounds the memory at about 20 MB. */
+/** A sentence is 50 to 300 KB in base64, so this bounds memory to about 20 MB. */
 const CACHED_MAX = 64
 
 export type RecordAudio = ReturnType<typeof createRecordAudio>
 
 /**
- * Speaks records as base64 WAV and remembers the sound by version hash and SHA-256 of the text (C13); one text is spoken
- * once, however many ask at the same time.
+ * Turns records into base64 WAV and remembers the sound by version hash and SHA-256 of the text (C13). A text is
+ * synthesised once, however many callers ask at the same time.
  */
 export function createRecordAudio(deps: {
   readonly speech: Speech
@@ -21,7 +21,7 @@ export function createRecordAudio(deps: {
     Buffer.from(await deps.speech.speak(text)).toString('base64')
 
   return {
-    /** Resolves to undefined where the sentence could not be spoken. */
+    /** Resolves to undefined if the sentence could not be spoken. */
     async spoken(record: CareRecord, age: RecordAge): Promise<string | undefined> {
       const text = spokenText(record.value, age)
       const key = `${record.versionHash}|${hash('sha256', text)}`

@@ -1,6 +1,6 @@
 /**
  * The frames that sessions may request again. Each is held once in memory, shared by the rings of all its recipients, and
- * kept by the session store; who may receive one is judged from the URIs in it (C6).
+ * stored by the session store. The URIs in a frame decide who may receive it (C6).
  */
 import { isCardUri, mayRead } from '../domain/care-record.ts'
 import type {
@@ -18,29 +18,29 @@ export type Frame = {
   readonly number: number
   /** The JSON-RPC message as text. */
   readonly text: string
-  /** Of the text in UTF-8, counted once for all streams that carry it. */
+  /** Length of the text in UTF-8, counted once for all streams that carry it. */
   readonly bytes: number
   /** The URI whose scope the frame requires. */
   readonly about: string
-  /** Audiences whose scope a reader needs; undefined: nobody may have it. */
+  /** Audiences whose scopes a reader needs; undefined means that nobody may have it. */
   readonly audiences: readonly Audience[] | undefined
   /** Rings that hold it; at 0 it is forgotten. */
   holders: number
 }
 
-/** Dropped slots at the front before the array is compacted: amortises the copy. */
+/** Dropped slots at the front before the array is compacted, to amortise the copy. */
 const COMPACT_AT = 256
 
 /**
- * The frames that a session may request, by their sequence numbers, which have no gaps; at the limit the oldest goes. A
- * class, since tens of thousands of sessions have one: methods are shared and an empty ring is two numbers.
+ * The frames that a session may request, by sequence number without gaps; at the limit the oldest goes. It is a class
+ * since tens of thousands of sessions have one: methods are shared, and an empty ring is two numbers.
  */
 export class FrameRing {
   #frames: (Frame | undefined)[] | undefined
   #head = 0
   #lastSequence: number
 
-  /** `lastSequence`: of the newest frame that the session was ever given, 0 for a new session. */
+  /** `lastSequence` is that of the newest frame ever given to the session, 0 for a new session. */
   constructor(lastSequence: number) {
     this.#lastSequence = lastSequence
   }
@@ -53,12 +53,12 @@ export class FrameRing {
     return this.#lastSequence
   }
 
-  /** The oldest point from which nothing is missing: the sequence before the oldest frame that is held. */
+  /** The oldest point from which nothing is missing: the sequence before the oldest frame held. */
   get floorSequence(): number {
     return this.#lastSequence - this.size
   }
 
-  /** Adds a frame under the next sequence; returns the frame that had to go, if one had. */
+  /** Adds a frame under the next sequence; returns the frame it displaced, if any. */
   push(frame: Frame, framesMax: number): Frame | undefined {
     this.#frames ??= []
     this.#frames.push(frame)
@@ -67,8 +67,8 @@ export class FrameRing {
   }
 
   /**
-   * Says which sequence the next frame has, where a ring is filled from kept frames. Frames before a gap could not be
-   * requested without missing one: they go.
+   * Sets the sequence of the next frame when a ring is filled from stored frames. Frames before a gap are dropped, since
+   * they could not be requested without missing one.
    */
   expect(sequence: number): readonly Frame[] {
     if (sequence === this.#lastSequence + 1) return []
@@ -77,7 +77,7 @@ export class FrameRing {
     return dropped
   }
 
-  /** The frame with a sequence, undefined where it is not held. */
+  /** The frame with a sequence, undefined if it is not held. */
   at(sequence: number): Frame | undefined {
     const offset = sequence - this.floorSequence - 1
     return offset < 0 ? undefined : this.#frames?.[this.#head + offset]
@@ -114,7 +114,7 @@ const listed = (list: unknown): readonly unknown[] =>
 
 /**
  * Every URI that a JSON-RPC frame names (care.md, Events): `params.uri`, `params.data.uri`, `result.contents[].uri` and
- * `result.resources[].uri`. A place that holds something else than a text gives undefined: such a frame cannot be judged.
+ * `result.resources[].uri`. If one of these is not a string, it gives undefined: such a frame cannot be judged.
  */
 export function frameUris(frame: unknown): readonly (string | undefined)[] {
   const params = member(frame, 'params')
@@ -130,8 +130,8 @@ export function frameUris(frame: unknown): readonly (string | undefined)[] {
 }
 
 /**
- * The audiences whose scope a frame requires; undefined where a URI in it cannot be parsed: nobody may receive it then.
- * `about` is the URI of a frame whose message names none (`list_changed`).
+ * The audiences whose scopes a frame requires; undefined if a URI in it cannot be parsed, in which case nobody may
+ * receive it. `about` is the URI of a frame whose message names none (`list_changed`).
  */
 export function frameAudiences({
   message,
@@ -152,7 +152,7 @@ export function frameAudiences({
   return [...audiences]
 }
 
-/** Whether a principal with these scopes may receive a frame. One that names no record may go to everybody. */
+/** Whether a principal with these scopes may receive a frame. A frame that names no record may go to everyone. */
 export function mayReceive(
   scopes: readonly string[],
   audiences: readonly Audience[] | undefined,
@@ -160,7 +160,7 @@ export function mayReceive(
   return audiences?.every((audience) => mayRead(scopes, audience)) ?? false
 }
 
-/** A frame that nobody holds yet; `message` is what its text says. */
+/** A frame that nobody holds yet; `message` is its text as parsed JSON. */
 const newFrame = (frame: Pick<Frame, 'number' | 'text' | 'about'>, message: unknown): Frame => ({
   ...frame,
   bytes: Buffer.byteLength(frame.text),
@@ -170,7 +170,7 @@ const newFrame = (frame: Pick<Frame, 'number' | 'text' | 'about'>, message: unkn
 
 export type ReplayBuffer = ReturnType<typeof createReplayBuffer>
 
-/** `framesMax` is what one session's ring holds. */
+/** `framesMax` is the capacity of one session's ring. */
 export function createReplayBuffer(store: SessionStore, framesMax: number) {
   let lastNumber = 0
   let held = 0
@@ -192,7 +192,7 @@ export function createReplayBuffer(store: SessionStore, framesMax: number) {
   }
 
   return {
-    /** Puts a message, which requires the scope of `about`, into its recipients' rings and has it kept. Sends nothing. */
+    /** Puts a message, which requires the scope of `about`, into its recipients' rings and stores it. Sends nothing. */
     add({
       message,
       about,
@@ -223,7 +223,7 @@ export function createReplayBuffer(store: SessionStore, framesMax: number) {
       const changes = letGo(session.ring.clear())
       if (changes.length > 0) store.save(changes)
     },
-    /** Puts kept frames back into the rings of the sessions that still exist. */
+    /** Puts stored frames back into the rings of the sessions that still exist. */
     restore(frames: readonly StoredFrame[], sessions: ReadonlyMap<number, McpSession>): void {
       for (const { number, text, about, recipients } of frames) {
         lastNumber = Math.max(lastNumber, number)

@@ -1,4 +1,4 @@
-// Resources by the words of care.md and of C6, C7, C10 and C11; the cards among them (C12).
+// Resources as care.md, C6, C7, C10 and C11 word them, including the cards (C12).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
 import { codeOf, contentsOf, listAll, readRecord, startMethods } from './methods.fixture.ts'
@@ -45,7 +45,7 @@ describe('resources/list', () => {
         priority: 0.7,
       },
     })
-    // MCP's priority is 0 to 1; the fact is in _meta as it was written.
+    // MCP's priority is 0 to 1; _meta has the value as written.
     expect(listed.find(({ uri }) => uri.startsWith('care://Bo'))).toMatchObject({
       annotations: { priority: 1 },
       _meta: { priority: 12 },
@@ -72,7 +72,7 @@ describe('resources/list', () => {
     await paged.close()
   })
 
-  it('an unknown cursor is -32602, one that names a hidden chain alike', async () => {
+  it('an unknown cursor is -32602, and so is one that names a hidden chain', async () => {
     for (const params of [
       { cursor: '!' },
       { cursor: '' },
@@ -159,7 +159,7 @@ describe('C10: reads', () => {
     'ui://care/other',
     'https://example.com',
     '',
-  ])('nonexistent is -32002: %j', async (uri) => {
+  ])('a nonexistent one is -32002: %j', async (uri) => {
     expect(await codeOf(session, 'resources/read', { uri })).toBe(-32002)
     expect(await codeOf(session, 'resources/subscribe', { uri })).toBe(-32002)
   })
@@ -189,7 +189,7 @@ describe('C10: reads', () => {
     })
     await broken.write({ domain: 'tea', value: 'Three sugars.' })
     const again = await held.result('resources/read', { uri: 'care://ann/tea' })
-    // What the broken version said is not served by way of a retraction either.
+    // Nor is the broken version's text served by way of a retraction.
     expect(JSON.stringify(again)).toContain('Three sugars.')
     expect(JSON.stringify(again)).not.toMatch(/Ten|Two|retraction/)
     await broken.close()
@@ -220,7 +220,7 @@ describe('the card', () => {
 })
 
 describe('a failing store', () => {
-  it('is -32603 without a word of it, and is reported', async () => {
+  it('is -32603 without its text, and is reported', async () => {
     const failing = await startMcp()
     const held = await failing.open(BOTH)
     failing.store.latest = () => Promise.reject(new Error('disk I/O error at /var/lib/care.db'))

@@ -39,12 +39,12 @@ export function cardBinding(serviceName: string): Record<string, unknown> {
   return { 'openai/outputTemplate': skybridge?.uri, ui: { resourceUri: app?.uri } }
 }
 
-/** The one answer to what is not there and to what is not for the caller: they are the same (care.md, Errors). */
+/** The one answer for what does not exist and for what the caller may not see (care.md, Errors). */
 export function resourceNotFound(uri: string): RpcFailure {
   return new RpcFailure(RPC_CODES.resourceNotFound, 'Resource not found', { uri })
 }
 
-/** The answer to a version that does not hold: never its text (C10). */
+/** The answer for a version that does not hold: never its text (C10). */
 export function recordBroken(): RpcFailure {
   return new RpcFailure(RPC_CODES.internalError, 'The record failed verification and is not served')
 }
@@ -89,7 +89,7 @@ export async function listResources(context: CallContext, params: unknown): Prom
 
 const template = (scheme: string): string => `${scheme}://{patient}/{domain}/{version}`
 
-/** The shapes of record URIs. They are the same for everyone: a shape names no record. */
+/** The shapes of record URIs, the same for everyone: a shape names no record. */
 export async function listResourceTemplates(
   context: CallContext,
   params: unknown,
@@ -158,10 +158,10 @@ async function audioResult(
   return { contents: [{ uri: canonicalUri(parsed), mimeType: WAV, blob, _meta }], _meta }
 }
 
-/** A subscription as it is kept: one URI for all spellings of it, and where its chain stands. */
+/** A subscription as stored: one URI for all its spellings, and where its chain stands. */
 type Subscribable = { readonly uri: string; readonly latestVersion?: number }
 
-/** What a subscription would be; undefined where it may not be made. Hidden and absent chains are looked up alike. */
+/** What a subscription would be; undefined if it may not be made. Hidden and absent chains are looked up in the same way. */
 async function subscribable(context: CallContext, uri: string): Promise<Subscribable | undefined> {
   if (cards(context.serviceName).some((card) => card.uri === uri)) return { uri }
   const parsed = parseRecordUri(uri)
@@ -173,7 +173,7 @@ async function subscribable(context: CallContext, uri: string): Promise<Subscrib
   return { uri: canonicalUri(parsed), latestVersion: head.latestVersion }
 }
 
-/** Subscribes the session. A numbered version is accepted and never fires (C6): it never changes. */
+/** Subscribes the session. A numbered version is accepted but never fires (C6), since it never changes. */
 export async function subscribe(context: CallContext, params: unknown): Promise<Result> {
   const { uri } = parseParams(uriParams, params)
   const found = await subscribable(context, uri)
@@ -184,7 +184,7 @@ export async function subscribe(context: CallContext, params: unknown): Promise<
   return {}
 }
 
-/** Ends a subscription; one that is not there is ended already. */
+/** Ends a subscription; ending an absent one is no error. */
 export async function unsubscribe(context: CallContext, params: unknown): Promise<Result> {
   const { uri } = parseParams(uriParams, params)
   const parsed = parseRecordUri(uri)

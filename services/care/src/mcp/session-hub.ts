@@ -1,4 +1,4 @@
-/** How an accepted write reaches sessions: the frames of a version, who gets which, and their way to the open streams. */
+/** How an accepted write reaches sessions: a version's frames, who gets which, and how they reach the open streams. */
 import type { Clock } from '@tallystick/service-kit'
 import { type CareRecord, mayRead } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
@@ -9,11 +9,11 @@ import type { RevisionNotice } from '../wire/records.ts'
 import type { ReplayBuffer } from './replay-buffer.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
 
-/** Sessions that are written to before other work runs. */
+/** Sessions written to before other work runs. */
 const FAN_OUT_SLICE = 500
 /** The level of a revision notice: normal but significant (RFC 5424). */
 const NOTICE_LEVEL: LogLevel = 'notice'
-/** Names and labels in a notice are cut at this many characters, so that rings of notices stay small. */
+/** Names and labels in a notice are cut to this many characters, so that rings of notices stay small. */
 const LABEL_CHARS_MAX = 256
 
 const cutOff = (label: string): string =>
@@ -63,7 +63,7 @@ export function noticeMessage(options: {
   }
 }
 
-/** Writes to the streams of sessions, in slices that leave the event loop to others. */
+/** Writes to sessions' streams, in slices that yield to the event loop. */
 async function pumpAll(sessions: Iterable<McpSession>): Promise<void> {
   let count = 0
   for (const session of sessions) {
@@ -76,18 +76,18 @@ async function pumpAll(sessions: Iterable<McpSession>): Promise<void> {
 }
 
 /**
- * Frames are stored for every session that may receive them by its last scopes, its token expired or not (C4), kept, and
- * only then sent: no client ever holds an event id that a restart would not know.
+ * Frames are stored for every session that may receive them by its last scopes, whether its token expired or not (C4).
+ * They are sent only once stored: no client ever holds an event id that a restart would not know.
  */
 export function createSessionHub(deps: {
   readonly serviceName: string
   readonly registry: SessionRegistry
   readonly replay: ReplayBuffer
   readonly store: SessionStore
-  /** Resolves when what was saved is kept, or the failure to keep it was reported. */
+  /** Resolves when saved state is stored, or the failure to store it was reported. */
   readonly flush: () => Promise<void>
   readonly clock: Clock
-  /** Told when the frames of a record are written to every open stream that they are for, and how long that took. */
+  /** Called when a record's frames have been written to every open stream entitled to them, with how long that took. */
   readonly onFannedOut: (seconds: number) => void
 }): SessionHub {
   const { clock, serviceName, registry, replay, store, flush, onFannedOut } = deps
@@ -104,7 +104,7 @@ export function createSessionHub(deps: {
       if (record.version === 1) replay.add({ message: LIST_CHANGED, about, recipients: knowing })
       store.save([{ kind: 'published', uri: about, version: record.version }])
       await flush()
-      // The subscribed are among the knowing: a subscription is lost with its scope.
+      // Every subscriber is among the sessions that may know: a subscription is lost with its scope.
       void pumpAll(subscribed)
         .then(() => pumpAll(knowing))
         .then(() => onFannedOut((clock.unixMs() - startedMs) / 1_000))

@@ -1,4 +1,4 @@
-// Sessions from their opening to their end: caps, time limits, restarts, and that nothing is left behind (C5).
+// Sessions from opening to end: limits, timeouts, restarts, and that nothing is left behind (C5).
 import { afterEach, describe, expect, it } from 'vitest'
 import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
 import { type SessionStore, SessionStoreUnavailable } from '../domain/session-store.ts'
@@ -39,7 +39,7 @@ describe('C5: caps', () => {
     await fixture.open(BOTH)
   })
 
-  it('in all: the next session is 429', async () => {
+  it('in total: the next session is 429', async () => {
     fixture = await startMcp({ limits: { sessionsMax: 2 } })
     expect([await openStatus('a'), await openStatus('b'), await openStatus('c')]).toEqual([
       200, 200, 429,
@@ -58,7 +58,7 @@ describe('C5: caps', () => {
 })
 
 describe('C5: time to live', () => {
-  it('a session that is idle ends, with all that was its', async () => {
+  it('an idle session ends, with everything that was its own', async () => {
     fixture = await startMcp()
     await fixture.write({ domain: 'tea' })
     const session = await fixture.open(BOTH, { lifetimeSeconds: 86_400 })
@@ -77,7 +77,7 @@ describe('C5: time to live', () => {
     await emptyStore(fixture.sessions)
   })
 
-  it('an open stream keeps its session; the absolute limit ends it nevertheless', async () => {
+  it('an open stream keeps its session alive, but not beyond the absolute limit', async () => {
     fixture = await startMcp()
     const session = await fixture.open(BOTH, { lifetimeSeconds: 30 * 86_400 })
     const stream = await session.stream()
@@ -108,7 +108,7 @@ describe('a session that only listens', () => {
 })
 
 describe('sessions share one server', () => {
-  it('requests of several sessions under the same ids get their own answers', async () => {
+  it('concurrent requests of several sessions under the same ids get their own answers', async () => {
     fixture = await startMcp()
     await fixture.write({ domain: 'tea' })
     const [one, other] = [await fixture.open(BOTH), await fixture.open(BOTH, { sub: 'other' })]
@@ -120,7 +120,7 @@ describe('sessions share one server', () => {
           headers: { 'mcp-session-id': session.id },
           body: JSON.stringify({
             jsonrpc: '2.0',
-            // Each id is used by both at the same time.
+            // Both use each id at the same time.
             id: Math.floor(index / 2),
             method: index % 2 === 0 ? 'resources/read' : 'ping',
             params: { uri: TEA },
@@ -154,13 +154,13 @@ describe('opened and abandoned sessions leave nothing', () => {
       await expect.poll(() => fixture.endpoint.figures()).toMatchObject(NOTHING)
     }
     await emptyStore(fixture.sessions)
-    // No sweep, no keep-alive: nothing runs for nobody.
+    // No sweep, no keep-alive: nothing runs without sessions.
     expect(fixture.clock.pendingCount()).toBe(0)
   }, 600_000)
 })
 
-describe('a session file that cannot be written', () => {
-  it('is reported; sessions go on in memory, and what is kept catches up', async () => {
+describe('an unwritable session file', () => {
+  it('is reported; sessions go on in memory, and the stored state catches up', async () => {
     const sessions = openSqliteSessionStore({ path: ':memory:' })
     const flush = sessions.flush.bind(sessions)
     let isBroken = false
@@ -206,7 +206,7 @@ describe('a clock that jumps back', () => {
   })
 })
 
-describe('a request taken back', () => {
+describe('a cancelled request', () => {
   it('ends without an answer; an id is used once at a time', async () => {
     fixture = await startMcp()
     await fixture.write({ domain: 'tea' })
@@ -227,7 +227,7 @@ describe('a request taken back', () => {
     const cancelled = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
     const headers = { 'mcp-session-id': other.id }
     await fixture.request('POST', { token: other.token, headers, body: cancelled })
-    // What another session takes back is not this session's.
+    // Another session's cancellation does not concern this session.
     expect((await post({ id: 'x', method: 'ping' })).status).toBe(400)
     expect((await post({ method: 'notifications/cancelled', params })).status).toBe(202)
     const outcome = await slow

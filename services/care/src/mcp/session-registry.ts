@@ -1,6 +1,6 @@
 /**
- * The open sessions: opened within caps, found again, refreshed by the token of each request, ended by their owner or by
- * time. All that ends a session goes through one method, so that nothing of it is left behind (C5).
+ * The open sessions: opened within limits, found again, refreshed by each request's token, ended by their owner or by
+ * time. Everything that ends a session goes through one method, so that nothing of it is left behind (C5).
  */
 import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Clock } from '@tallystick/service-kit'
@@ -18,8 +18,8 @@ import type { McpLimits } from './limits.ts'
 import { FrameRing, type ReplayBuffer } from './replay-buffer.ts'
 
 /**
- * One MCP session: who it belongs to, what it listens to, and the frames that it may request again. A class, since tens of
- * thousands live at once: methods are shared, and what is not used is not made.
+ * One MCP session: who it belongs to, what it listens to, and the frames that it may request again. It is a class since
+ * tens of thousands live at once: methods are shared, and unused parts are not allocated.
  */
 export class McpSession {
   readonly number: number
@@ -27,9 +27,9 @@ export class McpSession {
   /** What clients send in `mcp-session-id`; event ids begin with a part of it. */
   readonly id: string
   readonly createdAtMs: number
-  /** Of the token that was presented last. */
+  /** From the token presented last. */
   scopes: readonly string[]
-  /** Unset until the client sets it: everything is sent then. */
+  /** Unset until the client sets it; until then everything is sent. */
   logLevel: LogLevel | undefined
   lastSeenMs: number
   /** Sequence of the newest frame that any stream of the session has carried. */
@@ -38,7 +38,7 @@ export class McpSession {
   stream: EventStream | undefined
   /** Chain URIs, and numbered ones, which never fire; absent while empty. */
   subscriptions: Set<string> | undefined
-  /** Requests in flight, by the client's id: their numbers at the server. Absent while there are none. */
+  /** Requests in flight by the client's id, with their numbers at the server. Absent while there are none. */
   waiting: Map<RequestId, number> | undefined
   readonly ring: FrameRing
   isEnded = false
@@ -69,7 +69,7 @@ class SubscriptionIndex {
   readonly #byUri = new Map<string, Set<McpSession>>()
   count = 0
 
-  /** False where the session already subscribes. */
+  /** False if the session is already subscribed. */
   add(session: McpSession, uri: string): boolean {
     session.subscriptions ??= new Set()
     if (session.subscriptions.has(uri)) return false
@@ -79,7 +79,7 @@ class SubscriptionIndex {
     return true
   }
 
-  /** False where the session did not subscribe. */
+  /** False if the session was not subscribed. */
   remove(session: McpSession, uri: string): boolean {
     if (session.subscriptions?.delete(uri) !== true) return false
     this.count -= 1
@@ -99,7 +99,7 @@ class SubscriptionIndex {
   }
 }
 
-/** Why a session is over. */
+/** Why a session ended. */
 export type SessionEnd = 'deleted' | 'idle' | 'too-old'
 
 /** Whose token a request carries. */
@@ -114,7 +114,7 @@ type SessionRegistryDeps = {
   readonly onEnd: (session: McpSession, reason: SessionEnd) => void
 }
 
-/** 192 bits: guessing one is out of the question, although the id alone opens nothing. */
+/** 192 bits, so guessing one is out of the question, although the id alone opens nothing. */
 const SESSION_ID_BYTES = 24
 /** How often the registry looks for expired sessions; their limits are minutes and hours. */
 const SWEEP_MS = 30_000
@@ -139,7 +139,10 @@ export class SessionRegistry {
     return this.#byId.values()
   }
 
-  /** Takes up the sessions that an earlier process left. They are idle from now on: their clients could not come. */
+  /**
+   * Takes over the sessions that an earlier process left. They count as idle from now on, since their clients could not
+   * reach it.
+   */
   restore({ sessions, frames }: RestoredSessions): void {
     const byNumber = new Map<number, McpSession>()
     for (const stored of sessions) {
@@ -148,13 +151,13 @@ export class SessionRegistry {
       byNumber.set(session.number, session)
       for (const uri of stored.subscriptions) this.subscriptions.add(session, uri)
     }
-    // A number that a kept frame still names must not be given to a new session.
+    // A number that a stored frame still names must not be given to a new session.
     for (const { recipients } of frames)
       for (const { session } of recipients) this.#lastNumber = Math.max(this.#lastNumber, session)
     this.#deps.replay.restore(frames, byNumber)
   }
 
-  /** Opens a session for a principal; undefined where that would pass a cap (C5). */
+  /** Opens a session for a principal; undefined if that would exceed a limit (C5). */
   open({ sub, scopes }: Principal): McpSession | undefined {
     const { limits, clock, randomBytes } = this.#deps
     if (this.#byId.size >= limits.sessionsMax) return undefined
@@ -171,7 +174,7 @@ export class SessionRegistry {
     return session
   }
 
-  /** The session with an id, unless its time is over. */
+  /** The session with that id, unless it has expired. */
   find(id: string): McpSession | undefined {
     const session = this.#byId.get(id)
     if (session === undefined) return undefined
@@ -181,7 +184,7 @@ export class SessionRegistry {
     return undefined
   }
 
-  /** Takes over the scopes of the presented token; subscriptions that they no longer cover are lost (C4). */
+  /** Adopts the scopes of the presented token; subscriptions that they no longer cover are lost (C4). */
   refresh(session: McpSession, { scopes }: Principal): void {
     this.touch(session)
     const before = session.scopes
@@ -195,20 +198,20 @@ export class SessionRegistry {
     this.keep(session)
   }
 
-  /** Notes that a session is in use, or has just stopped holding a stream. */
+  /** Records that a session is in use, or has just stopped holding a stream. */
   touch(session: McpSession): void {
     session.lastSeenMs = this.#deps.clock.unixMs()
   }
 
   /**
-   * Subscribes a session; false where it has too many subscriptions. `latestVersion` is where the chain stands, so that a
+   * Subscribes a session; false if it has too many subscriptions. `latestVersion` is where the chain stands, so that a
    * restart knows what its subscribers were told.
    */
   subscribe(
     session: McpSession,
     { uri, latestVersion }: { readonly uri: string; readonly latestVersion?: number },
   ): boolean {
-    // An ended session gets no answer any more, and nobody would remove its entry.
+    // An ended session gets no more answers, and nothing would remove its entry.
     if (session.isEnded || session.subscriptions?.has(uri) === true) return true
     if ((session.subscriptions?.size ?? 0) >= this.#deps.limits.subscriptionsPerSessionMax)
       return false
@@ -230,12 +233,12 @@ export class SessionRegistry {
     this.keep(session)
   }
 
-  /** Has the session kept as it is now. */
+  /** Stores the session as it is now. */
   keep(session: McpSession): void {
     if (!session.isEnded) this.#deps.store.save([{ kind: 'session', session: session.toStored() }])
   }
 
-  /** Ends a session and lets go of all that belongs to it. */
+  /** Ends a session and releases everything that belongs to it. */
   end(session: McpSession, reason: SessionEnd): void {
     if (session.isEnded) return
     session.isEnded = true

@@ -71,7 +71,7 @@ describe('C5: a restart', () => {
     again.drop()
   })
 
-  it('ended sessions stay ended, and their numbers’ frames go to nobody', async () => {
+  it('ended sessions stay ended, and frames for their numbers go to nobody', async () => {
     fixture = await startMcp({ sessions: openStore() })
     await fixture.write({ domain: 'tea' })
     const [gone, stays] = [await fixture.open(BOTH), await fixture.open(USER)]
@@ -87,7 +87,7 @@ describe('C5: a restart', () => {
     stream.drop()
   })
 
-  it('a version that was durable before a kill, its frames not yet, is told at the start', async () => {
+  it('a version durable before a kill, without its frames, is announced at start', async () => {
     fixture = await startMcp({ sessions: openStore() })
     await fixture.write({ domain: 'tea' })
     const session = await fixture.open(BOTH)

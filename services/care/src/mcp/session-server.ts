@@ -10,10 +10,10 @@ import type {
 import type { JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js'
 import type { McpSession } from './session-registry.ts'
 
-/** The only version that is negotiated: the floor (C1), and the newest whose sessions this transport speaks. */
+/** The only version negotiated: the minimum (C1), and the newest whose sessions this transport supports. */
 const PROTOCOL_VERSION = '2025-11-25'
 
-/** What the service declares (care.md), and `tools` (C12). */
+/** The declared capabilities (care.md), plus `tools` (C12). */
 export const CAPABILITIES = {
   resources: { subscribe: true, listChanged: true },
   completions: {},
@@ -28,7 +28,7 @@ export type Dispatch = (
   request: { readonly method: string; readonly params?: unknown },
 ) => Promise<Result>
 
-/** The SDK makes an Ajv instance otherwise; it is used only to check answers to elicitations, and this server elicits nothing. */
+/** Otherwise the SDK makes an Ajv instance, used only to check answers to elicitations; this server elicits nothing. */
 const NO_VALIDATOR = {
   getValidator<T>(): JsonSchemaValidator<T> {
     return () => ({ valid: false, data: undefined, errorMessage: 'nothing was elicited' })
@@ -38,14 +38,14 @@ const NO_VALIDATOR = {
 /** Methods that the SDK's server would answer itself; ours are in the one dispatcher. */
 const OWN_METHODS = ['initialize', 'logging/setLevel'] as const
 
-/** What became of a request. */
+/** What happened to a request. */
 type AskOutcome =
   | { readonly kind: 'answered'; readonly message: JSONRPCMessage }
-  /** The client took the request back, or the session ended meanwhile: there is no answer. */
+  /** The client cancelled the request, or the session ended meanwhile: there is no answer. */
   | { readonly kind: 'cancelled' }
-  /** A request with that id is still being worked on in this session. */
+  /** A request with that id is still in progress in this session. */
   | { readonly kind: 'id-in-use' }
-  /** JSON-RPC, but nothing that MCP knows as a request (such as a `_meta` that is no object). */
+  /** JSON-RPC, but not a request that MCP knows (such as one whose `_meta` is not an object). */
   | { readonly kind: 'not-understood' }
 
 type Pending = {
@@ -56,10 +56,10 @@ type Pending = {
 }
 
 /**
- * The SDK's low-level server behind a transport that all sessions share. The SDK wants a server for each client because it
- * finds an answer's receiver by the request's id, and ids of two clients collide. Here no id of a client reaches it: each
- * request gets a number that no other request of the process has, and its answer goes to the session that the number
- * stands for. The server itself holds nothing of a session: what it would keep (client, log level) is in ours.
+ * The SDK's low-level server behind a transport that all sessions share. The SDK wants one server per client, because it
+ * finds an answer's receiver by the request's id, and ids of two clients collide. Here no client's id reaches it: each
+ * request gets a number unique in the process, and its answer goes to that number's session. The server itself holds no
+ * session state: what it would keep (client, log level) is in our session.
  */
 export class SessionServer implements Transport {
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
@@ -82,7 +82,7 @@ export class SessionServer implements Transport {
       { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR },
     )
     for (const method of OWN_METHODS) server.removeRequestHandler(method)
-    // One function for all methods, rather than a second parse of every message by the SDK's schemas.
+    // One function for all methods, which avoids parsing every message again by the SDK's schemas.
     server.fallbackRequestHandler = (request, { requestId }) =>
       dispatch(transport.#sessionOf(requestId), request)
     Object.assign(server, {
@@ -105,12 +105,12 @@ export class SessionServer implements Transport {
       this.#pending.set(number, { session, id, resolve })
       const refusalsBefore = this.#refusals
       this.onmessage?.({ ...message, id: number })
-      // The server never answers what its schemas refuse: without this the request would wait for ever.
+      // The server never answers what its schemas refuse; without this, the request would wait for ever.
       if (this.#refusals > refusalsBefore) this.#settle(number, { kind: 'not-understood' })
     })
   }
 
-  /** Hands a session's notification to the server, except a cancellation, which concerns requests of that session alone. */
+  /** Hands a session's notification to the server, except cancellations, which concern only that session's requests. */
   tell(session: McpSession, message: JSONRPCMessage): void {
     if (!('method' in message) || message.method !== 'notifications/cancelled') {
       this.onmessage?.(message)
@@ -122,14 +122,14 @@ export class SessionServer implements Transport {
     if (number !== undefined) this.#cancel(number)
   }
 
-  /** Lets go of what a session still waits for. */
+  /** Releases what a session still waits for. */
   release(session: McpSession): void {
     for (const number of session.waiting?.values() ?? []) this.#cancel(number)
   }
 
   async start(): Promise<void> {}
 
-  /** Called by the server. Only answers come: this server asks its clients nothing, and frames do not pass through it. */
+  /** Called by the server, with answers only: this server asks its clients nothing, and frames do not pass through it. */
   async send(message: JSONRPCMessage): Promise<void> {
     if ('method' in message || message.id === undefined) return
     const pending = this.#pending.get(message.id)
@@ -147,7 +147,7 @@ export class SessionServer implements Transport {
     return session
   }
 
-  /** Its handler is told by the server, and its caller let go: a cancelled request is never answered. */
+  /** The server notifies its handler, and its caller is released: a cancelled request is never answered. */
   #cancel(number: number): void {
     this.onmessage?.({
       jsonrpc: '2.0',
@@ -168,7 +168,7 @@ export class SessionServer implements Transport {
   }
 }
 
-/** What `initialize` answers. The version does not depend on what the client asks for (C1). */
+/** The answer to `initialize`. The version does not depend on what the client asks for (C1). */
 export function initializeResult(options: {
   readonly serviceName: string
   readonly version: string

@@ -1,4 +1,4 @@
-// C3: what becomes of a reader that takes nothing.
+// C3: what happens to a reader that accepts nothing.
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { Writable } from 'node:stream'
@@ -15,15 +15,15 @@ import { TEA, useStreams } from './streams.fixture.ts'
 const suite = useStreams()
 const { stream, sequences } = suite
 
-/** A record whose frames are long, to fill buffers with. */
+/** A record with long frames, to fill buffers. */
 const LONG = { domain: 'x'.repeat(3_900) }
 
-/** Streams that were cut because their reader lagged. */
+/** How many streams were cut because their reader lagged. */
 const cutCount = (): number =>
   suite.fixture.events.filter((event) => event.kind === 'stream-ended' && event.reason === 'slow')
     .length
 
-/** A stream whose client never reads, straight on the socket. */
+/** A stream whose client never reads, directly on the socket. */
 const openUnread = (): Socket => {
   const { id, token } = suite.session
   const socket = connect(Number(new URL(suite.fixture.url).port), '127.0.0.1')
@@ -35,7 +35,7 @@ const openUnread = (): Socket => {
   return socket
 }
 
-/** A stream whose reader takes not even the first bytes, and the buffer that its frames come from. */
+/** A stream whose reader does not take even the first bytes, and the buffer that its frames come from. */
 const stalledStream = (lagBytesMax: number) => {
   const store = openSqliteSessionStore({ path: ':memory:' })
   const limits = { ...DEFAULT_MCP_LIMITS, lagBytesMax }
@@ -86,7 +86,7 @@ describe('C3: a slow reader', () => {
     while (cutCount() === 0 && writes < 2_000) {
       await suite.fixture.write(LONG)
       writes += 1
-      // Sockets are written to between turns of the event loop.
+      // Sockets are written to between iterations of the event loop.
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect(cutCount()).toBe(1)
@@ -112,7 +112,7 @@ describe('C3: a slow reader', () => {
     await expect(suite.session.stream(`${suite.session.id.slice(0, 12)}-1`)).rejects.toThrow('400')
   })
 
-  it('that takes nothing is cut by time', async () => {
+  it('that takes nothing is cut after a time', async () => {
     await suite.start({ limits: { lagFramesMax: 100_000, lagBytesMax: 1e9 } })
     const { record } = await suite.fixture.write(LONG)
     await suite.session.subscribe(chainUri(record))

@@ -1,5 +1,5 @@
-// What the tests of event streams share: a fixture with a chain of each audience, a session that reads both, and streams that
-// are dropped when a test is over.
+// Shared by the tests of event streams: a fixture with a chain for each audience, a session that reads both, and streams
+// that are dropped after each test.
 import { afterEach, beforeEach } from 'vitest'
 import type { EventReader } from './event-reader.fixture.ts'
 import { parseEventId } from './event-streams.ts'
@@ -21,9 +21,9 @@ type StreamFixture = {
   readonly fixture: McpFixture
   /** Open since before the test, with both scopes. */
   readonly session: ClientSession
-  /** Starts the fixture anew, with other options. */
+  /** Restarts the fixture with other options. */
   start(options: McpFixtureOptions): Promise<void>
-  /** Opens the event stream of a session, this one's unless told otherwise. */
+  /** Opens a session's event stream, by default this session's. */
   readonly stream: (of?: ClientSession, lastEventId?: string) => Promise<EventReader>
   /** Writes to the chain that users may read. */
   readonly tea: (value: string) => Written
@@ -33,7 +33,7 @@ type StreamFixture = {
   readonly sequences: (reader: EventReader, of?: ClientSession) => unknown[]
 }
 
-/** Registers the hooks of a file: each test has a fixture of its own. */
+/** Registers a file's hooks: each test has its own fixture. */
 export function useStreams(): StreamFixture {
   const readers: EventReader[] = []
   let fixture: McpFixture

@@ -1,4 +1,4 @@
-// Tools by the words of C12.
+// Tools as C12 words them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClientSession, McpFixture } from './mcp.fixture.ts'
 import { codeOf, startMethods } from './methods.fixture.ts'
@@ -62,14 +62,14 @@ describe('C12: tools', () => {
     })
   })
 
-  it('a hidden and an absent record are the same result', async () => {
+  it('a hidden and an absent record give the same result', async () => {
     const hidden = await callTool('read_record', { uri: 'care-internal://ann/plan' }, user)
     const absent = await callTool('read_record', { uri: 'care-internal://ann/absent' }, user)
     expect(hidden).toEqual(absent)
     expect(hidden).toMatchObject({ isError: true, content: [{ text: 'Resource not found' }] })
   })
 
-  it('whats_changed says what changed as of now', async () => {
+  it('whats_changed reports changes from the current point of view', async () => {
     const { structuredContent } = await callTool('whats_changed', { patient: 'ann' }, user)
     expect(structuredContent).toMatchObject({
       patient: 'ann',
@@ -86,7 +86,7 @@ describe('C12: tools', () => {
     expect(JSON.stringify(changed)).not.toContain('falls')
   })
 
-  it('arguments that do not fit are a result that a model can mend; an unknown tool is -32602', async () => {
+  it('bad arguments give a result that a model can correct; an unknown tool is -32602', async () => {
     for (const [name, given] of [
       ['read_record', {}],
       ['read_record', { uri: 5 }],

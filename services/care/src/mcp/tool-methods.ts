@@ -1,4 +1,4 @@
-/** `tools/list` and `tools/call`: the same reads for hosts that only know tools, read-only and under the same scopes (C12). */
+/** `tools/list` and `tools/call`: the same reads for hosts that know only tools, read-only and under the same scopes (C12). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { ageLine, isStale } from '../domain/staleness.ts'
@@ -29,7 +29,7 @@ import {
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): object =>
   z.toJSONSchema(schema, { target: 'draft-2020-12', io })
 
-/** A tool as the list shows it, and how it runs. With `hasCard` the card can show its answer. */
+/** A tool as listed, and how it runs. With `hasCard`, the card can show its answer. */
 function tool<Input extends z.ZodType>(
   name: ToolName,
   words: {
@@ -98,7 +98,7 @@ export async function listTools(context: CallContext, params: unknown): Promise<
   return { tools: TOOLS.map(({ hasCard, shown }) => (hasCard ? { ...shown, _meta } : shown)) }
 }
 
-/** Runs a tool. What a model can mend (its arguments, a URI that is not there) is a result with `isError`, as MCP asks. */
+/** Runs a tool. What a model can correct (its arguments, a URI that does not exist) is a result with `isError`, as MCP requires. */
 export async function callTool(context: CallContext, params: unknown): Promise<Result> {
   const { name, arguments: given = {} } = parseParams(toolParams, params)
   const called = TOOLS.find(({ shown }) => shown.name === name)

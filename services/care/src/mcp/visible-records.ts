@@ -1,7 +1,7 @@
 /**
  * What a caller may see of the records, and how one version is shown: its text with its age, and the facts about it.
- * Everything that serves a value (reads, prompts, tools) goes through `readVisible` and these functions, so that a hidden
- * record and an absent one take the same path, and a broken one is never shown.
+ * Everything that serves a value (reads, prompts, tools) goes through `readVisible` and these functions, so that hidden
+ * and absent records take the same path, and a broken one is never shown.
  */
 import type { Clock } from '@tallystick/service-kit'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
@@ -28,16 +28,16 @@ export type McpServices = {
   readonly store: RecordStore
   readonly registry: SessionRegistry
   readonly clock: Clock
-  /** Absent where nothing can speak. */
+  /** Absent if there is no speech program. */
   readonly audio: RecordAudio | undefined
   readonly serviceName: string
   readonly version: string
   readonly limits: McpLimits
-  /** Resolves when what was saved of the sessions is kept. */
+  /** Resolves when the saved session state is stored. */
   readonly flush: () => Promise<void>
 }
 
-/** A request in its session, whose present scopes decide what it may see. */
+/** A request in its session, whose current scopes decide what it may see. */
 export type CallContext = McpServices & { readonly session: McpSession }
 
 export function canSee({ session }: CallContext, audience: Audience): boolean {
@@ -52,8 +52,8 @@ export function visibleAudiences({ session }: CallContext): readonly Audience[] 
 type VisibleRecord = Extract<Awaited<ReturnType<typeof readVisible>>, { kind: 'found' }>
 
 /**
- * The outcome of a read as the caller may know it, with the sentence to say before a value that changed. `absent` is what
- * is not there or not for this caller: neither the answer nor the look-ups tell which.
+ * The outcome of a read as far as the caller may know it, with the sentence to say first if the value changed. `absent`
+ * means missing or not for this caller: neither the answer nor the look-ups tell which.
  */
 export async function readVisible(context: CallContext, uri: RecordUri) {
   const { store } = context
@@ -69,7 +69,7 @@ export async function readVisible(context: CallContext, uri: RecordUri) {
   return { kind: 'found' as const, record, latestVersion, previousValue, retraction }
 }
 
-/** The version before, where it holds: a retraction does not serve a broken one either. */
+/** The previous version, if it holds: a retraction does not serve a broken one either. */
 export async function versionBefore(
   { store }: CallContext,
   record: CareRecord,
@@ -79,7 +79,7 @@ export async function versionBefore(
   return before.kind === 'found' ? before.record : undefined
 }
 
-/** The age of a record at the present moment. */
+/** The age of a record now. */
 export function recordAge({ clock }: CallContext, record: CareRecord): RecordAge {
   const { authorLabel, writtenAt, staleAfter } = record
   const nowMs = clock.unixMs()
@@ -130,7 +130,7 @@ export function recordMeta(context: CallContext, visible: VisibleRecord): Record
   }
 }
 
-/** The one spelling of a URI, which reads answer with and subscriptions are kept under. */
+/** The canonical spelling of a URI, used in answers to reads and for subscriptions. */
 export function canonicalUri({ slot, version, isAudio }: RecordUri): string {
   if (version === undefined) return chainUri(slot)
   return isAudio ? audioUri(slot, version) : versionUri(slot, version)
@@ -138,8 +138,8 @@ export function canonicalUri({ slot, version, isAudio }: RecordUri): string {
 
 /**
  * The sequence after which a cursor continues. A cursor names the last chain of its page, which its reader has seen, and
- * not its number: the gaps between numbers would tell how many hidden chains lie between. A hidden and an unknown chain in
- * it are the same bad cursor, after the same look-up.
+ * not its number, since gaps between numbers would reveal how many hidden chains lie between. A hidden and an unknown
+ * chain in it are the same bad cursor, after the same look-up.
  */
 async function sequenceAfter(context: CallContext, cursor: string): Promise<number> {
   const parsed = parseRecordUri(Buffer.from(cursor, 'base64url').toString('utf8'))
@@ -149,7 +149,7 @@ async function sequenceAfter(context: CallContext, cursor: string): Promise<numb
   return head.sequence
 }
 
-/** Reads the page after a cursor, the first without one, in order of creation. */
+/** Reads the page after a cursor, or the first page, in order of creation. */
 export async function readChainPage(
   context: CallContext,
   query: {
@@ -161,7 +161,7 @@ export async function readChainPage(
   const { pageChains } = context.limits
   const { audiences, cursor, patient } = query
   const after = cursor === undefined ? undefined : await sequenceAfter(context, cursor)
-  // One more than the page, to know whether there is another.
+  // One more than the page, to find out whether there is another.
   const found = await context.store.heads({ audiences, limit: pageChains + 1, after, patient })
   const heads = found.slice(0, pageChains)
   const last = heads.at(-1)

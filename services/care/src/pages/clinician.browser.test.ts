@@ -1,4 +1,4 @@
-/** The clinician’s form. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
+/** The clinician's form, in Chromium against the complete service: real stores, sessions, signatures, speech and network. */
 import { describe, expect, it } from 'vitest'
 import {
   corrected,
@@ -51,7 +51,7 @@ describePages((pages) => {
       expect(await focusedId(page)).toBe('outcome-title')
     })
 
-    it('checks its fields itself, names each problem and goes to the first', async () => {
+    it('checks its fields itself, names each problem and moves to the first', async () => {
       await pages.start()
       const page = await pages.visit('/clinician.html')
       await fillWrite(page, { patient: 'a/b', domain: 'medication', authorId: 'x' })
@@ -67,14 +67,14 @@ describePages((pages) => {
       expect(requests).toEqual([])
     })
 
-    it('a wrong secret: says that the service does not say why, and what it can tell itself', async () => {
+    it('a wrong secret: says that the service does not say why, and what the page can tell', async () => {
       await pages.start()
       const page = await pages.visit('/clinician.html#secret=not-the-secret')
       await fillWrite(page, medication)
       await page.click('#send')
       await page.waitForSelector('text=Refused', WAIT)
       const outcome = await text(page, '#outcome')
-      expect(outcome).toContain('This computer’s clock is right enough')
+      expect(outcome).toContain('This computer’s clock is accurate enough')
       expect(outcome).toContain('So the write secret is most likely wrong.')
       expect(await page.inputValue('#value')).toBe(medication.value)
     })
@@ -90,7 +90,7 @@ describePages((pages) => {
         .toMatch(/clock is (399|40[01]) s ahead of the service’s/)
     })
 
-    it('a button that is pressed twice writes once', async () => {
+    it('pressing the button twice writes once', async () => {
       const service = await pages.start()
       const page = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
       await fillWrite(page, medication)
@@ -99,7 +99,7 @@ describePages((pages) => {
       expect((await service.write(medication)).version).toBe(2)
     })
 
-    it('409: a record of the other audience is said to be fixed', async () => {
+    it('409: says that a record of the other audience is fixed', async () => {
       const service = await pages.start()
       await service.write(medication)
       const page = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
@@ -111,7 +111,7 @@ describePages((pages) => {
         .toBe('Not stored: the audience differs')
     })
 
-    it('previews the retraction from the version before, with a token; without one says that it cannot', async () => {
+    it('previews the retraction from the previous version, with a token; without one says that it cannot', async () => {
       const service = await pages.start()
       await service.write(medication)
       const page = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
@@ -131,14 +131,14 @@ describePages((pages) => {
       expect(await text(echo, `${newest} .retraction`)).toBe(preview)
     })
 
-    it('where the browser has no WebCrypto (plain http elsewhere) it says so and does not send', async () => {
+    it('without WebCrypto (plain http elsewhere) it says so and does not send', async () => {
       const service = await pages.start()
       const page = await pages.visit(
         `${service.url.replace('127.0.0.1', OTHER_HOST)}/clinician.html`,
       )
       expect(await page.isVisible('text=This page cannot sign here.')).toBe(true)
       expect(await page.isDisabled('#send')).toBe(true)
-      // An opener policy does nothing on an origin without https, and Chromium says so.
+      // An opener policy has no effect on an origin without https, and Chromium says so.
       pages.forgive()
     })
   })

@@ -1,4 +1,7 @@
-/** A correction on the echo page. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
+/**
+ * A correction on the echo page, in Chromium against the complete service: real stores, sessions, signatures, speech and
+ * network.
+ */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import {
@@ -14,7 +17,7 @@ import {
   WAIT,
 } from './page-browser.fixture.ts'
 
-// What runs in the page is text: this file is compiled without the browser's types.
+// What runs in the page is a string, since this file is compiled without the browser's types.
 const WATCH_CORRECTION = `
   globalThis.seen = {}
   const live = document.querySelector('[aria-live="assertive"]')
@@ -33,7 +36,7 @@ const WATCH_CLICK = `document.querySelector('#send').addEventListener(
 /** Issue 3: a correction is shown and its sound begins in under this. */
 const CORRECTION_LIMIT_MS = 1_000
 
-/** Evaluates as a script of the page would; Playwright's own `evaluate` counts as a person's gesture, which lifts the block. */
+/** Evaluates like a script of the page; Playwright's own `evaluate` counts as a user gesture, which lifts the block. */
 async function withoutGesture(page: Page): Promise<(expression: string) => Promise<unknown>> {
   const protocol = await page.context().newCDPSession(page)
   return async (expression) => {
@@ -71,7 +74,7 @@ describePages((pages) => {
       expect(await focusedId(clinician)).toBe('outcome-title')
     })
 
-    it('of what is being said cuts it off; the new sentence is said', async () => {
+    it('of a sentence being said cuts it off; the new sentence is said', async () => {
       const service = await pages.start()
       await service.write({ ...medication, value: 'one' })
       const echo = await pages.listen()
@@ -89,7 +92,7 @@ describePages((pages) => {
       expect(await echo.locator('#announcement article').count()).toBe(1)
     })
 
-    it('where the browser holds sound back, one clear button plays it', async () => {
+    it('if the browser holds sound back, one clear button plays it', async () => {
       const service = await pages.start()
       await service.write(medication)
       const strict = await startBrowser({ mayAutoplay: false })
@@ -114,7 +117,7 @@ describePages((pages) => {
       }
     })
 
-    it('with the sound off is shown, and said when asked for', async () => {
+    it('with the sound off is shown, and said on request', async () => {
       const service = await pages.start()
       await service.write(medication)
       const echo = await pages.listen()
@@ -130,19 +133,19 @@ describePages((pages) => {
       await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
     })
 
-    it('C13: where the service has no voice it is shown only, and the page says so', async () => {
+    it('C13: without a voice on the service it is only shown, and the page says so', async () => {
       const service = await pages.start({ hasVoice: false })
       await service.write(medication)
       const echo = await pages.listen()
       await service.write({ ...medication, value: corrected })
       await expect
         .poll(() => text(echo, '#voice'), WAIT)
-        .toBe('The service has no voice for it: it is shown only.')
+        .toBe('The service has no voice for it, so it is only shown.')
       expect(await text(echo, `${newest} .now`)).toBe(corrected)
       expect(await echo.isDisabled('#again')).toBe(true)
     })
 
-    it('that confirms a sentence is shown as that and not said again', async () => {
+    it('that confirms a sentence is shown as confirmed and not said again', async () => {
       const service = await pages.start()
       await service.write(medication)
       const echo = await pages.listen()

@@ -1,4 +1,7 @@
-/** How the echo page keeps listening, and what it keeps to itself. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
+/**
+ * How the echo page keeps listening, and what it keeps to itself, in Chromium against the complete service: real stores,
+ * sessions, signatures, speech and network.
+ */
 import { describe, expect, it } from 'vitest'
 import {
   corrected,
@@ -11,7 +14,7 @@ import {
   WAIT,
 } from './page-browser.fixture.ts'
 
-// What runs in the page is text: this file is compiled without the browser's types.
+// What runs in the page is a string, since this file is compiled without the browser's types.
 const WHAT_IS_KEPT = `({
   address: location.href,
   kept: [localStorage.length, sessionStorage.length, document.cookie],
@@ -21,7 +24,7 @@ const WHAT_IS_KEPT = `({
 
 describePages((pages) => {
   describe('a lost connection', () => {
-    it('is resumed after the last event: a correction missed while it was away is shown and said', async () => {
+    it('is resumed after the last event: a correction missed meanwhile is shown and said', async () => {
       const service = await pages.start()
       await service.write(medication)
       const echo = await pages.listen()
@@ -44,7 +47,7 @@ describePages((pages) => {
       expect(resumed.some((lastEventId) => lastEventId !== undefined)).toBe(true)
     })
 
-    it('to a service that forgot the session: another is opened and everything read anew', async () => {
+    it('to a service that forgot the session: a new one is opened and everything read again', async () => {
       const service = await pages.start()
       await service.write(medication)
       const echo = await pages.listen()
@@ -58,7 +61,7 @@ describePages((pages) => {
       await expect.poll(() => text(echo, `${newest} .now`), WAIT).toBe('Take three.')
     })
 
-    it('C3: a stream that falls silent, without even a keep-alive, is given up and resumed', async () => {
+    it('C3: a stream that falls silent, without even a keep-alive, is abandoned and resumed', async () => {
       const service = await pages.start()
       await service.write(medication)
       const echo = await pages.visit('/echo.html')
@@ -96,11 +99,11 @@ describePages((pages) => {
       expect(opened).toEqual([])
     })
 
-    it('C14: a write without an answer is sent again as it was, and stored once', async () => {
+    it('C14: a write without an answer is sent again unchanged, and stored once', async () => {
       const service = await pages.start()
       const page = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
       await fillWrite(page, medication)
-      // The service stores it and the answer gets lost on its way.
+      // The service stores it, and the answer is lost on its way.
       await page.route('**/write', async (route) => {
         await route.fetch()
         await route.abort()
@@ -130,7 +133,7 @@ describePages((pages) => {
       expect(await text(echo, '#state')).toBe('Not listening')
     })
 
-    it('C19: the secret of a link goes into its field and out of the address bar', async () => {
+    it('C19: a link’s secret goes into its field and out of the address bar', async () => {
       const service = await pages.start()
       const page = await pages.visit(`/clinician.html#secret=${service.writeSecret}`)
       await expect.poll(() => page.inputValue('#secret')).toBe(service.writeSecret)
@@ -142,7 +145,7 @@ describePages((pages) => {
     it.each([
       [-60, 'The token has expired. Ask for a new one.'],
       [60, 'The token was not signed by this service’s issuer.'],
-    ])('a token that is refused (%s s) says why, and asks for another', async (lifetime, words) => {
+    ])('a refused token (%s s) says why, and asks for another', async (lifetime, words) => {
       const service = await pages.start()
       await service.write(medication)
       const good = service.token(USER, lifetime)
@@ -157,7 +160,7 @@ describePages((pages) => {
       await echo.waitForSelector('#records li', WAIT)
     })
 
-    it('C4: a token that expires while the page listens ends it, with the reason', async () => {
+    it('C4: a token that expires while the page listens ends the session, with the reason', async () => {
       const service = await pages.start()
       await service.write(medication)
       const echo = await pages.visit(`/echo.html#token=${service.token(USER, 5)}`)

@@ -1,6 +1,6 @@
 /**
- * What the browser tests of the pages share: one Chromium per file, one service per test, pages that are watched for faults
- * and closed, and the few gestures that every test makes.
+ * Shared by the pages' browser tests: one Chromium per file, one service per test, pages that are watched for faults and
+ * closed, and the few gestures that every test makes.
  */
 import {
   chromiumMissing,
@@ -18,13 +18,13 @@ const espeakMissing =
     ? 'no espeak-ng in PATH'
     : undefined
 const missing = [chromiumMissing, espeakMissing].filter((reason) => reason !== undefined)
-/** Why the pages cannot be tested on this machine, in parentheses; undefined where they can. */
+/** Why the pages cannot be tested on this machine, in parentheses; undefined if they can. */
 export const cannotRunReason = missing.length === 0 ? undefined : `(${missing.join(', ')})`
 
-/** A name that is no loopback one and leads here all the same. */
+/** A name that is not a loopback name but still leads here. */
 export const OTHER_HOST = 'care.test'
 
-/** Starts Chromium; sounds start without a gesture unless told otherwise. */
+/** Starts Chromium; by default sounds start without a gesture. */
 export async function startBrowser(
   options: { readonly mayAutoplay?: boolean } = {},
 ): Promise<Browser> {
@@ -36,12 +36,12 @@ export async function startBrowser(
   ])
 }
 
-/** What tests do on purpose, as Chromium tells it: a network that is cut, and refusals of these two routes. */
+/** What tests provoke on purpose, as Chromium reports it: a cut network, and refusals from these two routes. */
 const isProvoked = (message: ConsoleMessage): boolean =>
   message.text().includes('net::ERR_') ||
   (message.text().includes('status of 4') && /\/(mcp|write)$/.test(message.location().url))
 
-/** Opens a page in a context of its own. */
+/** Opens a page in its own context. */
 export async function openPage(
   browser: Browser,
   context: BrowserContextOptions = {},
@@ -49,9 +49,9 @@ export async function openPage(
   return await watchPage(browser, { context, isProvoked })
 }
 
-/** Longest that a condition of a test may take on a busy machine. */
+/** Longest time that a condition may take on a busy machine. */
 export const WAIT = { timeout: 15_000 }
-/** What a whole test may take on a busy machine. */
+/** Longest time that a whole test may take on a busy machine. */
 const TEST_LIMIT_MS = 60_000
 export const USER = 'care.read.user'
 
@@ -80,7 +80,7 @@ export async function fillWrite(
 }
 
 type Visit = BrowserContextOptions & {
-  /** Another browser than the file's. */
+  /** A browser other than the file's. */
   readonly browser?: Browser
 }
 
@@ -90,11 +90,11 @@ type PageTests = {
   visit(path: string, options?: Visit): Promise<Page>
   /** Opens the echo page by a link with a token, and waits until it listens and has read everything. */
   listen(options?: Visit & { readonly scope?: string }): Promise<Page>
-  /** Forgets what went wrong so far: what a test provoked is no fault of the page. */
+  /** Forgets errors so far: what a test provoked is not a fault of the page. */
   forgive(): void
 }
 
-/** Registers the hooks of a file; a fault on any page fails the test in which it happened. */
+/** Registers a file's hooks; a fault on any page fails the test in which it happened. */
 function usePages(): PageTests {
   let browser: Browser
   let service: PageService
@@ -136,7 +136,7 @@ function usePages(): PageTests {
   }
 }
 
-/** The tests of a file; skipped with the reason where this machine lacks what they need. */
+/** The tests of a file, skipped with the reason if this machine lacks what they need. */
 export function describePages(tests: (pages: PageTests) => void): void {
   describe.skipIf(cannotRunReason !== undefined)(
     `pages in a browser ${cannotRunReason ?? ''}`,

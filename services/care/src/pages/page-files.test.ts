@@ -10,7 +10,7 @@ const KIT_FILES = new Set(['/pages/style.css', '/pages/icon.svg'])
 const browserFolder = fileURLToPath(new URL('browser/', import.meta.url))
 
 describe('what is served', () => {
-  it('is every file of the browser’s side, and no test or configuration', () => {
+  it('is every browser-side file, and no test or configuration', () => {
     const onDisk = readdirSync(browserFolder)
       .filter((name) => !name.includes('.test.'))
       .map((name) => `/pages/${name.replace('.ts', '.js')}`)
@@ -18,7 +18,7 @@ describe('what is served', () => {
     expect(served.toSorted()).toEqual(onDisk.toSorted())
   })
 
-  it('names in markup and imports only what is served too', () => {
+  it('markup and imports name only what is served too', () => {
     for (const [path, body] of bodies) {
       const own = [...body.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map(([, name]) => name)
       const imports = [...body.matchAll(/from '([^']+)'/g)].map(([, name]) => name)
@@ -27,7 +27,7 @@ describe('what is served', () => {
     }
   })
 
-  it('leaves no place of a page unfilled, and escapes what fills it', () => {
+  it('leaves no placeholder in a page, and escapes what fills it', () => {
     const pages = [...bodies.values()].filter((body) => body.startsWith('<!doctype'))
     expect(pages).toHaveLength(8)
     expect(pages.filter((body) => body.includes('{{'))).toEqual([])
@@ -38,7 +38,7 @@ describe('what is served', () => {
 })
 
 describe('C19: a strict policy', () => {
-  it('allows nothing inline, nothing of another origin and no text as markup', () => {
+  it('allows nothing inline, nothing from another origin and no text as markup', () => {
     expect(PAGE_POLICY).toContain("default-src 'none'")
     expect(PAGE_POLICY).toContain("require-trusted-types-for 'script'")
     expect(PAGE_POLICY).not.toMatch(/unsafe|https?:|\*/)
@@ -52,7 +52,7 @@ describe('C19: a strict policy', () => {
   )
 
   it.each(files.filter(({ contentType }) => contentType.startsWith('text/javascript')))(
-    '$paths.0 makes no markup and no code of text',
+    '$paths.0 makes no markup or code from text',
     ({ body }) => {
       expect(body).not.toMatch(
         /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|new Function|srcdoc/,

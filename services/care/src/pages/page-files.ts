@@ -1,4 +1,4 @@
-/** Care's pages, their scripts and documents, as they are served. */
+/** Care's pages, their scripts and documents, as served. */
 import { readFileSync } from 'node:fs'
 import {
   browserModules,
@@ -10,7 +10,7 @@ import {
 } from '@tallystick/service-kit/pages'
 import { documentLinks, readDocuments } from '../documents/documents.ts'
 
-/** What the pages may do: what those of all services may, and play sounds that they made. */
+/** What the pages may do: what the pages of all services may, plus play sounds that they made. */
 export const PAGE_POLICY = pagePolicy('media-src blob:')
 
 const FRAME: Pick<Page, 'brand' | 'nav'> = {
@@ -22,7 +22,7 @@ const FRAME: Pick<Page, 'brand' | 'nav'> = {
   ],
 }
 
-/** What a page says of its service. */
+/** What a page says about its service. */
 type PagePlaces = {
   /** The service's address without a trailing slash, for the requests to copy. */
   readonly baseUrl: string

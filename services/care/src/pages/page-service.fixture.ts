@@ -1,6 +1,6 @@
 /**
- * The whole service on a free port behind a network that can be cut, for tests of the pages in a browser: stores on disk,
- * sessions, speech, tokens and time are the real ones.
+ * The complete service on a free port behind a network that can be cut, for tests of the pages in a browser: stores on
+ * disk, sessions, speech, tokens and time are real.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -21,16 +21,16 @@ export type PageService = {
   readonly writeSecret: string
   readonly network: Pick<CutProxy, 'cut' | 'mend'>
   readonly databasePath: string
-  /** For the echo page; a negative lifetime is a token that has run out. */
+  /** For the echo page; a negative lifetime gives an expired token. */
   token(scope: string, lifetimeSeconds?: number): string
-  /** A signed write past the pages and their network. */
+  /** A signed write that bypasses the pages and their network. */
   write(fields: object): Promise<WriteAnswer>
   /** Stops the service and starts it again; without its sessions' file it has forgotten every session. */
   restart(options: { readonly keepsSessions: boolean }): Promise<void>
   close(): Promise<void>
 }
 
-/** What runs: the service on a port. */
+/** The running part: the service on a port. */
 type Served = { readonly port: number; stop(): Promise<void> }
 
 type PageServiceOptions = {
@@ -60,7 +60,7 @@ async function serveOn(
 }
 
 function tokenOf(config: CareConfig, scope: string, lifetimeSeconds: number): string {
-  // One that has run out was minted an hour and its lifetime ago.
+  // An expired token was minted its lifetime plus an hour ago.
   const ageSeconds = lifetimeSeconds > 0 ? 0 : 3_600 - lifetimeSeconds
   return mintToken({
     sub: 'device-1',

@@ -1,4 +1,4 @@
-/** What holds on every page. In Chromium against the whole service: real stores, sessions, signatures, speech and network. */
+/** What holds on every page, in Chromium against the complete service: real stores, sessions, signatures, speech and network. */
 import { DatabaseSync } from 'node:sqlite'
 import { axeFindings, policyBreaches, tryPolicy } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ describePages((pages) => {
   describe('C19: record text reaches a page as text', () => {
     const hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>{{baseUrl}}&amp;\u202e'
 
-    it('values, labels and names that are markup are shown as they are; nothing of them runs', async () => {
+    it('values, labels and names that are markup are shown verbatim; none of it runs', async () => {
       const service = await pages.start()
       const record = {
         patient: '<b>rosa<script>alert(1)<',
@@ -51,7 +51,7 @@ describePages((pages) => {
         expect(await page.locator('main img, main b, main svg, main script').count()).toBe(0)
     })
 
-    it('the policy keeps injected markup, scripts, styles and requests elsewhere from running', async () => {
+    it('the policy stops injected markup, scripts, styles and requests elsewhere from running', async () => {
       await pages.start()
       const page = await pages.visit('/echo.html')
       expect(await tryPolicy(page)).toEqual({
@@ -95,7 +95,7 @@ describePages((pages) => {
       expect(whole).toContain('curl https://care.test/verify')
     })
 
-    it('a chain that was altered stands first, BROKEN, with its version', async () => {
+    it('an altered chain comes first, BROKEN, with its version', async () => {
       const service = await pages.start()
       await service.write({ ...medication, patient: 'anna-1' })
       await service.write(medication)
@@ -203,7 +203,7 @@ describePages((pages) => {
       const [topBefore, heightBefore] = [await recordsTop(), await latestHeight()]
       await service.write({ ...medication, value: corrected })
       await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
-      // How many lines the sentence takes is the fonts' matter.
+      // The fonts decide how many lines the sentence takes.
       const needed = (await latestHeight()) - heightBefore
       expect((await recordsTop()) - topBefore).toBeCloseTo(Math.max(0, needed), 0)
     })

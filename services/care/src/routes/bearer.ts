@@ -1,4 +1,4 @@
-/** What an `Authorization` header is worth: on routes that need a token, and on public ones where it is optional. */
+/** What an `Authorization` header is worth: on routes that need a token, and on public ones, where it is optional. */
 import type { TokenClaims, TokenVerifier } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, presentedToken, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -18,10 +18,10 @@ export type BearerCheckDeps = {
   readonly serviceName: string
 }
 
-/** Nothing, or more than one word, after `Bearer` is no token (RFC 6750 §2.1). */
+/** Nothing, or more than one word, after `Bearer` is not a token (RFC 6750 §2.1). */
 const IS_ONE_WORD = /^\S+$/
 
-/** Checks the bearer token of a route that answers a missing or failing one with 401 `invalid_token`. */
+/** Checks the bearer token on a route that answers a missing or failing one with 401 `invalid_token`. */
 export function checkBearer(authorization: string | undefined, deps: BearerCheckDeps): BearerCheck {
   const presented = presentedToken(authorization)
   if (presented.kind !== 'bearer' || !IS_ONE_WORD.test(presented.token))
@@ -32,16 +32,16 @@ export function checkBearer(authorization: string | undefined, deps: BearerCheck
     : { kind: 'refused', answer: invalidToken(verdict.failure, deps) }
 }
 
-/** Who asks on a public route. */
+/** Who is asking on a public route. */
 type Reader = {
-  /** Audiences whose chains may be known to exist: `user` always, `assistant` with its scope. */
+  /** Audiences whose chains the reader may know to exist: always `user`, and `assistant` with its scope. */
   readonly visible: readonly Audience[]
-  /** Audiences whose records may be read; none without a token. */
+  /** Audiences whose records the reader may read; none without a token. */
   readonly readable: readonly Audience[]
   readonly isAnonymous: boolean
 }
 
-/** The reader of a request. Undefined where its token is refused: the 401 has been sent then. */
+/** The reader of a request. Undefined if its token is refused, in which case the 401 has been sent. */
 export function readerOf(
   exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   deps: BearerCheckDeps,

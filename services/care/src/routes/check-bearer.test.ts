@@ -1,5 +1,5 @@
-// One reading of `Authorization` on the three paths that look at it, byte for byte over a socket: HTTP itself drops the
-// space around a header's value.
+// One reading of `Authorization` on the three paths that use it, byte for byte over a socket: HTTP itself drops the space
+// around a header's value.
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CARE_SCOPES } from '../domain/care-record.ts'
@@ -15,7 +15,7 @@ const WRITE = JSON.stringify({ patient: 'ann', domain: 'tea', value: 'No sugar.'
 
 type Answer = { readonly status: number; readonly challenge: string; readonly body: unknown }
 
-/** Sends one request with the header line as it stands. */
+/** Sends one request with the header line unchanged. */
 function ask(request: string, headerLine: string, body = ''): Promise<Answer> {
   const { port, hostname } = new URL(care.url)
   const lines = [
@@ -56,14 +56,14 @@ describe('a valid token is read on /mcp, /verify and /write', () => {
   ])('from %j', async (form) => {
     const line = form.replace('TOKEN', care.token(CARE_SCOPES.join(' ')))
     const session = await onMcp(line)
-    // Past the token: what is missing now is the session.
+    // Past the token check: what is missing now is the session.
     expect(session).toMatchObject({ status: 400, body: { error: { code: -32_000 } } })
     expect((await onVerify(line)).status).toBe(200)
     expect((await onWrite(line)).status).toBe(200)
   })
 })
 
-describe('no token is read on /mcp and /verify, and /write takes nothing', () => {
+describe('no token is read on /mcp and /verify, and /write accepts nothing', () => {
   test.each([
     'authorization:',
     'authorization: TOKEN',
@@ -89,7 +89,7 @@ describe('no token is read on /mcp and /verify, and /write takes nothing', () =>
   })
 })
 
-describe('what one word after Bearer fails at is said on /mcp and /verify, and not on /write', () => {
+describe('why one word after Bearer fails is said on /mcp and /verify, but not on /write', () => {
   test.each([
     ['authorization: Bearer nonsense', 'malformed'],
     ['authorization: Bearer TOKEN,', 'bad_signature'],

@@ -1,4 +1,4 @@
-/** Every operation of the reference has an example, and every example is answered as the reference says. */
+/** Every operation in the reference has an example, and every example is answered as the reference says. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RESOURCE, signatureOf } from '../testing/care.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'

@@ -1,6 +1,6 @@
 /**
  * Who sent a write and what it says: from headers and raw bytes to a verified write, or to the one reason for the audit
- * trail (C15). Nothing is stored and nothing is answered here.
+ * trail (C15). Nothing is stored or answered here.
  */
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { TokenVerifier } from '@tallystick/jwt-lite'
@@ -18,7 +18,7 @@ const refuse = (reason: AuditRow['reason']) => ({ kind: 'refused' as const, reas
 
 /**
  * Returns a check of HMAC-SHA256 over the bytes `<timestamp>.<raw body>` in lower-case hex under the write secret, in the
- * order of C15. It never throws, and its time does not tell how nearly a signature is right.
+ * order of C15. It never throws, and its timing does not reveal how close a signature is.
  */
 export function createSignatureCheck(options: {
   readonly secret: Uint8Array
@@ -26,9 +26,9 @@ export function createSignatureCheck(options: {
 }) {
   const key = createSecretKey(options.secret)
   return (request: {
-    /** The header as it came, with or without a leading `sha256=`. */
+    /** The header as received, with or without a leading `sha256=`. */
     readonly signature: string
-    /** The header as it came. */
+    /** The header as received. */
     readonly timestamp: string | undefined
     /** Unparsed. */
     readonly body: Uint8Array
@@ -48,12 +48,12 @@ export function createSignatureCheck(options: {
   }
 }
 
-/** What a judgement looks at. */
+/** What a judgement is based on. */
 type WriteRequest = {
   readonly signature: string | undefined
   readonly timestamp: string | undefined
   readonly authorization: string | undefined
-  /** Its bytes, unless it is too large. */
+  /** Its bytes, unless there are too many. */
   readonly body: Uint8Array | 'too-large'
 }
 
@@ -71,7 +71,7 @@ export type JudgeWriteDeps = {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** JSON in well-formed UTF-8; a result object, since `null` is JSON as well. */
+/** JSON in well-formed UTF-8; a result object, since `null` is also JSON. */
 function parseJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes))
@@ -83,7 +83,7 @@ function parseJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
 
 const refused = (refusal: WriteRefusal): WriteJudgement => ({ kind: 'refused', refusal })
 
-/** What the body of a known sender says; `sub` is the token's on the bearer path. */
+/** What the body of a known sender says; on the bearer path `sub` is the token's. */
 function judgeBody(
   body: Uint8Array,
   sender: Pick<VerifiedWrite, 'via' | 'request'> & { readonly sub?: string },
@@ -120,7 +120,7 @@ function judgeBearer(token: string, body: Uint8Array, deps: JudgeWriteDeps): Wri
   return judgeBody(body, { via, sub })
 }
 
-/** Judges a write: the signed path where the signature header is present, else the bearer path. Never throws. */
+/** Judges a write: by its signature if the header is present, otherwise by its bearer token. Never throws. */
 export function judgeWrite(request: WriteRequest, deps: JudgeWriteDeps): WriteJudgement {
   const { signature, timestamp, body } = request
   const presented = presentedToken(request.authorization)

@@ -1,14 +1,14 @@
-/** What the service says of itself, and the headers under which browsers may ask: metadata, health, CORS. */
+/** What the service says about itself, and the headers under which browsers may call it: metadata, health, CORS. */
 import type { ServiceApp } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { CARE_SCOPES } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
 import { healthAnswer, metadataAnswer } from '../wire/service.ts'
 
-/** Path of the metadata that a 401 names: RFC 9728 §3.1 puts the resource's path behind the well-known one. */
+/** Path of the metadata that a 401 names: RFC 9728 §3.1 puts the resource's path after the well-known one. */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp'
 const ROOT_METADATA_PATH = '/.well-known/oauth-protected-resource'
-/** The metadata changes with the configuration only. */
+/** The metadata changes only with the configuration. */
 const CACHE_SECONDS = 300
 
 /** Serves the protected-resource metadata (RFC 9728) on both of its paths. */
@@ -33,7 +33,7 @@ export function addMetadataRoutes(
     summary: 'Protected-resource metadata: who issues tokens, and for which scopes.',
     response: { 200: metadataAnswer },
   }
-  // GET alone: "other methods give 405" (care.md).
+  // Only GET: "other methods give 405" (care.md).
   for (const url of [ROOT_METADATA_PATH, METADATA_PATH])
     app.get(url, { schema }, async (_request, reply) => {
       void reply.header('cache-control', `public, max-age=${CACHE_SECONDS}`)
@@ -57,9 +57,9 @@ export function addHealthRoute(app: ServiceApp, hub: Pick<SessionHub, 'sessions'
 const CORS_MAX_AGE_SECONDS = 600
 
 /**
- * Returns a hook that answers `OPTIONS` on any path with 204, before any route's own hooks, and lets every origin read the
- * other answers (care.md, Other routes). Browsers send nothing here unasked (no cookies), so that an origin gains nothing
- * that its user has not given it. The headers are set on Node's response, because a stream that a route writes by itself
+ * Returns a hook that answers `OPTIONS` on any path with 204, before any route's own hooks, and lets every origin read
+ * the other answers (care.md, Other routes). Browsers send nothing here unasked (no cookies), so an origin gains nothing
+ * that its user has not given it. The headers are set on Node's response, so that a stream that a route writes itself
  * carries them too.
  */
 export function corsHook(serviceName: string) {
@@ -73,7 +73,7 @@ export function corsHook(serviceName: string) {
     'mcp-protocol-version',
     'last-event-id',
   ].join(', ')
-  // With a callback, which costs a promise less per request than an async hook.
+  // A callback, which saves a promise per request compared with an async hook.
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const { raw } = reply
     raw.setHeader('access-control-allow-origin', request.headers.origin || '*')

@@ -62,12 +62,12 @@ describe('GET /verify/export', () => {
     expect(answer.json()).toMatchObject({ error_description: 'bearer token required' })
   })
 
-  test('403 insufficient_scope: a token that reads nothing', async () => {
+  test('403 insufficient_scope: a token that may read nothing', async () => {
     const answer = await fixture.get('/verify/export', withToken('care.write'))
     expect([answer.statusCode, answer.body]).toEqual([403, '{"error":"insufficient_scope"}'])
   })
 
-  test('404: neither scope stands for the other', async () => {
+  test('404: neither scope replaces the other', async () => {
     const answer = await fixture.get(
       '/verify/export?uri=care://ann/medication',
       withToken('care.read.assistant'),
@@ -77,7 +77,7 @@ describe('GET /verify/export', () => {
 })
 
 describe('GET /verify/checkpoint', () => {
-  test('200: a signed note of the user journal, public; its key in a header', async () => {
+  test('200: a signed note of the user journal, public, with its key in a header', async () => {
     const answer = await fixture.get('/verify/checkpoint')
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8')

@@ -17,7 +17,7 @@ describe('401 invalid_token', () => {
     ['expired', () => withToken('care.read.user', { lifetimeSeconds: -1 })],
     ['wrong_audience', () => withToken('care.read.user', { audience: BASE_URL })],
     ['no_scopes', () => withToken('')],
-  ])('a token that fails: %s', async (failure, headers) => {
+  ])('a failing token: %s', async (failure, headers) => {
     for (const path of ['/verify', '/verify/export', '/verify/checkpoint']) {
       const answer = await suite.fixture.get(path, headers())
       expect(answer.statusCode).toBe(401)
@@ -62,7 +62,7 @@ describe('404 not_found', () => {
     expect(answer.json()).toEqual({ error: 'not_found', uri: 'care://ann/diet' })
   })
 
-  test('C18: a hidden and an unknown URI give the same 404, by the same calls to the store', async () => {
+  test('C18: a hidden and an unknown URI give the same 404, with the same calls to the store', async () => {
     const calls: unknown[] = []
     const { store } = suite.fixture
     const verify = store.verify.bind(store)

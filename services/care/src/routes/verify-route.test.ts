@@ -102,7 +102,7 @@ describe('200 with a uri filter', () => {
     expect(answer.json()).toMatchObject({ uri: 'care-internal://ann/plan', intact: true })
   })
 
-  test('a broken chain carries its break', async () => {
+  test('a broken chain names its break', async () => {
     suite.fixture.tamper({ ...diet, ...user }, 1, (entry) => entry.replace('No', 'So'))
     expect((await suite.fixture.get('/verify?uri=care://ann/diet')).json()).toMatchObject({
       intact: false,
@@ -186,7 +186,7 @@ describe('C18: one replay at a time', () => {
     expect({ runs, most }).toEqual({ runs: 3, most: 1 })
   })
 
-  test('a request never gets a run that began before a write which it knows of', async () => {
+  test('a request never gets a run that began before a write it knows of', async () => {
     const verify = suite.fixture.store.verify.bind(suite.fixture.store)
     const gate = Promise.withResolvers<void>()
     suite.fixture.store.verify = async function* (query) {
@@ -204,7 +204,7 @@ describe('C18: one replay at a time', () => {
     expect((await late).json().versions).toBe(4)
   })
 
-  test('runs that have not begun are shared also after a write: the queue does not grow with the writes', async () => {
+  test('runs that have not begun are shared even after a write: the queue does not grow with writes', async () => {
     const gate = Promise.withResolvers<void>()
     const verify = suite.fixture.store.verify.bind(suite.fixture.store)
     let runs = 0
@@ -225,7 +225,7 @@ describe('C18: one replay at a time', () => {
     expect(versions.slice(1)).toEqual(Array.from({ length: 20 }, () => 23))
   })
 
-  test('503 busy: too many replays wait already', async () => {
+  test('503 busy: too many replays are already waiting', async () => {
     const gate = Promise.withResolvers<void>()
     const verify = suite.fixture.store.verify.bind(suite.fixture.store)
     suite.fixture.store.verify = async function* (query) {
@@ -242,7 +242,7 @@ describe('C18: one replay at a time', () => {
     expect((await suite.fixture.get('/verify')).statusCode).toBe(200)
   })
 
-  test('503 store_unavailable where the store cannot be read; the next replay runs', async () => {
+  test('503 store_unavailable if the store cannot be read; the next replay runs', async () => {
     const verify = suite.fixture.store.verify.bind(suite.fixture.store)
     // oxlint-disable-next-line require-yield
     suite.fixture.store.verify = async function* () {

@@ -1,4 +1,4 @@
-/** `GET /verify`: anyone replays every chain that they may know of (C18). Its export and its checkpoints are for auditors. */
+/** `GET /verify`: anyone can replay every chain that they may know of (C18). Its export and its checkpoints are for auditors. */
 import { Readable } from 'node:stream'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply } from 'fastify'
@@ -18,7 +18,7 @@ import { parseRecordUri } from '../wire/record-uri.ts'
 import { journalQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
 import { type BearerCheckDeps, readerOf } from './bearer.ts'
 
-/** JSON where `Accept` is application/json, any type or absent, unless it holds text/html (care.md). */
+/** JSON if `Accept` is application/json, any type or absent, unless it contains text/html (care.md). */
 export function isJsonAccepted(accept: string | undefined): boolean {
   const types = (accept ?? '').toLowerCase()
   if (types.includes('text/html')) return false
@@ -28,7 +28,7 @@ export function isJsonAccepted(accept: string | undefined): boolean {
 const sendText = (reply: FastifyReply, text: string): FastifyReply =>
   reply.type('text/plain; charset=utf-8').send(text)
 
-/** Sends text that was serialised here: a schema would walk every chain of a large answer once more. */
+/** Sends text that was serialised here: a schema would walk every chain of a large answer again. */
 const sendJson = (reply: FastifyReply, json: string): FastifyReply =>
   reply.type('application/json; charset=utf-8').send(json)
 
@@ -55,7 +55,7 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
     tags: ['verify'],
     summary: 'Replays every chain from its stored bytes.',
     description:
-      'Public. Without a token it shows `care://` chains, with the assistant scope internal ones as well. JSON, or plain text where `Accept` asks for another type. It holds no value, version hash, author or time of a record.',
+      'Public. Without a token it shows `care://` chains, and with the assistant scope internal ones as well. JSON, or plain text if `Accept` asks for another type. It holds no value, version hash, author or time of a record.',
     querystring: uriQuery,
     response: { 200: verifyAnswer, 401: errorBody, 404: errorBody, 503: errorBody },
   }
@@ -75,7 +75,7 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
     const { uri } = request.query
     const target = typeof uri === 'string' ? parseRecordUri(uri) : undefined
     if (uri !== undefined && target === undefined) return sendError(reply, unknownUri(uri))
-    // A hidden chain takes the way of an unknown one: the store is asked the same, and finds nothing.
+    // A hidden chain takes the same path as an unknown one: the store gets the same query, and finds nothing.
     const run = await deps.verifier.verify({ audiences: reader.visible, slot: target?.slot })
     if (run === undefined) return sendError(reply, errorAnswer('busy'))
     const [chain] = run.chains
@@ -94,14 +94,14 @@ async function* lines(texts: AsyncIterable<string>): AsyncIterable<string> {
 
 /**
  * Serves `GET /verify/export`: what an auditor needs to replay chains without this service (C8). It holds records, so it
- * asks for a token that may read them; `uri` narrows it to one chain.
+ * requires a token that may read them; `uri` narrows it to one chain.
  */
 function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
   const schema = {
     tags: ['verify'],
     summary: 'Journals and versions as NDJSON, for a replay without this service.',
     description:
-      'Needs a token; holds what its scopes read. /doc/verify says what the lines are, with a shell script that replays a chain.',
+      'Requires a token; holds what its scopes may read. /doc/verify explains the lines, with a shell script that replays a chain.',
     querystring: uriQuery,
     response: { 200: z.unknown().describe('NDJSON.'), ...ERRORS, 404: errorBody },
   }
@@ -113,7 +113,7 @@ function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
     const { uri } = request.query
     const slot = typeof uri === 'string' ? parseRecordUri(uri)?.slot : undefined
     if (uri !== undefined) {
-      // The store is asked in either case: hidden and absent take the same way.
+      // The store is asked in either case: hidden and absent take the same path.
       const head = slot === undefined ? undefined : await deps.store.head(slot)
       if (head === undefined || !reader.readable.includes(head.audience))
         return sendError(reply, unknownUri(uri))
@@ -134,7 +134,7 @@ function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
   const schema = {
     tags: ['verify'],
     summary: 'The signed head of a journal, a C2SP note.',
-    description: `Origin, size, root hash, signature. The key that checks it is in the header \`${VERIFIER_KEY_HEADER}\`; compare it with one that you got another way.`,
+    description: `Origin, size, root hash, signature. The key that checks it is in the header \`${VERIFIER_KEY_HEADER}\`; compare it with one that you obtained another way.`,
     querystring: journalQuery,
     response: { 200: z.string(), ...ERRORS },
   }

@@ -1,4 +1,4 @@
-// What the tests of GET /verify share: a fixture for each test that holds two public chains, one of them with two versions, and
+// Shared by the tests of GET /verify: a fixture for each test with two public chains, one of them with two versions, and
 // an internal one.
 import { afterEach, beforeEach } from 'vitest'
 import { type CareFixture, startCareFixture } from '../testing/care.fixture.ts'
@@ -27,7 +27,7 @@ type VerifyFixture = {
   ) => { readonly authorization: string }
 }
 
-/** Registers the hooks of a file. */
+/** Registers a file's hooks. */
 export function useVerify(): VerifyFixture {
   let fixture: CareFixture
   beforeEach(async () => {

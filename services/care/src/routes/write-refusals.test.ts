@@ -102,7 +102,7 @@ const refusals: readonly Refused[] = [
     ...hmac,
   },
   {
-    name: 'upper-case hex is no signature',
+    name: 'upper-case hex is not a signature',
     send: () =>
       signed(JSON.stringify(body), {
         'x-care-signature': signatureOf({
@@ -131,7 +131,7 @@ const refusals: readonly Refused[] = [
     ...hmac,
   },
   {
-    name: 'bytes that are no UTF-8, signed: malformed_body',
+    name: 'bytes that are not UTF-8, signed: malformed_body',
     send: () => signed(Buffer.from([0x22, 0xc3, 0x28, 0x22])),
     reason: 'malformed_body',
     ...hmac,
@@ -143,7 +143,7 @@ const refusals: readonly Refused[] = [
     ...hmac,
   },
   {
-    name: 'invalid fields, signed: the author whom the signed body names',
+    name: 'invalid fields, signed: the author named by the signed body',
     send: () => signed(JSON.stringify({ ...body, patient: 'a/b' })),
     reason: 'invalid_fields',
     via: 'hmac',
@@ -171,14 +171,14 @@ const refusals: readonly Refused[] = [
     actor: null,
   },
   {
-    name: 'another scheme is no Bearer',
+    name: 'another scheme is not Bearer',
     send: () => post({ authorization: 'Basic Y2FyZTpjYXJl' }),
     reason: 'missing_signature',
     via: 'none',
     actor: null,
   },
   {
-    name: 'a token in the query is not looked at',
+    name: 'a token in the query is ignored',
     send: () =>
       fixture.app.inject({
         method: 'POST',
@@ -261,7 +261,7 @@ describe('401 unauthorized: uniform, names no cause; every refusal adds an audit
     },
   )
 
-  test('all refusals are the same, byte for byte and header for header', async () => {
+  test('all refusals are identical, byte for byte and header for header', async () => {
     const seen = new Set<string>()
     for (const { send } of refusals) {
       const answer = await send()
@@ -280,7 +280,7 @@ describe('401 unauthorized: uniform, names no cause; every refusal adds an audit
     expect(kept).not.toContain(body.value)
   })
 
-  test('a trail that fails changes nothing of the answer', async () => {
+  test('a failing trail does not change the answer', async () => {
     fixture.audit.add = async () => {
       throw new Error('no trail')
     }

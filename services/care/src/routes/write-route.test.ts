@@ -61,7 +61,7 @@ describe('200', () => {
     },
   )
 
-  test('a body of exactly 262144 bytes is taken', async () => {
+  test('a body of exactly 262144 bytes is accepted', async () => {
     const empty = JSON.stringify({ ...body, value: '' })
     const value = 'x'.repeat(WRITE_BODY_BYTES_MAX - Buffer.byteLength(empty))
     const payload = JSON.stringify({ ...body, value })
@@ -70,7 +70,7 @@ describe('200', () => {
     expect((await signed(`${payload} `)).statusCode).toBe(401)
   })
 
-  test('bearer with care.write: the author defaults to the sub, and the actor is the sub in any case', async () => {
+  test('bearer with care.write: the author defaults to the sub, and the actor is always the sub', async () => {
     const { authorId: _, authorLabel: __, ...anonymous } = body
     const first = await bearer('care.write', JSON.stringify(anonymous))
     expect(first.json()).toMatchObject({ version: 1 })
@@ -152,10 +152,10 @@ describe('record chain', () => {
     expect(seen).toEqual(['told of v1', 'answered 200'])
   })
 
-  test('100 writers at once: versions without gaps, one answer each, told in order within each chain', async () => {
+  test('100 concurrent writers: versions without gaps, one answer each, announced in order within each chain', async () => {
     let turns = 0
     fixture.hub.during = async () => {
-      // Later versions would be told first, were their order not kept.
+      // If their order were not kept, later versions would be announced first.
       turns += 1
       for (let wait = 0; wait < 7 - (turns % 7); wait += 1)
         await new Promise((resolve) => void setImmediate(resolve))
@@ -233,7 +233,7 @@ describe('5xx', () => {
     expect(answer.headers['retry-after']).toBe('5')
   })
 
-  test('a write whose audit row was not kept is no 200; sent again, it is the first version and has its row', async () => {
+  test('a write whose audit row was not stored is not a 200; sent again, it is the first version and has its row', async () => {
     const add = fixture.audit.add.bind(fixture.audit)
     fixture.audit.add = async () => {
       throw Object.assign(new Error('disk full'), { name: 'AuditTrailUnavailable' })
@@ -246,7 +246,7 @@ describe('5xx', () => {
     expect(fixture.hub.published).toHaveLength(1)
   })
 
-  test('a later version is told although an earlier one could not be', async () => {
+  test('a later version is announced although an earlier one could not be', async () => {
     fixture.hub.during = async ({ version }) => {
       if (version === 1) throw new Error('no session store')
     }

@@ -13,26 +13,23 @@ type WriteRouteDeps = JudgeWriteDeps & {
   readonly serviceName: string
   readonly publish: PublishRecord
   readonly audit: Pick<AuditTrail, 'add'>
-  /** The present time in ISO 8601. */
+  /** The current time in ISO 8601. */
   readonly isoNow: () => string
 }
 
-/** The sender went away before its body ended: there is nobody to answer. */
+/** The sender left before its body ended, so there is nobody to answer. */
 class SenderGone extends Error {
   override readonly name = 'SenderGone'
-  /** Not the service's fault, so that it is not logged as one. */
+  /** Not the service's fault, so it is not logged as one. */
   readonly statusCode = 400
 }
 
-/**
- * How much of a body that is refused for its size is still read, so that its sender finishes and sees the answer; who
- * sends more is cut off.
- */
+/** How much of an oversized body is still read, so that its sender finishes and sees the answer; a sender of more is cut off. */
 const DISCARDED_BYTES_MAX = 4 * 1_024 * 1_024
 
 /**
- * Reads a body byte for byte, whatever its content type and before any parsing: a MAC is over these bytes. Resolves as
- * `too-large` at the first byte over the limit, or before any where more is announced than would be read.
+ * Reads a body byte for byte, whatever its content type and before any parsing, since a MAC is over these bytes. Resolves
+ * as `too-large` at the first byte over the limit, or at once if more is announced than would be read.
  */
 function readRequestBody(
   request: IncomingMessage,
@@ -61,13 +58,13 @@ function readRequestBody(
   })
 }
 
-/** A header that came once; twice is a value that nothing is equal to. */
+/** A header that was sent once; a repeated header becomes a value that equals nothing. */
 const headerText = (value: string | readonly string[] | undefined): string | undefined =>
   value === undefined || typeof value === 'string' ? value : value.join()
 
 /**
  * Serves `POST /write`. It answers in the `onRequest` hook, before the framework looks at the body: the MAC is over the
- * raw bytes, and a content type or an encoding that the framework dislikes must not be refused differently.
+ * raw bytes, and a content type or encoding that the framework dislikes must not be refused differently.
  */
 export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
   const signatureHeader = `x-${deps.serviceName}-signature`
@@ -80,8 +77,8 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
     try {
       await deps.audit.add({ at: deps.isoNow(), outcome: 'rejected', ...refusal })
     } catch (error) {
-      // The answer stays the one answer; the operator learns of the trail.
-      request.log.error({ err: error, reason: refusal.reason }, 'audit row was not kept')
+      // The answer stays the same; the operator hears about the trail.
+      request.log.error({ err: error, reason: refusal.reason }, 'audit row was not stored')
     }
     return sendError(reply, errorAnswer('unauthorized'))
   }
@@ -109,7 +106,7 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
       response: { 200: writeAnswer, 401: errorBody, 409: errorBody, 503: errorBody },
     },
     onRequest: answer,
-    // Never reached: onRequest has answered.
+    // Never reached: onRequest has already answered.
     handler: async () => undefined,
   })
 }

@@ -1,4 +1,4 @@
-// Writes as clients send them to a service in memory: signed, with a bearer token, early or late.
+// Writes as clients send them to an in-memory service: signed, with a bearer token, early or late.
 import type { LightMyRequestResponse } from 'fastify'
 import { type CareFixture, signatureOf } from '../testing/care.fixture.ts'
 
@@ -9,7 +9,7 @@ export const body = {
   authorId: 'dr-osei',
   authorLabel: 'Dr Osei',
 }
-/** The present moment of a fixture that was just started. */
+/** The current time of a fixture that was just started. */
 export const NOW = '2026-11-21T12:00:00.000Z'
 
 type Headers = Readonly<Record<string, string>>
@@ -20,7 +20,7 @@ type WriteRequests = {
   readonly post: (headers: Headers, payload?: string | Buffer) => Answer
   readonly signed: (payload: string | Buffer, over?: Headers) => Answer
   readonly bearer: (scope: string, payload?: string, claims?: object) => Answer
-  /** A signed write whose timestamp lies so far from the service's clock. */
+  /** A signed write whose timestamp is that far from the service's clock. */
   readonly atSecond: (offsetSeconds: number) => Answer
 }
 

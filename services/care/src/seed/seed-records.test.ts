@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => care.remove())
 
-test('a fresh store gets every sample version; a second time nothing is written', async () => {
+test('a fresh store gets every sample version; a second run writes nothing', async () => {
   const options = { baseUrl: care.url, writeSecret: WRITE_SECRET }
   const outcome = await seedRecords(options)
   const verdict = async () =>

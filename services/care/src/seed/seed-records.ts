@@ -18,7 +18,7 @@ type SeedOptions = {
 
 type SeedOutcome =
   | { readonly kind: 'seeded'; readonly uris: readonly string[] }
-  /** Some of the sample's chains are there: nothing was written. */
+  /** Some of the sample chains already exist: nothing was written. */
   | { readonly kind: 'already-there' }
 
 async function isSeeded(baseUrl: string): Promise<boolean> {
@@ -29,8 +29,8 @@ async function isSeeded(baseUrl: string): Promise<boolean> {
 }
 
 /**
- * Writes the sample records through `POST /write` of a running service, one after the other, unless they are there.
- * Rejects where the service does not answer, or refuses a write.
+ * Writes the sample records one by one through `POST /write` of a running service, unless they exist. Rejects if the
+ * service does not answer, or refuses a write.
  */
 export async function seedRecords(options: SeedOptions): Promise<SeedOutcome> {
   const { baseUrl, writeSecret, serviceName = 'care' } = options
@@ -58,7 +58,7 @@ type SignedWrite = Required<SeedOptions> & {
   readonly unixMs: number
 }
 
-/** Sends it and returns the answer, whatever its status. Rejects where nobody answers. */
+/** Sends it and returns the answer, whatever its status. Rejects if there is no answer. */
 export async function sendSignedWrite(write: SignedWrite): Promise<Response> {
   const body = JSON.stringify(write.body)
   const timestamp = new Date(write.unixMs).toISOString()
@@ -76,7 +76,7 @@ export async function sendSignedWrite(write: SignedWrite): Promise<Response> {
   })
 }
 
-/** A chain of the sample: its values become its versions. */
+/** A sample chain: its values become its versions. */
 type SampleChain = {
   readonly patient: string
   readonly domain: string
@@ -84,7 +84,7 @@ type SampleChain = {
   readonly values: readonly string[]
   readonly authorId: string
   readonly authorLabel: string
-  /** Days from the writing to the review date; below zero, the record is stale at once. */
+  /** Days from writing to the review date; below zero, the record is stale at once. */
   readonly staleAfterDays?: number
   readonly priority?: number
 }
@@ -94,8 +94,8 @@ const nurse = { authorId: 'nurse-lindqvist', authorLabel: 'Nurse Lindqvist' }
 const physio = { authorId: 'physio-amari', authorLabel: 'your physiotherapist Amari' }
 
 /**
- * A few patients under pseudonyms: a dose that was corrected, advice that is past its review date, and two notes that
- * only an assistant may read.
+ * A few patients under pseudonyms: a corrected dose, advice past its review date, and two notes that only an assistant
+ * may read.
  */
 const sampleChains: readonly SampleChain[] = [
   {
@@ -163,7 +163,7 @@ const sampleChains: readonly SampleChain[] = [
   },
 ]
 
-/** Every version of the sample, in the order in which they are written. */
+/** Every version of the sample, in the order of writing. */
 export const sampleRecords = sampleChains.flatMap(({ values, ...chain }) =>
   values.map((value) => ({ ...chain, value })),
 )

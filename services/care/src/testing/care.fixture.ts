@@ -1,4 +1,4 @@
-// The whole service with its stores in memory and a hub that only remembers: for tests of the HTTP side.
+// The complete service with in-memory stores and a hub that only remembers; for tests of the HTTP side.
 import { createHmac } from 'node:crypto'
 import { mintToken } from '@tallystick/jwt-lite'
 import { type ManualClock, manualClock, readConfig, type ServiceApp } from '@tallystick/service-kit'
@@ -18,7 +18,7 @@ const TOKEN_SECRET = 'token-secret-for-tests-0123456789abcdef'
 export const BASE_URL = 'https://care.test'
 export const RESOURCE = `${BASE_URL}/mcp`
 
-/** The least environment that the service starts with. */
+/** The smallest environment that the service starts with. */
 export const testEnvironment = {
   BASE_URL,
   WRITE_SECRET,
@@ -28,7 +28,7 @@ export const testEnvironment = {
   LOG_LEVEL: 'silent',
 }
 
-/** A hub without sessions of its own: it keeps what it was told and says how many listened. */
+/** A hub without sessions: it remembers what it was told and reports how many listened. */
 type RecordingHub = SessionHub & {
   readonly published: { readonly record: CareRecord; readonly previous: CareRecord | undefined }[]
   subscribers: number
@@ -108,7 +108,7 @@ function recordingHub(): RecordingHub {
 export async function startCareFixture(
   options: {
     readonly environment?: Readonly<Record<string, string>>
-    /** In a temporary folder, where `tamper` can reach it; in memory otherwise. */
+    /** In a temporary folder, where `tamper` can reach it; otherwise in memory. */
     readonly isOnDisk?: boolean
   } = {},
 ): Promise<CareFixture> {

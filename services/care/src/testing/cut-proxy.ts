@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A TCP proxy in front of a server on this machine, whose connections a test can cut: a network that goes and comes back. */
+/** A TCP proxy in front of a server on this machine, whose connections a test can cut: a network that fails and recovers. */
 export type CutProxy = {
   readonly port: number
   /** Cuts every connection and refuses new ones. */
@@ -17,7 +17,7 @@ export async function openCutProxy(targetPort: number): Promise<CutProxy> {
   const keep = (socket: Socket): Socket => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    // A cut connection fails on both of its sides; that is what it is for.
+    // A cut connection fails on both sides, which is its purpose.
     socket.on('error', () => socket.destroy())
     return socket
   }

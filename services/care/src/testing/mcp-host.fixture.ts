@@ -1,4 +1,4 @@
-// A host by hand: enough of MCP over fetch to subscribe and listen, so that tests see the wire.
+// A hand-written host: enough of MCP over fetch to subscribe and listen, so that tests see the wire.
 import type { RunningCare } from './running-care.fixture.ts'
 
 type HostMessage = {
@@ -11,7 +11,7 @@ type HostMessage = {
 type TestHost = {
   /** The answer to a request. */
   request(method: string, params: Readonly<Record<string, unknown>>): Promise<HostMessage>
-  /** Resolves with the next notification of that method that the stream carries from now on. */
+  /** Resolves with the next notification of that method on the stream from now on. */
   nextNotification(method: string): Promise<HostMessage>
   close(): Promise<void>
 }
@@ -36,7 +36,7 @@ async function readFrames(
   }
 }
 
-/** Opens a session with these scopes and its event stream. */
+/** Opens a session with these scopes, and its event stream. */
 export async function openHost(care: RunningCare, scope: string): Promise<TestHost> {
   const headers: Record<string, string> = {
     authorization: `Bearer ${care.token(scope)}`,

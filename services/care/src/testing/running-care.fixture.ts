@@ -1,5 +1,5 @@
-// The whole service as it runs, on a port and on files of its own, in this process: for tests that need a real socket, a
-// real disk or a real MCP session.
+// The complete service as it runs, on its own port and files, in this process; for tests that need a real socket, a real
+// disk or a real MCP session.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ export type RunningCare = {
   readonly databasePath: string
   token(scope: string, sub?: string): string
   write(body: Readonly<Record<string, string | number>>): Promise<Response>
-  /** Stops it; the files stay, so that another can be started on them. */
+  /** Stops it and keeps the files, so that another can be started on them. */
   stop(): Promise<void>
   /** Stops it and removes its files. */
   remove(): Promise<void>
@@ -24,11 +24,11 @@ export type RunningCare = {
 
 type RunningCareOptions = {
   readonly environment?: Readonly<Record<string, string>>
-  /** Of an earlier one that was stopped. */
+  /** From an earlier one that was stopped. */
   readonly databasePath?: string
 }
 
-/** Starts the service on a free port of loopback. */
+/** Starts the service on a free loopback port. */
 export async function startRunningCare(options: RunningCareOptions = {}): Promise<RunningCare> {
   const folder = options.databasePath ?? join(mkdtempSync(join(tmpdir(), 'care-')), 'care.db')
   const config = testConfig({ ...options.environment, DATABASE_PATH: folder })

@@ -1,6 +1,6 @@
 /**
- * The example of each operation that takes something, as the reference shows it. They belong together: the write makes the
- * record that the others are about, and examples.test.ts runs them in that order.
+ * One example for each operation with input, as the reference shows it. They belong together: the write makes the record
+ * that the others are about, and examples.test.ts runs them in that order.
  */
 export const uriExample = 'care://quill/sleep'
 
@@ -13,7 +13,7 @@ export const writeExample = {
   staleAfter: '2030-01-01',
 }
 
-/** What opens an MCP session. */
+/** Opens an MCP session. */
 export const initializeExample = {
   jsonrpc: '2.0',
   id: 1,

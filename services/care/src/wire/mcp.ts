@@ -5,7 +5,7 @@ import { initializeExample } from './examples.ts'
 import { isRecordName } from './record-uri.ts'
 import { audience } from './records.ts'
 
-/** One JSON-RPC message, for the reference alone: mcp/json-rpc.ts reads it. */
+/** One JSON-RPC message, only for the reference: mcp/json-rpc.ts reads it. */
 export const mcpMessage = z
   .looseObject({
     jsonrpc: z.literal('2.0'),
@@ -25,7 +25,7 @@ export const initializeParams = z.object({
   clientInfo: z.looseObject({ name: z.string(), version: z.string() }),
 })
 
-/** The severities of RFC 5424 in rising order, as MCP names them. */
+/** The severities of RFC 5424 in ascending order, as MCP names them. */
 const logLevel = z.enum([
   'debug',
   'info',
@@ -72,7 +72,7 @@ export const whatsChangedParams = z.object({
   arguments: z.object({ patient, since: since.optional() }),
 })
 
-/** Arguments of a question for changes, whoever asks. */
+/** Arguments of a query for changes, whoever asks. */
 export type ChangesQuery = z.infer<typeof whatsChangedParams>['arguments']
 
 export const toolParams = z.object({
@@ -80,7 +80,7 @@ export const toolParams = z.object({
   arguments: z.record(z.string(), z.unknown()).optional(),
 })
 
-/** What each tool takes; a tool refuses members that it does not know. */
+/** What each tool takes; a tool refuses unknown members. */
 export const TOOL_INPUTS = {
   list_records: z.strictObject({
     patient: patient.optional().describe('Only this patient’s records'),

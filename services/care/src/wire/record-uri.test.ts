@@ -77,7 +77,7 @@ describe('record URIs', () => {
     expect(parseRecordUri(uri)).toBeUndefined()
   })
 
-  it('any text is read or refused, never thrown at', () => {
+  it('any text is read or refused without a throw', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const read = parseRecordUri(`care://${text}`)

@@ -1,4 +1,4 @@
-// Record URIs and the bounds that follow from them. Pure: the browser runs this file too.
+// Record URIs and the limits that follow from them. Pure: the browser runs this file too.
 import type { Audience } from './records.ts'
 
 /** Where a chain lives. `patient` and `domain` are record names. */
@@ -8,7 +8,7 @@ export type ChainSlot = {
   readonly audience: Audience
 }
 
-/** A record's URI taken apart. Without `version` it names the newest; `isAudio` for `…/<version>/audio`. */
+/** The parts of a record's URI. Without `version` it names the newest; `isAudio` for `…/<version>/audio`. */
 export type RecordUri = {
   readonly slot: ChainSlot
   readonly version?: number
@@ -19,15 +19,15 @@ const SCHEMES: Readonly<Record<string, Audience>> = {
   care: 'user',
   'care-internal': 'assistant',
 }
-/** JavaScript holds every such version exactly. */
+/** JavaScript represents every such version exactly. */
 const VERSION_PATTERN = /^v?([1-9]\d{0,14})$/
-/** Characters that a path segment of RFC 3986 may hold as they are; `/` and `|` cannot be in a name at all. */
+/** Characters that a path segment of RFC 3986 may hold unescaped; `/` and `|` cannot be in a name at all. */
 const AS_THEY_ARE = /%(?:21|24|26|27|28|29|2A|2B|2C|3A|3B|3D|40)/gi
-/** Both names with their escapes fit. */
+/** Enough for both names with their escapes. */
 const RECORD_URI_CHARS_MAX = 4_096
 /** Largest body of `POST /write`, bytes. */
 export const WRITE_BODY_BYTES_MAX = 262_144
-/** How far a signed write's timestamp may be from the service's clock, seconds either way. */
+/** How far a signed write's timestamp may be from the service's clock, in seconds either way. */
 export const WRITE_SKEW_SECONDS_MAX = 300
 const VERSION_MAX = 999_999_999_999_999
 

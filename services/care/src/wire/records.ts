@@ -1,4 +1,4 @@
-/** What a read says of a record besides its text, and the notice of a new version. The browser takes its types from here. */
+/** What a read says about a record besides its text, and the notice of a new version. The browser takes its types from here. */
 import { z } from 'zod'
 
 /** Who may hear a record: `user` may be spoken to the person, `assistant` must never be. Fixed for a chain. */
@@ -27,15 +27,15 @@ const recordMeta = z.looseObject({
   audience,
   value: z.string(),
   stale: z.boolean(),
-  /** The newest version, where this one is older. */
+  /** The newest version, if this one is older. */
   supersededBy: z.int().optional(),
 })
 
 export type RecordMeta = z.infer<typeof recordMeta>
 
 /**
- * What a revision notice says: what changed and by whom, never a value. A notice may be read long after it was sent, and
- * only a read tells what holds then.
+ * What a revision notice says: what changed and who changed it, never a value. A notice may be read long after it was
+ * sent, and only a read tells what holds then.
  */
 const revisionNotice = z.object({
   ...version,

@@ -1,4 +1,4 @@
-/** What the service says of itself. */
+/** What the service says about itself. */
 import { z } from 'zod'
 
 /** Protected-resource metadata (RFC 9728). */

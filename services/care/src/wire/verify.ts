@@ -21,7 +21,10 @@ export const journalQuery = z.object({
     .meta({ description: 'That of assistant records needs their scope.', examples: ['user'] }),
 })
 
-/** How a chain's newest version is stored; `keyId` where it is sealed. Not its length, which tells known sentences apart. */
+/**
+ * How a chain's newest version is stored; `keyId` if it is sealed. The length is left out, since it would tell known
+ * sentences apart.
+ */
 const receipt = z.looseObject({
   uri: z.string(),
   encrypted: z.boolean(),
@@ -59,8 +62,8 @@ export const EXPORT_FORMAT = 'tallystick-care-export/1'
 
 /**
  * Why a version does not hold. `missing`: it is not there. `seal`: its sealed bytes do not open in its slot. `leaf`: some
- * field is not what the journal recorded. `slot`: it belongs elsewhere. `link`: it does not name the version before.
- * `hash`: its fields do not hash to its version hash. `head`: the chain's recorded head is another one.
+ * field is not what the journal recorded. `slot`: it belongs elsewhere. `link`: it does not name the previous version.
+ * `hash`: its fields do not hash to its version hash. `head`: the chain's recorded head is a different one.
  */
 const versionFault = z.enum(['missing', 'seal', 'leaf', 'slot', 'link', 'hash', 'head'])
 
@@ -70,18 +73,18 @@ const hex = z.string().regex(/^[0-9a-f]{64}$/)
 const index = z.int().min(0)
 const place = { uri: z.string(), journal: audience, leafIndex: index, version: z.int().min(1) }
 
-/** A line of an export (C8, C9): NDJSON, told apart by `kind`. Leaf hashes stand before the versions that they cover. */
+/** A line of an export (C8, C9): NDJSON, told apart by `kind`. Leaf hashes come before the versions that they cover. */
 export const exportLine = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('export'),
     format: z.literal(EXPORT_FORMAT),
     audiences: z.array(audience),
-    /** The one chain that the versions are of; absent where all are there. */
+    /** The one chain that the versions belong to; absent if all chains are included. */
     uri: z.string().optional(),
   }),
   /** Leaf hashes of a journal from index `from`. */
   z.object({ kind: z.literal('leaves'), journal: audience, from: index, hashes: z.array(hex) }),
-  /** `preimage` hashes to `versionHash`; a zero byte and `entry` to the leaf at `leafIndex`. */
+  /** `preimage` hashes to `versionHash`; a zero byte and `entry` hash to the leaf at `leafIndex`. */
   z.object({
     kind: z.literal('version'),
     ...place,

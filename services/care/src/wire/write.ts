@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const filled = () => z.string().min(1)
 
-/** The body of a write; other members are ignored. domain/write-fields.ts has the rules that a schema cannot say. */
+/** The body of a write; other members are ignored. domain/write-fields.ts has the rules that a schema cannot express. */
 export const writeBody = z.looseObject({
   patient: filled().describe(
     'Subject: not empty, no `/` or `|`. Public through /verify: use a pseudonym.',
@@ -63,7 +63,7 @@ const auditRow = z.object({
   uri: z.string().optional(),
 })
 
-/** A row with its place in the trail, from 1 in order of arrival; `before` counts in it. */
+/** A row with its position in the trail, from 1 in order of arrival; `before` counts by it. */
 const keptAuditRow = auditRow.extend({ sequence: z.int().min(1) })
 
 export type AuditRow = z.infer<typeof auditRow>

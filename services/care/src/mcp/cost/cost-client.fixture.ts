@@ -1,4 +1,5 @@
-// The measuring side: starts a cost server, drives it with many sessions over keep-alive connections, and asks what it cost.
+// The measuring side: starts a cost server, drives it with many sessions over keep-alive connections, and asks for the
+// cost.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, type ClientRequest, request } from 'node:http'
@@ -13,32 +14,32 @@ import {
   type CostVariant,
 } from './cost-terms.fixture.ts'
 
-/** CPU of the server process, user and system, microseconds. */
+/** CPU time of the server process, user and system, microseconds. */
 type RequestCost = {
-  /** Of `initialize` and `notifications/initialized` together. */
+  /** For `initialize` and `notifications/initialized` together. */
   readonly initializeMicros: number
   readonly readMicros: number
 }
 
 type SessionCost = {
-  /** CPU of one notification to one session, microseconds. */
+  /** CPU time of one notification to one session, microseconds. */
   readonly notificationMicros: number
-  /** Of one session, after garbage collection. */
+  /** Per session, after garbage collection. */
   readonly idleHeapBytes: number
   readonly streamHeapBytes: number
   readonly streamRssBytes: number
-  /** From the write to each subscriber's frame, milliseconds; the median of all rounds, as others use the machine too. */
+  /** From the write to each subscriber's frame, milliseconds; the median over all rounds, since the machine is shared. */
   readonly fanOutP50Ms: number
   readonly fanOutP95Ms: number
 }
 
 /** Measurements of each variant. */
 const REPEATS = 3
-/** Writes that are measured, each to all sessions. */
+/** Measured writes, each to all sessions. */
 const ROUNDS = 10
-/** Sessions before those that are measured: what is measured then is compiled, and the first allocations are made. */
+/** Sessions opened before measuring, so that code is compiled and first allocations are made. */
 const WARM_SESSIONS = 1_500
-/** Requests under way at once. */
+/** Concurrent requests. */
 const WIDTH = 64
 
 const token = (): string =>
@@ -61,7 +62,7 @@ class CostProbe {
   readonly #authorization = `Bearer ${token()}`
   readonly #agent = new Agent({ keepAlive: true, maxSockets: WIDTH })
   readonly #streams: ClientRequest[] = []
-  /** Told of every chunk of every stream. */
+  /** Called with every chunk of every stream. */
   onFrames: (text: string) => void = () => undefined
 
   constructor(child: ChildProcess, url: string) {
@@ -97,7 +98,7 @@ class CostProbe {
     return after.cpuMicros - before.cpuMicros
   }
 
-  /** One POST; resolves with the session id that the answer names. */
+  /** One POST; resolves with the session id in its answer. */
   post(message: object, sessionId?: string): Promise<string | undefined> {
     const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }))
     return new Promise((resolve, reject) => {
@@ -157,7 +158,7 @@ class CostProbe {
   }
 }
 
-/** Runs `work` for each item, a few at once. */
+/** Runs `work` for each item, a few at a time. */
 async function each<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,
@@ -192,7 +193,7 @@ async function openSessions(probe: CostProbe, count: number): Promise<string[]> 
   return ids
 }
 
-/** Writes, and waits until every subscriber has its frame; returns milliseconds from the write, one for each. */
+/** Writes, and waits until every subscriber has its frame; returns milliseconds since the write, one value each. */
 async function fanOut(probe: CostProbe, subscribers: number): Promise<number[]> {
   const startMs = performance.now()
   const delays: number[] = []
@@ -207,7 +208,7 @@ async function fanOut(probe: CostProbe, subscribers: number): Promise<number[]> 
   return delays
 }
 
-/** Runs `use` on a server that has answered enough to be compiled. */
+/** Runs `use` on a server that has answered enough requests to be compiled. */
 async function withProbe<Result>(
   variant: CostVariant,
   use: (probe: CostProbe) => Promise<Result>,
@@ -222,7 +223,7 @@ async function withProbe<Result>(
   }
 }
 
-/** CPU of requests, with so many sessions. */
+/** CPU time of requests, with that many sessions. */
 function measureRequests(variant: CostVariant, sessions: number): Promise<RequestCost> {
   return withProbe(variant, async (probe) => {
     let ids: string[] = []
@@ -238,7 +239,7 @@ function measureRequests(variant: CostVariant, sessions: number): Promise<Reques
   })
 }
 
-/** The least of several measurements, each variant in turn: what others do on the machine only adds. */
+/** The least of several measurements, taking variants in turn, since other load on the machine only adds. */
 export async function leastRequestCosts(
   sessions: number,
 ): Promise<Readonly<Record<CostVariant, RequestCost>>> {
@@ -263,7 +264,7 @@ export async function leastRequestCosts(
   return least
 }
 
-/** Memory of sessions, idle and then each with a stream and a subscription, and what it takes to notify them all. */
+/** Memory of sessions, idle and then each with a stream and a subscription, and the cost of notifying them all. */
 export function measureSessions(
   variant: Exclude<CostVariant, 'floor'>,
   sessions: number,
@@ -275,7 +276,7 @@ export function measureSessions(
     await each(ids, (id) => probe.post(subscribe, id))
     await each(ids, (id) => probe.openStream(id))
     const streaming = await probe.figures('collect')
-    // The thorough collection has thrown compiled code away too.
+    // The thorough collection has discarded compiled code too.
     for (let round = 0; round < ROUNDS; round += 1) await fanOut(probe, sessions)
     const rounds: (readonly number[])[] = []
     const cpuMicros = await probe.cpuMicrosOf(async () => {

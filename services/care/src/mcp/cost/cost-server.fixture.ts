@@ -1,5 +1,5 @@
-// A server process whose cost is measured: the same application, tokens, store and methods under our transport or under the
-// SDK's own, by its first argument. The parent asks for figures over IPC.
+// A server process whose cost is measured: the same application, tokens, store and methods under our transport or the
+// SDK's own, depending on its first argument. The parent asks for figures over IPC.
 import { randomBytes } from 'node:crypto'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
@@ -50,7 +50,7 @@ const tokens = createTokenVerifier({
 const bearer = { tokens, serviceName: 'care', metadataUrl: COST_BASE_URL }
 const limits = { ...DEFAULT_MCP_LIMITS, sessionsPerSubMax: 20_000 }
 
-/** A variant, ready to be measured: its routes, and a write that tells everybody. Returns how many frames were sent. */
+/** A variant, ready to be measured: its routes, and a write that notifies everyone. Returns how many frames were sent. */
 type Variant = {
   readonly addRoutes: (app: ServiceApp) => void
   readonly tell: (record: CareRecord, previous: CareRecord | undefined) => Promise<number>
@@ -80,7 +80,7 @@ type BytesHandler = (
   body: Uint8Array | undefined,
 ) => Promise<unknown>
 
-/** Its route's hook has answered. */
+/** Never reached: its route's hook has already answered. */
 const handler = (): void => undefined
 
 /** Takes requests over where our transport does, in the first hook, and reads bodies as it does. */
@@ -125,7 +125,7 @@ function floor(): Variant {
   }
 }
 
-/** What an application writes that follows the SDK's examples: a Server and a transport for each session. */
+/** What an application that follows the SDK's examples does: a Server and a transport for each session. */
 function sdk(): Variant {
   type Held = { readonly server: Server; readonly transport: StreamableHTTPServerTransport }
   const held = new Map<string, Held>()
@@ -227,12 +227,12 @@ async function main(name: CostVariant): Promise<void> {
     if (question === 'fire')
       void write(variant).then((notifications) => say({ kind: 'fired', notifications }))
     if (question === 'collect') {
-      // The thorough kind, which gives pages back: what is left is held.
+      // The thorough kind, which returns pages: what remains is really held.
       globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     }
     if (question !== 'fire') figures()
   })
-  // A parent that is gone has nobody to answer.
+  // Without a parent there is nobody to answer.
   process.on('disconnect', () => process.exit(0))
   say({ kind: 'listening', url: listeningUrl(app) })
 }

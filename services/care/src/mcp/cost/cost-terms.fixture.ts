@@ -1,6 +1,6 @@
 // What the measuring side and the measured server agree on.
 
-/** `floor` has no transport at all: what both transports pay alike. */
+/** `floor` has no transport at all: the cost that both transports share. */
 export type CostVariant = 'ours' | 'sdk' | 'floor'
 export const COST_BASE_URL = 'http://care.test'
 export const COST_SECRET = 'token-secret-for-measuring-0123456789'
@@ -11,7 +11,7 @@ export type CostAnswer =
   | { readonly kind: 'listening'; readonly url: string }
   | {
       readonly kind: 'figures'
-      /** User and system, microseconds since the start. */
+      /** User and system, microseconds since start. */
       readonly cpuMicros: number
       readonly heapBytes: number
       readonly rssBytes: number

@@ -1,5 +1,6 @@
-// What the transport costs, against the SDK's own in the same run: the same application, tokens, store and methods under
-// both. CPU ratios are of what the transports add to the floor that both pay (Fastify, token check, JSON, the read itself).
+// What the transport costs, compared with the SDK's own in the same run: the same application, tokens, store and methods
+// under both. CPU ratios cover what the transports add to the floor that both pay (Fastify, token check, JSON, the read
+// itself).
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { leastRequestCosts, measureSessions } from './cost-client.fixture.ts'
@@ -8,7 +9,7 @@ const isLong = process.env['TALLYSTICK_LONG'] === '1'
 const KIB = 1024
 const MB = 1_000_000
 
-/** Keeps figures where whoever tracks them finds them. */
+/** Stores figures where they can be tracked. */
 const record = (name: string, figures: object): void => {
   mkdirSync('reports', { recursive: true })
   writeFileSync(`reports/${name}.json`, `${JSON.stringify(figures, undefined, 2)}\n`)

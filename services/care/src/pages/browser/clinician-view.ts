@@ -1,11 +1,11 @@
-/** What the clinician's page shows beside the form: the preview, and what came of a write. */
+/** What the clinician's page shows beside the form: the preview, and the outcome of a write. */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import { retractionSentence } from '../../domain/retraction.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/record-uri.ts'
 import type { Before } from './read-record.ts'
 import type { WriteOutcome } from './write-record.ts'
 
-/** What is to be written, and what stands stored before it. */
+/** What is about to be written, and what is stored before it. */
 type Draft = {
   readonly value: string
   readonly audience: string
@@ -13,7 +13,7 @@ type Draft = {
   readonly before: Before
 }
 
-/** From here on a clock may be off by too much: seconds pass on the way. */
+/** From here on a clock may be too far off, since the request itself takes seconds. */
 const SKEW_SECONDS_NEAR = WRITE_SKEW_SECONDS_MAX - 5
 
 const hint = (text: string): HTMLElement => element('p', { class: 'hint' }, text)
@@ -24,7 +24,7 @@ const BEFORE_WORDS = {
   unknown: 'Not known here: this page has no token to read it with.',
   none: 'None that this token may read: yours would be version 1.',
   broken: 'It does not hold: what is stored differs from its hash, so it is not shown.',
-  unreachable: 'The service does not answer just now.',
+  unreachable: 'The service is not answering right now.',
 }
 
 function beforeParts(before: Before): readonly HTMLElement[] {
@@ -39,7 +39,7 @@ function beforeParts(before: Before): readonly HTMLElement[] {
   ]
 }
 
-/** What an assistant would say after this write: the retraction, where the version before is known, and the sentence. */
+/** What an assistant would say after this write: the retraction, if the previous version is known, and the sentence. */
 function spokenPreview({ value, audience, authorLabel, before }: Draft): string {
   if (value.trim() === '') return 'Your sentence, once you have written it.'
   if (audience === 'assistant') return 'Nothing aloud: assistants only read it.'
@@ -82,9 +82,9 @@ function refusedParts(aheadSeconds: number | undefined): readonly HTMLElement[] 
   const side = (aheadSeconds ?? 0) > 0 ? 'ahead of' : 'behind'
   const clock = isClock
     ? `This computer’s clock is ${distance} s ${side} the service’s; more than ${WRITE_SKEW_SECONDS_MAX} s is refused. Set the clock.`
-    : `This computer’s clock is right enough (${distance} s off).`
+    : `This computer’s clock is accurate enough (${distance} s off).`
   const findings = [
-    'The fields are as the service wants them.',
+    'The fields are as the service requires.',
     aheadSeconds === undefined ? 'The service’s clock could not be read.' : clock,
     isClock ? 'The secret may be right.' : 'So the write secret is most likely wrong.',
   ]
@@ -95,7 +95,7 @@ function refusedParts(aheadSeconds: number | undefined): readonly HTMLElement[] 
   ]
 }
 
-/** Of a write that may have been stored. */
+/** For a write that may have been stored. */
 const unsureParts = (why: string): readonly HTMLElement[] => [
   note('warn', why),
   element('p', {}, 'Sending the same again is safe for five minutes: it cannot be stored twice.'),
@@ -127,7 +127,7 @@ function outcomeParts(outcome: WriteOutcome, aheadSeconds: number | undefined): 
   return { title, parts: unsureParts('No answer came. It may or may not be stored.') }
 }
 
-/** Shows what came of a write and moves the focus to it. */
+/** Shows the outcome of a write and moves the focus to it. */
 export function showOutcome(result: {
   readonly outcome: WriteOutcome
   readonly aheadSeconds: number | undefined

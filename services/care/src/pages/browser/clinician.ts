@@ -14,9 +14,9 @@ import {
   type WriteFields,
 } from './write-record.ts'
 
-/** A signed write that is sent again within this time is known again by the service; a little less than its 300 s. */
+/** The service recognises a signed write sent again within this time; slightly less than its 300 s. */
 const SAME_AGAIN_MS = 290_000
-/** How long typing rests before what is stored is read. */
+/** How long typing must pause before the stored record is read. */
 const TYPING_PAUSE_MS = 300
 
 const SHOWN_NAMES = [...FIELD_NAMES, 'secret'] as const
@@ -38,9 +38,9 @@ function typedFields(): WriteFields {
   const staleAfter = pageElement('staleAfter', HTMLInputElement)
   return {
     ...(typed as WriteFields),
-    // Form data ends lines with CRLF; the sentence is what stands in the field.
+    // Form data ends lines with CRLF; the sentence is exactly the field's text.
     value: sentence.value,
-    // A date that is half typed reads as none.
+    // A half-typed date reads as empty.
     staleAfter: staleAfter.validity.badInput ? 'half typed' : staleAfter.value,
   }
 }
@@ -70,7 +70,7 @@ async function readBefore(): Promise<void> {
   lastRead += 1
   const mine = lastRead
   const found = await reader.read(readToken.value.trim(), typedFields())
-  // An answer that came after a newer question is about something else.
+  // An answer that arrives after a newer question is about something else.
   if (mine !== lastRead) return
   before = found
   showDraft()
@@ -104,14 +104,14 @@ function setSending(sending: boolean): void {
 async function submit(): Promise<void> {
   if (isSending) return
   const check = checkFields(typedFields(), Date.now())
-  // What came of an earlier write does not stand beside this one.
+  // The outcome of an earlier write must not stay beside this one.
   pageElement('outcome').hidden = true
   showProblems({
     ...(check.kind === 'refused' ? check.problems : {}),
     ...(secret.value === '' ? { secret: 'Paste the write secret.' } : {}),
   })
   if (check.kind === 'refused' || secret.value === '') return
-  // From here on a second press of the button is not a second write.
+  // From here on, pressing the button again does not write twice.
   setSending(true)
   const timestamp = new Date().toISOString()
   await deliver(await signWrite({ secret: secret.value, body: check.body, timestamp }))
@@ -146,7 +146,7 @@ form.addEventListener('keydown', ({ key, ctrlKey, metaKey }) => {
   if (key === 'Enter' && (ctrlKey || metaKey)) form.requestSubmit()
 })
 readToken.addEventListener('input', readSoon)
-// A form of its own: Enter in this field reads, it does not publish.
+// A separate form: Enter in this field reads, it does not publish.
 pageElement('read', HTMLFormElement).addEventListener('submit', (event) => {
   event.preventDefault()
   readSoon()

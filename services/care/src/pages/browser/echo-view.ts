@@ -1,4 +1,7 @@
-/** What the echo page shows: the latest change in its live region, the records below it. Texts of records reach it as text nodes only. */
+/**
+ * What the echo page shows: the latest change in its live region, with the records below. Record text reaches it only as
+ * text nodes.
+ */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import type { RecordChange } from './follow-records.ts'
 import { chainOf, type ShownRecord } from './read-record.ts'
@@ -7,9 +10,9 @@ type ToAnnounce = Extract<RecordChange, { kind: 'correction' | 'confirmed' | 'ne
 type Withdrawn = Extract<RecordChange, { kind: 'broken' | 'gone' }>
 
 const KIND_WORDS = { correction: 'Correction', confirmed: 'Confirmed unchanged', new: 'New record' }
-/** Records that the live region tells of: more than a person takes in after a pause. */
+/** Records announced in the live region: more than a person takes in after a pause. */
 const NEWS_MAX = 20
-/** Beyond this, how long ago a record was written says that it was missed, not how fast it came. */
+/** Beyond this, the age of a record says that it was missed, not how fast it arrived. */
 const LATE_MS = 60_000
 
 /** How long a change took from the service's clock to this screen. */
@@ -20,7 +23,7 @@ function arrivalText(writtenAt: string): string {
   return `Written ${new Date(writtenAt).toLocaleString()}; shown now.`
 }
 
-/** Whose a record is, and its topic. */
+/** Whose record it is, and its topic. */
 const namesOf = (uri: string): { readonly patient: string; readonly domain: string } =>
   chainOf(uri) ?? { patient: uri, domain: '' }
 
@@ -31,8 +34,8 @@ function ageLine({ ageLine: text, isStale }: ShownRecord): HTMLElement {
 }
 
 /**
- * Puts something about a record on top of the live region, in one go so that it is announced as a whole. What stood there
- * about the same record is taken out: a sentence that no longer holds is not left standing.
+ * Puts a message about a record on top of the live region, in one step so that it is announced as a whole. An earlier
+ * message about the same record is removed, so that a sentence that no longer holds does not stay.
  */
 function putOnTop(uri: string, kind: string, parts: readonly HTMLElement[]): void {
   const log = pageElement('announcement')
@@ -82,7 +85,7 @@ function takenBack({ record, previous }: Extract<RecordChange, { kind: 'correcti
   return parts
 }
 
-/** Says that a record must not be spoken any more. */
+/** Says that a record must no longer be spoken. */
 export function announceWithdrawn({ uri, kind }: Withdrawn): void {
   const { patient, domain } = namesOf(uri)
   const why =
@@ -113,7 +116,7 @@ const cardOf = (uri: string): Element | undefined =>
     (card) => card.getAttribute('data-uri') === uri,
   )
 
-/** Puts a child among its siblings in the order of an attribute. */
+/** Inserts a child among its siblings in the order of an attribute. */
 function insertInOrder(parent: Element, child: Element, attribute: string): void {
   const of = (one: Element): string => one.getAttribute(attribute) ?? ''
   parent.insertBefore(child, [...parent.children].find((other) => of(other) > of(child)) ?? null)
@@ -138,7 +141,7 @@ export function showRecord(record: ShownRecord, isChange: boolean): void {
   if (isChange) card.classList.add('changed')
   const old = cardOf(record.uri)
   if (old === undefined) insertInOrder(listOf(namesOf(record.uri).patient), card, 'data-uri')
-  // What reads the same is left alone: somebody may be reading or selecting it.
+  // Unchanged text is left alone: somebody may be reading or selecting it.
   else if (isChange || old.textContent !== card.textContent) old.replaceWith(card)
 }
 
@@ -149,10 +152,10 @@ export function removeRecord(uri: string): void {
   if (list?.childElementCount === 0) list.closest('.patient')?.remove()
 }
 
-/** Clears what an earlier token let be seen. */
+/** Clears what an earlier token allowed to be seen. */
 export function clearRecords(): void {
   pageElement('records').replaceChildren()
-  const nothing = 'Nothing has been corrected since this page began to listen.'
+  const nothing = 'Nothing has been corrected since this page started listening.'
   pageElement('announcement').replaceChildren(element('p', { class: 'empty' }, nothing))
   put('arrival', '')
 }

@@ -7,7 +7,7 @@ import type { McpSession } from './mcp-session.ts'
 import { readSpeech, type ShownRecord } from './read-record.ts'
 import { createSpeaker } from './speaker.ts'
 
-/** Ages and staleness change without a write: everything is read anew this often. */
+/** Ages and staleness change without a write, so everything is read again this often. */
 const REFRESH_MS = 300_000
 
 const form = pageElement('listen', HTMLFormElement)
@@ -51,7 +51,7 @@ const speaker = createSpeaker(pageElement('audio', HTMLAudioElement), (kind) => 
   again.classList.toggle('main', kind === 'blocked')
 })
 
-/** The version of each record that is to be said: one that was overtaken while its sound was on the way is not. */
+/** The version of each record that is to be said, since one may be superseded while its sound is on the way. */
 const toSay = new Map<string, number>()
 
 async function speak(session: McpSession, { uri, version }: ShownRecord): Promise<void> {
@@ -60,7 +60,7 @@ async function speak(session: McpSession, { uri, version }: ShownRecord): Promis
   if (toSay.get(uri) !== version) return
   if (speech !== undefined) return speaker.say({ uri, sound: speech })
   speaker.forget()
-  put('voice', 'The service has no voice for it: it is shown only.')
+  put('voice', 'The service has no voice for it, so it is only shown.')
 }
 
 function show(change: RecordChange, session: McpSession): void {
@@ -76,7 +76,7 @@ function show(change: RecordChange, session: McpSession): void {
   showRecord(record, true)
   speaker.retract(record.uri)
   announce(change)
-  // What is confirmed has been said already. A voice that fails leaves the text, which is what counts.
+  // A confirmed sentence has already been said. If the voice fails, the text remains, which is what counts.
   if (change.kind === 'confirmed') speaker.forget()
   else speak(session, record).catch(() => speaker.forget())
 }
@@ -93,7 +93,7 @@ let heldToken = ''
 function start(token: string): void {
   stop()
   heldToken = token
-  // What an ended session still answers is not shown any more.
+  // Late answers of an ended session are no longer shown.
   const id = Symbol('listening')
   const isCurrent = (): boolean => listening?.id === id
   const records = followRecords({
@@ -145,7 +145,7 @@ function stop(): void {
 }
 
 function refuse(why: string): void {
-  // Who is elsewhere on the page is not taken from there; the alert tells of it.
+  // Focus elsewhere on the page is not moved; the alert tells the user.
   const isIdle =
     document.activeElement === document.body || document.activeElement === stopListening
   stop()
@@ -179,7 +179,7 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') listening?.listener.wake()
 })
 setInterval(() => listening?.refresh(), REFRESH_MS)
-// A page that is left ends its session; one that comes back from the browser's cache opens another.
+// Leaving the page ends its session; coming back from the browser's cache opens a new one.
 addEventListener('pagehide', () => listening?.listener.end())
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted && heldToken !== '') start(heldToken)

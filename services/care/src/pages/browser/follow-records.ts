@@ -1,6 +1,6 @@
 /**
- * What is known of the records that a session may speak: reads all of them, subscribes to each, reads anew what changed
- * and says what changed about it. Internal records are left alone: they must never be shown or spoken here.
+ * The records that a session may speak: reads all of them, subscribes to each, reads changed ones again and reports what
+ * changed. Internal records are left alone: they must never be shown or spoken here.
  */
 import type { McpNotification, McpSession } from './mcp-session.ts'
 import { chainOf, readRecord, type ShownRecord } from './read-record.ts'
@@ -14,9 +14,9 @@ export type RecordChange =
   | { readonly kind: 'broken'; readonly uri: string }
   | { readonly kind: 'gone'; readonly uri: string }
 
-/** A page of cards, and as many subscriptions of one browser tab, beyond which nobody reads them at a glance. */
+/** A page of cards, and the subscriptions of one browser tab; nobody reads more than this at a glance. */
 const RECORDS_MAX = 200
-/** Requests at once: browsers hold six connections to a host under HTTP/1.1, and the event stream keeps one. */
+/** Concurrent requests: browsers hold six connections per host under HTTP/1.1, and the event stream keeps one. */
 const REQUESTS_AT_ONCE = 4
 
 /** Runs `work` on every item, a few at a time. */
@@ -33,7 +33,7 @@ async function forEachAtOnce<Item>(
 
 const mayBeSaid = (uri: string): boolean => chainOf(uri)?.audience === 'user'
 
-/** The URIs of the speakable records that the session may list, whole or up to the limit. */
+/** The URIs of the speakable records that the session may list, all of them or up to the limit. */
 async function listChains(session: McpSession) {
   const uris = new Set<string>()
   let cursor: string | undefined
@@ -69,7 +69,7 @@ export function followRecords(handlers: {
     const outcome = await readRecord(session, uri)
     if (outcome.kind === 'found') {
       const { record } = outcome
-      // An answer that was overtaken by a newer one says nothing new.
+      // An answer that a newer one overtook says nothing new.
       if (record.version < (known.get(uri)?.version ?? 0)) return
       const change = judge(record)
       known.set(uri, record)
@@ -79,7 +79,7 @@ export function followRecords(handlers: {
       onChange({ kind: outcome.kind === 'absent' ? 'gone' : 'broken', uri }, session)
     }
   }
-  /** Reads of one record follow each other, so that a notice that comes during a read causes another one. */
+  /** Reads of one record follow each other, so that a notice arriving during a read causes another one. */
   function read(session: McpSession, uri: string): Promise<void> {
     const before = reads.get(uri) ?? Promise.resolve()
     const mine = before.catch(() => undefined).then(() => readOnce(session, uri))
@@ -95,7 +95,7 @@ export function followRecords(handlers: {
         onChange({ kind: 'gone', uri }, session)
       }
     await forEachAtOnce(uris, async (uri) => {
-      // Subscribed first: what is written after the read is then told.
+      // Subscribes first, so that anything written after the read is announced.
       await session.request('resources/subscribe', { uri })
       await read(session, uri)
     })

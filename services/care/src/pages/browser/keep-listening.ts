@@ -1,6 +1,6 @@
 /**
- * Keeps a session and its event stream open: resumes after the last event that came, with growing pauses; opens another
- * session where the old one is gone, and then has everything read anew, so that nothing that happened meanwhile is missed.
+ * Keeps a session and its event stream open. It resumes after the last received event, with growing pauses; if the
+ * session is gone, it opens a new one and has everything read again, so that nothing that happened meanwhile is missed.
  */
 import {
   McpError,
@@ -22,19 +22,19 @@ type ListeningOptions = {
   readonly token: string
   /** Called when events may have been missed, with the stream already open. */
   readonly readAll: (session: McpSession) => Promise<void>
-  /** Where it rejects, everything is read anew over another stream. */
+  /** If it rejects, everything is read again over a new stream. */
   readonly onMessage: (message: McpNotification, session: McpSession) => Promise<void>
   readonly onState: (state: ListeningState) => void
 }
 
 /** First pause unless the service names one: a restart takes about a second. */
 const RETRY_FIRST_MS = 500
-/** Longest pause: a correction must not wait for minutes once the network is back. */
+/** Longest pause: once the network is back, a correction must not wait for minutes. */
 const RETRY_LONGEST_MS = 15_000
-/** The least that the service may ask for: a pause of none would be a loop. */
+/** The least the service may ask for: a zero pause would be a busy loop. */
 const RETRY_LEAST_MS = 50
 
-/** The pause before an attempt (from 0), with chance (0–1) in it so that a thousand pages do not come back at once. */
+/** The pause before an attempt (from 0), randomised (0–1) so that a thousand pages do not return at once. */
 export function pauseMs(options: {
   readonly attempt: number
   readonly firstMs: number
@@ -61,7 +61,7 @@ export class Listener {
     this.#options = options
   }
 
-  /** Runs until the listener is ended or its token refused. */
+  /** Runs until the listener ends or its token is refused. */
   async run(): Promise<void> {
     const { url, token, onState } = this.#options
     while (!this.#ending.signal.aborted) {
@@ -113,7 +113,7 @@ export class Listener {
         },
         onId: (id) => {
           this.#lastEventId = id
-          // A stream that opens while nothing can be read is no success: pauses go on growing.
+          // A stream that opens while nothing can be read is not a success: pauses keep growing.
           if (!this.#isReadingAll) this.#attempt = 0
         },
         onRetry: (retryMs) => {

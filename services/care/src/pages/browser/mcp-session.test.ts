@@ -18,30 +18,30 @@ describe('C3: the event stream', () => {
     expect(readPieces(['id: 1-0\nretry: 500\ndata: \n\n'])).toEqual(['retry 500', 'id 1-0'])
   })
 
-  it('the id of an event counts when its data has been taken', () => {
+  it('an event’s id counts once its data has been received', () => {
     expect(readPieces(['event: message\nid: 1-7\ndata: {"a":1}\n\n'])).toEqual([
       'data {"a":1}',
       'id 1-7',
     ])
   })
 
-  it('an event that was cut off before its blank line never happened', () => {
+  it('an event cut off before its blank line never happened', () => {
     expect(readPieces(['id: 1-7\ndata: x\n'])).toEqual([])
   })
 
-  it('keep-alive comments and unknown fields are passed over', () => {
+  it('keep-alive comments and unknown fields are ignored', () => {
     expect(readPieces([': keepalive\n\nfoo: bar\ndata:y\n\n'])).toEqual(['data y'])
   })
 
-  it('several lines of data are one text; only one space is taken off', () => {
+  it('several data lines are one text; only one space is removed', () => {
     expect(readPieces(['data:  a\ndata:b\n\n'])).toEqual(['data  a\nb'])
   })
 
-  it('a retry that is no number and an id with a NUL are ignored', () => {
+  it('a retry that is not a number and an id with a NUL are ignored', () => {
     expect(readPieces(['retry: 5s\nid: a\0b\ndata: z\n\n'])).toEqual(['data z'])
   })
 
-  it('reads alike however it is cut into pieces, with LF, CR or CRLF', () => {
+  it('reads the same however the text is split, with LF, CR or CRLF', () => {
     const text =
       ': hi\nid: 3-1\nevent: message\ndata: {"k":"v:w"}\ndata: more\n\nretry: 9\n\ndata: x\n\n'
     const whole = readPieces([text])

@@ -1,22 +1,22 @@
 /**
- * One MCP session over Streamable HTTP, with nothing but fetch: requests by POST, notifications from the GET stream.
- * keep-listening.ts decides when to open one, to resume a stream and to give up.
+ * One MCP session over Streamable HTTP, using only fetch: requests by POST, notifications from the GET stream.
+ * keep-listening.ts decides when to open one, when to resume a stream and when to give up.
  */
 
-/** Latest revision that this client was written for; the service never negotiates below it (C1). */
+/** Latest revision that this client was written for; the service never negotiates a lower one (C1). */
 const PROTOCOL_VERSION = '2025-11-25'
-/** A request answers in milliseconds; one that does not in this time will not. */
+/** A request is answered in milliseconds; one that takes longer than this will not be. */
 const ANSWER_LIMIT_MS = 10_000
 /** The service sends a keep-alive at least every 15 s (C3): after two missed ones the stream is dead, whatever the socket says. */
 const SILENCE_LIMIT_MS = 35_000
 
-/** The service refused the token: only another one helps. */
+/** The service refused the token: only a different one helps. */
 export class TokenRefused extends Error {}
 /** The service no longer knows the session, or it belongs to somebody else: a new one is needed. */
 export class SessionLost extends Error {}
-/** The stream cannot be continued after the given event: everything is read anew. */
+/** The stream cannot be continued after the given event: everything must be read again. */
 export class ResumeRefused extends Error {}
-/** An answer with an error; `code` is JSON-RPC's where there is one. */
+/** An answer with an error; `code` is JSON-RPC's, if it has one. */
 export class McpError extends Error {
   readonly code: number | undefined
 
@@ -37,15 +37,15 @@ type RpcAnswer = { readonly result?: unknown; readonly error?: RpcError }
 type StreamHandlers = {
   /** An event's data; never empty. */
   readonly onData: (data: string) => void
-  /** The id of an event, also of one without data: what to resume after. */
+  /** The id of an event, even of one without data: where to resume. */
   readonly onId: (id: string) => void
   /** How long the service wants a client to wait before it resumes. */
   readonly onRetry: (retryMs: number) => void
 }
 
 /**
- * Reads a `text/event-stream` piece by piece, as the HTML standard has it: lines may end in CR, LF or both, an event
- * counts when its blank line has come. Returns the function that takes the next piece of text.
+ * Reads a `text/event-stream` piece by piece, as the HTML standard says: lines may end in CR, LF or both, and an event
+ * counts once its blank line has arrived. Returns the function that takes the next piece of text.
  */
 export function eventStreamReader(handlers: StreamHandlers): (piece: string) => void {
   let rest = ''
@@ -70,7 +70,7 @@ export function eventStreamReader(handlers: StreamHandlers): (piece: string) => 
     return undefined
   }
   return (piece) => {
-    // A CR that ends a piece may be half of a CRLF: it waits for what follows.
+    // A CR at the end of a piece may be half of a CRLF, so it waits for what follows.
     const text = rest + piece
     const end = text.endsWith('\r') ? text.length - 1 : text.length
     const lines = text.slice(0, end).split(/\r\n|\n|\r/)
@@ -101,7 +101,7 @@ async function readAnswer(answer: Response): Promise<RpcAnswer> {
   return messages.find((message) => 'result' in message || 'error' in message) ?? {}
 }
 
-/** Of {@link McpSession.listen}. */
+/** For {@link McpSession.listen}. */
 type Listening = Omit<StreamHandlers, 'onData'> & {
   readonly lastEventId: string | undefined
   readonly signal: AbortSignal
@@ -109,7 +109,7 @@ type Listening = Omit<StreamHandlers, 'onData'> & {
   readonly onMessage: (message: McpNotification) => void
 }
 
-/** Headers of a session, and where it is. */
+/** Headers of a session, and its URL. */
 type Place = { readonly url: string; readonly headers: Record<string, string> }
 
 async function post({ url, headers }: Place, message: object): Promise<Response> {
@@ -159,7 +159,7 @@ export type McpSession = {
   request<Result>(method: string, params?: object): Promise<Result>
   /** Reads the GET stream until it ends or `signal` is aborted. */
   listen(stream: Listening): Promise<void>
-  /** Ends the session, also while the page is being left; that it may fail does not matter, since sessions expire. */
+  /** Ends the session, even while the page is closing. It may fail, which does not matter, since sessions expire. */
   end(): void
 }
 

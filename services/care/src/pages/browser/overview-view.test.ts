@@ -21,7 +21,7 @@ describe('the verdict in words', () => {
   })
 })
 
-it('what is broken stands first, then by name', () => {
+it('broken chains come first, then by name', () => {
   const chains = [good('care://b/b'), good('care://a/a'), bad]
   expect(inOrderOfConcern(chains).map(({ uri }) => uri)).toEqual([
     'care://z/z',

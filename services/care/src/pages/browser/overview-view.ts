@@ -2,7 +2,7 @@
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import type { ChainVerdict, VerifyPayload } from '../../wire/verify.ts'
 
-/** A page shows as many chains as can be looked through; all of them are in the verdict and in /verify. */
+/** Most chains that a page shows, which is as many as one can look through; the verdict and /verify cover all of them. */
 const ROWS_MAX = 100
 
 /** The verdict in one line. */
@@ -53,7 +53,7 @@ function chainRow({ uri, versions, intact, brokenAt }: ChainVerdict, algorithm: 
 }
 
 let shown = ''
-/** Redraws the table only where something differs. */
+/** Redraws the table only if something differs. */
 export function showChains({ chains, receipts }: VerifyPayload): void {
   const state = JSON.stringify([chains, receipts])
   if (state === shown) return

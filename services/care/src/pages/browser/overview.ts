@@ -1,9 +1,9 @@
-/** The overview: live verdicts on the public chains, refreshed while somebody looks. */
+/** The overview: live verdicts on the public chains, refreshed while somebody is looking. */
 import { offerCopies, put, readCheckpoint } from '@tallystick/service-kit/browser'
 import type { VerifyPayload } from '../../wire/verify.ts'
 import { showChains, showNoVerdict, showVerdict } from './overview-view.ts'
 
-/** A replay reads every stored byte: no oftener than this, and at least twenty times as long as the last one took. */
+/** A replay reads every stored byte, so the pause is at least this, and at least twenty times as long as the last replay took. */
 const REFRESH_MS = 5_000
 const REFRESH_SHARE = 20
 

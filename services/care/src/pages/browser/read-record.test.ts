@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { chainUri } from '../../wire/record-uri.ts'
 import { chainOf } from './read-record.ts'
 
-it('C7: reads the chain of a URI', () => {
+it('C7: reads the chain from a URI', () => {
   const slot = { patient: 'a b', domain: 'é', audience: 'assistant' } as const
   expect(chainOf(chainUri(slot))).toEqual(slot)
 })

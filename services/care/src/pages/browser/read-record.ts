@@ -1,4 +1,4 @@
-/** Reading records: the newest version over a session, its spoken form, and what stands stored before a write. */
+/** Reading records: the newest version over a session, its spoken form, and what is stored before a write. */
 import { pageFact } from '@tallystick/service-kit/browser'
 import { type ChainSlot, chainUri, parseRecordUri } from '../../wire/record-uri.ts'
 import type { RecordMeta } from '../../wire/records.ts'
@@ -10,11 +10,11 @@ export type ShownRecord = Pick<RecordMeta, 'uri' | 'version' | 'value' | 'writte
   /** `[changed 2d ago by …]` or `[STALE — …]`. */
   readonly ageLine: string
   readonly isStale: boolean
-  /** The sentence that takes the version before it back. */
+  /** The sentence that takes back the previous version. */
   readonly retraction: string | undefined
 }
 
-/** JSON-RPC errors of a read (C10): what is stored does not hold; not there for this token. */
+/** JSON-RPC errors of a read (C10): the stored version does not hold; not there for this token. */
 const FAILED = new Map([
   [-32_603, { kind: 'broken' as const }],
   [-32_002, { kind: 'absent' as const }],
@@ -28,7 +28,7 @@ type Content = {
   readonly _meta: RecordMeta
 }
 
-/** The one content of a resource, or why there is none. */
+/** The only content of a resource, or why there is none. */
 async function readContent(session: McpSession, uri: string) {
   try {
     const { contents } = await session.request<{ readonly contents: readonly [Content] }>(
@@ -43,7 +43,7 @@ async function readContent(session: McpSession, uri: string) {
   }
 }
 
-/** The service's name, which stands in headers and `_meta` keys. */
+/** The service's name, as used in headers and `_meta` keys. */
 export const serviceName = (): string => pageFact('service-name')
 
 /** The chain that a URI names; undefined for the URI of a version, of audio or of anything else. */
@@ -71,7 +71,7 @@ export async function readRecord(session: McpSession, uri: string) {
   return { kind: 'found' as const, record }
 }
 
-/** Reads the spoken form of a version; undefined where the service has none. */
+/** Reads the spoken form of a version; undefined if the service has none. */
 export async function readSpeech(
   session: McpSession,
   { uri, version }: Pick<ShownRecord, 'uri' | 'version'>,
@@ -82,7 +82,7 @@ export async function readSpeech(
   return new Blob([Uint8Array.from(atob(blob), (letter) => letter.charCodeAt(0))], { type })
 }
 
-/** The slots of all public chains; none where the service does not answer. */
+/** The slots of all public chains; none if the service does not answer. */
 export async function readPublicSlots(): Promise<readonly ChainSlot[]> {
   try {
     const answer = await fetch('/verify', { headers: { accept: 'application/json' } })
@@ -93,7 +93,7 @@ export async function readPublicSlots(): Promise<readonly ChainSlot[]> {
   }
 }
 
-/** What stands stored before a write, as far as a token lets the page know. */
+/** What is stored before a write, as far as a token lets the page know. */
 export type Before =
   /** `unknown` without a token. */
   | { readonly kind: 'unknown' | 'none' | 'broken' | 'unreachable' }

@@ -1,9 +1,9 @@
 /**
- * Speaks one record at a time through an audio element. What is corrected while it is being said is cut off: a sentence
- * that no longer holds is not finished.
+ * Speaks one record at a time through an audio element. If a record is corrected while it is being said, the sound is cut
+ * off: a sentence that no longer holds is not finished.
  */
 
-/** `blocked`: the browser wants a person's gesture first; `voiceless`: there is nothing to say (again). */
+/** `blocked`: the browser first requires a user gesture; `voiceless`: there is nothing to say (again). */
 type SpeakerState = 'silent' | 'speaking' | 'blocked' | 'muted' | 'voiceless'
 
 /** The sound of a record. */
@@ -19,7 +19,7 @@ export function createSpeaker(audio: HTMLAudioElement, onState: (state: SpeakerS
     try {
       await audio.play()
     } catch (error) {
-      // An AbortError comes of our own cutting off; the next sound is on its way.
+      // An AbortError comes from our own cutting off; the next sound is on its way.
       if (error instanceof DOMException && error.name === 'NotAllowedError') onState('blocked')
     }
   }
@@ -46,18 +46,18 @@ export function createSpeaker(audio: HTMLAudioElement, onState: (state: SpeakerS
   audio.addEventListener('error', finish)
 
   return {
-    /** Says this next, in place of whatever of the same record waits or is being said. */
+    /** Says this next, replacing whatever of the same record is queued or being said. */
     say(utterance: Utterance): void {
       waiting = waiting.filter(({ uri }) => uri !== utterance.uri)
       if (!isSpeaking || current?.uri === utterance.uri) start(utterance)
       else waiting.push(utterance)
     },
-    /** Takes back what of this record waits or is being said. */
+    /** Takes back what is queued or being said of this record. */
     retract(uri: string): void {
       waiting = waiting.filter((utterance) => utterance.uri !== uri)
       if (isSpeaking && current?.uri === uri) cutOff()
     },
-    /** What is shown has no sound: what was said last is not offered for it. */
+    /** What is shown has no sound, so the last sound is not offered for it. */
     forget(): void {
       if (isSpeaking) return
       current = undefined
@@ -67,7 +67,7 @@ export function createSpeaker(audio: HTMLAudioElement, onState: (state: SpeakerS
       waiting = []
       if (isSpeaking) cutOff()
     },
-    /** Says the last sound (again), by a person's gesture, which browsers always allow. */
+    /** Says the last sound (again) on a user gesture, which browsers always allow. */
     again(): void {
       if (current === undefined) return
       isSpeaking = true

@@ -19,7 +19,7 @@ const typed = {
 const check = (changes: Partial<typeof typed>) => checkFields({ ...typed, ...changes }, NOW_MS)
 
 describe('ready', () => {
-  it('gives the body to sign, without what was left empty', () => {
+  it('gives the body to sign, without empty fields', () => {
     const outcome = check({ authorLabel: '' })
     expect(outcome.kind === 'ready' && JSON.parse(outcome.body)).toEqual({
       patient: 'rosa-12',
@@ -30,21 +30,21 @@ describe('ready', () => {
     })
   })
 
-  it('a review date goes out with its zone, a priority as a number', () => {
+  it('a review date is sent with its zone, a priority as a number', () => {
     const outcome = check({ staleAfter: '2027-01-31T09:30', priority: '0.5' })
     const body = outcome.kind === 'ready' ? JSON.parse(outcome.body) : {}
     expect(body).toMatchObject({ priority: 0.5 })
     expect(body.staleAfter).toBe(new Date('2027-01-31T09:30').toISOString())
   })
 
-  it('a sentence is taken as it is: line ends, spaces, any script', () => {
+  it('a sentence is taken unchanged: line ends, spaces, any script', () => {
     const value = '  Un comprimé.\nقرص واحد بعد الفطور 💊 '
     const outcome = check({ value })
     expect(outcome.kind === 'ready' && JSON.parse(outcome.body).value).toBe(value)
   })
 })
 
-describe('refused, each with its sentence', () => {
+describe('refused, each with its own sentence', () => {
   it.each([
     [{ patient: '' }, { patient: 'Say whose record this is.' }],
     [{ patient: ' ' }, { patient: 'Say whose record this is.' }],
@@ -68,7 +68,7 @@ describe('refused, each with its sentence', () => {
     [{ audience: '' }, { audience: 'Choose who may hear it.' }],
     [
       { staleAfter: '2026-01-01T00:00' },
-      { staleAfter: 'This is past: the record would be stale at once.' },
+      { staleAfter: 'This is in the past: the record would be stale at once.' },
     ],
     [{ staleAfter: 'half typed' }, { staleAfter: 'This is not a date and time.' }],
     [{ staleAfter: '+012026-01-01T00:00' }, { staleAfter: 'This is not a date and time.' }],
@@ -83,7 +83,7 @@ describe('refused, each with its sentence', () => {
     expect(check(changes)).toEqual({ kind: 'refused', problems })
   })
 
-  it('says every problem at once', () => {
+  it('reports every problem at once', () => {
     const outcome = check({ patient: '', value: '', priority: '9' })
     expect(outcome.kind === 'refused' && Object.keys(outcome.problems)).toEqual([
       'patient',
@@ -104,7 +104,7 @@ describe('refused, each with its sentence', () => {
   })
 })
 
-it('what the form lets through, the service takes: any typed text', () => {
+it('the service accepts any typed text that the form lets through', () => {
   const text = fc.string({ unit: 'binary' })
   const typedTexts = fc.record({
     patient: text,
@@ -154,7 +154,7 @@ describe('S3: signing', () => {
     expect(new Set(signatures).size).toBe(4)
   })
 
-  it('knows that it may sign where WebCrypto is there', () => {
+  it('knows that it can sign if WebCrypto is available', () => {
     expect(canSign()).toBe(true)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * A write from the form: its fields are checked, the body is signed in the browser and sent. The service answers every
- * refusal alike, so the exact words have to come from here; its own checks still decide.
+ * A write from the form: its fields are checked, the body is signed in the browser and sent. The service gives every
+ * refusal the same answer, so the exact words have to come from here; the service's own checks still decide.
  */
 import {
   type ChainSlot,
@@ -23,10 +23,10 @@ export const FIELD_NAMES = [
   'authorLabel',
 ] as const
 
-/** As typed: texts, empty where nothing was typed; `staleAfter` is local, as `2026-03-01T09:30`. */
+/** As typed: strings, empty if nothing was typed; `staleAfter` is local time, as `2026-03-01T09:30`. */
 export type WriteFields = Readonly<Record<(typeof FIELD_NAMES)[number], string>>
 
-/** One sentence for each field that is wrong. */
+/** One sentence for each invalid field. */
 export type Problems = Partial<Record<keyof WriteFields | 'secret', string>>
 
 const refuse = (problems: Problems) => ({ kind: 'refused' as const, problems })
@@ -44,9 +44,9 @@ export type WriteOutcome =
   | { readonly kind: 'failed'; readonly what: string }
   | { readonly kind: 'no-answer' }
 
-/** ISO 8601 as the service reads it has years of four digits. */
+/** The service reads ISO 8601 with four-digit years. */
 const LAST_YEAR = 9_999
-/** A stored write takes milliseconds; after this long the connection is given up, and the same write may be sent again. */
+/** Storing a write takes milliseconds; after this long the connection is abandoned, and the same write may be sent again. */
 const ANSWER_LIMIT_MS = 15_000
 
 const REQUIRED = {
@@ -74,7 +74,7 @@ function staleAfterProblem(text: string, nowMs: number): string | undefined {
   const atMs = Date.parse(text)
   if (Number.isNaN(atMs) || new Date(atMs).getUTCFullYear() > LAST_YEAR)
     return 'This is not a date and time.'
-  return atMs <= nowMs ? 'This is past: the record would be stale at once.' : undefined
+  return atMs <= nowMs ? 'This is in the past: the record would be stale at once.' : undefined
 }
 
 function priorityProblem(text: string): string | undefined {
@@ -129,14 +129,14 @@ export function checkFields(fields: WriteFields, nowMs: number) {
   return refuse({ value })
 }
 
-/** Whether this page may sign: browsers offer WebCrypto on https and on this machine's own address only. */
+/** Whether this page can sign: browsers offer WebCrypto only on https and on the local machine's own address. */
 export const canSign = (): boolean => globalThis.crypto?.subtle !== undefined
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
 /**
- * Signs a write: lower-case hex of HMAC-SHA256 over the bytes `<timestamp>.<raw body>`, the key being the UTF-8 bytes
- * of the write secret (S3).
+ * Signs a write: lower-case hex of HMAC-SHA256 over the bytes `<timestamp>.<raw body>`; the key is the UTF-8 bytes of the
+ * write secret (S3).
  */
 export async function signWrite(
   write: Omit<SignedWrite, 'signature'> & { readonly secret: string },
@@ -150,8 +150,8 @@ export async function signWrite(
 }
 
 /**
- * Sends a signed write. Sent again unchanged inside its five minutes it gets the first answer and adds no version (C14),
- * so that `no-answer` and `failed` may always be repeated.
+ * Sends a signed write. Sent again unchanged inside its five minutes, it gets the first answer and adds no version (C14),
+ * so `no-answer` and `failed` may always be retried.
  */
 export async function sendWrite(signed: SignedWrite): Promise<WriteOutcome> {
   const { body, timestamp, signature } = signed
@@ -175,7 +175,7 @@ export async function sendWrite(signed: SignedWrite): Promise<WriteOutcome> {
 
 /**
  * How far this computer's clock is ahead of the service's, in seconds (negative: behind), read from the `Date` of an
- * answer; undefined where the service does not answer. Exact to about a second.
+ * answer; undefined if the service does not answer. Accurate to about a second.
  */
 export async function clockAheadSeconds(): Promise<number | undefined> {
   try {
