@@ -72,7 +72,7 @@ export async function startAccess(
     PAY_TO: facts.payTo.accountId,
     PAY_TO_KEY: facts.payTo.privateKey,
     RECORDER_KEY: facts.recorder.privateKey,
-    // One machine calls for few agents as fast as it can.
+    // One machine calls for a few agents as fast as it can.
     AGENT_CALLS_PER_SECOND: '0',
     ADDRESS_CALLS_PER_SECOND: '0',
   }

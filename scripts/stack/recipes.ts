@@ -78,7 +78,7 @@ export function accessRecipe(
       PAY_TO: payTo.accountId,
       PAY_TO_KEY: payTo.privateKey,
       RECORDER_KEY: devnetAccount(devnet, 'recorder').privateKey,
-      // Whoever calls here, people and tests alike, has the one address of this machine.
+      // All callers here, people and tests alike, share this machine's one address.
       ADDRESS_CALLS_PER_SECOND: '0',
     },
   }

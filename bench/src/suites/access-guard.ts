@@ -1,5 +1,5 @@
-// What a guarded agent's call costs in CPU beside an unguarded one: a proof of its key once an hour, and its token at every
-// other call.
+// What a guarded agent's call costs in CPU beside an unguarded one's: a proof of its key once an hour, and its token on
+// every other call.
 import { answerSignIn, judgeSignIn, signInChallenge } from '@tallystick/x402'
 import { verifyMessage } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -7,9 +7,9 @@ import { createSessionKeys } from '../../../services/access/src/adapters/session
 import { type Figure, judgeFigure } from '../figure.ts'
 import { median } from '../quantile.ts'
 
-/** Calls of one sample. */
+/** Calls in one sample. */
 const CALLS = 20_000
-/** A signature takes ten to a thousand times as long. */
+/** Proofs in one sample: a signature takes ten to a thousand times as long. */
 const PROOFS = 400
 const BASE_PROOFS = 40
 const REPEATS = 9
@@ -20,7 +20,7 @@ const account = privateKeyToAccount(`0x${'11'.repeat(32)}`)
 const agent = account.address.toLowerCase() as `0x${string}`
 const sessions = createSessionKeys(new Uint8Array(32))
 
-/** CPU microseconds of one of so many checks. */
+/** CPU microseconds per check. */
 async function microsOf(count: number, check: () => unknown): Promise<number> {
   const before = process.cpuUsage()
   for (let at = 0; at < count; at += 1) {
@@ -31,7 +31,7 @@ async function microsOf(count: number, check: () => unknown): Promise<number> {
   return (user + system) / count
 }
 
-/** The median over samples, the first of which warms up. */
+/** The median over the samples after the first, which warms up. */
 async function medianOf(count: number, check: () => unknown): Promise<number> {
   const samples: number[] = []
   for (let repeat = 0; repeat <= REPEATS; repeat += 1) samples.push(await microsOf(count, check))

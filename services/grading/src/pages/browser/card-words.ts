@@ -5,7 +5,7 @@ export const FLAG_WORDS: Readonly<Record<GradeFlag, string>> = {
   booksum_below_one:
     'The closing prices sum to less than one. The price is below its close, so the grade was held at C.',
   close_incomplete:
-    'Only this selection’s own closing price is recorded: the grade stands on the price alone.',
+    'Only this selection’s own closing price is recorded: the grade rests on the price alone.',
   method_improper: 'The requested method gives no proper probabilities for this close.',
   stale_anchor: 'The start moved by more than a minute after the close was taken.',
   closes_disagree: 'Another recorded close of this market differs by more than 3 %.',
