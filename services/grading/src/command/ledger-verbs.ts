@@ -36,7 +36,7 @@ async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
     terminal.print(`Signed by ${verdict.verifierKey}`)
     if (call.text('key') === undefined)
       terminal.print(
-        'The key comes from the export itself: compare it with the one you know (--key).',
+        'The key is named by the export itself: compare it with the one you know (--key).',
       )
     return EXIT.done
   } catch (error) {
@@ -98,7 +98,7 @@ export const backupVerb: CommandVerb = {
   wordsMax: 1,
   run: async ({ terminal, words }) => {
     const [targetPath] = words
-    if (targetPath === undefined) throw new BadUsage('Name a file for the backup.')
+    if (targetPath === undefined) throw new BadUsage('Name the file to write the backup to.')
     const databasePath = existingLedger(terminal)
     for (const path of await backupGrading({ databasePath, targetPath }))
       terminal.print(`${path}: written and checked.`)
