@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {IExchangeRate} from "../src/interfaces/IExchangeRate.sol";
 import {IScheduleService} from "../src/interfaces/IScheduleService.sol";
 import {ScheduleBook} from "./ScheduleBook.sol";
 
@@ -10,7 +11,8 @@ import {ScheduleBook} from "./ScheduleBook.sol";
 /// @dev What it copies from the network (consensus node 0.68 and later): business failures come back as a code with the
 /// zero address, while starved gas reverts with empty data and eats all that was forwarded; one `scheduleCall` per
 /// top-level transaction; the second lies after the consensus second and at most 5,356,800 s ahead; an identical pending
-/// schedule is 210, a busy second 370; only the creator deletes; `scheduleCall` costs about 1.41 M gas in all;
+/// schedule is 210, a busy second 370; only the creator deletes; `scheduleCall` costs about 1.41 M gas in all, or, with
+/// `setPrice`, its price in dollars at the rate of 0x168 over the gas price, as on the network when only that price moves;
 /// `block.timestamp` trails consensus time. What it cannot see: a caller that runs under DELEGATECALL.
 contract ScheduleService is IScheduleService, ScheduleBook {
     int64 internal constant SUCCESS = 22;
@@ -43,6 +45,7 @@ contract ScheduleService is IScheduleService, ScheduleBook {
     uint64 internal _gasPerSecond;
     uint64 internal _createGas;
     int64 internal _forcedCode;
+    uint64 internal _priceTinycents;
 
     error ScheduleService_NotNetwork(address caller);
     /// @dev The network fails the whole transaction for this; a contract can only fail its own frame.
@@ -121,9 +124,12 @@ contract ScheduleService is IScheduleService, ScheduleBook {
         return block.timestamp + _lagSeconds;
     }
 
-    /// @notice What a `scheduleCall` costs in all, gas.
+    /// @notice What a `scheduleCall` costs in all, gas: as configured, or its price in dollars at this transaction's gas
+    /// price, where there are both, or the default.
     function createGas() public view returns (uint256) {
-        return _createGas == 0 ? DEFAULT_CREATE_GAS : _createGas;
+        if (_createGas != 0) return _createGas;
+        if (_priceTinycents == 0 || tx.gasprice == 0) return DEFAULT_CREATE_GAS;
+        return _tinybarsOf(_priceTinycents) / tx.gasprice;
     }
 
     /// @notice Gas that may be scheduled into one second.
@@ -161,6 +167,12 @@ contract ScheduleService is IScheduleService, ScheduleBook {
         (_lagSeconds, _gasPerSecond, _createGas, _forcedCode) = (lagSeconds, gasPerSecond_, createGas_, forcedCode);
     }
 
+    /// @notice Gives a `scheduleCall` a price in dollars, so that its gas follows the gas price. Network only.
+    /// @param tinycents price, tinycents (12 US cents are 1.2e9); 0 makes its gas constant again
+    function setPrice(uint64 tinycents) external onlyNetwork {
+        _priceTinycents = tinycents;
+    }
+
     // ----------------------------------------------------------------------------------------------------- inside
 
     function _requireNetwork() internal view {
@@ -191,6 +203,13 @@ contract ScheduleService is IScheduleService, ScheduleBook {
     function _fits(uint256 second, uint256 gasLimit) internal view returns (bool) {
         uint256 limit = gasPerSecond();
         return gasLimit <= limit && gasScheduledAt[second] <= limit - gasLimit;
+    }
+
+    /// @dev What the exchange-rate contract says, which must be in place.
+    function _tinybarsOf(uint256 tinycents) internal view returns (uint256) {
+        bytes memory question = abi.encodeCall(IExchangeRate.tinycentsToTinybars, (tinycents));
+        (, bytes memory answer) = address(0x168).staticcall(question);
+        return abi.decode(answer, (uint256));
     }
 
     function _consumeGas(uint256 amount) internal view {

@@ -5,8 +5,9 @@ import {IAccessWindowEvents} from "./IAccessWindowEvents.sol";
 
 /// @title Pay-once access with a window that renews itself
 /// @notice Amounts are tinybar (1 HBAR = 1e8 tinybar), times are Unix seconds, durations are seconds. A subscription is
-/// held against an agent, which is any EVM address. Windows are lazy and pushed: every read projects the periods that
-/// are paid for, and the call that the network makes at the end of a window only materialises them.
+/// held against an agent, which is any EVM address. Windows are arithmetic: every read projects the periods that are paid for.
+/// Those of one period that end in the same seconds are a slot, and the call that the network makes in such a second moves
+/// the price of every renewed window from deposits to earnings and schedules its successor.
 interface IAccessWindow is IAccessWindowEvents {
     // ------------------------------------------------------------------------------------------------ types
 
@@ -15,11 +16,14 @@ interface IAccessWindow is IAccessWindowEvents {
     /// @param periodSeconds length of one period, seconds
     /// @param callsAllowed metered calls of one period
     /// @param startsAt second from which new purchases have these terms, Unix seconds
+    /// @param slotSeconds windows end in seconds this far apart: the first window of a subscription is up to `slotSeconds - 1`
+    /// longer than a period, with no more calls; every later one is exactly a period
     struct Offer {
         uint64 priceTinybar;
         uint32 periodSeconds;
         uint32 callsAllowed;
         uint64 startsAt;
+        uint32 slotSeconds;
     }
 
     /// @notice What a forwarded x402 payment buys.
@@ -47,8 +51,12 @@ interface IAccessWindow is IAccessWindowEvents {
     /// @param periodsFunded further renewals that the balance pays for
     /// @param callsUsed calls counted in that window
     /// @param callsAllowed pinned quota of a period (the current offer's without a subscription)
-    /// @param schedule address of the pending scheduled call, zero when none is armed
-    /// @param scheduledAt second of the pending scheduled call, Unix seconds; 0 when none is armed
+    /// @param schedule address of the slot's pending scheduled call, zero when none is armed or nothing further is funded.
+    /// `scheduledAt < expiresAt` shows a call that comes a period before the subscription's own renewal, which it arms
+    /// @param scheduledAt second of that call, Unix seconds; 0 for none
+    /// @param isGuarded whether calls must prove the agent's key
+    /// @param slotId which slot: period << 40 | second modulo the period; 0 without a subscription
+    /// @param guardNonce what the agent's next signature for `setGuard` names
     struct Window {
         bool exists;
         bool isOpen;
@@ -62,11 +70,14 @@ interface IAccessWindow is IAccessWindowEvents {
         uint32 callsAllowed;
         address schedule;
         uint64 scheduledAt;
+        bool isGuarded;
+        uint256 slotId;
+        uint32 guardNonce;
     }
 
     /// @notice The seller's books, tinybar. At rest: contract balance + shortfall >= deposits + earned + reserve + locked
     /// + refunds.
-    /// @param depositsTinybar sum of all subscriptions' balances
+    /// @param depositsTinybar sum of all subscriptions' balances, and of charges that no call has booked yet
     /// @param earnedTinybar charged periods not yet withdrawn by the seller
     /// @param reserveTinybar free gas reserve
     /// @param lockedTinybar reserve locked for armed renewals
@@ -91,7 +102,7 @@ interface IAccessWindow is IAccessWindowEvents {
     function open(address agent) external payable;
 
     /// @notice Consumes one settled x402 payment. Forwarder only. Takes the challenged price: that of the current offer,
-    /// or of one that was replaced at most 600 s before `paidAtSeconds`. Ignores a pause, succeeds for every agent, and
+    /// or of one that was replaced at most 600 s before `paidAtSeconds`, which lies at most 31 days back and 300 s ahead. Ignores a pause, succeeds for every agent, and
     /// does not fail when the renewal cannot be armed. Opens or tops up as `open` does, on that offer's terms. Reverts
     /// with PaymentAlreadyUsed for a reference that it knows, so that the value stays with the forwarder.
     /// @param purchase what the payment buys
@@ -110,24 +121,33 @@ interface IAccessWindow is IAccessWindowEvents {
     /// @param to receiver, not zero
     function claimRefund(address payable to) external;
 
+    /// @notice Says whether calls of the agent must prove its key: by the agent itself, or by anyone with its signature. May
+    /// come before the first purchase. Reverts with NotAgent.
+    /// @param agent whose guard
+    /// @param isGuarded true to ask for proof
+    /// @param signature EIP-191 (`personal_sign`) over the 32 bytes keccak256(abi.encode(chainid, contract, agent, isGuarded,
+    /// guardNonce)); not read when the agent itself calls
+    function setGuard(address agent, bool isGuarded, bytes calldata signature) external;
+
     // --------------------------------------------------------------------------------------------- renewals
 
-    /// @notice Materialises the funded periods that are due at `expirySecond` and arms the next renewal. Called by the
-    /// network as this contract, for which it never reverts, or by anyone once that second has passed. The next window
-    /// ends whole periods after the old one: there is no drift.
-    /// @param agent whose window
-    /// @param expirySecond second for which the renewal was scheduled, Unix seconds: a scheduled call sees a
-    /// `block.timestamp` that is 1 to 2 s early
-    function renew(address agent, uint64 expirySecond) external;
+    /// @notice Books the slot's seconds up to `second`, which charges every window that begins in them, and arms the next.
+    /// Called by the network as this contract, for which it never reverts, or by anyone once that second has passed. Windows
+    /// end whole periods after the old ones: there is no drift.
+    /// @param slotId which slot: period << 40 | second modulo the period
+    /// @param second second for which the renewal was scheduled, Unix seconds: a scheduled call sees a `block.timestamp`
+    /// that is 1 to 2 s early
+    function renew(uint256 slotId, uint64 second) external;
 
-    /// @notice Materialises what is due and arms a renewal where none is, or where the pending one is 30 s overdue, for
-    /// anyone.
-    /// @param agent whose window
+    /// @notice Books what is due in the agent's slot and arms a renewal where none is, or where the pending one is 30 s
+    /// overdue, for all in it, for anyone. A slot that missed more seconds than the gas books is left behind (code -3): poke
+    /// again.
+    /// @param agent whose slot
     function poke(address agent) external;
 
-    /// @notice Frees the lock of a schedule that is more than 30 s overdue, books the gas that a reverted execution cost,
-    /// and arms anew, for anyone. Reverts with NotOverdue.
-    /// @param agent whose schedule
+    /// @notice Frees the lock of a slot's schedule that is more than 30 s overdue, books the gas that a reverted execution
+    /// cost, and arms anew, for anyone. Reverts with NotOverdue.
+    /// @param agent whose slot
     function reap(address agent) external;
 
     // --------------------------------------------------------------------------------------------- metering
@@ -136,21 +156,30 @@ interface IAccessWindow is IAccessWindowEvents {
     /// after its end, or the next one, when funded, from 10 s before its start. Recorder only. Never reverts for the
     /// agent: see UsageRefused and UsageLate.
     /// @param agent whose calls
-    /// @param calls how many; all count, or none
+    /// @param calls how many, all counted or none; a negative number gives back what was counted in advance, down to none
     /// @param windowExpiresAt end of the window in which they were served, Unix seconds
-    function recordUsage(address agent, uint32 calls, uint64 windowExpiresAt) external;
+    function recordUsage(address agent, int32 calls, uint64 windowExpiresAt) external;
 
     /// @notice The same for many.
-    /// @param usages each word packs agent (160 bits, high), calls (32 bits), windowExpiresAt (64 bits, low)
+    /// @param usages each word packs agent (160 bits, high), calls (32 bits, two's complement), windowExpiresAt (64 bits, low)
     function recordUsageBatch(bytes32[] calldata usages) external;
 
     // ------------------------------------------------------------------------------------------------ seller
 
     /// @notice Sets the terms of purchases from now on; open windows keep theirs. Owner only. Reverts with InvalidOffer.
     /// @param priceTinybar price of one period, at least 1 tinybar
-    /// @param periodSeconds length of one period, 1 to 5,356,000 s (the network schedules at most 62 days ahead)
-    /// @param callsAllowed metered calls of one period, at least 1
-    function setOffer(uint64 priceTinybar, uint32 periodSeconds, uint32 callsAllowed) external;
+    /// @param periodSeconds length of one period, from 10 s; with `slotSeconds` at most 5,356,001 s (the network schedules 62
+    /// days ahead)
+    /// @param callsAllowed metered calls of one period, 1 to 2^31 - 1
+    /// @param slotSeconds windows end in seconds this far apart; divides the period
+    function setOffer(uint64 priceTinybar, uint32 periodSeconds, uint32 callsAllowed, uint32 slotSeconds) external;
+
+    /// @notice Sets what a scheduled call is expected to cost, and from which revenue on one is armed. Owner only. Reverts
+    /// with InvalidArming.
+    /// @param scheduleCost dollar price of one `scheduleCall`, hundredths of a US cent, 100 to 10,000
+    /// @param armingFloor least revenue of a scheduled call, percent of its expected cost, at most 10,000; 0 arms whatever
+    /// earns at all
+    function setArming(uint16 scheduleCost, uint16 armingFloor) external;
 
     /// @notice Pauses or resumes `open`. Renewals, top-ups, refunds and settled payments go on. Owner only.
     /// @param isPaused true to pause
@@ -209,8 +238,13 @@ interface IAccessWindow is IAccessWindowEvents {
     /// @notice How many offers there have been.
     function offerCount() external view returns (uint32);
 
-    /// @notice How many further renewals the free reserve can arm at the last seen gas price, for anyone.
+    /// @notice How many further slot renewals, each for all in its slot, the free reserve can arm at the gas price last seen.
     function renewalsReserveCanArm() external view returns (uint64);
+
+    /// @notice Gas limits at the gas price last seen: what scheduling costs cannot be estimated.
+    /// @return transactionGas for a transaction that may arm a renewal
+    /// @return scheduledGas of a scheduled call
+    function armingGas() external view returns (uint64 transactionGas, uint64 scheduledGas);
 
     /// @notice The seller's books, tinybar.
     function books() external view returns (Books memory);
