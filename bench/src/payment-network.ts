@@ -52,7 +52,7 @@ export function deployAccess(
     ownerKey: facts.owner.privateKey,
     forwarder: facts.payTo.evmAddress,
     recorders: setup.recorders,
-    offer: { priceTinybar: 3n * TINYBAR_PER_HBAR, ...setup.offer },
+    offer: { priceTinybar: 3n * TINYBAR_PER_HBAR, slotSeconds: 1, ...setup.offer },
     reserveTinybar: 500n * TINYBAR_PER_HBAR,
   })
 }

@@ -63,7 +63,7 @@ export async function startReplicaStack(offer: ReplicaOffer, count = 3): Promise
     ownerKey: account('owner').privateKey,
     forwarder: payTo.evmAddress,
     recorders: recorders.map(({ evmAddress }) => evmAddress),
-    offer: { priceTinybar: 3n * HBAR, ...offer },
+    offer: { priceTinybar: 3n * HBAR, slotSeconds: 1, ...offer },
     reserveTinybar: 1_000n * HBAR,
   })
   const facilitator = await startLocalFacilitator(devnet, account('facilitator'))

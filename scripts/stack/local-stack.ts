@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Devnet, startDevnet, startXLayer, type XLayer } from '@tallystick/devnet'
-import { deployAccessWindow } from '../../services/access/src/command/deploy.ts'
+import { deployAccessWindow, LOCAL_OFFER } from '../../services/access/src/command/deploy.ts'
 import { seedRecords } from '../../services/care/src/seed/seed-records.ts'
 import type { StackPorts } from './ports.ts'
 import {
@@ -24,7 +24,6 @@ import type { StackDescription } from './stack-file.ts'
 const TINYBAR_PER_HBAR = 100_000_000n
 /** Enough for several people or tests at once, each with its own agent. */
 const AGENTS = 8
-const OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, callsAllowed: 20 }
 /** `.local/logs` of this checkout. */
 export const defaultLogFolder = fileURLToPath(new URL('../../.local/logs', import.meta.url))
 
@@ -86,7 +85,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
       ownerKey: devnetAccount(devnet, 'owner').privateKey,
       forwarder: devnetAccount(devnet, 'operator').evmAddress,
       recorders: [devnetAccount(devnet, 'recorder').evmAddress],
-      offer: OFFER,
+      offer: LOCAL_OFFER,
       reserveTinybar: RESERVE_TINYBAR,
     })
     await startOne(facilitatorRecipe({ devnet, xlayer }, ports.facilitator))

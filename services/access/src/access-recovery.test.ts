@@ -114,7 +114,7 @@ describe('A3: price change and pause', () => {
   test('a payment at the price that was challenged is taken after a change; new challenges ask the new price', async () => {
     const agent = await stack.agent('old-price')
     const header = await here.signedPayment(agent)
-    await asOwner(stack, { functionName: 'setOffer', args: [200_000_000n, 600, 20] })
+    await asOwner(stack, { functionName: 'setOffer', args: [200_000_000n, 600, 20, 1] })
     try {
       const other = await stack.agent('new-price')
       expect((await here.call(other.evmAddress)).body.accepts?.[0]?.amount).toBe('800000000')
@@ -124,7 +124,7 @@ describe('A3: price change and pause', () => {
       const paid = await here.pay(other)
       expect(paid.body.subscription.balanceTinybar).toBe('600000000')
     } finally {
-      await asOwner(stack, { functionName: 'setOffer', args: [300_000_000n, 600, 20] })
+      await asOwner(stack, { functionName: 'setOffer', args: [300_000_000n, 600, 20, 1] })
     }
   }, 60_000)
 

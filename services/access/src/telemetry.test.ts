@@ -44,8 +44,18 @@ describe('a metric for each thing that an operator may have to look at', () => {
     ['access_sign_ins_total{outcome="proved"} 1', { kind: 'sign-in', outcome: 'proved' }],
     ['access_rate_limited_total{by="agent"} 1', { kind: 'rate-limited', by: 'agent' }],
     ['access_troubles_total{kind="sweep-failed"} 1', { kind: 'sweep-failed', error }],
-    ['access_troubles_total{kind="reaped"} 1', { kind: 'reaped', agent, transactionHash: '0x02' }],
-    ['access_troubles_total{kind="reap-failed"} 1', { kind: 'reap-failed', agent, error }],
+    [
+      'access_troubles_total{kind="rearmed"} 1',
+      { kind: 'rearmed', how: 'reap', slotId: '7', agent, transactionHash: '0x02' },
+    ],
+    [
+      'access_troubles_total{kind="not-armed"} 1',
+      { kind: 'not-armed', how: 'poke', slotId: '7', agent, transactionHash: '0x02', code: 370 },
+    ],
+    [
+      'access_troubles_total{kind="rearm-failed"} 1',
+      { kind: 'rearm-failed', slotId: '7', agent, error },
+    ],
     ['access_payments_total{outcome="pending"} 1', { kind: 'payment', outcome: 'pending' }],
     ['access_calls_granted_total{paid="true"} 1', { kind: 'granted', isPaid: true }],
     [
@@ -89,7 +99,7 @@ describe('a metric for each thing that an operator may have to look at', () => {
 
   test('S4: no metric names an agent', async () => {
     telemetry.report({ kind: 'opened', by: 'sweep', isTopUp: false, ...told })
-    telemetry.report({ kind: 'reap-failed', agent, error })
+    telemetry.report({ kind: 'rearm-failed', slotId: '7', agent, error })
     expect(await registry.metrics()).not.toContain(agent.slice(2))
   })
 })

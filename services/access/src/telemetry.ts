@@ -93,8 +93,9 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       }
       case 'forward-refused':
       case 'open-refused':
-      case 'reaped':
-      case 'reap-failed':
+      case 'rearmed':
+      case 'not-armed':
+      case 'rearm-failed':
       case 'sweep-failed':
       case 'alert-lost':
       case 'alerts-unread':
@@ -136,7 +137,8 @@ function logAccessEvent(event: AccessEvent, logger: FastifyBaseLogger | undefine
     case 'sign-in':
     case 'rate-limited':
       return
-    case 'reaped': {
+    case 'rearmed':
+    case 'not-armed': {
       const { kind, ...fields } = event
       return logger?.info(fields, kind)
     }
@@ -154,7 +156,7 @@ function logAccessEvent(event: AccessEvent, logger: FastifyBaseLogger | undefine
       const { kind, ...fields } = event
       return logger?.[event.change === 'cleared' ? 'info' : 'warn'](fields, kind)
     }
-    case 'reap-failed':
+    case 'rearm-failed':
     case 'alerts-unread':
     case 'sweep-failed': {
       const { error, ...fields } = event

@@ -113,6 +113,7 @@ function createOwner(devnet: Devnet, { privateKey }: DevnetAccount) {
         priceTinybar: PRICE_TINYBAR,
         periodSeconds: offer.periodSeconds ?? 3600,
         callsAllowed: offer.quota,
+        slotSeconds: 1,
       }
       const hash = await wallet.deployContract({
         abi: accessWindowAbi,

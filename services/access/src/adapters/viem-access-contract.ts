@@ -173,3 +173,13 @@ export async function readWindow(
   })
   return decodeFunctionResult({ abi: prepared.abi, functionName: 'windowOf', data })
 }
+
+/**
+ * Gas limit of a transaction that may arm a renewal, as the contract reckons it from the dollar price of a `scheduleCall`
+ * and the gas price that it saw last: an estimate is wrong for calls that schedule. Only what is used is charged. Throws
+ * viem's errors.
+ */
+export async function readArmingGas(client: PublicClient, address: Hex): Promise<bigint> {
+  const [transactionGas] = await client.readContract({ address, abi, functionName: 'armingGas' })
+  return transactionGas
+}

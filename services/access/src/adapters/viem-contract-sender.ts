@@ -1,13 +1,8 @@
-/** Writes to the access contract from payTo's key: forwarded purchases and reaped schedules. */
+/** Writes to the access contract from payTo's key: forwarded purchases, and renewals armed anew. */
 import { accessWindowAbi } from '@tallystick/contracts'
 import type { Clock } from '@tallystick/service-kit'
 import { type PublicClient, parseEventLogs, type TransactionReceipt } from 'viem'
-import {
-  type AccessWindow,
-  type Hex,
-  ledgerSeconds,
-  ZERO_ADDRESS,
-} from '../domain/access-window.ts'
+import { type AccessWindow, type Hex, ledgerSeconds } from '../domain/access-window.ts'
 import {
   type AccessContract,
   ChainUnavailable,
@@ -15,13 +10,12 @@ import {
   type ContractSender,
   type OpenOutcome,
   type PurchaseOrder,
+  type RearmOutcome,
   type Rehearsal,
 } from '../domain/ports.ts'
 import { contractTransaction, revertOf, WEIBAR_PER_TINYBAR } from './ledger-client.ts'
 import { createOrderedSender } from './ordered-sender.ts'
-
-/** `reap` gives up a schedule and arms anew: 1.41 M gas for the schedule service, 0.1 M of our own. */
-export const REAP_GAS = 2_000_000n
+import { readArmingGas } from './viem-access-contract.ts'
 
 /** Sends of one order: the second follows a lost nonce, the third a race with another replica. */
 const OPEN_TRIES = 3
@@ -35,23 +29,29 @@ type ViemContractSenderOptions = {
   readonly clock: Clock
 }
 
-/** `openPaid` with arming uses up to 1.62 M gas; estimates are wrong for calls that schedule. Only what is used is charged. */
-const OPEN_GAS = 2_000_000n
-
 export function createViemContractSender(options: ViemContractSenderOptions): ContractSender {
   const { client, contract } = options
   const sender = createOrderedSender(options)
 
+  /** What one forward may use of gas now, and what payTo must hold for it. */
+  const forwardGasNow = async (): Promise<{ readonly gas: bigint; readonly tinybar: bigint }> => {
+    const [gas, gasPrice] = await Promise.all([
+      readArmingGas(client, addressOf(contract)),
+      sender.gasPriceWeibar(),
+    ])
+    return { gas, tinybar: forwardGas(gas, gasPrice) }
+  }
+
   /** Runs `openPaid` with its value without sending it (A3). Throws viem's error where the ledger does not answer. */
-  const rehearse = async (order: PurchaseOrder): Promise<Rehearsal> => {
+  const rehearse = async (order: PurchaseOrder): Promise<GasRehearsal> => {
     const { address: account } = sender
     const address = addressOf(contract)
-    const gasTinybar = forwardGas(await sender.gasPriceWeibar())
+    const { gas, tinybar: gasTinybar } = await forwardGasNow()
     const held = (await client.getBalance({ address: account })) / WEIBAR_PER_TINYBAR
     // First: a node that checks the balance refuses the call itself, in words of its own.
     if (held < order.valueTinybar + gasTinybar) return { kind: 'float-low' }
-    const reason = await revertOf(client, { account, address }, openPaidCall(order))
-    if (reason === undefined) return { kind: 'ready' }
+    const reason = await revertOf(client, { account, address }, openPaidCall(order, gas))
+    if (reason === undefined) return { kind: 'ready', gas }
     if (reason === 'AccessWindow_PaymentAlreadyUsed') return { kind: 'already-used' }
     return { kind: 'refused', reason }
   }
@@ -68,7 +68,7 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
         throw new ChainUnavailable('payTo holds less than a purchase and the gas of its forward')
       case 'ready': {
         const receipt = await sender.send(
-          contractTransaction(addressOf(contract), openPaidCall(order)),
+          contractTransaction(addressOf(contract), openPaidCall(order, rehearsal.gas)),
         )
         if (receipt?.status !== 'success') return undefined
         return openingOf(receipt, order, options)
@@ -78,30 +78,34 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
     }
   }
 
-  const reap = async (agent: Hex): ReturnType<ContractSender['reap']> => {
+  const rearm: ContractSender['rearm'] = async (agent, how) => {
     const address = addressOf(contract)
-    const call = { functionName: 'reap', args: [agent], valueTinybar: 0n, gas: REAP_GAS }
+    const gas = await readArmingGas(client, address)
+    const call = { functionName: how, args: [agent], valueTinybar: 0n, gas }
     const revert = await revertOf(client, { account: sender.address, address }, call)
     if (revert !== undefined) return { kind: 'left' }
     const receipt = await sender.send(contractTransaction(address, call))
-    return receipt?.status === 'success'
-      ? { kind: 'reaped', transactionHash: receipt.transactionHash }
-      : { kind: 'left' }
+    return receipt?.status === 'success' ? rearmingOf(receipt, address) : { kind: 'left' }
   }
 
   return {
     address: sender.address,
     rehearse: (order) => named(() => rehearse(order)),
     openPaid: (order) => named(() => untilDefinite(() => attemptOpen(order))),
-    reap: (agent) => named(() => reap(agent)),
+    rearm: (agent, how) => named(() => rearm(agent, how)),
     floatTinybar: () =>
       named(
         async () => (await client.getBalance({ address: sender.address })) / WEIBAR_PER_TINYBAR,
       ),
-    forwardGasTinybar: () => named(async () => forwardGas(await sender.gasPriceWeibar())),
+    forwardGasTinybar: () => named(async () => (await forwardGasNow()).tinybar),
     close: () => sender.close(),
   }
 }
+
+/** A rehearsal, with the gas limit that it was made with. */
+type GasRehearsal =
+  | Exclude<Rehearsal, { readonly kind: 'ready' }>
+  | { readonly kind: 'ready'; readonly gas: bigint }
 
 /** Repeats what lost a race or a nonce; a reference that was consumed by then ends it. */
 async function untilDefinite<Outcome>(
@@ -129,9 +133,26 @@ async function named<Result>(run: () => Promise<Result>): Promise<Result> {
   }
 }
 
+/** The access contract's own events of a receipt. */
+const eventsOf = (receipt: TransactionReceipt, address: Hex) =>
+  parseEventLogs({ abi: accessWindowAbi, logs: receipt.logs }).filter(
+    (log) => log.address.toLowerCase() === address.toLowerCase(),
+  )
+
+/** What a `reap` or `poke` came to; without an event of its own, a renewal was pending already. */
+function rearmingOf(receipt: TransactionReceipt, address: Hex): RearmOutcome {
+  const { transactionHash } = receipt
+  for (const log of eventsOf(receipt, address)) {
+    if (log.eventName !== 'RenewalNotArmed') continue
+    return { kind: 'not-armed', transactionHash, code: Number(log.args.responseCode) }
+  }
+  return { kind: 'armed', transactionHash }
+}
+
 /**
- * The window that a successful `openPaid` left behind, from its receipt's events, since reads lag behind receipts. A
- * top-up leaves the window as it was, though cancelled no more, so that there a read supplies what the event does not say.
+ * The window that a successful `openPaid` left behind, from its receipt's events, since reads lag behind receipts. A read
+ * supplies what they do not say: whether the agent guards its windows, and of a top-up the window, which it leaves as it
+ * was, though cancelled no more.
  */
 async function openingOf(
   receipt: TransactionReceipt,
@@ -139,14 +160,14 @@ async function openingOf(
   { contract, clock }: ViemContractSenderOptions,
 ): Promise<Extract<OpenOutcome, { kind: 'opened' }>> {
   const { transactionHash } = receipt
-  const logs = parseEventLogs({ abi: accessWindowAbi, logs: receipt.logs }).filter(
-    (log) => log.address.toLowerCase() === contract.address,
-  )
-  for (const log of logs) {
+  for (const log of eventsOf(receipt, addressOf(contract))) {
     if (log.eventName === 'SubscriptionOpened') {
-      const offer = (await contract.offers())[log.args.offerId]
+      const [offers, read] = await Promise.all([
+        contract.offers(),
+        contract.windowOf(order.agent, ledgerSeconds(clock)),
+      ])
+      const offer = offers[log.args.offerId]
       if (offer === undefined) break
-      const armed = logs.find((other) => other.eventName === 'RenewalArmed')
       const window: AccessWindow = {
         exists: true,
         isOpen: true,
@@ -159,8 +180,11 @@ async function openingOf(
         periodsFunded: Number(log.args.balanceTinybar / offer.priceTinybar),
         callsUsed: order.calls,
         callsAllowed: offer.callsAllowed,
-        schedule: armed === undefined ? ZERO_ADDRESS : (armed.args.schedule.toLowerCase() as Hex),
-        scheduledAtSeconds: armed === undefined ? 0 : Number(armed.args.scheduledAt),
+        schedule: log.args.schedule.toLowerCase() as Hex,
+        scheduledAtSeconds: Number(log.args.scheduledAt),
+        isGuarded: read.isGuarded,
+        slotId: log.args.slotId,
+        guardNonce: read.guardNonce,
       }
       return { kind: 'opened', transactionHash, isTopUp: false, window }
     }
@@ -175,12 +199,12 @@ async function openingOf(
   throw new ChainUnavailable('the receipt of a purchase does not say what it opened')
 }
 
-function openPaidCall({ valueTinybar, paidAtSeconds, ...order }: PurchaseOrder) {
+function openPaidCall({ valueTinybar, paidAtSeconds, ...order }: PurchaseOrder, gas: bigint) {
   const purchase = { ...order, paidAtSeconds: BigInt(paidAtSeconds) }
-  return { functionName: 'openPaid', args: [purchase], valueTinybar, gas: OPEN_GAS }
+  return { functionName: 'openPaid', args: [purchase], valueTinybar, gas }
 }
 
 /** Gas of one forward at a price, tinybar: what must be held, not what is charged. */
-export function forwardGas(gasPriceWeibar: bigint): bigint {
-  return (OPEN_GAS * gasPriceWeibar) / WEIBAR_PER_TINYBAR
+export function forwardGas(gas: bigint, gasPriceWeibar: bigint): bigint {
+  return (gas * gasPriceWeibar) / WEIBAR_PER_TINYBAR
 }

@@ -3,7 +3,8 @@ import { accessWindowAbi } from '@tallystick/contracts'
 import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
 import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
-import { REAP_GAS } from '../adapters/viem-contract-sender.ts'
+import { readArmingGas } from '../adapters/viem-access-contract.ts'
+import { slotSecondsFrom } from './deploy.ts'
 import {
   type ContractWrite,
   lookAtContract,
@@ -101,9 +102,14 @@ export const status: OperatorVerb = {
 export const setOffer = ownerVerb(
   {
     name: 'set-offer',
-    usage: '--price-hbar N --period-seconds N --calls N',
+    usage: '--price-hbar N --period-seconds N --calls N [--slot-seconds N]',
     summary: 'set price, period and quota of purchases from now on',
-    options: { 'price-hbar': 'text', 'period-seconds': 'text', calls: 'text' },
+    options: {
+      'price-hbar': 'text',
+      'period-seconds': 'text',
+      calls: 'text',
+      'slot-seconds': 'text',
+    },
   },
   (call) => {
     const priceTinybar = neededHbarOption(call, 'price-hbar')
@@ -111,15 +117,49 @@ export const setOffer = ownerVerb(
     const calls = countOption(call, 'calls')
     if (periodSeconds === undefined || calls === undefined)
       throw new BadUsage('An offer has all three: --price-hbar, --period-seconds, --calls.')
+    const slotSeconds = slotSecondsFrom(call, periodSeconds)
     return () => ({
       write: {
         functionName: 'setOffer',
-        args: [priceTinybar, periodSeconds, calls],
+        args: [priceTinybar, periodSeconds, calls, slotSeconds],
         gas: SET_OFFER_GAS,
       },
       said: [
-        `From now on one period of ${periodSeconds} s with ${calls} calls costs ${formatHbar(priceTinybar)}.`,
+        `From now on one period of ${periodSeconds} s with ${calls} calls costs ${formatHbar(priceTinybar)}; windows end every ${slotSeconds} s.`,
         'Whoever was challenged before may pay the previous price for 10 minutes more.',
+      ],
+    })
+  },
+)
+
+const SET_ARMING_GAS = 100_000n
+/** Hundredths of a US cent, as the contract keeps the price of a scheduled call: two decimals of a cent. */
+const CENTS = /^(\d{1,3})(?:\.(\d{1,2}))?$/
+
+/** What a scheduled call is expected to cost, and from which revenue on the contract arms one (A19, A20). */
+export const setArming = ownerVerb(
+  {
+    name: 'set-arming',
+    usage: '--schedule-cents N --floor-percent N',
+    summary: 'set what scheduling a call costs in US cents, and the least that a renewal must earn',
+    options: { 'schedule-cents': 'text', 'floor-percent': 'text' },
+  },
+  (call) => {
+    const [, whole, decimals = ''] = CENTS.exec(call.text('schedule-cents') ?? '') ?? []
+    const percent = call.text('floor-percent') ?? ''
+    if (whole === undefined || !/^\d{1,5}$/.test(percent))
+      throw new BadUsage(
+        'Say both: --schedule-cents from 1 to 100 with at most 2 decimals, --floor-percent from 0 to 10000.',
+      )
+    const scheduleCost = Number(`${whole}${decimals.padEnd(2, '0')}`)
+    const floor = Number(percent)
+    return () => ({
+      write: { functionName: 'setArming', args: [scheduleCost, floor], gas: SET_ARMING_GAS },
+      said: [
+        `From now on a scheduled call is reckoned at ${scheduleCost / 100} US cents.`,
+        floor === 0
+          ? 'Renewals are armed whatever they earn.'
+          : `A renewal is armed when it earns at least ${floor} % of what it costs.`,
       ],
     })
   },
@@ -198,8 +238,8 @@ export const reap = ownerVerb(
   },
   (call) => {
     const agent = addressFrom(call.words[0], 'The agent')
-    return () => ({
-      write: { functionName: 'reap', args: [agent], gas: REAP_GAS },
+    return async ({ reader, address }) => ({
+      write: { functionName: 'reap', args: [agent], gas: await readArmingGas(reader, address) },
       said: [`The overdue schedule of ${agent} is given up and its lock is free.`],
     })
   },

@@ -6,6 +6,7 @@ import { createMirrorNode, formatHbar, TINYBAR_PER_HBAR } from '@tallystick/x402
 import { type Address, encodeDeployData, type Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { createReadingClient, offeredGasPrice } from '../adapters/ledger-client.ts'
+import { readArmingGas } from '../adapters/viem-access-contract.ts'
 import { forwardGas } from '../adapters/viem-contract-sender.ts'
 import { keyHex } from '../config.ts'
 import { gasCostTinybar, openOperatorLedger } from './operator-contract.ts'
@@ -20,8 +21,17 @@ import {
 } from './operator-verb.ts'
 
 /** Defaults (A1). A local period is short, so that a person sees it renew. */
-const LOCAL_OFFER = { priceTinybar: 3n * TINYBAR_PER_HBAR, periodSeconds: 20, callsAllowed: 20 }
-const TESTNET_OFFER = { ...LOCAL_OFFER, periodSeconds: 3_600, callsAllowed: 1_000 }
+export const LOCAL_OFFER: OfferTerms = {
+  priceTinybar: 3n * TINYBAR_PER_HBAR,
+  periodSeconds: 20,
+  callsAllowed: 200,
+  slotSeconds: 1,
+}
+const TESTNET_OFFER = {
+  priceTinybar: 3n * TINYBAR_PER_HBAR,
+  periodSeconds: 3_600,
+  callsAllowed: 1_000,
+}
 /** Arms five renewals at 109 tinybar a gas: each locks 2 x 1.8 M gas, 3.92 HBAR. */
 const RESERVE_TINYBAR = 20n * TINYBAR_PER_HBAR
 
@@ -30,14 +40,32 @@ function isLocal(rpcUrl: string): boolean {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(rpcUrl).hostname)
 }
 
+/** Slots of a quarter of the period: of those, agents share renewals, and nobody's first window is much longer (A19). */
+const SLOTS_OF_A_PERIOD = 4
+
+/**
+ * Seconds between the ends of windows: as the caller says, else 1 on a ledger on this machine, where a person expects a
+ * window to be as long as its period, and elsewhere a quarter of the period, or the longest part below that divides it.
+ */
+export function slotSecondsFrom(call: OperatorCall, periodSeconds: number): number {
+  const given = countOption(call, 'slot-seconds')
+  if (given !== undefined) return given
+  if (isLocal(call.config.LEDGER_RPC_URL)) return 1
+  let slots = Math.min(SLOTS_OF_A_PERIOD, periodSeconds)
+  while (periodSeconds % slots !== 0) slots += 1
+  return periodSeconds / slots
+}
+
 function offerFrom(call: OperatorCall): OfferTerms {
   const base = isLocal(call.config.LEDGER_RPC_URL) ? LOCAL_OFFER : TESTNET_OFFER
   const priceTinybar = hbarOption(call, 'price-hbar') ?? base.priceTinybar
   if (priceTinybar === 0n) throw new BadUsage('A period has a price above 0.')
+  const periodSeconds = countOption(call, 'period-seconds') ?? base.periodSeconds
   return {
     priceTinybar,
-    periodSeconds: countOption(call, 'period-seconds') ?? base.periodSeconds,
+    periodSeconds,
     callsAllowed: countOption(call, 'calls') ?? base.callsAllowed,
+    slotSeconds: slotSecondsFrom(call, periodSeconds),
   }
 }
 
@@ -90,6 +118,7 @@ function reportLines(
   return [
     `The access contract is at ${deployment.contract}, since block ${deployment.blockNumber}.`,
     `Offer:     ${formatHbar(offer.priceTinybar)} for ${offer.periodSeconds} s and ${offer.callsAllowed} calls; one payment buys ${periods} periods, ${formatHbar(purchase)}.`,
+    `Slots:     windows end every ${offer.slotSeconds} s; agents of one slot share its renewals`,
     `Forwarder: ${forwarder} (${payTo})`,
     ...recorders.map((recorder) => `Recorder:  ${recorder}`),
     '',
@@ -108,12 +137,14 @@ function reportLines(
 
 export const deploy: OperatorVerb = {
   name: 'deploy',
-  usage: '[--price-hbar N] [--period-seconds N] [--calls N] [--reserve-hbar N] [--recorders 0x…,…]',
+  usage:
+    '[--price-hbar N] [--period-seconds N] [--calls N] [--slot-seconds N] [--reserve-hbar N] [--recorders 0x…,…]',
   summary: 'put a contract on the ledger and print what the service needs',
   options: {
     'price-hbar': 'text',
     'period-seconds': 'text',
     calls: 'text',
+    'slot-seconds': 'text',
     'reserve-hbar': 'text',
     recorders: 'text',
   },
@@ -131,8 +162,12 @@ export const deploy: OperatorVerb = {
       reserveTinybar: hbarOption(call, 'reserve-hbar') ?? RESERVE_TINYBAR,
       forwarder: await forwarderOf(call),
     })
-    const gasPrice = await createReadingClient(rpcUrl).getGasPrice()
-    const forwardTinybar = forwardGas(offeredGasPrice(gasPrice))
+    const reader = createReadingClient(rpcUrl)
+    const [gas, gasPrice] = await Promise.all([
+      readArmingGas(reader, deployment.contract),
+      reader.getGasPrice(),
+    ])
+    const forwardTinybar = forwardGas(gas, offeredGasPrice(gasPrice))
     for (const line of reportLines(call, deployment, forwardTinybar)) call.print(line)
   },
 }
@@ -140,11 +175,12 @@ export const deploy: OperatorVerb = {
 /** Creation of the contract: the code deposit is 200 gas a byte, at most 24,576 bytes. */
 const DEPLOY_GAS = 7_000_000n
 
-/** Terms of a purchase: price of one period in tinybar, its seconds, its metered calls. */
-type OfferTerms = {
+/** Terms of a purchase: price of one period in tinybar, its seconds, its metered calls, seconds between ends of windows. */
+export type OfferTerms = {
   readonly priceTinybar: bigint
   readonly periodSeconds: number
   readonly callsAllowed: number
+  readonly slotSeconds: number
 }
 
 type DeployOptions = {

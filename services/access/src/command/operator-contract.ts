@@ -153,7 +153,9 @@ const REFUSALS: Readonly<Record<string, string>> = {
   AccessWindow_NotForwarder: 'this key is not a forwarder of the contract',
   AccessWindow_PaymentAlreadyUsed: 'that payment was opened before',
   AccessWindow_InvalidOffer:
-    'the offer is out of range (period 1 to 5,356,000 s, price and calls above 0)',
+    'the offer is out of range (period 10 to 5,356,000 s and a multiple of the slots, price and calls above 0)',
+  AccessWindow_InvalidArming:
+    'that is out of range (1 to 100 US cents for a scheduled call, a floor of 0 to 10,000 %)',
   AccessWindow_NotOverdue: 'no schedule of that agent is more than 30 s overdue',
   AccessWindow_InsufficientFunds: 'the contract does not hold that much',
   AccessWindow_ShortfallOutstanding: 'gas is owed to the network: fund the reserve first',

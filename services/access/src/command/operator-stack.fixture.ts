@@ -6,7 +6,7 @@ import type { Clock } from '@tallystick/service-kit'
 import { createHttpFacilitator } from '@tallystick/x402'
 import { ExactHederaClient, hederaRequirement, hederaSigner } from '@tallystick/x402/hedera'
 import { type Address, createPublicClient, http, type PublicClient } from 'viem'
-import { deployAccessWindow } from './deploy.ts'
+import { deployAccessWindow, LOCAL_OFFER } from './deploy.ts'
 import { SLOT_SECONDS } from './refund.ts'
 import { runOperator } from './run-operator.ts'
 
@@ -171,7 +171,7 @@ export async function startDeployedStack(): Promise<DeployedStack> {
     ownerKey: stack.account('owner').privateKey,
     forwarder: stack.account('pay-to').evmAddress,
     recorders: [stack.account('recorder').evmAddress],
-    offer: { priceTinybar: 3n * HBAR, periodSeconds: 20, callsAllowed: 20 },
+    offer: LOCAL_OFFER,
     reserveTinybar: 50n * HBAR,
   })
   return {

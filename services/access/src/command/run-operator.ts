@@ -9,7 +9,16 @@ import {
 } from '@tallystick/service-kit/command'
 import { FacilitatorUnavailable, LedgerUnavailable } from '@tallystick/x402'
 import { ChainUnavailable, ContractAbsent } from '../domain/ports.ts'
-import { fund, pause, reap, resume, setOffer, status, withdraw } from './contract-verbs.ts'
+import {
+  fund,
+  pause,
+  reap,
+  resume,
+  setArming,
+  setOffer,
+  status,
+  withdraw,
+} from './contract-verbs.ts'
 import { deploy } from './deploy.ts'
 import { reasonOf } from './operator-contract.ts'
 import { OperatorRefusal, operatorVerb } from './operator-verb.ts'
@@ -62,6 +71,7 @@ export const verbs: readonly CommandVerb[] = [
   fund,
   withdraw,
   setOffer,
+  setArming,
   pause,
   resume,
   recorders,

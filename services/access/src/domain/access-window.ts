@@ -3,7 +3,7 @@
  * background call that arms an overdue renewal anew.
  */
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
-import type { AccessContract, AccessParts } from './ports.ts'
+import type { AccessContract, AccessParts, Rearming } from './ports.ts'
 
 /** An EVM address or 32-byte word in lower-case hex. */
 export type Hex = `0x${string}`
@@ -39,6 +39,12 @@ export type AccessWindow = {
   readonly schedule: Hex
   /** Unix seconds; 0 where no renewal is armed. */
   readonly scheduledAtSeconds: number
+  /** Whether the agent itself asks that calls prove its key. */
+  readonly isGuarded: boolean
+  /** Which windows are renewed by the same call: period and second modulo the period, as the contract packs them. */
+  readonly slotId: bigint
+  /** How often the guard was set by a signature; the next signature names it. */
+  readonly guardNonce: number
 }
 
 /** Seconds until the window closes, 0 once it has. */
@@ -155,38 +161,71 @@ export function createSubscriptions({
   }
 }
 
-/** One attempt per agent in this time: a reap is visible to reads after at most 10 s, and another costs gas. */
-const REAP_AGAIN_MS = 60_000
+/** One attempt per slot in this time: what it armed is visible to reads after at most 10 s, and another costs gas. */
+const REARM_AGAIN_MS = 60_000
 
-/** Agents remembered as tried; beyond it the oldest may be tried again early, which the contract refuses harmlessly. */
+/** Longest pause after attempts that armed nothing, each of which doubles it: a busy network costs 24 attempts a day. */
+const REARM_AGAIN_MAX_MS = 3_600_000
+
+/** After the contract's code −2: the slot earns too little, which only a purchase changes, and that arms by itself. */
+const BELOW_FLOOR_AGAIN_MS = 86_400_000
+
+/** The contract's code where a slot's next renewal earns less than the floor (A19). */
+const BELOW_FLOOR = -2
+
+/** Slots remembered as tried; beyond it the oldest may be tried again early, which harms nothing. */
 const TRIED_MAX = 1_000
+
+/** What a slot needs so that the network renews this window, if anything. */
+function rearmingOf(window: AccessWindow, nowSeconds: number): Rearming | undefined {
+  if (isScheduleOverdue(window, nowSeconds)) return 'reap'
+  const isToRenew = window.isOpen && !window.isCancelled && window.periodsFunded > 0
+  return isToRenew && window.schedule === ZERO_ADDRESS ? 'poke' : undefined
+}
 
 export type Reaper = ReturnType<typeof createReaper>
 
-/** Arms anew, in the background, the renewal of a served agent whose schedule the network never made (A7). */
-export function createReaper({ sender, clock, report }: AccessParts) {
-  const triedAtMs = new BoundedMap<Hex, number>(TRIED_MAX)
+/**
+ * Arms anew, in the background, the renewal of a slot that is served: where the network never made the pending one, and
+ * where a funded window has none (A7). One attempt serves every agent of the slot.
+ */
+export function createReaper({ contract, sender, clock, report }: AccessParts) {
+  const tried = new BoundedMap<bigint, { readonly untilMs: number; readonly pauseMs: number }>(
+    TRIED_MAX,
+  )
   const running = new Set<Promise<void>>()
   let isClosed = false
 
-  const reap = async (agent: Hex): Promise<void> => {
+  const rest = (slotId: bigint, pauseMs: number): void => {
+    tried.set(slotId, { untilMs: clock.unixMs() + pauseMs, pauseMs })
+  }
+  const attempt = async (agent: Hex, slotId: bigint, how: Rearming): Promise<void> => {
+    const slot = { agent, slotId: slotId.toString() }
     try {
-      const outcome = await sender.reap(agent)
-      if (outcome.kind === 'reaped')
-        report({ kind: 'reaped', agent, transactionHash: outcome.transactionHash })
+      // A reaped schedule gives its lock back; a poke finds only what is free.
+      if (how === 'poke' && (await contract.renewalsReserveCanArm()) === 0) return
+      const outcome = await sender.rearm(agent, how)
+      if (outcome.kind === 'left') return
+      const { transactionHash } = outcome
+      if (outcome.kind === 'armed')
+        return report({ kind: 'rearmed', ...slot, how, transactionHash })
+      report({ ...outcome, ...slot, how })
+      const doubled = Math.min(2 * (tried.get(slotId)?.pauseMs ?? 0), REARM_AGAIN_MAX_MS)
+      rest(slotId, outcome.code === BELOW_FLOOR ? BELOW_FLOOR_AGAIN_MS : doubled)
     } catch (error) {
-      report({ kind: 'reap-failed', agent, error })
+      report({ kind: 'rearm-failed', ...slot, error })
     }
   }
 
   return {
     consider(agent: Hex, window: AccessWindow): void {
-      if (isClosed || !isScheduleOverdue(window, ledgerSeconds(clock))) return
-      const nowMs = clock.unixMs()
-      if (nowMs - (triedAtMs.get(agent) ?? Number.NEGATIVE_INFINITY) < REAP_AGAIN_MS) return
-      triedAtMs.set(agent, nowMs)
-      const attempt = reap(agent).finally(() => running.delete(attempt))
-      running.add(attempt)
+      const how = rearmingOf(window, ledgerSeconds(clock))
+      if (isClosed || how === undefined) return
+      const last = tried.get(window.slotId)
+      if (last !== undefined && clock.unixMs() < last.untilMs) return
+      rest(window.slotId, last?.pauseMs ?? REARM_AGAIN_MS)
+      const trying = attempt(agent, window.slotId, how).finally(() => running.delete(trying))
+      running.add(trying)
     },
     /** Returns when no attempt runs any more. */
     async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ChallengeError, PaymentOutcome } from '@tallystick/x402'
 import type { Hex } from './access-window.ts'
+import type { Rearming } from './ports.ts'
 import type { AlertNotice } from './seller-alerts.ts'
 
 /** Who forwarded a settled payment, and for whom. */
@@ -10,6 +11,9 @@ type Forwarded = {
   readonly agent: Hex
   readonly paymentReference: Hex
 }
+
+/** A slot, and the agent whose call found it. */
+type OfSlot = { readonly slotId: string; readonly agent: Hex }
 
 /** Something that the operator wants to see: domain code reports it, telemetry.ts counts and logs it. */
 export type AccessEvent =
@@ -37,8 +41,16 @@ export type AccessEvent =
   | { readonly kind: 'sign-in'; readonly outcome: string }
   | { readonly kind: 'rate-limited'; readonly by: 'agent' | 'address' }
   | { readonly kind: 'granted'; readonly isPaid: boolean }
-  | { readonly kind: 'reaped'; readonly agent: Hex; readonly transactionHash: Hex }
-  | { readonly kind: 'reap-failed'; readonly agent: Hex; readonly error: unknown }
+  /** A slot's renewal was armed anew: the pending one was overdue, or there was none. */
+  | (OfSlot & { readonly kind: 'rearmed'; readonly how: Rearming; readonly transactionHash: Hex })
+  /** It was tried, and the contract says why no renewal is armed. */
+  | (OfSlot & {
+      readonly kind: 'not-armed'
+      readonly how: Rearming
+      readonly transactionHash: Hex
+      readonly code: number
+    })
+  | (OfSlot & { readonly kind: 'rearm-failed'; readonly error: unknown })
   /** A sweep ended early, or, with a reference, one credit could not be opened. */
   | {
       readonly kind: 'sweep-failed'

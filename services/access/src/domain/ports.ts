@@ -44,6 +44,8 @@ export type Offer = {
   readonly callsAllowed: number
   /** Second from which purchases have these terms, Unix seconds. */
   readonly startsAtSeconds: number
+  /** Windows end in seconds so far apart: the first of a subscription is up to so much longer (A19). */
+  readonly slotSeconds: number
 }
 
 /** Reads of the access contract. Each method throws ChainUnavailable or ContractAbsent. */
@@ -116,6 +118,15 @@ export type OpenOutcome =
   | { readonly kind: 'already-used'; readonly agent: Hex }
   | { readonly kind: 'refused'; readonly reason: string }
 
+export type Rearming = 'reap' | 'poke'
+
+export type RearmOutcome =
+  | { readonly kind: 'armed'; readonly transactionHash: Hex }
+  /** Sent, and no renewal is armed: `code` is Hedera's, or one of the contract's own below 1. */
+  | { readonly kind: 'not-armed'; readonly transactionHash: Hex; readonly code: number }
+  /** Unsent, since the contract would refuse, or without a receipt. */
+  | { readonly kind: 'left' }
+
 /** Transactions from payTo's key, one after the other. Each method throws ChainUnavailable. */
 export type ContractSender = {
   /** payTo's EVM address. */
@@ -124,10 +135,8 @@ export type ContractSender = {
   rehearse(order: PurchaseOrder): Promise<Rehearsal>
   /** Sends `openPaid` and waits for its receipt. May be repeated: the payment reference makes a double send harmless (A14). */
   openPaid(order: PurchaseOrder): Promise<OpenOutcome>
-  /** Gives up an overdue schedule and arms anew; a schedule that is not overdue is left alone, unsent. */
-  reap(
-    agent: Hex,
-  ): Promise<{ readonly kind: 'reaped'; readonly transactionHash: Hex } | { readonly kind: 'left' }>
+  /** Arms the renewal of the agent's slot anew: `reap` where the pending one is overdue, `poke` where none is pending. */
+  rearm(agent: Hex, how: Rearming): Promise<RearmOutcome>
   /** What payTo holds, tinybar. */
   floatTinybar(): Promise<bigint>
   /** Gas of one forward at the quoted price, tinybar. */

@@ -9,6 +9,7 @@ const offer = (offerId: number, startsAtSeconds: number, priceTinybar: bigint): 
   priceTinybar,
   periodSeconds: 20,
   callsAllowed: 20,
+  slotSeconds: 1,
 })
 const history = [offer(0, 1_000, 3n), offer(1, 5_000, 5n), offer(2, 5_300, 3n)]
 const ids = (offers: readonly Offer[]) => offers.map(({ offerId }) => offerId)

@@ -195,12 +195,13 @@ describe('200', () => {
     expect(late.json().error).toBe('payment_requirements_mismatch')
   })
 
-  test('A7: a served agent whose schedule is 30 s overdue is reaped, once', async () => {
+  test('A7: a slot that is served and whose schedule is 30 s overdue is reaped, once for all its agents', async () => {
     const window = openWindow(START_SECONDS + 15, { scheduledAtSeconds: START_SECONDS - 31 })
-    fakes.contract.windows.set(AGENT, window)
+    for (const agent of [AGENT, OTHER_AGENT]) fakes.contract.windows.set(agent, window)
     await route.call()
     await route.call()
-    expect(fakes.sender.reaped).toEqual([AGENT])
+    await route.call({}, OTHER_AGENT)
+    expect(fakes.sender.rearmed).toEqual([`reap ${AGENT}`])
   })
 })
 

@@ -113,12 +113,12 @@ describe('200', () => {
     expect(answer.json().agent).toBe(AGENT)
   })
 
-  test('no side effects: nothing is opened, reaped or recorded', async () => {
+  test('no side effects: nothing is opened, armed anew or recorded', async () => {
     const overdue = openWindow(START_SECONDS + 15, { scheduledAtSeconds: START_SECONDS - 100 })
     fakes.contract.windows.set(AGENT, overdue)
     await status(`?agent=${AGENT}`)
     await fakes.clock.advanceMsSettled(60_000)
-    expect(fakes.sender.reaped).toEqual([])
+    expect(fakes.sender.rearmed).toEqual([])
     expect(fakes.sender.opened).toEqual([])
     expect(fakes.recorded).toEqual([])
   })

@@ -25,6 +25,7 @@ export type FakeContract = AccessContract & {
   isDown: boolean
   isPaused: boolean
   isReserveDown: boolean
+  reserveCanArm: number
 }
 
 /** A window that is open until `expiresAtSeconds`, three periods of 20 s funded after it. */
@@ -46,6 +47,9 @@ export function openWindow(
     callsAllowed: 20,
     schedule: '0x00000000000000000000000000000000009f9174',
     scheduledAtSeconds: expiresAtSeconds,
+    isGuarded: false,
+    slotId: (20n << 40n) | BigInt(expiresAtSeconds % 20),
+    guardNonce: 0,
     ...change,
   }
 }
@@ -62,6 +66,7 @@ export function createFakeContract(): FakeContract {
         periodSeconds: 20,
         callsAllowed: 20,
         startsAtSeconds: 0,
+        slotSeconds: 1,
       },
     ],
     reads: [],
@@ -70,6 +75,7 @@ export function createFakeContract(): FakeContract {
     isPaused: false,
     isReserveDown: false,
     isOwn: (address) => address === CONTRACT,
+    reserveCanArm: 7,
     async ensureDeployed() {
       if (fake.isAbsent) throw new ContractAbsent('no code')
       if (fake.isDown) throw new ChainUnavailable('down')
@@ -88,6 +94,7 @@ export function createFakeContract(): FakeContract {
         priceTinybar: offer?.priceTinybar ?? 0n,
         schedule: ZERO_ADDRESS,
         scheduledAtSeconds: 0,
+        slotId: 0n,
       })
     },
     async offers() {
@@ -106,7 +113,7 @@ export function createFakeContract(): FakeContract {
     async renewalsReserveCanArm() {
       await read('renewalsReserveCanArm')
       if (fake.isReserveDown) throw new ChainUnavailable('down')
-      return 7
+      return fake.reserveCanArm
     },
     async earnedTinybar() {
       await read('earnedTinybar')

@@ -1,13 +1,20 @@
 import type { Clock } from '@tallystick/service-kit'
 import { type AccessWindow, ledgerSeconds } from '../domain/access-window.ts'
-import { ChainUnavailable, type ContractSender, type PurchaseOrder } from '../domain/ports.ts'
+import {
+  ChainUnavailable,
+  type ContractSender,
+  type PurchaseOrder,
+  type RearmOutcome,
+} from '../domain/ports.ts'
 import { type FakeContract, openWindow } from './fake-contract.ts'
 import { PAY_TO_ADDRESS } from './fake-payments.ts'
 
 export type FakeSender = ContractSender & {
   /** Orders that opened a window, in order. */
   readonly opened: PurchaseOrder[]
-  readonly reaped: string[]
+  /** Agents whose slot was armed anew, as `reap 0x…` and `poke 0x…`. */
+  readonly rearmed: string[]
+  rearming: RearmOutcome
   isDown: boolean
   isFloatLow: boolean
   /** Whether what is opened shows in reads; a lagging ledger does not show it yet. */
@@ -25,7 +32,8 @@ export function createFakeSender(contract: FakeContract, clock: Clock): FakeSend
   const fake: FakeSender = {
     address: PAY_TO_ADDRESS,
     opened: [],
-    reaped: [],
+    rearmed: [],
+    rearming: { kind: 'armed', transactionHash: `0x${'ee'.repeat(32)}` },
     isDown: false,
     isFloatLow: false,
     isVisible: true,
@@ -54,9 +62,9 @@ export function createFakeSender(contract: FakeContract, clock: Clock): FakeSend
       const transactionHash = `0x${String(fake.opened.length).padStart(64, '0')}` as const
       return { kind: 'opened', transactionHash, isTopUp: before.isOpen, window }
     },
-    async reap(agent) {
-      fake.reaped.push(agent)
-      return { kind: 'reaped', transactionHash: `0x${'ee'.repeat(32)}` }
+    async rearm(agent, how) {
+      fake.rearmed.push(`${how} ${agent}`)
+      return fake.rearming
     },
     floatTinybar: async () => 10_000_000_000n,
     forwardGasTinybar: async () => 218_000_000n,

@@ -49,7 +49,12 @@ export type AnswerBody = AccessGranted & {
   readonly accepts?: readonly { readonly amount: string; readonly payTo: string }[]
 }
 
-export type RealOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
+export type RealOffer = {
+  readonly periodSeconds: number
+  readonly callsAllowed: number
+  /** 1 by default: a first window is as long as its period. */
+  readonly slotSeconds?: number
+}
 
 type LocalStackSettings = {
   /** Payments are stamped and judged by ledger time, so that they travel as well; wall time otherwise, as official clients stamp them. */
@@ -81,7 +86,7 @@ export async function startLocalStack(
     ownerKey: owner.privateKey,
     forwarder: payTo.evmAddress,
     recorders: [recorder.evmAddress],
-    offer: { priceTinybar: 3n * TINYBAR_PER_HBAR, ...offer },
+    offer: { priceTinybar: 3n * TINYBAR_PER_HBAR, slotSeconds: 1, ...offer },
     reserveTinybar: reserveHbar * TINYBAR_PER_HBAR,
   })
   const nodes = parseConsensusNodes(`${devnet.consensus.address}=${devnet.consensus.nodeAccountId}`)

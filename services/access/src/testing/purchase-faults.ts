@@ -224,10 +224,11 @@ const sellerFaults: readonly PurchaseFault[] = [
   },
   {
     name: 'the price changes between challenge and payment',
-    arm: ({ stack }) => stack.asOwner({ functionName: 'setOffer', args: [200_000_000n, 60, 20] }),
+    arm: ({ stack }) =>
+      stack.asOwner({ functionName: 'setOffer', args: [200_000_000n, 60, 20, 1] }),
   },
   afterSettlement('the price changes once the money has moved', ({ stack }) =>
-    stack.asOwner({ functionName: 'setOffer', args: [200_000_000n, 60, 20] }),
+    stack.asOwner({ functionName: 'setOffer', args: [200_000_000n, 60, 20, 1] }),
   ),
   {
     name: 'sales are paused between challenge and payment',

@@ -136,7 +136,8 @@ async function healTerms(stack: LocalStack, offer: RealOffer): Promise<void> {
     client.readContract({ ...contract, functionName: 'currentOffer' }),
   ])
   if (isPaused) await asOwner(stack, { functionName: 'pauseSales', args: [false] })
-  const first = [PRICE_TINYBAR, offer.periodSeconds, offer.callsAllowed]
+  const { periodSeconds, callsAllowed, slotSeconds = 1 } = offer
+  const first = [PRICE_TINYBAR, periodSeconds, callsAllowed, slotSeconds]
   if (priceTinybar !== PRICE_TINYBAR)
     await asOwner(stack, { functionName: 'setOffer', args: first })
 }
