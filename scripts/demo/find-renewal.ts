@@ -5,12 +5,18 @@ import { z } from 'zod'
 
 const ContractResult = z.object({ timestamp: z.string().regex(/^\d+\.\d{9}$/) })
 
-/** A renewal as the ledger recorded it. */
+/** JSON-RPC counts in weibar, the contract in tinybar. */
+const WEIBAR_PER_TINYBAR = 10_000_000_000n
+
+/** A renewal as the ledger recorded it: of every window whose slot it is. */
 type Renewal = {
   readonly transactionHash: Hash
   /** Sender of the transaction: the contract itself if the network made the call. */
   readonly sender: Address
   readonly gasUsed: bigint
+  readonly costTinybar: bigint
+  /** What the renewed windows were charged, together. */
+  readonly chargedTinybar: bigint
   /** The call's consensus time minus the second at which the window closed, seconds. */
   readonly latenessSeconds: number
   readonly expiresAtSeconds: number
@@ -20,25 +26,26 @@ type RenewalSearch = {
   readonly rpcUrl: string
   readonly mirrorUrl: string
   readonly contract: Address
-  readonly agent: Address
+  /** Whose windows are renewed, as the contract's `windowOf` names it. */
+  readonly slotId: bigint
   /** End of the window due for renewal, Unix seconds. */
   readonly closedAtSeconds: number
   readonly fromBlock: bigint
 }
 
-/** The network's renewal of that window; undefined while there is none. */
+/** The network's renewal of that slot's windows; undefined while there is none. */
 export async function findRenewal(search: RenewalSearch): Promise<Renewal | undefined> {
   const client = createPublicClient({ chain: hederaTestnet, transport: http(search.rpcUrl) })
   const logs = await client.getContractEvents({
     address: search.contract,
     abi: accessWindowAbi,
-    eventName: 'WindowRenewed',
-    args: { agent: search.agent },
+    eventName: 'SlotRenewed',
+    args: { slotId: search.slotId },
     fromBlock: search.fromBlock,
     strict: true,
   })
   const log = logs.find(
-    ({ args }) => args.byNetwork && Number(args.expiresAt) > search.closedAtSeconds,
+    ({ args }) => args.byNetwork && Number(args.windowsEndAt) > search.closedAtSeconds,
   )
   if (log === undefined) return undefined
   const receipt = await client.getTransactionReceipt({ hash: log.transactionHash })
@@ -49,7 +56,9 @@ export async function findRenewal(search: RenewalSearch): Promise<Renewal | unde
     transactionHash: log.transactionHash,
     sender: receipt.from,
     gasUsed: receipt.gasUsed,
+    costTinybar: (receipt.gasUsed * receipt.effectiveGasPrice) / WEIBAR_PER_TINYBAR,
+    chargedTinybar: log.args.chargedTinybar,
     latenessSeconds: consensusSeconds - search.closedAtSeconds,
-    expiresAtSeconds: Number(log.args.expiresAt),
+    expiresAtSeconds: Number(log.args.windowsEndAt),
   }
 }

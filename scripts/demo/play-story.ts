@@ -1,5 +1,6 @@
-// One agent's story, told as it happens: it asks, pays once, calls for free, sees its window close and renew itself,
-// spends its quota, cancels and gets the rest back. Every figure comes from an answer or from the ledger.
+// One agent's story, told as it happens: it asks, pays once, calls for free, sees its window close and renew itself, sees
+// one call renew the windows of five others, spends its quota, cancels and gets the rest back. Every figure comes from an
+// answer or from the ledger.
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type AccessAgent,
@@ -9,10 +10,12 @@ import {
   createAccessAgent,
   systemClock,
 } from '@tallystick/agent'
+import { accessWindowAbi } from '@tallystick/contracts'
 import { formatHbar } from '@tallystick/x402/hedera'
 import { type Address, createPublicClient, http, isAddress } from 'viem'
 import type { StackDescription } from '../stack/stack-file.ts'
 import { findRenewal } from './find-renewal.ts'
+import { openSharedSlot, SHARING_AGENTS } from './shared-slot.ts'
 
 /** Covers any offer on the local ledger, but no more than a person would let an agent pay unasked. */
 const PAYMENT_TINYBAR_MAX = 100_00000000n
@@ -22,11 +25,14 @@ const RENEWAL_WAIT_MS_MAX = 30_000
 const FREE_CALLS_SHOWN = 3
 /** More calls than any quota of the local ledger. */
 const CALLS_MAX = 1_000
+/** Calls made at once while the quota is spent, so that a window lasts longer than its quota on a busy machine too. */
+const CALLS_AT_ONCE = 10
 
 type Granted = Extract<AccessOutcome, { kind: 'granted' }>
 type Story = {
   readonly stack: StackDescription
   readonly agent: AccessAgent
+  readonly agentKey: string
   readonly say: (line: string) => void
 }
 
@@ -83,54 +89,87 @@ async function callForFree({ agent, say }: Story): Promise<void> {
   }
 }
 
-async function watchItRenew({ stack, agent, say }: Story): Promise<void> {
+type Closing = {
+  readonly slotId: bigint
+  /** Second at which the slot's windows close, Unix seconds. */
+  readonly closedAtSeconds: number
+  readonly fromBlock: bigint
+}
+
+/** Waits for the network's call and says what it was; returns what it cost and moved. Throws where it never comes. */
+async function awaitRenewal({ stack, say }: Story, closing: Closing) {
   const { rpcUrl, mirrorUrl } = stack.ledger
-  const client = createPublicClient({ transport: http(rpcUrl) })
-  const fromBlock = await client.getBlockNumber()
-  const before = await readStatus(agent)
-  const closedAtSeconds = before.expiresAtSeconds
-  say(`the window closes in ${before.secondsRemaining} s; nobody does anything`)
-  const search = {
-    rpcUrl,
-    mirrorUrl,
-    contract: address(stack.access.contract),
-    agent: agent.agent,
-    closedAtSeconds,
-    fromBlock,
-  }
-  const deadlineMs = performance.now() + before.secondsRemaining * 1_000 + RENEWAL_WAIT_MS_MAX
+  const contract = address(stack.access.contract)
+  const waitMs = closing.closedAtSeconds * 1_000 - Date.now()
+  const deadlineMs = performance.now() + Math.max(0, waitMs) + RENEWAL_WAIT_MS_MAX
   for (;;) {
-    const renewal = await findRenewal(search)
+    const renewal = await findRenewal({ ...closing, rpcUrl, mirrorUrl, contract })
     if (renewal !== undefined) {
-      const isOwnCall = renewal.sender.toLowerCase() === search.contract.toLowerCase()
+      const isOwnCall = renewal.sender.toLowerCase() === contract.toLowerCase()
       say(
         `renewed by ${isOwnCall ? 'the ledger, as the contract itself' : renewal.sender}: ${renewal.transactionHash}`,
       )
       say(
-        `${renewal.latenessSeconds.toFixed(3)} s after the second, ${renewal.gasUsed} gas, paid from the seller's reserve`,
+        `${renewal.latenessSeconds.toFixed(3)} s after the second, ${renewal.gasUsed} gas, ${formatHbar(renewal.costTinybar)} from the seller's reserve`,
       )
-      say(
-        `the next window ends ${renewal.expiresAtSeconds - closedAtSeconds} s after the last one: no drift`,
-      )
-      break
+      return renewal
     }
     if (performance.now() > deadlineMs) throw new Error('the window did not renew itself')
     await pause(POLL_MS)
   }
+}
+
+/** Which slot renews the agent's window, and from which block on to look for the call. */
+async function closingOf({ stack, agent }: Story): Promise<Closing> {
+  const client = createPublicClient({ transport: http(stack.ledger.rpcUrl) })
+  const [fromBlock, { slotId, expiresAt }] = await Promise.all([
+    client.getBlockNumber(),
+    client.readContract({
+      abi: accessWindowAbi,
+      address: address(stack.access.contract),
+      functionName: 'windowOf',
+      args: [agent.agent, BigInt(Math.floor(Date.now() / 1_000))],
+    }),
+  ])
+  return { slotId, closedAtSeconds: Number(expiresAt), fromBlock }
+}
+
+async function watchThemRenew(story: Story): Promise<void> {
+  const { agent, say } = story
+  const own = await closingOf(story)
+  const shared = await openSharedSlot(story.stack, story.agentKey)
+  say(`${SHARING_AGENTS} more agents get windows that close in one second: they share a slot`)
+  const { secondsRemaining } = await readStatus(agent)
+  say(`the window closes in ${secondsRemaining} s; nobody does anything`)
+  const renewal = await awaitRenewal(story, own)
+  say(
+    `the next window ends ${renewal.expiresAtSeconds - own.closedAtSeconds} s after the last one: no drift`,
+  )
   const { metering } = expectGranted(await agent.access())
   say(`200, nothing signed: the quota is full again, ${metering?.callsRemaining} calls left`)
+  say(`the slot of the ${SHARING_AGENTS} is next`)
+  const { expiresAtSeconds: closedAtSeconds } = shared
+  const one = await awaitRenewal(story, { ...shared, closedAtSeconds })
+  const renewed = one.chargedTinybar / shared.priceTinybar
+  say(
+    `one call renewed ${renewed} windows: ${formatHbar(one.costTinybar / renewed)} for each, of which the seller earned ${formatHbar(shared.priceTinybar)}`,
+  )
 }
 
 async function spendTheQuota({ agent, say }: Story): Promise<void> {
-  for (let call = 1; call <= CALLS_MAX; call += 1) {
-    const outcome = await agent.access()
-    if (outcome.kind === 'quota-spent') {
-      say(
-        `after ${call - 1} more calls: 429, the quota is spent; it refills in ${outcome.retryAfterSeconds} s`,
-      )
-      return
+  let served = 0
+  while (served < CALLS_MAX) {
+    const outcomes = await Promise.all(Array.from({ length: CALLS_AT_ONCE }, () => agent.access()))
+    for (const outcome of outcomes) {
+      if (outcome.kind === 'quota-spent') {
+        say(
+          `after ${served} more calls: 429, the quota is spent; it refills in ${outcome.retryAfterSeconds} s`,
+        )
+        return
+      }
+      expectGranted(outcome)
+      served += 1
     }
-    expectGranted(outcome)
   }
   throw new Error('the quota was never spent')
 }
@@ -156,18 +195,20 @@ export async function playStory(
     ['An agent asks without paying', askWithoutPaying],
     ['It pays once', payOnce],
     ['It calls again, for free', callForFree],
-    ['The window closes and renews itself', watchItRenew],
+    ['The window closes and renews itself, and five share one renewal', watchThemRenew],
     ['It spends its quota', spendTheQuota],
     ['It cancels and gets the rest back', cancelAndGetBack],
   ]
-  const agent = await agentWithoutWindow(stack)
+  const { agent, agentKey } = await agentWithoutWindow(stack)
   for (const [index, [title, play]] of chapters.entries()) {
     say(`\n${index + 1}. ${title}`)
-    await play({ stack, agent, say: (line) => say(`   ${line}`) })
+    await play({ stack, agent, agentKey, say: (line) => say(`   ${line}`) })
   }
 }
 
-async function agentWithoutWindow(stack: StackDescription): Promise<AccessAgent> {
+async function agentWithoutWindow(
+  stack: StackDescription,
+): Promise<Pick<Story, 'agent' | 'agentKey'>> {
   for (const { accountId, privateKey } of stack.agents.toReversed()) {
     const agent = createAccessAgent({
       baseUrl: stack.access.baseUrl,
@@ -177,7 +218,7 @@ async function agentWithoutWindow(stack: StackDescription): Promise<AccessAgent>
       maxPaymentTinybar: PAYMENT_TINYBAR_MAX,
       ledger: { rpcUrl: stack.ledger.rpcUrl, chainId: stack.ledger.chainId },
     })
-    if (!(await readStatus(agent)).hasAccess) return agent
+    if (!(await readStatus(agent)).hasAccess) return { agent, agentKey: privateKey }
   }
   throw new Error('every agent of this stack has an open window; try again when one has closed')
 }
