@@ -7,11 +7,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   type BoundaryCall,
   type BoundaryRecord,
-  boundaryCall,
   buyWindow,
+  CALLS_EACH,
+  crossBoundary,
   problemsOf,
+  VOLLEYS,
 } from './testing/boundary-calls.ts'
-import { createPayingAgent, type PayingAgent } from './testing/paying-agent.ts'
+import { createPayingAgent } from './testing/paying-agent.ts'
 import { type ReplicaStack, startReplicaStack } from './testing/replica-stack.ts'
 
 const isLong = process.env.TALLYSTICK_LONG === '1'
@@ -19,9 +21,6 @@ const CALLS_ALLOWED = 24
 const PERIOD_SECONDS = 60
 const PERIODS = 4
 const AGENTS = 5
-/** Seconds around a boundary at which a volley is fired, and each agent's calls in it at each replica. */
-const VOLLEYS = [-3, -1, 0, 1, 3]
-const CALLS_EACH = 2
 const CALLS_PER_BOUNDARY = AGENTS * 3 * CALLS_EACH * VOLLEYS.length
 /** Purchases, each with four boundaries of which the last is the end: 10,000 calls and more in the long run. */
 const PURCHASES = isLong ? Math.ceil(10_000 / (CALLS_PER_BOUNDARY * PERIODS)) : 1
@@ -51,25 +50,6 @@ beforeAll(async () => {
 }, 90_000)
 afterAll(() => stack.stop(), 60_000)
 
-/** Fires volleys around the second at which the agents' windows close. */
-async function crossBoundary(
-  agents: readonly PayingAgent[],
-  expiresAt: number,
-): Promise<BoundaryCall[]> {
-  const calls: BoundaryCall[] = []
-  for (const offset of VOLLEYS) {
-    const waitSeconds = expiresAt + offset - stack.devnet.nowSeconds()
-    if (waitSeconds > 0) await stack.devnet.controls.advanceSeconds(waitSeconds)
-    const volley = agents.flatMap((agent) =>
-      stack.replicas.flatMap((_replica, at) =>
-        Array.from({ length: CALLS_EACH }, () => boundaryCall(stack, agent, at)),
-      ),
-    )
-    calls.push(...(await stack.drive(Promise.all(volley))))
-  }
-  return calls
-}
-
 async function playPurchase(number: number): Promise<{ record: BoundaryRecord; calls: number }> {
   const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
   const fromBlock = await client.getBlockNumber()
@@ -87,7 +67,7 @@ async function playPurchase(number: number): Promise<{ record: BoundaryRecord; c
   const calls: BoundaryCall[] = []
   for (let period = 0; period < PERIODS; period += 1) {
     await moods[(number + period) % moods.length]?.arm(stack)
-    calls.push(...(await crossBoundary(agents, firstEnd + period * PERIOD_SECONDS)))
+    calls.push(...(await crossBoundary(stack, agents, firstEnd + period * PERIOD_SECONDS)))
     await stack.devnet.controls.setBalanceTinybar(stack.contract, 10_000_000_000_000n)
     await stack.heal()
   }

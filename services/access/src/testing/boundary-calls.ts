@@ -43,6 +43,30 @@ export async function boundaryCall(
   }
 }
 
+/** Seconds around a boundary at which a volley is fired, and each agent's calls in it at each replica. */
+export const VOLLEYS = [-3, -1, 0, 1, 3]
+export const CALLS_EACH = 2
+
+/** Fires volleys around the second at which the agents' windows close. */
+export async function crossBoundary(
+  stack: ReplicaStack,
+  agents: readonly PayingAgent[],
+  expiresAt: number,
+): Promise<BoundaryCall[]> {
+  const calls: BoundaryCall[] = []
+  for (const offset of VOLLEYS) {
+    const waitSeconds = expiresAt + offset - stack.devnet.nowSeconds()
+    if (waitSeconds > 0) await stack.devnet.controls.advanceSeconds(waitSeconds)
+    const volley = agents.flatMap((agent) =>
+      stack.replicas.flatMap((_replica, at) =>
+        Array.from({ length: CALLS_EACH }, () => boundaryCall(stack, agent, at)),
+      ),
+    )
+    calls.push(...(await stack.drive(Promise.all(volley))))
+  }
+  return calls
+}
+
 /** Pays for a new window at that replica, sending its payment until it is taken. */
 export async function buyWindow(
   stack: ReplicaStack,

@@ -1,0 +1,156 @@
+/**
+ * Slots on a real local ledger, over HTTP, with three replicas: agents that join in the last seconds before their slot's
+ * second, and a gas price that falls to a third under an armed slot. Nobody who paid is turned away.
+ */
+import { accessWindowAbi } from '@tallystick/contracts'
+import { createPublicClient, http } from 'viem'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { ZERO_ADDRESS } from './domain/access-window.ts'
+import {
+  type BoundaryCall,
+  boundaryCall,
+  buyWindow,
+  crossBoundary,
+  problemsOf,
+} from './testing/boundary-calls.ts'
+import { until } from './testing/local-stack.ts'
+import { createPayingAgent, type PayingAgent } from './testing/paying-agent.ts'
+import { type ReplicaStack, startReplicaStack } from './testing/replica-stack.ts'
+
+const PERIOD_SECONDS = 60
+const SLOT_SECONDS = 15
+const PERIODS = 4
+const CALLS_ALLOWED = 100
+
+let stack: ReplicaStack
+let agents = 0
+
+beforeAll(async () => {
+  const offer = { periodSeconds: PERIOD_SECONDS, callsAllowed: CALLS_ALLOWED }
+  stack = await startReplicaStack({ ...offer, slotSeconds: SLOT_SECONDS })
+}, 90_000)
+beforeEach(async () => {
+  await stack.devnet.controls.makeGasCheaper(1)
+  await stack.heal()
+}, 90_000)
+afterAll(() => stack.stop(), 60_000)
+
+const client = () => createPublicClient({ transport: http(stack.devnet.rpcUrl) })
+
+const newAgent = (): Promise<PayingAgent> => {
+  agents += 1
+  return createPayingAgent(stack, { name: `slot-${agents}`, hasMemo: true })
+}
+
+const windowOf = (agent: PayingAgent) =>
+  client().readContract({
+    abi: accessWindowAbi,
+    address: stack.contract,
+    functionName: 'windowOf',
+    args: [agent.address, BigInt(stack.devnet.nowSeconds())],
+  })
+
+/** Status of the agent at a replica, over HTTP. */
+async function statusOf(agent: PayingAgent) {
+  const answer = await fetch(`${stack.replicas[0].baseUrl}/api/svc/status?agent=${agent.address}`)
+  return (await answer.json()) as { nextRenewalSchedule: string; expiresAt: number }
+}
+
+const moveTo = async (second: number): Promise<void> => {
+  const seconds = second - stack.devnet.nowSeconds()
+  if (seconds > 0) await stack.devnet.controls.advanceSeconds(seconds)
+}
+
+/** Calls that the network made for the slot since that block, and whether each armed the next. */
+async function networkRenewals(slotId: bigint, fromBlock: bigint) {
+  const [renewed, armed] = await Promise.all(
+    (['SlotRenewed', 'RenewalArmed'] as const).map((eventName) =>
+      client().getContractEvents({
+        abi: accessWindowAbi,
+        address: stack.contract,
+        eventName,
+        args: { slotId },
+        fromBlock,
+        strict: true,
+      }),
+    ),
+  )
+  const arming = new Set(armed?.map(({ transactionHash }) => transactionHash))
+  return (renewed ?? [])
+    .filter(({ args }) => 'byNetwork' in args && args.byNetwork)
+    .map(({ transactionHash }) => ({ hasArmed: arming.has(transactionHash) }))
+}
+
+test('A8, A19: agents that join in the last seconds before their slot’s second get no false 402, at it or at any later end', async () => {
+  const fromBlock = await client().getBlockNumber()
+  const early = await newAgent()
+  const first = await buyWindow(stack, early, 0)
+  const { expiresAt: firstEnd } = first.body.subscription
+  await moveTo(firstEnd - 4)
+  const late = [await newAgent(), await newAgent()]
+  const bought = await Promise.all(late.map((agent, at) => buyWindow(stack, agent, at + 1)))
+  const members = [early, ...late]
+  const windows = await Promise.all(members.map(windowOf))
+  expect(new Set(windows.map(({ slotId }) => slotId)).size).toBe(1)
+  for (const { body } of bought) {
+    // Longer than a period by what was left of the slot, and the call that is pending is the slot's, before its own end.
+    expect(body.subscription.expiresAt).toBe(firstEnd + PERIOD_SECONDS)
+    expect(body.subscription.nextRenewalSchedule).not.toBe(ZERO_ADDRESS)
+  }
+  const calls: BoundaryCall[] = []
+  for (let period = 0; period <= PERIODS; period += 1) {
+    stack.devnet.controls.setReadLagMs([0, 3_000, 10_000, 0, 3_000][period] ?? 0)
+    calls.push(...(await crossBoundary(stack, members, firstEnd + period * PERIOD_SECONDS)))
+    await stack.heal()
+  }
+  await stack.devnet.controls.advanceSeconds(15)
+  const problems = await problemsOf({
+    stack,
+    calls,
+    purchases: [first, ...bought].flatMap((answer, at) => {
+      const agent = members[at]
+      return agent === undefined ? [] : [{ agent, answer }]
+    }),
+    callsAllowed: CALLS_ALLOWED,
+    fromBlock,
+  })
+  expect(problems, problems.join('\n')).toEqual([])
+  expect(calls.some(({ status }) => status === 200)).toBe(true)
+  expect(calls.some(({ status }) => status === 402)).toBe(true)
+}, 300_000)
+
+test('A7, A20: the gas price falls to a third under an armed slot: it is armed anew, and nobody loses access', async () => {
+  const fromBlock = await client().getBlockNumber()
+  const members = [await newAgent(), await newAgent()]
+  const bought = await Promise.all(members.map((agent, at) => buyWindow(stack, agent, at)))
+  const end = Math.max(...bought.map(({ body }) => body.subscription.expiresAt))
+  const statuses: number[] = []
+  const callAll = async (): Promise<void> => {
+    for (const agent of members) statuses.push((await boundaryCall(stack, agent, 0)).status)
+  }
+  await stack.devnet.controls.makeGasCheaper(3)
+  // The call that was armed before has gas for the old price: it books its second and cannot arm the next.
+  await moveTo(end + 1)
+  await callAll()
+  await until(async () => {
+    await callAll()
+    const { nextRenewalSchedule } = await statusOf(members[0] as PayingAgent)
+    return nextRenewalSchedule !== ZERO_ADDRESS
+  })
+  const { slotId, scheduledAt } = await windowOf(members[0] as PayingAgent)
+  expect(await networkRenewals(slotId, fromBlock)).toEqual([{ hasArmed: false }])
+  // Armed at the new price, the network's next call arms the one after it.
+  await moveTo(Number(scheduledAt) + 1)
+  await callAll()
+  expect(await networkRenewals(slotId, fromBlock)).toEqual([
+    { hasArmed: false },
+    { hasArmed: true },
+  ])
+  await moveTo(Number(scheduledAt) + PERIOD_SECONDS - 1)
+  await callAll()
+  expect(new Set(statuses)).toEqual(new Set([200]))
+
+  const newcomer = await newAgent()
+  const opened = await buyWindow(stack, newcomer, 1)
+  expect(opened.body.subscription.nextRenewalSchedule).not.toBe(ZERO_ADDRESS)
+}, 120_000)
