@@ -1,6 +1,6 @@
 // What an agent itself signs on the access contract: cancel, claim, top up. Each transaction is tried first by a call, then
-// signed as a legacy transaction at the quoted gas price, since Hedera's relay answers wrong EIP-1559 fees, with a fixed gas
-// limit, since it estimates scheduling calls badly.
+// signed as a legacy transaction at the quoted gas price, since Hedera's relay answers wrong EIP-1559 fees, and with gas
+// limits of our own or the contract's, since it estimates scheduling calls badly.
 import { accessWindowAbi } from '@tallystick/contracts'
 import { LedgerUnavailable } from '@tallystick/x402'
 import {
@@ -64,12 +64,12 @@ export type ContractOutcome =
 
 /** Each transaction with its gas limit, measured with room, and the event and argument that name its amount. */
 const TRANSACTIONS = {
-  /** Ends renewals; what is left becomes claimable. Deleting the schedule takes 119,000 gas on testnet. */
+  /** Ends renewals; what is left becomes claimable. */
   cancel: { gas: 400_000n, eventName: 'SubscriptionCancelled', amount: 'refundTinybar' },
   /** Sends the claimable refund. May create an account that the network has not seen yet (0.8 M gas). */
   claimRefund: { gas: 1_000_000n, eventName: 'RefundClaimed', amount: 'amountTinybar' },
-  /** Adds to a window. May arm a renewal where none is: 1.41 M gas for the schedule service. */
-  topUp: { gas: 2_000_000n, eventName: 'SubscriptionToppedUp', amount: 'balanceTinybar' },
+  /** Adds to a window. May arm a renewal where none is, for which the contract says what gas it takes at present. */
+  topUp: { gas: 'arming', eventName: 'SubscriptionToppedUp', amount: 'balanceTinybar' },
 } as const
 
 type ContractCall = {
@@ -142,6 +142,16 @@ export function createTransact(options: {
     }
   }
 
+  async function armingGas(): Promise<bigint> {
+    try {
+      const contract = { address: to, abi: accessWindowAbi } as const
+      const [gas] = await reader.readContract({ ...contract, functionName: 'armingGas' })
+      return gas
+    } catch (cause) {
+      throw new LedgerUnavailable(`The contract cannot be read: ${shortMessage(cause)}`, { cause })
+    }
+  }
+
   async function submit(call: Call): Promise<TransactionReceipt> {
     try {
       const counted = await reader.getTransactionCount({ address, blockTag: 'latest' })
@@ -160,7 +170,8 @@ export function createTransact(options: {
   }
 
   return async ({ functionName, agent = address, isCertain = false, valueTinybar = 0n }) => {
-    const { amount, eventName, gas } = TRANSACTIONS[functionName]
+    const { amount, eventName, gas: limit } = TRANSACTIONS[functionName]
+    const gas = limit === 'arming' ? await armingGas() : limit
     const args = functionName === 'cancel' ? [] : [agent]
     const data = encodeFunctionData({ abi, functionName, args })
     const call = { to, data, gas, value: valueTinybar * WEIBAR_PER_TINYBAR }
