@@ -1,4 +1,5 @@
 import type { Figure } from './figure.ts'
+import { measureAccessCosts } from './suites/access-costs.ts'
 import { measureAccessGuard } from './suites/access-guard.ts'
 import { measureAccessMetering } from './suites/access-metering.ts'
 import { measureAccessRenewal } from './suites/access-renewal.ts'
@@ -26,4 +27,5 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'access-guard': measureAccessGuard,
   'access-metering': measureAccessMetering,
   'access-renewal': measureAccessRenewal,
+  'access-costs': measureAccessCosts,
 }

@@ -1,4 +1,4 @@
-// How late renewals come, and how far windows drift after a thousand of them. The network makes the renewals; beside it,
+// How late renewals of slots come, and how far windows drift after a thousand of them. The network makes the renewals; beside it,
 // on the same ledger, a conventional keeper looks every second and sends them itself.
 import { accessWindowAbi } from '@tallystick/contracts'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
@@ -13,8 +13,10 @@ import { median, quantile } from '../quantile.ts'
 const RENEWALS = 50
 const AGENTS = 10
 const PERIODS = RENEWALS / AGENTS
-/** Long enough that two renewals of one agent never overlap. */
-const PERIOD_SECONDS = 4
+/** More seconds than agents, so that each has a slot, and a call, of its own. */
+const PERIOD_SECONDS = 12
+/** Between two openings, milliseconds: in different seconds, and all of them within a period. */
+const OPENING_MS = 1_050
 const DRIFT_PERIODS = 1_000
 const DRIFT_PERIOD_SECONDS = 3_600
 const PRICE_TINYBAR = 3n * TINYBAR_PER_HBAR
@@ -25,8 +27,8 @@ const KEEPER_GAS = 2_500_000n
 const RECEIPT_POLL_MS = 10
 /** Longest wait for the last renewal beyond its second, milliseconds. */
 const PATIENCE_MS = 20_000
-/** The longest that the keeper may take; undisturbed it takes half a minute. */
-const KEEPER_LIMIT_MS = 90_000
+/** The longest that the keeper may take; undisturbed it takes a minute. */
+const KEEPER_LIMIT_MS = 150_000
 
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {
@@ -72,12 +74,21 @@ async function openContract(
     ownerKey: owner.privateKey,
     forwarder: owner.evmAddress,
     recorders: [],
-    offer: { priceTinybar: PRICE_TINYBAR, periodSeconds, callsAllowed: 10 },
+    offer: { priceTinybar: PRICE_TINYBAR, periodSeconds, callsAllowed: 10, slotSeconds: 1 },
     reserveTinybar,
   })
   const valueTinybar = PRICE_TINYBAR * BigInt(periods + 1)
   const payerKey = owner.privateKey
-  await openWindows({ ledgerUrl: devnet.rpcUrl, payerKey, contract, agents, valueTinybar })
+  for (const agent of agents) {
+    await pause(OPENING_MS)
+    await openWindows({
+      ledgerUrl: devnet.rpcUrl,
+      payerKey,
+      contract,
+      agents: [agent],
+      valueTinybar,
+    })
+  }
   return contract
 }
 
@@ -114,7 +125,7 @@ async function networkLateness(ledger: RenewalLedger): Promise<readonly number[]
 /** Sends one renewal as a keeper does, and waits for its receipt. False if its block's time was before the due second. */
 async function sendRenewal(
   { client, devnet, keeper }: RenewalLedger,
-  call: { readonly contract: Hex; readonly agent: Hex; readonly expiresAt: bigint },
+  call: { readonly contract: Hex; readonly slotId: bigint; readonly second: bigint },
 ): Promise<boolean> {
   const serializedTransaction = await keeper.signTransaction({
     type: 'legacy',
@@ -126,7 +137,7 @@ async function sendRenewal(
     data: encodeFunctionData({
       abi: accessWindowAbi,
       functionName: 'renew',
-      args: [call.agent, call.expiresAt],
+      args: [call.slotId, call.second],
     }),
   })
   const hash = await client.sendRawTransaction({ serializedTransaction })
@@ -140,22 +151,23 @@ async function keeperLateness(ledger: RenewalLedger): Promise<readonly number[]>
   // A keeper that falls behind renews several periods at once, so those are paid for too.
   const terms = { periods: PERIODS * 4, periodSeconds: PERIOD_SECONDS, reserveTinybar: 0n }
   const contract = await openContract(ledger, { ...terms, agents })
-  const dueAt = new Map<Hex, number>()
+  const slots = new Map<bigint, { readonly agent: Hex; readonly due: number }>()
   for (const agent of agents) {
-    const { expiresAt } = await readWindow(ledger, contract, agent)
-    dueAt.set(agent, Number(expiresAt))
+    const { slotId, expiresAt } = await readWindow(ledger, contract, agent)
+    slots.set(slotId, { agent, due: Number(expiresAt) })
   }
   const lateness: number[] = []
   const endMs = performance.now() + KEEPER_LIMIT_MS
   while (lateness.length < RENEWALS) {
     if (performance.now() > endMs) throw new Error(`the keeper made ${lateness.length} renewals`)
     await pause(KEEPER_POLL_MS)
-    for (const [agent, due] of dueAt) {
+    for (const [slotId, { agent, due }] of slots) {
       if (ledger.devnet.nowSeconds() < due || lateness.length >= RENEWALS) continue
       // A block's time lies up to two seconds back: a keeper that was too early looks again.
-      if (!(await sendRenewal(ledger, { contract, agent, expiresAt: BigInt(due) }))) continue
+      if (!(await sendRenewal(ledger, { contract, slotId, second: BigInt(due) }))) continue
       lateness.push(ledger.devnet.clock.unixMs() / 1000 - due)
-      dueAt.set(agent, Number((await readWindow(ledger, contract, agent)).expiresAt))
+      const { expiresAt } = await readWindow(ledger, contract, agent)
+      slots.set(slotId, { agent, due: Number(expiresAt) })
     }
   }
   return lateness
