@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ended, spawnScript } from './spawned-stack.ts'
 
-it('npm run demo plays to the end: 402, pay, 200, renewed by the network, five by one call, 429, cancel, refund', async () => {
+it('A22: npm run demo plays to the end: 402, pay, 200, renewed by the network, five by one call, 429, cancel, refund', async () => {
   const { child, output } = spawnScript('scripts/demo.ts', [])
   const code = await ended(child)
   const story = output()

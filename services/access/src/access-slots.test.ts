@@ -119,7 +119,7 @@ test('A8, A19: agents that join in the last seconds before their slot’s second
   expect(calls.some(({ status }) => status === 402)).toBe(true)
 }, 300_000)
 
-test('A7, A20: the gas price falls to a third under an armed slot: it is armed anew, and nobody loses access', async () => {
+test('A7, A20, A22: the gas price falls to a third under an armed slot: it is armed anew, and nobody loses access', async () => {
   const fromBlock = await client().getBlockNumber()
   const members = [await newAgent(), await newAgent()]
   const bought = await Promise.all(members.map((agent, at) => buyWindow(stack, agent, at)))

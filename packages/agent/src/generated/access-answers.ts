@@ -9,12 +9,17 @@ const unixSeconds = z.int().describe('Unix seconds.')
 const tinybar = z.string().regex(/^\d+$/)
 const scheduleAddress = z
   .string()
-  .describe('Address of the pending scheduled call; the zero address: no renewal is armed.')
+  .describe(
+    'Address of the pending scheduled call of the agent’s slot; the zero address: no renewal is armed.',
+  )
 
 export const subscriptionSchema = z
   .object({
     expiresAt: unixSeconds.describe('Unix seconds at which the window closes.'),
-    secondsRemaining: z.int().min(0),
+    secondsRemaining: z
+      .int()
+      .min(0)
+      .describe('Of a first window up to slotSeconds - 1 more than periodSeconds.'),
     periodSeconds: z.int().describe('Length of one funded period.'),
     balanceTinybar: tinybar.describe('Refundable balance; 1 HBAR = 1e8 tinybar.'),
     active: z.boolean().describe('The window is open and not cancelled.'),
@@ -64,7 +69,7 @@ export const statusSchema = z
     renewalsReserveCanArm: z
       .int()
       .nullable()
-      .describe('Further renewals that the seller’s gas reserve can arm, for anyone.'),
+      .describe('Further renewals that the seller’s gas reserve can arm, each for a whole slot.'),
     usage: usageSchema.nullable().describe('Metered usage of this period, as the contract has it.'),
     unavailable: z
       .array(z.string())

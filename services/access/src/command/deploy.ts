@@ -176,7 +176,7 @@ export const deploy: OperatorVerb = {
 const DEPLOY_GAS = 7_000_000n
 
 /** Terms of a purchase: price of one period in tinybar, its seconds, its metered calls, seconds between ends of windows. */
-export type OfferTerms = {
+type OfferTerms = {
   readonly priceTinybar: bigint
   readonly periodSeconds: number
   readonly callsAllowed: number
