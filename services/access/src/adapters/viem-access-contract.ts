@@ -81,9 +81,8 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
 }
 
 function toAccessWindow(window: Awaited<ReturnType<typeof readWindow>>): AccessWindow {
-  const { expiresAt, scheduledAt, periodsFunded, schedule, ...same } = window
+  const { expiresAt, scheduledAt, periodsFunded, schedule, guardNonce: _, ...same } = window
   return {
-    isGuarded: false,
     ...same,
     expiresAtSeconds: toCount(expiresAt),
     periodsFunded: toCount(periodsFunded),

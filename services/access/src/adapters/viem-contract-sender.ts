@@ -150,9 +150,8 @@ function rearmingOf(receipt: TransactionReceipt, address: Hex): RearmOutcome {
 }
 
 /**
- * The window that a successful `openPaid` left behind, from its receipt's events, since reads lag behind receipts. A read
- * supplies what they do not say: whether the agent guards its windows, and of a top-up the window, which it leaves as it
- * was, though cancelled no more.
+ * The window that a successful `openPaid` left behind, from its receipt's events, since reads lag behind receipts. A
+ * top-up leaves the window as it was, though cancelled no more, so that there a read supplies what the event does not say.
  */
 async function openingOf(
   receipt: TransactionReceipt,
@@ -162,16 +161,13 @@ async function openingOf(
   const { transactionHash } = receipt
   for (const log of eventsOf(receipt, addressOf(contract))) {
     if (log.eventName === 'SubscriptionOpened') {
-      const [offers, read] = await Promise.all([
-        contract.offers(),
-        contract.windowOf(order.agent, ledgerSeconds(clock)),
-      ])
-      const offer = offers[log.args.offerId]
+      const offer = (await contract.offers())[log.args.offerId]
       if (offer === undefined) break
       const window: AccessWindow = {
         exists: true,
         isOpen: true,
         isCancelled: false,
+        // Only a read knows; what is held takes it from there.
         isGuarded: false,
         expiresAtSeconds: Number(log.args.expiresAt),
         periodSeconds: offer.periodSeconds,
@@ -182,9 +178,7 @@ async function openingOf(
         callsAllowed: offer.callsAllowed,
         schedule: log.args.schedule.toLowerCase() as Hex,
         scheduledAtSeconds: Number(log.args.scheduledAt),
-        isGuarded: read.isGuarded,
         slotId: log.args.slotId,
-        guardNonce: read.guardNonce,
       }
       return { kind: 'opened', transactionHash, isTopUp: false, window }
     }

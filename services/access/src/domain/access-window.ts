@@ -39,12 +39,8 @@ export type AccessWindow = {
   readonly schedule: Hex
   /** Unix seconds; 0 where no renewal is armed. */
   readonly scheduledAtSeconds: number
-  /** Whether the agent itself asks that calls prove its key. */
-  readonly isGuarded: boolean
   /** Which windows are renewed by the same call: period and second modulo the period, as the contract packs them. */
   readonly slotId: bigint
-  /** How often the guard was set by a signature; the next signature names it. */
-  readonly guardNonce: number
 }
 
 /** Seconds until the window closes, 0 once it has. */

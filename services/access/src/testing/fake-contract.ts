@@ -47,9 +47,7 @@ export function openWindow(
     callsAllowed: 20,
     schedule: '0x00000000000000000000000000000000009f9174',
     scheduledAtSeconds: expiresAtSeconds,
-    isGuarded: false,
     slotId: (20n << 40n) | BigInt(expiresAtSeconds % 20),
-    guardNonce: 0,
     ...change,
   }
 }
