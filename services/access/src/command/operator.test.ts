@@ -126,21 +126,17 @@ describe('A15: the seller’s books', () => {
   })
 
   test('A20: set-arming sets what a scheduled call costs in cents and the floor of what a renewal earns', async () => {
-    const line = (cents: string, floor: string) => [
-      'set-arming',
-      '--schedule-cents',
-      cents,
-      '--floor-percent',
-      floor,
-    ]
-    const { out } = await stack.run(line('24.5', '150'), stack.deployed)
+    const set = (cents: string, floor: string) => {
+      const line = ['set-arming', '--schedule-cents', cents, '--floor-percent', floor]
+      return stack.run(line, stack.deployed)
+    }
+    const { out } = await set('24.5', '150')
     expect(out).toContain('reckoned at 24.5 US cents')
     expect(out).toContain('at least 150 %')
-    for (const bad of ['', '1e3', '12.345', '-1'])
-      expect((await stack.run(line(bad, '100'), stack.deployed)).code).toBe(2)
-    const beyond = await stack.run(line('0.5', '100'), stack.deployed)
+    for (const bad of ['', '1e3', '12.345', '-1']) expect((await set(bad, '100')).code).toBe(2)
+    const beyond = await set('0.5', '100')
     expect(beyond.err).toContain('1 to 100 US cents')
-    expect((await stack.run(line('12', '100'), stack.deployed)).code).toBe(0)
+    expect((await set('12', '100')).code).toBe(0)
   })
 
   test('pause and resume stop and start new sales', async () => {

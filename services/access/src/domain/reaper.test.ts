@@ -36,7 +36,7 @@ function startReaper() {
     sender,
     events,
     /** Considers the window and waits until no attempt runs. */
-    async serve(window: AccessWindow, agent = AGENT): Promise<void> {
+    serve: async (window: AccessWindow, agent = AGENT): Promise<void> => {
       reaper.consider(agent, window)
       await clock.advanceMsSettled(1)
     },
