@@ -3,17 +3,21 @@ pragma solidity 0.8.37;
 
 import {AccessWindow} from "../src/AccessWindow.sol";
 import {IAccessWindow} from "../src/interfaces/IAccessWindow.sol";
+import {Slot, Slots} from "../src/libraries/Slots.sol";
 import {AccessWindowDeployer} from "./AccessWindowDeployer.sol";
 import {AccessWindowHarness} from "./AccessWindowHarness.sol";
 import {ScheduleNetwork} from "./ScheduleNetwork.sol";
 
 /// @title A deployed contract and its people, for tests
-/// @notice Terms: 3 HBAR, 3,600 s, 1,000 calls; reserve 100 HBAR.
+/// @notice Terms: 3 HBAR, 3,600 s, 1,000 calls, slots of 1 s, so that windows end a period after they open; reserve
+/// 100 HBAR.
 abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
     uint64 internal constant HBAR = 1e8;
     uint64 internal constant PRICE = 3 * HBAR;
     uint32 internal constant PERIOD = 3_600;
     uint32 internal constant QUOTA = 1_000;
+    /// @dev Gas that a lock covers while the gas price is 109 tinybar: twice the limit of a scheduled call.
+    uint256 internal constant LOCKED_GAS = 3_649_206;
     uint256 internal constant START = 1_795_000_000;
 
     address internal owner = makeAddr("owner");
@@ -35,6 +39,10 @@ abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
     }
 
     function _deploy(uint256 reserve) internal returns (AccessWindowHarness) {
+        return _deploy(reserve, 1);
+    }
+
+    function _deploy(uint256 reserve, uint32 slotSeconds) internal returns (AccessWindowHarness) {
         address[] memory recorders = new address[](1);
         recorders[0] = recorder;
         vm.deal(address(this), reserve);
@@ -45,7 +53,8 @@ abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
                 recorders: recorders,
                 priceTinybar: PRICE,
                 periodSeconds: PERIOD,
-                callsAllowed: QUOTA
+                callsAllowed: QUOTA,
+                slotSeconds: slotSeconds
             }),
             reserve
         );
@@ -92,15 +101,28 @@ abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
         _newTransaction();
     }
 
-    function _record(address who, uint32 calls, uint64 windowExpiresAt) internal {
+    function _record(address who, int32 calls, uint64 windowExpiresAt) internal {
         vm.prank(recorder);
         access.recordUsage(who, calls, windowExpiresAt);
         _newTransaction();
     }
 
+    /// @dev The network's call, for any second at any time.
+    function _renewAsNetwork(uint256 slotId, uint64 second) internal {
+        vm.prank(address(access), address(access));
+        access.renew(slotId, second);
+        _newTransaction();
+    }
+
     function _setOffer(uint64 price, uint32 period, uint32 quota) internal {
         vm.prank(owner);
-        access.setOffer(price, period, quota);
+        access.setOffer(price, period, quota, 1);
+    }
+
+    /// @dev Arms whatever earns at all.
+    function _armAlways() internal {
+        vm.prank(owner);
+        access.setArming(1_200, 0);
     }
 
     // --------------------------------------------------------------------------------------------------- reads
@@ -117,8 +139,33 @@ abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
         return access.windowOf(agent, uint64(block.timestamp)).expiresAt;
     }
 
-    function _lock() internal view returns (uint64) {
-        return uint64(access.RENEW_GAS() * access.LOCK_SAFETY() * gasPrice);
+    function _slotId(address who) internal view returns (uint256) {
+        return access.windowOf(who, 0).slotId;
+    }
+
+    function _slotId() internal view returns (uint256) {
+        return _slotId(agent);
+    }
+
+    /// @dev The slot of windows of 3,600 s that end in that second.
+    function _slotAt(uint256 second) internal pure returns (uint256) {
+        return Slots.idOf(PERIOD, second);
+    }
+
+    function _slot() internal view returns (Slot memory) {
+        return access.slot(_slotId());
+    }
+
+    function _slot(address who) internal view returns (Slot memory) {
+        return access.slot(_slotId(who));
+    }
+
+    function _lock() internal pure returns (uint64) {
+        return uint64(LOCKED_GAS * 109);
+    }
+
+    function _who(uint256 i) internal pure returns (address) {
+        return address(uint160(uint256(keccak256(abi.encode(i)))));
     }
 
     // -------------------------------------------------------------------------------------------------- checks

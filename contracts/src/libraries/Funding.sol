@@ -57,10 +57,11 @@ library Funding {
             accounts.charge(position.priceTinybar);
             position.purse.changeTinybar -= position.priceTinybar;
         }
+        uint64 change = position.purse.changeTinybar;
         Slot memory slot = _fund(state, position, accounts, order.isGasRequired);
         _keep(state, position, accounts);
         if (isOpen) _emitToppedUp(position, slot);
-        else _emitOpened(position, slot);
+        else _emitOpened(position, slot, change);
     }
 
     /// @notice Adds the sent value to an open, uncancelled subscription.
@@ -166,29 +167,25 @@ library Funding {
         if (slot.live != 0 && (slot.schedule == address(0) || slot.isOverdue())) {
             Renewals.catchUp(state, slot, accounts, isGasRequired);
         }
-        state.slots.keep(slot);
+        if (slot.live != 0) state.slots.keep(slot);
     }
 
     /// @dev Ends what is funded with the window that is charged last; returns what comes back, tinybar.
     function _endFunding(State storage state, Position memory position) private returns (uint64 refund) {
         (Subscription memory subscription, Purse memory purse) = (position.subscription, position.purse);
         Slot memory slot = state.slots.load(Slots.idOf(subscription.periodSeconds, subscription.fundedUntil));
-        refund = _balanceOf(position, slot);
+        refund = purse.changeTinybar;
         purse.changeTinybar = 0;
         uint40 to = subscription.fundedUntil;
         uint40 end = uint40(subscription.chargedUntil(block.timestamp, slot.next));
         if (end == to) return refund;
+        refund += uint64((to - end) / subscription.periodSeconds * position.priceTinybar);
         subscription.fundedUntil = end;
         state.slots.shorten(slot, Span(end, to, position.priceTinybar, subscription.isInCalendar()));
         state.slots.keep(slot);
     }
 
-    function _balanceOf(Position memory position, Slot memory slot) private view returns (uint64) {
-        uint256 periods = position.subscription.periodsAhead(block.timestamp, slot.next);
-        return uint64(periods * position.priceTinybar) + position.purse.changeTinybar;
-    }
-
-    function _emitOpened(Position memory position, Slot memory slot) private {
+    function _emitOpened(Position memory position, Slot memory slot, uint64 balanceTinybar) private {
         Subscription memory subscription = position.subscription;
         bool isRenewed = subscription.fundedUntil > subscription.countedUntil;
         emit IAccessWindowEvents.SubscriptionOpened(
@@ -196,7 +193,7 @@ library Funding {
             msg.sender,
             subscription.countedUntil,
             subscription.offerId,
-            _balanceOf(position, slot),
+            balanceTinybar,
             slot.id,
             isRenewed ? slot.schedule : address(0),
             isRenewed ? slot.scheduledAt : 0
@@ -204,18 +201,16 @@ library Funding {
     }
 
     function _emitToppedUp(Position memory position, Slot memory slot) private {
-        emit IAccessWindowEvents.SubscriptionToppedUp(
-            position.agent, msg.sender, uint64(msg.value), _balanceOf(position, slot)
-        );
+        uint256 periods = position.subscription.periodsAhead(block.timestamp, slot.next);
+        uint64 balanceTinybar = uint64(periods * position.priceTinybar) + position.purse.changeTinybar;
+        emit IAccessWindowEvents.SubscriptionToppedUp(position.agent, msg.sender, uint64(msg.value), balanceTinybar);
     }
 
-    function _load(State storage state, address agent) private view returns (Position memory position) {
-        position.agent = agent;
-        position.subscription = state.subscriptions.load(agent);
-        position.purse = state.purses.load(agent);
-        if (position.subscription.fundedUntil != 0) {
-            position.priceTinybar = state.offers[position.subscription.offerId].priceTinybar;
-        }
+    function _load(State storage state, address agent) private view returns (Position memory) {
+        Subscription memory subscription = state.subscriptions.load(agent);
+        uint64 priceTinybar;
+        if (subscription.fundedUntil != 0) priceTinybar = state.offers[subscription.offerId].priceTinybar;
+        return Position(agent, subscription, state.purses.load(agent), priceTinybar);
     }
 
     function _keep(State storage state, Position memory position, Accounts memory accounts) private {

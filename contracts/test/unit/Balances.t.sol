@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {ScheduleBook} from "../../devnet/ScheduleBook.sol";
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
 import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
@@ -83,7 +82,6 @@ contract BalancesTest is AccessWindowTest {
 
     function test_Cancel_LeavesTheWindowOpenAndTheBalanceClaimableAlsoOfAGift() external {
         _open(stranger, agent, 4 * PRICE);
-        address schedule = _window().schedule;
         _cancel(agent);
         IAccessWindow.Window memory window = _window();
         assertTrue(window.isOpen);
@@ -91,27 +89,29 @@ contract BalancesTest is AccessWindowTest {
         assertEq(window.balanceTinybar, 0);
         assertEq(window.schedule, address(0));
         assertEq(access.refundOf(agent), 3 * PRICE);
-        assertEq(access.books().lockedTinybar, 0);
-        assertEq(access.books().reserveTinybar, 100 * HBAR, "the lock is free again");
-        assertTrue(SCHEDULE_SERVICE.scheduleAt(schedule).state == ScheduleBook.State.Deleted);
-        assertEq(_passTo(window.expiresAt + 10), 0, "the network makes no call");
+        assertEq(_passTo(window.expiresAt + 10), 1, "the call that was armed for the slot still comes");
+        assertEq(lastStatus, STATUS_SUCCESS);
+        assertEq(access.books().earnedTinybar, PRICE, "charges nobody");
+        assertEq(access.books().lockedTinybar, 0, "and frees the lock");
+        assertEq(SCHEDULE_SERVICE.pendingCount(), 0, "and arms nothing");
         assertFalse(_window().isOpen);
+        _assertSolvent();
     }
 
-    function test_Cancel_KeepsTheLockWhenTheNetworkDoesNotDelete() external {
+    function test_Cancel_LeavesTheSlotToOthers() external {
         _open(4);
-        vm.mockCall(
-            address(SCHEDULE_SERVICE),
-            abi.encodeWithSelector(SCHEDULE_SERVICE.deleteSchedule.selector),
-            abi.encode(int64(7))
-        );
+        _open(stranger, stranger, 4 * PRICE);
+        uint64 end = _expiresAt();
+        _passTo(end);
         _cancel(agent);
-        vm.clearMockedCalls();
-        assertEq(access.books().lockedTinybar, _lock());
-        assertEq(_passTo(_expiresAt() + 1), 1, "the leftover call comes");
-        assertEq(lastStatus, STATUS_SUCCESS);
-        assertEq(access.books().lockedTinybar, 0);
-        assertFalse(_window().isOpen, "and renews nothing");
+        assertEq(access.refundOf(agent), 2 * PRICE);
+        assertEq(_window().expiresAt, end + PERIOD);
+        assertEq(_window().schedule, address(0));
+        assertTrue(_window(stranger).schedule != address(0));
+        _passTo(end + PERIOD);
+        assertFalse(_window().isOpen);
+        assertEq(access.books().earnedTinybar, 5 * PRICE);
+        assertEq(access.books().depositsTinybar, PRICE);
         _assertSolvent();
     }
 

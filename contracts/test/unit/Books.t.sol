@@ -3,12 +3,15 @@ pragma solidity 0.8.37;
 
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
 import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
+import {Metering} from "../../src/libraries/Metering.sol";
+import {Network} from "../../src/libraries/Network.sol";
+import {Offers} from "../../src/libraries/Offers.sol";
+import {Renewals} from "../../src/libraries/Renewals.sol";
+import {Slots} from "../../src/libraries/Slots.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
 /// @notice The seller's accounts at their limits, and the price of gas that locks are made of.
 contract BooksTest is AccessWindowTest {
-    uint256 private constant LOCKED_GAS = 3_600_000;
-
     // ------------------------------------------------------------------------------------------------- limits
 
     function test_Credit_TakesUpToWhatTheBooksHoldAndNoTinybarMore() external {
@@ -74,8 +77,7 @@ contract BooksTest is AccessWindowTest {
     function test_Shortfall_BeyondAllTheBooksLeavesNothingOwed() external {
         _open(4);
         _setGasPrice(type(uint64).max);
-        vm.prank(address(access), address(access));
-        access.renew(agent, 0);
+        _renewAsNetwork(_slotId(), 0);
         IAccessWindow.Books memory books = access.books();
         assertEq(books.reserveTinybar, 0);
         assertEq(books.earnedTinybar, 0);
@@ -120,7 +122,7 @@ contract BooksTest is AccessWindowTest {
     function test_GasPrice_DecidesTheLockToTheTinybar() external {
         access = _deploy({reserve: LOCKED_GAS * 109 - 1});
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(START) + PERIOD, 0);
+        emit IAccessWindowEvents.RenewalNotArmed(_slotAt(START), uint64(START) + PERIOD, 0);
         _open(2);
         access = _deploy({reserve: LOCKED_GAS * 109});
         _open(2);
@@ -132,28 +134,30 @@ contract BooksTest is AccessWindowTest {
         vm.deal(stranger, type(uint128).max);
         vm.prank(stranger);
         access.fundReserve{value: type(uint64).max / 2}();
-        uint256 highest = type(uint56).max / LOCKED_GAS;
+        _armAlways();
+        uint256 highest = type(uint48).max / LOCKED_GAS;
         _setGasPrice(highest + 1);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(START) + PERIOD, 0);
+        emit IAccessWindowEvents.RenewalNotArmed(_slotAt(START), uint64(START) + PERIOD, 0);
         _open(2);
         _setGasPrice(highest);
         access.poke(agent);
-        assertEq(access.stored(agent).gasLockTinybar, LOCKED_GAS * highest);
+        assertEq(_slot(agent).lockTinybar, LOCKED_GAS * highest);
     }
 
     // ---------------------------------------------------------------------------------------------- constants
 
-    function test_Constants_AreWhatTheDocumentsSay() external view {
-        assertEq(access.RENEW_GAS(), 1_800_000);
-        assertEq(access.LOCK_SAFETY(), 2);
-        assertEq(access.OVERDUE_SECONDS(), 30);
-        assertEq(access.SCHEDULE_GAS(), 1_550_000);
-        assertEq(access.SETTLEMENT_GAS(), 32_000);
-        assertEq(access.LATE_USAGE_SECONDS(), 60);
-        assertEq(access.EARLY_USAGE_SECONDS(), 10);
-        assertEq(access.REPLACED_OFFER_SECONDS(), 600);
-        assertEq(access.PERIOD_SECONDS_MAX(), 5_356_000);
+    function test_Constants_AreWhatTheDocumentsSay() external pure {
+        assertEq(Network.LOCK_SAFETY, 2);
+        assertEq(Network.SCHEDULE_GAS_MIN, 1_550_000);
+        assertEq(Network.SCHEDULE_GAS_MAX, 14_000_000);
+        assertEq(Slots.OVERDUE_SECONDS, 30);
+        assertEq(Renewals.SETTLEMENT_GAS, 36_000);
+        assertEq(Metering.LATE_USAGE_SECONDS, 60);
+        assertEq(Metering.EARLY_USAGE_SECONDS, 10);
+        assertEq(Offers.REPLACED_OFFER_SECONDS, 600);
+        assertEq(Offers.PERIOD_SECONDS_MIN, 10);
+        assertEq(Offers.AHEAD_SECONDS_MAX, 5_356_000);
     }
 
     // ------------------------------------------------------------------------------------------------- inside

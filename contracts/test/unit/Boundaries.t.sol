@@ -12,12 +12,12 @@ contract BoundariesTest is AccessWindowTest {
         uint64 expiresAt = _expiresAt();
         vm.warp(expiresAt - 1);
         _open(stranger, agent, PRICE);
-        assertEq(access.stored(agent).expiresAt, expiresAt, "still open: adds");
+        assertEq(_expiresAt(), expiresAt, "still open: adds");
         _cancel(agent);
         vm.warp(expiresAt);
         _open(1);
-        assertEq(access.stored(agent).expiresAt, expiresAt + PERIOD);
-        assertEq(access.stored(agent).balanceTinybar, 0);
+        assertEq(_window(agent).expiresAt, expiresAt + PERIOD);
+        assertEq(_window(agent).balanceTinybar, 0);
         assertFalse(_window().isCancelled, "opening anew ends a cancellation");
     }
 
@@ -67,7 +67,7 @@ contract BoundariesTest is AccessWindowTest {
         uint64 expiresAt = _expiresAt();
         vm.warp(expiresAt);
         _cancel(agent);
-        assertEq(access.stored(agent).expiresAt, expiresAt + PERIOD);
+        assertEq(_window(agent).expiresAt, expiresAt + PERIOD);
         assertEq(access.refundOf(agent), PRICE);
     }
 
@@ -82,10 +82,9 @@ contract BoundariesTest is AccessWindowTest {
         _open(2);
         uint64 expiresAt = _expiresAt();
         vm.warp(expiresAt - 1);
-        _record(agent, QUOTA, expiresAt + PERIOD);
+        _record(agent, int32(QUOTA), expiresAt + PERIOD);
         assertEq(access.stored(agent).callsUsed, QUOTA);
-        assertEq(access.stored(agent).previousExpiresAt, expiresAt);
-        assertEq(access.stored(agent).callsAllowedPrevious, QUOTA);
+        assertEq(access.stored(agent).countedUntil, expiresAt + PERIOD);
     }
 
     function test_RecordUsage_AheadNeedsAsManyPeriodsAsItNames() external {
@@ -95,7 +94,7 @@ contract BoundariesTest is AccessWindowTest {
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.UsageRefused(agent, expiresAt + 2 * PERIOD, 1);
         _record(agent, 1, expiresAt + 2 * PERIOD);
-        assertEq(access.stored(agent).expiresAt, expiresAt);
+        assertEq(access.stored(agent).countedUntil, expiresAt);
     }
 
     function test_WindowOf_APastSecondOfAWindowThatFollowedAGapShowsTheNewOne() external {
@@ -114,16 +113,16 @@ contract BoundariesTest is AccessWindowTest {
         assertEq(access.windowOf(agent, 0).expiresAt, START + PERIOD);
     }
 
-    function test_Renew_WrittenDownByAnyoneKeepsTheUsageOfTheWindowBefore() external {
+    function test_RecordUsage_OfTheNextWindowKeepsTheUsageOfTheWindowBefore() external {
         _open(3);
         uint64 expiresAt = _expiresAt();
         _record(agent, 9, expiresAt);
         vm.warp(expiresAt);
-        access.renew(agent, expiresAt);
+        _record(agent, 2, expiresAt + PERIOD);
         assertEq(access.stored(agent).callsUsedPrevious, 9);
-        assertEq(access.stored(agent).callsAllowedPrevious, QUOTA);
-        assertEq(access.stored(agent).callsUsed, 0);
-        assertEq(access.stored(agent).previousExpiresAt, expiresAt);
+        assertEq(access.stored(agent).callsUsed, 2);
+        _record(agent, 4, expiresAt);
+        assertEq(access.stored(agent).callsUsedPrevious, 13);
     }
 
     function test_OpenPaid_OfTheSecondOfferEndsWhenTheThirdReplacesIt() external {
@@ -132,6 +131,7 @@ contract BoundariesTest is AccessWindowTest {
         IAccessWindow.Purchase memory purchase = _purchase(agent, 0);
         vm.warp(START + 20_000);
         _setOffer(2 * HBAR, 60, 5);
+        vm.warp(START + 20_601);
         purchase.paidAtSeconds = uint64(START) + 20_600;
         _openPaid(purchase, HBAR);
         purchase = _purchase(agent, 0);

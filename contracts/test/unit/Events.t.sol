@@ -32,6 +32,9 @@ contract EventsTest is AccessWindowTest {
         emit IAccessWindowEvents.SalesPaused(false);
         access.pauseSales(false);
         vm.expectEmit(address(access));
+        emit IAccessWindowEvents.ArmingSet(2_400, 150);
+        access.setArming(2_400, 150);
+        vm.expectEmit(address(access));
         emit IAccessWindowEvents.ForwarderSet(stranger, true);
         access.setForwarder(stranger, true);
         vm.expectEmit(address(access));
@@ -74,14 +77,17 @@ contract EventsTest is AccessWindowTest {
     function test_Events_OfAPaidPurchase() external {
         IAccessWindow.Purchase memory purchase = _purchase(agent, 2);
         uint64 expiresAt = uint64(START) + PERIOD;
+        uint256 slotId = _slotAt(START);
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.PaymentConsumed(purchase.paymentReference, agent, 3 * PRICE);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.SubscriptionOpened(agent, forwarder, expiresAt, 0, 2 * PRICE);
-        vm.expectEmit(address(access));
         emit IAccessWindowEvents.UsageRecorded(agent, expiresAt, 2);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalArmed(agent, address(0x100000), expiresAt, _lock());
+        emit IAccessWindowEvents.RenewalArmed(slotId, address(0x100000), expiresAt, _lock());
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.SubscriptionOpened(
+            agent, forwarder, expiresAt, 0, 2 * PRICE, slotId, address(0x100000), expiresAt
+        );
         _openPaid(purchase, 3 * PRICE);
     }
 
@@ -122,11 +128,10 @@ contract EventsTest is AccessWindowTest {
         uint64 expiresAt = _expiresAt();
         vm.recordLogs();
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.WindowRenewed(agent, expiresAt + PERIOD, 1, 2 * PRICE, true);
+        emit IAccessWindowEvents.SlotRenewed(_slotId(), expiresAt + PERIOD, 1, 1, PRICE, true);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalArmed(agent, address(0x100001), expiresAt + PERIOD, _lock());
-        vm.prank(address(access), address(access));
-        access.renew(agent, expiresAt);
+        emit IAccessWindowEvents.RenewalArmed(_slotId(), address(0x100001), expiresAt + PERIOD, _lock());
+        _renewAsNetwork(_slotId(), expiresAt);
         assertEq(_countOf(IAccessWindowEvents.GasCharged.selector), 1);
     }
 
@@ -135,7 +140,7 @@ contract EventsTest is AccessWindowTest {
         uint64 expiresAt = _expiresAt();
         _stallTo(expiresAt + PERIOD + 40);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.WindowRenewed(agent, expiresAt + 2 * PERIOD, 2, 2 * PRICE, false);
+        emit IAccessWindowEvents.SlotRenewed(_slotId(), expiresAt + 2 * PERIOD, 2, 1, 2 * PRICE, false);
         access.poke(agent);
     }
 
@@ -152,10 +157,9 @@ contract EventsTest is AccessWindowTest {
         uint64 expiresAt = _expiresAt();
         vm.warp(expiresAt - 5);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.WindowRenewed(agent, expiresAt + PERIOD, 1, PRICE, false);
-        vm.expectEmit(address(access));
-        emit IAccessWindowEvents.UsageRefused(agent, expiresAt + PERIOD, QUOTA + 1);
-        _record(agent, QUOTA + 1, expiresAt + PERIOD);
+        emit IAccessWindowEvents.UsageRefused(agent, expiresAt + PERIOD, int32(QUOTA) + 1);
+        _record(agent, int32(QUOTA) + 1, expiresAt + PERIOD);
+        assertEq(access.stored(agent).countedUntil, expiresAt, "what is refused moves nothing");
         assertEq(access.stored(agent).callsUsed, 0);
     }
 

@@ -29,13 +29,13 @@ contract MeteringTest is AccessWindowTest {
         _open(2);
         uint64 expiresAt = _expiresAt();
         _expectRecorded(agent, expiresAt, QUOTA - 2);
-        _record(agent, QUOTA - 2, expiresAt);
+        _record(agent, int32(QUOTA) - 2, expiresAt);
         _expectRefused(agent, expiresAt, 3);
         _record(agent, 3, expiresAt);
         assertEq(_window().callsUsed, QUOTA - 2);
         _record(agent, 2, expiresAt);
-        _expectRefused(agent, expiresAt, type(uint32).max);
-        _record(agent, type(uint32).max, expiresAt);
+        _expectRefused(agent, expiresAt, type(int32).max);
+        _record(agent, type(int32).max, expiresAt);
         assertEq(_window().callsUsed, QUOTA);
     }
 
@@ -54,7 +54,7 @@ contract MeteringTest is AccessWindowTest {
     function test_RecordUsage_CountsThePreviousWindowAgainstItsOwnQuota() external {
         _open(3);
         uint64 expiresAt = _expiresAt();
-        _record(agent, QUOTA - 1, expiresAt);
+        _record(agent, int32(QUOTA) - 1, expiresAt);
         _passTo(expiresAt + 30);
         assertEq(_window().callsUsed, 0, "the renewal refills the quota");
         _expectRecorded(agent, expiresAt, QUOTA);
@@ -70,17 +70,18 @@ contract MeteringTest is AccessWindowTest {
     function test_RecordUsage_CountsThePreviousWindowOfAReopenedSubscriptionOnItsOldTerms() external {
         _open(1);
         uint64 expiresAt = _expiresAt();
-        _record(agent, QUOTA - 1, expiresAt);
+        _record(agent, int32(QUOTA) - 1, expiresAt);
         vm.warp(expiresAt + 20);
         _setOffer(HBAR, 50, 3);
         _open(stranger, agent, HBAR);
+        assertEq(access.purseOf(agent).closedAt, expiresAt);
         _expectRecorded(agent, expiresAt, QUOTA);
         _record(agent, 1, expiresAt);
         assertEq(_window().callsUsed, 0);
         assertEq(_window().callsAllowed, 3);
     }
 
-    function test_RecordUsage_MaterialisesTheNextWindowFrom10SecondsBeforeItsStart() external {
+    function test_RecordUsage_CountsInTheNextWindowFrom10SecondsBeforeItsStart() external {
         _open(3);
         uint64 expiresAt = _expiresAt();
         _record(agent, 9, expiresAt);
@@ -91,7 +92,7 @@ contract MeteringTest is AccessWindowTest {
         vm.warp(expiresAt - 10);
         _expectRecorded(agent, expiresAt + PERIOD, 4);
         _record(agent, 4, expiresAt + PERIOD);
-        assertEq(access.stored(agent).expiresAt, expiresAt + PERIOD);
+        assertEq(access.stored(agent).countedUntil, expiresAt + PERIOD);
         IAccessWindow.Window memory before = access.windowOf(agent, expiresAt - 1);
         assertEq(before.expiresAt, expiresAt, "until its end the old window shows");
         assertEq(before.callsUsed, 9);
@@ -100,8 +101,9 @@ contract MeteringTest is AccessWindowTest {
         assertEq(afterwards.callsUsed, 4);
 
         assertEq(_passTo(expiresAt + 1), 1, "the call for the old end still comes");
-        assertEq(access.stored(agent).balanceTinybar, PRICE, "charges nothing twice");
-        assertEq(access.stored(agent).scheduledAt, expiresAt + PERIOD, "and arms the successor");
+        vm.warp(expiresAt);
+        assertEq(_window(agent).balanceTinybar, PRICE, "charges nothing twice");
+        assertEq(_slot(agent).scheduledAt, expiresAt + PERIOD, "and arms the successor");
     }
 
     function test_RecordUsage_CountsInAProjectedWindowAfterMissedRenewals() external {
@@ -110,18 +112,18 @@ contract MeteringTest is AccessWindowTest {
         _stallTo(expiresAt + 2 * PERIOD + 100);
         _expectRecorded(agent, expiresAt + 3 * PERIOD, 6);
         _record(agent, 6, expiresAt + 3 * PERIOD);
-        assertEq(access.stored(agent).balanceTinybar, PRICE);
+        assertEq(_window(agent).balanceTinybar, PRICE);
         assertEq(_window().callsUsed, 6);
     }
 
     function test_RecordUsage_GivesAMissedWindowAQuotaOfItsOwn() external {
         _open(5);
         uint64 expiresAt = _expiresAt();
-        _record(agent, QUOTA, expiresAt);
+        _record(agent, int32(QUOTA), expiresAt);
         vm.warp(expiresAt + PERIOD + 5);
-        access.renew(agent, expiresAt);
+        access.renew(_slotId(), expiresAt);
         _expectRecorded(agent, expiresAt + PERIOD, QUOTA);
-        _record(agent, QUOTA, expiresAt + PERIOD);
+        _record(agent, int32(QUOTA), expiresAt + PERIOD);
     }
 
     function test_RecordUsage_RefusesTheNextWindowWhenItIsNotFundedOrCancelled() external {
@@ -134,7 +136,7 @@ contract MeteringTest is AccessWindowTest {
         _cancel(agent);
         _expectRefused(agent, expiresAt + PERIOD, 1);
         _record(agent, 1, expiresAt + PERIOD);
-        assertEq(access.stored(agent).expiresAt, expiresAt);
+        assertEq(_window(agent).expiresAt, expiresAt);
     }
 
     function test_RecordUsage_IsLateForThePastAndRefusedForTheFutureWhenNoWindowEndsThere() external {
@@ -148,13 +150,13 @@ contract MeteringTest is AccessWindowTest {
         _record(agent, 1, type(uint64).max);
     }
 
-    function testFuzz_RecordUsage_NeverRevertsAndNeverExceedsTheQuota(uint32[8] memory calls, uint64[8] memory ends)
+    function testFuzz_RecordUsage_NeverRevertsAndNeverExceedsTheQuota(int32[8] memory calls, uint64[8] memory ends)
         external
     {
         _open(4);
         uint64 expiresAt = _expiresAt();
         for (uint256 i; i < calls.length; ++i) {
-            vm.warp(block.timestamp + calls[i] % 700);
+            vm.warp(block.timestamp + ends[i] % 700);
             _record(agent, calls[i] % 1_500, i % 3 == 0 ? ends[i] : expiresAt + (ends[i] % 3) * PERIOD);
             assertLe(access.stored(agent).callsUsed, QUOTA);
             assertLe(access.stored(agent).callsUsedPrevious, QUOTA);
@@ -172,7 +174,7 @@ contract MeteringTest is AccessWindowTest {
         bytes32[] memory usages = new bytes32[](5);
         usages[0] = _usage(agent, 3, expiresAt);
         usages[1] = _usage(address(0), 1, expiresAt);
-        usages[2] = _usage(other, QUOTA + 1, expiresAt);
+        usages[2] = _usage(other, int32(QUOTA) + 1, expiresAt);
         usages[3] = _usage(other, 4, expiresAt);
         usages[4] = bytes32(type(uint256).max);
         vm.expectEmit(address(access));
@@ -180,11 +182,11 @@ contract MeteringTest is AccessWindowTest {
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.UsageRefused(address(0), expiresAt, 1);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.UsageRefused(other, expiresAt, QUOTA + 1);
+        emit IAccessWindowEvents.UsageRefused(other, expiresAt, int32(QUOTA) + 1);
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.UsageRecorded(other, expiresAt, 4);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.UsageRefused(address(type(uint160).max), type(uint64).max, type(uint32).max);
+        emit IAccessWindowEvents.UsageRefused(address(type(uint160).max), type(uint64).max, -1);
         vm.prank(recorder);
         access.recordUsageBatch(usages);
         assertEq(_window().callsUsed, 3);
@@ -193,8 +195,8 @@ contract MeteringTest is AccessWindowTest {
 
     // -------------------------------------------------------------------------------------------------- inside
 
-    function _usage(address who, uint32 calls, uint64 windowExpiresAt) private pure returns (bytes32) {
-        return bytes32(uint256(uint160(who)) << 96 | uint256(calls) << 64 | windowExpiresAt);
+    function _usage(address who, int32 calls, uint64 windowExpiresAt) private pure returns (bytes32) {
+        return bytes32(uint256(uint160(who)) << 96 | uint256(uint32(calls)) << 64 | windowExpiresAt);
     }
 
     function _expectRecorded(address who, uint64 windowExpiresAt, uint32 callsUsed) private {
@@ -202,12 +204,12 @@ contract MeteringTest is AccessWindowTest {
         emit IAccessWindowEvents.UsageRecorded(who, windowExpiresAt, callsUsed);
     }
 
-    function _expectRefused(address who, uint64 windowExpiresAt, uint32 calls) private {
+    function _expectRefused(address who, uint64 windowExpiresAt, int32 calls) private {
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.UsageRefused(who, windowExpiresAt, calls);
     }
 
-    function _expectLate(address who, uint64 windowExpiresAt, uint32 calls) private {
+    function _expectLate(address who, uint64 windowExpiresAt, int32 calls) private {
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.UsageLate(who, windowExpiresAt, calls);
     }

@@ -74,19 +74,19 @@ contract OrderTest is AccessWindowTest {
         }
     }
 
-    function test_Order_AReapBooksTheGasThenGivesUpThenArms() external {
+    function test_Order_AReapBooksTheGasThenGivesUpThenRenewsThenArms() external {
         _open(10);
         uint64 expiresAt = _expiresAt();
         executionGasCap = 5_000;
         _passTo(expiresAt + 33);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.WindowRenewed(agent, expiresAt + PERIOD, 1, 8 * PRICE, false);
-        vm.expectEmit(address(access));
         emit IAccessWindowEvents.GasCharged(uint64(lastGasUsed * gasPrice), 0);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalReaped(agent, address(0x100000), expiresAt);
+        emit IAccessWindowEvents.RenewalReaped(_slotId(), address(0x100000), expiresAt);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalArmed(agent, address(0x100001), expiresAt + PERIOD, _lock());
+        emit IAccessWindowEvents.SlotRenewed(_slotId(), expiresAt + PERIOD, 1, 1, PRICE, false);
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalArmed(_slotId(), address(0x100001), expiresAt + PERIOD, _lock());
         access.reap(agent);
     }
 
@@ -100,7 +100,7 @@ contract OrderTest is AccessWindowTest {
         _assertNeedsGas(abi.encodeCall(IAccessWindow.topUp, (agent)), PRICE);
         _assertNeedsGas(abi.encodeCall(IAccessWindow.open, (agent)), PRICE);
         _assertNeedsGas(abi.encodeCall(IAccessWindow.poke, (agent)), 0);
-        _assertNeedsGas(abi.encodeCall(IAccessWindow.renew, (agent, uint64(START))), 0);
+        _assertNeedsGas(abi.encodeCall(IAccessWindow.renew, (_slotId(), uint64(START))), 0);
     }
 
     function test_Order_TheDocumentedGasLimitIsEnough() external {
@@ -112,13 +112,13 @@ contract OrderTest is AccessWindowTest {
         _newTransaction();
         _stallTo(_expiresAt() + 33);
         access.reap{gas: 1_970_000}(agent);
-        assertEq(access.stored(agent).scheduledAt, access.stored(agent).expiresAt);
+        assertEq(_slot(agent).scheduledAt, _window(agent).expiresAt);
     }
 
     function test_Order_NoGasIsNeededWhereTheReserveArmsNothing() external {
         access = _deploy({reserve: 0});
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(START) + PERIOD, 0);
+        emit IAccessWindowEvents.RenewalNotArmed(_slotAt(START), uint64(START) + PERIOD, 0);
         vm.prank(stranger);
         access.open{gas: 300_000, value: 2 * PRICE}(agent);
     }
@@ -127,10 +127,12 @@ contract OrderTest is AccessWindowTest {
         _open(4);
         uint64 expiresAt = _expiresAt();
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalNotArmed(agent, expiresAt + PERIOD, -1);
+        emit IAccessWindowEvents.RenewalNotArmed(_slotId(), expiresAt + PERIOD, -1);
+        uint256 slotId = _slotId();
         vm.prank(address(access), address(access));
-        access.renew{gas: 1_000_000}(agent, expiresAt);
-        assertEq(access.stored(agent).expiresAt, expiresAt + PERIOD);
+        access.renew{gas: 1_000_000}(slotId, expiresAt);
+        assertEq(_slot().next, expiresAt + PERIOD);
+        assertEq(access.books().earnedTinybar, 2 * PRICE);
     }
 
     function test_Order_ABusyNetworkIsNotAskedToSchedule() external {

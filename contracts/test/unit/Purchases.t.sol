@@ -30,7 +30,16 @@ contract PurchasesTest is AccessWindowTest {
 
     function test_Open_OpensNowOnTheCurrentTermsAndChargesOnePeriod() external {
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.SubscriptionOpened(agent, stranger, uint64(START) + PERIOD, 0, 3 * PRICE);
+        emit IAccessWindowEvents.SubscriptionOpened(
+            agent,
+            stranger,
+            uint64(START) + PERIOD,
+            0,
+            3 * PRICE,
+            _slotAt(START),
+            address(0x100000),
+            uint64(START) + PERIOD
+        );
         _open(4);
         IAccessWindow.Window memory window = _window();
         assertTrue(window.exists);
@@ -50,9 +59,12 @@ contract PurchasesTest is AccessWindowTest {
         vm.warp(expiresAt);
         assertFalse(_window().isOpen);
         _open(2);
-        assertEq(access.stored(agent).expiresAt, expiresAt + PERIOD);
-        assertEq(access.stored(agent).balanceTinybar, PRICE / 2 + PRICE);
-        assertEq(access.books().depositsTinybar, PRICE / 2 + PRICE);
+        assertEq(_window(agent).expiresAt, expiresAt + PERIOD);
+        assertEq(_window(agent).balanceTinybar, PRICE / 2 + PRICE);
+        _topUp(stranger, agent, PRICE / 2);
+        assertEq(_window().periodsFunded, 2, "two halves are a period");
+        assertEq(access.purseOf(agent).changeTinybar, 0);
+        assertEq(access.books().depositsTinybar, 2 * PRICE);
         _assertSolvent();
     }
 
@@ -96,23 +108,16 @@ contract PurchasesTest is AccessWindowTest {
         assertEq(bytes4(answer), IAccessWindowEvents.AccessWindow_InsufficientGas.selector);
     }
 
-    function test_WhoeverWritesDownWhatIsDueIsNotTheNetwork() external {
-        _open(stranger, forwarder, 3 * PRICE);
-        _open(stranger, owner, 3 * PRICE);
+    function test_Open_BooksWhatIsDueInASlotWithoutASchedule() external {
+        _configure({gasPerSecond: 0, createGas: 0, forcedCode: 370});
         _open(3);
+        _open(stranger, forwarder, 3 * PRICE);
         uint64 expiresAt = _expiresAt();
         vm.warp(expiresAt);
-        _expectRenewedByAnyone(agent, expiresAt + PERIOD);
-        _open(1);
-        _expectRenewedByAnyone(forwarder, expiresAt + PERIOD);
-        _topUp(stranger, forwarder, 1);
-        _expectRenewedByAnyone(owner, expiresAt + PERIOD);
-        _cancel(owner);
-    }
-
-    function _expectRenewedByAnyone(address who, uint64 expiresAt) private {
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.WindowRenewed(who, expiresAt, 1, PRICE, false);
+        emit IAccessWindowEvents.SlotRenewed(_slotId(), expiresAt + PERIOD, 1, 2, 2 * PRICE, false);
+        _open(1);
+        assertEq(access.books().earnedTinybar, 4 * PRICE);
     }
 
     // ------------------------------------------------------------------------------------------------ openPaid
@@ -201,7 +206,7 @@ contract PurchasesTest is AccessWindowTest {
 
     function test_OpenPaid_RefusesTheCallWhenTheQuotaIsSpent() external {
         _openPaid(_purchase(agent, 1), 2 * PRICE);
-        _record(agent, QUOTA - 1, _expiresAt());
+        _record(agent, int32(QUOTA) - 1, _expiresAt());
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.UsageRefused(agent, _expiresAt(), 1);

@@ -25,9 +25,9 @@ contract RecoveryTest is AccessWindowTest {
         address lost = _window().schedule;
         _stallTo(expiresAt + 33);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalReaped(agent, lost, expiresAt);
+        emit IAccessWindowEvents.RenewalReaped(_slotId(), lost, expiresAt);
         access.poke(agent);
-        assertEq(access.stored(agent).scheduledAt, expiresAt + PERIOD);
+        assertEq(_slot(agent).scheduledAt, expiresAt + PERIOD);
         _assertSolvent();
     }
 
@@ -66,7 +66,7 @@ contract RecoveryTest is AccessWindowTest {
         assertTrue(_window().isOpen, "nobody lost access");
         access.reap(agent);
         assertEq(access.books().reserveTinybar, 100 * HBAR - _lock(), "nothing was spent");
-        assertEq(access.stored(agent).scheduledAt, expiresAt + PERIOD);
+        assertEq(_slot(agent).scheduledAt, expiresAt + PERIOD);
         _assertSolvent();
     }
 
@@ -90,12 +90,12 @@ contract RecoveryTest is AccessWindowTest {
         uint64 expiresAt = _expiresAt();
         _stallTo(expiresAt + 33);
         access.reap(agent);
-        assertEq(access.stored(agent).scheduledAt, expiresAt + PERIOD);
-        uint256 balance = access.stored(agent).balanceTinybar;
+        assertEq(_slot(agent).scheduledAt, expiresAt + PERIOD);
+        uint256 balance = _window(agent).balanceTinybar;
         assertEq(_passTo(expiresAt + 40), 1, "the late one");
         assertEq(lastStatus, STATUS_SUCCESS);
-        assertEq(access.stored(agent).scheduledAt, expiresAt + PERIOD, "its successor stays armed");
-        assertEq(access.stored(agent).balanceTinybar, balance, "charged once");
+        assertEq(_slot(agent).scheduledAt, expiresAt + PERIOD, "its successor stays armed");
+        assertEq(_window(agent).balanceTinybar, balance, "charged once");
         _assertSolvent();
     }
 }

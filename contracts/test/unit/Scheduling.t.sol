@@ -16,13 +16,13 @@ contract SchedulingTest is AccessWindowTest {
 
     function test_Schedule_AsksForTheEndOfTheWindowWithTheGasThatWasMeasured() external {
         uint64 second = uint64(START) + PERIOD;
-        bytes memory renewal = abi.encodeCall(IAccessWindow.renew, (agent, second));
-        vm.expectCall(SERVICE, 0, 20_000, abi.encodeCall(IScheduleService.hasScheduleCapacity, (second, 1_800_000)), 1);
+        bytes memory renewal = abi.encodeCall(IAccessWindow.renew, (_slotAt(START), second));
+        vm.expectCall(SERVICE, 0, 20_000, abi.encodeCall(IScheduleService.hasScheduleCapacity, (second, 1_824_603)), 1);
         vm.expectCall(
             SERVICE,
             0,
             1_550_000,
-            abi.encodeCall(IScheduleService.scheduleCall, (address(access), second, 1_800_000, 0, renewal)),
+            abi.encodeCall(IScheduleService.scheduleCall, (address(access), second, 1_824_603, 0, renewal)),
             1
         );
         _open(2);
@@ -78,12 +78,12 @@ contract SchedulingTest is AccessWindowTest {
     // ------------------------------------------------------------------------------------------------- answers
 
     function test_Answer_IsBelievedForAnAddressOfShard0Realm0Only() external {
-        _assertArms(abi.encode(int256(22), uint256(type(uint64).max)), address(uint160(type(uint64).max)));
-        _assertFails(abi.encode(int256(22), uint256(type(uint64).max) + 1), -1);
+        _assertArms(abi.encode(int256(22), uint256(type(uint40).max)), address(uint160(type(uint40).max)));
+        _assertFails(abi.encode(int256(22), uint256(type(uint40).max) + 1), -1);
     }
 
     function test_Answer_ShorterThanItShouldBeIsAFailure() external {
-        bytes memory answer = abi.encode(int256(22), uint256(1 << 40));
+        bytes memory answer = abi.encode(int256(22), uint256(1 << 39));
         assembly ("memory-safe") {
             mstore(answer, 63)
         }
@@ -92,16 +92,16 @@ contract SchedulingTest is AccessWindowTest {
 
     function test_Answer_OfARevertIsAFailureWhateverItSays() external {
         bytes memory schedule = abi.encodeWithSelector(IScheduleService.scheduleCall.selector);
-        vm.mockCallRevert(SERVICE, schedule, abi.encode(int256(22), uint256(1 << 40)));
+        vm.mockCallRevert(SERVICE, schedule, abi.encode(int256(22), uint256(1 << 39)));
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(START) + PERIOD, -1);
+        emit IAccessWindowEvents.RenewalNotArmed(_slotAt(START), uint64(START) + PERIOD, -1);
         _open(2);
     }
 
     function test_Answer_WithAnAddressAndACodeOtherThanSuccessIsTheCode() external {
-        _assertFails(abi.encode(int256(210), uint256(1 << 40)), 210);
-        _assertFails(abi.encode(int256(21), uint256(1 << 40)), 21);
-        _assertFails(abi.encode(int256(23), uint256(1 << 40)), 23);
+        _assertFails(abi.encode(int256(210), uint256(1 << 39)), 210);
+        _assertFails(abi.encode(int256(21), uint256(1 << 39)), 21);
+        _assertFails(abi.encode(int256(23), uint256(1 << 39)), 23);
         _assertFails(abi.encode(int256(370), type(uint256).max), 370);
     }
 
@@ -114,7 +114,7 @@ contract SchedulingTest is AccessWindowTest {
             _configure({gasPerSecond: 0, createGas: 0, forcedCode: codes[i]});
             IAccessWindow.Purchase memory purchase = _purchase(who, 1);
             vm.expectEmit(address(access));
-            emit IAccessWindowEvents.RenewalNotArmed(who, uint64(block.timestamp) + PERIOD, codes[i]);
+            emit IAccessWindowEvents.RenewalNotArmed(_slotAt(START), uint64(START) + PERIOD, codes[i]);
             _openPaid(purchase, 2 * PRICE);
             assertTrue(_window(who).isOpen);
             assertEq(_window(who).schedule, address(0));
@@ -127,7 +127,7 @@ contract SchedulingTest is AccessWindowTest {
         _configure({gasPerSecond: 0, createGas: 14_000_000, forcedCode: 0});
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, -1);
+        emit IAccessWindowEvents.RenewalNotArmed(_slotAt(START), uint64(START) + PERIOD, -1);
         _openPaid(purchase, 2 * PRICE);
         assertTrue(_window().isOpen);
     }
@@ -135,7 +135,7 @@ contract SchedulingTest is AccessWindowTest {
     function test_OpenPaid_OpensWithAGasLimitThatCannotArm() external {
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, -1);
+        emit IAccessWindowEvents.RenewalNotArmed(_slotAt(START), uint64(START) + PERIOD, -1);
         vm.prank(forwarder);
         access.openPaid{gas: 400_000, value: 2 * PRICE}(purchase);
         assertTrue(_window().isOpen);
@@ -145,54 +145,27 @@ contract SchedulingTest is AccessWindowTest {
         access = _deploy({reserve: 0});
         IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(block.timestamp) + PERIOD, 0);
+        emit IAccessWindowEvents.RenewalNotArmed(_slotAt(START), uint64(START) + PERIOD, 0);
         _openPaid(purchase, 2 * PRICE);
         _passTo(_expiresAt() + 1);
         assertTrue(_window().isOpen, "the window goes on lazily");
     }
 
-    // ------------------------------------------------------------------------------------------------ deleting
-
-    function test_Delete_ThatFailsInAnyWayKeepsTheLock() external {
-        bytes memory deletion = abi.encodeWithSelector(IScheduleService.deleteSchedule.selector);
-        bytes[3] memory answers = [abi.encode(int256(21)), abi.encode(int256(23)), abi.encodePacked(uint248(22) << 8)];
-        for (uint256 i; i < answers.length; ++i) {
-            vm.mockCall(SERVICE, deletion, answers[i]);
-            _assertKeepsTheLock(address(uint160(0x2000 + i)), (i + 1) * _lock());
-        }
-        vm.mockCallRevert(SERVICE, deletion, abi.encode(int256(22)));
-        _assertKeepsTheLock(address(0x3000), 4 * _lock());
-    }
-
-    function test_Delete_AsksNothingWithoutASchedule() external {
-        _open(1);
-        vm.expectCall(SERVICE, abi.encodeWithSelector(IScheduleService.deleteSchedule.selector), 0);
-        _cancel(agent);
-    }
-
     // -------------------------------------------------------------------------------------------------- inside
-
-    function _assertKeepsTheLock(address who, uint256 locked) private {
-        _open(stranger, who, 2 * PRICE);
-        address schedule = _window(who).schedule;
-        _cancel(who);
-        assertEq(access.stored(who).schedule, schedule);
-        assertEq(access.books().lockedTinybar, locked);
-    }
 
     function _assertArms(bytes memory answer, address schedule) private {
         vm.mockCall(SERVICE, abi.encodeWithSelector(IScheduleService.scheduleCall.selector), answer);
         access = _deploy({reserve: 100 * HBAR});
         _open(2);
-        assertEq(access.stored(agent).schedule, schedule);
+        assertEq(_slot(agent).schedule, schedule);
     }
 
     function _assertFails(bytes memory answer, int64 code) private {
         vm.mockCall(SERVICE, abi.encodeWithSelector(IScheduleService.scheduleCall.selector), answer);
         access = _deploy({reserve: 100 * HBAR});
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.RenewalNotArmed(agent, uint64(START) + PERIOD, code);
+        emit IAccessWindowEvents.RenewalNotArmed(_slotAt(START), uint64(START) + PERIOD, code);
         _open(2);
-        assertEq(access.stored(agent).schedule, address(0));
+        assertEq(_slot(agent).schedule, address(0));
     }
 }

@@ -9,8 +9,9 @@ import {AccessWindowTest} from "../AccessWindowTest.sol";
 
 contract SellerTest is AccessWindowTest {
     function test_EverySellersFunction_RevertWhen_TheSenderIsNotTheOwner() external {
-        bytes[7] memory calls = [
-            abi.encodeCall(IAccessWindow.setOffer, (1, 1, 1)),
+        bytes[8] memory calls = [
+            abi.encodeCall(IAccessWindow.setOffer, (1, 1, 1, 1)),
+            abi.encodeCall(IAccessWindow.setArming, (1_200, 100)),
             abi.encodeCall(IAccessWindow.pauseSales, (true)),
             abi.encodeCall(IAccessWindow.setForwarder, (stranger, true)),
             abi.encodeCall(IAccessWindow.setRecorder, (stranger, true)),
@@ -28,26 +29,32 @@ contract SellerTest is AccessWindowTest {
 
     // ------------------------------------------------------------------------------------------------- offers
 
-    function test_SetOffer_RevertWhen_ATermIsOutOfRange() external {
-        uint64[4] memory prices = [uint64(0), 1, 1, 1];
-        uint32[4] memory periods = [uint32(1), 0, 5_356_001, 1];
-        uint32[4] memory quotas = [uint32(1), 1, 1, 0];
-        for (uint256 i; i < 4; ++i) {
+    function test_A21_SetOffer_RevertWhen_ATermIsOutOfRange() external {
+        uint32[9] memory periods = [uint32(10), 9, 5_356_001, 10, 10, 10, 10, 2_678_001, 0];
+        uint32[9] memory quotas = [uint32(1), 1, 1, 0, 2 ** 31, 1, 1, 1, 1];
+        uint32[9] memory slots = [uint32(1), 1, 1, 1, 1, 0, 3, 2_678_001, 1];
+        for (uint256 i; i < 9; ++i) {
+            uint64 price = i == 0 ? 0 : 1;
             vm.expectRevert(
                 abi.encodeWithSelector(
-                    IAccessWindowEvents.AccessWindow_InvalidOffer.selector, prices[i], periods[i], quotas[i]
+                    IAccessWindowEvents.AccessWindow_InvalidOffer.selector, price, periods[i], quotas[i], slots[i]
                 )
             );
             vm.prank(owner);
-            access.setOffer(prices[i], periods[i], quotas[i]);
+            access.setOffer(price, periods[i], quotas[i], slots[i]);
         }
+        vm.startPrank(owner);
+        access.setOffer(1, 10, 2 ** 31 - 1, 10);
+        access.setOffer(1, 5_356_000, 1, 1);
+        access.setOffer(1, 2_678_000, 1, 2_678_000);
+        assertEq(access.offerCount(), 4);
     }
 
     function test_SetOffer_HoldsForNewPurchasesOnly() external {
         _open(3);
         vm.warp(START + 10);
         vm.expectEmit(address(access));
-        emit IAccessWindowEvents.OfferSet(1, HBAR, 60, 7, uint64(START) + 10);
+        emit IAccessWindowEvents.OfferSet(1, HBAR, 60, 7, uint64(START) + 10, 1);
         _setOffer(HBAR, 60, 7);
         _passTo(_expiresAt() + 3);
         assertEq(_window().priceTinybar, PRICE);
@@ -62,8 +69,8 @@ contract SellerTest is AccessWindowTest {
     }
 
     function test_SetOffer_TakesTheLongestPeriodThatTheNetworkSchedules() external {
-        _setOffer(HBAR, 5_356_000, 1);
-        _open(stranger, agent, 2 * HBAR);
+        _setOffer(3 * HBAR, 5_356_000, 1);
+        _open(stranger, agent, 6 * HBAR);
         assertTrue(_window().schedule != address(0));
     }
 
@@ -82,6 +89,23 @@ contract SellerTest is AccessWindowTest {
         vm.prank(owner);
         access.pauseSales(false);
         _open(1);
+    }
+
+    // ------------------------------------------------------------------------------------------------ arming
+
+    function test_A20_SetArming_RevertWhen_OutOfBounds() external {
+        uint16[3] memory costs = [uint16(99), 10_001, 1_200];
+        uint16[3] memory floors = [uint16(100), 100, 10_001];
+        for (uint256 i; i < 3; ++i) {
+            vm.expectRevert(
+                abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_InvalidArming.selector, costs[i], floors[i])
+            );
+            vm.prank(owner);
+            access.setArming(costs[i], floors[i]);
+        }
+        vm.startPrank(owner);
+        access.setArming(100, 0);
+        access.setArming(10_000, 10_000);
     }
 
     // ------------------------------------------------------------------------------------------------- roles
@@ -125,8 +149,9 @@ contract SellerTest is AccessWindowTest {
     }
 
     function test_Constructor_TakesDeploymentsWithoutForwarderOrRecorders() external {
-        AccessWindow bare =
-            _deployAccessWindow(AccessWindow.Deployment(owner, address(0), new address[](0), PRICE, PERIOD, QUOTA), 0);
+        AccessWindow bare = _deployAccessWindow(
+            AccessWindow.Deployment(owner, address(0), new address[](0), PRICE, PERIOD, QUOTA, 1), 0
+        );
         assertFalse(bare.isForwarder(address(0)));
         assertEq(bare.renewalsReserveCanArm(), 0);
     }
@@ -238,11 +263,12 @@ contract SellerTest is AccessWindowTest {
 
     function testFuzz_WindowOf_ProjectsWhatMaterialisingWrites(uint8 periods, uint32 ahead) external {
         uint256 count = bound(periods, 1, 50);
+        _configure({gasPerSecond: 1, createGas: 0, forcedCode: 0});
         _open(count);
         _record(agent, 5, _expiresAt());
         vm.warp(START + ahead % (60 * PERIOD));
         IAccessWindow.Window memory projected = access.windowOf(agent, uint64(block.timestamp));
-        access.renew(agent, 0);
+        access.renew(_slotId(), 0);
         IAccessWindow.Window memory written = access.windowOf(agent, uint64(block.timestamp));
         assertEq(projected.expiresAt, written.expiresAt);
         assertEq(projected.balanceTinybar, written.balanceTinybar);

@@ -45,7 +45,6 @@ contract ShortfallTest is AccessWindowTest {
         uint64 reserve = access.books().reserveTinybar;
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.GasCharged(type(uint64).max, type(uint64).max - reserve - PRICE);
-        vm.prank(address(access), address(access));
-        access.renew(agent, 0);
+        _renewAsNetwork(_slotId(), 0);
     }
 }

@@ -7,16 +7,14 @@ import {AccessWindowTest} from "../AccessWindowTest.sol";
 
 /// @notice One tinybar, one second, one call: the smallest amount counts like any other.
 contract SmallestTest is AccessWindowTest {
-    uint256 private constant LOCKED_GAS = 3_600_000;
-
-    function test_Smallest_OfferOfOneTinybarOneSecondAndOneCall() external {
-        _setOffer(1, 1, 1);
+    function test_Smallest_OfferOfOneTinybarTenSecondsAndOneCall() external {
+        _setOffer(1, 10, 1);
         _open(stranger, agent, 1);
-        assertEq(_expiresAt(), START + 1);
+        assertEq(_expiresAt(), START + 10);
         assertEq(_window().callsAllowed, 1);
         _open(stranger, stranger, 2);
         assertEq(access.windowOf(stranger, uint64(START)).periodsFunded, 1);
-        assertEq(access.windowOf(stranger, uint64(START) + 1).expiresAt, START + 2);
+        assertEq(access.windowOf(stranger, uint64(START) + 10).expiresAt, START + 20);
     }
 
     function test_Smallest_RefundIsGivenBackAlsoOfAClosedWindow() external {
@@ -30,19 +28,19 @@ contract SmallestTest is AccessWindowTest {
         assertEq(makeAddr("to").balance, 1);
     }
 
-    function test_Smallest_GasPriceIsNotedAndDecidesTheLock() external {
-        _setGasPrice(1);
+    function test_Smallest_ChangeOfTheGasPriceIsNotedAndDecidesTheLock() external {
+        _setGasPrice(110);
         access.skim();
-        assertEq(access.renewalsReserveCanArm(), 100 * HBAR / LOCKED_GAS);
+        assertEq(access.renewalsReserveCanArm(), 100 * HBAR / (LOCKED_GAS * 110));
         _setGasPrice(0);
         vm.deal(address(this), 1);
         access.fundReserve{value: 1}();
-        assertEq(access.renewalsReserveCanArm(), 100 * HBAR / LOCKED_GAS, "a simulation does not forget it");
-        _setGasPrice(2);
+        assertEq(access.renewalsReserveCanArm(), 100 * HBAR / (LOCKED_GAS * 110), "a simulation does not forget it");
+        _setGasPrice(111);
         access.skim();
-        _setGasPrice(1);
+        _setGasPrice(110);
         _open(2);
-        assertEq(access.books().lockedTinybar, LOCKED_GAS);
+        assertEq(access.books().lockedTinybar, LOCKED_GAS * 110);
     }
 
     function test_Smallest_AmountOfGasIsBooked() external {
