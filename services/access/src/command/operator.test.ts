@@ -15,6 +15,11 @@ beforeAll(async () => {
 
 afterAll(() => stack.stop())
 
+const setArming = (cents: string, floor: string) => {
+  const line = ['set-arming', '--schedule-cents', cents, '--floor-percent', floor]
+  return stack.run(line, stack.deployed)
+}
+
 describe('A15: deploy', () => {
   test('prints the variables to set, the float that payTo needs and the costs in HBAR', async () => {
     const { code, out, err } = await stack.run(['deploy', '--reserve-hbar', '7.5'])
@@ -126,17 +131,14 @@ describe('A15: the seller’s books', () => {
   })
 
   test('A20: set-arming sets what a scheduled call costs in cents and the floor of what a renewal earns', async () => {
-    const set = (cents: string, floor: string) => {
-      const line = ['set-arming', '--schedule-cents', cents, '--floor-percent', floor]
-      return stack.run(line, stack.deployed)
-    }
-    const { out } = await set('24.5', '150')
+    const { out } = await setArming('24.5', '150')
     expect(out).toContain('reckoned at 24.5 US cents')
     expect(out).toContain('at least 150 %')
-    for (const bad of ['', '1e3', '12.345', '-1']) expect((await set(bad, '100')).code).toBe(2)
-    const beyond = await set('0.5', '100')
+    for (const bad of ['', '1e3', '12.345', '-1'])
+      expect((await setArming(bad, '100')).code).toBe(2)
+    const beyond = await setArming('0.5', '100')
     expect(beyond.err).toContain('1 to 100 US cents')
-    expect((await set('12', '100')).code).toBe(0)
+    expect((await setArming('12', '100')).code).toBe(0)
   })
 
   test('pause and resume stop and start new sales', async () => {
