@@ -13,7 +13,6 @@ type Target = { readonly source: string; readonly contract: string }
 /** What the tests deploy, and so all that a mutant's compilation needs. */
 export const TARGETS: readonly Target[] = [
   { source: 'test/AccessWindowHarness.sol', contract: 'AccessWindowHarness' },
-  { source: 'test/PackingHarness.sol', contract: 'PackingHarness' },
 ]
 
 /** Text of each file, by its path from the package's folder. */

@@ -164,10 +164,11 @@ library Funding {
             );
             subscription.fundedUntil = to;
         }
-        if (slot.live != 0 && (slot.schedule == address(0) || slot.isOverdue())) {
-            Renewals.catchUp(state, slot, accounts, isGasRequired);
+        if (slot.live == 0) return slot; // nobody is in it: a purchase of one period writes no slot
+        if (slot.schedule == address(0) || slot.isOverdue()) {
+            Renewals.catchUp(state, slot, accounts, isGasRequired); // after which everybody may have left
         }
-        if (slot.live != 0) state.slots.keep(slot);
+        state.slots.keep(slot);
     }
 
     /// @dev Ends what is funded with the window that is charged last; returns what comes back, tinybar.

@@ -149,7 +149,6 @@ library Subscriptions {
         pure
         returns (uint256)
     {
-        if (subscription.fundedUntil == 0) return 0;
         uint256 charged = chargedUntil(subscription, atSeconds, slotNext);
         return (subscription.fundedUntil - charged) / subscription.periodSeconds;
     }

@@ -192,6 +192,28 @@ contract PurchasesTest is AccessWindowTest {
         assertEq(_window().priceTinybar, PRICE);
     }
 
+    function test_A21_OpenPaid_RevertWhen_ThePaymentIsTooOldOrTooFarAhead() external {
+        vm.warp(START + 60 days);
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        uint64[2] memory times = [uint64(block.timestamp - 31 days - 1), uint64(block.timestamp + 301)];
+        for (uint256 i; i < 2; ++i) {
+            purchase.paidAtSeconds = times[i];
+            vm.expectRevert(
+                abi.encodeWithSelector(
+                    IAccessWindowEvents.AccessWindow_PaidAtOutOfRange.selector, times[i], block.timestamp
+                )
+            );
+            vm.prank(forwarder);
+            access.openPaid{value: PRICE}(purchase);
+        }
+        purchase.paidAtSeconds = uint64(block.timestamp - 31 days);
+        _openPaid(purchase, PRICE);
+        purchase = _purchase(agent, 1);
+        purchase.paidAtSeconds = uint64(block.timestamp + 300);
+        _openPaid(purchase, PRICE);
+        assertEq(_window().periodsFunded, 1);
+    }
+
     function test_OpenPaid_IgnoresAPause() external {
         vm.prank(owner);
         access.pauseSales(true);

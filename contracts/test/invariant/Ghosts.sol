@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {Slot} from "../../src/libraries/Slots.sol";
+import {AccessWindowHarness} from "../AccessWindowHarness.sol";
+import {ModelSubscription} from "./Model.sol";
+
+/// @title What the random walk knows without asking the contract
+/// @notice Sums of what came in, what was charged and what went out, the calls of each window net of what was given back,
+/// and each agent's subscription as Model.sol has it. README.md beside this file gives the sums their letters. Of the
+/// contract it asks only which seconds the network's call has booked: the one thing that no clock shows.
+abstract contract Ghosts {
+    AccessWindowHarness public access;
+    /// @dev Gas that executions burned without booking it, since the books were last compared with the balance.
+    uint256 public unbookedTinybar;
+    uint256 public paidTinybar;
+    uint256 public chargedTinybar;
+    uint256 public cancelledTinybar;
+    uint256 public claimedTinybar;
+    uint256[] public slotIds;
+    mapping(uint256 slotId => bool) private _isKnown;
+    mapping(address agent => ModelSubscription model) internal _models;
+    /// @notice End of the agent's first window since it opened, which alone may be longer than a period.
+    mapping(address agent => uint256 second) public firstEnd;
+    mapping(address agent => mapping(uint256 windowExpiresAt => uint256 calls)) public counted;
+
+    function modelOf(address agent) external view returns (ModelSubscription memory) {
+        return _models[agent];
+    }
+
+    function slotCount() external view returns (uint256) {
+        return slotIds.length;
+    }
+
+    /// @dev What is due is due for the model too, whether or not the contract has booked it.
+    function _pass(address agent, uint256 atSeconds) internal {
+        ModelSubscription memory model = _models[agent];
+        chargedTinybar += model.passTo(atSeconds);
+        _models[agent] = model;
+    }
+
+    /// @dev A second that the network's call has booked has passed, though the clock is early.
+    function _passBooked(address agent) internal {
+        if (_models[agent].expiresAt <= block.timestamp) return;
+        Slot memory slot = access.slot(access.windowOf(agent, 0).slotId);
+        uint256 booked = slot.next < _models[agent].periodSeconds ? 0 : slot.next - _models[agent].periodSeconds;
+        if (booked > block.timestamp) _pass(agent, booked);
+    }
+
+    function _buy(address agent, uint256 value, IAccessWindow.Offer memory offer) internal {
+        ModelSubscription storage model = _models[agent];
+        paidTinybar += value;
+        model.balanceTinybar += value;
+        bool isNew = !model.exists || model.expiresAt <= block.timestamp;
+        model.exists = true;
+        model.isCancelled = false;
+        if (!isNew) return _passBooked(agent);
+        uint256 end = block.timestamp + offer.periodSeconds;
+        while ((end + uint160(address(access))) % offer.slotSeconds != 0) ++end;
+        firstEnd[agent] = end;
+        model.expiresAt = end;
+        model.periodSeconds = offer.periodSeconds;
+        model.priceTinybar = offer.priceTinybar;
+        model.balanceTinybar -= offer.priceTinybar;
+        chargedTinybar += offer.priceTinybar;
+    }
+
+    function _count(address agent, uint256 windowExpiresAt, int256 calls) internal {
+        int256 sum = int256(counted[agent][windowExpiresAt]) + calls;
+        counted[agent][windowExpiresAt] = sum < 0 ? 0 : uint256(sum);
+    }
+
+    function _noteSlot(uint256 slotId) internal {
+        if (slotId == 0 || _isKnown[slotId]) return;
+        _isKnown[slotId] = true;
+        slotIds.push(slotId);
+    }
+}
