@@ -60,6 +60,12 @@ abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
         );
     }
 
+    /// @dev A contract with slots of that width, in the second after one ended.
+    function _deploySlots(uint32 slotSeconds) internal {
+        access = _deploy(100 * HBAR, slotSeconds);
+        vm.warp(START + slotSeconds - (START + uint160(address(access))) % slotSeconds + 1);
+    }
+
     // ------------------------------------------------------------------------------------------- transactions
 
     function _open(address payer, address who, uint256 value) internal {

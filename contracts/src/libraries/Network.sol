@@ -39,7 +39,7 @@ library Network {
     IScheduleService private constant SCHEDULE_SERVICE = IScheduleService(address(0x16b));
     IExchangeRate private constant EXCHANGE_RATE = IExchangeRate(address(0x168));
     /// @dev Tinycents in a hundredth of a US cent.
-    uint256 private constant SCHEDULE_COST_TINYCENTS = 1e6;
+    uint256 private constant SCHEDULE_COST_TINYCENTS = 1_000_000;
     /// @dev Gas of a `scheduleCall` where the exchange rate does not answer.
     uint256 private constant MEASURED_SCHEDULE_GAS = 1_410_000;
     /// @dev Gas kept for the rest of the transaction when `scheduleCall` eats all that it was given: the books, the slot, the

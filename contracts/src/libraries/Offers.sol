@@ -11,9 +11,9 @@ library Offers {
     /// @notice How long a replaced offer still takes payments that were challenged at its price, seconds: longer than a
     /// signed Hedera transfer is valid (180 s), with room for the clocks of all involved.
     uint256 internal constant REPLACED_OFFER_SECONDS = 600;
-    /// @notice How old a payment may be that is forwarded, seconds: longer than the 30 days that the service looks back. It
+    /// @notice How old a payment may be that is forwarded, seconds: 31 days, longer than the 30 that the service looks back. It
     /// bounds which replaced offers a stolen forwarder key reaches.
-    uint256 internal constant PAID_AGO_SECONDS_MAX = 31 days;
+    uint256 internal constant PAID_AGO_SECONDS_MAX = 2_678_400;
     /// @notice How far ahead of `block.timestamp` a payment may become valid, seconds: clocks differ.
     uint256 internal constant PAID_AHEAD_SECONDS_MAX = 300;
     /// @notice Shortest period, seconds: calls are counted up to 10 s before their window begins, and never two ahead.

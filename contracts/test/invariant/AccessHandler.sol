@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Vm} from "forge-std/Vm.sol";
 import {ScheduleBook} from "../../devnet/ScheduleBook.sol";
 import {AccessWindow} from "../../src/AccessWindow.sol";
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
-import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {Slot} from "../../src/libraries/Slots.sol";
 import {Subscription} from "../../src/libraries/Subscriptions.sol";
 import {AccessWindowDeployer} from "../AccessWindowDeployer.sol";
@@ -24,6 +22,7 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
     uint256 public unexpectedReverts;
     /// @dev Schedules that the contract gave up while the network still held them.
     address[] public leftovers;
+    mapping(uint256 slotId => address schedule) internal _schedules;
     bool internal _isNextUnpaid;
 
     constructor() {
@@ -52,16 +51,11 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
     modifier transaction(uint256 who) {
         _newTransaction();
         address agent = agents[who % agents.length];
-        address[] memory before = new address[](slotIds.length);
-        for (uint256 i; i < before.length; ++i) {
-            before[i] = access.slot(slotIds[i]).schedule;
-        }
         _pass(agent, block.timestamp);
         _;
-        _noteSlot(access.windowOf(agent, 0).slotId);
-        for (uint256 i; i < before.length; ++i) {
-            _noteLeftover(slotIds[i], before[i]);
-        }
+        uint256 slotId = access.windowOf(agent, 0).slotId;
+        _noteSlot(slotId);
+        _noteSchedule(slotId);
     }
 
     // ----------------------------------------------------------------------------------------------- purchases
@@ -161,9 +155,12 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
         access.poke(agents[who % agents.length]);
     }
 
-    function renewAsAnyone(uint256 which, uint256 second) external transaction(0) {
+    function renewAsAnyone(uint256 which, uint256 second) external {
         if (slotIds.length == 0) return;
-        access.renew(slotIds[which % slotIds.length], uint64(bound(second, 0, block.timestamp)));
+        _newTransaction();
+        uint256 slotId = slotIds[which % slotIds.length];
+        access.renew(slotId, uint64(bound(second, 0, block.timestamp)));
+        _noteSchedule(slotId);
     }
 
     function reap(uint256 who) external transaction(who) {
@@ -264,9 +261,11 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
         }
         super._execute(schedule, call);
         // only a call that was made tells the contract, whose clock may be early, that its second has come
+        uint256 slotId = _slotOf(call.callData);
         for (uint256 i; i < agents.length; ++i) {
-            _passBooked(agents[i]);
+            if (_models[agents[i]].exists && _slotOf(agents[i]) == slotId) _passBooked(agents[i]);
         }
+        _noteSchedule(slotId);
         if (lastStatus == STATUS_REVERTED) {
             unbookedTinybar += lastGasUsed * gasPrice;
             if (executionGasCap == 0) ++unexpectedReverts;
@@ -283,17 +282,19 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
         return leftovers.length;
     }
 
-    /// @dev Whether the contract reported calls as counted since `vm.recordLogs`.
-    function _hasRecorded() internal returns (bool) {
-        Vm.Log[] memory logs = vm.getRecordedLogs();
-        for (uint256 i; i < logs.length; ++i) {
-            if (logs[i].topics[0] == IAccessWindowEvents.UsageRecorded.selector) return true;
-        }
-        return false;
+    /// @dev What the slot held before and the network still holds was given up as overdue.
+    function _noteSchedule(uint256 slotId) internal {
+        address before = _schedules[slotId];
+        address schedule = access.slot(slotId).schedule;
+        if (before == schedule) return;
+        _schedules[slotId] = schedule;
+        if (before == address(0)) return;
+        if (SCHEDULE_SERVICE.scheduleAt(before).state == ScheduleBook.State.Pending) leftovers.push(before);
     }
 
-    function _noteLeftover(uint256 slotId, address before) internal {
-        if (before == address(0) || access.slot(slotId).schedule == before) return;
-        if (SCHEDULE_SERVICE.scheduleAt(before).state == ScheduleBook.State.Pending) leftovers.push(before);
+    function _slotOf(bytes memory callData) internal pure returns (uint256 slotId) {
+        assembly ("memory-safe") {
+            slotId := mload(add(callData, 36))
+        }
     }
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {Test} from "forge-std/Test.sol";
+import {Vm} from "forge-std/Vm.sol";
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
-import {Slot} from "../../src/libraries/Slots.sol";
+import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
+import {Slot, Slots} from "../../src/libraries/Slots.sol";
 import {AccessWindowHarness} from "../AccessWindowHarness.sol";
 import {ModelSubscription} from "./Model.sol";
 
@@ -10,7 +13,7 @@ import {ModelSubscription} from "./Model.sol";
 /// @notice Sums of what came in, what was charged and what went out, the calls of each window net of what was given back,
 /// and each agent's subscription as Model.sol has it. README.md beside this file gives the sums their letters. Of the
 /// contract it asks only which seconds the network's call has booked: the one thing that no clock shows.
-abstract contract Ghosts {
+abstract contract Ghosts is Test {
     AccessWindowHarness public access;
     /// @dev Gas that executions burned without booking it, since the books were last compared with the balance.
     uint256 public unbookedTinybar;
@@ -43,9 +46,8 @@ abstract contract Ghosts {
     /// @dev A second that the network's call has booked has passed, though the clock is early.
     function _passBooked(address agent) internal {
         if (_models[agent].expiresAt <= block.timestamp) return;
-        Slot memory slot = access.slot(access.windowOf(agent, 0).slotId);
-        uint256 booked = slot.next < _models[agent].periodSeconds ? 0 : slot.next - _models[agent].periodSeconds;
-        if (booked > block.timestamp) _pass(agent, booked);
+        Slot memory slot = access.slot(_slotOf(agent));
+        if (slot.next > block.timestamp + slot.periodOf()) _pass(agent, slot.next - slot.periodOf());
     }
 
     function _buy(address agent, uint256 value, IAccessWindow.Offer memory offer) internal {
@@ -66,6 +68,10 @@ abstract contract Ghosts {
         chargedTinybar += offer.priceTinybar;
     }
 
+    function _slotOf(address agent) internal view returns (uint256) {
+        return Slots.idOf(_models[agent].periodSeconds, _models[agent].expiresAt);
+    }
+
     function _count(address agent, uint256 windowExpiresAt, int256 calls) internal {
         int256 sum = int256(counted[agent][windowExpiresAt]) + calls;
         counted[agent][windowExpiresAt] = sum < 0 ? 0 : uint256(sum);
@@ -75,5 +81,14 @@ abstract contract Ghosts {
         if (slotId == 0 || _isKnown[slotId]) return;
         _isKnown[slotId] = true;
         slotIds.push(slotId);
+    }
+
+    /// @dev Whether the contract reported calls as counted since `vm.recordLogs`.
+    function _hasRecorded() internal returns (bool) {
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        for (uint256 i; i < logs.length; ++i) {
+            if (logs[i].topics[0] == IAccessWindowEvents.UsageRecorded.selector) return true;
+        }
+        return false;
     }
 }

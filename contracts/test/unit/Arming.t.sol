@@ -54,8 +54,7 @@ contract ArmingTest is AccessWindowTest {
     }
 
     function test_A19_LateJoinersPayForTheSecondAfterTheNext() external {
-        access = _deploy(100 * HBAR, 60);
-        vm.warp(START + 60 - (START + uint160(address(access))) % 60 + 1);
+        _deploySlots(60);
         vm.prank(owner);
         access.setOffer(HBAR, PERIOD, QUOTA, 60);
         _open(stranger, agent, 5 * HBAR);

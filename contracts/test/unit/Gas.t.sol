@@ -9,12 +9,9 @@ import {AccessWindowTest} from "../AccessWindowTest.sol";
 /// @notice Each figure is of one whole transaction: 21,000 of intrinsic gas, calldata and refunds included, storage cold.
 /// They are kept in snapshots/; scripts/test.ts fails when they drift. Slots of 60 s, opened 59 s before one ends.
 contract GasTest is AccessWindowTest {
-    uint32 private constant SLOT = 60;
-
     function setUp() public override {
         super.setUp();
-        access = _deploy(100 * HBAR, SLOT);
-        vm.warp(START + SLOT - (START + uint160(address(access))) % SLOT + 1);
+        _deploySlots(60);
     }
 
     // ----------------------------------------------------------------------------------------------- purchases
