@@ -52,21 +52,21 @@ export function openWindow(
   }
 }
 
+const FIRST_OFFER: Offer = {
+  offerId: 0,
+  priceTinybar: PRICE_TINYBAR,
+  periodSeconds: 20,
+  callsAllowed: 20,
+  startsAtSeconds: 0,
+  slotSeconds: 1,
+}
+
 export function createFakeContract(): FakeContract {
   const fake: FakeContract = {
     address: CONTRACT,
     windows: new Map(),
     payments: new Map(),
-    offerList: [
-      {
-        offerId: 0,
-        priceTinybar: PRICE_TINYBAR,
-        periodSeconds: 20,
-        callsAllowed: 20,
-        startsAtSeconds: 0,
-        slotSeconds: 1,
-      },
-    ],
+    offerList: [FIRST_OFFER],
     reads: [],
     isAbsent: false,
     isDown: false,
