@@ -134,6 +134,11 @@ contract UsageKeptTest is AccessWindowTest {
 
     // -------------------------------------------------------------------------------------------------- inside
 
+    function _expectLate(address who, uint64 windowExpiresAt, int32 calls) private {
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.UsageLate(who, windowExpiresAt, calls);
+    }
+
     function _expectRecorded(address who, uint64 windowExpiresAt, uint32 callsUsed) private {
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.UsageRecorded(who, windowExpiresAt, callsUsed);
@@ -142,10 +147,5 @@ contract UsageKeptTest is AccessWindowTest {
     function _expectRefused(address who, uint64 windowExpiresAt, int32 calls) private {
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.UsageRefused(who, windowExpiresAt, calls);
-    }
-
-    function _expectLate(address who, uint64 windowExpiresAt, int32 calls) private {
-        vm.expectEmit(address(access));
-        emit IAccessWindowEvents.UsageLate(who, windowExpiresAt, calls);
     }
 }
