@@ -20,7 +20,7 @@ describe('L16: many at once', () => {
     const clients = senders.map((account) => viemClient(devnet, account))
     const gasPrice = (await clients[0]?.getGasPrice()) ?? 0n
     const before = (await clients[0]?.getBalance({ address: receiver })) ?? 0n
-    // Each sender's ten go out in order, the senders at the same time.
+    // Each sender's ten go out in order, all senders at the same time.
     const hashes = await Promise.all(
       clients.map(async (client) => {
         const sent: string[] = []
@@ -69,7 +69,7 @@ describe('L16: many at once', () => {
     })
   })
 
-  test('every tinybar is somewhere: the balances add up to the supply, and every record to nothing', async () => {
+  test('no tinybar is lost: balances add up to the supply, and every record to zero', async () => {
     const { body } = await mirror(devnet, '/api/v1/transactions?limit=100')
     const transactions = body['transactions'] as { transfers: { amount: number }[] }[]
     for (const { transfers } of transactions) {

@@ -12,7 +12,7 @@ import {
 } from './testing/test-clients.fixture.ts'
 import { sdkClient } from './testing/transfer.fixture.ts'
 
-// The ledger's clock stands still here, so that a lag ends when the test says so.
+// The ledger's clock stands still here, so a lag ends when the test says so.
 const clock = manualClock(1_800_000_000_000)
 
 let devnet: Devnet
@@ -51,7 +51,7 @@ describe('the injected clock', () => {
 })
 
 describe('filters', () => {
-  test('one that nobody used for five minutes is gone', async () => {
+  test('a filter unused for five minutes is gone', async () => {
     const { result: filter } = await rpc(devnet, 'eth_newBlockFilter')
     clock.advanceMs(300_000)
     expect((await rpc(devnet, 'eth_getFilterChanges', [filter])).result).toBeInstanceOf(Array)
@@ -81,7 +81,7 @@ describe('read lag', () => {
     expect(await client.getBalance({ address: receiver })).toBe(before + parseEther('1'))
   })
 
-  test('the mirror node has a lag of its own, for transactions and balances', async () => {
+  test('the mirror node has its own lag, for transactions and balances', async () => {
     const path = '/api/v1/transactions?limit=1'
     const newest = async () => JSON.stringify((await mirror(devnet, path)).body['transactions'])
     const balance = async () => (await mirror(devnet, '/api/v1/accounts/0.0.1002')).body['balance']
@@ -99,7 +99,7 @@ describe('read lag', () => {
     expect((await mirror(devnet, `/api/v1/contracts/results/${hash}`)).status).toBe(200)
   })
 
-  test('the mirror node lists no account before its time', async () => {
+  test('the mirror node does not list an account before its time', async () => {
     devnet.controls.setMirrorLagMs(5_000)
     const { accountId } = await devnet.createAccount({ name: 'unseen', balanceTinybar: 7n })
     const path = `/api/v1/accounts?account.id=${accountId}`
@@ -118,7 +118,7 @@ describe('read lag', () => {
     expect(await client.getTransactionCount({ address })).toBe(before + 1)
   })
 
-  test('the nonce of an older block stays what it was there, however nonces lag', async () => {
+  test('the nonce at an older block stays the same, however nonces lag', async () => {
     const address = client.account.address
     const blockNumber = await client.getBlockNumber({ cacheTime: 0 })
     const before = await client.getTransactionCount({ address, blockNumber })
@@ -139,7 +139,7 @@ describe('L15: faults', () => {
     expect(hash).toMatch(/^0x[0-9a-f]{64}$/)
     expect((await rpc(devnet, 'eth_getTransactionReceipt', [hash])).result).toBeNull()
     expect(await client.getTransactionCount({ address })).toBe(before)
-    // Deterministic signing: the same bytes again, which now land.
+    // Signing is deterministic: the same bytes again, which now land.
     expect(await sendOne()).toBe(hash)
     expect(await client.getTransactionReceipt({ hash })).toMatchObject({ status: 'success' })
   })

@@ -1,5 +1,5 @@
-// What a test may do to the network: travel, lags, faults, prices. The same as `devnet_*` over JSON-RPC is in
-// rpc/control-methods.ts.
+// What a test may do to the network: travel, lags, faults, prices. rpc/control-methods.ts offers the same as `devnet_*`
+// over JSON-RPC.
 
 import { exchangeRateAbi } from '@tallystick/contracts'
 import { encodeFunctionData } from 'viem'
@@ -31,38 +31,38 @@ export function createControls(parts: {
   const { ledger, scheduler, transfers } = parts
   const { faults } = ledger
   return {
-    /** Moves ledger time forward, running everything scheduled on the way, in order. Resolves when it has run. */
+    /** Moves ledger time forward, running everything scheduled on the way, in order. Resolves once it has run. */
     advanceSeconds: (seconds: number): Promise<void> => travel(ledger, { scheduler, seconds }),
-    /** JSON-RPC reads, receipts included, lag by so many milliseconds. */
+    /** JSON-RPC reads, receipts included, lag by this many milliseconds. */
     setReadLagMs(ms: number): void {
       faults.readLagMs = ms
     },
-    /** The mirror node lags by so many milliseconds. */
+    /** The mirror node lags by this many milliseconds. */
     setMirrorLagMs(ms: number): void {
       faults.mirrorLagMs = ms
     },
-    /** `eth_getTransactionCount` lags by so many milliseconds. */
+    /** `eth_getTransactionCount` lags by this many milliseconds. */
     setNonceLagMs(ms: number): void {
       faults.nonceLagMs = ms
     },
-    /** The next EVM transactions are answered with their hash, and lost. */
+    /** The next EVM transactions are answered with their hash and lost. */
     dropNextTransactions(count: number): void {
       faults.transactionsToDrop = count
     },
-    /** The next native transfers pass the node's checks, and are lost. */
+    /** The next native transfers pass the node's checks and are lost. */
     dropNextTransfers(count: number): void {
       faults.transfersToDrop = count
     },
-    /** Sets the schedule service; what is left out goes back to normal. */
+    /** Configures the schedule service; settings left out return to normal. */
     scheduleService: (settings: ScheduleServiceSettings): Promise<void> =>
       scheduler.configure(settings),
-    /** Price of gas, tinybar; quoted and charged from the next call on. */
+    /** Gas price, tinybar; quoted and charged from the next call on. */
     setGasPriceTinybar(price: bigint): void {
       ledger.settings.gasPriceTinybar = price
     },
     /**
-     * Gas costs `factor` times less than usual while system contracts keep their price in dollars, so that a `scheduleCall`
-     * takes as many times more gas; 1 is normal. At most 109: the price is a whole number of tinybar.
+     * Gas costs `factor` times less than usual while system contracts keep their dollar price, so a `scheduleCall` takes
+     * `factor` times the gas; 1 is normal. At most 109, since the price is a whole number of tinybar.
      */
     async makeGasCheaper(factor: number): Promise<void> {
       const price = BigInt(Math.floor(Number(GAS_PRICE_TINYBAR_DEFAULT) / factor))
@@ -78,20 +78,20 @@ export function createControls(parts: {
       await ledger.queue.run(() => callAsNetwork(ledger, EXCHANGE_RATE_ADDRESS, data))
       ledger.settings.exchangeRate = rate
     },
-    /** Cuts edges off, or with false brings them back; those not named stay as they are. */
+    /** Cuts edges off or, with false, restores them; unnamed edges stay as they are. */
     setUnavailable(edges: { rpc?: boolean; mirror?: boolean; consensus?: boolean }): void {
       Object.assign(faults.unavailable, edges)
     },
-    /** Holds native transfers between the node's checks and consensus, or lets the held ones go. */
+    /** Holds native transfers between the node's checks and consensus, or releases the held ones. */
     holdConsensus(isHeld: boolean): void {
       faults.isConsensusHeld = isHeld
       if (!isHeld) transfers.release()
     },
-    /** How many native transfers are held at present. */
+    /** How many native transfers are currently held. */
     heldTransfers: (): number => transfers.heldCount(),
     /** The next native transfer ends with this response code, at the node (default) or at consensus. */
     refuseNext(status: string, at: 'precheck' | 'consensus' = 'precheck'): void {
-      if (!isStatus(status)) throw new Error(`${status} is no Hedera response code`)
+      if (!isStatus(status)) throw new Error(`${status} is not a Hedera response code`)
       faults.refusals.push({ status, at })
     },
     /** Replaces an account's key, e.g. by a list with a threshold. */

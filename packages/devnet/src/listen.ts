@@ -1,11 +1,11 @@
 import { createServer, isIPv6 } from 'node:net'
 
-/** The address to connect to for a server on `host`: nobody can connect to a wildcard. */
+/** The address for connecting to a server on `host`: nobody can connect to a wildcard. */
 export function reachableHost(host: string): string {
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
 }
 
-/** `host:port` as it stands in a URL: an IPv6 address in brackets. */
+/** `host:port` as written in a URL: an IPv6 address in brackets. */
 export function hostAndPort(host: string, port: number): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
 }
@@ -23,7 +23,7 @@ export class PortTaken extends Error {
   }
 }
 
-/** Listens on a port and lets it go again. @throws PortTaken when another program has it */
+/** Listens on a port and releases it. @throws PortTaken if another program has it */
 export async function requireFreePort(at: {
   name: string
   host: string

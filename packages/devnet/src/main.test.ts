@@ -59,7 +59,7 @@ describe('tallystick-devnet', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** The lines under a heading of what was printed, up to the next heading, without their indent. */
+  /** The printed lines under a heading, up to the next heading, without their indent. */
   function printedScript(heading: string): string {
     const after = printed.split(`${heading}\n`)[1] ?? ''
     const lines = after.split('\n')
@@ -85,12 +85,12 @@ describe('tallystick-devnet', () => {
     expect(printed.match(/0x[0-9a-f]{64}$/gm)?.length).toBeGreaterThanOrEqual(13)
   })
 
-  test('the viem script that it prints runs as it is, in a process of its own', async () => {
+  test('the viem script that it prints runs unchanged, in its own process', async () => {
     const output = await runThirdParty('viem.mjs', printedScript('A first viem script:'))
     expect(output).toContain("status: 'success'")
   })
 
-  test('the SDK script that it prints runs as it is, in a process of its own', async () => {
+  test('the SDK script that it prints runs unchanged, in its own process', async () => {
     const output = await runThirdParty('sdk.mjs', printedScript('A first SDK script:'))
     expect(output.trim()).toBe('SUCCESS')
   })
@@ -122,7 +122,7 @@ describe('tallystick-devnet', () => {
     })
   })
 
-  test('--xlayer-port starts the second chain beside it, and both end together', async () => {
+  test('--xlayer-port starts the second chain too, and both end together', async () => {
     const { child, ended } = start([...FREE_PORTS, '--xlayer-port', '0'])
     let output = ''
     await new Promise<void>((resolve) => {

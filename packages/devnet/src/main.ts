@@ -30,7 +30,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Starts the second chain; the first one does not outlive its failure. */
+/** Starts the second chain; if that fails, the first one ends too. */
 async function startXLayerIfWanted(
   { host, xLayerPort: port }: { host: string; xLayerPort: number | undefined },
   devnet: Devnet,
@@ -44,7 +44,7 @@ async function startXLayerIfWanted(
   }
 }
 
-/** Resolves when a signal came and every ledger has ended, whatever became of the others. */
+/** Resolves once a signal came and every ledger has ended, whatever happened to the others. */
 async function stopOnSignal(ledgers: readonly { stop(): Promise<void> }[]): Promise<void> {
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -31,7 +31,7 @@ describe('startDevnet', () => {
     })
   })
 
-  test('L1: is chain 296, as viem has Hedera testnet', async () => {
+  test('L1: is chain 296, like Hedera testnet in viem', async () => {
     const client = createPublicClient({ chain: hederaTestnet, transport: http(devnet.rpcUrl) })
     expect(await client.getChainId()).toBe(hederaTestnet.id)
   })

@@ -1,4 +1,4 @@
-// Puts the ledger and its three edges together. Everything in a devnet is made here and ended by `stop`.
+// Assembles the ledger and its three edges. Everything in a devnet is created here and ended by `stop`.
 
 import type { AddressInfo } from 'node:net'
 import { type Clock, systemClock } from '@tallystick/service-kit'
@@ -18,10 +18,10 @@ import { createMirrorServer } from './mirror/mirror-server.ts'
 import { controlMethods } from './rpc/control-methods.ts'
 import { createRpcServer } from './rpc/rpc-server.ts'
 
-/** How often the network closes a block when nothing happens, milliseconds (a record file every two seconds). */
+/** How often the network closes a block while idle, milliseconds (a record file every two seconds). */
 const IDLE_BLOCK_MS = 2_000
 
-/** The genesis block lies this far before the start, seconds, so that lagging stamps never go below it. */
+/** How far the genesis block lies before the start, seconds, so that lagging stamps never fall below it. */
 const GENESIS_MARGIN_SECONDS = 60
 
 export type DevnetOptions = {
@@ -33,9 +33,9 @@ export type DevnetOptions = {
   consensusPort?: number
   /** Address to listen on; loopback by default. */
   host?: string
-  /** Time of the ledger; the machine's by default. Travel is added to it. */
+  /** The ledger's time, by default the machine's. Travel is added to it. */
   clock?: Clock
-  /** Time by which the validity of transfers is judged; the machine's by default, since SDKs stamp wall time. */
+  /** The time that judges the validity of transfers, by default the machine's, since SDKs stamp wall time. */
   wallClock?: Pick<Clock, 'unixMs'>
 }
 
@@ -60,7 +60,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
   const anvil = createAnvilClient(anvilProcess)
   const ledger = createLedger({ clock, anvil })
   const closers: (() => unknown)[] = []
-  /** Closes the edges and ends anvil. May be called again. */
+  /** Closes the edges and ends anvil. Can be called again. */
   const stop = async (): Promise<void> => {
     clock.stop()
     for (const close of closers.splice(0).toReversed()) await close()

@@ -18,7 +18,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
 
-/** Resolves when the calls of this moment have left. */
+/** Resolves once the calls of this tick have left. */
 const thisMoment = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve)
@@ -26,7 +26,7 @@ const thisMoment = (): Promise<void> =>
 
 type StandIn = { readonly client: AnvilClient; readonly clock: ManualClock }
 
-/** A client of a server that answers as told. */
+/** A client of a server that answers as scripted. */
 async function clientOf(answer: RequestListener): Promise<StandIn> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -42,8 +42,8 @@ async function clientOf(answer: RequestListener): Promise<StandIn> {
   return { client, clock }
 }
 
-describe('an anvil that stands still', () => {
-  test('is named: every call fails at its limit, those that wait for a connection too', async () => {
+describe('an anvil that hangs', () => {
+  test('is reported: every call fails at its limit, even those that wait for a connection', async () => {
     const { client, clock } = await clientOf(() => {})
     const mines = Array.from({ length: MESSAGES }, () => client.batch([['evm_mine']]))
     const reads = [client.call('eth_blockNumber'), client.call('eth_gasPrice')]
@@ -57,7 +57,7 @@ describe('an anvil that stands still', () => {
     }
   })
 
-  test('is named also where it stops amid its answer', async () => {
+  test('is also reported if it stops in the middle of its answer', async () => {
     const { client, clock } = await clientOf((_request, response) => {
       response.write('{"jsonrpc"', () => {
         clock.advanceMs(LIMIT_MS)
@@ -67,7 +67,7 @@ describe('an anvil that stands still', () => {
   })
 })
 
-/** Answers `evm_mine` with a refusal and anything else with its method, batches back to front. */
+/** Answers `evm_mine` with a refusal and anything else with its method; batches are answered in reverse. */
 async function answering(): Promise<StandIn & { readonly messages: string[][] }> {
   const messages: string[][] = []
   type Call = { readonly id: number; readonly method: string }
@@ -91,7 +91,7 @@ async function answering(): Promise<StandIn & { readonly messages: string[][] }>
 }
 
 describe('an anvil that answers', () => {
-  test('cancels the limit, by a refusal as well', async () => {
+  test('clears the time limit, even by refusing', async () => {
     const { client, clock } = await answering()
     expect(await client.call('eth_blockNumber')).toBe('eth_blockNumber')
     await expect(client.call('evm_mine')).rejects.toThrow(AnvilRefused)
@@ -99,7 +99,7 @@ describe('an anvil that answers', () => {
     expect(await client.call('eth_gasPrice')).toBe('eth_gasPrice')
   })
 
-  test('is asked the single calls of one moment in one message, a hundred at most; each has its own outcome', async () => {
+  test('gets the single calls of one tick in one message, at most a hundred; each has its own outcome', async () => {
     const { client, messages } = await answering()
     const reads = Array.from({ length: 119 }, (_, index) => client.call(`read-${index}`))
     const outcomes = await Promise.allSettled([...reads, client.call('evm_mine')])
@@ -109,7 +109,7 @@ describe('an anvil that answers', () => {
     expect(outcomes.at(-1)).toMatchObject({ status: 'rejected', reason: { name: 'AnvilRefused' } })
   })
 
-  test('is asked a batch in a message of its own, in its order', async () => {
+  test('gets a batch as its own message, in order', async () => {
     const { client, messages } = await answering()
     const read = client.call('read')
     const batch = client.batch([['stamp'], ['fill']])

@@ -6,7 +6,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { json as readJson } from 'node:stream/consumers'
 import { type Clock, systemClock } from '@tallystick/service-kit'
 
-/** anvil refused a call. `code` and `data` are its own. */
+/** anvil refused a call. `code` and `data` are anvil's. */
 export class AnvilRefused extends Error {
   override name = 'AnvilRefused'
   readonly code: number
@@ -18,12 +18,12 @@ export class AnvilRefused extends Error {
   }
 }
 
-/** Whether anvil refused because the sender cannot hold value and gas. */
+/** Whether anvil refused because the sender cannot cover value and gas. */
 export function isFundsRefusal(error: AnvilRefused): boolean {
   return /insufficient funds/i.test(error.message)
 }
 
-/** anvil does not answer, or not in time; the call may have taken effect or may still do so. */
+/** anvil did not answer, or not in time; the call may have taken effect or may still do so. */
 export class AnvilUnavailable extends Error {
   override name = 'AnvilUnavailable'
 }
@@ -89,7 +89,7 @@ export function createAnvilClient(
     return { jsonrpc: '2.0', id: lastId, method, params: parameters }
   }
 
-  /** One call goes as itself, any other number as a batch. */
+  /** One call goes as a single message, any other number as a batch. */
   async function postAll(calls: readonly AnvilCall[]): Promise<Answer[]> {
     const requests = calls.map(toRequest)
     const answers = (await connection.post(requests.length === 1 ? requests[0] : requests)) as
@@ -105,7 +105,7 @@ export function createAnvilClient(
 
   const gathered = gatherCalls(postAll)
   return {
-    /** One call, after those of the same moment; the result as anvil gives it. */
+    /** One call, sent after those of the same tick; the result as anvil gives it. */
     async call(method: string, parameters: readonly unknown[] = []): Promise<unknown> {
       return unwrap(await gathered([method, parameters]))
     },
@@ -122,12 +122,12 @@ function unwrap(answer: Answer): unknown {
   return answer.result
 }
 
-/** Calls that share a message: as many as the relay takes in a batch; an answer is read whole. */
+/** Calls that share a message: as many as the relay takes in a batch, since an answer is read as a whole. */
 const GATHERED_CALLS_MAX = 100
 
 /**
- * Gathers the calls of one tick, such as the reads of one batch at the edge, and hands them to `send` together, which
- * gives one answer for each, in the same order.
+ * Gathers the calls of one tick, such as the reads of one batch at the edge, and passes them to `send` together, which
+ * returns one answer for each, in the same order.
  */
 function gatherCalls(
   send: (calls: readonly AnvilCall[]) => Promise<readonly Answer[]>,

@@ -8,7 +8,7 @@ import { AnvilMissing, findAnvil, startAnvil } from './anvil-process.ts'
 
 const OPTIONS = { chainId: 296, genesisSecond: 1_700_000_000, gasLimit: 15_000_000 }
 
-// A temporary folder of its own, so that no ledger of another test is counted.
+// A temporary folder of its own, so that ledgers of other tests do not count.
 const temporary = mkdtempSync(join(tmpdir(), 'anvil-process-'))
 vi.stubEnv('TMPDIR', temporary)
 afterAll(() => {
@@ -18,7 +18,7 @@ afterAll(() => {
 
 function isAlive(processId: number): boolean {
   try {
-    // The guardian leads a process group in which anvil is; signal 0 only asks whether anybody is left.
+    // The guardian leads anvil's process group; signal 0 only asks whether anyone is left.
     process.kill(-processId, 0)
     return true
   } catch {
@@ -44,7 +44,7 @@ describe('anvil’s process', () => {
   })
 
   test.each(['127.0.0.2', '::1', '0.0.0.0'])(
-    'listens on %s, and says where it is reached',
+    'listens on %s, and reports a reachable address',
     async (host) => {
       const anvil = await startAnvil({ ...OPTIONS, host })
       const client = createAnvilClient(anvil)
@@ -55,7 +55,7 @@ describe('anvil’s process', () => {
     },
   )
 
-  test('leaves no folder where there is no anvil', async () => {
+  test('leaves no folder if anvil is missing', async () => {
     const { env, platform } = process
     const before = folders()
     Object.defineProperty(process, 'platform', { value: 'plan9' })
@@ -90,11 +90,11 @@ describe('anvil’s process', () => {
 })
 
 describe('findAnvil', () => {
-  test('gives the program itself, not a launcher that would leave it behind', () => {
+  test('finds the program itself, not a launcher that would leave it behind', () => {
     expect(findAnvil()).toMatch(/\/bin\/anvil$/)
   })
 
-  test('says what to install where there is none', () => {
+  test('says what to install if there is none', () => {
     const { platform } = process
     Object.defineProperty(process, 'platform', { value: 'plan9' })
     try {
@@ -105,7 +105,7 @@ describe('findAnvil', () => {
     }
   })
 
-  test('takes the one on PATH where npm carries none', () => {
+  test('takes the one on PATH if npm has none', () => {
     const folder = findAnvil().replace(/\/anvil$/, '')
     const { platform } = process
     Object.defineProperty(process, 'platform', { value: 'plan9' })

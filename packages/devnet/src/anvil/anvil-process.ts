@@ -1,5 +1,5 @@
-// Starts anvil as a child that cannot outlive this process. A shell between the two watches a pipe that only we
-// hold open: when we end, however we end, the pipe closes, and the shell kills anvil and removes its scratch folder.
+// Starts anvil as a child that cannot outlive this process. A shell between the two watches a pipe that only we hold
+// open. When we end, for whatever reason, the pipe closes, and the shell kills anvil and removes its scratch folder.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { findProgram } from '@tallystick/service-kit'
 import { reachableHost } from '../listen.ts'
 
-/** anvil ended, or did not start. The message carries what it printed last. */
+/** anvil ended, or did not start. The message contains its last output. */
 export class AnvilFailed extends Error {
   override name = 'AnvilFailed'
 }
@@ -20,8 +20,8 @@ const START_MS_MAX = 15_000
 /** How much of anvil's output is kept for an error message, in characters. */
 const OUTPUT_CHARACTERS_KEPT = 4_000
 
-// $1 is the scratch folder, the rest the command. Descriptor 3 is the pipe from our process. The shell prints
-// nothing: writing to a closed pipe would end it before it has cleaned up.
+// $1 is the scratch folder, the rest is the command. Descriptor 3 is the pipe from our process. The shell prints nothing:
+// writing to a closed pipe would end it before it has cleaned up.
 const GUARDIAN = `
 scratch=$1; shift
 exec 3<&0
@@ -51,7 +51,7 @@ export async function startAnvil(options: AnvilOptions) {
   const command = [anvil, ...anvilArguments(options), '--cache-path', scratch]
   const child = spawn('/bin/sh', ['-c', GUARDIAN, 'devnet-guardian', scratch, ...command], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own: Ctrl-C reaches only us, and we stop it in order.
+    // Its own process group, so that Ctrl-C reaches only us, and we stop it in order.
     detached: true,
     env: { ...process.env, HOME: scratch },
   })
@@ -63,7 +63,7 @@ export async function startAnvil(options: AnvilOptions) {
   })
   const port = await listeningPort(child)
   return {
-    /** Address and port at which its JSON-RPC is reached. */
+    /** Address and port of its JSON-RPC. */
     host: reachableHost(options.host ?? '127.0.0.1'),
     port,
     /** Process id of anvil's guardian; anvil is in its process group. */
@@ -112,7 +112,7 @@ function listeningPort(child: ChildProcess): Promise<number> {
       clearTimeout(timer)
       reject(new AnvilFailed('anvil could not be started', { cause }))
     })
-    // Not 'exit': only 'close' comes after all its output.
+    // Not 'exit': only 'close' comes after all output.
     child.once('close', () => {
       clearTimeout(timer)
       reject(new AnvilFailed(`anvil ended before it listened. ${output}`))
@@ -120,14 +120,14 @@ function listeningPort(child: ChildProcess): Promise<number> {
   })
 }
 
-/** There is no `anvil` to run: neither the npm package for this platform nor one on PATH. */
+/** There is no `anvil` to run, neither in the npm package for this platform nor on PATH. */
 export class AnvilMissing extends Error {
   override name = 'AnvilMissing'
 }
 
 /**
- * The path of the real anvil program: the one of the npm package, else the first on `pathVariable`.
- * Never the npm launcher, which would leave its child behind when killed.
+ * The path of the real anvil program: the npm package's, otherwise the first on `pathVariable`. Never the npm launcher,
+ * which would leave its child behind when killed.
  * @throws AnvilMissing with what to install
  */
 export function findAnvil(pathVariable = process.env['PATH'] ?? ''): string {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readArguments } from './read-arguments.ts'
 
 describe('the command line', () => {
-  test('without words: the ports where SDKs and tools look for a local Hedera', () => {
+  test('by default: the ports where SDKs and tools look for a local Hedera', () => {
     expect(readArguments([])).toEqual({
       kind: 'start',
       host: '127.0.0.1',
@@ -22,15 +22,18 @@ describe('the command line', () => {
     })
   })
 
-  test('an X Layer stand-in where it is asked for, on 8546 or the given port', () => {
+  test('an X Layer stand-in on request, on 8546 or the given port', () => {
     expect(readArguments(['--xlayer'])).toMatchObject({ kind: 'start', xLayerPort: 8546 })
     expect(readArguments(['--xlayer-port', '0'])).toMatchObject({ kind: 'start', xLayerPort: 0 })
     expect(readArguments(['--xlayer=yes'])).toMatchObject({ kind: 'invalid' })
   })
 
-  test.each([['--help'], ['-h'], ['--rpc-port', '1', '--help']])('%s asks for help', (...words) => {
-    expect(readArguments(words)).toEqual({ kind: 'help' })
-  })
+  test.each([['--help'], ['-h'], ['--rpc-port', '1', '--help']])(
+    '%s prints the help',
+    (...words) => {
+      expect(readArguments(words)).toEqual({ kind: 'help' })
+    },
+  )
 
   test.each([
     ['--port', /no option --port/],

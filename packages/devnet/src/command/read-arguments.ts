@@ -7,16 +7,16 @@ type Arguments =
       rpcPort: number
       mirrorPort: number
       consensusPort: number
-      /** Port of the X Layer stand-in, where one is wanted. */
+      /** Port of the X Layer stand-in, if requested. */
       xLayerPort: number | undefined
     }
   | { kind: 'help' }
   | { kind: 'invalid'; message: string }
 
-/** Where the X Layer stand-in listens unless told otherwise. */
+/** Default port of the X Layer stand-in. */
 const X_LAYER_PORT = 8546
 
-/** The default ports are those that the SDKs and the public tools expect of a local Hedera. */
+/** The default ports are those that SDKs and public tools expect of a local Hedera. */
 const OPTIONS = {
   'rpc-port': { type: 'string', default: '7546' },
   'mirror-port': { type: 'string', default: '5551' },

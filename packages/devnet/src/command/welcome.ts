@@ -2,11 +2,11 @@ import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import type { Devnet } from '../start-devnet.ts'
 import type { XLayer } from '../xlayer/start-xlayer.ts'
 
-/** The two units are easily mixed up. */
+/** The two units are easy to confuse. */
 const CURRENCY_NOTE =
   '  1 HBAR = 10^8 tinybar (consensus, mirror, inside contracts) = 10^18 weibar (JSON-RPC).'
 
-/** What a person sees when the ledger is up: where it listens, who has money, and two scripts to begin with. */
+/** What a person sees once the ledger is up: where it listens, which accounts have money, and two scripts to start with. */
 export async function welcome(devnet: Devnet): Promise<string> {
   const head = { id: 'id', name: 'name', balance: 'HBAR', kind: 'key' }
   const lines = [row({ ...head, evmAddress: 'EVM address', privateKey: 'private key' })]

@@ -1,5 +1,5 @@
-// The free queries that SDKs make around a transfer: receipt, record, balance, account info. They
-// cost nothing here: a cost query is answered with zero, so that no payment follows.
+// The free queries that SDKs make around a transfer: receipt, record, balance, account info. They cost nothing here: a
+// cost query is answered with zero, so no payment follows.
 
 import { proto } from '@hiero-ledger/proto'
 import Long from 'long'
@@ -12,12 +12,12 @@ import { resolveAccount } from './resolve-account.ts'
 import { readAccount, type Status, statusNumber } from './signed-transfer.ts'
 import type { Knowledge, TransferService } from './transfer-service.ts'
 
-/** How long the rate in a receipt holds: the network sets it hourly, seconds. */
+/** How long the rate in a receipt is valid, seconds; the network sets it hourly. */
 const RATE_SECONDS = 3_600
 
 type QueryContext = { ledger: Ledger; transfers: TransferService }
 
-/** An answer without its header; `status` where it is not `OK`. */
+/** An answer without its header; `status` if it is not `OK`. */
 type Body = { status?: Status; [field: string]: unknown }
 
 type Field =
@@ -43,7 +43,7 @@ function query<Name extends Field>(
   }
 }
 
-/** The queries by their names in `CryptoService`: bytes in, bytes out. */
+/** The queries by name in `CryptoService`: bytes in, bytes out. */
 export const QUERIES = {
   getTransactionReceipts: query('transactionGetReceipt', async (context, { transactionID }) => {
     const known = await knowledge(context, transactionID)
@@ -116,7 +116,7 @@ function receipt(ledger: Ledger, result: string): proto.ITransactionReceipt {
     centEquiv: cents,
     expirationTime: { seconds: Long.fromNumber(ledger.clock.nowSeconds() + RATE_SECONDS) },
   }
-  // Both rates or none: SDKs stumble over one alone.
+  // Both rates or neither: SDKs fail on a single one.
   return {
     status: statusNumber(result as Status),
     exchangeRate: { currentRate: rate, nextRate: rate },

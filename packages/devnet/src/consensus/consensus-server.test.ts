@@ -39,7 +39,7 @@ describe('L8: a transfer by the SDK', () => {
     expect(before - (await tinybar(payer.accountId))).toBe(500_000_000 + fee)
   })
 
-  test('is seen by JSON-RPC and by the balance query at once', async () => {
+  test('is visible to JSON-RPC and to the balance query at once', async () => {
     const viem = viemClient(devnet, payer)
     const { evmAddress: address } = payee
     const before = await viem.getBalance({ address })
@@ -50,7 +50,7 @@ describe('L8: a transfer by the SDK', () => {
     expect(BigInt(query.hbars.toTinybars().toString()) * 10n ** 10n).toBe(after)
   })
 
-  test('with another fee payer: who gives and who pays the fee both sign', async () => {
+  test('with a separate fee payer: the giver and the fee payer both sign', async () => {
     const facilitator = accountNamed(devnet, 'facilitator')
     const before = await tinybar(payer.accountId)
     const transaction = transfer()
@@ -69,7 +69,7 @@ describe('L8: a transfer by the SDK', () => {
     expect((await response.getReceipt(own)).status).toBe(Status.Success)
   })
 
-  test('to an EVM address that nobody has makes a hollow account, which its key completes', async () => {
+  test('to an unknown EVM address makes a hollow account, which its key completes', async () => {
     const key = PrivateKey.generateECDSA()
     const address = `0x${key.publicKey.toEvmAddress()}`
     expect(await statusOf(transfer({ to: address, hbar: 10 }))).toBe('SUCCESS')

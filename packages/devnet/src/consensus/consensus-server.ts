@@ -16,7 +16,7 @@ type Answer = (request: Buffer) => Promise<Uint8Array>
 
 /**
  * Serves `proto.CryptoService` without TLS, as SDKs expect on any port but 50212.
- * @throws what the operating system says when the port is taken
+ * @throws the operating system's error if the port is taken
  */
 export async function startConsensusServer(options: {
   ledger: Ledger

@@ -26,7 +26,7 @@ describe('L8: consensus refuses, and the fee is charged', () => {
     expect(await tinybar(payee.accountId)).toBe(credited)
   })
 
-  test('INVALID_SIGNATURE: who gives has not signed', async () => {
+  test('INVALID_SIGNATURE: the giver has not signed', async () => {
     const victim = accountNamed(devnet, 'agent-6')
     const before = await tinybar(victim.accountId)
     expect(await statusOf(transfer({ from: victim }))).toBe('INVALID_SIGNATURE')
@@ -45,11 +45,11 @@ describe('L8: consensus refuses, and the fee is charged', () => {
     expect(await statusOf(transaction)).toBe('SPENDER_DOES_NOT_HAVE_ALLOWANCE')
   })
 
-  test('INVALID_ACCOUNT_ID: nobody has that number', async () => {
+  test('INVALID_ACCOUNT_ID: no account has that number', async () => {
     expect(await statusOf(transfer({ to: '0.0.999999' }))).toBe('INVALID_ACCOUNT_ID')
   })
 
-  test('L10: DUPLICATE_TRANSACTION: through a second node, with a record of its own', async () => {
+  test('L10: DUPLICATE_TRANSACTION: through a second node, with its own record', async () => {
     const second = Client.forNetwork(
       { [devnet.consensus.address.replace('127.0.0.1', 'localhost')]: '0.0.4' },
       { scheduleNetworkUpdate: false },
@@ -102,7 +102,7 @@ const POLL_MS_MAX = 20_000
 function poll<T>(read: () => Promise<T | undefined>): Promise<T> {
   const settled = async (): Promise<T> => {
     const value = await read()
-    if (value === undefined) throw new Error('it did not come to be')
+    if (value === undefined) throw new Error('the condition was not met in time')
     return value
   }
   return vi.waitFor(settled, { timeout: POLL_MS_MAX, interval: 10 })

@@ -1,5 +1,5 @@
-// What consensus does with a transfer: it always charges the fee, then moves everything or nothing.
-// A transfer to a contract changes its balance and runs none of its code.
+// What consensus does with a transfer: it always charges the fee, then moves everything or nothing. A transfer to a
+// contract changes the contract's balance and runs none of its code.
 
 import type { Address } from 'viem'
 import { completingKey } from '../ledger/account-key.ts'
@@ -89,7 +89,7 @@ async function judge(ledger: Ledger, transfer: SignedTransfer, payer: Entity): P
     : 'INSUFFICIENT_ACCOUNT_BALANCE'
 }
 
-/** Creates the accounts that the transfer pays for the first time, and returns all its moves. */
+/** Creates the accounts that the transfer funds for the first time, and returns all its moves. */
 function applyAmounts(ledger: Ledger, transfer: SignedTransfer, createdNs: bigint): Move[] {
   return transfer.amounts.flatMap(({ account, amountTinybar }): Move[] => {
     const resolved = resolveAccount(ledger.accounts, account)

@@ -30,7 +30,7 @@ function generated(options: { secondsAgo: number }): TransactionId {
   )
 }
 
-describe('L8: a node turns away, and nobody is charged', () => {
+describe('L8: a node refuses, and nobody is charged', () => {
   test('DUPLICATE_TRANSACTION: the same bytes again', async () => {
     const transaction = transfer().freezeWith(client)
     await transaction.sign(sdkKey(payer))
@@ -39,7 +39,7 @@ describe('L8: a node turns away, and nobody is charged', () => {
     expect(await statusOf(TransferTransaction.fromBytes(bytes))).toBe('DUPLICATE_TRANSACTION')
   })
 
-  test('DUPLICATE_TRANSACTION: ten at once, and exactly one moves', async () => {
+  test('DUPLICATE_TRANSACTION: of ten at once, exactly one moves', async () => {
     const transaction = transfer({ hbar: 3 }).freezeWith(client)
     await transaction.sign(sdkKey(payer))
     const bytes = transaction.toBytes()
@@ -58,7 +58,7 @@ describe('L8: a node turns away, and nobody is charged', () => {
     )
   })
 
-  test('L9: TRANSACTION_EXPIRED comes even when the ledger has travelled, and never because it has', async () => {
+  test('L9: TRANSACTION_EXPIRED depends on wall time even if the ledger has travelled, never on travel', async () => {
     await devnet.controls.advanceSeconds(86_400)
     expect(await statusOf(transfer())).toBe('SUCCESS')
   })
@@ -84,7 +84,7 @@ describe('L8: a node turns away, and nobody is charged', () => {
     expect((failure as StatusError).status).toBe(Status.InvalidSignature)
   })
 
-  test('INVALID_NODE_ACCOUNT: for a node that is not here', async () => {
+  test('INVALID_NODE_ACCOUNT: for a node that does not exist here', async () => {
     const own = Client.forNetwork(
       { [devnet.consensus.address]: '0.0.7' },
       { scheduleNetworkUpdate: false },
@@ -108,12 +108,12 @@ describe('L8: a node turns away, and nobody is charged', () => {
     expect((failure as StatusError).status).toBe(Status.InsufficientPayerBalance)
   })
 
-  test('INSUFFICIENT_TX_FEE: the fee is more than the payer allows', async () => {
+  test('INSUFFICIENT_TX_FEE: the fee is higher than the payer allows', async () => {
     const transaction = transfer().setMaxTransactionFee(Hbar.fromTinybars(1))
     expect(await statusOf(transaction)).toBe('INSUFFICIENT_TX_FEE')
   })
 
-  test('PAYER_ACCOUNT_NOT_FOUND: nobody has that number', async () => {
+  test('PAYER_ACCOUNT_NOT_FOUND: no account has that number', async () => {
     const own = sdkClient(devnet, payer).setOperator('0.0.999999', sdkKey(payer))
     const failure = await transfer()
       .execute(own)
@@ -132,7 +132,7 @@ describe('L8: a node turns away, and nobody is charged', () => {
     )
   })
 
-  test('INVALID_ACCOUNT_AMOUNTS: the lines do not add up to nothing', async () => {
+  test('INVALID_ACCOUNT_AMOUNTS: the lines do not add up to zero', async () => {
     const transaction = transfer().addHbarTransfer(
       accountNamed(devnet, 'agent-2').accountId,
       new Hbar(1),
@@ -166,7 +166,7 @@ describe('L8: a node turns away, and nobody is charged', () => {
     expect(await submitRaw(raw)).toBe('TRANSACTION_HAS_UNKNOWN_FIELDS')
   })
 
-  test('TRANSACTION_OVERSIZE, INVALID_TRANSACTION and INVALID_TRANSACTION_BODY: bytes that are no transaction', async () => {
+  test('TRANSACTION_OVERSIZE, INVALID_TRANSACTION and INVALID_TRANSACTION_BODY: bytes that are not a transaction', async () => {
     expect(await submitRaw(Buffer.alloc(6_145))).toBe('TRANSACTION_OVERSIZE')
     expect(await submitRaw(Buffer.from('ffff', 'hex'))).toBe('INVALID_TRANSACTION')
     expect(await submitRaw(Buffer.alloc(0))).toBe('INVALID_TRANSACTION')
@@ -192,7 +192,7 @@ describe('L8: a node turns away, and nobody is charged', () => {
   })
 })
 
-/** Sends bytes to the node as they are and returns the name of its answer. */
+/** Sends bytes to the node unchanged and returns the name of its answer. */
 async function submitRaw(bytes: Uint8Array): Promise<string> {
   const node = new GrpcClient(devnet.consensus.address, credentials.createInsecure())
   const answer = await new Promise<Buffer>((resolve, reject) => {

@@ -1,5 +1,5 @@
-// What a node checks before it submits a transfer, in the order of consensus nodes: node, memo, validity, duplicates,
-// amounts, payer, signature, fee, balance.
+// What a node checks before it submits a transfer, in the order used by consensus nodes: node, memo, validity,
+// duplicates, amounts, payer, signature, fee, balance.
 
 import { completingKey, isSignedBy } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
@@ -11,11 +11,11 @@ import type { SignedTransfer, Status } from './signed-transfer.ts'
 /** Longest memo, UTF-8 bytes. */
 const MEMO_BYTES_MAX = 100
 
-/** Validity that a transaction may ask for, seconds (transaction.minValidDuration and maxValidDuration). */
+/** Validity that a transaction may request, seconds (transaction.minValidDuration and maxValidDuration). */
 const VALID_SECONDS_MIN = 15n
 const VALID_SECONDS_MAX = 180n
 
-/** Validity that a node wants left, so that consensus still falls within it, seconds (minValidityBufferSecs). */
+/** Remaining validity that a node requires, so that consensus still falls within it, seconds (minValidityBufferSecs). */
 const VALID_SECONDS_LEFT = 10n
 
 /** What a plain HBAR transfer costs: $0.0001 = 0.01 cent = 1,000,000 tinycents. */
@@ -24,7 +24,7 @@ const TRANSFER_FEE_TINYCENTS = 1_000_000n
 /** Lines that one transfer list may have (ledger.transfers.maxLen). */
 const AMOUNTS_MAX = 10
 
-/** Fee of a transfer at the present rate, tinybar. */
+/** Fee of a transfer at the current rate, tinybar. */
 export function transferFeeTinybar(ledger: Ledger): bigint {
   return tinycentsToTinybar(TRANSFER_FEE_TINYCENTS, ledger.settings.exchangeRate)
 }
@@ -61,7 +61,7 @@ export function judgeTime(
   return endNs <= at.wallNs ? 'TRANSACTION_EXPIRED' : 'OK'
 }
 
-/** The seconds of validity that a node wants left: none of a short one. */
+/** The remaining validity that a node requires, in seconds: none for a short one. */
 function secondsWanted({ validDurationSeconds }: SignedTransfer): bigint {
   return validDurationSeconds - VALID_SECONDS_LEFT > VALID_SECONDS_MIN ? VALID_SECONDS_LEFT : 0n
 }
@@ -89,7 +89,7 @@ async function precheckPayer(ledger: Ledger, transfer: SignedTransfer): Promise<
   return balance < feeTinybar ? 'INSUFFICIENT_PAYER_BALANCE' : 'OK'
 }
 
-/** Whether the account's key has signed; a hollow account's key is the one that its address was made from. */
+/** Whether the account's key has signed; a hollow account's key is the one that its address was derived from. */
 export function hasSigned(entity: Entity, transfer: SignedTransfer): boolean {
   if (entity.kind === 'contract') return false
   return entity.key === null

@@ -6,10 +6,10 @@ import type { AccountRegistry, Entity } from '../ledger/account-registry.ts'
 import { toHexString } from '../ledger/entity-id.ts'
 import type { AccountReference } from './signed-transfer.ts'
 
-/** What a reference names: an entity, an alias that nobody has yet, or nothing that could be an account. */
+/** What a reference names: an entity, an unused alias, or nothing that could be an account. */
 type ResolvedAccount =
   | { kind: 'entity'; entity: Entity }
-  /** Value sent here creates an account: hollow without a key, whole with one. */
+  /** Value sent here creates an account: hollow without a key, complete with one. */
   | { kind: 'new-alias'; address: Address | undefined; key: AccountKey | null }
   | { kind: 'unknown' }
 

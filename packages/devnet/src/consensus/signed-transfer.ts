@@ -1,5 +1,5 @@
-// A native transfer decoded from gRPC: who pays, when it is valid, who gives and gets what, and who signed. Only its form is
-// judged here.
+// A native transfer decoded from gRPC: who pays the fee, when it is valid, who gives and receives what, and who signed.
+// Only its form is judged here.
 
 import { createHash } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
@@ -27,7 +27,7 @@ export type SignedTransfer = {
   hash: Buffer
 }
 
-/** Largest transaction that a node takes, bytes. */
+/** Largest transaction that a node accepts, bytes. */
 const TRANSACTION_BYTES_MAX = 6_144
 
 /** Decodes the request of `cryptoTransfer`: the transfer, or the response code with which a node refuses the bytes. */
@@ -44,7 +44,7 @@ export function decodeSignedTransfer(request: Buffer): SignedTransfer | Status {
     const bodyBytes = signed.bodyBytes ?? new Uint8Array()
     if (bodyBytes.length === 0) return 'INVALID_TRANSACTION_BODY'
     const body = proto.TransactionBody.decode(bodyBytes)
-    // The decoder drops unknown fields, so the encoded form comes out shorter.
+    // The decoder drops unknown fields, so the re-encoded form is shorter.
     if (proto.TransactionBody.encode(body).finish().length !== bodyBytes.length) {
       return 'TRANSACTION_HAS_UNKNOWN_FIELDS'
     }
@@ -102,7 +102,7 @@ function readAmount(line: proto.IAccountAmount): SignedAmount | undefined {
   }
 }
 
-/** The account that a message names, undefined when it names none in this shard and realm. */
+/** The account that a message names, undefined if it names none in this shard and realm. */
 export function readAccount(
   account: proto.IAccountID | null | undefined,
 ): AccountReference | undefined {

@@ -29,10 +29,10 @@ describe('L15: faults on request', () => {
     expect(await statusOf(transfer())).toBe('SUCCESS')
     expect(() => {
       devnet.controls.refuseNext('NO_SUCH_STATUS')
-    }).toThrow('no Hedera response code')
+    }).toThrow('not a Hedera response code')
   })
 
-  test('holdConsensus: accepted, unknown to the mirror, without a receipt, until let go', async () => {
+  test('holdConsensus: accepted, unknown to the mirror, without a receipt, until released', async () => {
     devnet.controls.holdConsensus(true)
     const response = await transfer().execute(client)
     expect(devnet.controls.heldTransfers()).toBe(1)
@@ -43,9 +43,9 @@ describe('L15: faults on request', () => {
     expect((await mirror(devnet, path)).status).toBe(200)
   })
 
-  test('holdConsensus: what the node took is handled to the last second of its validity', async () => {
+  test('holdConsensus: what the node accepted is handled up to the last second of its validity', async () => {
     devnet.controls.holdConsensus(true)
-    // An id of our own: the SDK dates its ids some seconds back.
+    // Our own id, since the SDK dates its ids some seconds back.
     const start = new Timestamp(Math.floor(Date.now() / 1_000), 0)
     const id = TransactionId.withValidStart(AccountId.fromString(payer.accountId), start)
     const held = transfer().setTransactionId(id).setTransactionValidDuration(60)
@@ -70,7 +70,7 @@ describe('L15: faults on request', () => {
     const first = TransferTransaction.fromBytes(bytes)
     expect(await statusOf(first)).toBe('SUCCESS')
     wallMs = 181_000
-    // The SDK would put a new id into an expired transaction of its operator, and fails at that: it is frozen.
+    // Frozen, since the SDK would otherwise try to put a new id into its operator's expired transaction, and fail.
     const again = await TransferTransaction.fromBytes(bytes)
       .execute(client)
       .catch((cause: unknown) => cause)

@@ -1,5 +1,5 @@
-// The life of a transfer between the node's first look and its record: duplicates, transactions that are held back or
-// lost on purpose, and what a client learns when it asks for a receipt meanwhile.
+// The life of a transfer between the node's first check and its record: duplicates, transactions that are held or lost on
+// purpose, and what a client learns if it asks for a receipt meanwhile.
 
 import type { Clock } from '@tallystick/service-kit'
 import { entityId } from '../ledger/entity-id.ts'
@@ -9,7 +9,7 @@ import { handleTransfer } from './handle-transfer.ts'
 import { judgeTime, precheckTransfer } from './precheck-transfer.ts'
 import { decodeSignedTransfer, type SignedTransfer, type Status } from './signed-transfer.ts'
 
-/** What a client learns of a transaction id. */
+/** What a client learns about a transaction id. */
 export type Knowledge =
   | { kind: 'unknown' }
   | { kind: 'pending' }
@@ -52,7 +52,7 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
   }
 
   return {
-    /** The node's answer to a transaction: `OK` or why not. */
+    /** The node's answer to a transaction: `OK`, or why not. */
     async submit(request: Buffer): Promise<Status> {
       const transfer = decodeSignedTransfer(request)
       if (typeof transfer === 'string') return transfer
@@ -60,26 +60,26 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
       if (forced !== undefined) return forced
       const id = idOf(transfer)
       const node = transfer.nodeNumber ?? 0
-      // Remembered before the checks that wait, so that one of two at once is the duplicate.
+      // Remembered before the asynchronous checks, so that one of two at once is the duplicate.
       const isKnown = memory.add(id, node)
       const status = await precheckTransfer(ledger, { transfer, wallNs: wallNs(), isKnown })
       if (status === 'OK') toConsensus(transfer)
       else if (!isKnown) memory.remove(id, node)
       return status
     },
-    /** What is known of a transaction id in its mirror form, after consensus under way has ended. */
+    /** What is known about a transaction id in its mirror form, once any consensus under way has ended. */
     async lookup(mirrorId: string): Promise<Knowledge> {
       const remembered = memory.find(mirrorId)
-      // Clients that find nothing wait a quarter of a second before they ask again; this takes milliseconds.
+      // Clients that find nothing wait a quarter of a second before they ask again; this wait takes milliseconds.
       await remembered?.handling
       if (remembered === undefined) return { kind: 'unknown' }
       return remembered.record === undefined
         ? { kind: 'pending' }
         : { kind: 'handled', record: remembered.record }
     },
-    /** How many transfers are held back. */
+    /** How many transfers are held. */
     heldCount: () => held.length,
-    /** Handles what was held back. */
+    /** Handles the held transfers. */
     release(): void {
       const released = held
       held = []
@@ -101,14 +101,14 @@ function idOf(transfer: SignedTransfer): string {
 /** How long a transaction id is remembered for duplicates and receipts, milliseconds of wall time. */
 const REMEMBERED_MS = 180_000
 
-/** What the network remembers of a transaction id. */
+/** What the network remembers about a transaction id. */
 type RememberedTransaction = {
   seenAtMs: number
-  /** Nodes that took it. */
+  /** Nodes that accepted it. */
   nodes: Set<number>
-  /** Ends when consensus has handled it; undefined while it is held back, or lost. */
+  /** Resolves once consensus has handled it; undefined while it is held, or lost. */
   handling: Promise<void> | undefined
-  /** What consensus made of it first; undefined while it is on its way. */
+  /** Consensus's first record of it; undefined while it is on its way. */
   record: TransactionRecord | undefined
 }
 
@@ -117,7 +117,7 @@ function createTransactionMemory(wall: Pick<Clock, 'unixMs'>) {
   const entries = new Map<string, RememberedTransaction>()
 
   function find(id: string): RememberedTransaction | undefined {
-    // Entries stand in order of time: the oldest first.
+    // Entries are in order of time, oldest first.
     for (const [old, { seenAtMs }] of entries) {
       if (wall.unixMs() - seenAtMs <= REMEMBERED_MS) break
       entries.delete(old)
@@ -127,7 +127,7 @@ function createTransactionMemory(wall: Pick<Clock, 'unixMs'>) {
 
   return {
     find,
-    /** Remembers that `node` was given it. True when the node had it before. */
+    /** Remembers that `node` received it. Returns true if the node already had it. */
     add(id: string, node: number): boolean {
       const seenAtMs = wall.unixMs()
       const fresh = { seenAtMs, nodes: new Set<number>(), handling: undefined, record: undefined }

@@ -48,7 +48,7 @@ function signed(signature: TransactionSignature): SignedBytes {
 const signers = [ed25519(), ecdsa(1), ed25519(), ecdsa(2), ecdsa(3)]
 
 describe('signatures', () => {
-  test('a key is satisfied by its own signature alone, over these bytes alone', () => {
+  test('a key is satisfied only by its own signature, over exactly these bytes', () => {
     for (const [at, { key }] of signers.entries()) {
       for (const [by, { signature }] of signers.entries()) {
         expect(isSignedBy(key, { bytes: BYTES, signatures: [signature] })).toBe(at === by)
@@ -58,7 +58,7 @@ describe('signatures', () => {
     }
   })
 
-  test('a prefix of the public key is enough, none as well, and another prefix is not', () => {
+  test('a prefix of the public key is enough, even an empty one; a different prefix is not', () => {
     for (const { key, publicKey, signature } of signers) {
       for (const length of [0, 5]) {
         const publicKeyPrefix = publicKey.subarray(0, length)
@@ -71,7 +71,7 @@ describe('signatures', () => {
     }
   })
 
-  test('a list wants all, a threshold list as many as it says, nested ones too', () => {
+  test('a list needs all signatures, a threshold list as many as it says, nested ones too', () => {
     fc.assert(
       fc.property(
         fc.subarray([0, 1, 2, 3, 4]),
@@ -91,7 +91,7 @@ describe('signatures', () => {
     expect(isSignedBy({ kind: 'KEY_LIST', keys: [] }, { bytes: BYTES, signatures: [] })).toBe(false)
   })
 
-  test('a short, empty or malleated signature is none', () => {
+  test('a short, empty or malleated signature does not count', () => {
     const [, signer] = signers
     if (signer === undefined) throw new Error('there are signers')
     for (const signature of [
@@ -107,7 +107,7 @@ describe('signatures', () => {
 })
 
 describe('keys', () => {
-  test('their protobuf form reads back the same', () => {
+  test('their protobuf form round-trips', () => {
     const keys = signers.map(({ key }) => key)
     const all: AccountKey[] = [
       ...keys,
@@ -119,14 +119,14 @@ describe('keys', () => {
     expect(fromProtoKey(null)).toBeUndefined()
   })
 
-  test('the EVM address of a key is the one that wallets derive', () => {
+  test('a key has the EVM address that wallets derive', () => {
     for (const seed of [1, 2, 3]) {
       const wallet = privateKeyToAccount(`0x${Buffer.alloc(32, seed).toString('hex')}`)
       expect(evmAddressOf(ecdsa(seed).publicKey)).toBe(wallet.address.toLowerCase())
     }
   })
 
-  test('a hollow account is completed by the key of its address, with its whole public key, and by no other', () => {
+  test('a hollow account is completed by the key of its address, given in full, and by no other', () => {
     const own = ecdsa(1)
     const address = evmAddressOf(own.publicKey) ?? '0x'
     expect(completingKey(address, signed(own.signature))).toEqual(own.key)

@@ -1,5 +1,5 @@
-// Keys of accounts and the checking of signatures against them: ED25519, ECDSA on secp256k1 over Keccak-256, and lists
-// of keys with or without a threshold, nested as deep as on the network.
+// Account keys and signature checks against them: ED25519, ECDSA on secp256k1 over Keccak-256, and lists of keys with or
+// without a threshold, nested as deep as on the network.
 
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
@@ -10,7 +10,7 @@ import type { Address } from 'viem'
 /** A key that controls an account. Public keys are hex without `0x`: 33 bytes compressed ECDSA, 32 bytes ED25519. */
 export type AccountKey =
   | { kind: 'ECDSA_SECP256K1' | 'ED25519'; publicKey: string }
-  /** All of `keys` must sign, or `threshold` of them where one is given. */
+  /** All of `keys` must sign, or `threshold` of them if one is given. */
   | { kind: 'KEY_LIST'; threshold?: number; keys: readonly AccountKey[] }
 
 /** One signature of a transaction: the public key or a prefix of it, and what kind of signature. */
@@ -22,7 +22,7 @@ export type TransactionSignature = {
 
 const ED25519_SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** The signatures in a transaction's signature map; kinds that no account key has are left out. */
+/** The signatures in a transaction's signature map, without kinds that no account key has. */
 export function readSignatures(
   map: proto.ISignatureMap | null | undefined,
 ): TransactionSignature[] {
@@ -58,8 +58,8 @@ export function isSignedBy(key: AccountKey, signed: SignedBytes): boolean {
 }
 
 /**
- * The key that completes a hollow account: the ECDSA key whose EVM address is the account's alias, when its whole
- * public key and a good signature are in the transaction (HIP-583).
+ * The key that completes a hollow account: the ECDSA key whose EVM address is the account's alias, if the transaction
+ * contains its full public key and a valid signature (HIP-583).
  */
 export function completingKey(address: Address, signed: SignedBytes): AccountKey | undefined {
   for (const { kind, publicKeyPrefix, signature } of signed.signatures) {
@@ -102,7 +102,7 @@ export function toProtoKey(key: AccountKey): proto.IKey {
     : { thresholdKey: { threshold: key.threshold, keys } }
 }
 
-/** The key in its protobuf form, undefined for kinds that accounts here cannot have. */
+/** The key from its protobuf form, undefined for kinds that accounts here cannot have. */
 export function fromProtoKey(key: proto.IKey | null | undefined): AccountKey | undefined {
   if (key?.ECDSASecp256k1 != null && key.ECDSASecp256k1.length === 33) {
     return { kind: 'ECDSA_SECP256K1', publicKey: Buffer.from(key.ECDSASecp256k1).toString('hex') }

@@ -1,5 +1,5 @@
-// Every entity that has a number: accounts, contracts, and hollow accounts, which a transfer to an unknown EVM
-// address creates. anvil keeps the balances.
+// Every entity with a number: accounts, contracts, and hollow accounts, which a transfer to an unknown EVM address
+// creates. anvil keeps the balances.
 
 import type { Address } from 'viem'
 import type { AccountKey } from './account-key.ts'
@@ -9,10 +9,10 @@ export type Entity = {
   number: number
   /** `0.0.<number>`. */
   id: string
-  /** The one address under which anvil keeps it: its alias, a contract's own, or the long-zero one. Lower case. */
+  /** The one address under which anvil keeps it: its alias, a contract's own address, or the long-zero one. Lower case. */
   address: Address
   kind: 'account' | 'contract'
-  /** Null for hollow accounts and contracts: nothing can sign for them. */
+  /** Null for hollow accounts and contracts, for which nothing can sign. */
   key: AccountKey | null
   memo: string
   /** Consensus timestamp of its creation, nanoseconds. */
@@ -37,8 +37,8 @@ export function createAccountRegistry() {
 
   return {
     /**
-     * Adds an entity, with the next free number unless one is given.
-     * @throws when its number or address is taken, or a long-zero address is another's
+     * Adds an entity, by default with the next free number.
+     * @throws if its number or address is taken, or a long-zero address belongs to another entity
      */
     create(options: {
       number?: number | undefined
@@ -72,7 +72,7 @@ export function createAccountRegistry() {
     byNumber: (number: number) => numbers.get(number),
     /** By any of its addresses, in any letter case. */
     byAddress,
-    /** The address under which anvil keeps the entity: translates long-zero forms of aliased entities. */
+    /** The address under which anvil keeps the entity; translates long-zero forms of aliased entities. */
     canonicalAddress: (address: string): Address =>
       byAddress(address)?.address ?? lowerAddress(address),
     /** The id of the entity at an address, or null. */

@@ -8,12 +8,12 @@ import type { TransactionRecord } from './records.ts'
 
 const PAYER = `0x${'a1'.repeat(20)}`
 
-/** An anvil that traces every transaction as one that moved nothing, and keeps what it was asked. */
+/** An anvil that traces every transaction as moving nothing, and records its calls. */
 function tracingAnvil(): AnvilClient & { readonly asked: string[] } {
   const asked: string[] = []
   return {
     asked,
-    call: () => Promise.reject(new Error('nothing but traces is asked for')),
+    call: () => Promise.reject(new Error('only traces are requested')),
     async batch(calls) {
       asked.push(...calls.map(([method]) => method))
       return calls.map(() => ({ type: 'CALL', from: PAYER, value: '0x0' }))
@@ -41,7 +41,7 @@ function evmRecord(): TransactionRecord {
   }
 }
 
-test('a trace waits for the change under way: anvil stands still for ever where the two meet', async () => {
+test('a trace waits for the change under way, since anvil hangs for ever if the two meet', async () => {
   const anvil = tracingAnvil()
   const clock = createConsensusClock(manualClock(1_700_000_000_000))
   const ledger = createLedger({ clock, anvil })

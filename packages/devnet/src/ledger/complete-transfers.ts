@@ -1,5 +1,5 @@
-// Reads from its trace what an EVM execution moved between accounts, and only when somebody asks: tracing every transaction
-// would halve the ledger's speed, and nobody looks at most of them.
+// Reads from an EVM execution's trace what it moved between accounts, and only on request: tracing every transaction
+// would halve the ledger's speed, and most are never looked at.
 
 import type { Address, Hex } from 'viem'
 import { entityId, longZeroNumber } from './entity-id.ts'
@@ -16,12 +16,15 @@ type Frame = {
   calls?: Frame[]
 }
 
-/** Traces per message to anvil: enough to hide the round trip, few enough that changes behind them wait milliseconds. */
+/**
+ * Traces per message to anvil: enough to hide the round trip, few enough that changes queued behind them wait only
+ * milliseconds.
+ */
 const TRACES_PER_BATCH = 50
 
 /**
- * Fills in missing transfers of the EVM records among `records`. Traces go through the queue of changes: anvil 1.7.1
- * deadlocks when it traces while it stores a block.
+ * Fills in missing transfers of the EVM records among `records`. Traces go through the queue of changes, since anvil
+ * 1.7.1 deadlocks if it traces while it stores a block.
  */
 export async function completeTransfers(
   ledger: Ledger,
@@ -46,7 +49,7 @@ export async function completeTransfers(
 
 function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: Frame): Transfer[] {
   const idOf = (address: Address): string => {
-    // A long-zero address is a number, even one that nobody has.
+    // A long-zero address is a number, even if no entity has it.
     const number = longZeroNumber(address)
     const known = ledger.accounts.byAddress(address)
     if (known === undefined && number !== undefined) return entityId(number)
@@ -54,7 +57,7 @@ function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: Frame):
   }
   const moves: [string, bigint][] = []
   const walk = (frame: Frame): void => {
-    // A failed frame undoes what it moved, and what the frames under it moved.
+    // A failed frame undoes what it and the frames under it moved.
     if (frame.error !== undefined) return
     const value = BigInt(frame.value ?? 0)
     const isMoving = frame.type !== 'DELEGATECALL' && frame.type !== 'STATICCALL'

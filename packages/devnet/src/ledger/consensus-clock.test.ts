@@ -5,7 +5,7 @@ import { createConsensusClock } from './consensus-clock.ts'
 const START_MS = 1_700_000_000_000
 
 describe('consensus clock', () => {
-  test('timestamps are unique and rise, even when time stands still', () => {
+  test('timestamps are unique and increase, even if time stands still', () => {
     const clock = createConsensusClock(manualClock(START_MS))
     const stamps = [clock.nextTimestamp(), clock.nextTimestamp(), clock.nextTimestamp()]
     expect(stamps).toEqual([0n, 1n, 2n].map((more) => BigInt(START_MS) * 1_000_000n + more))
@@ -24,7 +24,7 @@ describe('consensus clock', () => {
     expect(fired).toEqual([START_MS + 50])
   })
 
-  test('timers fire by travelling, in order, and those left keep their moment', () => {
+  test('timers fire by travelling, in order, and the remaining ones keep their time', () => {
     const base = manualClock(START_MS)
     const clock = createConsensusClock(base)
     const fired: string[] = []
@@ -46,7 +46,7 @@ describe('consensus clock', () => {
     expect(clock.unixMs()).toBe(START_MS)
   })
 
-  test('a timer longer than Node can count is waited for in pieces', () => {
+  test('a timer longer than Node supports is waited for in pieces', () => {
     const base = manualClock(START_MS)
     const clock = createConsensusClock(base)
     let isFired = false

@@ -1,9 +1,9 @@
-// The ledger's own time: the injected clock plus every second travelled so far. It hands out the unique
-// consensus timestamps, and its timers fire when their moment comes, by waiting or by travel.
+// The ledger's own time: the injected clock plus every second travelled so far. It issues the unique consensus
+// timestamps, and its timers fire when their time comes, by waiting or by travel.
 
 import type { Clock } from '@tallystick/service-kit'
 
-/** Longest delay that Node's timers take, in milliseconds; longer ones are split. */
+/** Longest delay that Node's timers support, in milliseconds; longer ones are split. */
 const TIMER_MS_MAX = 2_147_483_647
 
 const NANOSECONDS_PER_MS = 1_000_000n
@@ -12,9 +12,9 @@ const NANOSECONDS_PER_MS = 1_000_000n
 export type ConsensusClock = Clock & {
   /** Current consensus second, Unix seconds, rounded down. */
   nowSeconds(): number
-  /** A consensus timestamp in nanoseconds: later than every one before and not before `atLeastNs`. */
+  /** A consensus timestamp in nanoseconds: later than all earlier ones, and not before `atLeastNs`. */
   nextTimestamp(atLeastNs?: bigint): bigint
-  /** Moves time forward to `unixMs` (never back) and runs every timer that is due by then, in order. */
+  /** Moves time forward to `unixMs` (never back) and runs every timer due by then, in order. */
   travelTo(unixMs: number): void
   /** Cancels every timer. */
   stop(): void

@@ -18,12 +18,12 @@ export function longZeroAddress(number: number): Address {
 
 /** The entity number in a long-zero address, undefined for any other address. */
 export function longZeroNumber(address: string): number | undefined {
-  // Numbers are 64 bits on the network; the first 12 bytes being zero is what makes an address long-zero.
+  // Numbers are 64 bits on the network; an address is long-zero if its first 12 bytes are zero.
   const digits = /^0x0{24}([0-9a-f]{16})$/.exec(address.toLowerCase())?.[1]
   return digits === undefined ? undefined : Number.parseInt(digits, 16)
 }
 
-/** Lower-case form of an EVM address, the form of every address that the ledger keeps. */
+/** Lower-case form of an EVM address, as for every address that the ledger keeps. */
 export function lowerAddress(address: string): Address {
   return address.toLowerCase() as Address
 }

@@ -20,20 +20,20 @@ export type Envelope = {
   valueWeibar: bigint
   to: Address | null
   data: Hex
-  /** The network refuses EIP-2930 access lists that are not empty. */
+  /** The network refuses non-empty EIP-2930 access lists. */
   hasAccessList: boolean
   v: bigint
   r: Hex
   s: Hex
 }
 
-/** An EVM transaction that is in a block. */
+/** An EVM transaction in a block. */
 export type EvmTransaction = {
-  /** Hash outside: Keccak-256 of the raw transaction; for scheduled calls the inner one. */
+  /** The hash known outside: Keccak-256 of the raw transaction; for scheduled calls, the inner one. */
   hash: Hex
   from: Address
   envelope: Envelope
-  /** As anvil gave it: tinybar, inner hashes. */
+  /** As given by anvil: tinybar, inner hashes. */
   receipt: InnerReceipt
   blockNumber: number
   consensusNs: bigint
@@ -42,16 +42,16 @@ export type EvmTransaction = {
   isScheduled: boolean
   /** Name of the response code: `SUCCESS`, `CONTRACT_REVERT_EXECUTED`, or why value could not be moved. */
   result: string
-  /** What the execution reverted with, for a failed one. */
+  /** The revert data of a failed execution. */
   revertReason: Hex | undefined
 }
 
-/** Has the code 0xfe, which halts at once and uses up the gas, as on the network. */
+/** Its code is 0xfe, which halts at once and uses up the gas, as on the network. */
 export const HALTING_ADDRESS: Address = '0x68616c74696e672061742074686973206c656467'
 
 /**
- * Why the network halts a transaction before its first instruction: value for one of its own accounts, or for the
- * long-zero address of an account that does not exist, which no transfer can create.
+ * Why the network halts a transaction before its first instruction: it sends value to one of the network's own accounts,
+ * or to the long-zero address of an account that does not exist, which no transfer can create.
  */
 function haltOf(ledger: Ledger, { to, valueWeibar }: Envelope): string | undefined {
   const number = to === null || valueWeibar === 0n ? undefined : longZeroNumber(to)
@@ -61,8 +61,8 @@ function haltOf(ledger: Ledger, { to, valueWeibar }: Envelope): string | undefin
 }
 
 /**
- * Runs a transaction in a block of its own and records it. The caller holds the queue and has checked the nonce.
- * @throws AnvilRefused when the payer cannot hold value and gas
+ * Runs a transaction in its own block and records it. The caller holds the queue and has checked the nonce.
+ * @throws AnvilRefused if the payer cannot cover value and gas
  */
 export async function runEvmTransaction(
   ledger: Ledger,
@@ -126,7 +126,7 @@ function recordTransaction(ledger: Ledger, transaction: EvmTransaction): void {
   const { contractAddress, to } = receipt
   const isSuccess = BigInt(receipt.status) === 1n
   if (isSuccess && contractAddress != null) {
-    // The address may have received value before its contract was there.
+    // The address may have received value before its contract existed.
     ledger.entityAt(contractAddress, consensusNs).kind = 'contract'
   }
   if (isSuccess && to !== null && envelope.valueWeibar > 0n) ledger.entityAt(to, consensusNs)

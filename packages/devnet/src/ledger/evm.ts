@@ -1,12 +1,12 @@
-// The ledger's state machine: anvil, whose wei are tinybar. Every change of state is a block of its own, stamped with
-// the consensus second less the lag by which a record block begins before what it holds. Callers hold the serial queue.
+// The ledger's state machine: anvil, whose wei are tinybar. Every change of state is its own block, stamped with the
+// consensus second minus the lag by which a record block begins before its contents. Callers hold the serial queue.
 
 import type { Clock } from '@tallystick/service-kit'
 import { type Address, type Block, type Hex, numberToHex, type TransactionReceipt } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 import { nsToSeconds } from './records.ts'
 
-/** As anvil gives them: amounts in tinybar, hashes of its own. */
+/** As given by anvil: amounts in tinybar, anvil's own hashes. */
 export type InnerReceipt = TransactionReceipt<Hex, Hex, Hex, Hex>
 export type InnerLog = InnerReceipt['logs'][number]
 export type InnerBlock = Block<Hex, false, 'latest'>
@@ -22,11 +22,11 @@ type InnerTransaction = {
   nonce?: number | undefined
   /** Moment of consensus, nanoseconds. */
   consensusNs: bigint
-  /** Stamps the block with this consensus second instead, if later than every block before: for late executions. */
+  /** Stamps the block with this consensus second instead, if later than every earlier block; for late executions. */
   asOfSecond?: number | undefined
 }
 
-/** Seconds by which `block.timestamp` trails consensus time unless set otherwise (1 to 2 were measured). */
+/** Seconds by which `block.timestamp` trails consensus time by default (1 to 2 were measured). */
 export const TIMESTAMP_LAG_SECONDS_DEFAULT = 2
 
 /** The state machine over a fresh anvil, whose block 0 counts as known from now on. */
@@ -36,7 +36,7 @@ export function createEvm(options: {
   lagSeconds: () => number
 }) {
   const { anvil, clock } = options
-  /** What is known of a block besides what anvil keeps. */
+  /** What is known about a block besides what anvil keeps. */
   const blocks: ({ consensusNs: bigint; recordedAtMs: number } | undefined)[] = [
     { consensusNs: 0n, recordedAtMs: clock.unixMs() },
   ]
@@ -57,7 +57,7 @@ export function createEvm(options: {
   }
 
   return {
-    /** Executes one transaction in one block. @throws AnvilRefused when it never reaches the EVM */
+    /** Executes one transaction in one block. @throws AnvilRefused if it never reaches the EVM */
     async execute(transaction: InnerTransaction): Promise<InnerReceipt> {
       const { consensusNs, data, from, nonce, to } = transaction
       const sent = {
@@ -76,7 +76,7 @@ export function createEvm(options: {
       remember(Number(receipt.blockNumber), consensusNs)
       return receipt
     },
-    /** Sets balances in tinybar and closes a block over them. */
+    /** Sets balances in tinybar and closes a block containing them. */
     async setBalances(balances: ReadonlyMap<Address, bigint>, consensusNs: bigint): Promise<void> {
       await anvil.batch(
         [...balances].map(([address, tinybar]) => [
@@ -88,14 +88,14 @@ export function createEvm(options: {
     },
     /** Closes an empty block. */
     mine,
-    /** Present balances in tinybar, in the order of `addresses`. */
+    /** Current balances in tinybar, in the order of `addresses`. */
     async balances(addresses: readonly Address[]): Promise<bigint[]> {
       const answers = await anvil.batch(
         addresses.map((address) => ['eth_getBalance', [address, 'latest']]),
       )
       return answers.map((answer) => BigInt(answer as Hex))
     },
-    /** Number of the newest block, or of the one that was the newest `lagMs` of ledger time ago; 0 before the first. */
+    /** Number of the newest block, or of the one that was newest `lagMs` of ledger time ago; 0 before the first. */
     newestBlock(lagMs = 0): number {
       if (lagMs === 0) return blocks.length - 1
       const atMs = clock.unixMs() - lagMs

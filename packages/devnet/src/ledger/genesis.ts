@@ -31,7 +31,7 @@ export type NewAccount = {
   balanceTinybar: bigint
   /** ECDSA by default. */
   keyType?: DevnetAccount['keyType']
-  /** Derived from the name by default, so that the same script makes the same accounts. */
+  /** By default derived from the name, so that the same script makes the same accounts. */
   privateKey?: Hex
 }
 
@@ -41,8 +41,8 @@ export function privateKeyOf(name: string): Hex {
 }
 
 /**
- * Makes an account, funded from the network's treasury, and returns it with its key. The caller holds the queue.
- * @throws when the treasury holds less, or the key has an account already: keys are derived from names unless given
+ * Creates an account funded from the network's treasury and returns it with its key. The caller holds the queue.
+ * @throws if the treasury holds less, or the key already has an account; by default keys are derived from names
  */
 export async function createAccount(ledger: Ledger, options: NewAccount): Promise<DevnetAccount> {
   const { keyType = 'ECDSA_SECP256K1', name, balanceTinybar } = options
@@ -51,7 +51,7 @@ export async function createAccount(ledger: Ledger, options: NewAccount): Promis
   const signer = hederaSigner({ accountId: '', privateKey, keyKind })
   const treasury = longZeroAddress(TREASURY.number)
   const [left = 0n] = await ledger.evm.balances([treasury])
-  if (left < balanceTinybar) throw new Error(`the treasury holds ${left} tinybar only`)
+  if (left < balanceTinybar) throw new Error(`the treasury holds only ${left} tinybar`)
   const createdNs = ledger.clock.nextTimestamp()
   const key = { kind: keyType, publicKey: Buffer.from(signer.publicKey).toString('hex') } as const
   const entity = ledger.accounts.create({ address: signer.evmAddress, key, createdNs })
@@ -87,7 +87,7 @@ function recordCreation(ledger: Ledger, entity: Entity, balanceTinybar: bigint):
   })
 }
 
-/** What the roles start with: enough for deployments and reserves of any test. */
+/** What each role starts with: enough for the deployments and reserves of any test. */
 const ROLE_BALANCE_TINYBAR = 1_000_000n * TINYBAR_PER_HBAR
 
 /** What each agent starts with: thousands of purchases. */
@@ -99,7 +99,7 @@ const TREASURY_BALANCE_TINYBAR = 50_000_000_000n * TINYBAR_PER_HBAR
 /** The accounts from 0.0.1001 on, in this order. */
 const ROLES = ['treasury', 'operator', 'recorder', 'facilitator', 'owner']
 
-/** Who pays and is paid in tests. */
+/** The accounts that pay and are paid in tests. */
 export const AGENTS = Array.from({ length: 10 }, (_, index) => `agent-${index + 1}`)
 
 /** Fills a fresh ledger: system contracts, the network's own accounts, roles and agents. */

@@ -1,5 +1,5 @@
 // The ledger that the three edges share: one serial order of changes, the entities, the records, and the prices. Native
-// transfers and EVM transactions have files of their own.
+// transfers and EVM transactions have their own files.
 
 import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
@@ -20,7 +20,7 @@ export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: A
   /** Tests and `devnet_*` calls change these. */
   const settings = {
     gasPriceTinybar: GAS_PRICE_TINYBAR_DEFAULT,
-    /** What a `scheduleCall` takes unless the schedule service is told otherwise. */
+    /** What a `scheduleCall` costs by default. */
     createGas: CREATE_GAS_DEFAULT,
     timestampLagSeconds: TIMESTAMP_LAG_SECONDS_DEFAULT,
     exchangeRate: EXCHANGE_RATE_DEFAULT,
@@ -38,8 +38,8 @@ export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: A
     /** Called after every EVM transaction; the scheduler listens. */
     onExecuted: (_transaction: EvmTransaction): void => undefined,
     /**
-     * The entity at an EVM address; creates a hollow account where there is none (HIP-583). A long-zero address is a
-     * number, which the entity gets: system contracts have such addresses.
+     * The entity at an EVM address; creates a hollow account if there is none (HIP-583). A long-zero address is a number,
+     * and the entity gets that number: system contracts have such addresses.
      */
     entityAt(address: Address, createdNs: bigint): Entity {
       const number = longZeroNumber(address)
@@ -48,18 +48,18 @@ export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: A
   }
 }
 
-/** What is wrong with the network: nothing at first. Tests and `devnet_*` calls write it, the edges read it. */
+/** The network's faults, at first none. Tests and `devnet_*` calls write them, the edges read them. */
 function noFaults() {
   return {
-    /** JSON-RPC answers, receipts included, show the ledger of so many milliseconds ago. */
+    /** JSON-RPC answers, receipts included, show the ledger as of this many milliseconds ago. */
     readLagMs: 0,
     /** The same for the mirror node. */
     mirrorLagMs: 0,
-    /** `eth_getTransactionCount` shows the nonce of so many milliseconds ago. */
+    /** `eth_getTransactionCount` shows the nonce as of this many milliseconds ago. */
     nonceLagMs: 0,
-    /** So many of the next EVM transactions are answered with their hash and lost. */
+    /** This many of the next EVM transactions are answered with their hash and lost. */
     transactionsToDrop: 0,
-    /** So many of the next native transfers pass the node's checks and are lost. */
+    /** This many of the next native transfers pass the node's checks and are lost. */
     transfersToDrop: 0,
     /** While true, native transfers that pass the node's checks wait. */
     isConsensusHeld: false,
@@ -70,24 +70,24 @@ function noFaults() {
   }
 }
 
-/** Runs jobs one after another, in the order in which they came: the ledger's consensus order. */
+/** Runs jobs one after another, in order of arrival: the ledger's consensus order. */
 function createSerialQueue() {
   let tail: Promise<unknown> = Promise.resolve()
   return {
-    /** Runs `job` when every earlier one has ended; a failed job does not stop the next. */
+    /** Runs `job` once every earlier one has ended; a failed job does not stop the next. */
     run<T>(job: () => Promise<T>): Promise<T> {
       const result = tail.then(job)
       tail = result.catch(() => undefined)
       return result
     },
-    /** Resolves when everything queued so far has ended. */
+    /** Resolves once everything queued so far has ended. */
     async idle(): Promise<void> {
       await tail
     },
   }
 }
 
-/** EVM transactions by their hashes and blocks. A block holds at most one. */
+/** EVM transactions by hash and by block. A block holds at most one. */
 function createTransactionIndex() {
   const byHash = new Map<string, EvmTransaction>()
   const byInnerHash = new Map<string, EvmTransaction>()

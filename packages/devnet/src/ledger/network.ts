@@ -1,21 +1,21 @@
 import type { Address } from 'viem'
 
-/** Chain id of Hedera testnet, which viem's `hederaTestnet` has as well. */
+/** Chain id of Hedera testnet, also used by viem's `hederaTestnet`. */
 export const CHAIN_ID = 296 as const
 
 /** Gas that one transaction may use, and therefore a block here (HIP-185 and the network's configuration). */
 export const TRANSACTION_GAS_MAX = 15_000_000
 
-/** Price of gas unless set otherwise, tinybar: testnet's in autumn 2026. */
+/** Default gas price, tinybar: testnet's in autumn 2026. */
 export const GAS_PRICE_TINYBAR_DEFAULT = 109n
 
-/** Gas of a `scheduleCall` at that price. Its price is in dollars: where gas is cheaper it takes more of it. */
+/** Gas of a `scheduleCall` at that price. Its price is fixed in dollars, so where gas is cheaper it takes more gas. */
 export const CREATE_GAS_DEFAULT = 1_410_000n
 
-/** Entities up to this number are the network's own, and take no value from EVM transactions. */
+/** Entities up to this number are the network's own, and accept no value from EVM transactions. */
 export const SYSTEM_ACCOUNT_NUMBER_MAX = 750
 
-/** What the network earns goes here: 0.0.98, which is also the EVM's coinbase. */
+/** Receives what the network earns: 0.0.98, which is also the EVM's coinbase. */
 export const FEE_COLLECTOR: { number: number; id: string; address: Address } = {
   number: 98,
   id: '0.0.98',
@@ -25,16 +25,16 @@ export const FEE_COLLECTOR: { number: number; id: string; address: Address } = {
 /** The relay's account, which submits EVM transactions for others and is the payer of their transaction ids. */
 export const RELAY_ACCOUNT = { number: 902, id: '0.0.902' }
 
-/** The account from which new accounts are funded: the network's treasury, 0.0.2. */
+/** The account that funds new accounts: the network's treasury, 0.0.2. */
 export const TREASURY = { number: 2, id: '0.0.2' }
 
-/** Consensus nodes that take transactions at the one gRPC address; `0.0.3` is the one to name. */
+/** Consensus nodes that accept transactions at the one gRPC address; `0.0.3` is the one to name. */
 export const NODE_ACCOUNT_NUMBERS: readonly number[] = [3, 4]
 
 /** Address of the exchange-rate system contract (HIP-475). */
 export const EXCHANGE_RATE_ADDRESS: Address = '0x0000000000000000000000000000000000000168'
 
-/** `hbar` HBAR are worth `cents` US cents: the form in which the network keeps its rate. */
+/** `hbar` HBAR are worth `cents` US cents, the form in which the network keeps its rate. */
 export type ExchangeRate = { hbar: number; cents: number }
 
 /** The contract's own default: 7.82 cents, at which gas costs the 109 tinybar that the ledger charges. */

@@ -15,7 +15,7 @@ export function parseTimestamp(text: string): bigint | undefined {
   return BigInt(match[1]) * NANOSECONDS_PER_SECOND + BigInt((match[2] ?? '').padEnd(9, '0'))
 }
 
-/** Nanoseconds of a second, Unix seconds. */
+/** A second in Unix time as nanoseconds. */
 export function secondsToNs(seconds: number | bigint): bigint {
   return BigInt(seconds) * NANOSECONDS_PER_SECOND
 }
@@ -42,10 +42,10 @@ export function transfersOf(net: ReadonlyMap<string, bigint>): Transfer[] {
     .map(([account, amountTinybar]) => ({ account, amountTinybar, isApproval: false }))
 }
 
-/** Identity of a transaction: who pays, `0.0.x`, and from when it is valid, nanoseconds since 1970. */
+/** A transaction's identity: who pays, `0.0.x`, and from when it is valid, nanoseconds since 1970. */
 type TransactionId = { account: string; validStartNs: bigint }
 
-/** One transaction that reached consensus, whatever its result. */
+/** A transaction that reached consensus, whatever its result. */
 export type TransactionRecord = {
   consensusNs: bigint
   name: 'CRYPTOTRANSFER' | 'ETHEREUMTRANSACTION' | 'CONTRACTCALL' | 'CRYPTOCREATEACCOUNT'
@@ -57,15 +57,15 @@ export type TransactionRecord = {
   chargedFeeTinybar: bigint
   maxFeeTinybar: bigint
   memo: Uint8Array
-  /** Node that submitted it, `0.0.x`; null for what the network started itself. */
+  /** Node that submitted it, `0.0.x`; null if the network started it itself. */
   node: string | null
-  /** SHA-384 of the signed transaction, or what stands for it. */
+  /** SHA-384 of the signed transaction, or a substitute. */
   hash: Uint8Array
   validDurationSeconds: number | null
   entityId: string | null
-  /** Undefined until somebody asks: complete-transfers.ts reads it from the execution's trace. */
+  /** Undefined until requested: complete-transfers.ts reads it from the execution's trace. */
   transfers: readonly Transfer[] | undefined
-  /** EVM transactions only: hash outside, and hash and number of the block inside. */
+  /** EVM transactions only: the hash outside, and hash and number of the block inside. */
   evm?: { hash: Hex; innerHash: Hex; blockNumber: number }
 }
 
@@ -92,7 +92,7 @@ export function createRecordStore() {
   }
 
   return {
-    /** Appends a record. Its consensus timestamp is later than that of every one before. */
+    /** Appends a record. Its consensus timestamp is later than all earlier ones. */
     add(record: TransactionRecord): void {
       records.push(record)
       const key = formatTransactionId(record.id)
@@ -100,7 +100,7 @@ export function createRecordStore() {
       if (twins === undefined) byId.set(key, [record])
       else twins.push(record)
     },
-    /** Records of a transaction id in its mirror form: several when duplicates reached consensus. */
+    /** Records of a transaction id in its mirror form: several if duplicates reached consensus. */
     byTransactionId: (mirrorId: string): readonly TransactionRecord[] => byId.get(mirrorId) ?? [],
     /** Records with `from <= consensusNs <= to`, ascending. */
     between: ({ from, to }: { from: bigint; to: bigint }): TransactionRecord[] =>

@@ -1,4 +1,4 @@
-// The schedule system contract as the network sees it: what is due, what became of it, how it behaves.
+// The schedule system contract as the network sees it: what is due, what happened to it, how it behaves.
 
 import { scheduleServiceAbi, scheduleServiceRuntimeCode } from '@tallystick/contracts'
 import {
@@ -17,7 +17,7 @@ import type { Ledger } from './ledger.ts'
 /** Address of the schedule system contract (HIP-755, HIP-1215). */
 const SCHEDULE_SERVICE_ADDRESS: Address = '0x000000000000000000000000000000000000016b'
 
-/** How the schedule service behaves; what is left out goes back to normal. */
+/** How the schedule service behaves; settings left out return to normal. */
 export type ScheduleServiceSettings = {
   /** Response code of every `scheduleCall`, e.g. 370. */
   forcedCode?: number
@@ -59,7 +59,7 @@ export function createScheduleService(ledger: Ledger) {
       const code = [SCHEDULE_SERVICE_ADDRESS, scheduleServiceRuntimeCode]
       await ledger.anvil.call('anvil_setCode', code)
     },
-    /** Without settings those of the last call stay, and what follows from the ledger's prices is set anew. */
+    /** Without settings, those of the last call stay, and what follows from the ledger's prices is recomputed. */
     async configure(settings = current): Promise<void> {
       current = settings
       const lagSeconds = settings.timestampLagSeconds ?? TIMESTAMP_LAG_SECONDS_DEFAULT
@@ -94,10 +94,10 @@ export function createScheduleService(ledger: Ledger) {
   }
 }
 
-/** When a schedule came and went, consensus nanoseconds. */
+/** When a schedule was created and ended, consensus nanoseconds. */
 export type ScheduleLife = {
   createdNs: bigint
-  /** Who sent the transaction that created it; the contract itself for one that a scheduled call created. */
+  /** Who sent the transaction that created it; for one created by a scheduled call, the contract itself. */
   creator: Address
   deletedNs: bigint | undefined
 }
@@ -106,7 +106,7 @@ export type ScheduleLife = {
 export function createScheduleLives() {
   const lives = new Map<Address, ScheduleLife>()
   return {
-    /** Takes in a transaction; true when it created or deleted a schedule. */
+    /** Takes in a transaction; true if it created or deleted a schedule. */
     read(transaction: EvmTransaction): boolean {
       const own = transaction.receipt.logs.filter(
         ({ address }) => address.toLowerCase() === SCHEDULE_SERVICE_ADDRESS,

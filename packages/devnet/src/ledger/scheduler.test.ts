@@ -61,7 +61,7 @@ function scheduleCall(
   })
 }
 
-/** Calldata that schedules itself again and again, `periods` times in all, `everySeconds` apart. */
+/** Calldata that schedules itself again and again, `periods` times in total, `everySeconds` apart. */
 function chain(to: Address, plan: { second: number; everySeconds: number; periods: number }): Hex {
   const { second, everySeconds, periods } = plan
   if (periods === 0) return '0x'
@@ -103,7 +103,7 @@ describe('scheduled calls', () => {
     expect(Number(timestamp)).toBe(second - 2)
   })
 
-  test('renew themselves: thirty days of daily renewals by one travel, each in its second', async () => {
+  test('renew themselves: thirty days of daily renewals in one travel, each in its second', async () => {
     const contract = await deploy(SCHEDULING_CONTRACT, '1000')
     const second = devnet.nowSeconds() + DAY_SECONDS
     const count = devnet.executions().length
@@ -125,7 +125,7 @@ describe('scheduled calls', () => {
     expect(Number(latest.timestamp)).toBeGreaterThanOrEqual(second + 30 * DAY_SECONDS - 3)
   })
 
-  test('INSUFFICIENT_PAYER_BALANCE: a payer that cannot hold gas × price is not called', async () => {
+  test('INSUFFICIENT_PAYER_BALANCE: a payer that cannot cover gas × price is not called', async () => {
     const contract = await deploy(SCHEDULING_CONTRACT, '1')
     const second = devnet.nowSeconds() + 60
     await send(contract, scheduleCall(contract, second))
@@ -134,7 +134,7 @@ describe('scheduled calls', () => {
     expect(await client.getBalance({ address: contract })).toBe(parseEther('1'))
   })
 
-  test('CONTRACT_REVERT_EXECUTED: a call that reverts is charged, and not tried again', async () => {
+  test('CONTRACT_REVERT_EXECUTED: a call that reverts is charged, and not retried', async () => {
     const contract = await deploy()
     const target = await deploy(REVERTING_CONTRACT, '0')
     await send(contract, scheduleCall(target, devnet.nowSeconds() + 60))
@@ -174,7 +174,7 @@ describe('scheduled calls', () => {
     expect((await send(contract, data)).gasUsed).toBeGreaterThan(1_410_000n)
   })
 
-  test('L6: where gas costs a third, a scheduleCall takes three times the gas, for the same money', async () => {
+  test('L6: if gas costs a third, a scheduleCall takes three times the gas, for the same money', async () => {
     const contract = await deploy()
     const data = () => scheduleCall(contract, devnet.nowSeconds() + 60)
     const usual = await send(contract, data())
@@ -203,7 +203,7 @@ describe('scheduled calls', () => {
     expect(Number((await client.getBlock({ blockNumber })).timestamp)).toBe(second)
   })
 
-  test('the mirror node shows a schedule pending, then executed; and deleted', async () => {
+  test('the mirror node shows a schedule as pending, then executed; and as deleted', async () => {
     const contract = await deploy()
     const second = devnet.nowSeconds() + 60
     const data = scheduleCall(contract, second)
@@ -252,7 +252,7 @@ describe('scheduled calls', () => {
 })
 
 describe('time', () => {
-  test('L14: travel moves nowSeconds, blocks and the clock that services are given', async () => {
+  test('L14: travel moves nowSeconds, blocks and the clock given to services', async () => {
     let isFired = false
     devnet.clock.after(3_600_000, () => {
       isFired = true

@@ -1,4 +1,4 @@
-// Makes each scheduled call when its second comes, as the contract that scheduled it, which holds and pays the gas.
+// Makes each scheduled call when its second comes, as the contract that scheduled it, which holds and pays for the gas.
 
 import type { Address, Hex } from 'viem'
 import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
@@ -17,15 +17,15 @@ import {
 export type ScheduledExecution = {
   /** Long-zero address of the schedule, lower case. */
   schedule: Address
-  /** Contract that was called. */
+  /** Contract called. */
   to: Address
-  /** Contract that paid and made the call. */
+  /** Contract that paid for and made the call. */
   payer: Address
-  /** Hash of the execution; undefined when the payer could not hold the gas and nothing ran. */
+  /** Hash of the execution; undefined if the payer could not cover the gas and nothing ran. */
   hash: Hex | undefined
   /** Hedera response code: 22 success, 33 reverted, 10 the payer held too little. */
   status: 22 | 33 | 10
-  /** Consensus second for which it was scheduled, Unix seconds. */
+  /** Consensus second it was scheduled for, Unix seconds. */
   expirySecond: number
   /** Ledger time at which it ran, Unix milliseconds. */
   executedAtMs: number
@@ -38,7 +38,7 @@ export type ScheduledExecution = {
 /** The network's side of scheduled calls. */
 export type Scheduler = ReturnType<typeof createScheduler>
 
-/** A schedule and what happened to it when, consensus nanoseconds. */
+/** A schedule and when what happened to it, consensus nanoseconds. */
 export type KnownSchedule = ScheduleLife & { schedule: Schedule; executedNs: bigint | undefined }
 
 const UINT256_MAX = 2n ** 256n - 1n
@@ -91,7 +91,7 @@ export function createScheduler(ledger: Ledger) {
   }
 
   return {
-    /** Puts the system contract in place. */
+    /** Installs the system contract. */
     async install(): Promise<void> {
       await service.install()
       await service.configure({})
@@ -100,7 +100,7 @@ export function createScheduler(ledger: Ledger) {
       ledger.queue.run(() => service.configure(settings)),
     /** Runs everything whose second has come. */
     runDue,
-    /** The second of the earliest pending schedule, undefined for none. */
+    /** The second of the earliest pending schedule, undefined if there is none. */
     async nextSecond(): Promise<number | undefined> {
       const next = await service.nextDue(UINT256_MAX)
       return next === undefined ? undefined : Number(next.schedule.expirySecond)
@@ -146,7 +146,7 @@ async function attempt(ledger: Ledger, schedule: Schedule): Promise<Outcome> {
     return { status: BigInt(transaction.receipt.status) === 1n ? 22 : 33, transaction }
   } catch (cause) {
     if (!(cause instanceof AnvilRefused)) throw cause
-    // The payer cannot hold gas and value, or the gas is less than the call itself costs: no frame runs.
+    // The payer cannot cover gas and value, or the gas is less than the call itself costs: no frame runs.
     return { status: isFundsRefusal(cause) ? 10 : 33, transaction: undefined }
   }
 }
@@ -156,8 +156,8 @@ function report(cause: unknown): void {
 }
 
 /**
- * Moves ledger time forward by `seconds`, stopping at the second of every schedule on the way to run it, so that what an
- * execution schedules anew runs as well. Timers that fall due fire at each stop. Ends with a block at the new time.
+ * Moves ledger time forward by `seconds`, stopping at the second of every schedule on the way to run it, so that whatever
+ * an execution schedules runs as well. Due timers fire at each stop. Ends with a block at the new time.
  */
 export async function travel(
   ledger: Ledger,

@@ -14,9 +14,9 @@ const payer = accountNamed(devnet, 'agent-1')
 const payTo = accountNamed(devnet, 'operator')
 const client = viemClient(devnet, payer)
 
-test('an address that two ask for at once becomes one account', async () => {
+test('an address requested by two at once becomes one account', async () => {
   const anvil: AnvilClient = {
-    call: () => Promise.reject(new Error('code and balance are asked for together')),
+    call: () => Promise.reject(new Error('code and balance are requested together')),
     batch: async () => ['0x', '0x7'],
     close() {},
   }

@@ -57,16 +57,16 @@ export async function findEntity(ledger: Ledger, text: string): Promise<Entity> 
   return entity
 }
 
-/** Contracts that contracts made, and addresses that contracts paid, become entities when first asked for. */
+/** Contracts created by contracts, and addresses paid by contracts, become entities when first requested. */
 async function discover(ledger: Ledger, address: Hex): Promise<Entity | undefined> {
   const [code, balance] = (await ledger.anvil.batch([
     ['eth_getCode', [address, 'latest']],
     ['eth_getBalance', [address, 'latest']],
   ])) as [Hex, Hex]
-  // A long-zero address is a number, and value makes no account of it.
+  // A long-zero address is a number, and value does not turn it into an account.
   const isPaid = BigInt(balance) > 0n && longZeroNumber(address) === undefined
   if (code === '0x' && !isPaid) return undefined
-  // Whoever else asked at the same time has made it meanwhile.
+  // A concurrent request may have created it meanwhile.
   const entity = ledger.entityAt(address, ledger.clock.nextTimestamp())
   if (code !== '0x') entity.kind = 'contract'
   return entity
@@ -86,7 +86,7 @@ function pageOfEntities(ledger: Ledger, request: ListRequest, order: 'asc' | 'de
   return pageOf(request, rows, { name, order, keyOf: ({ id }) => id })
 }
 
-/** Entities as `/api/v1/accounts` shows them. */
+/** Entities as shown by `/api/v1/accounts`. */
 async function show(ledger: Ledger, entities: readonly Entity[]) {
   if (entities.length === 0) return []
   const block = numberToHex(ledger.evm.newestBlock(ledger.faults.mirrorLagMs))

@@ -24,7 +24,7 @@ async function deploy(bytecode: Hex): Promise<Address> {
 }
 
 describe('contracts’ own doings', () => {
-  test('an address that a contract paid is an account', async () => {
+  test('an address paid by a contract is an account', async () => {
     const to = await deploy(FORWARDING_CONTRACT)
     const paid = `0x${'c7'.repeat(20)}`
     const data = `0x${paid.slice(2).padStart(64, '0')}` as const
@@ -35,7 +35,7 @@ describe('contracts’ own doings', () => {
     })
   })
 
-  test('a contract that a contract made is one, also when it was paid before anybody asked', async () => {
+  test('a contract created by a contract is one, even if it was paid before anyone requested it', async () => {
     const factory = await deploy(CREATING_CONTRACT)
     await client.sendTransaction({ to: factory, gas: 200_000n, gasPrice })
     const made = getContractAddress({ from: factory, nonce: 1n }).toLowerCase() as Address
@@ -46,7 +46,7 @@ describe('contracts’ own doings', () => {
     })
   })
 
-  test('pages of logs lead through all of them, also where one transaction has several', async () => {
+  test('pages of logs lead through all of them, even if one transaction has several', async () => {
     const contract = await deploy(TWICE_LOGGING_CONTRACT)
     for (const data of ['0x0a', '0x0b'] as const) {
       await client.sendTransaction({ to: contract, data, gasPrice })
@@ -89,7 +89,7 @@ describe('L13: /api/v1/contracts and /api/v1/blocks', () => {
     expect((await mirror(devnet, `/api/v1/contracts/${payer.accountId}`)).status).toBe(404)
   })
 
-  test('a system contract has the number that its address says', async () => {
+  test('a system contract has the number in its address', async () => {
     const { body } = await mirror(devnet, `/api/v1/contracts/0x${'168'.padStart(40, '0')}`)
     expect(body).toMatchObject({ contract_id: '0.0.360' })
   })

@@ -28,7 +28,7 @@ export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
   app.get<MirrorRequest>('/api/v1/contracts/:id', async ({ params }) => {
     const entity = await findEntity(ledger, params.id)
     const runtime = await ledger.anvil.call('eth_getCode', [entity.address, 'latest'])
-    // What a contract made and somebody paid was taken for an account until its code is seen.
+    // What a contract created and somebody paid was taken for an account until its code is seen.
     if (runtime !== '0x') entity.kind = 'contract'
     if (entity.kind !== 'contract') throw notFound()
     const created = ledger.records
@@ -102,7 +102,7 @@ function findResult(ledger: Ledger, id: string): EvmTransaction | undefined {
   return evm === undefined ? undefined : ledger.transactions.byHash(evm.hash)
 }
 
-/** The EVM transactions of a range that the mirror node has taken in, ascending. */
+/** The EVM transactions of a range that are visible at the mirror node, ascending. */
 export function visibleTransactions(ledger: Ledger, range: Range): EvmTransaction[] {
   return ledger.records
     .between(range)
@@ -121,12 +121,12 @@ function resultPage(
   return { results: page.map((transaction) => toContractResult(ledger, transaction)), links }
 }
 
-/** The contract that a transaction made or, otherwise, whom it was sent to. */
+/** The contract that a transaction created or, otherwise, its recipient. */
 function targetOf({ receipt }: EvmTransaction): Address | null {
   return receipt.contractAddress ?? receipt.to
 }
 
-/** An EVM transaction as `/api/v1/contracts/results` lists it. Amounts are tinybar. */
+/** An EVM transaction as listed by `/api/v1/contracts/results`. Amounts are in tinybar. */
 function toContractResult(
   ledger: Ledger,
   transaction: EvmTransaction,

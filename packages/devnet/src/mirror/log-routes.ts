@@ -45,7 +45,7 @@ function logPage(
       networkLogs(transaction).map((log, index) => ({ transaction, log, index })),
     )
     .filter(({ transaction, index }) => {
-      // A log's place is its time and its index: the bounds of the index hold at the bounds of the time.
+      // A log's position is its time and its index: bounds on the index apply at the bounds of the time.
       const at = transaction.consensusNs
       const isAfterStart = at > range.from || BigInt(index) >= indexes.from
       return isAfterStart && (at < range.to || BigInt(index) <= indexes.to)

@@ -51,7 +51,7 @@ describe('ranges', () => {
 describe('the link to the next page', () => {
   const options = { url: '/p', name: 'timestamp', last: '5.000000000' }
 
-  test('keeps every other parameter and moves the bound on the side that the page goes', () => {
+  test('keeps every other parameter and moves the bound on the side that the page advances', () => {
     const query = { 'account.id': '0.0.2', limit: '2', timestamp: ['gte:1', 'lt:9'] }
     expect(nextLink({ ...options, query, order: 'desc' })).toBe(
       '/p?account.id=0.0.2&limit=2&timestamp=gte:1&timestamp=lt:5.000000000',

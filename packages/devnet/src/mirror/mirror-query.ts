@@ -1,10 +1,10 @@
-// What the mirror node's routes share: what is visible yet, refusals, and the query parameters of lists: repeated
-// comparisons, page size, order, and the link to the next page.
+// Shared by the mirror node's routes: what is visible yet, refusals, and the query parameters of lists (repeated
+// comparisons, page size, order, and the link to the next page).
 
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
 
-/** A request that the mirror node refuses with 400; the messages are its own form. */
+/** A request that the mirror node refuses with 400; the messages have its own form. */
 export class MirrorRefusal extends Error {
   override name = 'MirrorRefusal'
   readonly statusCode: 400 | 404
@@ -24,13 +24,13 @@ export function invalidParameter(name: string): MirrorRefusal {
   return new MirrorRefusal(400, `Invalid parameter: ${name}`)
 }
 
-/** Rows per page unless asked for otherwise. */
+/** Default rows per page. */
 const LIMIT_DEFAULT = 25
 
-/** Rows per page at most; more is taken as this. */
+/** Most rows per page; higher limits are treated as this. */
 const LIMIT_MAX = 100
 
-/** Query parameters as Fastify parses them: repeated ones are arrays. */
+/** Query parameters as parsed by Fastify: repeated ones are arrays. */
 export type MirrorQuery = { [name: string]: string | string[] | undefined }
 
 /** The part of a request that lists read. */
@@ -70,8 +70,8 @@ function readLimit(query: MirrorQuery): number {
 }
 
 /**
- * The asked-for page of `rows`, which ascend, and the link to the next one. A row's key is its value of the parameter
- * `name`; where rows share a key, `indexOf` tells them apart. @throws MirrorRefusal
+ * The requested page of the ascending `rows`, and the link to the next one. A row's key is its value of the parameter
+ * `name`; if rows share a key, `indexOf` tells them apart. @throws MirrorRefusal
  */
 export function pageOf<Row>(
   { url, query }: ListRequest,
@@ -100,7 +100,7 @@ export type Range = { from: bigint; to: bigint }
 /** Larger than every timestamp and number that the mirror node has. */
 const RANGE_END = 2n ** 63n - 1n
 
-/** The range that repeated `gt:`, `gte:`, `lt:`, `lte:`, `eq:` or bare values of a parameter leave. @throws MirrorRefusal */
+/** The range left by repeated `gt:`, `gte:`, `lt:`, `lte:`, `eq:` or bare values of a parameter. @throws MirrorRefusal */
 export function readRange(
   query: MirrorQuery,
   name: string,
@@ -119,25 +119,25 @@ export function readRange(
   return range
 }
 
-/** A whole number below 10^15 as it stands in a path or parameter. */
+/** A whole number below 10^15 as written in a path or parameter. */
 export function parseWhole(text: string): bigint | undefined {
   return /^\d{1,15}$/.test(text) ? BigInt(text) : undefined
 }
 
-/** Lists of what happened go by its time, the newest first. */
+/** Lists of events are ordered by time, newest first. */
 export const BY_TIME = {
   name: 'timestamp',
   order: 'desc',
   keyOf: ({ consensusNs }: { consensusNs: bigint }): string => formatTimestamp(consensusNs),
 } as const
 
-/** The times that a list is asked for. @throws MirrorRefusal */
+/** The range of times requested from a list. @throws MirrorRefusal */
 export function timesIn(query: MirrorQuery): Range {
   return readRange(query, 'timestamp', parseTimestamp)
 }
 
 /**
- * `links.next` of a full page: the same query with `name` narrowed to what lies beyond `last`; with `lastIndex` to the
+ * `links.next` of a full page: the same query with `name` narrowed to what lies beyond `last`; with `lastIndex`, to the
  * later rows of `last` and what lies beyond.
  */
 export function nextLink(options: {
@@ -159,14 +159,14 @@ export function nextLink(options: {
       : [`${options.name}=${beyond}e:${last}`, `index=${beyond}:${lastIndex}`]
   const kept = Object.keys(query).flatMap((name) =>
     valuesOf(query, name)
-      // A bound on the side that the page moves along is replaced by the page's end.
+      // A bound on the side towards which the page advances is replaced by the page's end.
       .filter((value) => !isMoved(name) || !value.startsWith(beyond))
       .map((value) => `${name}=${value}`),
   )
   return `${options.url.split('?')[0]}?${[...kept, ...bounds].join('&')}`
 }
 
-/** Everything that the mirror node has taken in by now: consensus nanoseconds up to which readers see. */
+/** Everything that the mirror node has taken in by now, as the last visible time in consensus nanoseconds. */
 export function visibleNs(ledger: Ledger): bigint {
   return BigInt(Math.floor(ledger.clock.unixMs() - ledger.faults.mirrorLagMs)) * 1_000_000n
 }

@@ -5,13 +5,13 @@ import { NODE_ACCOUNT_NUMBERS } from '../ledger/network.ts'
 import { formatTimestamp } from '../ledger/records.ts'
 import { visibleNs } from './mirror-query.ts'
 
-/** The network sets its rate once an hour, on the hour, seconds. */
+/** The network sets its rate hourly, on the hour; seconds. */
 const RATE_SECONDS = 3_600
 
-/** Kinds of transaction for which the network states a price of gas. */
+/** Kinds of transaction for which the network states a gas price. */
 const GAS_KINDS = ['ContractCall', 'ContractCreate', 'EthereumTransaction']
 
-/** All tinybar that there are. */
+/** The total supply, in tinybar. */
 const TOTAL_SUPPLY_TINYBAR = '5000000000000000000'
 
 /** `/api/v1/network/exchangerate`, `…/fees`, `…/nodes` and `…/supply`. */

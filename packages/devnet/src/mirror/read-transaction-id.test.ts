@@ -22,8 +22,8 @@ test.each([
   expect(() => readTransactionId(text, 'transactionId')).toThrow('Invalid parameter: transactionId')
 })
 
-test('transactions and contract results are found alike without the leading zeros', async () => {
-  // A clock that stands at a whole second: the nanoseconds of what follows begin with zeros.
+test('transactions and contract results are also found without the leading zeros', async () => {
+  // A clock stopped at a whole second, so that the nanoseconds of what follows begin with zeros.
   const devnet = await startDevnet({ clock: manualClock(1_800_000_000_000) })
   try {
     const client = viemClient(devnet, accountNamed(devnet, 'agent-1'))

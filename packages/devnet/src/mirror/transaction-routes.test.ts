@@ -65,7 +65,7 @@ async function rows(path: string): Promise<{ rows: Row[]; next: string | null }>
   return { rows: body['transactions'] as Row[], next: links.next }
 }
 
-/** The query by which a service reads what was paid to its account. */
+/** The query with which a service reads payments to its account. */
 function payments(): string {
   return `/api/v1/transactions?account.id=${payTo.accountId}&type=credit&transactiontype=CRYPTOTRANSFER&result=success`
 }
@@ -130,7 +130,7 @@ describe('L13: /api/v1/transactions', () => {
     expect(debits.rows).toEqual([])
   })
 
-  test('EVM transactions are there with what contracts paid on', async () => {
+  test('EVM transactions are listed with what contracts paid on', async () => {
     const hash = await client.deployContract({ abi: [], bytecode: FORWARDING_CONTRACT, gasPrice })
     const { contractAddress } = await client.waitForTransactionReceipt({ hash })
     const { evmAddress, accountId } = accountNamed(devnet, 'agent-3')
@@ -145,7 +145,7 @@ describe('L13: /api/v1/transactions', () => {
     expect(only.rows.every(({ name }) => name === 'CRYPTOTRANSFER')).toBe(true)
   })
 
-  test('one by its id; 404 for an unknown and 400 for a malformed one', async () => {
+  test('one transaction by its id; 404 for an unknown and 400 for a malformed id', async () => {
     const [row] = (await rows(`${payments()}&limit=1`)).rows
     const one = await mirror(devnet, `/api/v1/transactions/${row?.transaction_id}`)
     expect(one.body['transactions']).toEqual([row])
@@ -180,7 +180,7 @@ describe('L13: /api/v1/transactions', () => {
     })
   })
 
-  test('a limit over 100 is taken as 100', async () => {
+  test('a limit over 100 is treated as 100', async () => {
     const { rows: page } = await rows('/api/v1/transactions?limit=500')
     expect(page.length).toBeGreaterThan(PAYMENTS)
     expect(page.length).toBeLessThanOrEqual(100)

@@ -61,7 +61,7 @@ function readFilter(query: MirrorQuery) {
   }
 }
 
-/** The visible records of a range that the filter lets through, ascending. */
+/** The visible records of a range that the filter accepts, ascending. */
 async function select(ledger: Ledger, filter: Filter, range: Range): Promise<TransactionRecord[]> {
   const { account, direction, name, result } = filter
   const candidates = ledger.records
@@ -70,7 +70,7 @@ async function select(ledger: Ledger, filter: Filter, range: Range): Promise<Tra
     .filter((record) => name === undefined || record.name === name)
     .filter((one) => result === undefined || (result === 'success') === (one.result === 'SUCCESS'))
   if (account === undefined) return candidates
-  // Whom a contract paid is known only after its trace is read, so an account's list may have to read them all.
+  // Whom a contract paid is known only once its trace is read, so an account's list may have to read them all.
   await completeTransfers(ledger, candidates)
   return candidates.filter(({ transfers = [] }) =>
     transfers.some(
@@ -81,7 +81,7 @@ async function select(ledger: Ledger, filter: Filter, range: Range): Promise<Tra
   )
 }
 
-/** A record as `/api/v1/transactions` shows it. */
+/** A record as shown by `/api/v1/transactions`. */
 function toMirrorTransaction(record: TransactionRecord): { [name: string]: unknown } {
   return {
     batch_key: null,
@@ -115,8 +115,8 @@ function toMirrorTransaction(record: TransactionRecord): { [name: string]: unkno
 }
 
 /**
- * The transaction id that a path names, as records have it: `0.0.2-1700000000-000000001`. Leading zeros of the nanoseconds
- * may be left out. @throws MirrorRefusal that names `parameter`
+ * The transaction id in a path, in the form used by records: `0.0.2-1700000000-000000001`. Leading zeros of the
+ * nanoseconds may be left out. @throws MirrorRefusal that names `parameter`
  */
 export function readTransactionId(text: string, parameter: string): string {
   const match = /^(0\.0\.\d{1,15}-\d{1,19})-(\d{1,9})$/.exec(text)

@@ -87,15 +87,15 @@ function atIndex(
   return number === undefined ? undefined : transactionsIn(ledger, number)[Number(index)]
 }
 
-/** The newest block that JSON-RPC readers see. */
+/** The newest block visible to JSON-RPC readers. */
 export function visibleBlock(ledger: Ledger): number {
   return ledger.evm.newestBlock(ledger.faults.readLagMs)
 }
 
-/** Consensus is final: a block is safe as soon as it is there. */
+/** Consensus is final: a block is safe as soon as it exists. */
 const NEWEST_TAGS = ['latest', 'pending', 'safe', 'finalized']
 
-/** Number of the block that a tag, a hex number or an EIP-1898 object names; undefined when there is none (yet). */
+/** Number of the block that a tag, a hex number or an EIP-1898 object names; undefined if it does not exist (yet). */
 export function blockNumberOf(ledger: Ledger, tag: unknown): number | undefined {
   const visible = visibleBlock(ledger)
   if (tag === undefined || tag === null) return visible
@@ -112,7 +112,7 @@ export function blockNumberOf(ledger: Ledger, tag: unknown): number | undefined 
   return number <= visible ? number : undefined
 }
 
-/** The same as a tag for anvil. @throws RpcError for a block that is not there */
+/** The same as an anvil tag. @throws RpcError for a block that does not exist */
 export function innerTag(ledger: Ledger, tag: unknown): string {
   const number = blockNumberOf(ledger, tag)
   if (number === undefined) throw refusals.unknownBlock()

@@ -3,7 +3,7 @@ import { AnvilRefused, AnvilUnavailable } from '../anvil/anvil-client.ts'
 import type { DevnetControls } from '../controls.ts'
 import { controlMethods } from './control-methods.ts'
 
-/** `devnet_advanceSeconds` of controls that fail as told. */
+/** `devnet_advanceSeconds` of controls that fail as scripted. */
 async function failureOf(failure: Error): Promise<unknown> {
   const methods = controlMethods({
     controls: { advanceSeconds: () => Promise.reject(failure) } as unknown as DevnetControls,
@@ -19,7 +19,7 @@ async function failureOf(failure: Error): Promise<unknown> {
   }
 }
 
-test('a control that asks for something impossible is told why', async () => {
+test('a control with impossible arguments says why', async () => {
   expect(await failureOf(new Error('there is no account 0.0.7'))).toMatchObject({
     name: 'RpcError',
     code: -32000,
@@ -30,6 +30,6 @@ test('a control that asks for something impossible is told why', async () => {
 test.each([
   new AnvilUnavailable('anvil does not answer'),
   new AnvilRefused({ code: -32603, message: 'no' }),
-])('that anvil failed is not the fault of the arguments: %s', async (failure) => {
+])('anvil’s failure is not the fault of the arguments: %s', async (failure) => {
   expect(await failureOf(failure)).toBe(failure)
 })

@@ -8,7 +8,7 @@ import type { DevnetAccount, NewAccount } from '../ledger/genesis.ts'
 import type { ScheduledExecution } from '../ledger/scheduler.ts'
 import { RpcError, type RpcMethods, refusals } from './rpc-method.ts'
 
-/** What the methods control: the part of a devnet that is no edge. */
+/** What the methods control: a devnet without its edges. */
 type Controlled = {
   readonly controls: DevnetControls
   readonly accounts: readonly DevnetAccount[]
@@ -81,7 +81,7 @@ const CONTROLS: {
   setBalanceTinybar: [z.string(), amount],
 }
 
-/** The `devnet_*` methods. Those that set something answer null. */
+/** The `devnet_*` methods. Those that set something return null. */
 export function controlMethods(devnet: Controlled): RpcMethods {
   const controls = Object.entries(CONTROLS).map(
     ([name, schemas]: [string, readonly z.ZodType[]]) => {

@@ -7,7 +7,7 @@ import { blockNumberOf } from './block-methods.ts'
 import { type JsonObject, toWeibar } from './outer-view.ts'
 import { type RpcMethods, refusals, required } from './rpc-method.ts'
 
-/** Blocks that eth_feeHistory answers for at most (the relay's FEE_HISTORY_MAX_RESULTS). */
+/** Most blocks that eth_feeHistory covers (the relay's FEE_HISTORY_MAX_RESULTS). */
 const FEE_HISTORY_BLOCKS_MAX = 10
 
 /** Methods that the relay knows and refuses. */
@@ -67,7 +67,7 @@ function feeHistory(ledger: Ledger, p: readonly unknown[]): JsonObject {
   const count = Math.min(asked, FEE_HISTORY_BLOCKS_MAX, newest + 1)
   const percentiles = Array.isArray(p[2]) ? p[2] : undefined
   const price = toWeibar(ledger.settings.gasPriceTinybar)
-  // The relay answers a ratio of one half whatever the blocks held, and no tips.
+  // The relay reports a ratio of one half whatever the blocks held, and no tips.
   return {
     oldestBlock: numberToHex(newest - count + 1),
     baseFeePerGas: Array.from({ length: count + 1 }, () => price),

@@ -11,7 +11,7 @@ import { CHAIN_ID, TRANSACTION_GAS_MAX } from '../ledger/network.ts'
 /** A JSON object on its way out. */
 export type JsonObject = { [name: string]: unknown }
 
-/** Entities up to this number are the network's own, its system contracts among them. */
+/** Entities up to this number are the network's own, including its system contracts. */
 const SYSTEM_NUMBER_MAX = 1_000
 
 /** Tinybar as weibar, in hex. */
@@ -30,7 +30,7 @@ export function isNetworkLog(log: InnerLog): boolean {
   return number === undefined || number > SYSTEM_NUMBER_MAX
 }
 
-/** A transaction as `eth_getTransactionByHash` shows it. */
+/** A transaction as shown by `eth_getTransactionByHash`. */
 export function toOuterTransaction(transaction: EvmTransaction): JsonObject {
   const { envelope, receipt } = transaction
   return {
@@ -61,7 +61,7 @@ export function toOuterTransaction(transaction: EvmTransaction): JsonObject {
   }
 }
 
-/** A receipt as `eth_getTransactionReceipt` shows it. */
+/** A receipt as shown by `eth_getTransactionReceipt`. */
 export function toOuterReceipt(transaction: EvmTransaction): JsonObject {
   const { receipt } = transaction
   return {
@@ -83,13 +83,13 @@ export function toOuterReceipt(transaction: EvmTransaction): JsonObject {
   }
 }
 
-/** A block as `eth_getBlockBy…` shows it, with whole transactions or only their hashes. */
+/** A block as shown by `eth_getBlockBy…`, with full transactions or only their hashes. */
 export function toOuterBlock(ledger: Ledger, block: InnerBlock, isFull: boolean): JsonObject {
   const transaction = ledger.transactions.inBlock(Number(block.number))
   const shown = transaction === undefined ? [] : [transaction]
   return {
     ...block,
-    // The public relay's header carries the price in tinybar: fees must never be derived from it.
+    // The public relay's header carries the price in tinybar, so fees must never be derived from it.
     baseFeePerGas: numberToHex(ledger.settings.gasPriceTinybar),
     gasLimit: numberToHex(TRANSACTION_GAS_MAX),
     transactions: isFull ? shown.map(toOuterTransaction) : shown.map(({ hash }) => hash),

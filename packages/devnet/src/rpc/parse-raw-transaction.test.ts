@@ -59,7 +59,7 @@ describe('parseRawTransaction', () => {
     expect(() => parseRawTransaction(raw)).toThrow(/Invalid/)
   })
 
-  test.each(['0x03f8', '0x04f8'])('refuses a transaction of type %s unread', (raw) => {
+  test.each(['0x03f8', '0x04f8'])('refuses a transaction of type %s without reading it', (raw) => {
     expect(() => parseRawTransaction(raw)).toThrow('Unsupported transaction type')
   })
 })

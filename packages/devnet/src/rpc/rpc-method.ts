@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 
-// Refusals with the codes and words of the relay (packages/relay/src/lib/errors in hiero-json-rpc-relay), so that a client
-// that handles them here handles the public relay.
+// Refusals with the relay's codes and words (packages/relay/src/lib/errors in hiero-json-rpc-relay), so that a client
+// that handles them here can handle the public relay.
 
 /** An error that a JSON-RPC caller sees. */
 export class RpcError extends Error {
@@ -46,7 +46,7 @@ export const refusals = {
     refusal(-32000, `ChainId (${requested}) not supported. The correct chainId is ${current}`),
   valueTooLow: () =>
     refusal(-32602, "Value can't be non-zero and less than 10_000_000_000 wei which is 1 tinybar"),
-  // The relay, too, has positive codes for the two nonce refusals.
+  // The relay also has positive codes for the two nonce refusals.
   nonceTooLow: ({ provided, current }: { provided: number; current: number }) =>
     refusal(32001, `Nonce too low. Provided nonce: ${provided}, current nonce: ${current}`),
   nonceTooHigh: ({ provided, current }: { provided: number; current: number }) =>
@@ -71,7 +71,7 @@ type RpcMethod = (parameters: readonly unknown[]) => unknown
 
 export type RpcMethods = { [method: string]: RpcMethod }
 
-/** The parameter at `index`. @throws RpcError when it is missing */
+/** The parameter at `index`. @throws RpcError if it is missing */
 export function required(parameters: readonly unknown[], index: number): unknown {
   const value = parameters[index]
   if (value === undefined || value === null) throw refusals.missingParameter(index)

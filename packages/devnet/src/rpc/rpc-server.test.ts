@@ -22,7 +22,7 @@ import {
 
 const EXCHANGE_RATE = '0x0000000000000000000000000000000000000168'
 const TOPIC = `0x${'2a'.padStart(64, '0')}` as const
-/** So many that both parities are among them; signing is deterministic. */
+/** Enough for both parities to occur; signing is deterministic. */
 const SIGNATURES = 12
 const LOG_ABI = parseAbi(['function note(uint256 number)', 'error Refused(uint256 why)'])
 
@@ -79,7 +79,7 @@ describe('viem works unmodified', () => {
     )
   })
 
-  test('a revert carries its data, so that custom errors and reasons are named', async () => {
+  test('a revert carries its data, so that custom errors and reasons can be named', async () => {
     const address = await deploy(REVERTING_CONTRACT)
     const reason = `0x08c379a0${encodeAbiParameters([{ type: 'string' }], ['too late']).slice(2)}`
     const { error } = await rpc(devnet, 'eth_call', [{ to: address, data: reason }, 'latest'])
@@ -147,7 +147,7 @@ describe('viem works unmodified', () => {
     expect(history.reward).toEqual(Array.from({ length: 10 }, () => [0n]))
   })
 
-  test('filters: logs and blocks since the last look', async () => {
+  test('filters: logs and blocks since the last poll', async () => {
     const address = await deploy(LOGGING_CONTRACT)
     const logs = await client.createEventFilter({ address })
     const blocks = await client.createBlockFilter()
@@ -209,7 +209,7 @@ describe('the edge answers as the relay does', () => {
     expect(await post(JSON.stringify(many))).toMatchObject({ error: { code: -32203 } })
   })
 
-  test('GET with a hint, bad JSON with -32700, no request with -32600', async () => {
+  test('GET with a hint, bad JSON with -32700, a non-request with -32600', async () => {
     const hint = await (await fetch(devnet.rpcUrl)).text()
     expect(hint).toContain('JSON-RPC endpoint')
     expect(await post('{')).toMatchObject({ error: { code: -32700 } })
@@ -217,7 +217,7 @@ describe('the edge answers as the relay does', () => {
     expect(await post('[]')).toMatchObject({ error: { code: -32600 } })
   })
 
-  test('browsers of any origin, preflight included', async () => {
+  test('browsers from any origin, including preflights', async () => {
     const preflight = await fetch(devnet.rpcUrl, { method: 'OPTIONS' })
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
@@ -242,7 +242,7 @@ describe('the edge answers as the relay does', () => {
     })
   })
 
-  test('what is not there is null', async () => {
+  test('what does not exist is null', async () => {
     const hash = `0x${'00'.repeat(32)}`
     for (const [method, parameters] of [
       ['eth_getTransactionByHash', [hash]],

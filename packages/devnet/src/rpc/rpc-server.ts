@@ -1,5 +1,5 @@
-// The JSON-RPC edge: weibar outside, tinybar inside. One POST route takes single calls and batches; everything else is
-// in the method files beside this one.
+// The JSON-RPC edge: weibar outside, tinybar inside. One POST route accepts single calls and batches; everything else is
+// in the method files next to this one.
 
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
@@ -36,7 +36,8 @@ export function createRpcServer(ledger: Ledger, controls: RpcMethods): FastifyIn
   )
   const app = fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true })
   app.addHook('onRequest', async (request, reply) => {
-    // What a control may come by stays open: its message is read first, and a browser's is announced by OPTIONS.
+    // Anything that may carry a control stays open: a message is read first, and a browser announces its own with
+    // OPTIONS.
     const mayCarryControl =
       request.method === 'OPTIONS' || (request.method === 'POST' && !request.is404)
     if (ledger.faults.unavailable.rpc && !mayCarryControl) {
@@ -72,7 +73,7 @@ export function createRpcServer(ledger: Ledger, controls: RpcMethods): FastifyIn
   return app
 }
 
-/** Calls to `devnet_*` reach a ledger that is otherwise cut off, or nobody could mend it. */
+/** Calls to `devnet_*` reach an edge that is otherwise cut off, or nobody could restore it. */
 function isControl(body: unknown): boolean {
   return typeof body === 'string' && /"method"\s*:\s*"devnet_/.test(body)
 }

@@ -43,7 +43,7 @@ async function refusal(changes: { [field: string]: unknown }): Promise<unknown> 
 }
 
 describe('L2: eth_sendRawTransaction refuses, in the relay’s words', () => {
-  test('WRONG_NONCE: a nonce that was used is too low', async () => {
+  test('WRONG_NONCE: a used nonce is too low', async () => {
     await rpc(devnet, 'eth_sendRawTransaction', [await signed()])
     const current = await client.getTransactionCount({ address: sender.evmAddress })
     expect(await refusal({ nonce: 0 })).toEqual({
@@ -52,7 +52,7 @@ describe('L2: eth_sendRawTransaction refuses, in the relay’s words', () => {
     })
   })
 
-  test('WRONG_NONCE: a nonce ahead of its turn is too high, and never gets a receipt', async () => {
+  test('WRONG_NONCE: a future nonce is too high, and never gets a receipt', async () => {
     const current = await client.getTransactionCount({ address: sender.evmAddress })
     const raw = await signed({ nonce: current + 1 })
     const { error } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
@@ -122,7 +122,7 @@ describe('L2: eth_sendRawTransaction refuses, in the relay’s words', () => {
     expect(await refusal({ type: 'eip2930', accessList })).toMatchObject({ code: -32601 })
   })
 
-  test('a sender that the network does not know', async () => {
+  test('a sender unknown to the network', async () => {
     const stranger = privateKeyToAccount(generatePrivateKey())
     const raw = await stranger.signTransaction({
       chainId: 296,
@@ -141,7 +141,7 @@ describe('L2: eth_sendRawTransaction refuses, in the relay’s words', () => {
 })
 
 describe('eth_sendRawTransaction takes', () => {
-  test('what it answers is in a block already, under the hash that the sender computed', async () => {
+  test('when it answers, the transaction is already in a block, under the hash that the sender computed', async () => {
     const raw = await signed()
     const { result } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
     const receipt = await client.getTransactionReceipt({ hash: result as Hex })
@@ -162,7 +162,7 @@ describe('eth_sendRawTransaction takes', () => {
     expect(before - after).toBe(parseEther('2') + receipt.gasUsed * gasPrice)
   })
 
-  test('value to an address that nobody has: a hollow account comes into being', async () => {
+  test('value to an unknown address creates a hollow account', async () => {
     const address = '0x1234567890123456789012345678901234567890'
     await client.sendTransaction({ to: address, value: parseEther('3'), gasPrice })
     const response = await fetch(`${devnet.mirrorUrl}/api/v1/accounts/${address}`)
@@ -190,7 +190,7 @@ describe('eth_sendRawTransaction takes', () => {
     ],
     ['a system contract', '0x0000000000000000000000000000000000000168', 'INVALID_CONTRACT_ID'],
     [
-      'an account that nobody has',
+      'an account that does not exist',
       '0x00000000000000000000000000000000000f4240',
       'INVALID_ALIAS_KEY',
     ],
@@ -222,7 +222,7 @@ describe('eth_sendRawTransaction takes', () => {
     },
   )
 
-  test('L12: no account comes into being at a long-zero address', async () => {
+  test('L12: no account is created at a long-zero address', async () => {
     const { status } = await mirror(
       devnet,
       '/api/v1/accounts/0x00000000000000000000000000000000000f4240',

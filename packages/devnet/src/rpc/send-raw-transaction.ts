@@ -1,5 +1,5 @@
-// eth_sendRawTransaction: the relay's prechecks in the relay's order (packages/relay/src/lib/precheck.ts), then what
-// consensus says to it. There is no mempool: a nonce ahead of its turn is refused, and never gets a receipt.
+// eth_sendRawTransaction: the relay's prechecks in the relay's order (packages/relay/src/lib/precheck.ts), then
+// consensus's verdict. There is no mempool: a future nonce is refused, and never gets a receipt.
 
 import { hash as digestOf } from 'node:crypto'
 import secp256k1 from 'secp256k1'
@@ -20,10 +20,10 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from '../ledger/network.ts'
 import { refusals } from './rpc-method.ts'
 
-/** Largest raw transaction that the relay takes, bytes (SEND_RAW_TRANSACTION_SIZE_LIMIT). */
+/** Largest raw transaction that the relay accepts, bytes (SEND_RAW_TRANSACTION_SIZE_LIMIT). */
 const TRANSACTION_BYTES_MAX = 133_120
 
-/** Largest call data that the relay takes, bytes (CALL_DATA_SIZE_LIMIT). */
+/** Largest call data that the relay accepts, bytes (CALL_DATA_SIZE_LIMIT). */
 const CALL_DATA_BYTES_MAX = 131_072
 
 /** Takes a signed transaction to consensus and answers with its hash once its block exists. */
@@ -88,7 +88,7 @@ async function checkStateful(ledger: Ledger, transaction: ParsedTransaction): Pr
   }
   const nonces = { provided: envelope.nonce, current: Number(count) }
   if (nonces.provided < nonces.current) throw refusals.nonceTooLow(nonces)
-  // The relay judges by what was offered, although only the network's price is charged.
+  // The relay judges by the offered price, although only the network's price is charged.
   const holdWeibar = envelope.valueWeibar + offeredWeibar * envelope.gas
   if (BigInt(balance) * WEIBAR_PER_TINYBAR < holdWeibar) throw refusals.insufficientBalance()
   if (nonces.provided > nonces.current) throw refusals.nonceTooHigh(nonces)
@@ -102,19 +102,19 @@ function intrinsicGas(data: Hex, isCreation: boolean): number {
   return isCreation ? base + 32_000 + 2 * Math.ceil(bytes.length / 32) : base
 }
 
-/** A raw transaction, taken apart, with its signer. */
+/** A decoded raw transaction, with its signer. */
 type ParsedTransaction = {
   /** Keccak-256 of the raw bytes: the transaction's hash. */
   hash: Hex
   from: Address
   envelope: Envelope
-  /** Length of the raw bytes. */
+  /** Length in raw bytes. */
   bytes: number
 }
 
 /**
  * Decodes a raw transaction and recovers its signer.
- * @throws RpcError for blob and set-code transactions, and for bytes that are no signed transaction
+ * @throws RpcError for blob and set-code transactions, and for bytes that are not a signed transaction
  */
 export function parseRawTransaction(raw: string): ParsedTransaction {
   if (!/^0x(?:[0-9a-fA-F]{2})+$/.test(raw)) {
@@ -124,7 +124,7 @@ export function parseRawTransaction(raw: string): ParsedTransaction {
     )
   }
   const hex = raw.toLowerCase() as Hex
-  // Blobs are refused by HIP-866; set-code transactions are behind a flag that the public relay has not turned on.
+  // Blobs are refused by HIP-866; set-code transactions are behind a flag that the public relay has not enabled.
   if (hex.startsWith('0x03') || hex.startsWith('0x04')) throw refusals.unsupportedTransactionType()
   try {
     return parse(hex)
@@ -146,7 +146,7 @@ function parse(raw: Hex): ParsedTransaction {
   const parity =
     yParity ?? (v === 27n || v === 28n ? Number(v - 27n) : Number(((v ?? 0n) - 35n) % 2n))
   const digest = keccak(hexToBytes(serializeTransaction(unsigned as never)))
-  // Leading zero bytes are absent in RLP.
+  // RLP omits leading zero bytes.
   const signature = hexToBytes(concatHex([padHex(r, { size: 32 }), padHex(s, { size: 32 })]))
   const publicKey = secp256k1.ecdsaRecover(signature, parity, digest, false)
   return {
@@ -165,7 +165,7 @@ function parse(raw: Hex): ParsedTransaction {
       to: (decoded.to?.toLowerCase() as Address | undefined) ?? null,
       data: decoded.data ?? '0x',
       hasAccessList: (decoded.accessList?.length ?? 0) > 0,
-      // viem gives typed transactions the 27 or 28 of legacy ones as well.
+      // viem gives typed transactions the legacy 27 or 28 too.
       v: decoded.type === 'legacy' ? (v ?? 0n) : BigInt(parity),
       r,
       s,
@@ -173,7 +173,7 @@ function parse(raw: Hex): ParsedTransaction {
   }
 }
 
-/** OpenSSL's, ten times faster than viem's on call data of some kilobytes. */
+/** OpenSSL's, ten times faster than viem's on call data of a few kilobytes. */
 const keccak = (bytes: Uint8Array): Buffer => digestOf('keccak-256', bytes, 'buffer')
 
 const TYPE_NUMBERS = { legacy: 0, eip2930: 1, eip1559: 2 } as const

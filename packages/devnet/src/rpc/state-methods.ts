@@ -20,7 +20,7 @@ import {
 const INVALID_PARAMETERS = -32602
 
 export function stateMethods(ledger: Ledger): RpcMethods {
-  /** Passes a read on to anvil: the address, what is read there, and the block. */
+  /** Passes a read on to anvil: the address, what to read there, and the block. */
   const reads = (method: string, ...more: readonly ((p: readonly unknown[]) => unknown)[]) => {
     const tagAt = more.length + 1
     return (p: readonly unknown[]): Promise<unknown> =>
@@ -62,7 +62,7 @@ async function execute(ledger: Ledger, method: string, p: readonly unknown[]): P
   try {
     return await run(call).catch((cause: unknown) => {
       if (!(cause instanceof AnvilRefused && isFundsRefusal(cause))) throw cause
-      // A read needs no gas money: run it again without a price.
+      // A read needs no money for gas: run it again without a price.
       const { gasPrice: _gasPrice, ...free } = call
       return run(free)
     })

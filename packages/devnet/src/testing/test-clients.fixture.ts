@@ -16,7 +16,7 @@ import { hederaTestnet } from 'viem/chains'
 import type { DevnetAccount } from '../ledger/genesis.ts'
 import type { Devnet } from '../start-devnet.ts'
 
-/** A viem client for one account, as a third party would make it: Hedera testnet with another URL. */
+/** A viem client for one account, as a third party would create it: Hedera testnet with another URL. */
 export type TestClient = ViemClient<HttpTransport, Chain, Account> &
   PublicActions &
   WalletActions<Chain, Account>

@@ -11,18 +11,18 @@ import type { DevnetAccount } from '../ledger/genesis.ts'
 import { type Devnet, type DevnetOptions, startDevnet } from '../start-devnet.ts'
 import { accountNamed, mirror } from './test-clients.fixture.ts'
 
-/** A ledger with somebody who pays by the SDK and somebody who is paid. */
+/** A ledger with a party who pays through the SDK and a party who is paid. */
 type TransferFixture = {
   devnet: Devnet
   payer: DevnetAccount
   payee: DevnetAccount
   /** Its operator is `payer`. */
   client: Client
-  /** A transfer of 1 HBAR from `payer` to `payee` unless stated otherwise. */
+  /** A transfer of 1 HBAR from `payer` to `payee` by default. */
   transfer: (options?: { from?: DevnetAccount; to?: string; hbar?: number }) => TransferTransaction
   /** Balance of an account, tinybar. */
   tinybar: (account: string) => Promise<number>
-  /** Sends a transaction by `client` and returns the name of the response code with which it ends. */
+  /** Sends a transaction through `client` and returns the name of the response code with which it ends. */
   statusOf: (transaction: Transaction) => Promise<string>
   stop: () => Promise<void>
 }
@@ -78,7 +78,7 @@ export function sdkClient(devnet: Devnet, account: DevnetAccount): Client {
     .setMaxAttempts(3)
 }
 
-/** The account's private key as the SDK takes it. */
+/** The account's private key in the SDK's form. */
 export function sdkKey({ keyType, privateKey }: DevnetAccount): PrivateKey {
   return keyType === 'ED25519'
     ? PrivateKey.fromStringED25519(privateKey.slice(2))

@@ -28,11 +28,11 @@ const agent = (): Address => chain.accounts.find(({ name }) => name === 'agent-1
 const seconds = async (): Promise<number> => Number((await client().getBlock()).timestamp)
 
 describe('L17: the X Layer stand-in', () => {
-  test('is chain 196 for a client of the real one', async () => {
+  test('is chain 196 to a client of the real one', async () => {
     expect(await client().getChainId()).toBe(xLayer.id)
   })
 
-  test('has the real token’s name, version and decimals at an address of its own', async () => {
+  test('has the real token’s name, version and decimals, at its own address', async () => {
     const { address, name, version } = chain.stablecoin
     const read = { address, abi: stablecoinAbi } as const
     expect(await client().readContract({ ...read, functionName: 'name' })).toBe('USD₮0')
@@ -45,14 +45,14 @@ describe('L17: the X Layer stand-in', () => {
     )
   })
 
-  test('the token has the same address every time, so that configurations can name it', async () => {
+  test('the token has the same address every time, so configurations can name it', async () => {
     const second = await startXLayer()
     expect(second.stablecoin).toEqual(chain.stablecoin)
     expect(second.accounts).toEqual(chain.accounts)
     await second.stop()
   })
 
-  test('agents hold tokens and no gas, the facilitator gas and no tokens; keys fit addresses', async () => {
+  test('agents hold tokens and no gas, the facilitator gas and no tokens; keys match addresses', async () => {
     const held = await Promise.all(
       chain.accounts.map(async ({ address, name, privateKey }) => {
         expect(privateKeyToAccount(privateKey).address.toLowerCase()).toBe(address)
@@ -82,7 +82,7 @@ describe('controls', () => {
     expect(chain.clock.unixMs() - clock).toBeGreaterThanOrEqual(86_400_000)
   })
 
-  test('an injected clock is the time of the chain at its start', async () => {
+  test('an injected clock is the chain’s time at its start', async () => {
     const startMs = 1_795_226_000_000
     const second = await startXLayer({ clock: manualClock(startMs) })
     const publicClient = createPublicClient({ chain: xLayer, transport: http(second.rpcUrl) })
@@ -95,7 +95,7 @@ describe('controls', () => {
   test.each([
     ['127.0.0.2', 'http://127.0.0.2:'],
     ['::1', 'http://[::1]:'],
-  ])('listens on %s alone where it is told to', async (host, url) => {
+  ])('listens only on %s if told to', async (host, url) => {
     const second = await startXLayer({ host })
     try {
       expect(second.rpcUrl.startsWith(url)).toBe(true)
@@ -119,7 +119,7 @@ describe('controls', () => {
     other.close()
   })
 
-  test('stop leaves no process behind, and may be called again', async () => {
+  test('stop leaves no process behind, and can be called again', async () => {
     const second = await startXLayer()
     await second.stop()
     await second.stop()

@@ -1,5 +1,5 @@
 // The X Layer stand-in: plain anvil with chain id 196 and a dollar token with signed transfers (L17). Everything in it is
-// made here and ended by `stop`.
+// created here and ended by `stop`.
 
 import { stablecoinAbi, stablecoinBytecode } from '@tallystick/contracts'
 import { type Clock, systemClock } from '@tallystick/service-kit'
@@ -31,11 +31,11 @@ export type XLayerOptions = {
   port?: number
   /** Address to listen on; loopback by default. */
   host?: string
-  /** Time of the chain at its start; the machine's by default. From there, blocks follow wall time. */
+  /** The chain's time at its start, by default the machine's. From then on, blocks follow wall time. */
   clock?: Clock
 }
 
-/** An account with its key: the same keys as the agents and roles of the Hedera stand-in. The address is lower case. */
+/** An account with its key, the same as for the agents and roles of the local Hedera. The address is lower case. */
 export type XLayerAccount = { name: string; address: Address; privateKey: Hex }
 
 /** A running X Layer stand-in. */
@@ -58,7 +58,7 @@ export async function startXLayer(options: XLayerOptions = {}) {
   })
   const anvil = createAnvilClient(anvilProcess)
   let stopping: Promise<void> | undefined
-  /** Ends anvil. May be called again. */
+  /** Ends anvil. Can be called again. */
   const stop = (): Promise<void> => {
     stopping ??= (async () => {
       clock.stop()
@@ -77,7 +77,7 @@ export async function startXLayer(options: XLayerOptions = {}) {
       /** JSON-RPC, e.g. `http://127.0.0.1:8546`. */
       rpcUrl: `http://${hostAndPort(anvilProcess.host, anvilProcess.port)}`,
       chainId: CHAIN_ID,
-      /** The payment token. Its address is its own, so a signature for it is worthless on the real chain. */
+      /** The payment token. It has its own address, so a signature for it is worthless on the real chain. */
       stablecoin: { address: lowerAddress(token), ...STABLECOIN },
       /** The roles `owner`, `facilitator` and `operator`, and ten agents. */
       accounts,
@@ -124,27 +124,27 @@ function createControls(chain: {
       await anvil.batch([['evm_increaseTime', [seconds]], ['evm_mine']])
       clock.travelTo(clock.unixMs() + seconds * 1_000)
     },
-    /** Makes new tokens, base units (1e-6 dollar). */
+    /** Mints new tokens, base units (1e-6 dollar). */
     async mint(to: Address, value: bigint): Promise<void> {
       const data = encodeFunctionData({ abi, functionName: 'mint', args: [to, value] })
       await send(anvil, { from: owner, to: token, data })
     },
-    /** Holds transactions back, out of blocks, or lets the held ones go. */
+    /** Holds transactions back from blocks, or releases the held ones. */
     async holdBlocks(isHeld: boolean): Promise<void> {
       await anvil.call('evm_setAutomine', [!isHeld])
       if (!isHeld) await anvil.call('evm_mine')
     },
-    /** Whether a used nonce only emits an event, as the tokens of Paxos do, and does not revert. */
+    /** Whether a used nonce only emits an event, as with the tokens of Paxos, instead of reverting. */
     async setToleratesReplay(isTolerated: boolean): Promise<void> {
       const functionName = 'setToleratesReplay'
       const data = encodeFunctionData({ abi, functionName, args: [isTolerated] })
       await send(anvil, { from: owner, to: token, data })
     },
-    /** Sets an account's native balance, wei, which pays for gas. */
+    /** Sets an account's native balance in wei, which pays for gas. */
     async setGasBalance(address: Address, wei: bigint): Promise<void> {
       await anvil.call('anvil_setBalance', [address, `0x${wei.toString(16)}`])
     },
-    /** Puts code at an address, e.g. a wallet that is a contract. */
+    /** Puts code at an address, e.g. a contract wallet. */
     async setCode(address: Address, code: Hex): Promise<void> {
       await anvil.call('anvil_setCode', [address, code])
     },
@@ -156,7 +156,7 @@ function createControls(chain: {
   }
 }
 
-/** Sends a transaction of an account that anvil impersonates, and waits for its success. Blocks must not be held. */
+/** Sends a transaction from an account that anvil impersonates, and waits for its success. Blocks must not be held. */
 async function send(
   anvil: AnvilClient,
   transaction: { from: Address; to?: Address; data: Hex },
