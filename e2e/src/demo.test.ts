@@ -8,6 +8,7 @@ it('A22: npm run demo plays to the end: 402, pay, 200, renewed by the network, f
   expect(code, story).toBe(0)
   expect(story).toContain('402 Payment Required: 12 HBAR to account 0.0.')
   expect(story).toMatch(/200, paid 12 HBAR: transaction 0\.0\.\d+@\d+\.\d+/)
+  expect(story).toMatch(/it sets its guard, so that nobody else can use the window: 0x[0-9a-f]{64}/)
   expect(story).toMatch(/198 calls left, recorded by 0x[0-9a-f]{64}/)
   expect(story).toMatch(/renewed by the ledger, as the contract itself: 0x[0-9a-f]{64}/)
   expect(story).toContain('ends 20 s after the last one')

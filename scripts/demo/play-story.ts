@@ -69,7 +69,7 @@ async function askWithoutPaying({ stack, agent, say }: Story): Promise<void> {
 async function payOnce({ agent, say }: Story): Promise<void> {
   const paid = expectGranted(await agent.access())
   if (!paid.paidThisRequest) throw new Error('expected to pay')
-  const { subscription, payment, metering } = paid
+  const { subscription, payment, metering, guard } = paid
   say('the agent signs one Hedera transfer and sends the request again')
   say(`200, paid ${formatHbar(payment?.amountTinybar ?? 0n)}: transaction ${payment?.transaction}`)
   say(
@@ -78,6 +78,8 @@ async function payOnce({ agent, say }: Story): Promise<void> {
   say(
     `balance for renewals: ${formatHbar(subscription.balanceTinybar)}; the ledger holds schedule ${subscription.nextRenewalSchedule}`,
   )
+  if (guard?.kind === 'guard-set')
+    say(`it sets its guard, so that nobody else can use the window: ${guard.transaction}`)
 }
 
 async function callForFree({ agent, say }: Story): Promise<void> {

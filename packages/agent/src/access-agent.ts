@@ -9,6 +9,10 @@ import {
   type CancelOutcome,
   cancelAndClaim,
   createTransact,
+  type GuardFailed,
+  type GuardOutcome,
+  readIsGuarded,
+  setGuard,
   type TopUpOutcome,
   type Transact,
   topUp,
@@ -22,6 +26,7 @@ import {
   statusOutcome,
   unsignedOutcome,
 } from './access-outcome.ts'
+import { sessionFetch } from './agent-session.ts'
 import { requestPaid } from './paid-request.ts'
 import { type WindowChange, watchWindow } from './window-watch.ts'
 
@@ -54,8 +59,13 @@ export type AccessAgentOptions = {
   readonly maxPaymentTinybar?: bigint | undefined
   /** CAIP-2 network that is paid on; `hedera:testnet` unless stated. */
   readonly network?: `${string}:${string}` | undefined
-  /** JSON-RPC of the ledger, for `cancel` and `topUp`. */
+  /** JSON-RPC of the ledger, for `cancel`, `topUp` and `guard`. */
   readonly ledger?: { readonly rpcUrl: string; readonly chainId: number }
+  /**
+   * Whether the signer's own window is guarded once this agent has paid for it, which takes `ledger` and the gas of one
+   * transaction. True unless stated: without a guard whoever knows the address uses up the window.
+   */
+  readonly guardsPurchases?: boolean | undefined
   readonly fetch?: typeof globalThis.fetch
   readonly requestMs?: number
   /** How long a payment without a clear answer is resent, milliseconds. */
@@ -74,36 +84,64 @@ export type AccessAgent = {
   watch(onChange: (change: WindowChange) => void): () => void
   /** Ends renewals of the signer's own subscription (not of another `agent`) and claims what is left of its balance. */
   cancel(): Promise<CancelOutcome>
+  /** Says whether calls in the signer's own window must prove its key. */
+  guard(isGuarded: boolean): Promise<GuardOutcome>
   /** Adds to the subscription, for anyone. */
   topUp(amountTinybar: bigint): Promise<TopUpOutcome>
+}
+
+/** The access contract, as the signer reaches it. */
+type Opened = {
+  readonly address: Address
+  readonly transact: Transact
+  /** Whether the signer's own window is guarded. */
+  readonly isGuarded: () => Promise<boolean>
 }
 
 /** The agent of one service. Its methods throw AccessServiceUnavailable, and LedgerUnavailable where they sign. */
 export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   const { baseUrl, clock, ledger, serviceName, signer } = options
   const { fetch = globalThis.fetch, requestMs = REQUEST_MS_MAX, resendMs = RESEND_MS } = options
-  const { network = 'hedera:testnet', onResend, pollMs = POLL_MS } = options
+  const { network = 'hedera:testnet', onResend, pollMs = POLL_MS, guardsPurchases = true } = options
   const agent = options.agent ?? signer?.evmAddress
   if (agent === undefined) throw new Error('an agent without a signer needs an address')
   const maxPaymentTinybar = signer === undefined ? 0n : (options.maxPaymentTinybar ?? 0n)
   const scheme = signer?.paymentScheme(agentMemo(agent)) // X10
   const url = (endpoint: 'access' | 'status'): string =>
     `${baseUrl.replace(/\/+$/, '')}/api/${serviceName}/${endpoint}?agent=${agent}`
+  const isOwn = agent.toLowerCase() === signer?.evmAddress.toLowerCase()
+  const accessFetch = signer && isOwn ? sessionFetch(fetch, { ...signer, network }) : fetch
   const unreachable = (cause: unknown): AccessServiceUnavailable =>
     new AccessServiceUnavailable(`No access service answers at ${baseUrl}.`, { cause })
 
   async function access(): Promise<AccessOutcome> {
     const limits = { maxPaymentTinybar, requestMs, resendMs }
-    const payer = { url: url('access'), fetch, clock, network, scheme, onResend }
+    const payer = { url: url('access'), fetch: accessFetch, clock, network, scheme, onResend }
     const exchange = await requestPaid({ ...payer, ...limits })
     const { payment } = exchange
-    if (exchange.kind === 'answered') return await answeredOutcome(exchange.response, payment)
+    if (exchange.kind === 'answered')
+      return await guarded(await answeredOutcome(exchange.response, payment))
     if (exchange.kind === 'unsigned') {
       return unsignedOutcome(exchange, { network, maxPaymentTinybar })
     }
     if (payment === undefined) throw unreachable(exchange.cause)
     const retryAfterSeconds = RETRY_AFTER_SECONDS
     return { kind: 'payment-pending', retryAfterSeconds, error: 'no_answer', payment }
+  }
+
+  /** Guards the window that was just paid for. What keeps it from that hides no purchase. */
+  async function guarded(outcome: AccessOutcome): Promise<AccessOutcome> {
+    const isPurchase = outcome.kind === 'granted' && outcome.payment !== undefined
+    if (!isPurchase || !isOwn || ledger === undefined || !guardsPurchases) return outcome
+    const setUnlessSet = async (own: Opened): Promise<GuardOutcome> =>
+      (await own.isGuarded()) ? { kind: 'guard-unchanged' } : await setGuard(own.transact, true)
+    const guard = await inTurn(setUnlessSet).catch((failure: unknown): GuardFailed => {
+      const isExpected =
+        failure instanceof LedgerUnavailable || failure instanceof AccessServiceUnavailable
+      if (!isExpected) throw failure
+      return { kind: 'guard-failed', reason: failure.message }
+    })
+    return { ...outcome, guard }
   }
 
   async function status(ended?: AbortSignal): Promise<StatusOutcome> {
@@ -124,24 +162,26 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   }
 
   // Kept, since it knows its nonces before the relay shows them.
-  let opened: { readonly address: Address; readonly transact: Transact } | undefined
+  let opened: Opened | undefined
 
-  async function contract(): Promise<Transact> {
+  async function contract(): Promise<Opened> {
     if (ledger === undefined || signer === undefined) {
       throw new LedgerUnavailable('To sign on the ledger an agent needs its address and a signer.')
     }
     const { contract: address } = await readStatus()
     if (opened?.address !== address) {
       const { account } = signer
-      opened = { address, transact: createTransact({ ...ledger, contract: address, account }) }
+      const transact = createTransact({ ...ledger, contract: address, account })
+      const own = { rpcUrl: ledger.rpcUrl, contract: address, agent: signer.evmAddress }
+      opened = { address, transact, isGuarded: () => readIsGuarded(own) }
     }
-    return opened.transact
+    return opened
   }
 
   let lastSigned: Promise<unknown> = Promise.resolve()
 
   /** One after the other: two at once would take the same nonce, and the ledger queues no later one. */
-  async function inTurn<Outcome>(sign: (transact: Transact) => Promise<Outcome>): Promise<Outcome> {
+  async function inTurn<Outcome>(sign: (contract: Opened) => Promise<Outcome>): Promise<Outcome> {
     const signOwn = async () => await sign(await contract())
     const signed = lastSigned.then(signOwn, signOwn)
     lastSigned = signed
@@ -153,7 +193,8 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     access,
     status: () => status(),
     watch: (onChange) => watchWindow({ readStatus, clock, pollMs, onChange }),
-    cancel: () => inTurn(cancelAndClaim),
-    topUp: (amountTinybar) => inTurn((transact) => topUp(transact, { agent, amountTinybar })),
+    cancel: () => inTurn(({ transact }) => cancelAndClaim(transact)),
+    guard: (isGuarded) => inTurn(({ transact }) => setGuard(transact, isGuarded)),
+    topUp: (amountTinybar) => inTurn(({ transact }) => topUp(transact, { agent, amountTinybar })),
   }
 }

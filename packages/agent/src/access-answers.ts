@@ -6,6 +6,7 @@ import {
   accessErrorSchema,
   accessGrantedSchema,
   meteringSchema,
+  signInRequiredSchema,
   statusSchema,
   subscriptionSchema,
   usageSchema,
@@ -72,6 +73,13 @@ export type Metering = z.infer<typeof MeteringBody>
 
 /** Window, balance and usage of an agent, amounts in tinybar, times in Unix seconds. */
 export type AccessStatus = z.infer<typeof StatusBody>
+
+/** The body of a 402 that asks for a proof of the agent's key. */
+export const SignInBody = signInRequiredSchema.pick({
+  error: true,
+  accepts: true,
+  extensions: true,
+})
 
 /** Any error body. */
 export const ErrorBody = accessErrorSchema

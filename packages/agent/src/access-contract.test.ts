@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type ContractOutcome, cancelAndClaim, type Transact, topUp } from './access-contract.ts'
+import {
+  type ContractOutcome,
+  cancelAndClaim,
+  setGuard,
+  type Transact,
+  topUp,
+} from './access-contract.ts'
 
 const AGENT = `0x${'a1'.repeat(20)}` as const
 const refused = (errorName: string) => ({ kind: 'refused', errorName }) as const
@@ -8,6 +14,7 @@ type Script = {
   readonly cancel?: ContractOutcome
   readonly claim?: ContractOutcome
   readonly topUp?: ContractOutcome
+  readonly setGuard?: ContractOutcome
 }
 
 /** A contract that answers as told and notes how it was claimed from. */
@@ -59,6 +66,20 @@ describe('cancel', () => {
     expect(await cancelAndClaim(other)).toEqual({ kind: 'refused', errorName: 'Other' })
     const unclaimed = contractOf({ cancel, claim: refused('Other') }).contract
     expect(await cancelAndClaim(unclaimed)).toEqual({ kind: 'refused', errorName: 'Other' })
+  })
+})
+
+describe('A17: guard', () => {
+  test('says what was set and by which transaction', async () => {
+    const { contract } = contractOf({ setGuard: cancelled(0n) })
+    const done = { kind: 'guard-set', transaction: '0x01' }
+    expect(await setGuard(contract, true)).toEqual({ ...done, isGuarded: true })
+    expect(await setGuard(contract, false)).toEqual({ ...done, isGuarded: false })
+  })
+
+  test('passes a refusal on', async () => {
+    const { contract } = contractOf({ setGuard: refused('Other') })
+    expect(await setGuard(contract, true)).toEqual({ kind: 'refused', errorName: 'Other' })
   })
 })
 

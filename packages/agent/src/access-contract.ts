@@ -57,6 +57,16 @@ export type TopUpOutcome =
   | { readonly kind: 'no-open-window' }
   | { readonly kind: 'refused'; readonly errorName: string }
 
+/** What came of setting the guard; `refused` names an error of the contract. */
+export type GuardOutcome =
+  | { readonly kind: 'guard-set'; readonly isGuarded: boolean; readonly transaction: Hex }
+  /** An earlier purchase or its owner has set it: nothing was sent. */
+  | { readonly kind: 'guard-unchanged' }
+  | { readonly kind: 'refused'; readonly errorName: string }
+
+/** The guard could not be set after a purchase; `reason` is a sentence. The purchase stands. */
+export type GuardFailed = { readonly kind: 'guard-failed'; readonly reason: string }
+
 /** What came of one transaction: the amount that its event names; `refused` names the contract's error, nothing was sent. */
 export type ContractOutcome =
   | { readonly kind: 'done'; readonly transaction: Hex; readonly tinybar: bigint }
@@ -70,6 +80,8 @@ const TRANSACTIONS = {
   claimRefund: { gas: 1_000_000n, eventName: 'RefundClaimed', amount: 'amountTinybar' },
   /** Adds to a window. May arm a renewal where none is, for which the contract says what gas it takes at present. */
   topUp: { gas: 'arming', eventName: 'SubscriptionToppedUp', amount: 'balanceTinybar' },
+  /** Says whether calls must prove the agent's key. */
+  setGuard: { gas: 150_000n, eventName: 'GuardSet', amount: undefined },
 } as const
 
 type ContractCall = {
@@ -77,6 +89,8 @@ type ContractCall = {
   /** Whose window or refund: the account's own unless stated. */
   readonly agent?: Address
   readonly valueTinybar?: bigint
+  /** What `setGuard` sets. */
+  readonly isGuarded?: boolean
   /** Sent without trying it first, since reads lag for seconds behind what this account itself just did. */
   readonly isCertain?: boolean
 }
@@ -112,6 +126,30 @@ export async function topUp(
     return { kind: 'topped-up', amountTinybar, balanceTinybar, transaction }
   }
   return outcome.errorName === NO_OPEN_WINDOW ? { kind: 'no-open-window' } : outcome
+}
+
+/** Sets the guard of the signer's own window, by its own transaction. Throws LedgerUnavailable. */
+export async function setGuard(transact: Transact, isGuarded: boolean): Promise<GuardOutcome> {
+  const outcome = await transact({ functionName: 'setGuard', isGuarded })
+  if (outcome.kind === 'refused') return outcome
+  return { kind: 'guard-set', isGuarded, transaction: outcome.transaction }
+}
+
+/** Whether an agent's window is guarded, as far as the ledger's reads show. Throws LedgerUnavailable. */
+export async function readIsGuarded(at: {
+  readonly rpcUrl: string
+  readonly contract: Address
+  readonly agent: Address
+}): Promise<boolean> {
+  const { agent, contract: address, rpcUrl } = at
+  try {
+    const reader = createPublicClient({ transport: http(rpcUrl) })
+    const call = { address, abi, functionName: 'windowOf', args: [agent, 0n] }
+    const window = (await reader.readContract(call)) as { readonly isGuarded?: boolean }
+    return window.isGuarded === true
+  } catch (cause) {
+    throw new LedgerUnavailable(`The guard cannot be read: ${shortMessage(cause)}`, { cause })
+  }
 }
 
 type Call = Pick<TransactionRequest, 'data' | 'gas' | 'value'> & { readonly to: Address }
@@ -169,10 +207,17 @@ export function createTransact(options: {
     }
   }
 
-  return async ({ functionName, agent = address, isCertain = false, valueTinybar = 0n }) => {
+  const argumentsOf = ({ functionName, agent = address, isGuarded }: ContractCall) => {
+    if (functionName === 'cancel') return []
+    // The agent's own transaction needs no signature beside it.
+    return functionName === 'setGuard' ? [agent, isGuarded, '0x'] : [agent]
+  }
+
+  return async (wanted) => {
+    const { functionName, isCertain = false, valueTinybar = 0n } = wanted
     const { amount, eventName, gas: limit } = TRANSACTIONS[functionName]
     const gas = limit === 'arming' ? await armingGas() : limit
-    const args = functionName === 'cancel' ? [] : [agent]
+    const args = argumentsOf(wanted)
     const data = encodeFunctionData({ abi, functionName, args })
     const call = { to, data, gas, value: valueTinybar * WEIBAR_PER_TINYBAR }
     const errorName = isCertain ? undefined : await refusalOf(call)
@@ -180,7 +225,7 @@ export function createTransact(options: {
     const { logs, transactionHash: transaction } = await submit(call)
     const [event] = parseEventLogs({ abi, logs, eventName })
     const told = event?.args as Readonly<Record<string, bigint>> | undefined
-    return { kind: 'done', transaction, tinybar: told?.[amount] ?? 0n }
+    return { kind: 'done', transaction, tinybar: (amount && told?.[amount]) ?? 0n }
   }
 }
 

@@ -5,8 +5,10 @@ import {
   ErrorBody,
   type Granted,
   GrantedBody,
+  SignInBody,
   StatusBody,
 } from './access-answers.ts'
+import type { GuardFailed, GuardOutcome } from './access-contract.ts'
 import {
   hbarOffer,
   type PaidExchange,
@@ -27,6 +29,8 @@ export type AccessOutcome =
        * may have opened between the challenge and the payment.
        */
       readonly signedPayment: SignedPayment | undefined
+      /** What came of guarding the window after the purchase; absent where that was not tried. */
+      readonly guard?: GuardOutcome | GuardFailed | undefined
     })
   /** No window is open and the price is above the caller's maximum (0 unless stated): nothing was signed. */
   | {
@@ -51,6 +55,19 @@ export type AccessOutcome =
     }
   /** The quota of this window is spent (429); it refills when the window renews. */
   | { readonly kind: 'quota-spent'; readonly retryAfterSeconds: number }
+  /** Calls for this agent, or from this address, come too fast (429); the quota is untouched. */
+  | { readonly kind: 'too-many-requests'; readonly retryAfterSeconds: number }
+  /**
+   * The window is open and guarded, and no proof of its key was taken: this is not the agent's own signer, or `error` says
+   * what was wrong. A payment signed for this request is unsettled, or the one that opened the window before.
+   */
+  | {
+      readonly kind: 'proof-needed'
+      readonly error: string
+      /** The service's own host: a proof is for it, and is signed only where it was called under that name. */
+      readonly domain: string
+      readonly payment: SignedPayment | undefined
+    }
   | Unavailable
 
 /** The service, its ledger or its facilitator is down (502, 503): nothing was signed. */
@@ -87,6 +104,17 @@ function unexpected(response: Response): AccessServiceUnavailable {
   return new AccessServiceUnavailable(
     `The service answered ${response.status}, which its description does not know.`,
   )
+}
+
+/** The outcome of a 402 that asks for no payment, but for a proof (A17); undefined for any other. */
+function proofOutcome(
+  body: unknown,
+  payment: SignedPayment | undefined,
+): AccessOutcome | undefined {
+  const { data } = SignInBody.safeParse(body)
+  if (data === undefined) return undefined
+  const { domain } = data.extensions['sign-in-with-x'].info
+  return { kind: 'proof-needed', error: data.error, domain, payment }
 }
 
 /** What came of one request to the access endpoint, read. */
@@ -142,12 +170,15 @@ export async function answeredOutcome(
   switch (response.status) {
     case 200:
       return grantedOutcome(answer)
-    case 402:
+    case 402: {
+      const proof = proofOutcome(body, payment)
+      if (proof !== undefined) return proof
       if (payment === undefined) throw unexpected(response)
       return { kind: 'payment-refused', reason: errorCode(body), payment }
+    }
     case 429:
       return {
-        kind: 'quota-spent',
+        kind: errorCode(body) === 'too_many_requests' ? 'too-many-requests' : 'quota-spent',
         retryAfterSeconds: retryAfterSeconds(response) ?? RETRY_AFTER_SECONDS,
       }
     case 502:
@@ -165,7 +196,9 @@ export function unsignedOutcome(
   exchange: Extract<PaidExchange, { kind: 'unsigned' }>,
   terms: { readonly network: string; readonly maxPaymentTinybar: bigint },
 ): AccessOutcome {
-  const { challenge } = exchange
+  const { challenge, payment } = exchange
+  const proof = proofOutcome(challenge, payment)
+  if (proof !== undefined) return proof
   const offer = hbarOffer(challenge, terms.network)
   if (offer === undefined) {
     const offers = challenge.accepts.map(

@@ -2,7 +2,7 @@
 // per request to `/access`. It keeps what it was sent.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Clock } from '@tallystick/x402'
+import { type Clock, signInChallenge } from '@tallystick/x402'
 import { readTransfer } from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 
@@ -23,6 +23,8 @@ export type StandIn = {
   readonly baseUrl: string
   /** Payment headers that `/access` got, in order; undefined for a request without one. */
   readonly payments: readonly (string | undefined)[]
+  /** Proof and bearer token that `/access` got, in order. */
+  readonly sessions: readonly { readonly proof?: string; readonly token?: string }[]
   /** Query strings of every request. */
   readonly urls: readonly string[]
   /** The next answers of `/access`; the last one stays. */
@@ -60,6 +62,21 @@ export function challenge(
     ],
   }
   return { status: 402, body, headers: { 'payment-required': base64(body) } }
+}
+
+/** A 402 that asks for a proof of the key behind an agent, as the service at `baseUrl` sends it. */
+export function proofWanted(baseUrl: string, error = 'sign_in_required'): Answer {
+  const url = `${baseUrl}/api/svc/access`
+  const { body, headers } = signInChallenge({
+    error,
+    resource: { url, description: '4 windows', mimeType: 'application/json' },
+    statement: 'Prove that you hold the key of this agent.',
+    chainId: 'eip155:296',
+    issuedAtMs: Date.now(),
+    serial: 1,
+    nonceOf: () => 'a1b2c3d4e5f67890',
+  })
+  return { status: 402, body: JSON.parse(body), headers }
 }
 
 /** The body of a 200 of `/access`. */
@@ -135,6 +152,7 @@ function send(response: ServerResponse, answer: Answer): void {
 /** Starts on a free port. */
 export async function startStandIn(): Promise<StandIn> {
   const payments: (string | undefined)[] = []
+  const sessions: { proof?: string; token?: string }[] = []
   const urls: string[] = []
   let script: Answer[] = [challenge()]
   const server = createServer((request: IncomingMessage, response) => {
@@ -145,6 +163,9 @@ export async function startStandIn(): Promise<StandIn> {
     }
     const header = request.headers['payment-signature']
     payments.push(typeof header === 'string' ? header : undefined)
+    const { authorization: token } = request.headers
+    const proof = request.headers['sign-in-with-x']?.toString()
+    sessions.push({ ...(proof && { proof }), ...(token && { token }) })
     const [answer] = script
     if (script.length > 1) script = script.slice(1)
     send(response, answer ?? 'hang-up')
@@ -156,6 +177,7 @@ export async function startStandIn(): Promise<StandIn> {
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     payments,
+    sessions,
     urls,
     script: (...answers) => {
       script = [...answers]

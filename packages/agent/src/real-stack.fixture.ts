@@ -2,6 +2,7 @@
 // seller's command, and the access service as a process of its own.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { type RunningFacilitator, startFacilitator } from '@tallystick/facilitator'
@@ -26,8 +27,12 @@ export type RealStack = {
   readonly devnet: Devnet
   readonly environment: Readonly<Record<string, string>>
   newAgent(name: string): Promise<DevnetAccount>
-  /** Runs the agent's command in this process, with that key in its environment. */
-  agent(key: string, line: readonly string[]): Promise<CommandResult>
+  /** Runs the agent's command in this process, with that key and change in its environment. */
+  agent(
+    key: string,
+    line: readonly string[],
+    change?: Readonly<Record<string, string>>,
+  ): Promise<CommandResult>
   /** The same as a process of its own, which takes a second to start. */
   agentProcess(key: string, line: readonly string[]): Promise<CommandResult>
   stop(): Promise<void>
@@ -70,6 +75,16 @@ async function runHere(
     },
   })
   return { code, ...written }
+}
+
+/** A port that is free now: proofs of a key name the service's address, so that it is known before the start. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }
 
 async function listening(child: ChildProcess, log: readonly string[]): Promise<string> {
@@ -148,9 +163,17 @@ export async function startRealStack(): Promise<RealStack> {
     RECORDER_KEY: roles.recorder.privateKey,
   }
   const ACCESS_CONTRACT = await deploy(seller, roles)
+  const port = await freePort()
   const log: string[] = []
   const service = spawn(process.execPath, [fileOf('../../../services/access/src/main.ts')], {
-    env: { PATH: process.env['PATH'], ...seller, ACCESS_CONTRACT, HOST: '127.0.0.1', PORT: '0' },
+    env: {
+      PATH: process.env['PATH'],
+      ...seller,
+      ACCESS_CONTRACT,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      BASE_URL: `http://127.0.0.1:${port}`,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   service.stdout.on('data', (chunk: Buffer) => log.push(chunk.toString()))
@@ -168,7 +191,8 @@ export async function startRealStack(): Promise<RealStack> {
       environment,
       newAgent: async (name) =>
         await devnet.createAccount({ name, balanceTinybar: BALANCE_TINYBAR }),
-      agent: async (AGENT_KEY, line) => await runHere(line, { ...environment, AGENT_KEY }),
+      agent: async (AGENT_KEY, line, change = {}) =>
+        await runHere(line, { ...environment, ...change, AGENT_KEY }),
       agentProcess: async (AGENT_KEY, line) =>
         await runProcess(fileOf('main.ts'), line, { ...environment, AGENT_KEY }),
       stop,

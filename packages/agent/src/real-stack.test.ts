@@ -15,6 +15,8 @@ import { systemClock } from './window-watch.ts'
 const CALLS = 12
 /** 600 HBAR, 200 periods. */
 const KEPT_OPEN_TINYBAR = 60_000_000_000n
+/** Leaves the account's nonce at 0, for tests that are about nonces. */
+const PAY_ALONE = ['pay', '--max-hbar', '12', '--unguarded']
 /** A process takes a second to start, and ten where others load the machine. */
 vi.setConfig({ testTimeout: 240_000 })
 
@@ -79,7 +81,7 @@ test('A16: the command pays once, is served for free, sees the window renew, top
 
   const free = await run('pay', '--max-hbar', '12')
   expect(free).toMatchObject({ code: 0 })
-  expect(free.out).toContain('nothing was signed and nothing was paid')
+  expect(free.out).toContain('no payment was signed and nothing was paid')
 
   const watch = await run('watch', '--until-renewals', '1')
   expect(watch).toMatchObject({ code: 0, err: '' })
@@ -132,7 +134,7 @@ test('A16: a spent quota has an exit code of its own, and a top-up without a win
 test('A16: a refund comes back although the ledger’s reads and nonces lag behind the cancel', async () => {
   const account = await stack.newAgent('hasty')
   const { privateKey } = account
-  expect(await stack.agent(privateKey, ['pay', '--max-hbar', '12'])).toMatchObject({ code: 0 })
+  expect(await stack.agent(privateKey, PAY_ALONE)).toMatchObject({ code: 0 })
   // by another account: this one's nonce is not to move before it lags
   await keepOpen(await stack.newAgent('patron'), account.evmAddress)
   stack.devnet.controls.setReadLagMs(500)
@@ -153,7 +155,7 @@ test('A16: a refund comes back although the ledger’s reads and nonces lag behi
 
 test('A16: one agent of the library tops up and cancels at once although nonces lag', async () => {
   const account = await stack.newAgent('brisk')
-  const paid = await stack.agent(account.privateKey, ['pay', '--max-hbar', '12'])
+  const paid = await stack.agent(account.privateKey, PAY_ALONE)
   expect(paid).toMatchObject({ code: 0 })
   const agent = libraryAgent(account)
   stack.devnet.controls.setNonceLagMs(8_000)
@@ -167,7 +169,7 @@ test('A16: one agent of the library tops up and cancels at once although nonces 
 
 test('A16: what one agent of the library signs at once is sent one after the other, and a failure holds none up', async () => {
   const account = await stack.newAgent('busy')
-  const paid = await stack.agent(account.privateKey, ['pay', '--max-hbar', '12'])
+  const paid = await stack.agent(account.privateKey, PAY_ALONE)
   expect(paid).toMatchObject({ code: 0 })
   const agent = libraryAgent(account)
   const more = 300_000_000n

@@ -4,7 +4,10 @@ import { type Address, isAddress } from 'viem'
 import { z } from 'zod'
 
 /** The verbs of the command. */
-const AGENT_VERBS = ['pay', 'status', 'watch', 'cancel', 'topup'] as const
+const AGENT_VERBS = ['pay', 'status', 'watch', 'cancel', 'topup', 'guard'] as const
+
+/** What nobody can do for another agent. */
+const OWN_VERBS: ReadonlySet<string> = new Set(['cancel', 'guard'])
 
 const hbar = z
   .string()
@@ -28,14 +31,20 @@ const Arguments = z
       .regex(/^[1-9]\d{0,5}$/, '--until-renewals takes a whole number above 0.')
       .transform(Number)
       .optional(),
+    unguarded: z.boolean().default(false),
+    state: z.enum(['on', 'off'], 'Say guard on or guard off.').optional(),
     json: z.boolean().default(false),
   })
   .refine(({ verb, hbar: tinybar }) => verb !== 'topup' || (tinybar ?? 0n) > 0n, {
     error: 'Say how much to add: topup --hbar N.',
     abort: true,
   })
-  .refine((given) => given.verb !== 'cancel' || given.for === undefined, {
-    error: 'Only the agent itself can cancel: --for does not go with cancel.',
+  .refine(({ verb, ...given }) => given.for === undefined || !OWN_VERBS.has(verb), {
+    error: 'Only the agent itself can cancel or guard: --for goes with neither.',
+    abort: true,
+  })
+  .refine(({ verb, state }) => (verb === 'guard') === (state !== undefined), {
+    error: 'Say guard on or guard off; the other verbs take nothing after them.',
     abort: true,
   })
   .transform((given) => ({
@@ -46,6 +55,10 @@ const Arguments = z
     maxPaymentTinybar: given['max-hbar'],
     /** What `topup` adds, tinybar. */
     amountTinybar: given.hbar,
+    /** Whether a purchase leaves the window as it is, without a guard. */
+    isUnguarded: given.unguarded,
+    /** What `guard` sets. */
+    isGuarded: given.state === 'on',
     untilRenewals: given['until-renewals'],
     isJson: given.json,
   }))
@@ -73,6 +86,7 @@ const options = {
   hbar: { type: 'string' },
   'until-renewals': { type: 'string' },
   json: { type: 'boolean' },
+  unguarded: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const
 
@@ -82,8 +96,8 @@ export function readArguments(list: readonly string[]): ArgumentsReading {
   try {
     const { values, positionals } = parseArgs({ args: [...list], allowPositionals: true, options })
     if (values.help === true || positionals[0] === 'help') return { kind: 'help' }
-    const verb = positionals.length === 1 ? positionals[0] : undefined
-    const { data, error } = Arguments.safeParse({ verb, ...values })
+    const [verb, state] = positionals.length <= 2 ? positionals : []
+    const { data, error } = Arguments.safeParse({ verb, state, ...values })
     return data === undefined
       ? { kind: 'invalid', message: error?.issues[0]?.message ?? '' }
       : { kind: 'arguments', arguments: data }

@@ -35,11 +35,18 @@ async function run(
   line: readonly string[],
   environment: Readonly<Record<string, string>> = { AGENT_KEY: KEY },
 ) {
+  // Nobody listens there: what a person would see whose ledger is down.
+  const ledger = { LEDGER_RPC_URL: 'http://127.0.0.1:1' }
   const out: string[] = []
   const err: string[] = []
   const code = await runAgent({
     arguments: line,
-    environment: { ACCESS_URL: service.baseUrl, AGENT_ACCOUNT_ID: '0.0.1004', ...environment },
+    environment: {
+      ACCESS_URL: service.baseUrl,
+      AGENT_ACCOUNT_ID: '0.0.1004',
+      ...ledger,
+      ...environment,
+    },
     clock: hurriedClock(),
     onInterrupt: () => {},
     output: {
@@ -73,6 +80,14 @@ describe('pay', () => {
     expect(out).toContain('19 calls left in this window.')
     expect(out).toContain(`recorded on the ledger by 0x${'ab'.repeat(32)}`)
     expect(out).toContain('"hbarUsd": 0.08')
+    expect(out).toContain('The window is not guarded: whoever knows the agent’s address')
+    expect(out).toContain('Try: guard on')
+  })
+
+  test('A17: --unguarded leaves the window as it is', async () => {
+    service.script(challenge(), granted(true))
+    const { out } = await run(['pay', '--max-hbar', '12', '--unguarded'])
+    expect(out).not.toContain('guard')
   })
 
   test('--json gives one object with amounts in tinybar', async () => {
@@ -88,6 +103,7 @@ describe('pay', () => {
   test.for<[string, Answer[], number]>([
     ['the quota is spent', [failed(429, 'quota_exhausted', 12)], EXIT.quotaSpent],
     ['a payment is pending', [failed(502, 'payment_pending', 2)], EXIT.paymentPending],
+    ['calls come too fast', [failed(429, 'too_many_requests', 1)], EXIT.failed],
     ['the service is down', [failed(503, 'contract_absent')], EXIT.failed],
     ['the payment is refused', [challenge(), challenge({}, 'insufficient_funds')], EXIT.failed],
     ['the window is open', [granted(false)], EXIT.done],
@@ -110,7 +126,7 @@ describe('pay', () => {
   test('where the window was open before it says that nothing was signed', async () => {
     service.script(granted(false))
     const { out } = await run(['pay', '--max-hbar', '12'])
-    expect(out).toContain('The window is open: nothing was signed and nothing was paid.')
+    expect(out).toContain('The window is open: no payment was signed and nothing was paid.')
   })
 
   test('while the same payment is resent a person is told', async () => {
@@ -122,12 +138,16 @@ describe('pay', () => {
 
 describe('arguments and environment', () => {
   test.for([
-    [['buy'], 'Say one of: pay, status, watch, cancel, topup.'],
+    [['buy'], 'Say one of: pay, status, watch, cancel, topup, guard.'],
     [['pay', '--max-hbar', 'lots'], 'An amount is in HBAR'],
     [['pay', '--for', '0x12'], '--for takes an EVM address'],
     [['topup'], 'Say how much to add'],
     [['topup', '--hbar', '0'], 'Say how much to add'],
     [['cancel', '--for', `0x${'12'.repeat(20)}`], 'Only the agent itself can cancel'],
+    [['guard', 'on', '--for', `0x${'12'.repeat(20)}`], 'Only the agent itself can cancel or guard'],
+    [['guard'], 'Say guard on or guard off'],
+    [['guard', 'maybe'], 'Say guard on or guard off'],
+    [['pay', 'on'], 'the other verbs take nothing'],
     [['watch', '--until-renewals', '0'], 'whole number above 0'],
     [['pay', '--sesame'], 'an option that this command does not know'],
   ] as const)('%j is a usage error', async ([line, message]) => {
@@ -198,8 +218,9 @@ describe('arguments and environment', () => {
 
   test('a key from the environment is never printed, whatever the verb, the output and the answer', async () => {
     const lines = [
-      ['pay', '--max-hbar', '12'],
-      ['pay', '--max-hbar', '12', '--json'],
+      ['pay', '--max-hbar', '12', '--unguarded'],
+      ['pay', '--max-hbar', '12', '--unguarded', '--json'],
+      ['guard', 'on'],
       ['status', '--json'],
       ['cancel'],
       ['topup', '--hbar', '1', '--json'],
@@ -212,8 +233,7 @@ describe('arguments and environment', () => {
         fc.constantFrom(...answers),
         async (key, line, answer) => {
           service.script(challenge(), answer)
-          const ledger = { LEDGER_RPC_URL: 'http://127.0.0.1:1' }
-          const { out, err } = await run(line, { AGENT_KEY: key, ...ledger })
+          const { out, err } = await run(line, { AGENT_KEY: key })
           expect(`${out}${err}`.toLowerCase()).not.toContain(key)
         },
       ),

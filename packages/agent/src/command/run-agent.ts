@@ -29,23 +29,30 @@ const EXIT_OF: Readonly<Record<Outcome['kind'], ExitCode>> = {
   'payment-refused': EXIT.failed,
   'payment-pending': EXIT.paymentPending,
   'quota-spent': EXIT.quotaSpent,
+  'too-many-requests': EXIT.failed,
+  'proof-needed': EXIT.failed,
   unavailable: EXIT.failed,
   status: EXIT.done,
   cancelled: EXIT.done,
   'nothing-to-cancel': EXIT.nothingThere,
   'topped-up': EXIT.done,
+  'guard-set': EXIT.done,
+  'guard-unchanged': EXIT.done,
   'no-open-window': EXIT.nothingThere,
   refused: EXIT.failed,
 }
 
 const USAGE = `tallystick-agent: pay once for access, and watch the window renew itself
 
-  pay [--max-hbar N] [--for 0x…]   call the resource; pay at most N HBAR if no window is open (a gift with --for)
+  pay [--max-hbar N] [--for 0x…]   call the resource; pay at most N HBAR if no window is open (a gift with --for), and
+                                   guard the window that was paid for, but for --unguarded
   status [--for 0x…]               window, balance and calls; free
   watch [--until-renewals N] [--for 0x…]
                                    see the window count down and renew; ends by itself after N renewals
   cancel                           end renewals and get the rest of the balance back
   topup --hbar N [--for 0x…]       add to the balance of an open window
+  guard on|off                     whether calls in the window must prove the agent's key; off, whoever knows the
+                                   agent's address can use the window up
 
   --json                           one JSON object per outcome, amounts in tinybar
 
@@ -68,6 +75,7 @@ function openAgent(given: AgentArguments, config: AgentConfig, run: AgentRun): A
     ledger: { rpcUrl: config.LEDGER_RPC_URL, chainId: config.LEDGER_CHAIN_ID },
     agent: given.agent,
     maxPaymentTinybar: given.maxPaymentTinybar,
+    guardsPurchases: !given.isUnguarded,
     signer: privateKey && agentSigner({ privateKey, accountId: AGENT_ACCOUNT_ID ?? lookUp }),
     onResend: () => {
       if (!given.isJson) run.output.print(RESEND_SENTENCE)
@@ -90,6 +98,7 @@ async function runVerb(
     status: () => agent.status(),
     cancel: () => agent.cancel(),
     topup: () => agent.topUp(given.amountTinybar ?? 0n),
+    guard: () => agent.guard(given.isGuarded),
   }
   const outcome = await verbs[verb]()
   const lines = isJson ? [jsonLine(outcome)] : outcomeLines(outcome, agent.agent.toLowerCase())

@@ -2,7 +2,7 @@
 
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessStatus } from '../access-answers.ts'
-import type { CancelOutcome, TopUpOutcome } from '../access-contract.ts'
+import type { CancelOutcome, GuardFailed, GuardOutcome, TopUpOutcome } from '../access-contract.ts'
 import type { AccessOutcome, StatusOutcome } from '../access-outcome.ts'
 
 const ZERO_ADDRESS = /^0x0{40}$/
@@ -31,7 +31,7 @@ function resourceLines(resource: unknown): readonly string[] {
 }
 
 /** What came of any verb but `watch`. */
-export type Outcome = AccessOutcome | StatusOutcome | CancelOutcome | TopUpOutcome
+export type Outcome = AccessOutcome | StatusOutcome | CancelOutcome | TopUpOutcome | GuardOutcome
 
 type Granted = Extract<AccessOutcome, { kind: 'granted' }>
 
@@ -42,7 +42,7 @@ function paidLine({ payment, signedPayment, paidThisRequest }: Granted): string 
   }
   if (paidThisRequest) return 'The window was opened by a payment that was found on the ledger.'
   if (signedPayment === undefined) {
-    return 'The window is open: nothing was signed and nothing was paid.'
+    return 'The window is open: no payment was signed and nothing was paid.'
   }
   const { amountTinybar, transaction } = signedPayment
   return `The window is open. A payment of ${formatHbar(amountTinybar)} was signed, and the service does not say that it took it; the ledger shows: ${transaction}`
@@ -60,8 +60,32 @@ function grantedLines(granted: Granted): readonly string[] {
   if (metering?.recordedOnChain !== undefined) {
     lines.push(`This call is recorded on the ledger by ${metering.recordedOnChain}`)
   }
+  if (granted.guard !== undefined) lines.push(...guardLines(granted.guard))
   return [...lines, ...resourceLines(granted.resource)]
 }
+
+const OPEN_TO_ALL = 'whoever knows the agent’s address can use it up.'
+
+function guardLines(guard: GuardOutcome | GuardFailed): readonly string[] {
+  switch (guard.kind) {
+    case 'guard-set':
+      return [
+        guard.isGuarded
+          ? 'The window is guarded: from now on calls must prove the agent’s key.'
+          : `The guard is off: ${OPEN_TO_ALL}`,
+        `Transaction ${guard.transaction}`,
+      ]
+    case 'guard-unchanged':
+      return ['The window is guarded, as before.']
+    case 'guard-failed':
+      return [`The window is not guarded: ${OPEN_TO_ALL} ${guard.reason} Try: guard on`]
+    case 'refused':
+      return [refusedLine(guard)]
+  }
+}
+
+const refusedLine = ({ errorName }: { readonly errorName: string }): string =>
+  `The contract refuses: ${errorName}.`
 
 /** What came of a verb, for a person. `agent` is whose window it is about. */
 export function outcomeLines(outcome: Outcome, agent: string): readonly string[] {
@@ -94,6 +118,15 @@ export function outcomeLines(outcome: Outcome, agent: string): readonly string[]
       ]
     case 'quota-spent':
       return [`The quota of this window is spent. It refills in ${outcome.retryAfterSeconds} s.`]
+    case 'too-many-requests':
+      return [
+        `Calls come too fast; no quota was spent. Try again in ${outcome.retryAfterSeconds} s.`,
+      ]
+    case 'proof-needed':
+      return [
+        `The window of ${agent} is open and guarded, and no proof of its key was taken (${outcome.error}).`,
+        `A proof is signed with the agent’s own key, for ${outcome.domain}: ACCESS_URL must name that host.`,
+      ]
     case 'unavailable':
       return [
         `The service cannot answer now (${outcome.httpStatus}, ${outcome.error}). Nothing was signed.`,
@@ -116,10 +149,11 @@ export function outcomeLines(outcome: Outcome, agent: string): readonly string[]
       ]
     case 'no-open-window':
       return ['No window is open to be topped up. Open one with `pay`.', LAG_SENTENCE]
+    case 'guard-set':
+    case 'guard-unchanged':
     case 'refused':
-      break
+      return guardLines(outcome)
   }
-  return [`The contract refuses: ${outcome.errorName}.`]
 }
 
 /** A status in sentences. */
