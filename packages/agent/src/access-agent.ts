@@ -61,6 +61,8 @@ export type AccessAgentOptions = {
   readonly network?: `${string}:${string}` | undefined
   /** JSON-RPC of the ledger, for `cancel`, `topUp` and `guard`. */
   readonly ledger?: { readonly rpcUrl: string; readonly chainId: number }
+  /** The one access contract that is signed for; left out, whichever the service names. */
+  readonly contract?: Address | undefined
   /**
    * Whether the signer's own window is guarded once this agent has paid for it, which takes `ledger` and the gas of one
    * transaction. True unless stated: without a guard whoever knows the address uses up the window.
@@ -129,19 +131,10 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     return { kind: 'payment-pending', retryAfterSeconds, error: 'no_answer', payment }
   }
 
-  /** Guards the window that was just paid for. What keeps it from that hides no purchase. */
   async function guarded(outcome: AccessOutcome): Promise<AccessOutcome> {
     const isPurchase = outcome.kind === 'granted' && outcome.payment !== undefined
     if (!isPurchase || !isOwn || ledger === undefined || !guardsPurchases) return outcome
-    const setUnlessSet = async (own: Opened): Promise<GuardOutcome> =>
-      (await own.isGuarded()) ? { kind: 'guard-unchanged' } : await setGuard(own.transact, true)
-    const guard = await inTurn(setUnlessSet).catch((failure: unknown): GuardFailed => {
-      const isExpected =
-        failure instanceof LedgerUnavailable || failure instanceof AccessServiceUnavailable
-      if (!isExpected) throw failure
-      return { kind: 'guard-failed', reason: failure.message }
-    })
-    return { ...outcome, guard }
+    return { ...outcome, guard: await inTurn(setGuardUnlessSet).catch(guardFailed) }
   }
 
   async function status(ended?: AbortSignal): Promise<StatusOutcome> {
@@ -161,32 +154,7 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     )
   }
 
-  // Kept, since it knows its nonces before the relay shows them.
-  let opened: Opened | undefined
-
-  async function contract(): Promise<Opened> {
-    if (ledger === undefined || signer === undefined) {
-      throw new LedgerUnavailable('To sign on the ledger an agent needs its address and a signer.')
-    }
-    const { contract: address } = await readStatus()
-    if (opened?.address !== address) {
-      const { account } = signer
-      const transact = createTransact({ ...ledger, contract: address, account })
-      const own = { rpcUrl: ledger.rpcUrl, contract: address, agent: signer.evmAddress }
-      opened = { address, transact, isGuarded: () => readIsGuarded(own) }
-    }
-    return opened
-  }
-
-  let lastSigned: Promise<unknown> = Promise.resolve()
-
-  /** One after the other: two at once would take the same nonce, and the ledger queues no later one. */
-  async function inTurn<Outcome>(sign: (contract: Opened) => Promise<Outcome>): Promise<Outcome> {
-    const signOwn = async () => await sign(await contract())
-    const signed = lastSigned.then(signOwn, signOwn)
-    lastSigned = signed
-    return await signed
-  }
+  const inTurn = signingInTurn(options, readStatus)
 
   return {
     agent,
@@ -196,5 +164,54 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     cancel: () => inTurn(({ transact }) => cancelAndClaim(transact)),
     guard: (isGuarded) => inTurn(({ transact }) => setGuard(transact, isGuarded)),
     topUp: (amountTinybar) => inTurn(({ transact }) => topUp(transact, { agent, amountTinybar })),
+  }
+}
+
+/** Guards the window that was just paid for. */
+async function setGuardUnlessSet({ isGuarded, transact }: Opened): Promise<GuardOutcome> {
+  return (await isGuarded()) ? { kind: 'guard-unchanged' } : await setGuard(transact, true)
+}
+
+/** What keeps a guard from being set hides no purchase. */
+function guardFailed(failure: unknown): GuardFailed {
+  const isExpected =
+    failure instanceof LedgerUnavailable || failure instanceof AccessServiceUnavailable
+  if (!isExpected) throw failure
+  return { kind: 'guard-failed', reason: failure.message }
+}
+
+type InTurn = <Outcome>(sign: (contract: Opened) => Promise<Outcome>) => Promise<Outcome>
+
+/** Signs on the contract, one after the other: two at once would take the same nonce, and the ledger queues no later one. */
+function signingInTurn(
+  { contract, ledger, signer }: AccessAgentOptions,
+  readStatus: () => Promise<AccessStatus>,
+): InTurn {
+  // Kept, since it knows its nonces before the relay shows them.
+  let opened: Opened | undefined
+
+  async function open(): Promise<Opened> {
+    if (ledger === undefined || signer === undefined) {
+      throw new LedgerUnavailable('To sign on the ledger an agent needs its address and a signer.')
+    }
+    const { contract: address } = await readStatus()
+    const trusted = contract?.toLowerCase() ?? address.toLowerCase()
+    if (address.toLowerCase() !== trusted)
+      throw new AccessServiceUnavailable(`The service names contract ${address}, not ${trusted}.`)
+    if (opened?.address !== address) {
+      const { account, evmAddress: agent } = signer
+      const own = { ...ledger, contract: address }
+      const transact = createTransact({ ...own, account })
+      opened = { address, transact, isGuarded: () => readIsGuarded({ ...own, agent }) }
+    }
+    return opened
+  }
+
+  let lastSigned: Promise<unknown> = Promise.resolve()
+  return async (sign) => {
+    const signOwn = async () => await sign(await open())
+    const signed = lastSigned.then(signOwn, signOwn)
+    lastSigned = signed
+    return await signed
   }
 }

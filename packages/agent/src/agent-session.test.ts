@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AccessAgentOptions, createAccessAgent } from './access-agent.ts'
 import {
   type Answer,
+  CONTRACT,
   challenge,
   failed,
   granted,
@@ -130,4 +131,14 @@ test('a gift is not guarded by its giver', async () => {
   const outcome = await agent({ ledger, agent: `0x${'ab'.repeat(20)}` }).access()
   expect(outcome).toMatchObject({ kind: 'granted', paidThisRequest: true })
   expect(outcome).not.toHaveProperty('guard')
+})
+
+test('A16: an agent that knows its contract signs for no other, whatever the service names', async () => {
+  const ledger = { rpcUrl: 'http://127.0.0.1:1', chainId: 296 }
+  const pinned = agent({ ledger, contract: `0x${'d1'.repeat(20)}` })
+  const refusal = expect.stringContaining(`The service names contract ${CONTRACT}`)
+  for (const sign of [() => pinned.topUp(1n), () => pinned.cancel(), () => pinned.guard(true)])
+    await expect(sign()).rejects.toMatchObject({ message: refusal })
+  const known = agent({ ledger, contract: `0x${'C0'.repeat(20)}` })
+  await expect(known.topUp(1n)).rejects.toThrow('cannot')
 })

@@ -127,7 +127,8 @@ test('A17: the official client with its sign-in extension gets into a guarded wi
   const theirs = new x402Client().registerExtension(
     createSIWxClientExtension({ signers: [stranger] }),
   )
-  await expect(wrapFetchWithPayment(fetch, theirs)(urlOf('access', evmAddress))).rejects.toThrow()
+  const call = wrapFetchWithPayment(fetch, theirs)(urlOf('access', evmAddress))
+  await expect(call).rejects.toThrow('Failed to create payment payload')
 })
 
 test('A17: a command whose ACCESS_URL is another name of the service is told so, and signs nothing', async () => {

@@ -30,6 +30,9 @@ const AgentEnvironment = z.object({
     .string()
     .regex(/^0\.0\.\d{1,19}$/, 'an account id 0.0.x')
     .optional(),
+  ACCESS_CONTRACT: z
+    .custom<`0x${string}`>((text) => /^0x[0-9a-fA-F]{40}$/.test(String(text)), 'an EVM address')
+    .optional(),
   ACCESS_URL: httpUrl.default('http://127.0.0.1:3001'),
   SERVICE_NAME: z
     .string()

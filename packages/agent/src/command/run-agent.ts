@@ -57,7 +57,7 @@ const USAGE = `tallystick-agent: pay once for access, and watch the window renew
   --json                           one JSON object per outcome, amounts in tinybar
 
 Environment: AGENT_KEY (or AGENT_KEY_FILE), AGENT_ACCOUNT_ID (looked up when absent), ACCESS_URL, SERVICE_NAME,
-LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, NETWORK. A key is never taken from an argument.
+ACCESS_CONTRACT, LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, NETWORK. A key is never taken from an argument.
 
 Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable, 3 a payment is needed and not
 allowed by --max-hbar, 4 quota spent, 5 a payment is pending (do not pay anew), 6 nothing to cancel, top up or watch`
@@ -74,6 +74,7 @@ function openAgent(given: AgentArguments, config: AgentConfig, run: AgentRun): A
     network: config.NETWORK,
     ledger: { rpcUrl: config.LEDGER_RPC_URL, chainId: config.LEDGER_CHAIN_ID },
     agent: given.agent,
+    contract: config.ACCESS_CONTRACT,
     maxPaymentTinybar: given.maxPaymentTinybar,
     guardsPurchases: !given.isUnguarded,
     signer: privateKey && agentSigner({ privateKey, accountId: AGENT_ACCOUNT_ID ?? lookUp }),

@@ -80,12 +80,10 @@ function guardLines(guard: GuardOutcome | GuardFailed): readonly string[] {
     case 'guard-failed':
       return [`The window is not guarded: ${OPEN_TO_ALL} ${guard.reason} Try: guard on`]
     case 'refused':
-      return [refusedLine(guard)]
+      break
   }
+  return [`The contract refuses: ${guard.errorName}.`]
 }
-
-const refusedLine = ({ errorName }: { readonly errorName: string }): string =>
-  `The contract refuses: ${errorName}.`
 
 /** What came of a verb, for a person. `agent` is whose window it is about. */
 export function outcomeLines(outcome: Outcome, agent: string): readonly string[] {
@@ -152,8 +150,9 @@ export function outcomeLines(outcome: Outcome, agent: string): readonly string[]
     case 'guard-set':
     case 'guard-unchanged':
     case 'refused':
-      return guardLines(outcome)
+      break
   }
+  return guardLines(outcome)
 }
 
 /** A status in sentences. */
