@@ -6,7 +6,7 @@ export {
   createAccessAgent,
 } from './access-agent.ts'
 export type { AccessStatus, Metering, Subscription } from './access-answers.ts'
-export type { CancelOutcome, GuardOutcome, TopUpOutcome } from './access-contract.ts'
+export type { CancelOutcome, TopUpOutcome } from './access-contract.ts'
 export {
   type AccessOutcome,
   AccessServiceUnavailable,
