@@ -36,7 +36,7 @@ function listenMessage(error: unknown, { HOST, PORT }: ListenConfig): string {
       return `Port ${PORT} needs rights that this process lacks. Set PORT to one above 1023.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `HOST ${HOST} is no address of this machine.`
+      return `HOST ${HOST} is not an address of this machine.`
     default:
       return `Cannot listen on ${HOST}:${PORT}.`
   }

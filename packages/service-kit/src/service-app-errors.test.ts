@@ -114,7 +114,7 @@ describe('S5: errors are JSON with a stable code', () => {
     expect(response.json()).toEqual({ error })
   })
 
-  test('an empty body with a JSON content type is no body', async () => {
+  test('an empty body with a JSON content type counts as no body', async () => {
     const app = await buildThing()
     const headers = { 'content-type': 'application/json' }
     const response = await app.inject({ method: 'POST', url: '/probe', headers, payload: '' })

@@ -1,5 +1,5 @@
-// eth_sendRawTransaction: the relay's prechecks in the relay's order (packages/relay/src/lib/precheck.ts), then
-// consensus's verdict. There is no mempool: a future nonce is refused, and never gets a receipt.
+// eth_sendRawTransaction: the relay's prechecks in the relay's order (packages/relay/src/lib/precheck.ts), then the
+// verdict of consensus. There is no mempool: a future nonce is refused, and never gets a receipt.
 
 import { hash as digestOf } from 'node:crypto'
 import secp256k1 from 'secp256k1'

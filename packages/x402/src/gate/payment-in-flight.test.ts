@@ -167,7 +167,7 @@ describe('X10: a payment found on the ledger, not settled here: honoured for the
     expect(runs.fulfilled).toBe(0)
   })
 
-  test('X9: the same header completes the job on another replica, also after its validity ended', async () => {
+  test('X9: the same header completes the job on another replica, even after its validity ended', async () => {
     const first = gateFixture()
     const { job, ledger, terms } = first
     const header = await ledger.pay(terms, { memo })
@@ -229,7 +229,7 @@ describe('X10: a payment found on the ledger, not settled here: honoured for the
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
   })
 
-  test('somebody else’s transaction under the same id is no payment of ours', async () => {
+  test('somebody else’s transaction under the same id is not our payment', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
     const { nonce } = await paymentOf(ledger, { header, terms })

@@ -56,7 +56,7 @@ test('X2: the same JSON in body and header, nothing to pay, no schema', () => {
   })
 })
 
-test('A17: the official client answers the challenge, unmodified, and its proof is taken', async () => {
+test('A17: the official client answers the challenge, unmodified, and its proof is accepted', async () => {
   const sent: (string | null)[] = []
   const service: typeof fetch = async (input, init) => {
     const header = new Request(input, init).headers.get('sign-in-with-x')
@@ -77,7 +77,7 @@ test('A17: the official client answers the challenge, unmodified, and its proof 
   expect(sent).toEqual([null, expect.any(String)])
 })
 
-test('A17: our client’s answer is one that the official reader takes, and so do we', async () => {
+test('A17: our client’s answer is accepted by the official reader, and by us', async () => {
   const header = await answerSignIn(body, { signer, url })
   expect(parseSIWxHeader(header ?? '')).toMatchObject({
     address: account.address,
@@ -89,25 +89,25 @@ test('A17: our client’s answer is one that the official reader takes, and so d
 
 describe('A17: our client signs no proof', () => {
   test.each([
-    ['for a service other than the one it called', { url: 'https://other.example/' }],
-    ['for another port of it', { url: 'https://api.example.com:8443/' }],
-    ['without TLS where the challenge has it', { url: 'http://api.example.com/' }],
+    ['for a service other than the one called', { url: 'https://other.example/' }],
+    ['for another port of that service', { url: 'https://api.example.com:8443/' }],
+    ['without TLS if the challenge has it', { url: 'http://api.example.com/' }],
     ['for another chain', { signer: { ...signer, chainId: 'eip155:295' } }],
-    ['for no EVM chain', { signer: { ...signer, chainId: 'hedera:testnet' } }],
+    ['for a chain that is not an EVM chain', { signer: { ...signer, chainId: 'hedera:testnet' } }],
   ])('%s', async (_what, change) => {
     expect(await answerSignIn(body, { signer, url, ...change })).toBeUndefined()
   })
 
   test.each([
-    ['where something can be paid', { ...(body as object), accepts: [{}] }],
-    ['where nothing asks for it', { x402Version: 2, accepts: [] }],
-    ['for no JSON', undefined],
+    ['if something can be paid', { ...(body as object), accepts: [{}] }],
+    ['if nothing asks for it', { x402Version: 2, accepts: [] }],
+    ['if the body is not JSON', undefined],
   ])('%s', async (_what, other) => {
     expect(await answerSignIn(other, { signer, url })).toBeUndefined()
   })
 })
 
-test('A17: for arbitrary fields the text is the official library’s', () => {
+test('A17: for arbitrary fields the text equals the official library’s', () => {
   const statement = stringMatching(/^[A-Za-z0-9,.:;!?'()]([A-Za-z0-9 ,.:;!?'()]{0,40}\.)?$/)
   const time = stringMatching(/^20[0-9]{2}-0[1-9]-1[0-9]T0[0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$/)
   const fields = record(

@@ -11,11 +11,11 @@ import {
   signInText,
 } from './sign-in-message.ts'
 
-/** A challenge is answered within this time, milliseconds: the reference's 300 s. */
+/** How long a challenge may be answered, milliseconds: the reference's 300 s. */
 export const SIGN_IN_AGE_MS_MAX = 300_000
 
 type SignInOffer = {
-  /** Why it is asked for: the `error` of the body. */
+  /** Why a proof is requested: the `error` of the body. */
   readonly error: string
   readonly resource: PaidResource
   /** What a person reads in the wallet, one line of ASCII. */
@@ -23,16 +23,16 @@ type SignInOffer = {
   /** CAIP-2, `eip155:…`. */
   readonly chainId: string
   readonly issuedAtMs: number
-  /** Tells the challenges of one millisecond apart, so that each has a nonce of its own: 0 to 999,999. */
+  /** Tells challenges of the same millisecond apart, so that each has its own nonce: 0 to 999,999. */
   readonly serial: number
-  /** Makes the nonce, from the very text of the time of issue. */
+  /** Makes the nonce from the exact text of the time of issue. */
   readonly nonceOf: (issuedAt: string) => string
 }
 
 /**
- * A 402 that nothing can be paid for: `accepts` is empty, since official clients would pay anything in it rather than
- * sign. Domain and uri are those of the resource's own address. Official clients send an extension back whole and do not
- * read its `schema`, which is left out.
+ * A 402 with nothing to pay: `accepts` is empty, since official clients would pay anything in it rather than sign. Domain
+ * and uri come from the resource's own address. Official clients return an extension unchanged and do not read its
+ * `schema`, which is left out.
  */
 export function signInChallenge(offer: SignInOffer): Challenge {
   const { chainId, error, issuedAtMs, nonceOf, resource, serial, statement } = offer
@@ -69,15 +69,16 @@ const challengeSchema = z.object({
 
 type SignInSigner = {
   readonly address: string
-  /** The chain that the key signs for, `eip155:…`. */
+  /** The chain the key signs for, `eip155:…`. */
   readonly chainId: string
   /** EIP-191 over the text, 65 bytes in hex. */
   readonly signText: (text: string) => Promise<string>
 }
 
 /**
- * The value of `SIGN-IN-WITH-X` for a 402's body; undefined where that asks for no sign-in, for one on another chain, or
- * for one at another origin than `url`, which the answer came from: a proof is good where it was asked for and nowhere else.
+ * The value of `SIGN-IN-WITH-X` for a 402's body; undefined if the body asks for no sign-in, for one on another chain, or
+ * for one at an origin other than that of `url`, which the answer came from: a proof is valid where it was requested and
+ * nowhere else.
  */
 export async function answerSignIn(
   body: unknown,

@@ -1,5 +1,5 @@
 /**
- * x402's sign-in-with-x for EVM keys: what a challenge offers to be signed, and the text that a wallet signs.
+ * x402's sign-in-with-x for EVM keys: what a challenge asks to be signed, and the text that a wallet signs.
  * https://eips.ethereum.org/EIPS/eip-4361, https://eips.ethereum.org/EIPS/eip-191
  */
 import { z } from 'zod'
@@ -15,16 +15,16 @@ export const SIGN_IN_TYPE = 'eip191'
 const line = z.string().regex(/^[\x20-\x7e]{0,500}$/)
 const uri = z.string().regex(/^[\x21-\x7e]{1,500}$/)
 
-/** RFC 3339 in UTC: the only form in which the time has one spelling for every reader. */
+/** RFC 3339 in UTC: the only form in which a time has one spelling for every reader. */
 const time = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/)
   .refine((text) => !Number.isNaN(Date.parse(text)))
 
-/** Resources that one text may name. */
+/** Most resources that one text may name. */
 const RESOURCES_MAX = 10
 
-/** `info` of a challenge: every field of the text but the signer's own. */
+/** `info` of a challenge: every field of the text except the signer's own. */
 export const signInInfoSchema = z.object({
   domain: line.min(1),
   uri,
@@ -40,10 +40,10 @@ export const signInInfoSchema = z.object({
 
 export type SignInInfo = Readonly<z.infer<typeof signInInfoSchema>>
 
-/** A chain in CAIP-2 whose keys may sign, e.g. `eip155:296`. */
+/** A CAIP-2 chain whose keys may sign, e.g. `eip155:296`. */
 export const eip155Chain = z.string().regex(/^eip155:[1-9]\d{0,14}$/)
 
-/** An address with its EIP-55 checksum, as the text has it. */
+/** An address with its EIP-55 checksum, as in the text. */
 function checksummed(address: string): string {
   const digits = address.slice(2).toLowerCase()
   const hash = keccakOfText(digits).toString('hex')
@@ -63,7 +63,7 @@ export function signInText(
     `${info.domain} wants you to sign in with your Ethereum account:`,
     checksummed(signer.address),
     '',
-    // Without a statement the line is empty; a blank one still has the empty line after it.
+    // Without a statement the line is empty; a blank statement is still followed by the empty line.
     ...(statement === undefined ? [''] : [statement, '']),
     `URI: ${info.uri}`,
     `Version: ${info.version}`,
@@ -77,7 +77,7 @@ export function signInText(
   ].join('\n')
 }
 
-/** The 32 bytes that EIP-191 has a key sign for a text. */
+/** The 32 bytes that a key signs for a text under EIP-191. */
 export function personalDigest(text: string): Buffer {
   return keccakOfText(`\x19Ethereum Signed Message:\n${Buffer.byteLength(text)}${text}`)
 }

@@ -11,13 +11,13 @@ const account = privateKeyToAccount(vectors.privateKey)
 describe.each(vectors.proofs.map((vector, index) => ({ ...vector, index })))(
   'golden vector: $title',
   ({ digest, index, info, signature }) => {
-    test('the text and its digest are those of the official library', async () => {
+    test('the text and its digest equal those of the official library', async () => {
       const text = signInText(info, vectors)
       expect(hexOfBytes(personalDigest(text))).toBe(digest)
       expect(await account.signMessage({ message: text })).toBe(signature)
     })
 
-    test('the proof is taken, with its address in either case', () => {
+    test('the proof is accepted, with its address in either case', () => {
       expect(judgeSignIn(proofHeader(index), wanted)).toEqual({
         kind: 'proved',
         nonce: info.nonce,
@@ -37,22 +37,22 @@ function malleated(): string {
   return `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}1b`
 }
 
-describe('A17: what a proof is refused for', () => {
+describe('A17: why a proof is refused', () => {
   test.each([
     ['another host', { domain: 'evil.example' }, 'invalid_siwx_domain_mismatch'],
     ['another port', { domain: 'api.example.com:8443' }, 'invalid_siwx_domain_mismatch'],
     ['another origin', { uri: 'https://evil.example/api' }, 'invalid_siwx_uri_mismatch'],
     ['plain http', { uri: 'http://api.example.com/api' }, 'invalid_siwx_uri_mismatch'],
     ['another agent', { address: `0x${'ab'.repeat(20)}` }, 'invalid_siwx_address'],
-    ['a nonce of somebody else', { nonce: 'b'.repeat(32) }, 'invalid_siwx_nonce'],
+    ['somebody else’s nonce', { nonce: 'b'.repeat(32) }, 'invalid_siwx_nonce'],
     ['another EVM chain', { chainId: 'eip155:295' }, 'invalid_siwx_chain_id'],
-    ['a chain of no EVM', { chainId: 'hedera:testnet' }, 'invalid_siwx_unsupported_chain'],
+    ['a chain that is not EVM', { chainId: 'hedera:testnet' }, 'invalid_siwx_unsupported_chain'],
     ['another kind of key', { type: 'ed25519' }, 'invalid_siwx_unsupported_chain'],
     ['a contract’s signature', { signatureScheme: 'eip1271' }, 'invalid_siwx_unsupported_chain'],
     ['a changed statement', { statement: 'Pay.' }, 'invalid_siwx_signature'],
-    ['a statement taken away', { statement: undefined }, 'invalid_siwx_signature'],
-    ['a later end', { expirationTime: '2026-11-22T12:06:00.000Z' }, 'invalid_siwx_signature'],
-    ['a past end', { expirationTime: '2026-11-22T12:00:59.000Z' }, 'invalid_siwx_expired'],
+    ['a removed statement', { statement: undefined }, 'invalid_siwx_signature'],
+    ['a later expiry', { expirationTime: '2026-11-22T12:06:00.000Z' }, 'invalid_siwx_signature'],
+    ['a past expiry', { expirationTime: '2026-11-22T12:00:59.000Z' }, 'invalid_siwx_expired'],
     ['a later start', { notBefore: '2026-11-22T12:01:01.000Z' }, 'invalid_siwx_not_yet_valid'],
     ['64 bytes', { signature: signature.slice(0, 130) }, 'invalid_siwx_malformed_signature'],
     ['v = 1', { signature: `${signature.slice(0, 130)}01` }, 'invalid_siwx_malformed_signature'],
@@ -70,7 +70,7 @@ describe('A17: what a proof is refused for', () => {
     expect(errorOf(proofHeader(0, change))).toBe(error)
   })
 
-  test('age: 300 s, and no challenge of the future but for the skew of replicas’ clocks', () => {
+  test('age: 300 s, and no challenge from the future except for the skew of replicas’ clocks', () => {
     expect(errorOf(proofHeader(1), { nowMs: issuedAtMs + 299_999 })).toBe('proved')
     expect(errorOf(proofHeader(1), { nowMs: issuedAtMs + 300_000 })).toBe(
       'invalid_siwx_issued_at_too_old',

@@ -1,4 +1,4 @@
-/** Judges the proof of a key that a client sends in `SIGN-IN-WITH-X`, in the order of the reference and with its codes. */
+/** Judges the proof of a key that a client sends in `SIGN-IN-WITH-X`, in the reference's order and with its codes. */
 import { z } from 'zod'
 import { decodeStrictBase64 } from '../gate/payment-headers.ts'
 import { readEcdsaSignature, recoverSigner } from '../schemes/evm/authorization.ts'
@@ -15,7 +15,7 @@ import {
 /** Largest header, in characters, checked before decoding: official clients send 620 to 832. */
 const HEADER_CHARS_MAX = 4_096
 
-/** How far a clock of another replica, which issued the challenge, may be ahead, milliseconds. */
+/** How far ahead the clock of another replica, which issued the challenge, may be, milliseconds. */
 const CLOCK_SKEW_MS = 5_000
 
 const proofSchema = signInInfoSchema.extend({
@@ -47,7 +47,7 @@ export type SignInRefusal =
       | 'uri_mismatch'}`
 
 export type SignInWanted = {
-  /** Public address of the service; the client's `Host` is not asked. */
+  /** Public address of the service; the client's `Host` is ignored. */
   readonly baseUrl: string
   /** The one chain whose keys count, `eip155:…`. */
   readonly chainId: string
@@ -59,7 +59,7 @@ export type SignInWanted = {
 }
 
 type SignInVerdict =
-  /** The same header proves the same until 300 s after `issuedAtMs`: whoever serves by it remembers its nonce. */
+  /** The same header proves the same thing until 300 s after `issuedAtMs`: a caller that serves on it must remember its nonce. */
   | { readonly kind: 'proved'; readonly nonce: string; readonly issuedAtMs: number }
   | { readonly kind: 'refused'; readonly error: SignInRefusal }
 
@@ -113,8 +113,8 @@ function timeRefusalOf(proof: Proof, nowMs: number): SignInRefusal | undefined {
 }
 
 /**
- * The text is written anew from the fields, so that nothing but what was judged can have been signed. A signature has one
- * spelling: 65 bytes, a low s, v 27 or 28.
+ * The text is rebuilt from the fields, so nothing but what was judged can have been signed. A signature has one spelling:
+ * 65 bytes, a low s, v 27 or 28.
  */
 function signatureRefusalOf(proof: Proof): SignInRefusal | undefined {
   if (!/^0x[0-9a-fA-F]{130}$/.test(proof.signature)) return 'invalid_siwx_malformed_signature'

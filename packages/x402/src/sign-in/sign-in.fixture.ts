@@ -22,7 +22,7 @@ export const vectors = JSON.parse(
 
 export const issuedAtMs = Date.parse('2026-11-22T12:00:00.000Z')
 
-/** What the vectors' own service asks for, a minute after it issued the challenge. */
+/** What the vectors' own service requires, a minute after it issued the challenge. */
 export const wanted: SignInWanted = {
   baseUrl: 'https://api.example.com',
   chainId: vectors.chainId,
@@ -31,7 +31,7 @@ export const wanted: SignInWanted = {
   isNonce: (nonce) => nonce === 'a1b2c3d4e5f67890a1b2c3d4e5f67890',
 }
 
-/** The header of a proof, with fields changed after it was signed. */
+/** The header of a proof, with fields changed after signing. */
 export function proofHeader(index: number, change: Readonly<Record<string, unknown>> = {}): string {
   const { address, chainId } = vectors
   const { info, signature } = vectors.proofs[index] ?? {}
@@ -39,7 +39,7 @@ export function proofHeader(index: number, change: Readonly<Record<string, unkno
   return Buffer.from(JSON.stringify(proof)).toString('base64')
 }
 
-/** The refusal of a header; `proved` where it is taken. */
+/** The refusal of a header; `proved` if it is accepted. */
 export function errorOf(header: string, change: Partial<SignInWanted> = {}): string {
   const verdict = judgeSignIn(header, { ...wanted, ...change })
   return verdict.kind === 'refused' ? verdict.error : verdict.kind

@@ -72,7 +72,7 @@ const refusals: readonly Refused[] = [
     ...hmac,
   },
   {
-    name: 'unparsable timestamp: stale_timestamp, also with a wrong signature',
+    name: 'unparsable timestamp: stale_timestamp, even with a wrong signature',
     send: () => post({ 'x-care-signature': 'nonsense', 'x-care-timestamp': 'yesterday' }),
     reason: 'stale_timestamp',
     ...hmac,

@@ -37,7 +37,7 @@ describe('the requirement', () => {
     ['a zero timeout', { maxTimeoutSeconds: 0 }],
     ['a timeout over 900 s', { maxTimeoutSeconds: 901 }],
     ['a network of another family', { asset: { ...asset, network: 'hedera:testnet' } }],
-  ])('%s is a mistake of ours', (_name, changes) => {
+  ])('%s is our own mistake', (_name, changes) => {
     const terms = { asset, amount: 1n, payTo: EVM_PAY_TO, ...changes }
     expect(() => evmRequirement(terms)).toThrow(RangeError)
   })
