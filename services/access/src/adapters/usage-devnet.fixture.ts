@@ -79,6 +79,7 @@ export async function startUsageDevnet(options: {
       return {
         agent,
         windowExpiresAtSeconds: Number(window.expiresAt),
+        windowStartsAtSeconds: Number(window.expiresAt) - window.periodSeconds,
         callsAllowed: window.callsAllowed,
         callsUsedInRead: window.callsUsed,
       }

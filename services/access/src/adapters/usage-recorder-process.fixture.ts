@@ -26,6 +26,7 @@ async function call(): Promise<void> {
     const outcome = await recorder.record({
       agent,
       windowExpiresAtSeconds: Number(windowExpiresAt),
+      windowStartsAtSeconds: 0,
       callsAllowed: 1_000_000,
       callsUsedInRead: 0,
     })

@@ -78,6 +78,10 @@ export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLed
       answered('the receipt could not be read', () =>
         readUsageReceipt(client, { contract, hash: hash as Hex }),
       ),
+    readBlockSeconds: () =>
+      answered('the latest block could not be read', async () =>
+        Number((await client.getBlock({ blockTag: 'latest' })).timestamp),
+      ),
     readCallsUsed: ({ agent, windowExpiresAtSeconds }) =>
       answered('the usage could not be read', async () => {
         const window = await readWindow(client, {

@@ -160,6 +160,7 @@ async function serveAdmitted(
   const call = {
     agent,
     windowExpiresAtSeconds: window.expiresAtSeconds,
+    windowStartsAtSeconds: window.expiresAtSeconds - window.periodSeconds,
     callsAllowed: window.callsAllowed,
     callsUsedInRead: window.callsUsed,
   }

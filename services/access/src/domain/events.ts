@@ -108,6 +108,15 @@ export type UsageEvent =
     }
   /** Calls were taken out after 10 s without being sealed. */
   | { readonly kind: 'call-expired'; readonly agent: string }
+  /** Leased calls that are counted on the contract, that nobody made, and that could not be given back (A18). */
+  | {
+      readonly kind: 'lease-lost'
+      readonly agent: string
+      readonly windowExpiresAtSeconds: number
+      readonly calls: number
+      /** The transaction that leased them or was to give them back; null while it was not signed. */
+      readonly hash: string | null
+    }
   | { readonly kind: 'recording-paused'; readonly pauseMs: number }
   /** A shutdown ended before these were sent or receipted; they may be lost, in the agents' favour. */
   | {
@@ -125,10 +134,13 @@ export const USAGE_FIGURES = {
   waitingCalls: 'Calls that wait to be accepted.',
   sealedBatches: 'Signed batches that wait for the sender.',
   sentBatches: 'Batches sent whose receipt is missing.',
-  unreceiptedCalls: 'Calls accepted whose receipt is missing.',
+  unreceiptedCalls: 'Calls accepted or leased whose receipt is missing.',
+  leasedCalls: 'Calls leased in advance that nobody made yet.',
   windows: 'Windows kept in memory.',
   acceptedCallsTotal: 'Calls accepted.',
-  recordedCallsTotal: 'Calls that a receipt says are counted on the contract.',
+  recordedCallsTotal: 'Calls that a receipt says are counted on the contract, leased ones included.',
+  givenBackCallsTotal: 'Leased calls given back to the contract because nobody made them.',
+  lostLeasedCallsTotal: 'Leased calls that nobody made and that could not be given back.',
   refusedCallsTotal: 'Calls that the contract refused: over a quota.',
   lateCallsTotal: 'Calls whose window was closed too long when they came to the contract.',
   revertedCallsTotal: 'Calls in batches that reverted.',

@@ -165,6 +165,7 @@ export class RecorderRun {
     const past = this.#history.at(-1 - step.readLag) ?? this.#history[0]
     const call = {
       ...window,
+      windowStartsAtSeconds: START_MS / 1000,
       callsAllowed: this.chain.quota,
       callsUsedInRead: past?.get(usageWindowKey(window)) ?? 0,
     }

@@ -1,28 +1,24 @@
 /**
- * Decides whether a call may be accepted now, must wait, or finds its quota spent (A9, A11), and keeps those that
- * wait, in order of arrival per window. Accepting itself is the recorder's, called in the same tick as the decision.
+ * Decides whether a call is covered by a lease (A18), may be accepted now, must wait, or finds its quota spent (A9, A11),
+ * and keeps those that wait, in order of arrival per window. Accepting itself is the recorder's, called in the same tick
+ * as the decision.
  */
 
 import type { Clock } from '@tallystick/service-kit'
 import type { UsageEventListener } from './events.ts'
+import type { PendingCall } from './pending-call.ts'
 import type { UsageLedger } from './usage-ledger.ts'
-import {
-  CATCH_UP_MS,
-  SHOWN_POLL_MS,
-  SHOWN_READS_MAX,
-  UNSHOWN_CALLS_MAX,
-  WAITING_CALLS_MAX,
-} from './usage-limits.ts'
-import type { PendingCall, UsageWindow } from './usage-window.ts'
+import { CATCH_UP_MS, SHOWN_POLL_MS, SHOWN_READS_MAX, WAITING_CALLS_MAX } from './usage-limits.ts'
+import type { UsageWindow } from './usage-window.ts'
 
 type AdmissionOptions = {
-  readonly ledger: Pick<UsageLedger, 'readCallsUsed'>
+  readonly ledger: Pick<UsageLedger, 'readCallsUsed' | 'readBlockSeconds'>
   readonly clock: Clock
-  /** How many processes record, each with its own key. */
-  readonly recorderCount: number
   readonly onEvent: UsageEventListener
   /** Resolves when the receipts that the ledger has now are applied. */
   readonly refreshReceipts: () => Promise<void>
+  /** Answers the call from its window's lease; false without one. */
+  readonly cover: (pending: PendingCall) => boolean
   readonly accept: (pending: PendingCall) => void
   readonly onExpired: (pending: PendingCall) => void
 }
@@ -34,6 +30,9 @@ export class UsageAdmission {
   #waitingCount = 0
   #cancelShownPoll: (() => void) | null = null
   #isReading = false
+  /** Time of the latest block that this process knows, Unix seconds. */
+  #blockSeconds = 0
+  #blockRead: Promise<void> | null = null
 
   constructor(options: AdmissionOptions) {
     this.#options = options
@@ -46,7 +45,7 @@ export class UsageAdmission {
 
   /** Accepts the call, answers it, or keeps it until it can be decided; at most until its deadline. */
   admit(pending: PendingCall): void {
-    pending.window.sawRead(pending.call.callsUsedInRead)
+    if (!pending.window.isBegun) this.#lookForBegin(pending.window)
     this.changed(pending.window)
     if (this.#decide(pending) === 'wait') this.#wait(pending)
   }
@@ -74,21 +73,21 @@ export class UsageAdmission {
 
   #decide(pending: PendingCall): 'accepted' | 'answered' | 'wait' {
     if (pending.isSettled) return 'answered'
-    const { window, call } = pending
-    if (window.callsRemainingAtBest(call.callsAllowed) <= 0) {
+    const { window } = pending
+    if (this.#options.cover(pending)) return 'accepted'
+    if (window.callsRemainingAtBest <= 0) {
       pending.settle({ kind: 'quota-spent' })
       return 'answered'
     }
-    if (this.#options.recorderCount > 1 && window.callsUnshown >= UNSHOWN_CALLS_MAX) return 'wait'
-    if (window.mayCountTwice && !pending.hasCaughtUp) return 'wait'
+    if (window.isHeld || (window.mayCountTwice && !pending.hasCaughtUp)) return 'wait'
     // Nothing is left by A9, and yet there may be: the read may count calls whose receipts are still to come.
-    if (window.callsRemaining(call.callsAllowed) <= 0) return 'wait'
+    if (window.callsRemaining <= 0) return 'wait'
     this.#options.accept(pending)
     return 'accepted'
   }
 
   #wait(pending: PendingCall): void {
-    const { clock, recorderCount } = this.#options
+    const { clock } = this.#options
     if (this.#waitingCount >= WAITING_CALLS_MAX) {
       pending.settle({ kind: 'unavailable' })
       return
@@ -102,7 +101,7 @@ export class UsageAdmission {
       run: () => this.#expire(pending),
     })
     if (pending.window.mayCountTwice) this.#catchUp(pending)
-    if (recorderCount > 1) this.#pollShown()
+    this.#pollShown()
   }
 
   #expire(pending: PendingCall): void {
@@ -127,7 +126,8 @@ export class UsageAdmission {
     void refreshReceipts().finally(onCaughtUp)
   }
 
-  /** A11: a process whose calls wait for its own chain read to show earlier ones makes that read itself. */
+  /** A9, A11: a process whose calls wait for its own chain read to show earlier ones, or a window as begun, makes that
+   * read itself. */
   #pollShown(): void {
     if (this.#isReading || this.#cancelShownPoll !== null || this.#waiting.size === 0) return
     this.#cancelShownPoll = this.#options.clock.after(SHOWN_POLL_MS, () => {
@@ -141,24 +141,48 @@ export class UsageAdmission {
   }
 
   async #readShown(): Promise<void> {
-    const hidden = [...this.#waiting.keys()].filter((each) => each.callsUnshown > 0)
-    await Promise.all(
-      hidden.slice(0, SHOWN_READS_MAX).map(async (window) => {
-        try {
-          const callsUsed = await this.#options.ledger.readCallsUsed(window)
-          if (callsUsed === null) window.sawClosed()
-          else window.sawRead(callsUsed)
-          this.changed(window)
-        } catch (error) {
-          this.#options.onEvent({
-            kind: 'ledger-failed',
-            step: 'read',
-            reason: 'unreachable',
-            retryMs: SHOWN_POLL_MS,
-            error,
-          })
-        }
+    const { ledger, clock } = this.#options
+    const windows = [...this.#waiting.keys()]
+    const hidden = windows.filter((each) => each.isShared && each.callsUnshown > 0)
+    const reads = hidden.slice(0, SHOWN_READS_MAX).map((window) =>
+      this.#try(async () => {
+        const callsUsed = await ledger.readCallsUsed(window)
+        if (callsUsed === null) window.sawClosed()
+        else window.sawRead(callsUsed, clock.unixMs())
+        this.changed(window)
       }),
     )
+    if (windows.some((window) => !window.isBegun)) reads.push(this.#readBlock())
+    await Promise.all(reads)
+  }
+
+  /** A9: a window has begun once the latest block is past its start. One read serves every window that begins then. */
+  #lookForBegin(window: UsageWindow): void {
+    if (window.windowStartsAtSeconds <= this.#blockSeconds) window.isBegun = true
+    else void this.#readBlock()
+  }
+
+  #readBlock(): Promise<void> {
+    this.#blockRead ??= this.#try(async () => {
+      const blockSeconds = await this.#options.ledger.readBlockSeconds()
+      this.#blockSeconds = Math.max(this.#blockSeconds, blockSeconds)
+      for (const window of [...this.#waiting.keys()]) {
+        if (window.windowStartsAtSeconds > this.#blockSeconds) continue
+        window.isBegun = true
+        this.changed(window)
+      }
+    }).finally(() => {
+      this.#blockRead = null
+    })
+    return this.#blockRead
+  }
+
+  async #try(read: () => Promise<void>): Promise<void> {
+    try {
+      await read()
+    } catch (error) {
+      const failure = { step: 'read', reason: 'unreachable', retryMs: SHOWN_POLL_MS } as const
+      this.#options.onEvent({ kind: 'ledger-failed', ...failure, error })
+    }
   }
 }

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
+import { PendingCall } from './pending-call.ts'
 import { OpenBatch } from './usage-batch.ts'
-import { PendingCall, UsageWindow } from './usage-window.ts'
+import { UsageWindow } from './usage-window.ts'
 
-const window = new UsageWindow({ agent: '0x1', windowExpiresAtSeconds: 10 })
-const pendingCall = (): PendingCall =>
-  new PendingCall({
-    call: { agent: '0x1', windowExpiresAtSeconds: 10, callsAllowed: 5, callsUsedInRead: 0 },
-    window,
-    unsealedUntilMs: 10_000,
-  })
+const window = new UsageWindow(
+  { agent: '0x1', windowExpiresAtSeconds: 10, windowStartsAtSeconds: 0, callsAllowed: 5 },
+  1,
+)
+const pendingCall = (): PendingCall => new PendingCall({ window, unsealedUntilMs: 10_000 })
 
 test('A10: a batch whose calls were all taken out opens anew with its next call', () => {
   const batch = new OpenBatch()

@@ -61,7 +61,8 @@ export class FakeUsageChain {
     const window = usageWindowKey(entry)
     if (this.closedWindows.has(window))
       return { kind: 'late', agent, windowExpiresAtSeconds, calls }
-    const callsUsed = this.usedOf(entry) + calls
+    // Calls given back never take the counter below 0.
+    const callsUsed = Math.max(0, this.usedOf(entry) + calls)
     if (callsUsed > this.quota) return { kind: 'refused', agent, windowExpiresAtSeconds, calls }
     this.used.set(window, callsUsed)
     const counted = this.counted.get(hash) ?? new Map<string, number>()
@@ -98,6 +99,8 @@ export class FakeUsageLedger implements UsageLedger {
   isUnreachable = false
   /** How far behind the nonce that it tells is. */
   nonceLag = 0
+  /** Time of its latest block; null is now. */
+  blockSeconds: number | null = null
   receiptReads = 0
   /** Receipts for which this is true do not show. */
   hidesReceipt: (hash: string) => boolean = () => false
@@ -167,6 +170,11 @@ export class FakeUsageLedger implements UsageLedger {
     return receipt !== undefined && isShown && !this.hidesReceipt(hash)
       ? receipt
       : { kind: 'pending' }
+  }
+
+  async readBlockSeconds(): Promise<number> {
+    this.#reach()
+    return this.blockSeconds ?? Math.floor(this.#clock.unixMs() / 1000)
   }
 
   async readCallsUsed(window: {

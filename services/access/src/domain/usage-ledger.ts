@@ -11,7 +11,7 @@ export type WindowId = {
   readonly windowExpiresAtSeconds: number
 }
 
-/** Calls of one agent in one window, 1 to 2^32 − 1, as one transaction counts them. */
+/** Calls of one agent in one window, as one transaction counts them: an int32 but 0. A negative count gives calls back (A18). */
 export type UsageEntry = WindowId & { readonly calls: number }
 
 /** A signed transaction. Its hash is final: the same bytes may be sent again, never signed again. */
@@ -46,7 +46,7 @@ export type UsageCount = WindowId &
       }
     /**
      * Not counted: `refused` are beyond the quota, or the window is not funded; the window of `late` ones closed over 60 s
-     * ago.
+     * ago. Negative where calls were to be given back.
      */
     | { readonly kind: 'refused' | 'late'; readonly calls: number }
   )
@@ -71,6 +71,8 @@ export type UsageLedger = {
   /** Sends the bytes once, without retrying. A rejection leaves open whether they arrived. */
   send(rawTransaction: string): Promise<UsageSendResult>
   readReceipt(hash: string): Promise<UsageReceipt>
+  /** Time of the latest block, Unix seconds. It trails the clock, by 10 s at most on a public network. */
+  readBlockSeconds(): Promise<number>
   /** The counter of that window as a chain read shows it, or null where the ledger no longer shows that window. */
   readCallsUsed(window: WindowId): Promise<number | null>
 }

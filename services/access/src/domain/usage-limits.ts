@@ -1,6 +1,6 @@
 /**
- * Every limit of the metering, with its unit and the reason for it. Rules A9 to A11 fix the first group; the second
- * bounds what those rules leave open.
+ * Every limit of the metering, with its unit and the reason for it. Rules A9 to A11 and A18 fix the first group; the
+ * second bounds what those rules leave open.
  */
 
 /** A10: a batch is sealed this long after its first call, even while the sender is busy. Milliseconds. */
@@ -21,7 +21,23 @@ export const UNSHOWN_CALLS_MAX = 50
 export const RECEIPT_WAIT_CALLS_PER_RECORDER = 100
 /** A11: the contract still counts calls of a window for this long after its end; then it is forgotten. Seconds. */
 export const FORGET_AFTER_SECONDS = 60
+/** A9: calls out in a window that nothing shows as begun yet: what is lost if its renewal fails. */
+export const UNBEGUN_CALLS_MAX = 3
+/** A18: calls that one entry counts in advance, at most; a quota's share bounds it too. */
+export const LEASE_CALLS_MAX = 50
+/** A18: percent of the quota that one entry counts in advance, at most: what a killed process costs its agent. */
+export const LEASE_QUOTA_PERCENT = 5
+/** A18: after this time without a call of the agent its unused calls go back, and leases start at 1. Milliseconds. */
+export const LEASE_IDLE_MS = 30_000
+/** A18: with less than this percent of the quota left, a process leaves it to the others that ask for it. */
+export const SCARCE_QUOTA_PERCENT = 10
 
+/** With k recorders a lease takes at most one of so many times k parts of what is left: the last calls reach everyone. */
+export const LEASE_PARTS_PER_RECORDER = 2
+/** Idle leases are looked for no more often than this, so that many go back in one transaction. Milliseconds. */
+export const LEASE_SWEEP_MS = 1_000
+/** A chain read later than this after a receipt knows of it: public mirrors lag up to 10 s. Milliseconds. */
+export const READ_LAG_MS = 15_000
 /** Calls in the open batch, bounds the memory of a stuck sender (about 10 MB of promises). */
 export const OPEN_CALLS_MAX = 20_000
 /** Calls that wait to be admitted, bounds the same for agents at the edge of their quota. */

@@ -5,7 +5,9 @@ import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.fixture.ts'
 import { createUsageRecorder, type UsageCall, type UsageOutcome } from './usage-recorder.ts'
 
 export const START_MS = 1_700_000_000_000
-export const WINDOW_END_SECONDS = START_MS / 1000 + 3600
+const PERIOD_SECONDS = 3_600
+/** Of a window that begins with the test. */
+export const WINDOW_END_SECONDS = START_MS / 1000 + PERIOD_SECONDS
 
 export const agentOf = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
 
@@ -53,6 +55,7 @@ export function startRecorderBench(options: { quota?: number; recorderCount?: nu
       return {
         agent,
         windowExpiresAtSeconds,
+        windowStartsAtSeconds: windowExpiresAtSeconds - PERIOD_SECONDS,
         callsAllowed: chain.quota,
         callsUsedInRead: chain.usedOf({ agent, windowExpiresAtSeconds }),
         ...overrides,

@@ -1,13 +1,14 @@
 /**
- * Metering (A9 to A11). A call is checked against the quota and accepted in one tick, merged with others into the open
+ * Metering (A9 to A11, A18). A call that a lease covers is answered with the lease's transaction. Any other is checked against the quota and accepted in one tick, merged with others into the open
  * batch, and answered with the hash of the transaction that records it as soon as that is signed: it waits neither for
  * the sending nor for the receipt. The batch is sealed at once when the sender is free, so that at low load each call
  * is one transaction; under load calls gather for 100 ms or 50 agents, and while four sealed batches wait, until one
  * has gone. A call that is not sealed within 10 s is taken out and unavailable.
  *
- * Parts: usage-admission (may this call?), usage-window (one counter), usage-batch (when to seal), usage-queue (nonces,
- * prices, repairs), usage-sender (order, resending, signing anew), usage-receipts (what became of it, and what that means
- * for the calls). One agent's calls in a batch are one entry per window.
+ * Parts: usage-admission (may this call?), usage-window (one counter), usage-lease (the next calls, in advance),
+ * usage-batcher (when to seal), usage-queue (nonces, prices, repairs), usage-sender (order, resending, signing anew),
+ * usage-receipts (what became of it), usage-settlement (what that means for the calls). One agent's calls in a batch are
+ * one entry per window.
  *
  * What goes wrong, and what follows:
  * - ledger unreachable, no gas money: the same bytes are sent again, up to every 4 s; open calls run into their 10 s;
@@ -18,8 +19,9 @@
  * - reverted, refused, late: not counted and given back to the window; three reverts in a row refuse calls for 30 s;
  * - no receipt ever: given up after 2 minutes in the agent's favour; 64 unreceipted batches stop the sender;
  * - reads that show calls whose receipts are not here yet: receipts are fetched first, so that no call counts twice;
+ * - a lease that is not counted ends; calls answered with it are in the agent's favour;
  * - several recorders: a call whose receipt takes over 20 s is unavailable, though the ledger may count it yet;
- * - a kill loses at most what was not sent, in the agent's favour.
+ * - a kill loses at most what was not sent, in the agent's favour, and its unused leases, 5 % of a quota at most.
  */
 
 import type { Clock } from '@tallystick/service-kit'
@@ -29,44 +31,37 @@ import {
   type UsageTotals,
   zeroUsageTotals,
 } from './events.ts'
+import { PendingCall, type UsageCall, type UsageOutcome } from './pending-call.ts'
 import { UsageAdmission } from './usage-admission.ts'
-import { type SealedBatch, UsageBatcher } from './usage-batch.ts'
+import type { SealedBatch } from './usage-batch.ts'
+import { UsageBatcher } from './usage-batcher.ts'
+import { UsageLeases } from './usage-lease.ts'
 import type { UsageLedger } from './usage-ledger.ts'
 import {
   CLOSE_MS,
-  RECEIPT_WAIT_CALLS_PER_RECORDER,
   REVERT_PAUSE_MS,
   REVERTS_BEFORE_PAUSE,
   UNSEALED_MS_MAX,
 } from './usage-limits.ts'
 import { UsageSigner } from './usage-queue.ts'
-import {
-  type FinalReceipt,
-  releaseUsageBatch,
-  settleUsageBatch,
-  UsageReceipts,
-} from './usage-receipts.ts'
+import { UsageReceipts } from './usage-receipts.ts'
 import { UsageSender } from './usage-sender.ts'
-import {
-  PendingCall,
-  type UsageCall,
-  type UsageOutcome,
-  type UsageWindow,
-  UsageWindows,
-} from './usage-window.ts'
+import { type FinalReceipt, releaseUsageEntries, settleUsageBatch } from './usage-settlement.ts'
+import { type UsageWindow, UsageWindows } from './usage-window.ts'
 
-export type { UsageCall, UsageOutcome } from './usage-window.ts'
+export type { UsageCall, UsageOutcome } from './pending-call.ts'
 
 /** Records metered calls on the ledger, for one process with one key. */
 export type UsageRecorder = {
   /** Accepts one call in the same tick as its check and resolves with the hash of the transaction that records it,
-   * known when it is signed. Never rejects. */
+   * known when it is signed, or at once where a lease covers the call. Never rejects. */
   record(call: UsageCall): Promise<UsageOutcome>
   /** Calls of that window that may still be made as far as this process knows, 0 or more. Where a read may count calls
-   * whose receipts are still to come, the higher figure: 0 means that the quota is spent. */
+   * whose receipts are still to come, the higher figure: 0 means that the quota is spent, and nothing leased is unused. */
   callsRemaining(call: UsageCall): number
   readonly figures: () => UsageFigures
-  /** Seals and sends what is open and waits for receipts, 5 s at most; later calls are unavailable. */
+  /** Seals and sends what is open, gives unused leases back and waits for receipts, 5 s at most; later calls are
+   * unavailable. */
   close(): Promise<void>
 }
 
@@ -85,12 +80,12 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
 
 class BatchingRecorder implements UsageRecorder {
   readonly #clock: Clock
-  readonly #recorderCount: number
   readonly #onEvent: UsageEventListener
   readonly #totals: UsageTotals = zeroUsageTotals()
   readonly #windows: UsageWindows
   readonly #sender: UsageSender
   readonly #receipts: UsageReceipts
+  readonly #leases: UsageLeases
   readonly #batcher: UsageBatcher
   readonly #admission: UsageAdmission
   /** Windows that receipts of the round under way changed. */
@@ -102,16 +97,14 @@ class BatchingRecorder implements UsageRecorder {
 
   constructor(options: UsageRecorderOptions) {
     const { ledger, clock, recorderCount, onEvent = () => {} } = options
-    const shared = { ledger, clock, onEvent }
+    const shared = { ledger, clock, onEvent, totals: this.#totals }
     this.#clock = clock
-    this.#recorderCount = recorderCount
     this.#onEvent = onEvent
-    this.#windows = new UsageWindows(clock)
+    this.#windows = new UsageWindows({ clock, recorderCount })
     const signer = new UsageSigner(shared)
     this.#sender = new UsageSender({
       ...shared,
       signer,
-      totals: this.#totals,
       onProgress: () => this.#progress(),
       onSent: () => this.#receipts.wake(),
     })
@@ -122,8 +115,13 @@ class BatchingRecorder implements UsageRecorder {
       onMissing: (batch) => this.#missing(batch),
       onRound: () => this.#afterRound(),
     })
+    this.#leases = new UsageLeases({
+      ...shared,
+      giveBack: (window) => this.#batcher.giveBack(window),
+    })
     this.#batcher = new UsageBatcher({
       ...shared,
+      leases: this.#leases,
       signer,
       sender: this.#sender,
       onExpired: (pending) => this.#expired(pending),
@@ -131,8 +129,8 @@ class BatchingRecorder implements UsageRecorder {
     })
     this.#admission = new UsageAdmission({
       ...shared,
-      recorderCount,
       refreshReceipts: () => this.#receipts.refresh(),
+      cover: (pending) => this.#cover(pending),
       accept: (pending) => this.#accept(pending),
       onExpired: (pending) => this.#expired(pending),
     })
@@ -144,6 +142,7 @@ class BatchingRecorder implements UsageRecorder {
     sealedBatches: this.#sender.waitingCount,
     sentBatches: this.#sender.sent.length,
     unreceiptedCalls: this.#windows.unreceiptedCalls,
+    leasedCalls: this.#leases.unusedCalls,
     windows: this.#windows.count,
     ...this.#totals,
   })
@@ -152,11 +151,9 @@ class BatchingRecorder implements UsageRecorder {
     const nowMs = this.#clock.unixMs()
     if (this.#closing !== null || nowMs < this.#pausedUntilMs)
       return Promise.resolve({ kind: 'unavailable' })
-    const pending = new PendingCall({
-      call,
-      window: this.#windows.open(call),
-      unsealedUntilMs: nowMs + UNSEALED_MS_MAX,
-    })
+    const window = this.#windows.open(call)
+    window.called(nowMs)
+    const pending = new PendingCall({ window, unsealedUntilMs: nowMs + UNSEALED_MS_MAX })
     this.#admission.admit(pending)
     return pending.outcome
   }
@@ -164,8 +161,7 @@ class BatchingRecorder implements UsageRecorder {
   callsRemaining(call: UsageCall): number {
     const window = this.#windows.find(call)
     if (window === undefined) return Math.max(0, call.callsAllowed - call.callsUsedInRead)
-    window.sawRead(call.callsUsedInRead)
-    return Math.max(0, window.callsRemainingAtBest(call.callsAllowed))
+    return Math.max(0, window.callsRemainingAtBest) + this.#leases.unusedOf(window)
   }
 
   close(): Promise<void> {
@@ -173,16 +169,20 @@ class BatchingRecorder implements UsageRecorder {
     return this.#closing
   }
 
+  #cover(pending: PendingCall): boolean {
+    if (!this.#leases.cover(pending)) return false
+    this.#totals.acceptedCallsTotal += 1
+    return true
+  }
+
   #accept(pending: PendingCall): void {
-    const { window, call } = pending
+    const { window } = pending
     if (!this.#batcher.hasRoomFor(window)) {
       pending.settle({ kind: 'unavailable' })
       return
     }
-    const callsLeft = window.callsRemaining(call.callsAllowed)
-    pending.waitsForReceipt =
-      this.#recorderCount > 1 && callsLeft < this.#recorderCount * RECEIPT_WAIT_CALLS_PER_RECORDER
-    pending.callsRemaining = callsLeft - 1
+    pending.waitsForReceipt = window.isNearEnd
+    pending.callsRemaining = window.callsRemaining - 1
     window.accept()
     this.#totals.acceptedCallsTotal += 1
     this.#batcher.add(pending)
@@ -190,19 +190,25 @@ class BatchingRecorder implements UsageRecorder {
 
   #expired(pending: PendingCall): void {
     this.#totals.expiredCallsTotal += 1
-    this.#onEvent({ kind: 'call-expired', agent: pending.call.agent })
+    this.#onEvent({ kind: 'call-expired', agent: pending.window.agent })
     pending.settle({ kind: 'unavailable' })
   }
 
   #progress(): void {
     this.#batcher.progress()
-    if (this.#batcher.openCalls === 0 && this.#sender.isIdle) this.#onIdle?.()
+    if (this.#batcher.isEmpty && this.#sender.isIdle && this.#leases.isEmpty) this.#onIdle?.()
   }
 
   #receipted(batch: SealedBatch, receipt: FinalReceipt): void {
-    settleUsageBatch(batch, receipt, { totals: this.#totals, onEvent: this.#onEvent })
+    settleUsageBatch(batch, receipt, {
+      clock: this.#clock,
+      totals: this.#totals,
+      onEvent: this.#onEvent,
+      leases: this.#leases,
+      readmit: (pending) => this.#admission.admit(pending),
+    })
     if (receipt.kind === 'mined') this.#revertsInARow = 0
-    else if (batch.callCount > 0) this.#reverted()
+    else if (batch.entries.length > 0) this.#reverted()
     this.#noteChanged(batch)
   }
 
@@ -220,7 +226,7 @@ class BatchingRecorder implements UsageRecorder {
       hash: batch.current.hash,
       calls: batch.callCount,
     })
-    releaseUsageBatch(batch)
+    releaseUsageEntries(batch.entries, { leases: this.#leases })
     this.#noteChanged(batch)
   }
 
@@ -233,6 +239,7 @@ class BatchingRecorder implements UsageRecorder {
     const windows = [...this.#changedWindows]
     this.#changedWindows.clear()
     for (const window of windows) this.#admission.changed(window)
+    if (this.#closing !== null) this.#leases.giveBackAll()
     this.#progress()
   }
 
@@ -245,6 +252,7 @@ class BatchingRecorder implements UsageRecorder {
         resolve()
       }
       this.#batcher.hurry()
+      this.#leases.giveBackAll()
       this.#progress()
     })
     this.#onIdle = null
@@ -256,6 +264,7 @@ class BatchingRecorder implements UsageRecorder {
     this.#batcher.stop()
     this.#sender.stop()
     this.#receipts.stop()
+    this.#leases.stop()
     this.#windows.stop()
     const { unfinished } = this.#sender
     for (const entry of unfinished.flatMap((batch) => batch.entries))

@@ -1,34 +1,89 @@
 /**
- * What this process knows about the counter of one agent's window: what reads and receipts showed, and which calls it
- * accepted that no receipt settles yet. It decides nothing about time, batches or transactions.
+ * What this process knows about the counter of one agent's window: what reads and receipts showed, which calls it
+ * accepted or leased that no receipt settles yet, and what of the quota follows. It decides nothing about batches or
+ * transactions. A counter falls only where calls are given back (A18): by this process, which knows its own
+ * transactions, or by another one, which only a later read shows.
  */
 import type { Clock } from '@tallystick/service-kit'
+import type { UsageCall } from './pending-call.ts'
 import type { WindowId } from './usage-ledger.ts'
-import { FORGET_AFTER_SECONDS, FORGET_SWEEP_MS } from './usage-limits.ts'
+import {
+  FORGET_AFTER_SECONDS,
+  FORGET_SWEEP_MS,
+  LEASE_IDLE_MS,
+  LEASE_PARTS_PER_RECORDER,
+  READ_LAG_MS,
+  RECEIPT_WAIT_CALLS_PER_RECORDER,
+  SCARCE_QUOTA_PERCENT,
+  UNBEGUN_CALLS_MAX,
+  UNSHOWN_CALLS_MAX,
+} from './usage-limits.ts'
+
+/** What a receipt says of the calls of this process in one window. */
+type CountedCalls = {
+  readonly calls: number
+  /** The window's counter after them. */
+  readonly usedAfter: number
+  /** When this process read the receipt, Unix milliseconds. */
+  readonly atMs: number
+}
 
 /** The counter of one window as far as this process knows it. All counts are calls. */
 export class UsageWindow {
   readonly agent: string
   readonly windowExpiresAtSeconds: number
+  readonly windowStartsAtSeconds: number
+  readonly #recorderCount: number
+  callsAllowed: number
+  /** A18: how many calls the next entry counts; it grows with each. */
+  nextLeaseCalls = 1
+  /** Unix milliseconds. */
+  lastCallAtMs = 0
+  /** A receipt or a read shows calls in it, or the latest block is past its start (A9). */
+  isBegun = false
+  #isRefused = false
+  /** Another process counted in it after this one did. */
+  #isContended = false
   /** Used for certain, besides every unreceipted call: the last receipt, or a read while none was unreceipted. */
   #settledCalls = 0
-  /** Highest counter that a chain read showed. The counter of a window never falls. */
+  /** Counter that chain reads showed: the last read, or for a lone recorder the highest. */
   #readCalls = 0
   #unreceiptedCalls = 0
-  /** Receipted calls that no read shows yet, with the counter after each (A11). */
-  #unshown: { readonly usedAfter: number; readonly calls: number }[] = []
+  /** Calls that this process gave back and that a read may still count. */
+  #givenBackCalls = 0
+  /** When the last receipt came, Unix milliseconds; null before. */
+  #receiptedAtMs: number | null = null
+  /** Receipted calls that no read shows yet (A11). */
+  #unshown: CountedCalls[] = []
 
-  constructor(window: WindowId) {
-    this.agent = window.agent
-    this.windowExpiresAtSeconds = window.windowExpiresAtSeconds
+  constructor(call: Omit<UsageCall, 'callsUsedInRead'>, recorderCount: number) {
+    this.agent = call.agent
+    this.windowExpiresAtSeconds = call.windowExpiresAtSeconds
+    this.windowStartsAtSeconds = call.windowStartsAtSeconds
+    this.callsAllowed = call.callsAllowed
+    this.#recorderCount = recorderCount
   }
 
-  /** A chain read showed this counter. A read that lags changes nothing. */
-  sawRead(callsUsed: number): void {
-    this.#readCalls = Math.max(this.#readCalls, callsUsed)
-    if (this.#unreceiptedCalls === 0)
+  /** A call of its agent came. */
+  called(nowMs: number): void {
+    if (nowMs - this.lastCallAtMs >= LEASE_IDLE_MS) this.nextLeaseCalls = 1
+    this.lastCallAtMs = nowMs
+  }
+
+  /** A chain read showed this counter. It may lag. */
+  sawRead(callsUsed: number, nowMs: number): void {
+    if (callsUsed > 0) this.isBegun = true
+    if (this.#receiptedAtMs === null || nowMs - this.#receiptedAtMs > READ_LAG_MS)
+      this.#knowsReceipts(callsUsed)
+    const sureCalls = callsUsed - this.#givenBackCalls
+    // Where this process alone gives calls back, a read that shows less than an earlier one only lags.
+    this.#readCalls = this.isShared ? callsUsed : Math.max(this.#readCalls, sureCalls)
+    if (this.#unreceiptedCalls === 0) {
+      if (this.#receiptedAtMs !== null && sureCalls > this.#settledCalls) this.#isContended = true
       this.#settledCalls = Math.max(this.#settledCalls, this.#readCalls)
-    this.#unshown = this.#unshown.filter((receipt) => receipt.usedAfter > this.#readCalls)
+    }
+    if (this.#unshown.length > 0)
+      this.#unshown = this.#unshown.filter((receipt) => receipt.usedAfter > callsUsed)
   }
 
   /** The ledger shows this window no more, so that no read can: receipts stand for it. */
@@ -36,9 +91,9 @@ export class UsageWindow {
     this.#unshown = []
   }
 
-  /** One call was accepted and will be recorded. */
-  accept(): void {
-    this.#unreceiptedCalls += 1
+  /** Calls were accepted, or leased, and will be recorded. */
+  accept(calls = 1): void {
+    this.#unreceiptedCalls += calls
   }
 
   /** Accepted calls will not be counted: taken out, refused, late, reverted or given up. */
@@ -46,26 +101,74 @@ export class UsageWindow {
     this.#unreceiptedCalls -= calls
   }
 
-  /** A receipt counted accepted calls; `usedAfter` is the window's counter after them. */
-  count(receipt: { calls: number; usedAfter: number }): void {
+  /** The contract refused calls of it: until it is shown as begun no more are out (A9). */
+  refused(): void {
+    this.#isRefused = true
+    this.nextLeaseCalls = 1
+  }
+
+  /** A receipt counted accepted calls. Receipts come in the order of their transactions. */
+  count(receipt: CountedCalls): void {
+    if (this.#receiptedAtMs !== null && receipt.usedAfter > this.#settledCalls + receipt.calls)
+      this.#isContended = true
     this.#unreceiptedCalls -= receipt.calls
-    this.#settledCalls = Math.max(this.#settledCalls, receipt.usedAfter)
-    if (receipt.usedAfter > this.#readCalls) this.#unshown.push(receipt)
+    this.#receipted(receipt)
+    if (this.isShared && receipt.usedAfter > this.#readCalls) this.#unshown.push(receipt)
+  }
+
+  /** A receipt gave leased calls back. */
+  gaveBack(receipt: CountedCalls): void {
+    this.#givenBackCalls += receipt.calls
+    this.#readCalls = Math.min(this.#readCalls, receipt.usedAfter)
+    this.#receipted(receipt)
   }
 
   /** A9: quota − max(used in the read, used in the last receipt) − accepted and unreceipted. May be negative. */
-  callsRemaining(callsAllowed: number): number {
-    return callsAllowed - Math.max(this.#readCalls, this.#settledCalls) - this.#unreceiptedCalls
+  get callsRemaining(): number {
+    return this.callsAllowed - this.#usedCalls - this.#unreceiptedCalls
   }
 
   /** The same, if the read already counts every unreceipted call that it can: an upper bound. */
-  callsRemainingAtBest(callsAllowed: number): number {
-    return callsAllowed - Math.max(this.#readCalls, this.#settledCalls + this.#unreceiptedCalls)
+  get callsRemainingAtBest(): number {
+    return (
+      this.callsAllowed - Math.max(this.#readCalls, this.#settledCalls + this.#unreceiptedCalls)
+    )
   }
 
   /** True when a read shows calls that may be unreceipted ones of this process, so that A9 may count them twice. */
   get mayCountTwice(): boolean {
     return this.#unreceiptedCalls > 0 && this.#readCalls > this.#settledCalls
+  }
+
+  /** A9, A11: too many calls are out that the ledger does not show yet. */
+  get isHeld(): boolean {
+    if (this.isShared && this.callsUnshown >= UNSHOWN_CALLS_MAX) return true
+    return !this.isBegun && (this.#isRefused || this.#unreceiptedCalls >= UNBEGUN_CALLS_MAX)
+  }
+
+  /** A11: what is left may be claimed by other processes, too. */
+  get isNearEnd(): boolean {
+    return (
+      this.isShared && this.callsRemaining < this.#recorderCount * RECEIPT_WAIT_CALLS_PER_RECORDER
+    )
+  }
+
+  /** A18: little is left, and other processes count here. */
+  get isScarce(): boolean {
+    const callsLeft = this.callsAllowed - this.#usedCalls
+    if (!this.isShared || !this.#isContended) return false
+    return callsLeft * 100 < this.callsAllowed * SCARCE_QUOTA_PERCENT
+  }
+
+  /** A18: calls that may be leased now. May be negative. */
+  get leasableCalls(): number {
+    const limits = [this.callsRemaining]
+    if (!this.isBegun) limits.push(UNBEGUN_CALLS_MAX - this.#unreceiptedCalls)
+    if (this.isShared) {
+      const parts = this.#recorderCount * LEASE_PARTS_PER_RECORDER
+      limits.push(UNSHOWN_CALLS_MAX - this.callsUnshown, Math.floor(this.callsRemaining / parts))
+    }
+    return this.isScarce ? 0 : Math.min(...limits)
   }
 
   /** A11: calls of this process that no chain read shows yet. */
@@ -75,6 +178,28 @@ export class UsageWindow {
 
   get unreceiptedCalls(): number {
     return this.#unreceiptedCalls
+  }
+
+  /** Whether other processes may count in it. */
+  get isShared(): boolean {
+    return this.#recorderCount > 1
+  }
+
+  get #usedCalls(): number {
+    return Math.max(this.#readCalls, this.#settledCalls)
+  }
+
+  #receipted(receipt: CountedCalls): void {
+    this.isBegun = true
+    this.#receiptedAtMs = receipt.atMs
+    this.#settledCalls = receipt.usedAfter
+  }
+
+  /** A read is so late that it counts all that receipts did: what it shows less, another process gave back. */
+  #knowsReceipts(callsUsed: number): void {
+    this.#givenBackCalls = 0
+    this.#unshown = []
+    if (this.isShared) this.#settledCalls = Math.min(this.#settledCalls, callsUsed)
   }
 }
 
@@ -89,27 +214,31 @@ export function usageWindowKey(window: WindowId): string {
  */
 export class UsageWindows {
   readonly #clock: Clock
+  readonly #recorderCount: number
   readonly #windows = new Map<string, UsageWindow>()
   #cancelSweep: (() => void) | null = null
 
-  constructor(clock: Clock) {
-    this.#clock = clock
+  constructor(options: { readonly clock: Clock; readonly recorderCount: number }) {
+    this.#clock = options.clock
+    this.#recorderCount = options.recorderCount
   }
 
-  /** The window's state, made at first sight. */
-  open(window: WindowId): UsageWindow {
-    const key = usageWindowKey(window)
-    const known = this.#windows.get(key)
-    if (known !== undefined) return known
-    const made = new UsageWindow(window)
-    this.#windows.set(key, made)
-    this.#cancelSweep ??= this.#clock.after(FORGET_SWEEP_MS, () => this.#sweep())
-    return made
+  /** The window's state, made at first sight, with the call's read taken in. */
+  open(call: UsageCall): UsageWindow {
+    const key = usageWindowKey(call)
+    let window = this.#windows.get(key)
+    if (window === undefined) {
+      window = new UsageWindow(call, this.#recorderCount)
+      this.#windows.set(key, window)
+      this.#cancelSweep ??= this.#clock.after(FORGET_SWEEP_MS, () => this.#sweep())
+    }
+    return this.#saw(window, call)
   }
 
-  /** The window's state, if this process has one. */
-  find(window: WindowId): UsageWindow | undefined {
-    return this.#windows.get(usageWindowKey(window))
+  /** The window's state, if this process has one, with the call's read taken in. */
+  find(call: UsageCall): UsageWindow | undefined {
+    const window = this.#windows.get(usageWindowKey(call))
+    return window === undefined ? undefined : this.#saw(window, call)
   }
 
   get count(): number {
@@ -128,6 +257,12 @@ export class UsageWindows {
     this.#cancelSweep = null
   }
 
+  #saw(window: UsageWindow, call: UsageCall): UsageWindow {
+    window.callsAllowed = call.callsAllowed
+    window.sawRead(call.callsUsedInRead, this.#clock.unixMs())
+    return window
+  }
+
   #sweep(): void {
     const closedBeforeSeconds = this.#clock.unixMs() / 1000 - FORGET_AFTER_SECONDS
     for (const [key, window] of this.#windows) {
@@ -136,78 +271,5 @@ export class UsageWindows {
     }
     this.#cancelSweep =
       this.#windows.size === 0 ? null : this.#clock.after(FORGET_SWEEP_MS, () => this.#sweep())
-  }
-}
-
-/** One metered call, as the chain read that admits it saw its window. */
-export type UsageCall = WindowId & {
-  /** Quota of that window, calls. */
-  readonly callsAllowed: number
-  /** Calls counted in that window by the chain read that admitted the call. */
-  readonly callsUsedInRead: number
-}
-
-/** What became of a metered call. */
-export type UsageOutcome =
-  | {
-      readonly kind: 'recorded'
-      /** Hash of the transaction that records the call, 0x-prefixed. */
-      readonly transactionHash: string
-      /** Calls left in the window after this one. */
-      readonly callsRemaining: number
-    }
-  /** The window's quota is spent: 429. */
-  | { readonly kind: 'quota-spent' }
-  /** Not sealed within 10 s, or the ledger cannot be written: 502. */
-  | { readonly kind: 'unavailable' }
-
-/** A call on its way through the recorder; it is settled exactly once, and holds at most one timer. */
-export class PendingCall {
-  readonly call: UsageCall
-  readonly window: UsageWindow
-  readonly outcome: Promise<UsageOutcome>
-  /** When the call is taken out unless it is sealed before, Unix milliseconds. */
-  readonly unsealedUntilMs: number
-  /** Receipts were brought up to date since the call arrived. */
-  hasCaughtUp = false
-  /** A11: answered by its receipt rather than by its signature. */
-  waitsForReceipt = false
-  /** Calls left in the window when this one was accepted. */
-  callsRemaining = 0
-  #settle: (outcome: UsageOutcome) => void
-  #isSettled = false
-  #cancelTimer: (() => void) | null = null
-
-  constructor(options: { call: UsageCall; window: UsageWindow; unsealedUntilMs: number }) {
-    this.call = options.call
-    this.window = options.window
-    this.unsealedUntilMs = options.unsealedUntilMs
-    const { promise, resolve } = Promise.withResolvers<UsageOutcome>()
-    this.outcome = promise
-    this.#settle = resolve
-  }
-
-  get isSettled(): boolean {
-    return this.#isSettled
-  }
-
-  /** Answers the call. Later answers are ignored. */
-  settle(outcome: UsageOutcome): void {
-    if (this.#isSettled) return
-    this.#isSettled = true
-    this.stopTimer()
-    this.#settle(outcome)
-  }
-
-  /** Runs once after that time, unless the call is settled or the timer replaced before. */
-  startTimer(clock: Clock, timer: { readonly ms: number; readonly run: () => void }): void {
-    this.stopTimer()
-    if (this.#isSettled) return
-    this.#cancelTimer = clock.after(timer.ms, timer.run)
-  }
-
-  stopTimer(): void {
-    this.#cancelTimer?.()
-    this.#cancelTimer = null
   }
 }

@@ -56,6 +56,7 @@ describe('200', () => {
       {
         agent: AGENT,
         windowExpiresAtSeconds: START_SECONDS + 15,
+        windowStartsAtSeconds: START_SECONDS - 5,
         callsAllowed: 20,
         callsUsedInRead: 1,
       },

@@ -1,0 +1,92 @@
+import type { Clock } from '@tallystick/service-kit'
+import type { WindowId } from './usage-ledger.ts'
+import { RECEIPT_WAIT_MS } from './usage-limits.ts'
+import type { UsageWindow } from './usage-window.ts'
+
+/** One metered call, as the chain read that admits it saw its window. */
+export type UsageCall = WindowId & {
+  /** When that window begins or began, Unix seconds. */
+  readonly windowStartsAtSeconds: number
+  /** Quota of that window, calls. */
+  readonly callsAllowed: number
+  /** Calls counted in that window by the chain read that admitted the call. */
+  readonly callsUsedInRead: number
+}
+
+/** What became of a metered call. */
+export type UsageOutcome =
+  | {
+      readonly kind: 'recorded'
+      /** Hash of the transaction that records the call, or recorded it beforehand (A18), 0x-prefixed. */
+      readonly transactionHash: string
+      /** Calls left in the window after this one, unused leased ones of this process included. */
+      readonly callsRemaining: number
+    }
+  /** The window's quota is spent: 429. */
+  | { readonly kind: 'quota-spent' }
+  /** Not sealed within 10 s, or the ledger cannot be written: 502. */
+  | { readonly kind: 'unavailable' }
+
+/** A call on its way through the recorder; it is settled exactly once, and holds at most one timer. */
+export class PendingCall {
+  readonly window: UsageWindow
+  readonly outcome: Promise<UsageOutcome>
+  /** When the call is taken out unless it is sealed before, Unix milliseconds. */
+  readonly unsealedUntilMs: number
+  /** Receipts were brought up to date since the call arrived. */
+  hasCaughtUp = false
+  /** A11: answered by its receipt rather than by its signature. */
+  waitsForReceipt = false
+  /** Calls left in the window when this one was accepted. */
+  callsRemaining = 0
+  #settle: (outcome: UsageOutcome) => void
+  #isSettled = false
+  #cancelTimer: (() => void) | null = null
+
+  constructor(options: { window: UsageWindow; unsealedUntilMs: number }) {
+    this.window = options.window
+    this.unsealedUntilMs = options.unsealedUntilMs
+    const { promise, resolve } = Promise.withResolvers<UsageOutcome>()
+    this.outcome = promise
+    this.#settle = resolve
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled
+  }
+
+  /** Answers the call. Later answers are ignored. */
+  settle(outcome: UsageOutcome): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.stopTimer()
+    this.#settle(outcome)
+  }
+
+  /** Answers the call with the transaction that counts it. */
+  settleRecorded(transactionHash: string): void {
+    this.settle({ kind: 'recorded', transactionHash, callsRemaining: this.callsRemaining })
+  }
+
+  /** Its transaction is signed: the call is answered, or waits for the receipt, 20 s at most (A11). */
+  signed(transactionHash: string, clock: Clock): void {
+    if (!this.waitsForReceipt) this.settleRecorded(transactionHash)
+    else
+      this.startTimer(clock, {
+        ms: RECEIPT_WAIT_MS,
+        run: () => this.settle({ kind: 'unavailable' }),
+      })
+  }
+
+  /** Runs once after that time, unless the call is settled or the timer replaced before. */
+  startTimer(clock: Clock, timer: { readonly ms: number; readonly run: () => void }): void {
+    this.stopTimer()
+    if (this.#isSettled) return
+    this.#cancelTimer = clock.after(timer.ms, timer.run)
+  }
+
+  stopTimer(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
+  }
+}
