@@ -17,7 +17,7 @@ const WINDOW_END_SECONDS = START_MS / 1000 + 100_000
 export const AGENTS = 3
 /** One thing that happens. */
 type Step =
-  | { kind: 'calls'; agent: number; count: number; readLag: number }
+  | { kind: 'calls'; agent: number; count: number; readLagMs: number }
   | { kind: 'time'; ms: number }
   | { kind: 'send-fault'; fault: SendFault }
   | { kind: 'send-takes'; ms: number }
@@ -29,21 +29,23 @@ type Step =
   | { kind: 'nonce-lags'; by: number }
   | { kind: 'count-outside'; agent: number }
   | { kind: 'reverting'; is: boolean }
+  | { kind: 'kill' }
+  | { kind: 'restart' }
 
 const arbitraryCalls = fc.record({
   kind: fc.constant('calls' as const),
   agent: fc.nat(AGENTS - 1),
-  count: fc.integer({ min: 1, max: 12 }),
-  readLag: fc.nat(6),
+  count: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 60 })),
+  readLagMs: fc.constantFrom(0, 0, 300, 3_000, 10_000),
 })
-/** Anything but reverting batches. */
+/** Anything but reverting batches, and ends of processes. */
 export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: arbitraryCalls },
+  { weight: 8, arbitrary: arbitraryCalls },
   {
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant('time' as const),
-      ms: fc.constantFrom(0, 1, 40, 100, 300, 2_000, 16_000),
+      ms: fc.constantFrom(0, 1, 40, 100, 300, 2_000, 16_000, 31_000),
     }),
   },
   {
@@ -66,44 +68,96 @@ export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('count-outside' as const), agent: fc.nat(AGENTS - 1) }),
 )
 
-type Answer = { readonly call: UsageCall; readonly outcome: UsageOutcome }
+/** Batches that revert. */
+export const arbitraryReverting: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constant('reverting' as const),
+  is: fc.boolean(),
+})
+
+/** A process is killed, or told to stop, and another takes its key. */
+export const arbitraryEnd: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constantFrom('kill' as const, 'restart' as const),
+})
+
+/** Small quotas, which have no leases, and ones that are leased in up to 20 or 50 calls. */
+export const arbitraryQuota = fc.oneof(
+  fc.integer({ min: 5, max: 40 }),
+  fc.integer({ min: 40, max: 400 }),
+  fc.constant(1_000),
+)
+
+/** What befalls a transaction after calls were answered with it. */
+const FAILURES: readonly UsageEvent['kind'][] = [
+  'usage-refused',
+  'batch-reverted',
+  'receipt-missing',
+  'closed-unfinished',
+]
+
+type Process = {
+  readonly ledger: FakeUsageLedger
+  readonly recorder: UsageRecorder
+  isAlive: boolean
+  readonly events: UsageEvent[]
+  /** Calls of each agent without an answer. */
+  readonly openCalls: number[]
+}
+
+type Answer = {
+  readonly call: UsageCall
+  readonly outcome: UsageOutcome
+  readonly process: Process
+}
 
 /** Some recorders over one chain, the answers that they gave, and what they reported. */
 export class RecorderRun {
   readonly clock: ManualClock = manualClock(START_MS)
   readonly chain: FakeUsageChain
-  readonly ledgers: FakeUsageLedger[]
-  readonly recorders: UsageRecorder[]
-  readonly events: UsageEvent[] = []
+  /** Those that run now, one for each key. */
+  readonly #running: Process[]
+  readonly #ended: Process[] = []
   readonly answers: Answer[] = []
+  readonly #recorderCount: number
   outside = 0
   asked = 0
-  #history: Map<string, number>[] = []
+  kills = 0
+  /** Calls of each agent that nobody was there to answer. */
+  readonly unanswered: number[] = Array.from({ length: AGENTS }, () => 0)
 
   constructor(options: { quota: number; recorderCount: number }) {
-    this.chain = new FakeUsageChain(options.quota)
-    this.ledgers = Array.from(
-      { length: options.recorderCount },
-      (_, at) => new FakeUsageLedger({ chain: this.chain, clock: this.clock, key: `key ${at}` }),
-    )
-    this.recorders = this.ledgers.map((ledger) =>
-      createUsageRecorder({
+    this.#recorderCount = options.recorderCount
+    this.chain = new FakeUsageChain({ quota: options.quota, clock: this.clock })
+    this.#running = Array.from({ length: options.recorderCount }, (_, at) => this.#start(at))
+  }
+
+  #start(keyAt: number): Process {
+    const { clock, chain } = this
+    const ledger = new FakeUsageLedger({ chain, clock, key: `key ${keyAt}` })
+    const process: Process = {
+      ledger,
+      isAlive: true,
+      events: [],
+      openCalls: Array.from({ length: AGENTS }, () => 0),
+      recorder: createUsageRecorder({
         ledger,
-        clock: this.clock,
-        recorderCount: options.recorderCount,
-        onEvent: (event) => this.events.push(event),
+        clock,
+        recorderCount: this.#recorderCount,
+        onEvent: (event) => {
+          if (process.isAlive) process.events.push(event)
+        },
       }),
-    )
+    }
+    return process
   }
 
   async run(step: Step, recorderAt: number): Promise<void> {
-    this.#history.push(new Map(this.chain.used))
-    const ledger = this.ledgers[recorderAt % this.ledgers.length]
-    const recorder = this.recorders[recorderAt % this.recorders.length]
-    if (ledger === undefined || recorder === undefined) throw new Error('no recorder')
+    const keyAt = recorderAt % this.#running.length
+    const process = this.#running[keyAt]
+    if (process === undefined) throw new Error('no recorder')
+    const { ledger } = process
     switch (step.kind) {
       case 'calls':
-        for (let at = 0; at < step.count; at += 1) this.#call(recorder, step)
+        for (let at = 0; at < step.count; at += 1) this.#call(process, step)
         break
       case 'time':
         await this.clock.advanceMsSettled(step.ms)
@@ -138,13 +192,36 @@ export class RecorderRun {
       case 'reverting':
         this.chain.isReverting = step.is
         break
+      case 'kill':
+        this.kills += 1
+        this.#replace(keyAt)
+        break
+      case 'restart': {
+        const closed = process.recorder.close()
+        await this.clock.advanceMsSettled(5_000)
+        await closed
+        this.#replace(keyAt)
+        break
+      }
     }
+  }
+
+  /** Nothing leaves the process any more, and nobody hears it. */
+  #replace(keyAt: number): void {
+    const process = this.#running[keyAt]
+    if (process === undefined) return
+    process.isAlive = false
+    process.ledger.isDead = true
+    this.#ended.push(process)
+    for (const [agent, calls] of process.openCalls.entries())
+      this.unanswered[agent] = (this.unanswered[agent] ?? 0) + calls
+    this.#running[keyAt] = this.#start(keyAt)
   }
 
   /** Mends everything and lets it come to rest. */
   async rest(): Promise<void> {
     this.chain.isReverting = false
-    for (const ledger of this.ledgers) {
+    for (const { ledger } of this.#running) {
       ledger.isUnreachable = false
       ledger.hasFunds = true
       ledger.sendFaults.length = 0
@@ -160,17 +237,26 @@ export class RecorderRun {
     windowExpiresAtSeconds: WINDOW_END_SECONDS,
   })
 
-  #call(recorder: UsageRecorder, step: { agent: number; readLag: number }): void {
-    const window = this.windowOf(step.agent)
-    const past = this.#history.at(-1 - step.readLag) ?? this.#history[0]
-    const call = {
+  /** A call of that agent as a read that lags so much admits it. */
+  callOf(agent: number, readLagMs = 0): UsageCall {
+    const window = this.windowOf(agent)
+    return {
       ...window,
       windowStartsAtSeconds: START_MS / 1000,
       callsAllowed: this.chain.quota,
-      callsUsedInRead: past?.get(usageWindowKey(window)) ?? 0,
+      callsUsedInRead: this.chain.usedOf(window, this.clock.unixMs() - readLagMs),
     }
+  }
+
+  #call(process: Process, { agent, readLagMs }: { agent: number; readLagMs: number }): void {
+    const call = this.callOf(agent, readLagMs)
     this.asked += 1
-    void recorder.record(call).then((outcome) => this.answers.push({ call, outcome }))
+    process.openCalls[agent] = (process.openCalls[agent] ?? 0) + 1
+    void process.recorder.record(call).then((outcome) => {
+      if (!process.isAlive) return
+      process.openCalls[agent] = (process.openCalls[agent] ?? 0) - 1
+      this.answers.push({ call, outcome, process })
+    })
   }
 
   #countOutside(agent: number): void {
@@ -179,36 +265,89 @@ export class RecorderRun {
     this.outside += 1
   }
 
-  used(): number {
-    return [...this.chain.used.values()].reduce((sum, calls) => sum + calls, 0)
+  /** Calls that the chain counts and that recorders asked it to count. */
+  get counted(): number {
+    return this.chain.used - this.outside
   }
 
+  get recorders(): readonly UsageRecorder[] {
+    return this.#running.map(({ recorder }) => recorder)
+  }
+
+  /** Calls of an agent, or of all, that were answered so. */
+  answered(kind: UsageOutcome['kind'], agent?: number): number {
+    const address = agent === undefined ? undefined : this.windowOf(agent).agent
+    return this.answers.filter(
+      ({ call, outcome }) =>
+        outcome.kind === kind && (address === undefined || call.agent === address),
+    ).length
+  }
+
+  /** The sum of that figure over every process, those that ended included. */
   total(
     name:
       | 'recordedCallsTotal'
       | 'refusedCallsTotal'
       | 'revertedCallsTotal'
       | 'missingCallsTotal'
-      | 'unreceiptedCalls',
+      | 'givenBackCallsTotal'
+      | 'lostLeasedCallsTotal'
+      | 'unreceiptedCalls'
+      | 'leasedCalls',
   ): number {
-    return this.recorders.reduce((sum, recorder) => sum + recorder.figures()[name], 0)
+    const running = this.recorders.reduce((sum, recorder) => sum + recorder.figures()[name], 0)
+    if (!name.endsWith('Total')) return running
+    return this.#ended.reduce((sum, { recorder }) => sum + recorder.figures()[name], running)
   }
 
-  /** Calls answered as recorded, by the hash under which they are to be found in the end. */
-  recordedByHash(): Map<string, number> {
-    const newHashes = new Map<string, string>()
-    for (const event of this.events)
-      if (event.kind === 're-signed') newHashes.set(event.oldHash, event.newHash)
-    const byHash = new Map<string, number>()
-    for (const { outcome } of this.answers) {
+  /**
+   * What the naive model says must not be: transactions that count fewer calls than were answered with them, though
+   * nothing that excuses it reported them as failed and their process lived to send them.
+   */
+  overAnswered(excuses: readonly UsageEvent['kind'][] = FAILURES): string[] {
+    const counted = new Map<string, number>()
+    for (const [hash, byWindow] of this.chain.counted)
+      for (const [window, calls] of byWindow) counted.set(`${window} in ${hash}`, calls)
+    // By process: after a kill the next one of the key may sign the very bytes that were not sent.
+    const answered = new Map<Process, Map<string, number>>()
+    for (const { call, outcome, process } of this.answers) {
       if (outcome.kind !== 'recorded') continue
-      let hash = outcome.transactionHash
-      while (!this.chain.receipts.has(hash) && newHashes.has(hash))
-        hash = newHashes.get(hash) ?? hash
-      byHash.set(hash, (byHash.get(hash) ?? 0) + 1)
+      const hash = this.#minedHash(process, outcome.transactionHash)
+      const key = `${usageWindowKey(call)} in ${hash}`
+      // Not sent, or refused with nobody there to report it.
+      const isLostWithProcess = !process.isAlive && !counted.has(key)
+      if (isLostWithProcess || isExcused(process, hash, excuses)) continue
+      const calls = answered.get(process) ?? new Map<string, number>()
+      answered.set(process, calls.set(key, (calls.get(key) ?? 0) + 1))
     }
-    return byHash
+    return [...answered.values()].flatMap((byKey) =>
+      [...byKey].flatMap(([key, calls]) => ((counted.get(key) ?? 0) < calls ? [key] : [])),
+    )
   }
+
+  /** The hash under which one that this process answered with is to be found in the end. */
+  #minedHash(process: Process, answeredHash: string): string {
+    let hash = answeredHash
+    for (const event of process.events) {
+      if (event.kind !== 're-signed') continue
+      const { oldHash, newHash } = event
+      // Of two signatures with one nonce either may be mined. Where the nonce was consumed, another process of the key may
+      // have signed the same bytes.
+      const isOldMined = event.reason === 'gas-price-too-low' && this.chain.receipts.has(oldHash)
+      if (hash === oldHash && !isOldMined) hash = newHash
+      else if (hash === newHash && isOldMined) hash = oldHash
+    }
+    return hash
+  }
+}
+
+function isExcused(process: Process, hash: string, excuses: readonly UsageEvent['kind'][]): boolean {
+  return process.events.some(
+    (event) =>
+      excuses.includes(event.kind) &&
+      (('hash' in event && event.hash === hash) ||
+        ('hashes' in event && event.hashes.includes(hash))),
+  )
 }
 
 /** Lets the history happen, each step to the recorder beside it, and then mends everything. */

@@ -3,6 +3,7 @@ import {
   agentOf,
   countOf,
   type RecorderBench,
+  START_MS,
   startRecorderBench,
   WINDOW_END_SECONDS,
 } from './usage-recorder.fixture.ts'
@@ -87,5 +88,53 @@ describe('A11: several recorders', () => {
     expect(bench.recorder.figures()).toMatchObject({ lateCallsTotal: 1, unreceiptedCalls: 0 })
     expect(bench.recorder.callsRemaining(bench.call())).toBe(20)
     expect(bench.kinds()).toContain('usage-late')
+  })
+})
+
+describe('A9: a window that nothing shows as begun', () => {
+  /** The latest block is before the window. */
+  const early = (): void => {
+    bench.ledger.blockSeconds = START_MS / 1000 - 1
+  }
+
+  test('A9: at most 3 calls are out in it, until a block is past its start', async () => {
+    early()
+    bench.ledger.receiptLagMs = 600_000
+    const promises = Array.from({ length: 5 }, () =>
+      bench.recorder.record(bench.call({ callsUsedInRead: 0 })),
+    )
+    await bench.clock.advanceMsSettled(3_000)
+    expect(bench.recorder.figures()).toMatchObject({ acceptedCallsTotal: 3, waitingCalls: 2 })
+    bench.ledger.blockSeconds = START_MS / 1000
+    await bench.clock.advanceMsSettled(1_000)
+    expect(countOf(await Promise.all(promises), 'recorded')).toBe(5)
+  })
+
+  test('A9: one read of the block serves every window that begins then', async () => {
+    let reads = 0
+    const read = bench.ledger.readBlockSeconds.bind(bench.ledger)
+    bench.ledger.readBlockSeconds = () => {
+      reads += 1
+      return read()
+    }
+    for (let at = 0; at < 20; at += 1) {
+      await bench.recordedHash(bench.recorder.record(bench.call({ agent: agentOf(at) })))
+    }
+    expect(reads).toBe(1)
+  })
+
+  test('A9: a refusal closes it in this process until it is shown as begun', async () => {
+    early()
+    const window = { windowExpiresAtSeconds: WINDOW_END_SECONDS, agent: agentOf(1) }
+    for (let at = 0; at < 20; at += 1) bench.chain.countOutside(window)
+    await bench.recordedHash(bench.recorder.record(bench.call({ callsUsedInRead: 0 })))
+    await bench.settle()
+    expect(bench.kinds()).toContain('usage-refused')
+    const next = bench.recorder.record(bench.call({ callsUsedInRead: 0 }))
+    await bench.clock.advanceMsSettled(9_999)
+    expect(await bench.outcomeOf(next)).toBe('open')
+    await bench.clock.advanceMsSettled(1)
+    expect(await bench.outcomeOf(next)).toEqual({ kind: 'unavailable' })
+    expect(bench.ledger.sent).toHaveLength(1)
   })
 })

@@ -73,10 +73,10 @@ export class UsageBatcher {
     this.progress()
   }
 
-  /** Adds what is unused of the window's lease, as it is when the batch is sealed: calls until then still use it. */
-  giveBack(window: UsageWindow): void {
-    if (!this.hasRoomFor(window)) return
-    this.#open.addReturn(window, this.#options.clock.unixMs())
+  /** Adds what is unused of these windows' leases, as it is when the batch is sealed: calls until then still use it. */
+  giveBack(windows: readonly UsageWindow[]): void {
+    for (const window of windows)
+      if (this.hasRoomFor(window)) this.#open.addReturn(window, this.#options.clock.unixMs())
     this.progress()
   }
 

@@ -20,8 +20,8 @@ type LeaseOptions = {
   readonly clock: Clock
   readonly totals: UsageTotals
   readonly onEvent: UsageEventListener
-  /** Puts what is unused of this window's lease into the open batch, if there is room. */
-  readonly giveBack: (window: UsageWindow) => void
+  /** Puts what is unused of these windows' leases into the open batch, as far as there is room. */
+  readonly giveBack: (windows: readonly UsageWindow[]) => void
 }
 
 /** The leases of this process that have unused calls. */
@@ -74,19 +74,19 @@ export class UsageLeases {
     if (lease === undefined) return false
     lease.unusedCalls -= 1
     if (lease.unusedCalls === 0) this.#open.delete(window)
-    const callsLeft = window.mayCountTwice ? window.callsRemainingAtBest : window.callsRemaining
-    pending.callsRemaining = Math.max(0, callsLeft) + lease.unusedCalls
+    pending.callsRemaining = window.callsLeft + lease.unusedCalls
     pending.waitsForReceipt = window.isNearEnd && !lease.isCounted
     if (lease.transactionHash === null || pending.waitsForReceipt) lease.pending.push(pending)
     if (lease.transactionHash !== null) pending.signed(lease.transactionHash, this.#options.clock)
-    if (window.isScarce) this.#giveBack(lease)
+    if (window.isScarce) this.#giveBack([lease])
     return true
   }
 
-  /** Ends the window's lease and returns what was unused of it, 0 or more. */
+  /** Ends the window's lease and returns what was unused of it, 0 or more: it is on its way back. */
   take(window: UsageWindow): number {
     const calls = this.unusedOf(window)
     this.#open.delete(window)
+    window.returning(calls)
     return calls
   }
 
@@ -97,42 +97,51 @@ export class UsageLeases {
     entry.unusedCalls = 0
   }
 
-  /** Calls are counted on the contract that nobody made and that cannot go back. */
-  lost(lease: Pick<SealedEntry, 'window' | 'transactionHash'>, calls: number): void {
-    const { agent, windowExpiresAtSeconds } = lease.window
-    this.#options.totals.lostLeasedCallsTotal += calls
-    const hash = lease.transactionHash
-    this.#options.onEvent({ kind: 'lease-lost', agent, windowExpiresAtSeconds, calls, hash })
+  /** Calls that an entry was to give back are not known to have arrived. */
+  notReturned(entry: SealedEntry): void {
+    entry.window.returning(entry.calls)
+    this.#lost(entry, -entry.calls)
   }
 
   /** Gives back what is unused of every lease that is counted by now. */
   giveBackAll(): void {
-    for (const lease of this.#open.values()) this.#giveBack(lease)
+    this.#giveBack([...this.#open.values()])
   }
 
   /** Cancels the timer; what is still unused is lost. */
   stop(): void {
     this.#cancelSweep?.()
     this.#cancelSweep = null
-    for (const lease of this.#open.values()) this.lost(lease, lease.unusedCalls)
+    for (const lease of this.#open.values()) this.#lost(lease, lease.unusedCalls)
     this.#open.clear()
   }
 
-  #giveBack(lease: SealedEntry): void {
+  #giveBack(leases: readonly SealedEntry[]): void {
     const { clock, giveBack } = this.#options
     // The next window's counter starts at 0: of one that is over nothing needs to go back.
-    if (lease.windowExpiresAtSeconds * 1000 <= clock.unixMs()) this.#open.delete(lease.window)
-    else if (lease.isCounted) giveBack(lease.window)
+    for (const lease of leases)
+      if (lease.windowExpiresAtSeconds * 1000 <= clock.unixMs()) this.#open.delete(lease.window)
+    const counted = leases.filter((lease) => lease.isCounted && this.#open.has(lease.window))
+    giveBack(counted.map(({ window }) => window))
+  }
+
+  /** Calls are counted on the contract that nobody made and that do not go back. */
+  #lost({ window, transactionHash: hash }: SealedEntry, calls: number): void {
+    const { agent, windowExpiresAtSeconds } = window
+    this.#options.totals.lostLeasedCallsTotal += calls
+    this.#options.onEvent({ kind: 'lease-lost', agent, windowExpiresAtSeconds, calls, hash })
   }
 
   #sweep(): void {
     const { clock } = this.#options
-    let nextMs = LEASE_IDLE_MS
-    for (const lease of this.#open.values()) {
-      const idleMs = clock.unixMs() - lease.window.lastCallAtMs
-      if (idleMs >= LEASE_IDLE_MS) this.#giveBack(lease)
-      nextMs = Math.min(nextMs, Math.max(LEASE_SWEEP_MS, LEASE_IDLE_MS - idleMs))
+    const idleMs = (lease: SealedEntry): number => clock.unixMs() - lease.window.lastCallAtMs
+    this.#giveBack([...this.#open.values()].filter((lease) => idleMs(lease) >= LEASE_IDLE_MS))
+    if (this.isEmpty) {
+      this.#cancelSweep = null
+      return
     }
-    this.#cancelSweep = this.isEmpty ? null : clock.after(nextMs, () => this.#sweep())
+    const longestIdleMs = Math.max(...[...this.#open.values()].map(idleMs))
+    const nextMs = Math.max(LEASE_SWEEP_MS, LEASE_IDLE_MS - longestIdleMs)
+    this.#cancelSweep = clock.after(nextMs, () => this.#sweep())
   }
 }

@@ -22,10 +22,14 @@ type Transaction = {
   readonly entries: readonly UsageEntry[]
 }
 
+type Window = { readonly agent: string; readonly windowExpiresAtSeconds: number }
+
 /** The contract's counters and the keys' nonces, shared by the ledgers of several recorders. */
 export class FakeUsageChain {
   readonly quota: number
-  readonly used = new Map<string, number>()
+  readonly #clock: Clock
+  /** What each counter became, and when. */
+  readonly #used = new Map<string, { readonly atMs: number; readonly calls: number }[]>()
   readonly nonces = new Map<string, number>()
   readonly receipts = new Map<string, UsageReceipt>()
   /** Mined transactions by hash, with the calls that they counted per window. */
@@ -33,17 +37,31 @@ export class FakeUsageChain {
   readonly closedWindows = new Set<string>()
   isReverting = false
 
-  constructor(quota: number) {
-    this.quota = quota
+  constructor(options: { readonly quota: number; readonly clock: Clock }) {
+    this.quota = options.quota
+    this.#clock = options.clock
   }
 
-  usedOf(window: { agent: string; windowExpiresAtSeconds: number }): number {
-    return this.used.get(usageWindowKey(window)) ?? 0
+  /** The window's counter now, or as it was. */
+  usedOf(window: Window, atMs = Number.POSITIVE_INFINITY): number {
+    const values = this.#used.get(usageWindowKey(window)) ?? []
+    return values.findLast((value) => value.atMs <= atMs)?.calls ?? 0
+  }
+
+  /** All counters together. */
+  get used(): number {
+    return [...this.#used.values()].reduce((sum, values) => sum + (values.at(-1)?.calls ?? 0), 0)
   }
 
   /** Counts as openPaid does: outside any recorder. */
-  countOutside(window: { agent: string; windowExpiresAtSeconds: number }): void {
-    this.used.set(usageWindowKey(window), this.usedOf(window) + 1)
+  countOutside(window: Window): void {
+    this.#setUsed(window, this.usedOf(window) + 1)
+  }
+
+  #setUsed(window: Window, calls: number): void {
+    const key = usageWindowKey(window)
+    const value = { atMs: this.#clock.unixMs(), calls }
+    this.#used.set(key, [...(this.#used.get(key) ?? []), value])
   }
 
   mine(hash: string, { key, nonce, entries }: Transaction): void {
@@ -64,7 +82,7 @@ export class FakeUsageChain {
     // Calls given back never take the counter below 0.
     const callsUsed = Math.max(0, this.usedOf(entry) + calls)
     if (callsUsed > this.quota) return { kind: 'refused', agent, windowExpiresAtSeconds, calls }
-    this.used.set(window, callsUsed)
+    this.#setUsed(entry, callsUsed)
     const counted = this.counted.get(hash) ?? new Map<string, number>()
     this.counted.set(hash, counted.set(window, (counted.get(window) ?? 0) + calls))
     return { kind: 'recorded', agent, windowExpiresAtSeconds, callsUsed }
@@ -99,6 +117,8 @@ export class FakeUsageLedger implements UsageLedger {
   isUnreachable = false
   /** How far behind the nonce that it tells is. */
   nonceLag = 0
+  /** The process that used it was killed: no request leaves it any more. */
+  isDead = false
   /** Time of its latest block; null is now. */
   blockSeconds: number | null = null
   receiptReads = 0
@@ -152,6 +172,7 @@ export class FakeUsageLedger implements UsageLedger {
   }
 
   async send(rawTransaction: string): Promise<UsageSendResult> {
+    await this.#live()
     if (this.sendMs > 0) await this.#pass(this.sendMs)
     this.#reach()
     const fault = this.sendFaults.shift() ?? null
@@ -197,6 +218,10 @@ export class FakeUsageLedger implements UsageLedger {
     this.chain.mine(hash, transaction)
     this.#receiptShowsAtMs.set(hash, this.#clock.unixMs() + this.receiptLagMs)
     return { kind: 'accepted' }
+  }
+
+  async #live(): Promise<void> {
+    if (this.isDead) await new Promise(() => {})
   }
 
   #reach(): void {

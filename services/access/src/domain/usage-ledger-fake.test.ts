@@ -3,8 +3,9 @@ import { describeUsageLedger } from './usage-ledger.contract.ts'
 import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.fixture.ts'
 
 describeUsageLedger('the fake of the tests', () => {
-  const chain = new FakeUsageChain(20)
-  const ledger = new FakeUsageLedger({ chain, clock: manualClock(0) })
+  const clock = manualClock(0)
+  const chain = new FakeUsageChain({ quota: 20, clock })
+  const ledger = new FakeUsageLedger({ chain, clock })
   let agents = 0
   return {
     ledger,

@@ -89,6 +89,40 @@ export function describeUsageLedger(
       })
     })
 
+    test('A18: a negative count gives calls back, and never takes the counter below 0', async () => {
+      const window = await fixture.newWindow()
+      await receiptOf([{ ...window, calls: 7 }])
+      expect(await receiptOf([{ ...window, calls: -3 }])).toEqual({
+        kind: 'mined',
+        counts: [{ kind: 'recorded', ...window, callsUsed: 4 }],
+      })
+      expect(await receiptOf([{ ...window, calls: -9 }])).toEqual({
+        kind: 'mined',
+        counts: [{ kind: 'recorded', ...window, callsUsed: 0 }],
+      })
+    })
+
+    test('A18: a batch counts some calls and gives others back', async () => {
+      const [some, others] = [await fixture.newWindow(), await fixture.newWindow()]
+      await receiptOf([{ ...some, calls: 8 }])
+      const receipt = await receiptOf([
+        { ...some, calls: -5 },
+        { ...others, calls: 2 },
+      ])
+      expect(receipt).toEqual({
+        kind: 'mined',
+        counts: [
+          { kind: 'recorded', ...some, callsUsed: 3 },
+          { kind: 'recorded', ...others, callsUsed: 2 },
+        ],
+      })
+    })
+
+    test('A9: the time of the latest block never runs ahead of the window it opens', async () => {
+      const { windowExpiresAtSeconds } = await fixture.newWindow()
+      expect(await fixture.ledger.readBlockSeconds()).toBeLessThan(windowExpiresAtSeconds)
+    })
+
     test('A10: no entry at all consumes the nonce and counts nothing', async () => {
       const nonce = await fixture.ledger.readNonce()
       expect(await receiptOf([])).toEqual({ kind: 'mined', counts: [] })
@@ -137,6 +171,7 @@ export function describeUsageLedger(
         ledger.quoteGasPriceWeibar(),
         ledger.readReceipt(signed.hash),
         ledger.readCallsUsed(window),
+        ledger.readBlockSeconds(),
       ]
       const settled = await Promise.allSettled(requests)
       expect(settled.map(({ status }) => status)).toEqual(requests.map(() => 'rejected'))

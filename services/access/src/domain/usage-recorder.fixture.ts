@@ -2,7 +2,12 @@
 import { manualClock } from '@tallystick/service-kit'
 import type { UsageEvent } from './events.ts'
 import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.fixture.ts'
-import { createUsageRecorder, type UsageCall, type UsageOutcome } from './usage-recorder.ts'
+import {
+  createUsageRecorder,
+  type UsageCall,
+  type UsageOutcome,
+  type UsageRecorder,
+} from './usage-recorder.ts'
 
 export const START_MS = 1_700_000_000_000
 const PERIOD_SECONDS = 3_600
@@ -19,15 +24,17 @@ export type RecorderBench = ReturnType<typeof startRecorderBench>
 /** One recorder with windows of 20 calls, or of `quota`. */
 export function startRecorderBench(options: { quota?: number; recorderCount?: number } = {}) {
   const clock = manualClock(START_MS)
-  const chain = new FakeUsageChain(options.quota ?? 20)
+  const chain = new FakeUsageChain({ quota: options.quota ?? 20, clock })
   const ledger = new FakeUsageLedger({ chain, clock })
   const events: UsageEvent[] = []
-  const recorder = createUsageRecorder({
-    ledger,
-    clock,
-    recorderCount: options.recorderCount ?? 1,
-    onEvent: (event) => events.push(event),
-  })
+  const start = (own: FakeUsageLedger): UsageRecorder =>
+    createUsageRecorder({
+      ledger: own,
+      clock,
+      recorderCount: options.recorderCount ?? 1,
+      onEvent: (event) => events.push(event),
+    })
+  const recorder = start(ledger)
   const settle = (): Promise<void> => clock.advanceMsSettled(0)
   /** The outcome, without passing time for it. */
   const outcomeOf = async (promise: Promise<UsageOutcome>): Promise<UsageOutcome | 'open'> => {
@@ -62,6 +69,11 @@ export function startRecorderBench(options: { quota?: number; recorderCount?: nu
       }
     },
     recordedHash,
+    /** Another process, with a key of its own. */
+    another(): { recorder: UsageRecorder; ledger: FakeUsageLedger } {
+      const own = new FakeUsageLedger({ chain, clock, key: 'another' })
+      return { recorder: start(own), ledger: own }
+    },
     kinds: (): string[] => events.map((event) => event.kind),
   }
 }

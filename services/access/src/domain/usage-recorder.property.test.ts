@@ -2,7 +2,10 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   AGENTS,
+  arbitraryEnd,
   arbitraryHistory,
+  arbitraryQuota,
+  arbitraryReverting,
   arbitraryStep,
   play,
   RecorderRun,
@@ -10,159 +13,160 @@ import {
 
 const isLong = process.env.TALLYSTICK_LONG === '1'
 /** Histories per property: seconds of work in the usual run. */
-const numRuns = isLong ? 20_000 : 600
+const numRuns = isLong ? 5_000 : 150
 
-describe('properties', { timeout: 120_000 }, () => {
-  test('A9, A10: whatever the ledger does, every call is answered once and every recorded hash carries it or is reported', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        arbitraryHistory(arbitraryStep, 1),
-        fc.integer({ min: 5, max: 40 }),
-        async (history, quota) => {
-          const run = new RecorderRun({ quota, recorderCount: 1 })
-          await play(run, history)
-          expect(run.answers).toHaveLength(run.asked)
-          expect(run.total('unreceiptedCalls')).toBe(0)
-          // Only a nonce that lags for minutes hides the proof that a batch must be signed anew.
-          const isNonceLagging = history.some(([step]) => step.kind === 'nonce-lags')
-          expect(isNonceLagging || run.total('missingCallsTotal') === 0).toBe(true)
-          const reportedHashes = new Set(
-            run.events.flatMap((event) =>
-              event.kind === 'usage-refused' || event.kind === 'receipt-missing'
-                ? [event.hash]
-                : [],
-            ),
+/** Nothing but the recorders counts calls. */
+const arbitraryOwnStep = arbitraryStep.filter((step) => step.kind !== 'count-outside')
+const agents = Array.from({ length: AGENTS }, (_, agent) => agent)
+
+/** Runs the property over histories of one recorder. */
+function holdsForOne(
+  step: Parameters<typeof arbitraryHistory>[0],
+  hold: (run: RecorderRun, isNonceLagging: boolean) => void | Promise<void>,
+): Promise<void> {
+  const property = fc.asyncProperty(
+    arbitraryHistory(step, 1),
+    arbitraryQuota,
+    async (history, quota) => {
+      const run = new RecorderRun({ quota, recorderCount: 1 })
+      await play(run, history)
+      await hold(
+        run,
+        history.some(([each]) => each.kind === 'nonce-lags'),
+      )
+    },
+  )
+  return fc.assert(property, { numRuns })
+}
+
+/** Runs the property over histories of two or three recorders. */
+function holdsForSeveral(
+  step: Parameters<typeof arbitraryHistory>[0],
+  hold: (run: RecorderRun) => void | Promise<void>,
+): Promise<void> {
+  const property = fc.asyncProperty(
+    arbitraryHistory(step, 3),
+    arbitraryQuota,
+    fc.integer({ min: 2, max: 3 }),
+    async (history, quota, recorderCount) => {
+      const run = new RecorderRun({ quota, recorderCount })
+      await play(run, history)
+      await hold(run)
+    },
+  )
+  return fc.assert(property, { numRuns })
+}
+
+function staysInQuota(run: RecorderRun): void {
+  for (const agent of agents)
+    expect(run.chain.usedOf(run.windowOf(agent))).toBeLessThanOrEqual(run.chain.quota)
+}
+
+describe('properties', { timeout: isLong ? 3_600_000 : 120_000 }, () => {
+  test('A9, A10: whatever the ledger does, every call is answered once and every recorded hash counts it or is reported', () =>
+    holdsForOne(arbitraryStep, (run, isNonceLagging) => {
+      expect(run.answers).toHaveLength(run.asked)
+      expect(run.total('unreceiptedCalls')).toBe(0)
+      // Only a nonce that lags for minutes hides the proof that a batch must be signed anew.
+      expect(isNonceLagging || run.total('missingCallsTotal') === 0).toBe(true)
+      expect(run.overAnswered()).toEqual([])
+      staysInQuota(run)
+    }))
+
+  test('A9, A18: once leases have gone back the chain counts exactly the calls that were answered as recorded, less those that it refused', () =>
+    holdsForOne(arbitraryStep, (run) => {
+      expect(run.total('leasedCalls')).toBe(0)
+      expect(run.counted - run.total('lostLeasedCallsTotal')).toBe(
+        run.answered('recorded') - run.total('refusedCallsTotal') - run.total('missingCallsTotal'),
+      )
+      expect(run.total('recordedCallsTotal') - run.total('givenBackCallsTotal')).toBe(run.counted)
+    }))
+
+  test('A11: with one recorder and nothing counted outside it, no call is refused by the contract: the quota is never overspent', () =>
+    holdsForOne(arbitraryOwnStep, (run) => {
+      expect(run.total('refusedCallsTotal')).toBe(0)
+      staysInQuota(run)
+      for (const agent of agents)
+        expect(run.answered('recorded', agent) - run.total('missingCallsTotal')).toBeLessThanOrEqual(
+          run.chain.usedOf(run.windowOf(agent)),
+        )
+    }))
+
+  test('A9: quota-spent is never told to an agent whose window ends with calls to spare, unless calls that held them were not recorded', () =>
+    holdsForOne(arbitraryOwnStep, (run) => {
+      const givenBack = new Set(
+        run.answers.flatMap(({ call, outcome }) =>
+          outcome.kind === 'unavailable' ? [call.agent] : [],
+        ),
+      )
+      const wronged = run.answers.filter(
+        ({ call, outcome }) =>
+          outcome.kind === 'quota-spent' &&
+          !givenBack.has(call.agent) &&
+          run.total('missingCallsTotal') === 0 &&
+          run.chain.usedOf(call) < run.chain.quota,
+      )
+      expect(wronged).toEqual([])
+    }))
+
+  test('A11, A18: with several recorders every call answered as recorded is counted by its hash, and none beyond the quota', () =>
+    holdsForSeveral(arbitraryOwnStep, (run) => {
+      expect(run.answers).toHaveLength(run.asked)
+      // A refusal reaches only calls that wait for their receipt: it is no excuse.
+      expect(run.overAnswered(['receipt-missing'])).toEqual([])
+      staysInQuota(run)
+    }))
+
+  test('A18: with several recorders that live a shortage ends: 30 s later each of them finds all that nobody used', () =>
+    holdsForSeveral(arbitraryOwnStep, (run) => {
+      if (run.total('missingCallsTotal') > 0) return
+      for (const agent of agents) {
+        for (const recorder of run.recorders)
+          expect(recorder.callsRemaining(run.callOf(agent))).toBe(
+            run.chain.quota - run.chain.usedOf(run.windowOf(agent)),
           )
-          for (const [hash, calls] of run.recordedByHash()) {
-            if (reportedHashes.has(hash)) continue
-            const counted = [...(run.chain.counted.get(hash)?.values() ?? [])]
-            expect(counted.reduce((sum, each) => sum + each, 0)).toBe(calls)
-          }
-        },
-      ),
-      { numRuns },
-    )
-  })
+      }
+      expect(run.total('leasedCalls')).toBe(0)
+    }))
 
-  test('A9: the chain counts exactly the calls that were answered as recorded, less those that it refused', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        arbitraryHistory(arbitraryStep, 1),
-        fc.integer({ min: 5, max: 40 }),
-        async (history, quota) => {
-          const run = new RecorderRun({ quota, recorderCount: 1 })
-          await play(run, history)
-          const answered = run.answers.filter(({ outcome }) => outcome.kind === 'recorded').length
-          expect(run.used() - run.outside).toBe(
-            answered - run.total('refusedCallsTotal') - run.total('missingCallsTotal'),
+  test('A10: reverted batches count nothing and hold nothing', () =>
+    holdsForOne(
+      fc.oneof({ weight: 3, arbitrary: arbitraryStep }, arbitraryReverting),
+      (run) => {
+        expect(run.counted - run.total('lostLeasedCallsTotal')).toBe(
+          run.answered('recorded') -
+            run.total('refusedCallsTotal') -
+            run.total('revertedCallsTotal') -
+            run.total('missingCallsTotal'),
+        )
+        expect(run.total('unreceiptedCalls')).toBe(0)
+        expect(run.overAnswered()).toEqual([])
+      },
+    ))
+
+  test.each([1, 3])(
+    'A18: of %i recorders that are killed each costs an agent at most a twentieth of its quota, and what was in its hands',
+    (recorderCount) => {
+      const step = fc.oneof(
+        { weight: 15, arbitrary: arbitraryOwnStep },
+        { weight: 1, arbitrary: arbitraryEnd },
+      )
+      const hold = (run: RecorderRun): void => {
+        expect(run.overAnswered()).toEqual([])
+        staysInQuota(run)
+        const share = Math.max(1, Math.floor(run.chain.quota * 0.05))
+        for (const agent of agents) {
+          const shortBy = run.chain.usedOf(run.windowOf(agent)) - run.answered('recorded', agent)
+          expect(shortBy).toBeLessThanOrEqual(
+            run.kills * share +
+              run.total('lostLeasedCallsTotal') +
+              (run.unanswered[agent] ?? 0) +
+              // Its receipt took over 20 s.
+              run.answered('unavailable', agent),
           )
-          expect(run.total('recordedCallsTotal')).toBe(run.used() - run.outside)
-        },
-      ),
-      { numRuns },
-    )
-  })
-
-  test('A11: with one recorder and nothing counted outside it, no call is refused by the contract: the quota is never overspent', async () => {
-    const steps = arbitraryStep.filter((step) => step.kind !== 'count-outside')
-    await fc.assert(
-      fc.asyncProperty(
-        arbitraryHistory(steps, 1),
-        fc.integer({ min: 5, max: 40 }),
-        async (history, quota) => {
-          const run = new RecorderRun({ quota, recorderCount: 1 })
-          await play(run, history)
-          expect(run.total('refusedCallsTotal')).toBe(0)
-          for (let agent = 0; agent < AGENTS; agent += 1) {
-            const { agent: address } = run.windowOf(agent)
-            const recorded = run.answers.filter(
-              ({ call, outcome }) => call.agent === address && outcome.kind === 'recorded',
-            ).length
-            const missing = run.total('missingCallsTotal')
-            expect(recorded - missing).toBeLessThanOrEqual(run.chain.usedOf(run.windowOf(agent)))
-            expect(run.chain.usedOf(run.windowOf(agent))).toBeLessThanOrEqual(recorded)
-            expect(recorded - missing).toBeLessThanOrEqual(quota)
-          }
-        },
-      ),
-      { numRuns },
-    )
-  })
-
-  test('A9: quota-spent is never told to an agent whose window ends with calls to spare, unless calls that held them were not recorded', async () => {
-    const steps = arbitraryStep.filter((step) => step.kind !== 'count-outside')
-    await fc.assert(
-      fc.asyncProperty(
-        arbitraryHistory(steps, 1),
-        fc.integer({ min: 5, max: 40 }),
-        async (history, quota) => {
-          const run = new RecorderRun({ quota, recorderCount: 1 })
-          await play(run, history)
-          const givenBack = new Set(
-            run.answers.flatMap(({ call, outcome }) =>
-              outcome.kind === 'unavailable' ? [call.agent] : [],
-            ),
-          )
-          const wronged = run.answers.filter(
-            ({ call, outcome }) =>
-              outcome.kind === 'quota-spent' &&
-              !givenBack.has(call.agent) &&
-              run.total('missingCallsTotal') === 0 &&
-              run.chain.usedOf(call) < quota,
-          )
-          expect(wronged).toEqual([])
-        },
-      ),
-      { numRuns },
-    )
-  })
-
-  test('A11: with several recorders every call answered as recorded is counted, and none beyond the quota', async () => {
-    const steps = arbitraryStep.filter((step) => step.kind !== 'count-outside')
-    await fc.assert(
-      fc.asyncProperty(
-        arbitraryHistory(steps, 3),
-        fc.integer({ min: 5, max: 400 }),
-        fc.integer({ min: 2, max: 3 }),
-        async (history, quota, recorderCount) => {
-          const run = new RecorderRun({ quota, recorderCount })
-          await play(run, history)
-          expect(run.answers).toHaveLength(run.asked)
-          for (let agent = 0; agent < AGENTS; agent += 1) {
-            const window = run.windowOf(agent)
-            const recorded = run.answers.filter(
-              ({ call, outcome }) => call.agent === window.agent && outcome.kind === 'recorded',
-            ).length
-            expect(recorded - run.total('missingCallsTotal')).toBeLessThanOrEqual(
-              run.chain.usedOf(window),
-            )
-            expect(run.chain.usedOf(window)).toBeLessThanOrEqual(quota)
-          }
-        },
-      ),
-      { numRuns },
-    )
-  })
-
-  test('A10: reverted batches count nothing and hold nothing', async () => {
-    const reverting = fc.record({ kind: fc.constant('reverting' as const), is: fc.boolean() })
-    await fc.assert(
-      fc.asyncProperty(
-        arbitraryHistory(fc.oneof({ weight: 3, arbitrary: arbitraryStep }, reverting), 1),
-        async (history) => {
-          const run = new RecorderRun({ quota: 30, recorderCount: 1 })
-          await play(run, history)
-          const answered = run.answers.filter(({ outcome }) => outcome.kind === 'recorded').length
-          expect(run.used() - run.outside).toBe(
-            answered -
-              run.total('refusedCallsTotal') -
-              run.total('revertedCallsTotal') -
-              run.total('missingCallsTotal'),
-          )
-          expect(run.total('unreceiptedCalls')).toBe(0)
-        },
-      ),
-      { numRuns },
-    )
-  })
+        }
+      }
+      return recorderCount === 1 ? holdsForOne(step, hold) : holdsForSeveral(step, hold)
+    },
+  )
 })

@@ -117,7 +117,7 @@ class BatchingRecorder implements UsageRecorder {
     })
     this.#leases = new UsageLeases({
       ...shared,
-      giveBack: (window) => this.#batcher.giveBack(window),
+      giveBack: (windows) => this.#batcher.giveBack(windows),
     })
     this.#batcher = new UsageBatcher({
       ...shared,
@@ -182,8 +182,8 @@ class BatchingRecorder implements UsageRecorder {
       return
     }
     pending.waitsForReceipt = window.isNearEnd
-    pending.callsRemaining = window.callsRemaining - 1
     window.accept()
+    pending.callsRemaining = window.callsLeft
     this.#totals.acceptedCallsTotal += 1
     this.#batcher.add(pending)
   }
@@ -259,7 +259,8 @@ class BatchingRecorder implements UsageRecorder {
     this.#stop()
   }
 
-  /** Cancels every timer; what is unsealed is unavailable, what is signed and unreceipted is reported. */
+  /** Cancels every timer; what is unsealed is unavailable, what is signed and unreceipted is reported, and leased calls that
+   * may not have gone back as lost. */
   #stop(): void {
     this.#batcher.stop()
     this.#sender.stop()
@@ -267,8 +268,10 @@ class BatchingRecorder implements UsageRecorder {
     this.#leases.stop()
     this.#windows.stop()
     const { unfinished } = this.#sender
-    for (const entry of unfinished.flatMap((batch) => batch.entries))
+    for (const entry of unfinished.flatMap((batch) => batch.entries)) {
+      if (entry.calls < 0) this.#leases.notReturned(entry)
       for (const pending of entry.pending) pending.settle({ kind: 'unavailable' })
+    }
     if (unfinished.length === 0) return
     this.#onEvent({
       kind: 'closed-unfinished',

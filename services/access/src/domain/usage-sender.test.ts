@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type RecorderBench, startRecorderBench } from './usage-recorder.fixture.ts'
+import { agentOf, type RecorderBench, startRecorderBench } from './usage-recorder.fixture.ts'
 import { createUsageRecorder } from './usage-recorder.ts'
 
 let bench: RecorderBench
@@ -198,7 +198,7 @@ describe('A10: sending again and signing anew', () => {
     start({ quota: 1_000 })
     bench.ledger.receiptLagMs = Number.POSITIVE_INFINITY
     for (let at = 0; at < 70; at += 1) {
-      void bench.recorder.record(bench.call({ callsUsedInRead: 0 }))
+      void bench.recorder.record(bench.call({ agent: agentOf(at) }))
       await bench.clock.advanceMsSettled(100)
     }
     expect(bench.recorder.figures()).toMatchObject({ sentBatches: 64, sealedBatches: 4 })

@@ -52,7 +52,7 @@ export function releaseUsageEntries(
   { leases }: Pick<SettlementOptions, 'leases'>,
 ): void {
   for (const entry of entries) {
-    if (entry.calls < 0) leases.lost(entry, -entry.calls)
+    if (entry.calls < 0) leases.notReturned(entry)
     else leases.void(entry)
     for (const pending of entry.pending) pending.settle({ kind: 'unavailable' })
   }
@@ -92,7 +92,7 @@ function settleReturn(
   { clock, totals, leases }: SettlementOptions,
 ): void {
   const calls = -entry.calls
-  if (count?.kind !== 'recorded') return leases.lost(entry, calls)
+  if (count?.kind !== 'recorded') return leases.notReturned(entry)
   entry.window.gaveBack({ calls, usedAfter: count.callsUsed, atMs: clock.unixMs() })
   totals.givenBackCallsTotal += calls
 }

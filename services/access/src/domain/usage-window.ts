@@ -49,6 +49,8 @@ export class UsageWindow {
   /** Counter that chain reads showed: the last read, or for a lone recorder the highest. */
   #readCalls = 0
   #unreceiptedCalls = 0
+  /** Leased calls on their way back. */
+  #returningCalls = 0
   /** Calls that this process gave back and that a read may still count. */
   #givenBackCalls = 0
   /** When the last receipt came, Unix milliseconds; null before. */
@@ -116,8 +118,14 @@ export class UsageWindow {
     if (this.isShared && receipt.usedAfter > this.#readCalls) this.#unshown.push(receipt)
   }
 
+  /** Leased calls are on their way back; a negative count where they did not arrive. */
+  returning(calls: number): void {
+    this.#returningCalls += calls
+  }
+
   /** A receipt gave leased calls back. */
   gaveBack(receipt: CountedCalls): void {
+    this.#returningCalls -= receipt.calls
     this.#givenBackCalls += receipt.calls
     this.#readCalls = Math.min(this.#readCalls, receipt.usedAfter)
     this.#receipted(receipt)
@@ -128,11 +136,16 @@ export class UsageWindow {
     return this.callsAllowed - this.#usedCalls - this.#unreceiptedCalls
   }
 
-  /** The same, if the read already counts every unreceipted call that it can: an upper bound. */
+  /** The same, if the read already counts every unreceipted call that it can, and what is on its way back arrives: an
+   * upper bound. */
   get callsRemainingAtBest(): number {
-    return (
-      this.callsAllowed - Math.max(this.#readCalls, this.#settledCalls + this.#unreceiptedCalls)
-    )
+    const usedCalls = Math.max(this.#readCalls, this.#settledCalls + this.#unreceiptedCalls)
+    return this.callsAllowed - usedCalls + this.#returningCalls
+  }
+
+  /** What an agent is told: of those two the likelier one, 0 or more. */
+  get callsLeft(): number {
+    return Math.max(0, this.mayCountTwice ? this.callsRemainingAtBest : this.callsRemaining)
   }
 
   /** True when a read shows calls that may be unreceipted ones of this process, so that A9 may count them twice. */
