@@ -140,9 +140,10 @@ function encodeUsage(entries: readonly UsageEntry[]): Hex {
       })
 }
 
-/** A word of `recordUsageBatch`: agent (160 bits, high), calls (32 bits), end of the window (64 bits, low). */
+/** A word of `recordUsageBatch`: agent (160 bits, high), calls (32, two's complement), end of the window (64, low). */
 function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): Hex {
-  const word = (BigInt(agent) << 96n) | (BigInt(calls) << 64n) | BigInt(windowExpiresAtSeconds)
+  const packedCalls = BigInt.asUintN(32, BigInt(calls))
+  const word = (BigInt(agent) << 96n) | (packedCalls << 64n) | BigInt(windowExpiresAtSeconds)
   return toHex(word, { size: 32 })
 }
 
@@ -182,8 +183,8 @@ async function readUsageReceipt(
 /** What is read of a log. */
 export type CountLog = Pick<Log, 'address' | 'data' | 'topics'>
 
-/** All three have the agent as their one topic, and these as their data. */
-const COUNT_DATA = [{ type: 'uint64' }, { type: 'uint32' }] as const
+/** All three have the agent as their one topic, and these as their data: a counter, or calls that may be negative. */
+const COUNT_DATA = [{ type: 'uint64' }, { type: 'int32' }] as const
 
 const COUNT_NAMES = ['UsageRecorded', 'UsageRefused', 'UsageLate'] as const
 // Hashed once: viem's parseEventLogs hashes every event of the interface for each receipt, and one more for each log.

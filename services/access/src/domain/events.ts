@@ -138,7 +138,8 @@ export const USAGE_FIGURES = {
   leasedCalls: 'Calls leased in advance that nobody made yet.',
   windows: 'Windows kept in memory.',
   acceptedCallsTotal: 'Calls accepted.',
-  recordedCallsTotal: 'Calls that a receipt says are counted on the contract, leased ones included.',
+  recordedCallsTotal:
+    'Calls that a receipt says are counted on the contract, leased ones included.',
   givenBackCallsTotal: 'Leased calls given back to the contract because nobody made them.',
   lostLeasedCallsTotal: 'Leased calls that nobody made and that could not be given back.',
   refusedCallsTotal: 'Calls that the contract refused: over a quota.',

@@ -2,7 +2,6 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   GAS,
-  leaseCallsMax,
   type Market,
   type OfferTerms,
   offerEconomics,
@@ -10,6 +9,7 @@ import {
   renewalTinybar,
   windowCost,
 } from './offer-economics.ts'
+import { leaseCallsMax } from './usage-limits.ts'
 
 const HBAR = 100_000_000n
 const hbar = (tinybar: bigint): number => Number(tinybar) / 1e8

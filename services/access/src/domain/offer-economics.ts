@@ -3,6 +3,7 @@
  * apart: payTo forwards purchases, the contract's reserve pays renewals, the recorder counts calls. Not counted are
  * deployment, the owner's own calls and the facilitator's fee of 0.01 US cent a payment.
  */
+import { LEASE_IDLE_MS, leaseCallsMax } from './usage-limits.ts'
 
 /** Terms whose economics are asked for. */
 export type OfferTerms = {
@@ -52,12 +53,6 @@ export const GAS = {
 
 /** Agents in the batch that the batched figures were measured with; no batch is larger. */
 const BATCH_AGENTS = 50n
-
-/** Calls that one record covers in advance: at most this many, and at most this part of the quota. */
-const LEASE_CALLS_MAX = 50
-const LEASE_QUOTA_PERCENT = 5
-/** After a pause this long leases begin at one call again, seconds. */
-const LEASE_IDLE_SECONDS = 30
 
 const SECONDS_PER_HOUR = 3_600
 /** The contract locks the gas limit of a scheduled call at twice the gas price. */
@@ -134,7 +129,7 @@ function slotCost(terms: OfferTerms, market: Market, agents: number): SlotCost {
 
 /** Records that count so many calls of one window, made at an even pace. */
 export function recordsFor(terms: OfferTerms, calls: number): number {
-  if (calls > 0 && terms.periodSeconds / calls >= LEASE_IDLE_SECONDS) return calls
+  if (calls > 0 && terms.periodSeconds * 1000 >= calls * LEASE_IDLE_MS) return calls
   const most = leaseCallsMax(terms.callsAllowed)
   let records = 0
   let lease = 1
@@ -142,10 +137,6 @@ export function recordsFor(terms: OfferTerms, calls: number): number {
     lease = records === 0 ? 1 : Math.min(lease * 2, most)
   return records
 }
-
-/** The longest lease of a quota, calls. */
-export const leaseCallsMax = (callsAllowed: number): number =>
-  Math.max(1, Math.min(LEASE_CALLS_MAX, Math.floor((callsAllowed * LEASE_QUOTA_PERCENT) / 100)))
 
 function callsCost(terms: OfferTerms, market: Market, { calls, batchedAgents = 1 }: Demand) {
   const records = recordsFor(terms, calls)
@@ -222,7 +213,7 @@ export function offerEconomics(terms: OfferTerms, market: Market) {
 /** Costs rise with the calls but for one fall, where they come close enough for leases: so two paces tell which is dearest. */
 function dearest(terms: OfferTerms, market: Market) {
   const { callsAllowed, periodSeconds } = terms
-  const recordedAlone = Math.min(callsAllowed, Math.floor(periodSeconds / LEASE_IDLE_SECONDS))
+  const recordedAlone = Math.min(callsAllowed, Math.floor((periodSeconds * 1000) / LEASE_IDLE_MS))
   const at = (calls: number) => ({ calls, ...windowCost(terms, market, { agents: 1, calls }) })
   const [apart, whole] = [at(recordedAlone), at(callsAllowed)]
   return apart.costTinybar > whole.costTinybar ? apart : whole

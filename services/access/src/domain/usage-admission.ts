@@ -166,7 +166,7 @@ export class UsageAdmission {
     this.#blockRead ??= this.#try(async () => {
       const blockSeconds = await this.#options.ledger.readBlockSeconds()
       this.#blockSeconds = Math.max(this.#blockSeconds, blockSeconds)
-      for (const window of [...this.#waiting.keys()]) {
+      for (const window of this.#waiting.keys()) {
         if (window.windowStartsAtSeconds > this.#blockSeconds) continue
         window.isBegun = true
         this.changed(window)

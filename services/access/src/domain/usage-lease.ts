@@ -8,12 +8,7 @@ import type { Clock } from '@tallystick/service-kit'
 import type { UsageEventListener, UsageTotals } from './events.ts'
 import type { PendingCall } from './pending-call.ts'
 import type { SealedEntry } from './usage-batch.ts'
-import {
-  LEASE_CALLS_MAX,
-  LEASE_IDLE_MS,
-  LEASE_QUOTA_PERCENT,
-  LEASE_SWEEP_MS,
-} from './usage-limits.ts'
+import { LEASE_IDLE_MS, LEASE_SWEEP_MS, leaseCallsMax } from './usage-limits.ts'
 import type { UsageWindow } from './usage-window.ts'
 
 type LeaseOptions = {
@@ -52,8 +47,7 @@ export class UsageLeases {
   /** How many calls an entry of this window counts that has these to record: 1, 2, 4 … to the limits, the window's own
    * ones among them. */
   sizeOf(window: UsageWindow, calls: number): number {
-    const quotaShare = Math.floor((window.callsAllowed * LEASE_QUOTA_PERCENT) / 100)
-    const size = Math.min(window.nextLeaseCalls, LEASE_CALLS_MAX, Math.max(1, quotaShare))
+    const size = Math.min(window.nextLeaseCalls, leaseCallsMax(window.callsAllowed))
     window.nextLeaseCalls = size * 2
     return calls + Math.max(0, Math.min(size - calls, window.leasableCalls))
   }

@@ -23,10 +23,13 @@ export const RECEIPT_WAIT_CALLS_PER_RECORDER = 100
 export const FORGET_AFTER_SECONDS = 60
 /** A9: calls out in a window that nothing shows as begun yet: what is lost if its renewal fails. */
 export const UNBEGUN_CALLS_MAX = 3
-/** A18: calls that one entry counts in advance, at most; a quota's share bounds it too. */
-export const LEASE_CALLS_MAX = 50
-/** A18: percent of the quota that one entry counts in advance, at most: what a killed process costs its agent. */
-export const LEASE_QUOTA_PERCENT = 5
+/** A18: calls that one entry counts, its lease included, at most. */
+const LEASE_CALLS_MAX = 50
+/** A18: percent of the quota that it counts at most: what a killed process costs its agent. */
+const LEASE_QUOTA_PERCENT = 5
+/** A18: the longest lease of a quota, calls. */
+export const leaseCallsMax = (callsAllowed: number): number =>
+  Math.max(1, Math.min(LEASE_CALLS_MAX, Math.floor((callsAllowed * LEASE_QUOTA_PERCENT) / 100)))
 /** A18: after this time without a call of the agent its unused calls go back, and leases start at 1. Milliseconds. */
 export const LEASE_IDLE_MS = 30_000
 /** A18: with less than this percent of the quota left, a process leaves it to the others that ask for it. */

@@ -19,6 +19,9 @@ export const agentOf = (number: number): string => `0x${number.toString(16).padS
 export const countOf = (outcomes: readonly UsageOutcome[], kind: UsageOutcome['kind']): number =>
   outcomes.filter((outcome) => outcome.kind === kind).length
 
+export const hashesOf = (outcomes: readonly UsageOutcome[]): string[] =>
+  outcomes.flatMap((outcome) => (outcome.kind === 'recorded' ? [outcome.transactionHash] : []))
+
 export type RecorderBench = ReturnType<typeof startRecorderBench>
 
 /** One recorder with windows of 20 calls, or of `quota`. */
@@ -69,6 +72,23 @@ export function startRecorderBench(options: { quota?: number; recorderCount?: nu
       }
     },
     recordedHash,
+    /** One call after another, each with a fresh read; those that wait are left out. */
+    async callInTurn(
+      count: number,
+      by: { recorder?: UsageRecorder; call?: Partial<UsageCall> } = {},
+    ): Promise<UsageOutcome[]> {
+      const outcomes: UsageOutcome[] = []
+      for (let at = 0; at < count; at += 1) {
+        const outcome = await outcomeOf((by.recorder ?? recorder).record(this.call(by.call)))
+        if (outcome !== 'open') outcomes.push(outcome)
+      }
+      return outcomes
+    },
+    /** What each transaction asked the contract to count, in order. */
+    countsSent: (): number[][] =>
+      ledger.sent.map((raw) =>
+        JSON.parse(raw).entries.map(({ calls }: { calls: number }) => calls),
+      ),
     /** Another process, with a key of its own. */
     another(): { recorder: UsageRecorder; ledger: FakeUsageLedger } {
       const own = new FakeUsageLedger({ chain, clock, key: 'another' })

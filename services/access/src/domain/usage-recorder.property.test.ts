@@ -7,9 +7,8 @@ import {
   arbitraryQuota,
   arbitraryReverting,
   arbitraryStep,
-  play,
-  RecorderRun,
 } from './recorder-histories.fixture.ts'
+import { play, RecorderRun } from './recorder-run.fixture.ts'
 
 const isLong = process.env.TALLYSTICK_LONG === '1'
 /** Histories per property: seconds of work in the usual run. */
@@ -62,6 +61,23 @@ function staysInQuota(run: RecorderRun): void {
     expect(run.chain.usedOf(run.windowOf(agent))).toBeLessThanOrEqual(run.chain.quota)
 }
 
+/** What is counted and was not answered is what kills and closed processes account for. */
+function losesNoMore(run: RecorderRun): void {
+  expect(run.overAnswered()).toEqual([])
+  staysInQuota(run)
+  const share = Math.max(1, Math.floor(run.chain.quota * 0.05))
+  for (const agent of agents) {
+    const shortBy = run.chain.usedOf(run.windowOf(agent)) - run.answered('recorded', agent)
+    expect(shortBy).toBeLessThanOrEqual(
+      run.kills * share +
+        run.total('lostLeasedCallsTotal') +
+        (run.unanswered[agent] ?? 0) +
+        // Its receipt took over 20 s.
+        run.answered('unavailable', agent),
+    )
+  }
+}
+
 describe('properties', { timeout: isLong ? 3_600_000 : 120_000 }, () => {
   test('A9, A10: whatever the ledger does, every call is answered once and every recorded hash counts it or is reported', () =>
     holdsForOne(arbitraryStep, (run, isNonceLagging) => {
@@ -87,9 +103,9 @@ describe('properties', { timeout: isLong ? 3_600_000 : 120_000 }, () => {
       expect(run.total('refusedCallsTotal')).toBe(0)
       staysInQuota(run)
       for (const agent of agents)
-        expect(run.answered('recorded', agent) - run.total('missingCallsTotal')).toBeLessThanOrEqual(
-          run.chain.usedOf(run.windowOf(agent)),
-        )
+        expect(
+          run.answered('recorded', agent) - run.total('missingCallsTotal'),
+        ).toBeLessThanOrEqual(run.chain.usedOf(run.windowOf(agent)))
     }))
 
   test('A9: quota-spent is never told to an agent whose window ends with calls to spare, unless calls that held them were not recorded', () =>
@@ -130,19 +146,16 @@ describe('properties', { timeout: isLong ? 3_600_000 : 120_000 }, () => {
     }))
 
   test('A10: reverted batches count nothing and hold nothing', () =>
-    holdsForOne(
-      fc.oneof({ weight: 3, arbitrary: arbitraryStep }, arbitraryReverting),
-      (run) => {
-        expect(run.counted - run.total('lostLeasedCallsTotal')).toBe(
-          run.answered('recorded') -
-            run.total('refusedCallsTotal') -
-            run.total('revertedCallsTotal') -
-            run.total('missingCallsTotal'),
-        )
-        expect(run.total('unreceiptedCalls')).toBe(0)
-        expect(run.overAnswered()).toEqual([])
-      },
-    ))
+    holdsForOne(fc.oneof({ weight: 3, arbitrary: arbitraryStep }, arbitraryReverting), (run) => {
+      expect(run.counted - run.total('lostLeasedCallsTotal')).toBe(
+        run.answered('recorded') -
+          run.total('refusedCallsTotal') -
+          run.total('revertedCallsTotal') -
+          run.total('missingCallsTotal'),
+      )
+      expect(run.total('unreceiptedCalls')).toBe(0)
+      expect(run.overAnswered()).toEqual([])
+    }))
 
   test.each([1, 3])(
     'A18: of %i recorders that are killed each costs an agent at most a twentieth of its quota, and what was in its hands',
@@ -151,22 +164,9 @@ describe('properties', { timeout: isLong ? 3_600_000 : 120_000 }, () => {
         { weight: 15, arbitrary: arbitraryOwnStep },
         { weight: 1, arbitrary: arbitraryEnd },
       )
-      const hold = (run: RecorderRun): void => {
-        expect(run.overAnswered()).toEqual([])
-        staysInQuota(run)
-        const share = Math.max(1, Math.floor(run.chain.quota * 0.05))
-        for (const agent of agents) {
-          const shortBy = run.chain.usedOf(run.windowOf(agent)) - run.answered('recorded', agent)
-          expect(shortBy).toBeLessThanOrEqual(
-            run.kills * share +
-              run.total('lostLeasedCallsTotal') +
-              (run.unanswered[agent] ?? 0) +
-              // Its receipt took over 20 s.
-              run.answered('unavailable', agent),
-          )
-        }
-      }
-      return recorderCount === 1 ? holdsForOne(step, hold) : holdsForSeveral(step, hold)
+      return recorderCount === 1
+        ? holdsForOne(step, losesNoMore)
+        : holdsForSeveral(step, losesNoMore)
     },
   )
 })

@@ -37,12 +37,7 @@ import type { SealedBatch } from './usage-batch.ts'
 import { UsageBatcher } from './usage-batcher.ts'
 import { UsageLeases } from './usage-lease.ts'
 import type { UsageLedger } from './usage-ledger.ts'
-import {
-  CLOSE_MS,
-  REVERT_PAUSE_MS,
-  REVERTS_BEFORE_PAUSE,
-  UNSEALED_MS_MAX,
-} from './usage-limits.ts'
+import { CLOSE_MS, REVERT_PAUSE_MS, REVERTS_BEFORE_PAUSE, UNSEALED_MS_MAX } from './usage-limits.ts'
 import { UsageSigner } from './usage-queue.ts'
 import { UsageReceipts } from './usage-receipts.ts'
 import { UsageSender } from './usage-sender.ts'

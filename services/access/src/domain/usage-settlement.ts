@@ -6,8 +6,8 @@ import type { Clock } from '@tallystick/service-kit'
 import type { UsageEventListener, UsageTotals } from './events.ts'
 import type { PendingCall } from './pending-call.ts'
 import type { SealedBatch, SealedEntry } from './usage-batch.ts'
-import type { UsageCount, UsageReceipt } from './usage-ledger.ts'
 import type { UsageLeases } from './usage-lease.ts'
+import type { UsageCount, UsageReceipt } from './usage-ledger.ts'
 import { usageWindowKey } from './usage-window.ts'
 
 /** A receipt that settles its batch. */
@@ -62,8 +62,7 @@ function settleCounted(entry: SealedEntry, usedAfter: number, options: Settlemen
   entry.isCounted = true
   entry.window.count({ calls: entry.calls, usedAfter, atMs: options.clock.unixMs() })
   options.totals.recordedCallsTotal += entry.calls
-  for (const pending of entry.pending.splice(0))
-    pending.settleRecorded(entry.transactionHash ?? '')
+  for (const pending of entry.pending.splice(0)) pending.settleRecorded(entry.transactionHash ?? '')
 }
 
 /** A11: a refusal is 429 for the calls that wait for their receipt; late ones are in the agent's favour. */
