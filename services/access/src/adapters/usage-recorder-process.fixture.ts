@@ -1,37 +1,37 @@
-// A process that records calls as fast as it may and prints the hash of each that it would answer, until it is killed.
+// A process that calls as fast as it may, as the service does it: read, then record. It prints the hash of each call that it
+// would answer, and how any other ended, until its callers find the quota spent; SIGTERM closes it.
 import { systemClock } from '@tallystick/service-kit'
-import type { Hex } from 'viem'
 import { createUsageRecorder } from '../domain/usage-recorder.ts'
+import type { RecorderPlan } from './recorder-child.fixture.ts'
 import { createViemUsageLedger } from './viem-usage-ledger.ts'
 
-const [rpcUrl = '', contract = '', privateKey = '', agent = '', windowExpiresAt = ''] =
-  process.argv.slice(2)
+const plan = JSON.parse(process.argv[2] ?? '') as RecorderPlan
+const { agent, windowExpiresAtSeconds, callsAllowed } = plan
 
-/** Calls under way at any time. */
-const CALLERS = 20
-
+const ledger = createViemUsageLedger({ ...plan, chainId: 296 })
 const recorder = createUsageRecorder({
-  ledger: createViemUsageLedger({
-    rpcUrl,
-    chainId: 296,
-    contract: contract as Hex,
-    privateKey: privateKey as Hex,
-  }),
+  ledger,
   clock: systemClock,
-  recorderCount: 1,
+  recorderCount: plan.recorderCount,
 })
 
-async function call(): Promise<void> {
+async function callUntilSpent(): Promise<void> {
   for (;;) {
     const outcome = await recorder.record({
       agent,
-      windowExpiresAtSeconds: Number(windowExpiresAt),
+      windowExpiresAtSeconds,
       windowStartsAtSeconds: 0,
-      callsAllowed: 1_000_000,
-      callsUsedInRead: 0,
+      callsAllowed,
+      callsUsedInRead: (await ledger.readCallsUsed({ agent, windowExpiresAtSeconds })) ?? 0,
     })
-    if (outcome.kind === 'recorded') process.stdout.write(`${outcome.transactionHash}\n`)
+    process.stdout.write(
+      `${outcome.kind === 'recorded' ? outcome.transactionHash : outcome.kind}\n`,
+    )
+    if (outcome.kind === 'quota-spent') return
   }
 }
 
-await Promise.all(Array.from({ length: CALLERS }, call))
+process.once('SIGTERM', () => {
+  void recorder.close().then(() => process.exit(0))
+})
+await Promise.all(Array.from({ length: plan.callers }, callUntilSpent))

@@ -183,8 +183,8 @@ async function readUsageReceipt(
 /** What is read of a log. */
 export type CountLog = Pick<Log, 'address' | 'data' | 'topics'>
 
-/** All three have the agent as their one topic, and these as their data: a counter, or calls that may be negative. */
-const COUNT_DATA = [{ type: 'uint64' }, { type: 'int32' }] as const
+/** All three have the agent as their one topic, and as their data the window's end and these calls. */
+const COUNT_CALLS = { UsageRecorded: 'uint32', UsageRefused: 'int32', UsageLate: 'int32' } as const
 
 const COUNT_NAMES = ['UsageRecorded', 'UsageRefused', 'UsageLate'] as const
 // Hashed once: viem's parseEventLogs hashes every event of the interface for each receipt, and one more for each log.
@@ -198,7 +198,10 @@ export function decodeUsageCounts(logs: readonly CountLog[], contract: Hex): Usa
   return logs.flatMap(({ address, data, topics: [selector, agent] }): UsageCount[] => {
     const name = names.get(selector ?? '0x')
     if (name === undefined || agent === undefined || address.toLowerCase() !== own) return []
-    const [windowExpiresAt, calls] = decodeAbiParameters(COUNT_DATA, data)
+    const [windowExpiresAt, calls] = decodeAbiParameters(
+      [{ type: 'uint64' }, { type: COUNT_CALLS[name] }],
+      data,
+    )
     const window = {
       agent: `0x${agent.slice(-40).toLowerCase()}`,
       windowExpiresAtSeconds: Number(windowExpiresAt),
