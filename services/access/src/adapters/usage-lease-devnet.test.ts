@@ -36,8 +36,6 @@ describe('leases on devnet', () => {
       answered.set(hash, (answered.get(hash) ?? 0) + 1)
     }
     expect(await recorder.record(await network.callOf(agent))).toEqual({ kind: 'quota-spent' })
-    const { unreceiptedCalls } = recorder.figures()
-    expect(unreceiptedCalls).toBeLessThanOrEqual(50)
     await expect.poll(() => recorder?.figures().unreceiptedCalls, WAIT).toBe(0)
     expect(answered.size).toBeLessThanOrEqual(27)
     expect(await usedOf(agent)).toBe(1_000)
