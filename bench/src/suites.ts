@@ -1,6 +1,7 @@
 import type { Figure } from './figure.ts'
 import { measureAccessCosts } from './suites/access-costs.ts'
 import { measureAccessGuard } from './suites/access-guard.ts'
+import { measureAccessLeases } from './suites/access-leases.ts'
 import { measureAccessMetering } from './suites/access-metering.ts'
 import { measureAccessRenewal } from './suites/access-renewal.ts'
 import { measureCareMcp } from './suites/care-mcp.ts'
@@ -26,6 +27,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'x402-verify': measureX402Verify,
   'access-guard': measureAccessGuard,
   'access-metering': measureAccessMetering,
+  'access-leases': measureAccessLeases,
   'access-renewal': measureAccessRenewal,
   'access-costs': measureAccessCosts,
 }
