@@ -29,7 +29,9 @@ export const subscriptionSchema = z
 
 export const meteringSchema = z.object({
   callsRemainingThisPeriod: z.int(),
-  recordedOnChain: z.string().describe('Hash of the transaction that records this call.'),
+  recordedOnChain: z
+    .string()
+    .describe('Hash of the transaction that records this call, or recorded it in advance.'),
   why: z.string(),
 })
 
@@ -47,7 +49,7 @@ export const accessGrantedSchema = z
   .meta({ id: 'AccessGranted', description: 'The call is served.' })
 
 export const usageSchema = z.object({
-  callsUsed: z.int(),
+  callsUsed: z.int().describe('Calls counted on the contract, some of them in advance.'),
   callsAllowed: z.int(),
   callsRemaining: z.int(),
   resetsAt: unixSeconds.describe('When this quota ends; 0 without an open window.'),
