@@ -130,12 +130,9 @@ export class UsageLeases {
     const { clock } = this.#options
     const idleMs = (lease: SealedEntry): number => clock.unixMs() - lease.window.lastCallAtMs
     this.#giveBack([...this.#open.values()].filter((lease) => idleMs(lease) >= LEASE_IDLE_MS))
-    if (this.isEmpty) {
-      this.#cancelSweep = null
-      return
-    }
-    const longestIdleMs = Math.max(...[...this.#open.values()].map(idleMs))
-    const nextMs = Math.max(LEASE_SWEEP_MS, LEASE_IDLE_MS - longestIdleMs)
-    this.#cancelSweep = clock.after(nextMs, () => this.#sweep())
+    let nextMs = LEASE_IDLE_MS
+    for (const lease of this.#open.values())
+      nextMs = Math.min(nextMs, Math.max(LEASE_SWEEP_MS, LEASE_IDLE_MS - idleMs(lease)))
+    this.#cancelSweep = this.isEmpty ? null : clock.after(nextMs, () => this.#sweep())
   }
 }
