@@ -103,16 +103,30 @@ describe('A18: a covered call', () => {
     expect(bench.countsSent().flat()).toEqual([1, 2, 4])
   })
 
-  test('A18: after its entry was signed anew it is answered with the current hash', async () => {
+  test('A18: after its entry was signed anew it is answered with the current hash, before the receipt and after', async () => {
     await bench.callInTurn(3)
+    bench.ledger.receiptLagMs = 5_000
     bench.ledger.consumeNonce()
     const [oldHash] = hashesOf(await bench.callInTurn(1))
     await bench.clock.advanceMsSettled(1_000)
-    const [hash] = hashesOf(await bench.callInTurn(1))
+    const [newHash] = hashesOf(await bench.callInTurn(1))
+    await bench.clock.advanceMsSettled(6_000)
+    expect(hashesOf(await bench.callInTurn(1))).toEqual([newHash])
     expect(bench.events).toContainEqual(
-      expect.objectContaining({ kind: 're-signed', oldHash, newHash: hash }),
+      expect.objectContaining({ kind: 're-signed', oldHash, newHash }),
     )
-    expect(bench.chain.counted.has(hash ?? '')).toBe(true)
+    expect(bench.chain.counted.has(newHash ?? '')).toBe(true)
+  })
+
+  test('A18: of two signatures with one nonce it is answered with the one that was mined', async () => {
+    await bench.callInTurn(3)
+    bench.ledger.receiptLagMs = 2_000
+    bench.ledger.sendFaults.push('unanswered')
+    const [minedHash] = hashesOf(await bench.callInTurn(1))
+    bench.ledger.gasPriceWeibar = 500n
+    await bench.clock.advanceMsSettled(5_000)
+    expect(bench.kinds()).toContain('re-signed')
+    expect(hashesOf(await bench.callInTurn(1))).toEqual([minedHash])
   })
 
   test('A18: a lease never crosses windows', async () => {
@@ -192,4 +206,11 @@ test('A9, A18: in a window that nothing shows as begun at most 3 calls are out, 
   await bench.clock.advanceMsSettled(4_000)
   expect(await bench.outcomeOf(fourth)).toMatchObject({ kind: 'recorded' })
   expect(bench.countsSent().flat()).toEqual([1, 2, 4])
+})
+
+test('A9, A18: after reverts, too, a lease in such a window leaves at most 3 calls out', async () => {
+  bench.ledger.blockSeconds = START_MS / 1000 - 1
+  bench.chain.isReverting = true
+  await bench.callInTurn(3, { call: { callsUsedInRead: 0 } })
+  expect(bench.countsSent().flat()).toEqual([1, 2, 3])
 })
