@@ -36,8 +36,8 @@ import { readWindow } from './viem-access-contract.ts'
 
 /** Gas of a transaction before its first entry: 21,000, the call, and a margin. */
 const BASE_GAS = 45_000n
-/** Gas of one entry at its most expensive, a first call that materialises a window, with its call data and a margin. */
-const ENTRY_GAS = 29_000n
+/** Gas of one entry at its most expensive, the first of its window (10,900), with its call data and a margin. */
+const ENTRY_GAS = 16_000n
 
 /** The ledger did not answer, or answered nothing that says what became of the request. */
 export class UsageLedgerUnavailable extends Error {
