@@ -3,7 +3,7 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { systemClock } from '@tallystick/service-kit'
-import { createPublicClient, type Hex, http, numberToHex } from 'viem'
+import { createPublicClient, http, numberToHex } from 'viem'
 import { createViemUsageLedger } from '../../../services/access/src/adapters/viem-usage-ledger.ts'
 import { deployAccessWindow } from '../../../services/access/src/command/deploy.ts'
 import type {
@@ -130,7 +130,7 @@ async function measureQuota(agentCount: number): Promise<Costs> {
       clock: systemClock,
       recorderCount: 1,
     })
-    const balance = () => client.getBalance({ address: key.evmAddress as Hex })
+    const balance = () => client.getBalance({ address: key.evmAddress })
     const before = await balance()
     const paidHbar = async (): Promise<number> =>
       Number((before - (await balance())) / WEIBAR_PER_TINYBAR) /
