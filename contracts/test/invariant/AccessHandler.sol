@@ -213,7 +213,7 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
     // ------------------------------------------------------------------------------------------------ network
 
     function pass(uint256 seconds_) external {
-        _passTo(_consensus() + seconds_ % 1_500);
+        _passTo(_consensus() + seconds_ % 1_000);
     }
 
     /// @dev To the seconds around the end of an agent's window, where the clock and the network disagree.

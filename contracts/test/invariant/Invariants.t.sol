@@ -116,7 +116,7 @@ contract AccessWindowInvariantTest is StdInvariant, Test {
     function invariant_I7_TheFundedHaveAccess() external view {
         for (uint256 i; i < handler.agentCount(); ++i) {
             address agent = handler.agents(i);
-            for (uint256 ahead; ahead < 5_000; ahead += 613) {
+            for (uint256 ahead; ahead < 5_000; ahead += 1_227) {
                 ModelSubscription memory model = handler.modelOf(agent);
                 model.passTo(block.timestamp + ahead);
                 if (!model.exists || block.timestamp + ahead >= model.expiresAt) continue;
@@ -129,7 +129,7 @@ contract AccessWindowInvariantTest is StdInvariant, Test {
     function invariant_I8_TheUnfundedHaveNone() external view {
         for (uint256 i; i < handler.agentCount(); ++i) {
             address agent = handler.agents(i);
-            for (uint256 ahead; ahead < 5_000; ahead += 613) {
+            for (uint256 ahead; ahead < 5_000; ahead += 1_227) {
                 ModelSubscription memory model = handler.modelOf(agent);
                 model.passTo(block.timestamp + ahead);
                 if (model.exists && block.timestamp + ahead < model.expiresAt) continue;

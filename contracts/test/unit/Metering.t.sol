@@ -164,6 +164,21 @@ contract MeteringTest is AccessWindowTest {
         _assertSolvent();
     }
 
+    function test_A18_ANegativeNumberGivesBackDownToNone() external {
+        _open(2);
+        uint64 expiresAt = _expiresAt();
+        _record(agent, 50, expiresAt);
+        _expectRecorded(agent, expiresAt, 21);
+        _record(agent, -29, expiresAt);
+        _expectRecorded(agent, expiresAt, 0);
+        _record(agent, -22, expiresAt);
+        _expectRecorded(agent, expiresAt, QUOTA);
+        _record(agent, int32(QUOTA), expiresAt);
+        _expectRecorded(agent, expiresAt, 0);
+        _record(agent, type(int32).min, expiresAt);
+        assertEq(_window().callsUsed, 0);
+    }
+
     // ---------------------------------------------------------------------------------------- recordUsageBatch
 
     function test_RecordUsageBatch_RecordsEachEntryAndNeverRevertsForOne() external {

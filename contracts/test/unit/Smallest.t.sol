@@ -5,7 +5,7 @@ import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
 import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
-/// @notice One tinybar, one second, one call: the smallest amount counts like any other.
+/// @notice One tinybar, one call, one unit of the gas price: the smallest amount counts like any other.
 contract SmallestTest is AccessWindowTest {
     function test_Smallest_OfferOfOneTinybarTenSecondsAndOneCall() external {
         _setOffer(1, 10, 1);

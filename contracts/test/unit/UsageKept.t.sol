@@ -7,21 +7,6 @@ import {AccessWindowTest} from "../AccessWindowTest.sol";
 
 /// @notice Calls given back, and calls that name another window than the one that is counted.
 contract UsageKeptTest is AccessWindowTest {
-    function test_A18_ANegativeNumberGivesBackDownToNone() external {
-        _open(2);
-        uint64 expiresAt = _expiresAt();
-        _record(agent, 50, expiresAt);
-        _expectRecorded(agent, expiresAt, 21);
-        _record(agent, -29, expiresAt);
-        _expectRecorded(agent, expiresAt, 0);
-        _record(agent, -22, expiresAt);
-        _expectRecorded(agent, expiresAt, QUOTA);
-        _record(agent, int32(QUOTA), expiresAt);
-        _expectRecorded(agent, expiresAt, 0);
-        _record(agent, type(int32).min, expiresAt);
-        assertEq(_window().callsUsed, 0);
-    }
-
     function test_A18_WhatIsGivenBackToAFullQuotaServesAgain() external {
         _open(2);
         uint64 expiresAt = _expiresAt();
