@@ -34,6 +34,7 @@ function filesDigest(patterns: readonly string[]): string {
 const SUPPORT = [
   'test/*.sol',
   'test/invariant/{AccessHandler,Ghosts,Model}.sol',
+  'test/model/NaiveBooks.sol',
   'devnet/*.sol',
   'src/interfaces/*.sol',
   'foundry.toml',

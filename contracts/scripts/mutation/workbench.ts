@@ -52,8 +52,8 @@ export const DRAFT_PASSES: readonly TestPass[] = [
 export const PASSES: readonly TestPass[] = [
   { name: 'unit and fuzz', filter: UNIT_TESTS, timeoutMs: UNIT_TIMEOUT_MS },
   {
-    name: 'invariants',
-    filter: ['--match-path=test/invariant/*'],
+    name: 'invariants and the second model',
+    filter: ['--match-path=test/{invariant,model}/*'],
     timeoutMs: 200_000, // 3 s on an idle core
   },
 ]

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
 import {Slot} from "../../src/libraries/Slots.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
-import {NaiveAgent, NaiveBooks} from "../model/NaiveBooks.sol";
+import {NaiveAgent, NaiveBooks} from "./NaiveBooks.sol";
 
 /// @notice The contract, which renews a slot in one step, against a model that renews agent by agent and second by second:
 /// the same windows, balances, quotas, refunds and earnings at every second of a random history.
