@@ -181,7 +181,12 @@ export type AccessConfig = z.output<typeof accessConfigSchema>
 const HOUR_MS = 3_600_000
 
 /** From which figures on the seller is alerted. */
-export const alertLimits = (config: AccessConfig): AlertLimits => ({
+export const alertLimits = (
+  config: Pick<
+    AccessConfig,
+    `ALERT_${'RESERVE_RENEWALS' | 'RECORDER_HOURS' | 'WITHDRAW_HBAR' | 'REMINDER_HOURS'}`
+  >,
+): AlertLimits => ({
   reserveRenewals: config.ALERT_RESERVE_RENEWALS,
   recorderHours: config.ALERT_RECORDER_HOURS,
   withdrawTinybar: BigInt(config.ALERT_WITHDRAW_HBAR) * TINYBAR_PER_HBAR,

@@ -20,17 +20,14 @@ import {
 import type { FastifyBaseLogger } from 'fastify'
 import { privateKeyToAddress } from 'viem/accounts'
 import { type AlertWebhook, createAlertWebhook } from './adapters/alert-webhook.ts'
-import {
-  createReadingClient,
-  createSendingClient,
-  WEIBAR_PER_TINYBAR,
-} from './adapters/ledger-client.ts'
+import { createReadingClient, createSendingClient } from './adapters/ledger-client.ts'
 import { createMirrorPaymentLog } from './adapters/mirror-payment-log.ts'
+import { createMirrorSellerHistory } from './adapters/mirror-seller-history.ts'
 import { createLedgerConditions, createUpstreamResource } from './adapters/paid-resource.ts'
 import { createSessionKeys, sessionKeyOf } from './adapters/session-keys.ts'
 import { createViemAccessContract } from './adapters/viem-access-contract.ts'
 import { createViemContractSender } from './adapters/viem-contract-sender.ts'
-import { createViemUsageLedger, usageGasLimit } from './adapters/viem-usage-ledger.ts'
+import { createViemUsageLedger, readRecorderGas } from './adapters/viem-usage-ledger.ts'
 import { buildAccessApp } from './app.ts'
 import { type AccessConfig, alertLimits, keyHex } from './config.ts'
 import { readStatus } from './domain/access-answers.ts'
@@ -40,11 +37,11 @@ import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
 import { createCallRate } from './domain/call-rate.ts'
 import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
 import type { ReportAccessEvent, UsageEventListener } from './domain/events.ts'
-import type { AccessParts, AccessPorts } from './domain/ports.ts'
+import type { AccessParts, AccessPorts, PaidResourceReader } from './domain/ports.ts'
 import { afterPreviousContracts } from './domain/previous-contracts.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
+import { createSellerAccount } from './domain/seller-account.ts'
 import { createSellerAlerts, readSellerFigures } from './domain/seller-alerts.ts'
-import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from './domain/usage-limits.ts'
 import { createUsageRecorder } from './domain/usage-recorder.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
@@ -106,13 +103,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     statusUrl: `${url}/status`,
   }
   const { callAccess, gate, reaper, sweep } = composeDomain(parts, telemetry)
-  const alerts = createSellerAlerts({
-    clock,
-    limits: alertLimits(config),
-    readFigures: () => readSellerFigures(parts),
-    report,
-    webhook: ports.alertWebhook,
-  })
+  const { alerts, account } = composeSeller(parts, config)
   telemetry.measure({ usage, sweep, contract, alerts })
   const app = await buildAccessApp({
     ...parts,
@@ -125,7 +116,8 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     sweep,
     logger,
     registry,
-    home: () => homePage({ ...parts, counts: telemetry.counts }),
+    home: () =>
+      homePage({ ...parts, counts: telemetry.counts, sellerAccount: () => account?.latest() }),
     llmsNotes: llmsNotes(parts),
   })
   return {
@@ -156,6 +148,17 @@ function atMost(clock: Clock, work: Promise<void>): Promise<void> {
     const cancel = clock.after(CLOSE_MS, resolve)
     work.then(resolve, reject).finally(cancel)
   })
+}
+
+/** What watches the seller's own money. */
+function composeSeller(parts: Omit<AccessParts, 'subscriptions'>, config: AccessConfig) {
+  const { clock, contract, report, alertWebhook: webhook, sellerHistory: history } = parts
+  const limits = alertLimits(config)
+  const readFigures = () => readSellerFigures(parts)
+  return {
+    alerts: createSellerAlerts({ clock, limits, readFigures, report, webhook }),
+    account: history && createSellerAccount({ contract, history, clock }),
+  }
 }
 
 type DomainParts = Omit<AccessParts, 'subscriptions'> &
@@ -256,22 +259,28 @@ function connectPorts(options: ConnectOptions): AccessPorts {
       onEvent,
     }),
     alertWebhook: connectAlertWebhook(options),
-    async recorderGas() {
-      const [held, gasPrice] = await Promise.all([
-        client.getBalance({ address: recorder }),
-        client.getGasPrice(),
-      ])
-      const needed = usageGasLimit(SEAL_AT_AGENTS) * GAS_PRICE_FACTOR * gasPrice
-      return { held: held / WEIBAR_PER_TINYBAR, needed: needed / WEIBAR_PER_TINYBAR }
-    },
-    resource:
-      config.RESOURCE_URL === undefined
-        ? createLedgerConditions({ client, network, clock })
-        : createUpstreamResource({
-            url: config.RESOURCE_URL,
-            timeoutMs: config.RESOURCE_TIMEOUT_MS,
-          }),
+    sellerHistory:
+      config.ACCESS_CONTRACT &&
+      createMirrorSellerHistory({
+        mirror,
+        clock,
+        contract: config.ACCESS_CONTRACT,
+        payTo: config.PAY_TO,
+        recorder,
+      }),
+    recorderGas: () => readRecorderGas(client, recorder),
+    resource: connectResource(options, client),
   }
+}
+
+function connectResource(
+  { config, clock }: ConnectOptions,
+  client: ReturnType<typeof createReadingClient>,
+): PaidResourceReader {
+  const { RESOURCE_URL: url, RESOURCE_TIMEOUT_MS: timeoutMs, NETWORK: network } = config
+  return url === undefined
+    ? createLedgerConditions({ client, network, clock })
+    : createUpstreamResource({ url, timeoutMs })
 }
 
 function connectAlertWebhook({ config, clock, report }: ConnectOptions): AlertWebhook | undefined {

@@ -72,11 +72,7 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
       read(async (address) =>
         toCount(await client.readContract({ address, abi, functionName: 'renewalsReserveCanArm' })),
       ),
-    earnedTinybar: () =>
-      read(async (address) => {
-        const books = await client.readContract({ address, abi, functionName: 'books' })
-        return books.earnedTinybar
-      }),
+    books: () => read((address) => client.readContract({ address, abi, functionName: 'books' })),
   }
 }
 

@@ -26,11 +26,13 @@ import type {
   UsageReceipt,
   UsageSendResult,
 } from '../domain/usage-ledger.ts'
+import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../domain/usage-limits.ts'
 import {
   createReadingClient,
   createSendingClient,
   isNotFound,
   sendRefusal,
+  WEIBAR_PER_TINYBAR,
 } from './ledger-client.ts'
 import { readWindow } from './viem-access-contract.ts'
 
@@ -56,6 +58,19 @@ type ViemUsageLedgerOptions = {
 /** Gas limit of a transaction with so many entries: what it needs at most, since the account must hold all of it. */
 export function usageGasLimit(entryCount: number): bigint {
   return BASE_GAS + ENTRY_GAS * BigInt(entryCount)
+}
+
+/** What a full batch may have to hold at a quoted gas price, tinybar. */
+export const fullBatchTinybar = (quotedWeibar: bigint): bigint =>
+  (usageGasLimit(SEAL_AT_AGENTS) * GAS_PRICE_FACTOR * quotedWeibar) / WEIBAR_PER_TINYBAR
+
+/** What the recorder holds, and what it must hold for a full batch, tinybar. Throws viem's errors. */
+export async function readRecorderGas(client: PublicClient, recorder: Hex) {
+  const [held, gasPrice] = await Promise.all([
+    client.getBalance({ address: recorder }),
+    client.getGasPrice(),
+  ])
+  return { held: held / WEIBAR_PER_TINYBAR, needed: fullBatchTinybar(gasPrice) }
 }
 
 /** Returns the ledger of that key. It connects to nothing yet. Every method rejects with UsageLedgerUnavailable. */

@@ -2,12 +2,10 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
-import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
 import { readArmingGas } from '../adapters/viem-access-contract.ts'
 import { slotSecondsFrom } from './deploy.ts'
 import {
   type ContractWrite,
-  lookAtContract,
   type OwnerContract,
   openContract,
   receiptLine,
@@ -16,7 +14,6 @@ import {
   addressFrom,
   countOption,
   hbarOption,
-  needed,
   neededHbarOption,
   type OperatorCall,
   OperatorRefusal,
@@ -56,46 +53,6 @@ function ownerVerb(
     ...verb,
     run: (call) => actAsOwner(call, plan(call)),
   }
-}
-
-export const status: OperatorVerb = {
-  name: 'status',
-  usage: '',
-  summary: 'the offer, the books, and how many renewals the reserve can arm',
-  options: {},
-  wordsMax: 0,
-  needs: ['ACCESS_CONTRACT'],
-  async run(call) {
-    const address = needed(call.config, 'ACCESS_CONTRACT')
-    const contract = { abi: accessWindowAbi, address } as const
-    const [books, [offerId, terms], canArm, isPaused, balanceWeibar, gasPriceWeibar] =
-      await lookAtContract(call.config, ({ reader }) =>
-        Promise.all([
-          reader.readContract({ ...contract, functionName: 'books' }),
-          reader.readContract({ ...contract, functionName: 'currentOffer' }),
-          reader.readContract({ ...contract, functionName: 'renewalsReserveCanArm' }),
-          reader.readContract({ ...contract, functionName: 'salesPaused' }),
-          reader.getBalance({ address }),
-          reader.getGasPrice(),
-        ]),
-      )
-    const rows: readonly (readonly [string, string])[] = [
-      ['Contract', address],
-      [
-        `Offer ${offerId}`,
-        `${formatHbar(terms.priceTinybar)} for ${terms.periodSeconds} s and ${terms.callsAllowed} calls${isPaused ? ', sales PAUSED' : ''}`,
-      ],
-      ['Earned', `${formatHbar(books.earnedTinybar)} to withdraw`],
-      ['Reserve', `${formatHbar(books.reserveTinybar)} free, arms ${canArm} more renewals`],
-      ['Locked', `${formatHbar(books.lockedTinybar)} for renewals that are armed`],
-      ['Deposits', `${formatHbar(books.depositsTinybar)} of the subscribers`],
-      ['Refunds', `${formatHbar(books.refundsTinybar)} waiting to be claimed`],
-      ['Shortfall', formatHbar(books.shortfallTinybar)],
-      ['Balance', formatHbar(balanceWeibar / WEIBAR_PER_TINYBAR)],
-      ['Gas price', `${gasPriceWeibar / WEIBAR_PER_TINYBAR} tinybar`],
-    ]
-    for (const [name, value] of rows) call.print(`${name.padEnd(10)} ${value}`)
-  },
 }
 
 /** Those who bought keep the terms that they bought at. */

@@ -62,6 +62,10 @@ const OperatorEnvironment = z.object({
   PAY_TO: shape.PAY_TO.optional().describe('Account that payments go to.'),
   PAY_TO_KEY: shape.PAY_TO_KEY.optional().describe('Private key of PAY_TO.'),
   RECORDER_KEY: shape.RECORDER_KEY.optional().describe('Private key that records usage.'),
+  ALERT_RESERVE_RENEWALS: shape.ALERT_RESERVE_RENEWALS,
+  ALERT_RECORDER_HOURS: shape.ALERT_RECORDER_HOURS,
+  ALERT_WITHDRAW_HBAR: shape.ALERT_WITHDRAW_HBAR,
+  ALERT_REMINDER_HOURS: shape.ALERT_REMINDER_HOURS,
   OWNER_KEY: ecdsaKey().optional().describe('Private key of the owner of the contract.'),
 })
 

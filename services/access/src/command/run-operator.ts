@@ -16,7 +16,6 @@ import {
   resume,
   setArming,
   setOffer,
-  status,
   withdraw,
 } from './contract-verbs.ts'
 import { deploy } from './deploy.ts'
@@ -24,6 +23,7 @@ import { reasonOf } from './operator-contract.ts'
 import { OperatorRefusal, operatorVerb } from './operator-verb.ts'
 import { payments } from './payments.ts'
 import { recorders } from './recorders.ts'
+import { status } from './seller-status.ts'
 
 /** Whether a text may be a private key: 64 hexadecimal digits in a row, or its DER prefix. No verb takes such a text. */
 function looksLikeKey(text: string): boolean {

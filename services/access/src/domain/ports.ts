@@ -3,6 +3,7 @@ import type { Facilitator, FeePayerDirectory, PaymentScheme } from '@tallystick/
 import type { AccountDirectory } from '@tallystick/x402/hedera'
 import type { AccessWindow, Hex, Subscriptions } from './access-window.ts'
 import type { ReportAccessEvent } from './events.ts'
+import type { SellerHistory } from './seller-account.ts'
 import type { AlertNotice } from './seller-alerts.ts'
 import type { UsageRecorder } from './usage-recorder.ts'
 
@@ -19,6 +20,8 @@ export type AccessPorts = {
   readonly accounts: AgentAccounts
   /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
   recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
+  /** What the seller earned and spent; none before a contract is deployed. */
+  readonly sellerHistory?: SellerHistory | undefined
   /** Where alerts go besides metric and log. It never waits. */
   readonly alertWebhook?: { send(notice: AlertNotice): void; close(): void } | undefined
 }
@@ -48,6 +51,11 @@ export type Offer = {
   readonly slotSeconds: number
 }
 
+/** What of the contract's balance is the seller's, tinybar: earned and not withdrawn, free reserve, locked, owed for gas. */
+export type SellerBooks = Readonly<
+  Record<'earnedTinybar' | 'reserveTinybar' | 'lockedTinybar' | 'shortfallTinybar', bigint>
+>
+
 /** Reads of the access contract. Each method throws ChainUnavailable or ContractAbsent. */
 export type AccessContract = {
   /** The configured address; none before the contract is deployed. */
@@ -64,8 +72,8 @@ export type AccessContract = {
   paymentOf(paymentReference: Hex): Promise<{ readonly isUsed: boolean; readonly agent: Hex }>
   /** How many further renewals the free reserve can arm, for anyone. */
   renewalsReserveCanArm(): Promise<number>
-  /** What the seller may withdraw of his earnings, tinybar. */
-  earnedTinybar(): Promise<bigint>
+  /** The seller's part of the contract's books. */
+  books(): Promise<SellerBooks>
 }
 
 /** The ledger was unreachable, answered nonsense, or is another chain than the configured one. */

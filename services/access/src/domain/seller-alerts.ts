@@ -132,10 +132,10 @@ export async function readSellerFigures(
   parts: Pick<AccessParts, 'contract' | 'sender' | 'recorderGas' | 'periodsPerPurchase'>,
 ): Promise<SellerFigures> {
   const { contract, sender } = parts
-  const [renewalsReserveCanArm, earnedTinybar, recorder, floatTinybar, forwardTinybar, offers] =
+  const [renewalsReserveCanArm, books, recorder, floatTinybar, forwardTinybar, offers] =
     await Promise.all([
       contract.renewalsReserveCanArm(),
-      contract.earnedTinybar(),
+      contract.books(),
       parts.recorderGas(),
       sender.floatTinybar(),
       sender.forwardGasTinybar(),
@@ -144,7 +144,7 @@ export async function readSellerFigures(
   const current = offers.at(-1)
   return {
     renewalsReserveCanArm,
-    earnedTinybar,
+    earnedTinybar: books.earnedTinybar,
     recorderTinybar: recorder.held,
     batchTinybar: recorder.needed,
     floatTinybar,

@@ -2,11 +2,14 @@ import type { Page } from '@tallystick/service-kit/pages'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessParts, Offer } from '../domain/ports.ts'
 import { purchaseTinybar } from '../domain/sales-terms.ts'
+import type { SellerAccount } from '../domain/seller-account.ts'
 import { firstRequestCode } from './first-request.ts'
 
 type HomePageDeps = Pick<AccessParts, 'contract' | 'network' | 'payTo' | 'periodsPerPurchase'> & {
   readonly accessUrl: string
   readonly statusUrl: string
+  /** Earnings against costs, as far as they were read; it never waits for the ledger. */
+  readonly sellerAccount: () => SellerAccount | undefined
   readonly counts: () => { readonly windowsOpened: number; readonly callsGranted: number }
 }
 
@@ -16,6 +19,15 @@ function offerFigures(offer: Offer | undefined, periodsPerPurchase: number) {
     { label: 'One payment', value: formatHbar(purchaseTinybar(offer, periodsPerPurchase)) },
     { label: 'Buys', value: `${periodsPerPurchase} periods of ${offer.periodSeconds} s` },
     { label: 'Calls in a period', value: String(offer.callsAllowed) },
+  ]
+}
+
+function accountFigures(account: SellerAccount | undefined) {
+  if (account?.isComplete !== true) return [{ label: 'Earned so far', value: 'being read' }]
+  const { earnedTinybar, profitTinybar } = account
+  return [
+    { label: 'Earned so far', value: formatHbar(earnedTinybar) },
+    { label: 'Spent on gas so far', value: formatHbar(earnedTinybar - profitTinybar) },
   ]
 }
 
@@ -39,6 +51,7 @@ export async function homePage(deps: HomePageDeps): Promise<Page> {
       { label: 'Contract', value: contract.address ?? 'not deployed' },
       { label: 'Paid to', value: deps.payTo },
       { label: 'Renewals that the reserve can arm', value: String(renewals ?? 'unknown') },
+      ...accountFigures(deps.sellerAccount()),
       { label: 'Purchases since start', value: String(windowsOpened) },
       { label: 'Calls served since start', value: String(callsGranted) },
     ],

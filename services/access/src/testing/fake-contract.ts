@@ -113,9 +113,9 @@ export function createFakeContract(): FakeContract {
       if (fake.isReserveDown) throw new ChainUnavailable('down')
       return fake.reserveCanArm
     },
-    async earnedTinybar() {
-      await read('earnedTinybar')
-      return 0n
+    async books() {
+      await read('books')
+      return { earnedTinybar: 0n, reserveTinybar: 0n, lockedTinybar: 0n, shortfallTinybar: 0n }
     },
   }
   const read = async (name: string): Promise<void> => {

@@ -60,17 +60,15 @@ const recordSchema = z
     rewards: json.staking_reward_transfers,
   }))
 
+/** The next page must stay on the node: only a path is followed. */
+export const nextPath = z
+  .string()
+  .regex(/^(?:\/api\/v1\/.*)?$/)
+  .nullish()
+
 export const transactionsSchema = z.object({
   transactions: z.array(recordSchema),
-  /** The next page must stay on the node: only a path is followed. */
-  links: z
-    .object({
-      next: z
-        .string()
-        .regex(/^(?:\/api\/v1\/.*)?$/)
-        .nullish(),
-    })
-    .nullish(),
+  links: z.object({ next: nextPath }).nullish(),
 })
 
 /** One record of a transaction, as reported by the mirror node. */
@@ -148,4 +146,11 @@ function feesOf(record: LedgerRecord): readonly { accountId: string; amountTinyb
   const relay = { accountId, amountTinybar: byRelay }
   if (sender === undefined || others.length > 0) return [relay]
   return [relay, { accountId: sender.accountId, amountTinybar: feeTinybar - byRelay }]
+}
+
+/** The part of a record's fee that an account bore, tinybar. */
+export function feeBorneBy(record: LedgerRecord, accountId: string): bigint {
+  return feesOf(record)
+    .filter((share) => share.accountId === accountId)
+    .reduce((sum, { amountTinybar }) => sum + amountTinybar, 0n)
 }

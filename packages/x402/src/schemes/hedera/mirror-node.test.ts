@@ -119,3 +119,23 @@ describe('LedgerUnavailable', () => {
     expect(clock.pendingCount()).toBe(0)
   })
 })
+
+describe('logs of a contract', () => {
+  test('are searched for by topic in spans of 7 days, the most that a mirror node takes', async () => {
+    const log = { timestamp: '1700000100.000000001', data: '0x01', topics: ['0xaa'] }
+    answer({ logs: [log], links: { next: null } })
+    const found = []
+    const wanted = { address: '0xc0', topics: ['0xaa', '0xbb'], afterTimestamp: '1700000000.5' }
+    for await (const one of mirror.logs({ ...wanted, untilSeconds: 1_700_000_000 + 1_000_000 }))
+      found.push(one.consensusTimestamp)
+    expect(found).toEqual([log.timestamp, log.timestamp])
+    const spans = server.requests.map(({ url }) =>
+      new URL(url ?? '', 'http://mirror').searchParams.getAll('timestamp'),
+    )
+    expect(spans).toEqual([
+      ['gt:1700000000.5', 'lte:1700604800.000000000'],
+      ['gt:1700604800.000000000', 'lte:1701000000.000000000'],
+    ])
+    expect(server.requests.at(-1)?.url).toContain('topic0=0xaa&topic0=0xbb')
+  })
+})

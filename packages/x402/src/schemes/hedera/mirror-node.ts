@@ -11,8 +11,10 @@ import { LedgerUnavailable } from '../payment-scheme.ts'
 import { longZeroAddress } from './account-id.ts'
 import { type HederaKey, readHederaKey } from './hedera-key.ts'
 import {
+  feeBorneBy,
   type LedgerRecord,
   type LedgerTransfer,
+  nextPath,
   timestampSchema,
   toTransfer,
   transactionsSchema,
@@ -84,6 +86,38 @@ const blocksSchema = z.object({
   ),
 })
 
+const hexSchema = z.templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]*$/)])
+
+const contractSchema = z.object({ created_timestamp: timestampSchema })
+
+const logsSchema = z.object({
+  logs: z.array(
+    z
+      .object({ timestamp: timestampSchema, data: hexSchema, topics: z.array(hexSchema) })
+      .transform(({ timestamp, ...log }) => ({ consensusTimestamp: timestamp, ...log })),
+  ),
+  links: z.object({ next: nextPath }).nullish(),
+})
+
+/** One event of a contract: its data and topics as in a receipt. */
+export type ContractLog = Readonly<z.output<typeof logsSchema>['logs'][number]>
+
+type WantedGas = { readonly accountId: string; readonly afterTimestamp: string }
+type GasPaid = { readonly consensusTimestamp: string; readonly tinybar: bigint }
+
+type WantedLogs = {
+  readonly address: string
+  /** Hashes of the events' signatures. */
+  readonly topics: readonly string[]
+  /** `seconds.nanos`; that time is left out. */
+  readonly afterTimestamp: string
+  /** Unix seconds. */
+  readonly untilSeconds: number
+}
+
+/** The longest span in which a mirror node searches for topics, seconds: 7 days. */
+const LOG_SPAN_SECONDS = 604_800
+
 export type MirrorNode = ReturnType<typeof createMirrorNode>
 
 type Read = ReturnType<typeof createReader>
@@ -121,6 +155,15 @@ export function createMirrorNode(options: {
       readonly direction: 'credit' | 'debit'
       readonly afterTimestamp: string
     }): AsyncIterable<LedgerTransfer> => readTransfers(read, wanted),
+    /** What the account paid for gas of its Ethereum transactions, failed ones included, oldest first, tinybar. */
+    gasPaid: (wanted: WantedGas): AsyncIterable<GasPaid> => readGasPaid(read, wanted),
+    /** A contract's logs that have one of these first topics, oldest first. */
+    logs: (wanted: WantedLogs): AsyncIterable<ContractLog> => readLogs(read, wanted),
+    /** When the contract at an address was made, `seconds.nanos`; undefined where there is none. */
+    async contractCreated(address: string): Promise<string | undefined> {
+      const found = await read(`/api/v1/contracts/${address}`, contractSchema)
+      return found?.created_timestamp
+    },
     /** Consensus time, Unix seconds, up to which the node has read the ledger. */
     async latestConsensusSeconds(): Promise<number> {
       const found = await read('/api/v1/blocks?limit=1&order=desc', blocksSchema)
@@ -160,30 +203,82 @@ function createReader(options: Parameters<typeof createMirrorNode>[0]) {
   }
 }
 
-type Page = z.infer<typeof transactionsSchema>
+type Paged = { readonly links?: { readonly next?: string | null | undefined } | null | undefined }
+
+async function* readPages<Schema extends z.ZodType<Paged>>(
+  read: Read,
+  first: string,
+  schema: Schema,
+): AsyncGenerator<z.output<Schema>> {
+  let path: string | undefined = first
+  for (let page = 0; page < PAGES_MAX && path !== undefined; page += 1) {
+    const answer: z.output<Schema> | undefined = await read(path, schema)
+    if (answer === undefined) return
+    yield answer
+    path = answer.links?.next || undefined
+  }
+}
+
+async function* readRecords(
+  read: Read,
+  query: Readonly<Record<string, string>>,
+): AsyncGenerator<LedgerRecord> {
+  const search = new URLSearchParams({ ...query, order: 'asc', limit: String(PAGE_SIZE) })
+  const first = `/api/v1/transactions?${search.toString()}`
+  for await (const { transactions } of readPages(read, first, transactionsSchema))
+    yield* transactions
+}
 
 async function* readTransfers(
   read: Read,
   wanted: Parameters<MirrorNode['transfers']>[0],
 ): AsyncGenerator<LedgerTransfer> {
-  const query = new URLSearchParams({
+  const records = readRecords(read, {
     'account.id': wanted.accountId,
     timestamp: `gt:${wanted.afterTimestamp}`,
     type: wanted.direction,
     result: 'success',
     // A refund carries a memo, which only native transfers have; a credit may also come from an Ethereum wallet.
     ...(wanted.direction === 'debit' ? { transactiontype: 'CRYPTOTRANSFER' } : {}),
-    order: 'asc',
-    limit: String(PAGE_SIZE),
   })
-  let path: string | undefined = `/api/v1/transactions?${query.toString()}`
-  for (let page = 0; page < PAGES_MAX && path !== undefined; page += 1) {
-    const answer: Page | undefined = await read(path, transactionsSchema)
-    for (const record of answer?.transactions ?? []) {
-      if (!TRANSFERS.has(record.name)) continue
-      const transfer = toTransfer(record, wanted.accountId)
-      if (transfer?.direction === wanted.direction) yield transfer
+  for await (const record of records) {
+    if (!TRANSFERS.has(record.name)) continue
+    const transfer = toTransfer(record, wanted.accountId)
+    if (transfer?.direction === wanted.direction) yield transfer
+  }
+}
+
+async function* readGasPaid(
+  read: Read,
+  { accountId, afterTimestamp }: WantedGas,
+): AsyncGenerator<GasPaid> {
+  const records = readRecords(read, {
+    'account.id': accountId,
+    timestamp: `gt:${afterTimestamp}`,
+    type: 'debit',
+    transactiontype: 'ETHEREUMTRANSACTION',
+  })
+  for await (const record of records)
+    yield {
+      consensusTimestamp: record.consensusTimestamp,
+      tinybar: feeBorneBy(record, accountId),
     }
-    path = answer?.links?.next || undefined
+}
+
+async function* readLogs(read: Read, wanted: WantedLogs): AsyncGenerator<ContractLog> {
+  const { address, topics, afterTimestamp, untilSeconds } = wanted
+  let after = afterTimestamp
+  while (Number(after) < untilSeconds) {
+    const until = Math.min(Math.floor(Number(after)) + LOG_SPAN_SECONDS, untilSeconds)
+    const search = new URLSearchParams([
+      ...topics.map((topic) => ['topic0', topic]),
+      ['timestamp', `gt:${after}`],
+      ['timestamp', `lte:${until}.000000000`],
+      ['order', 'asc'],
+      ['limit', String(PAGE_SIZE)],
+    ])
+    const first = `/api/v1/contracts/${address}/results/logs?${search.toString()}`
+    for await (const { logs } of readPages(read, first, logsSchema)) yield* logs
+    after = `${until}.000000000`
   }
 }

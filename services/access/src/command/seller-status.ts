@@ -1,0 +1,115 @@
+// `status`: the offer, the books, earnings against costs so far, and what is running out. It needs nobody's key.
+import { accessWindowAbi } from '@tallystick/contracts'
+import { LedgerUnavailable } from '@tallystick/x402'
+import { createMirrorNode, formatHbar } from '@tallystick/x402/hedera'
+import { privateKeyToAddress } from 'viem/accounts'
+import { offeredGasPrice, WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
+import { createMirrorSellerHistory } from '../adapters/mirror-seller-history.ts'
+import { forwardGas } from '../adapters/viem-contract-sender.ts'
+import { fullBatchTinybar } from '../adapters/viem-usage-ledger.ts'
+import { alertLimits, keyHex } from '../config.ts'
+import { createSellerAccount, type SellerAccount } from '../domain/seller-account.ts'
+import { findingsOf } from '../domain/seller-alerts.ts'
+import { type ContractView, lookAtContract } from './operator-contract.ts'
+import { needed, type OperatorCall, type OperatorVerb } from './operator-verb.ts'
+
+type Row = readonly [string, string]
+
+async function readContract({ reader, address }: ContractView) {
+  const contract = { abi: accessWindowAbi, address } as const
+  const [books, [offerId, terms], canArm, isPaused, balanceWeibar, gasPriceWeibar] =
+    await Promise.all([
+      reader.readContract({ ...contract, functionName: 'books' }),
+      reader.readContract({ ...contract, functionName: 'currentOffer' }),
+      reader.readContract({ ...contract, functionName: 'renewalsReserveCanArm' }),
+      reader.readContract({ ...contract, functionName: 'salesPaused' }),
+      reader.getBalance({ address }),
+      reader.getGasPrice(),
+    ])
+  return { books, offerId, terms, canArm, isPaused, balanceWeibar, gasPriceWeibar }
+}
+
+type Contract = Awaited<ReturnType<typeof readContract>>
+
+const contractRows = (address: string, found: Contract): readonly Row[] => [
+  ['Contract', address],
+  [
+    `Offer ${found.offerId}`,
+    `${formatHbar(found.terms.priceTinybar)} for ${found.terms.periodSeconds} s and ${found.terms.callsAllowed} calls${found.isPaused ? ', sales PAUSED' : ''}`,
+  ],
+  ['Earned', `${formatHbar(found.books.earnedTinybar)} to withdraw`],
+  ['Reserve', `${formatHbar(found.books.reserveTinybar)} free, arms ${found.canArm} more renewals`],
+  ['Locked', `${formatHbar(found.books.lockedTinybar)} for renewals that are armed`],
+  ['Deposits', `${formatHbar(found.books.depositsTinybar)} of the subscribers`],
+  ['Refunds', `${formatHbar(found.books.refundsTinybar)} waiting to be claimed`],
+  ['Shortfall', formatHbar(found.books.shortfallTinybar)],
+  ['Balance', formatHbar(found.balanceWeibar / WEIBAR_PER_TINYBAR)],
+  ['Gas price', `${found.gasPriceWeibar / WEIBAR_PER_TINYBAR} tinybar`],
+]
+
+const accountRows = (account: SellerAccount): readonly Row[] => [
+  ['So far', `${formatHbar(account.earnedTinybar)} earned since the contract was made`],
+  ['- reserve', `${formatHbar(account.renewalsTinybar)} for renewals`],
+  ['- payTo', `${formatHbar(account.forwardsTinybar)} for forwarding payments`],
+  ['- recorder', `${formatHbar(account.recordsTinybar)} for counting calls`],
+  ['Profit', formatHbar(account.profitTinybar)],
+]
+
+/** Earnings against costs, and what is running out, where the accounts are known. */
+async function readSeller(call: OperatorCall, found: Contract) {
+  const { config, clock } = call
+  const { PAY_TO: payTo, RECORDER_KEY: key } = config
+  if (payTo === undefined || key === undefined) return undefined
+  const recorder = privateKeyToAddress(keyHex(key))
+  const address = needed(config, 'ACCESS_CONTRACT')
+  const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
+  const history = createMirrorSellerHistory({ mirror, clock, contract: address, payTo, recorder })
+  const reader = createSellerAccount({
+    contract: { books: async () => found.books },
+    history,
+    clock,
+  })
+  let account = await reader.read()
+  while (!account.isComplete) account = await reader.read()
+  const [payToAccount, recorderAccount] = await Promise.all([
+    mirror.account(payTo),
+    mirror.account(recorder),
+  ])
+  const price = found.gasPriceWeibar
+  const figures = {
+    renewalsReserveCanArm: Number(found.canArm),
+    earnedTinybar: found.books.earnedTinybar,
+    recorderTinybar: recorderAccount?.balanceTinybar ?? 0n,
+    batchTinybar: fullBatchTinybar(price),
+    floatTinybar: payToAccount?.balanceTinybar ?? 0n,
+    purchaseTinybar: found.terms.priceTinybar * BigInt(config.PERIODS_PER_PURCHASE),
+    forwardTinybar: forwardGas(offeredGasPrice(price)),
+  }
+  const low = Object.values(findingsOf(figures, alertLimits(config), 0n))
+  return { account, alerts: low.filter(({ headroom }) => headroom < 1).map(({ text }) => text) }
+}
+
+export const status: OperatorVerb = {
+  name: 'status',
+  usage: '',
+  summary: 'the offer, the books, earnings against costs so far, and what is running out',
+  options: {},
+  wordsMax: 0,
+  needs: ['ACCESS_CONTRACT'],
+  async run(call) {
+    const address = needed(call.config, 'ACCESS_CONTRACT')
+    const found = await lookAtContract(call.config, readContract)
+    const print = ([name, value]: Row) => call.print(`${name.padEnd(10)} ${value}`)
+    contractRows(address, found).forEach(print)
+    try {
+      const seller = await readSeller(call, found)
+      if (seller === undefined)
+        return call.print('Set PAY_TO and RECORDER_KEY to see earnings against costs so far.')
+      accountRows(seller.account).forEach(print)
+      for (const text of seller.alerts) call.print(`! ${text}`)
+    } catch (error) {
+      if (!(error instanceof LedgerUnavailable)) throw error
+      call.print(`Earnings against costs are not known: ${error.message}.`)
+    }
+  },
+}

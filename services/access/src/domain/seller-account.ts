@@ -1,0 +1,130 @@
+/**
+ * What the seller has earned and spent since the contract was made, read from the ledger as far as it was not read before.
+ * Withdrawals and fundings of the reserve are rare events; gas of renewals is what the reserve lost between them.
+ */
+import type { Clock } from '@tallystick/service-kit'
+import type { AccessContract } from './ports.ts'
+
+/** One kind of the seller's money movements on the contract. */
+export type SellerMovement = {
+  readonly kind: 'earnings-withdrawn' | 'reserve-withdrawn' | 'reserve-funded'
+  readonly consensusTimestamp: string
+  readonly tinybar: bigint
+}
+
+/** The ledger's history of the seller, oldest first. Everything throws x402's LedgerUnavailable. */
+export type SellerHistory = {
+  /** Of the contract, `seconds.nanos`. */
+  createdAt(): Promise<string>
+  movementsAfter(consensusTimestamp: string): AsyncIterable<SellerMovement>
+  /** Gas that an account paid for its own transactions. */
+  gasPaidAfter(
+    account: 'payTo' | 'recorder',
+    consensusTimestamp: string,
+  ): AsyncIterable<Pick<SellerMovement, 'consensusTimestamp' | 'tinybar'>>
+}
+
+/** Earnings against costs so far, tinybar. Gas that the contract took from earnings lessens both. */
+export type SellerAccount = {
+  readonly earnedTinybar: bigint
+  readonly renewalsTinybar: bigint
+  readonly forwardsTinybar: bigint
+  readonly recordsTinybar: bigint
+  /** Earned less the three. */
+  readonly profitTinybar: bigint
+  /** Whether the history was read to its end: a long one takes several reads. */
+  readonly isComplete: boolean
+}
+
+/** Entries of each list in one read: twenty pages of a mirror node, a second or two. */
+const ENTRIES_MAX = 2_000
+/** How old a figure on a page may be, milliseconds. */
+const KEPT_MS = 60_000
+
+/** Reads lists on from where each was left; false where more is left. */
+function createListReader(createdAt: () => Promise<string>) {
+  const readTo = new Map<string, string>()
+  return async <Entry extends { readonly consensusTimestamp: string }>(
+    list: string,
+    entriesAfter: (timestamp: string) => AsyncIterable<Entry>,
+    take: (entry: Entry) => void,
+  ): Promise<boolean> => {
+    let count = 0
+    for await (const entry of entriesAfter(readTo.get(list) ?? (await createdAt()))) {
+      take(entry)
+      readTo.set(list, entry.consensusTimestamp)
+      count += 1
+      if (count === ENTRIES_MAX) return false
+    }
+    return true
+  }
+}
+
+export type SellerAccountReader = ReturnType<typeof createSellerAccount>
+
+export function createSellerAccount(deps: {
+  readonly contract: Pick<AccessContract, 'books'>
+  readonly history: SellerHistory
+  readonly clock: Clock
+}) {
+  const { clock, contract, history } = deps
+  const moved = { 'earnings-withdrawn': 0n, 'reserve-withdrawn': 0n, 'reserve-funded': 0n }
+  const gas = { payTo: 0n, recorder: 0n }
+  const readOn = createListReader(() => history.createdAt())
+  let kept: { readonly account: SellerAccount; readonly untilMs: number } | undefined
+  let running: Promise<SellerAccount> | undefined
+
+  const readGas = (account: 'payTo' | 'recorder') =>
+    readOn(
+      account,
+      (after) => history.gasPaidAfter(account, after),
+      ({ tinybar }) => {
+        gas[account] += tinybar
+      },
+    )
+
+  const readAccount = async (): Promise<SellerAccount> => {
+    const isRead = await Promise.all([
+      readOn(
+        'movements',
+        (after) => history.movementsAfter(after),
+        ({ kind, tinybar }) => {
+          moved[kind] += tinybar
+        },
+      ),
+      readGas('payTo'),
+      readGas('recorder'),
+    ])
+    const books = await contract.books()
+    const earnedTinybar = books.earnedTinybar + moved['earnings-withdrawn']
+    const left = books.reserveTinybar + books.lockedTinybar - books.shortfallTinybar
+    const renewalsTinybar = moved['reserve-funded'] - moved['reserve-withdrawn'] - left
+    const account = {
+      earnedTinybar,
+      renewalsTinybar,
+      forwardsTinybar: gas.payTo,
+      recordsTinybar: gas.recorder,
+      profitTinybar: earnedTinybar - renewalsTinybar - gas.payTo - gas.recorder,
+      isComplete: isRead.every(Boolean),
+    }
+    kept = { account, untilMs: clock.unixMs() + KEPT_MS }
+    return account
+  }
+
+  /** Reads on. Throws LedgerUnavailable, ChainUnavailable or ContractAbsent. */
+  const read = (): Promise<SellerAccount> => {
+    running ??= readAccount().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  return {
+    read,
+    /** What was read last, none before the first read; one that is over a minute old is read anew in the background. */
+    latest(): SellerAccount | undefined {
+      if (kept === undefined || kept.untilMs <= clock.unixMs()) read().catch(() => undefined)
+      return kept?.account
+    },
+  }
+}
