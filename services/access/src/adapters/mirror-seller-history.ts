@@ -38,8 +38,10 @@ export function createMirrorSellerHistory(options: {
     async createdAt() {
       const created = await mirror.contractCreated(contract)
       if (created === undefined) throw new LedgerUnavailable('the mirror node has no such contract')
-      // Its own events have the very time of its creation.
-      return `${Number(created.split('.')[0]) - 1}.999999999`
+      // A nanosecond before, because its own events have the very time of its creation.
+      const [seconds = '', nanos = ''] = created.split('.')
+      const before = String(BigInt(seconds + nanos.padEnd(9, '0')) - 1n)
+      return `${before.slice(0, -9)}.${before.slice(-9)}`
     },
     async *movementsAfter(afterTimestamp) {
       const untilSeconds = Math.floor(clock.unixMs() / 1000) + CLOCK_SECONDS
