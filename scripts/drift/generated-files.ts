@@ -8,6 +8,7 @@ import { accessConfigSchema } from '../../services/access/src/config.ts'
 import { careConfigSchema } from '../../services/care/src/config.ts'
 import { gradingConfigSchema } from '../../services/grading/src/config.ts'
 import { copyOf, type GeneratedFile, section, wholeFile } from './generated-file.ts'
+import { sellerTables } from './seller-tables.ts'
 
 /** Far above any of our references, unlike the default of 1 MiB. */
 const REFERENCE_BYTES_MAX = 16 * 1024 * 1024
@@ -26,6 +27,7 @@ async function reference(service: string): Promise<string> {
 /** Throws if a README lacks its markers. */
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   return [
+    section('docs/how-to/what-a-seller-earns.md', { name: 'tables', text: sellerTables() }),
     wholeFile('services/access/.env.example', environmentExample(accessConfigSchema)),
     wholeFile('services/access/openapi.json', await reference('access')),
     section('services/access/README.md', {

@@ -17,6 +17,15 @@ const exchangeRateAbi = [
   },
 ] as const
 
+/** What one HBAR is worth, 1e-8 of a US cent. Throws viem's errors. */
+export const readTinycentsPerHbar = (client: PublicClient): Promise<bigint> =>
+  client.readContract({
+    address: EXCHANGE_RATE_ADDRESS,
+    abi: exchangeRateAbi,
+    functionName: 'tinybarsToTinycents',
+    args: [TINYBAR_PER_HBAR],
+  })
+
 /** Conditions read once serve the calls of this long, milliseconds: a ledger's block takes about two seconds. */
 const KEPT_MS = 1_000
 
@@ -34,12 +43,7 @@ export function createLedgerConditions(options: {
       const [block, gasPriceWeibar, tinycentsPerHbar] = await Promise.all([
         client.getBlock(),
         client.getGasPrice(),
-        client.readContract({
-          address: EXCHANGE_RATE_ADDRESS,
-          abi: exchangeRateAbi,
-          functionName: 'tinybarsToTinycents',
-          args: [TINYBAR_PER_HBAR],
-        }),
+        readTinycentsPerHbar(client),
       ])
       return {
         network,

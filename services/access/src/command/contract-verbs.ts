@@ -4,7 +4,9 @@ import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
 import { readArmingGas } from '../adapters/viem-access-contract.ts'
 import { slotSecondsFrom } from './deploy.ts'
+import { OFFER_REPORT_OPTIONS, reportOffer } from './offer-report.ts'
 import {
+  askLedger,
   type ContractWrite,
   type OwnerContract,
   openContract,
@@ -59,13 +61,14 @@ function ownerVerb(
 export const setOffer = ownerVerb(
   {
     name: 'set-offer',
-    usage: '--price-hbar N --period-seconds N --calls N [--slot-seconds N]',
+    usage: '--price-hbar N --period-seconds N --calls N [--slot-seconds N] [--json] [--at-a-loss]',
     summary: 'set price, period and quota of purchases from now on',
     options: {
       'price-hbar': 'text',
       'period-seconds': 'text',
       calls: 'text',
       'slot-seconds': 'text',
+      ...OFFER_REPORT_OPTIONS,
     },
   },
   (call) => {
@@ -75,17 +78,21 @@ export const setOffer = ownerVerb(
     if (periodSeconds === undefined || calls === undefined)
       throw new BadUsage('An offer has all three: --price-hbar, --period-seconds, --calls.')
     const slotSeconds = slotSecondsFrom(call, periodSeconds)
-    return () => ({
-      write: {
-        functionName: 'setOffer',
-        args: [priceTinybar, periodSeconds, calls, slotSeconds],
-        gas: SET_OFFER_GAS,
-      },
-      said: [
-        `From now on one period of ${periodSeconds} s with ${calls} calls costs ${formatHbar(priceTinybar)}; windows end every ${slotSeconds} s.`,
-        'Whoever was challenged before may pay the previous price for 10 minutes more.',
-      ],
-    })
+    return async ({ reader }) => {
+      const terms = { priceTinybar, periodSeconds, callsAllowed: calls, slotSeconds }
+      await askLedger(() => reportOffer(call, reader, terms))
+      return {
+        write: {
+          functionName: 'setOffer',
+          args: [priceTinybar, periodSeconds, calls, slotSeconds],
+          gas: SET_OFFER_GAS,
+        },
+        said: [
+          `From now on one period of ${periodSeconds} s with ${calls} calls costs ${formatHbar(priceTinybar)}; windows end every ${slotSeconds} s.`,
+          'Whoever was challenged before may pay the previous price for 10 minutes more.',
+        ],
+      }
+    }
   },
 )
 

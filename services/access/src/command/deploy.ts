@@ -9,7 +9,9 @@ import { createReadingClient, offeredGasPrice } from '../adapters/ledger-client.
 import { readArmingGas } from '../adapters/viem-access-contract.ts'
 import { forwardGas } from '../adapters/viem-contract-sender.ts'
 import { keyHex } from '../config.ts'
-import { gasCostTinybar, openOperatorLedger } from './operator-contract.ts'
+import type { OfferTerms } from '../domain/offer-economics.ts'
+import { OFFER_REPORT_OPTIONS, reportOffer } from './offer-report.ts'
+import { askLedger, gasCostTinybar, openOperatorLedger } from './operator-contract.ts'
 import {
   addressFrom,
   countOption,
@@ -27,7 +29,7 @@ export const LOCAL_OFFER: OfferTerms = {
   callsAllowed: 200,
   slotSeconds: 1,
 }
-const TESTNET_OFFER = {
+export const TESTNET_OFFER = {
   priceTinybar: 3n * TINYBAR_PER_HBAR,
   periodSeconds: 3_600,
   callsAllowed: 1_000,
@@ -138,7 +140,7 @@ function reportLines(
 export const deploy: OperatorVerb = {
   name: 'deploy',
   usage:
-    '[--price-hbar N] [--period-seconds N] [--calls N] [--slot-seconds N] [--reserve-hbar N] [--recorders 0x…,…]',
+    '[--price-hbar N] [--period-seconds N] [--calls N] [--slot-seconds N] [--reserve-hbar N] [--recorders 0x…,…] [--json] [--at-a-loss]',
   summary: 'put a contract on the ledger and print what the service needs',
   options: {
     'price-hbar': 'text',
@@ -147,22 +149,26 @@ export const deploy: OperatorVerb = {
     'slot-seconds': 'text',
     'reserve-hbar': 'text',
     recorders: 'text',
+    ...OFFER_REPORT_OPTIONS,
   },
   wordsMax: 0,
   needs: ['OWNER_KEY', 'PAY_TO'],
   async run(call) {
     const { config } = call
     const rpcUrl = config.LEDGER_RPC_URL
+    const reader = createReadingClient(rpcUrl)
+    const [offer, recorders] = [offerFrom(call), recordersFrom(call)]
+    const forwarder = await forwarderOf(call)
+    await askLedger(() => reportOffer(call, reader, offer))
     const deployment = await deployAccessWindow({
       rpcUrl,
       chainId: config.LEDGER_CHAIN_ID,
       ownerKey: keyHex(needed(config, 'OWNER_KEY')),
-      offer: offerFrom(call),
-      recorders: recordersFrom(call),
+      offer,
+      recorders,
       reserveTinybar: hbarOption(call, 'reserve-hbar') ?? RESERVE_TINYBAR,
-      forwarder: await forwarderOf(call),
+      forwarder,
     })
-    const reader = createReadingClient(rpcUrl)
     const [gas, gasPrice] = await Promise.all([
       readArmingGas(reader, deployment.contract),
       reader.getGasPrice(),
@@ -174,14 +180,6 @@ export const deploy: OperatorVerb = {
 
 /** Creation of the contract: the code deposit is 200 gas a byte, at most 24,576 bytes. */
 const DEPLOY_GAS = 7_000_000n
-
-/** Terms of a purchase: price of one period in tinybar, its seconds, its metered calls, seconds between ends of windows. */
-type OfferTerms = {
-  readonly priceTinybar: bigint
-  readonly periodSeconds: number
-  readonly callsAllowed: number
-  readonly slotSeconds: number
-}
 
 type DeployOptions = {
   /** JSON-RPC endpoint of the ledger. */

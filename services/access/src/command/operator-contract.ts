@@ -109,6 +109,10 @@ export async function openOperatorLedger(options: {
   }
 }
 
+/** Asks the ledger for something. Throws OperatorRefusal where it does not answer. */
+export const askLedger = <Result>(ask: () => Promise<Result>): Promise<Result> =>
+  answered('The ledger does not answer', ask)
+
 /** The access contract and a client that reads it; nobody's key. */
 export type ContractView = { readonly reader: PublicClient; readonly address: Address }
 

@@ -5,6 +5,7 @@ import { createMirrorNode, formatHbar } from '@tallystick/x402/hedera'
 import { privateKeyToAddress } from 'viem/accounts'
 import { offeredGasPrice, WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
 import { createMirrorSellerHistory } from '../adapters/mirror-seller-history.ts'
+import { readArmingGas } from '../adapters/viem-access-contract.ts'
 import { forwardGas } from '../adapters/viem-contract-sender.ts'
 import { fullBatchTinybar } from '../adapters/viem-usage-ledger.ts'
 import { alertLimits, keyHex } from '../config.ts'
@@ -17,7 +18,7 @@ type Row = readonly [string, string]
 
 async function readContract({ reader, address }: ContractView) {
   const contract = { abi: accessWindowAbi, address } as const
-  const [books, [offerId, terms], canArm, isPaused, balanceWeibar, gasPriceWeibar] =
+  const [books, [offerId, terms], canArm, isPaused, balanceWeibar, gasPriceWeibar, armingGas] =
     await Promise.all([
       reader.readContract({ ...contract, functionName: 'books' }),
       reader.readContract({ ...contract, functionName: 'currentOffer' }),
@@ -25,8 +26,9 @@ async function readContract({ reader, address }: ContractView) {
       reader.readContract({ ...contract, functionName: 'salesPaused' }),
       reader.getBalance({ address }),
       reader.getGasPrice(),
+      readArmingGas(reader, address),
     ])
-  return { books, offerId, terms, canArm, isPaused, balanceWeibar, gasPriceWeibar }
+  return { books, offerId, terms, canArm, isPaused, balanceWeibar, gasPriceWeibar, armingGas }
 }
 
 type Contract = Awaited<ReturnType<typeof readContract>>
@@ -35,7 +37,7 @@ const contractRows = (address: string, found: Contract): readonly Row[] => [
   ['Contract', address],
   [
     `Offer ${found.offerId}`,
-    `${formatHbar(found.terms.priceTinybar)} for ${found.terms.periodSeconds} s and ${found.terms.callsAllowed} calls${found.isPaused ? ', sales PAUSED' : ''}`,
+    `${formatHbar(found.terms.priceTinybar)} for ${found.terms.periodSeconds} s and ${found.terms.callsAllowed} calls, windows end every ${found.terms.slotSeconds} s${found.isPaused ? ', sales PAUSED' : ''}`,
   ],
   ['Earned', `${formatHbar(found.books.earnedTinybar)} to withdraw`],
   ['Reserve', `${formatHbar(found.books.reserveTinybar)} free, arms ${found.canArm} more renewals`],
@@ -83,7 +85,7 @@ async function readSeller(call: OperatorCall, found: Contract) {
     batchTinybar: fullBatchTinybar(price),
     floatTinybar: payToAccount?.balanceTinybar ?? 0n,
     purchaseTinybar: found.terms.priceTinybar * BigInt(config.PERIODS_PER_PURCHASE),
-    forwardTinybar: forwardGas(offeredGasPrice(price)),
+    forwardTinybar: forwardGas(found.armingGas, offeredGasPrice(price)),
   }
   const low = Object.values(findingsOf(figures, alertLimits(config), 0n))
   return { account, alerts: low.filter(({ headroom }) => headroom < 1).map(({ text }) => text) }

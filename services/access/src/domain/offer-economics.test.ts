@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -20,7 +21,6 @@ const MARKET: Market = {
   scheduleCost: 1_200,
   tinycentsPerHbar: 781_000_000n,
   armingFloorPercent: 100,
-  scheduledGas: 1_826_000n,
   periodsPerPurchase: 4,
 }
 const HOUR: OfferTerms = {
@@ -50,8 +50,38 @@ describe('A1: a window with its whole quota costs the seller', () => {
   })
   test('as much as was measured: lone 1.26 HBAR without calls, a thousand in a slot 0.03', () => {
     expect(uncalled(1)).toBeCloseTo(1.26, 2)
-    expect(uncalled(20)).toBeCloseTo(0.11, 2)
+    expect(uncalled(20)).toBeCloseTo(0.115, 2)
     expect(uncalled(1_000)).toBeCloseTo(0.03, 2)
+  })
+})
+
+describe('the gas of the table', () => {
+  const snapshot = JSON.parse(
+    readFileSync(
+      new URL('../../../../contracts/snapshots/AccessWindow.json', import.meta.url),
+      'utf8',
+    ),
+  ) as Readonly<Record<string, string>>
+
+  test.each<[keyof typeof GAS, string]>([
+    ['openArming', 'openPaid, slot to arm'],
+    ['openJoining', 'openPaid, armed slot, others end in the same second'],
+    ['openOnePeriod', 'openPaid, one period'],
+    ['renewalArming', 'renew by the network, agents: 1000'],
+    ['renewalLast', 'renew by the network, nothing left to arm'],
+    ['record', 'recordUsage, 50 calls'],
+    ['recordFirst', 'recordUsage, first of the next window'],
+    ['recordBatched', 'recordUsageBatch of 50, each'],
+    ['recordFirstBatched', 'recordUsageBatch of 50, next window, each'],
+  ])('%s is within 3 %% of “%s” in the contract’s snapshots', (name, row) => {
+    const measured = Number(snapshot[row])
+    expect(Math.abs(Number(GAS[name]) - measured) / measured).toBeLessThanOrEqual(0.03)
+  })
+
+  test('a second that nobody had costs what the two first purchases differ by', () => {
+    const first = Number(snapshot['openPaid, armed slot, first of its cycle'])
+    const others = Number(snapshot['openPaid, armed slot, others end in the same second'])
+    expect(Number(2n * GAS.calendarWord) / (first - others)).toBeCloseTo(1, 1)
   })
 })
 
@@ -145,7 +175,6 @@ const someMarket = fc.record({
   scheduleCost: fc.integer({ min: 100, max: 10_000 }),
   tinycentsPerHbar: fc.bigInt({ min: 100_000_000n, max: 4_000_000_000n }),
   armingFloorPercent: fc.integer({ min: 0, max: 300 }),
-  scheduledGas: fc.constant(1_826_000n),
   periodsPerPurchase: fc.integer({ min: 1, max: 12 }),
 })
 const somePrice = fc.bigInt({ min: 10_000_000n, max: 2_000_000_000n })

@@ -24,8 +24,6 @@ export type Market = {
   readonly tinycentsPerHbar: bigint
   /** Least revenue of a scheduled call, percent of what it costs; below, it is not armed. */
   readonly armingFloorPercent: number
-  /** Gas limit of a scheduled call, from the contract's `armingGas()`. */
-  readonly scheduledGas: bigint
   readonly periodsPerPurchase: number
 }
 
@@ -36,25 +34,28 @@ export type Market = {
 export const GAS = {
   scheduleCall: 1_410_000n,
   /** `openPaid` of several periods that arms its slot. */
-  openArming: 1_604_163n,
+  openArming: 1_607_865n,
   /** The same in an armed slot where others end in the same seconds; and what each second that nobody had costs more. */
-  openJoining: 117_177n,
+  openJoining: 120_112n,
   calendarWord: 17_100n,
   /** `openPaid` of one period: it never arms. */
-  openOnePeriod: 101_683n,
-  renewalArming: 1_479_809n,
-  renewalLast: 57_242n,
+  openOnePeriod: 104_968n,
+  renewalArming: 1_480_663n,
+  renewalLast: 58_031n,
   /** One agent's record alone, and in a batch of 50; the first record of a window takes the second pair. */
-  record: 31_951n,
-  recordBatched: 8_505n,
-  recordFirst: 34_498n,
-  recordFirstBatched: 11_065n,
+  record: 32_060n,
+  recordBatched: 8_618n,
+  recordFirst: 34_306n,
+  recordFirstBatched: 10_876n,
 } as const
 
 /** Agents in the batch that the batched figures were measured with; no batch is larger. */
 const BATCH_AGENTS = 50n
 
 const SECONDS_PER_HOUR = 3_600
+/** The contract gives a `scheduleCall` at least this much gas, and its own part of a renewal this. */
+const SCHEDULE_GAS_MIN = 1_550_000n
+const FINISH_GAS = 250_000n
 /** The contract locks the gas limit of a scheduled call at twice the gas price. */
 const LOCK_FACTOR = 2n
 /** Agents beyond which no break-even is looked for: by then a renewal's share is a thousandth of its cost. */
@@ -88,9 +89,19 @@ const atLeast = (numerator: bigint, denominator: bigint): bigint =>
 /** Price of a transaction that uses `gas`, tinybar; `arms`: a `scheduleCall` is in it. */
 function transactionTinybar(market: Market, gas: bigint, arms = false): bigint {
   if (!arms) return gas * market.gasPriceTinybar
+  return (gas - GAS.scheduleCall) * market.gasPriceTinybar + scheduleTinybar(market)
+}
+
+function scheduleTinybar(market: Market): bigint {
   const tinycents = BigInt(market.scheduleCost) * TINYCENTS_PER_SCHEDULE_UNIT
-  const schedule = atLeast(tinycents * TINYBAR_PER_HBAR, market.tinycentsPerHbar)
-  return (gas - GAS.scheduleCall) * market.gasPriceTinybar + schedule
+  return atLeast(tinycents * TINYBAR_PER_HBAR, market.tinycentsPerHbar)
+}
+
+/** Gas limit of a scheduled call, as the contract's `armingGas()` has it. */
+function scheduledGas(market: Market): bigint {
+  const wanted = (scheduleTinybar(market) * 11n) / 10n / market.gasPriceTinybar
+  const gas = wanted > SCHEDULE_GAS_MIN ? wanted : SCHEDULE_GAS_MIN
+  return (gas * 64n) / 63n + FINISH_GAS
 }
 
 /** One scheduled call that renews a whole slot and arms its successor, tinybar. */
@@ -178,6 +189,8 @@ const slotCount = (terms: OfferTerms): number =>
 const TABLE_AGENTS = [1, 20, 100] as const
 const TABLE_USE_PERCENT = [0, 50, 100] as const
 
+export type OfferEconomics = ReturnType<typeof offerEconomics>
+
 /** Everything that `deploy`, `set-offer` and the documents say of an offer. */
 export function offerEconomics(terms: OfferTerms, market: Market) {
   const at = (agents: number, calls: number) => windowCost(terms, market, { agents, calls })
@@ -206,7 +219,7 @@ export function offerEconomics(terms: OfferTerms, market: Market) {
     reserveHourTinybar:
       BigInt(Math.ceil(SECONDS_PER_HOUR / terms.slotSeconds)) * renewalTinybar(market),
     /** Reserve that one armed slot locks. */
-    lockTinybar: market.scheduledGas * market.gasPriceTinybar * LOCK_FACTOR,
+    lockTinybar: scheduledGas(market) * market.gasPriceTinybar * LOCK_FACTOR,
   }
 }
 

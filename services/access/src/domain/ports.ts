@@ -52,7 +52,7 @@ export type Offer = {
 }
 
 /** What of the contract's balance is the seller's, tinybar: earned and not withdrawn, free reserve, locked, owed for gas. */
-export type SellerBooks = Readonly<
+type SellerBooks = Readonly<
   Record<'earnedTinybar' | 'reserveTinybar' | 'lockedTinybar' | 'shortfallTinybar', bigint>
 >
 

@@ -60,8 +60,6 @@ function createListReader(createdAt: () => Promise<string>) {
   }
 }
 
-export type SellerAccountReader = ReturnType<typeof createSellerAccount>
-
 export function createSellerAccount(deps: {
   readonly contract: Pick<AccessContract, 'books'>
   readonly history: SellerHistory

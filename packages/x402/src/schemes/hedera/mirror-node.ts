@@ -100,7 +100,7 @@ const logsSchema = z.object({
 })
 
 /** One event of a contract: its data and topics as in a receipt. */
-export type ContractLog = Readonly<z.output<typeof logsSchema>['logs'][number]>
+type ContractLog = Readonly<z.output<typeof logsSchema>['logs'][number]>
 
 type WantedGas = { readonly accountId: string; readonly afterTimestamp: string }
 type GasPaid = { readonly consensusTimestamp: string; readonly tinybar: bigint }

@@ -1,0 +1,72 @@
+import { accessWindowAbi } from '@tallystick/contracts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type DeployedStack, startDeployedStack } from './operator-stack.fixture.ts'
+
+let stack: DeployedStack
+
+beforeAll(async () => {
+  stack = await startDeployedStack()
+}, 60_000)
+
+afterAll(() => stack.stop())
+
+describe('what an offer earns', () => {
+  test('A1: says in 80 columns what the offer costs and earns, before the contract is made', async () => {
+    const { out } = await stack.run(['deploy'])
+    const lines = out.split('\n')
+    const report = lines.slice(
+      0,
+      lines.findIndex((line) => line.startsWith('The access contract')),
+    )
+    expect(report.length).toBeGreaterThan(10)
+    for (const line of report) expect(line.length).toBeLessThanOrEqual(80)
+    expect(out).toContain('  agents         0 % used        50 % used       100 % used')
+    expect(out).toContain('Break-even:  1 agent with the whole quota used')
+    expect(out).toMatch(/Reserve: +spends at most [\d.]+ HBAR an hour on 20 slots/)
+  })
+
+  test('A1: an offer that loses money at full use needs --at-a-loss, for deploy and set-offer', async () => {
+    const offer = [
+      '--price-hbar',
+      '2',
+      '--period-seconds',
+      '3600',
+      '--calls',
+      '1000',
+      '--slot-seconds',
+      '900',
+    ]
+    const owner = stack.account('owner').evmAddress
+    const before = await stack.reader.getTransactionCount({ address: owner })
+    for (const verb of ['deploy', 'set-offer']) {
+      const { code, out, err } = await stack.run([verb, ...offer], stack.deployed)
+      expect(code).toBe(1)
+      expect(out).toContain('Break-even:  5 agents')
+      expect(err).toMatch(/costs 2\.\d+ HBAR a window and pays 2 HBAR.*--at-a-loss/)
+    }
+    expect(await stack.reader.getTransactionCount({ address: owner })).toBe(before)
+    expect(await stack.run(['deploy', ...offer, '--at-a-loss'])).toMatchObject({ code: 0 })
+  })
+
+  test('A1: --json has the table for a program, amounts as text', async () => {
+    const { out } = await stack.run(['deploy', '--json'])
+    const [first = ''] = out.split('\n')
+    expect(JSON.parse(first)).toMatchObject({
+      priceTinybar: '300000000',
+      isLossAtFullUse: false,
+      breakEvenAgents: 1,
+      table: [{ agents: 1 }, { agents: 20 }, { agents: 100 }],
+    })
+  })
+
+  test('the lock is the one that the contract takes', async () => {
+    const { out } = await stack.run(['deploy', '--json'])
+    const figures = JSON.parse(out.split('\n')[0] ?? '') as Record<string, string>
+    const [, scheduledGas] = await stack.reader.readContract({
+      abi: accessWindowAbi,
+      address: stack.contract,
+      functionName: 'armingGas',
+    })
+    expect(figures.lockTinybar).toBe(String(scheduledGas * 109n * 2n))
+  })
+})

@@ -1,0 +1,92 @@
+// What `deploy` and `set-offer` say of an offer before it is made: its table, its break-even, and the refusal of a loss.
+import { formatHbar } from '@tallystick/x402/hedera'
+import type { PublicClient } from 'viem'
+import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
+import { readTinycentsPerHbar } from '../adapters/paid-resource.ts'
+import {
+  type Market,
+  type OfferEconomics,
+  type OfferTerms,
+  offerEconomics,
+} from '../domain/offer-economics.ts'
+import { type OperatorCall, OperatorRefusal } from './operator-verb.ts'
+
+/** What the contract is made with (A20). */
+const ARMING = { scheduleCost: 1_200, armingFloorPercent: 100 }
+
+/** Options of the verbs that make an offer. */
+export const OFFER_REPORT_OPTIONS = { json: 'flag', 'at-a-loss': 'flag' } as const
+
+/** Reads what gas and HBAR cost now. Throws viem's errors. */
+async function readMarket(reader: PublicClient, periodsPerPurchase: number): Promise<Market> {
+  const [gasPriceWeibar, tinycentsPerHbar] = await Promise.all([
+    reader.getGasPrice(),
+    readTinycentsPerHbar(reader),
+  ])
+  const gasPriceTinybar = gasPriceWeibar / WEIBAR_PER_TINYBAR
+  return { ...ARMING, gasPriceTinybar, tinycentsPerHbar, periodsPerPurchase }
+}
+
+/** HBAR with two decimals, as a column of a table. */
+const hbar = (tinybar: bigint): string => (Number(tinybar) / 1e8).toFixed(2)
+
+const dollars = (tinybar: bigint, market: Market): string =>
+  `$${((Number(tinybar) * Number(market.tinycentsPerHbar)) / 1e18).toFixed(3)}`
+
+const cells = (values: readonly string[]): string =>
+  values.map((value) => value.padStart(17)).join('')
+
+/** The table and what follows from it, at most 80 columns. */
+function offerReportLines(
+  terms: OfferTerms,
+  market: Market,
+  economics: OfferEconomics,
+): readonly string[] {
+  const { breakEvenAgents, dearest, lockTinybar, reserveHourTinybar, slots, table } = economics
+  const uses = table[0]?.windows.map(({ usePercent }) => `${usePercent} % used`) ?? []
+  return [
+    `A window earns ${hbar(terms.priceTinybar)} HBAR (${dollars(terms.priceTinybar, market)}). It costs, and leaves, HBAR:`,
+    '',
+    `${'agents'.padStart(8)}${cells(uses)}`,
+    ...table.map(
+      ({ agents, windows }) =>
+        `${String(agents).padStart(8)}${cells(windows.map(({ costTinybar, profitTinybar }) => `${hbar(costTinybar)} ${profitTinybar < 0n ? '' : '+'}${hbar(profitTinybar)}`))}`,
+    ),
+    '',
+    breakEvenAgents === undefined
+      ? 'Break-even:  none; the whole quota costs more than the price at any number of agents'
+      : `Break-even:  ${breakEvenAgents} ${breakEvenAgents === 1 ? 'agent' : 'agents'} with the whole quota used`,
+    ...(dearest.profitTinybar < 0n
+      ? [
+          `Dearest:     ${dearest.calls} calls of a lone agent at an even pace, ${hbar(dearest.costTinybar)} HBAR a window`,
+        ]
+      : []),
+    `Reserve:     spends at most ${hbar(reserveHourTinybar)} HBAR an hour on ${slots} slots,`,
+    `             and locks ${hbar(lockTinybar)} HBAR for each that is armed`,
+    `Reckoned at ${market.gasPriceTinybar} tinybar a gas and ${market.scheduleCost / 100} US cents a scheduled call, with agents`,
+    'spread evenly over the slots and their records not batched.',
+  ]
+}
+
+/** Prints what the offer earns. Throws OperatorRefusal for one that loses money at full use, unless that is wanted. */
+export async function reportOffer(
+  call: OperatorCall,
+  reader: PublicClient,
+  terms: OfferTerms,
+): Promise<void> {
+  const market = await readMarket(reader, call.config.PERIODS_PER_PURCHASE)
+  const economics = offerEconomics(terms, market)
+  if (call.has('json')) {
+    const figures = { ...terms, market, ...economics }
+    call.print(
+      JSON.stringify(figures, (_, value: unknown) =>
+        typeof value === 'bigint' ? String(value) : value,
+      ),
+    )
+  } else for (const line of offerReportLines(terms, market, economics)) call.print(line)
+  if (!economics.isLossAtFullUse || call.has('at-a-loss')) return
+  const { costTinybar } = economics.table[0]?.windows.at(-1) ?? economics.dearest
+  throw new OperatorRefusal(
+    `A lone agent that uses its whole quota costs ${formatHbar(costTinybar)} a window and pays ${formatHbar(terms.priceTinybar)}. Ask for more, allow fewer calls, or say --at-a-loss.`,
+  )
+}
