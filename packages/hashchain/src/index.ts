@@ -15,7 +15,6 @@ export {
 export {
   type CompactRange,
   createCompactRange,
-  emptyRootHash,
   leafHash,
   nodeHash,
   rootOf,

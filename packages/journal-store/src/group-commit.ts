@@ -1,13 +1,20 @@
 /**
  * Group commit: writes that come in one iteration of the event loop share a transaction and its fsync, and resolve when it is
- * on the disk. A failing transaction leaves nothing behind, in the store or in memory. What a transaction is, the engine says.
+ * on the disk. A failing transaction leaves nothing behind, in the store or in memory. What a transaction is, the engine says:
+ * `inOneTransaction` for one that answers at once, a function of its own for one behind a connection.
  */
-import { type Durability, messageOf, type UnavailableError } from './journal-store.ts'
+import {
+  type Awaitable,
+  type Durability,
+  messageOf,
+  type UnavailableError,
+} from './journal-store.ts'
 
 /** Writes that may wait; a request or a slice of an import holds each, so that this is far above what sockets allow. */
 const WAITING_WRITES_MAX = 20_000
 
-type Write = {
+/** A write that waits. It may be run again, where its transaction was taken back. */
+export type Write = {
   readonly durability: Durability
   readonly run: () => void
   readonly resolve: () => void
@@ -28,17 +35,22 @@ export type GroupTransaction = {
 }
 
 type GroupCommitOptions = {
-  readonly transaction: GroupTransaction
-  /** Writes in one transaction at most: together they hold up the event loop. */
+  /** Settles writes in one transaction; where one write alone failed, returns the others, which are still to be written. */
+  readonly writeTogether: (writes: readonly Write[]) => Awaitable<readonly Write[]>
+  /** Writes in one transaction at most. */
   readonly writesMax: number
   readonly Unavailable: UnavailableError
 }
 
-/** Writes in one transaction; where one write alone failed, returns the others, which are still to be written. */
-function openWriter({
-  transaction,
-  Unavailable,
-}: GroupCommitOptions): (writes: readonly Write[]) => readonly Write[] {
+/** Whether nothing in a group needs to be on the disk. */
+export const durabilityOf = (writes: readonly Write[]): Durability =>
+  writes.every(({ durability }) => durability === 'relaxed') ? 'relaxed' : 'synced'
+
+/** Settles writes in a transaction that answers at once. */
+export function inOneTransaction(
+  transaction: GroupTransaction,
+  Unavailable: UnavailableError,
+): (writes: readonly Write[]) => readonly Write[] {
   /** Whether memory could not be brought back after a failure, because the store could not be read either. */
   let isAhead = false
 
@@ -59,8 +71,7 @@ function openWriter({
   }
 
   return (writes) => {
-    const isRelaxed = writes.every(({ durability }) => durability === 'relaxed')
-    const durability = isRelaxed ? 'relaxed' : 'synced'
+    const durability = durabilityOf(writes)
     let running: Write | undefined
     try {
       if (isAhead) goBack()
@@ -91,24 +102,42 @@ function openWriter({
 
 /** The writes of one connection. */
 export function openGroupCommit(options: GroupCommitOptions) {
-  const { Unavailable, writesMax } = options
-  const writeTogether = openWriter(options)
+  const { Unavailable, writesMax, writeTogether } = options
   const waiting: Write[] = []
   let [isDue, isClosed] = [false, false]
+  /** The group that an engine behind a connection is at work on. */
+  let running: Promise<void> | undefined
 
+  /** Settles a group; an engine that answers at once has done so when this returns. */
   function flush(): void {
-    let writes: readonly Write[] = waiting.splice(0, writesMax)
-    while (writes.length > 0) writes = writeTogether(writes)
+    let writes: Awaitable<readonly Write[]> = waiting.splice(0, writesMax)
+    while (Array.isArray(writes) && writes.length > 0) writes = writeTogether(writes)
+    if (writes instanceof Promise) running = settle(writes)
+  }
+
+  async function settle(first: Promise<readonly Write[]>): Promise<void> {
+    let writes = await first
+    while (writes.length > 0) writes = await writeTogether(writes)
+    running = undefined
+    if (waiting.length > 0) flushSoon()
   }
 
   function flushSoon(): void {
-    if (isDue) return
+    if (isDue || running !== undefined) return
     isDue = true
     setImmediate(() => {
       isDue = false
+      if (running !== undefined) return
       flush()
       if (waiting.length > 0) flushSoon()
     })
+  }
+
+  async function drained(): Promise<void> {
+    while (running !== undefined) {
+      await running
+      while (waiting.length > 0 && running === undefined) flush()
+    }
   }
 
   return {
@@ -133,10 +162,11 @@ export function openGroupCommit(options: GroupCommitOptions) {
         })
         flushSoon()
       }),
-    /** Commits what waits and takes nothing more. */
-    close: (): void => {
+    /** Commits what waits and takes nothing more; an engine that answers at once has done so when this returns. */
+    close: (): Awaitable<void> => {
       isClosed = true
-      while (waiting.length > 0) flush()
+      while (waiting.length > 0 && running === undefined) flush()
+      return running === undefined ? undefined : drained()
     },
   }
 }

@@ -4,7 +4,7 @@
  */
 
 /** A value or its promise: an embedded engine answers at once, one behind a connection later. */
-type Awaitable<Value> = Value | Promise<Value>
+export type Awaitable<Value> = Value | Promise<Value>
 
 /**
  * `synced` is on the disk when it resolves. `relaxed` outlives the process, and a loss of power with the next synced write:

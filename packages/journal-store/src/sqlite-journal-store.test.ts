@@ -73,12 +73,17 @@ const verify = () => {
 }
 
 let backups = 0
+const backupsThere = () => readdirSync(folder).filter((name) => name.includes('backup'))
 
 async function backup(kind: SqliteStoreKind<'notes'>) {
   const targetPath = `${databasePath}.backup-${(backups += 1)}`
   const { notes } = await backupSqliteStore(kind, { databasePath, targetPath })
+  return { targetPath, entries: notes }
+}
+
+async function keep(kind: SqliteStoreKind<'notes'>) {
+  const { targetPath } = await backup(kind)
   return {
-    entries: notes,
     restore: async () => {
       for (const end of ['-wal', '-shm']) rmSync(databasePath + end, { force: true })
       copyFileSync(targetPath, databasePath)
@@ -94,7 +99,7 @@ const placeOf = (kind: SqliteStoreKind<'notes'>, altered: string): PlaceUnderTes
   alterLeaf: async (index) =>
     tinker((database) => database.exec(`UPDATE notes SET leaf = ${altered} WHERE at = ${index}`)),
   fail: (store) => store.journals.notes.append(new Uint8Array(32), [null as unknown as string]),
-  backup: () => backup(kind),
+  keep: () => keep(kind),
   accept: async () => acceptSqliteBackup(kind, owner()).notes,
   Unavailable: NotesUnavailable,
   end: async () => undefined,
@@ -145,6 +150,18 @@ describe.each([
     await store.close()
     for (const name of readdirSync(folder))
       expect(statSync(join(folder, name)).mode & 0o077).toBe(0)
+  })
+
+  it('a backup of a running store has what was committed; one with a gap is none and leaves no file', async () => {
+    const store = openNotes(kind)
+    await Promise.all(Array.from({ length: 40 }, (_, at) => appendText(store, `note ${at}`)))
+    expect((await backup(kind)).entries).toBe(40)
+    expect(await appendText(store, 'meanwhile')).toBe(40)
+    tinker((database) => database.exec('DELETE FROM notes WHERE at = 7'))
+    const before = backupsThere()
+    await expect(backup(kind)).rejects.toThrow(/the journal of notes is incomplete/)
+    expect(backupsThere()).toEqual(before)
+    await store.close()
   })
 
   it('a backup overwrites nothing', async () => {

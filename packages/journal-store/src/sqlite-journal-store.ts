@@ -7,7 +7,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { CompactRange, KeyRing } from '@tallystick/hashchain'
 import type { CheckpointFile, CheckpointReading, StoreOwner } from './checkpoint-file.ts'
-import { type GroupTransaction, openGroupCommit } from './group-commit.ts'
+import { type GroupTransaction, inOneTransaction, openGroupCommit } from './group-commit.ts'
 import type { Durability, JournalStore } from './journal-store.ts'
 import { registerActiveKey, requireSealKeys } from './sealed-bodies.ts'
 import {
@@ -107,10 +107,11 @@ function openOn<Name extends string>(
   }
   const { transaction, catchUp } = transactionOf(database, { journals: all, options, onProblem })
   const { Unavailable, writesPerCommitMax } = kind
-  const queue = openGroupCommit({ transaction, writesMax: writesPerCommitMax, Unavailable })
+  const writeTogether = inOneTransaction(transaction, Unavailable)
+  const queue = openGroupCommit({ writeTogether, writesMax: writesPerCommitMax, Unavailable })
   const close = async (): Promise<void> => {
     try {
-      queue.close()
+      await queue.close()
       for (const { file, journal, table } of all) {
         if (table.head === 'counted') await file.flush()
         else

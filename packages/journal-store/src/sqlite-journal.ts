@@ -4,16 +4,16 @@
  * 256 leaves, so that a proof in a journal of a million entries reads some thousand hashes.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import {
-  type CompactRange,
-  createCompactRange,
-  emptyRootHash,
-  nodeHash,
-  rootOf,
-  type TreeHead,
-} from '@tallystick/hashchain'
+import { type CompactRange, createCompactRange, rootOf, type TreeHead } from '@tallystick/hashchain'
 import type { CheckpointNames } from './checkpoint-file.ts'
 import type { Journal } from './journal-store.ts'
+import {
+  completedNode,
+  LEAVES_PER_NODE,
+  partsOfRange,
+  proofRanges,
+  rootOfParts,
+} from './merkle-nodes.ts'
 import type { SealedColumn } from './sealed-bodies.ts'
 import { prepareQuery } from './sqlite-database.ts'
 
@@ -37,8 +37,6 @@ export type SqliteJournalTable = CheckpointNames & {
   readonly sealed?: SealedColumn
 }
 
-/** Leaves under one stored node. */
-export const LEAVES_PER_NODE = 256
 /** Leaf hashes read at once. */
 const LEAVES_PER_READ = 10_000
 
@@ -146,35 +144,6 @@ function prepareStoredHead(database: DatabaseSync) {
   }
 }
 
-/** The largest power of two below `size`, at least 2: where RFC 9162 divides a tree. */
-function splitPoint(size: number): number {
-  let power = 1
-  while (power * 2 < size) power *= 2
-  return power
-}
-
-/** Root over leaves `from` to `to`, which is a subtree of the tree: it begins at a multiple of its size. */
-type RangeRoot = (from: number, to: number) => Uint8Array
-
-function proofPath(
-  rangeRoot: RangeRoot,
-  { index, size }: { readonly index: number; readonly size: number },
-): readonly Uint8Array[] {
-  const path: Uint8Array[] = []
-  let [from, to] = [0, size]
-  while (to - from > 1) {
-    const middle = from + splitPoint(to - from)
-    if (index < middle) {
-      path.push(rangeRoot(middle, to))
-      to = middle
-    } else {
-      path.push(rangeRoot(from, middle))
-      from = middle
-    }
-  }
-  return path.toReversed()
-}
-
 /** A journal of one connection, and what the store does with it around a transaction. */
 export type SqliteJournal = Omit<Journal<SQLInputValue>, 'rootAt' | 'inclusionProof'> & {
   rootAt(size: number): Uint8Array
@@ -211,14 +180,10 @@ export function openSqliteJournal(
   let range = head
   let committed = head.state()
 
-  const rangeRoot: RangeRoot = (from, to) => {
-    const size = to - from
-    if (size === 0) return emptyRootHash()
-    if (size < LEAVES_PER_NODE || stored === undefined) return rootOf(leavesOf(from, to))
-    if (size % LEAVES_PER_NODE === 0)
-      return rootOf(stored.nodesOf(from / LEAVES_PER_NODE, to / LEAVES_PER_NODE))
-    const middle = from + splitPoint(size)
-    return nodeHash({ left: rangeRoot(from, middle), right: rangeRoot(middle, to) })
+  const rangeRoot = (from: number, to: number): Uint8Array => {
+    if (stored === undefined) return rootOf(leavesOf(from, to))
+    const { leaves: behind, nodes } = partsOfRange(from, to)
+    return rootOfParts(stored.nodesOf(...nodes), leavesOf(...behind))
   }
 
   return {
@@ -229,19 +194,14 @@ export function openSqliteJournal(
     append: (leaf, cells) => {
       const at = range.size
       insert.run(at, hashForm === 'hex' ? Buffer.from(leaf).toString('hex') : leaf, ...cells)
+      const node = completedNode(range, leaf)
       range.append(leaf)
-      if (stored !== undefined && range.size % LEAVES_PER_NODE === 0) {
-        const place = range.size / LEAVES_PER_NODE - 1
-        stored.addNode(place, rootOf(leavesOf(place * LEAVES_PER_NODE, range.size)))
-      }
+      if (node !== undefined) stored?.addNode(range.size / LEAVES_PER_NODE - 1, node)
       return at
     },
     rootAt: (size) => rangeRoot(0, size),
-    inclusionProof: (at, size) => {
-      if (!Number.isSafeInteger(at) || at < 0 || at >= size || size > range.size)
-        throw new RangeError('an inclusion proof needs an entry below the size')
-      return proofPath(rangeRoot, { index: at, size })
-    },
+    inclusionProof: (at, size) =>
+      proofRanges({ index: at, size }, range.size).map((part) => rangeRoot(...part)),
     begin: () => {
       committed = range.state()
     },

@@ -2,8 +2,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { createCompactRange, leafHash, rootOf, type TreeHead } from '@tallystick/hashchain'
 import type { CheckpointReading } from './checkpoint-file.ts'
+import { LEAVES_PER_NODE } from './merkle-nodes.ts'
 import { prepareQuery, type SqliteQuery } from './sqlite-database.ts'
-import { LEAVES_PER_NODE } from './sqlite-journal.ts'
 
 /** Index, leaf hash and text of an entry, and what the service's own check needs. */
 type EntryRow = readonly [index: number, hash: Uint8Array, text: string, ...rest: unknown[]]

@@ -1,0 +1,72 @@
+/**
+ * Short ways through a large tree: the roots of whole subtrees of 256 leaves are kept, so that a root or a proof over a million
+ * entries reads some thousand hashes.
+ */
+import { type CompactRange, createCompactRange, nodeHash, rootOf } from '@tallystick/hashchain'
+
+/** Leaves under one kept node. */
+export const LEAVES_PER_NODE = 256
+/** Peaks of the 255 leaves before the one that completes a node. */
+const PEAKS_BEFORE_NODE = 8
+
+/** The node that the next leaf of a tree completes, undefined where it completes none. */
+export function completedNode(range: CompactRange, leaf: Uint8Array): Uint8Array | undefined {
+  if ((range.size + 1) % LEAVES_PER_NODE !== 0) return undefined
+  const { peaks } = range.state()
+  return peaks
+    .slice(-PEAKS_BEFORE_NODE)
+    .reduceRight((right, left) => nodeHash({ left, right }), leaf)
+}
+
+/** What a root over leaves `from` to `to` is made of: whole nodes by their places, and the leaves behind them. */
+export function partsOfRange(from: number, to: number) {
+  const whole = from + Math.floor((to - from) / LEAVES_PER_NODE) * LEAVES_PER_NODE
+  return { nodes: [from / LEAVES_PER_NODE, whole / LEAVES_PER_NODE], leaves: [whole, to] } as const
+}
+
+/** The root over whole nodes and the leaves behind them, in order. */
+export function rootOfParts(
+  nodes: readonly Uint8Array[],
+  leaves: readonly Uint8Array[],
+): Uint8Array {
+  if (nodes.length === 0) return rootOf(leaves)
+  const above = createCompactRange()
+  for (const node of nodes) above.append(node)
+  const { peaks, size } = above.state()
+  // A peak over n nodes is one over 256 n leaves.
+  const range = createCompactRange({ size: size * LEAVES_PER_NODE, peaks })
+  for (const leaf of leaves) range.append(leaf)
+  return range.rootHash()
+}
+
+/** The largest power of two below `size`, at least 2: where RFC 9162 divides a tree. */
+function splitPoint(size: number): number {
+  let power = 1
+  while (power * 2 < size) power *= 2
+  return power
+}
+
+/** A range of leaves, from (inclusive) to (exclusive). */
+type LeafRange = readonly [from: number, to: number]
+
+/** The ranges whose roots are an entry's inclusion proof, nearest first. Throws a RangeError unless index < size <= leaves. */
+export function proofRanges(
+  { index, size }: { readonly index: number; readonly size: number },
+  leaves: number,
+): readonly LeafRange[] {
+  if (!Number.isSafeInteger(index) || index < 0 || index >= size || size > leaves)
+    throw new RangeError('an inclusion proof needs an entry below the size')
+  const ranges: LeafRange[] = []
+  let [from, to] = [0, size]
+  while (to - from > 1) {
+    const middle = from + splitPoint(to - from)
+    if (index < middle) {
+      ranges.push([middle, to])
+      to = middle
+    } else {
+      ranges.push([from, middle])
+      from = middle
+    }
+  }
+  return ranges.toReversed()
+}
