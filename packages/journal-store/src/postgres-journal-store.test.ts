@@ -1,0 +1,320 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { leafHash, rootOf } from '@tallystick/hashchain'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { appendText, describeJournalStore } from './journal-store.contract.ts'
+import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
+import { NotesUnavailable } from './notes-store.fixture.ts'
+import {
+  acceptPostgresBackup,
+  openPostgresJournalStore,
+  type PostgresJournalStore,
+} from './postgres-journal-store.ts'
+import {
+  type PostgresServer,
+  postgresMissing,
+  runSql,
+  startPostgres,
+} from './postgres-server.fixture.ts'
+import { migratePostgresStore } from './postgres-store-kind.ts'
+
+const WRITER = fileURLToPath(new URL('./notes-postgres.fixture.ts', import.meta.url))
+const KILLS = process.env['TALLYSTICK_LONG'] === '1' ? 50 : 3
+/** The administrator switches triggers off, as no role of the service can. */
+const FREELY = 'SET session_replication_role = replica;'
+
+describe.skipIf(postgresMissing !== undefined)(
+  `PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    let server: PostgresServer
+    let folder: string
+    let databasePath: string
+    let database: Awaited<ReturnType<PostgresServer['database']>>
+    let appUrl: string
+    const opened: PostgresJournalStore<'notes'>[] = []
+
+    const migrate = (url = database.owner) =>
+      migratePostgresStore(POSTGRES_NOTES, notesOptions(url, databasePath))
+    const start = async (): Promise<void> => {
+      folder = mkdtempSync(join(tmpdir(), 'journal-store-'))
+      databasePath = join(folder, 'notes')
+      database = await server.database()
+      appUrl = database.as('notes_app')
+      await migrate()
+    }
+    const open = async (url = appUrl, over = {}) => {
+      const options = { ...notesOptions(url, databasePath), ...over }
+      const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, options)
+      opened.push(store)
+      return store
+    }
+    const end = async (): Promise<void> => {
+      for (const store of opened.splice(0)) await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+    const texts = async (): Promise<readonly string[]> =>
+      (await runSql(database.owner, 'SELECT text FROM notes.notes ORDER BY at')).rows.map(
+        ({ text }: { text: string }) => text,
+      )
+    const tinker = (sql: string) => runSql(database.owner, `${FREELY} ${sql}`)
+
+    beforeAll(async () => {
+      server = startPostgres()
+      const { owner } = await server.database()
+      await runSql(
+        owner,
+        `DO $$ BEGIN CREATE ROLE notes_app LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
+      )
+    })
+    afterAll(() => {
+      server.end()
+    })
+
+    describeJournalStore('PostgreSQL', async () => {
+      await start()
+      return {
+        open: (over) => open(appUrl, over),
+        texts,
+        dropEntry: async (index) =>
+          void (await tinker(`DELETE FROM notes.notes WHERE at = ${index}`)),
+        alterLeaf: async (index) =>
+          void (await tinker(`UPDATE notes.notes SET leaf_hash = sha256('x') WHERE at = ${index}`)),
+        fail: (store) =>
+          store.journals.notes.append(new Uint8Array(32), [null as unknown as string]),
+        keep: async () => {
+          await runSql(
+            database.owner,
+            'DROP TABLE IF EXISTS kept, kept_head; CREATE TABLE kept AS SELECT * FROM notes.notes; CREATE TABLE kept_head AS SELECT * FROM notes.journals',
+          )
+          return {
+            restore: async () =>
+              void (await tinker(
+                'DELETE FROM notes.notes; INSERT INTO notes.notes SELECT * FROM kept; DELETE FROM notes.journals; INSERT INTO notes.journals SELECT * FROM kept_head',
+              )),
+          }
+        },
+        accept: async () => {
+          const options = notesOptions(appUrl, databasePath)
+          const accepted = await acceptPostgresBackup(POSTGRES_NOTES, options)
+          return accepted.get('notes') ?? { size: -1, signedSize: undefined }
+        },
+        Unavailable: NotesUnavailable,
+        end,
+      }
+    })
+
+    describe('what only it has', () => {
+      beforeEach(start)
+      afterEach(end)
+
+      it('no role of the service changes a journal, and triggers stop its owner', async () => {
+        await appendText(await open(), 'one')
+        for (const sql of [
+          "UPDATE notes.notes SET text = 'x'",
+          'DELETE FROM notes.notes',
+          'TRUNCATE notes.notes',
+          'DELETE FROM notes.notes_nodes',
+        ]) {
+          await expect(runSql(appUrl, sql)).rejects.toThrow(/permission denied/)
+          await expect(runSql(database.owner, sql)).rejects.toThrow(/only grows/)
+        }
+        for (const sql of [
+          "INSERT INTO notes.notes VALUES (1, sha256('x'), 'x')",
+          'UPDATE notes.journals SET size = 0',
+          'DELETE FROM notes.meta',
+        ])
+          await expect(runSql(appUrl, sql)).rejects.toThrow(/permission denied/)
+      })
+
+      it('a head that has moved on takes nothing from who believes in the old one', async () => {
+        await appendText(await open(), 'one')
+        const stale = `SELECT notes.append_notes(0, sha256('x'), '{}', ARRAY[sha256('x')], ARRAY['x'])`
+        await expect(runSql(appUrl, stale)).rejects.toThrow(/moved on/)
+        expect(await texts()).toEqual(['one'])
+      })
+
+      it('several may migrate at once; another version than the program’s is refused', async () => {
+        await Promise.all([migrate(), migrate(), migrate()])
+        await runSql(database.owner, "UPDATE notes.meta SET value = '9'")
+        await expect(open()).rejects.toThrow(/its schema is 9/)
+        await expect(migrate()).rejects.toThrow(/newer than this program/)
+      })
+
+      it('three stores append at once: one journal, no gap and no fork', async () => {
+        const first = await open()
+        const stores = [first, await open(), await open()]
+        const places = await Promise.all(
+          Array.from({ length: 600 }, (_, at) => appendText(stores[at % 3] ?? first, `note ${at}`)),
+        )
+        expect(places.toSorted((a, b) => a - b)).toEqual(places.map((_, at) => at))
+        const root = rootOf((await texts()).map((text) => leafHash(Buffer.from(text))))
+        for (const store of stores) {
+          await store.catchUp()
+          expect(store.journals.notes.size).toBe(600)
+          expect(store.journals.notes.rootHash()).toEqual(root)
+          expect(Buffer.from(await store.journals.notes.rootAt(600))).toEqual(Buffer.from(root))
+        }
+      })
+
+      it('another process’s entries are heard of', async () => {
+        const [one, other] = [await open(), await open()]
+        const sizes: number[] = []
+        other.onGrown(() => sizes.push(other.journals.notes.size))
+        await appendText(one, 'one')
+        await expect.poll(() => sizes.at(-1)).toBe(1)
+        await runSql(
+          database.owner,
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'notes_app' AND datname = current_database()",
+        )
+        await appendText(one, 'two')
+        await expect.poll(() => sizes.at(-1)).toBe(2)
+      })
+
+      it('every connection cut, and the server crashed: writes go on, each stored once', async () => {
+        const store = await open()
+        const results: Promise<number>[] = []
+        for (let round = 0; round < 10; round += 1) {
+          results.push(
+            ...Array.from({ length: 20 }, (_, at) => appendText(store, `${round} ${at}`)),
+          )
+          if (round === 5 && server.socketFolder !== undefined) server.crash()
+          else
+            await runSql(
+              database.owner,
+              "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'notes_app' AND datname = current_database()",
+            )
+        }
+        await Promise.all(results)
+        const stored = await texts()
+        expect(stored).toHaveLength(200)
+        expect(new Set(stored).size).toBe(200)
+      })
+
+      it(`kill -9 at ${KILLS} random moments under concurrent writes loses no acknowledged entry`, async () => {
+        for (let killed = 0; killed < KILLS; killed += 1) {
+          const child = spawn(process.execPath, [WRITER, appUrl, databasePath], {
+            stdio: ['ignore', 'pipe', 'inherit'],
+          })
+          let printed = ''
+          child.stdout.on('data', (chunk: Buffer) => {
+            printed += chunk.toString()
+          })
+          const least = 1 + Math.floor(Math.random() * 200)
+          while (printed.split('\n').length < least) await once(child.stdout, 'data')
+          child.kill('SIGKILL')
+          await once(child, 'close')
+          const store = await open()
+          expect(await appendText(store, `after ${killed}`)).toBe(store.journals.notes.size - 1)
+          const stored = await texts()
+          for (const line of printed.split('\n').slice(0, -1)) {
+            const [at, text] = JSON.parse(line) as [number, string]
+            expect(stored[at]).toBe(text)
+          }
+          const root = rootOf(stored.map((text) => leafHash(Buffer.from(text))))
+          expect(Buffer.from(store.journals.notes.rootHash())).toEqual(Buffer.from(root))
+          await store.close()
+        }
+      })
+    })
+
+    describe.skipIf(process.env['DATABASE_URL'] !== undefined)(
+      'a COMMIT whose answer is torn',
+      () => {
+        let proxy: Server
+        let proxyUrl: string
+        let sockets: Socket[]
+        /** What happens to the next COMMIT that passes. */
+        let cut: 'before' | 'behind' | undefined
+        let cuts: number
+
+        beforeEach(async () => {
+          await start()
+          sockets = []
+          cut = undefined
+          cuts = 0
+          proxy = createServer((client) => {
+            const upstream = connect(join(server.socketFolder ?? '', '.s.PGSQL.5432'))
+            sockets.push(client, upstream)
+            let isTorn = false
+            const tear = (): void => {
+              client.destroy()
+              upstream.destroy()
+            }
+            for (const socket of [client, upstream]) socket.on('error', tear).on('close', tear)
+            client.on('data', (chunk) => {
+              const how = chunk.includes('COMMIT\0') ? cut : undefined
+              if (how !== undefined) {
+                cut = undefined
+                cuts += 1
+                isTorn = true
+              }
+              if (how === 'before') tear()
+              else upstream.write(chunk)
+            })
+            upstream.on('data', (chunk) => {
+              if (isTorn) tear()
+              else client.write(chunk)
+            })
+          })
+          proxy.listen(join(folder, '.s.PGSQL.5432'))
+          await once(proxy, 'listening')
+          proxyUrl = appUrl.replace(
+            encodeURIComponent(server.socketFolder ?? ''),
+            encodeURIComponent(folder),
+          )
+        })
+        afterEach(async () => {
+          for (const store of opened.splice(0)) await store.close()
+          for (const socket of sockets) socket.destroy()
+          proxy.close()
+          await end()
+        })
+
+        it.each(['before', 'behind'] as const)(
+          'cut %s the server: stored once, and acknowledged',
+          async (how) => {
+            const store = await open(proxyUrl)
+            await appendText(store, 'first')
+            for (let round = 0; round < 10; round += 1) {
+              cut = how
+              const group = ['a', 'b', 'c'].map((name) => appendText(store, `${name}${round}`))
+              expect(await Promise.all(group)).toEqual([0, 1, 2].map((at) => 1 + round * 3 + at))
+            }
+            expect(cuts).toBe(10)
+            expect(await texts()).toHaveLength(31)
+          },
+        )
+
+        it('where another took the place meanwhile, the group is appended behind it', async () => {
+          const [store, other] = [await open(proxyUrl), await open()]
+          cut = 'before'
+          const mine = appendText(store, 'mine')
+          await appendText(other, 'theirs')
+          await mine
+          expect((await texts()).toSorted()).toEqual(['mine', 'theirs'])
+        })
+      },
+    )
+
+    describe('several hosts', () => {
+      beforeEach(start)
+      afterEach(end)
+
+      it('one that is gone is passed over', async () => {
+        const host = encodeURIComponent(server.socketFolder ?? '')
+        const two = appUrl.replace(host, `${encodeURIComponent(join(folder, 'gone'))},${host}`)
+        expect(await appendText(await open(two), 'one')).toBe(0)
+      })
+
+      it('none that takes writes is the service’s own error', async () => {
+        const gone = `postgres://notes_app@${encodeURIComponent(folder)}/notes`
+        await expect(open(gone, { roundsMax: 2 })).rejects.toThrow(NotesUnavailable)
+      })
+    })
+  },
+)

@@ -1,0 +1,139 @@
+/**
+ * What one kind of store on PostgreSQL is, and its schema: numbered SQL under an advisory lock. Journals are append-only three
+ * times: the service's role may run two functions and change no row; triggers stop the owner too; and the signed checkpoint
+ * tells of whoever drops the triggers.
+ */
+import type { CheckpointNames } from './checkpoint-file.ts'
+import { messageOf, type UnavailableError } from './journal-store.ts'
+import { connectPostgres, type PostgresOptions } from './postgres-connection.ts'
+
+/** A journal's table: `at bigint` from 0, `leaf_hash bytea`, and the columns of its cells. */
+export type PostgresJournalTable = CheckpointNames & {
+  /** In the operator's messages: `the ledger`. */
+  readonly noun: string
+  readonly table: string
+  /** Text that is hashed is kept as bytes: no collation touches it, and it may hold a NUL. */
+  readonly columns: readonly {
+    readonly name: string
+    readonly type: 'bytea' | 'bigint' | 'text'
+    readonly isNullable?: boolean
+  }[]
+}
+
+export type PostgresStoreKind<Name extends string> = {
+  readonly schema: string
+  /** Role of the service: it reads, and appends by function. */
+  readonly appRole: string
+  readonly journals: Readonly<Record<Name, PostgresJournalTable>>
+  /** The service's own tables, behind the journals'. Each string takes the schema one version further. */
+  readonly migrations: readonly string[]
+  /** Writes in one transaction at most. */
+  readonly writesPerCommitMax: number
+  readonly Unavailable: UnavailableError
+  /** The command that signs a restored backup. */
+  readonly acceptCommand: string
+}
+
+function journalSql(schema: string, name: string, of: PostgresJournalTable): string {
+  const { columns, table } = of
+  const defined = columns.map(
+    ({ name: column, type, isNullable }) =>
+      `${column} ${type === 'text' ? 'text COLLATE "C"' : type}${isNullable === true ? '' : ' NOT NULL'}`,
+  )
+  const names = columns.map((column) => column.name)
+  const keep = (what: string): string => `
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON ${schema}.${what}
+  FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.keep();`
+  return `
+CREATE TABLE ${schema}.${table} (
+  at bigint PRIMARY KEY CHECK (at >= 0),
+  leaf_hash bytea NOT NULL CHECK (octet_length(leaf_hash) = 32),
+  ${defined.join(',\n  ')}
+);
+CREATE TABLE ${schema}.${table}_nodes ( -- roots of 256 leaves
+  place bigint PRIMARY KEY,
+  hash bytea NOT NULL CHECK (octet_length(hash) = 32)
+);${keep(table)}${keep(`${table}_nodes`)}
+INSERT INTO ${schema}.journals VALUES ('${name}', 0, '');
+CREATE FUNCTION ${schema}.append_${table}(
+  expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[],
+  ${columns.map(({ name: column, type }) => `${column}_cells ${type}[]`).join(', ')}
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE ${schema}.journals SET size = expected_size + cardinality(leaf_hashes), peaks = new_peaks
+    WHERE name = '${name}' AND size = expected_size;
+  IF NOT FOUND THEN RAISE EXCEPTION 'the journal has moved on' USING ERRCODE = '40001'; END IF;
+  INSERT INTO ${schema}.${table} (at, leaf_hash, ${names.join(', ')})
+    SELECT expected_size + n - 1, leaf_hash, ${names.map((_, cell) => `cell_${cell}`).join(', ')}
+      FROM unnest(leaf_hashes, ${names.map((column) => `${column}_cells`).join(', ')})
+        WITH ORDINALITY AS rows (leaf_hash, ${names.map((_, cell) => `cell_${cell}`).join(', ')}, n);
+  INSERT INTO ${schema}.${table}_nodes (place, hash)
+    SELECT expected_size / 256 + n - 1, hash FROM unnest(node_hashes) WITH ORDINALITY AS nodes (hash, n);
+END $$;`
+}
+
+/** The first migration: heads, journals, and who may do what. */
+function foundation<Name extends string>(kind: PostgresStoreKind<Name>): string {
+  const { schema } = kind
+  const journals = Object.entries<PostgresJournalTable>(kind.journals)
+  return `
+CREATE TABLE ${schema}.journals ( -- the head of each journal; whoever appends locks its row
+  name text COLLATE "C" PRIMARY KEY,
+  size bigint NOT NULL CHECK (size >= 0),
+  peaks bytea NOT NULL, -- compact range: 32 bytes for each one bit of size, the largest subtree first
+  CHECK (octet_length(peaks) = 32 * length(replace((size::bit(64))::text, '0', '')))
+);
+CREATE FUNCTION ${schema}.keep() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'a journal only grows' USING ERRCODE = '42501'; END $$;
+CREATE FUNCTION ${schema}.take_heads() RETURNS TABLE (name text, size bigint, peaks bytea)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT name, size, peaks FROM ${schema}.journals ORDER BY name FOR UPDATE
+$$;${journals.map(([name, table]) => journalSql(schema, name, table)).join('')}`
+}
+
+const rightsOf = ({ appRole, schema }: PostgresStoreKind<string>): string => `
+REVOKE ALL ON SCHEMA ${schema} FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM PUBLIC;
+GRANT USAGE ON SCHEMA ${schema} TO ${appRole};
+GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${appRole};
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${appRole};`
+
+/** Every migration of a kind, the journals' first. */
+export const migrationsOf = <Name extends string>(
+  kind: PostgresStoreKind<Name>,
+): readonly string[] => [foundation(kind), ...kind.migrations]
+
+/**
+ * Brings a store's schema up to date, as its owner; several processes may do so at once. Rejects with the service's error, having
+ * changed nothing, for a schema that is newer than this program.
+ */
+export async function migratePostgresStore<Name extends string>(
+  kind: PostgresStoreKind<Name>,
+  options: Omit<PostgresOptions, 'Unavailable'>,
+): Promise<void> {
+  const { schema, Unavailable } = kind
+  const client = await connectPostgres({ ...options, Unavailable })
+  try {
+    await client.query(`BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('${schema} migrations', 0));
+      CREATE SCHEMA IF NOT EXISTS ${schema};
+      CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`)
+    const { rows } = await client.query<{ readonly value: string }>(
+      `SELECT value FROM ${schema}.meta WHERE name = 'schema_version'`,
+    )
+    const [applied, known] = [Number(rows[0]?.value ?? 0), migrationsOf(kind)]
+    if (applied > known.length) throw new Error(`its schema ${applied} is newer than this program`)
+    for (const migration of known.slice(applied)) await client.query(migration)
+    await client.query(rightsOf(kind))
+    await client.query(
+      `INSERT INTO ${schema}.meta VALUES ('schema_version', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      [String(known.length)],
+    )
+    await client.query('COMMIT')
+  } catch (error) {
+    throw new Unavailable(`${schema} cannot be brought up to date: ${messageOf(error)}`, {
+      cause: error,
+    })
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
