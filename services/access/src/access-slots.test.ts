@@ -81,7 +81,7 @@ async function networkRenewals(slotId: bigint, fromBlock: bigint) {
     .map(({ transactionHash }) => ({ hasArmed: arming.has(transactionHash) }))
 }
 
-test('A8, A19: agents that join in the last seconds before their slot’s second get no false 402, at it or at any later end', async () => {
+test('A8, A12, A19: agents that join in the last seconds before their slot’s second get no false 402, at it or at any later end', async () => {
   const fromBlock = await client().getBlockNumber()
   const early = await newAgent()
   const first = await buyWindow(stack, early, 0)
