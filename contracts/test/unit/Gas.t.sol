@@ -179,7 +179,8 @@ contract GasTest is AccessWindowTest {
         _snapshot(name);
         uint256 gas = vm.lastCallGas().gasTotalUsed;
         uint256 bookedGas = (held - access.books().reserveTinybar - access.books().lockedTinybar) / gasPrice;
-        assertGe(bookedGas, gas, "the books never charge less than the network bills");
+        // a change of the gas price, which isolated calls do not show, stores a second word of the books for 2,800 more
+        assertGe(bookedGas, gas + 2_800, "the books never charge less than the network bills");
         assertLe(bookedGas, gas + 20_000, "nor much more");
     }
 
