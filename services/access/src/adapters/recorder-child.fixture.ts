@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Hex } from 'viem'
+import { onTestFinished } from 'vitest'
 import type { UsageDevnet } from './usage-devnet.fixture.ts'
 
 /** What the process is told. */
@@ -19,7 +20,8 @@ export type RecorderPlan = {
   readonly callers: number
 }
 
-/** Starts the process; `onLine` hears each line at once, with how many came so far. */
+/** Starts the process, which calls from `go` on; `onLine` hears each line at once, with how many came so far. It ends with
+ * the test at the latest. */
 export async function startRecorderChild(
   network: UsageDevnet,
   options: {
@@ -44,16 +46,26 @@ export async function startRecorderChild(
   const child = spawn(process.execPath, [script, JSON.stringify(plan)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
   const exited = once(child, 'exit')
   const lines: string[] = []
+  const ready = Promise.withResolvers<void>()
   const ended = (async () => {
     for await (const line of createInterface({ input: child.stdout })) {
+      if (line === 'ready') {
+        ready.resolve()
+        continue
+      }
       lines.push(line)
       options.onLine?.(lines.length, (signal) => child.kill(signal))
     }
     await exited
   })()
+  await ready.promise
   return {
+    go: () => child.kill('SIGUSR2'),
     /** Hashes of the calls that were answered so far. */
     hashes: (): string[] => lines.filter((line) => line.startsWith('0x')),
     lines,

@@ -51,6 +51,7 @@ describe('leases on devnet', () => {
       callers: 1,
       onLine: (count, kill) => count === 80 && kill('SIGTERM'),
     })
+    child.go()
     await child.ended
     expect(child.hashes().length).toBeGreaterThanOrEqual(80)
     // One more may be on its way to its line.
@@ -65,11 +66,15 @@ describe('leases on devnet', () => {
       agent,
       keyAt: 0,
       callers,
-      onLine: (count, kill) => count === 100 && kill('SIGKILL'),
+      onLine: (count, kill) => count === 60 && kill('SIGKILL'),
     })
     const other = await startRecorderChild(network, { agent, keyAt: 1, callers })
+    killed.go()
+    other.go()
     await killed.ended
-    await expect.poll(() => other.lines.includes('quota-spent'), WAIT).toBe(true)
+    await expect
+      .poll(() => other.lines.includes('quota-spent'), { ...WAIT, timeout: 60_000 })
+      .toBe(true)
     other.kill('SIGTERM')
     await other.ended
     const answered = killed.hashes().length + other.hashes().length
@@ -79,5 +84,5 @@ describe('leases on devnet', () => {
     // A twentieth for the kill, and each caller's call that was accepted and never answered.
     expect(used - answered).toBeLessThanOrEqual(20 + callers)
     expect(answered).toBeGreaterThanOrEqual(400 - 20 - callers)
-  }, 60_000)
+  }, 90_000)
 })

@@ -225,6 +225,7 @@ describe('the recorder on devnet', () => {
       callers: 20,
       onLine: (count, kill) => count === 300 && kill('SIGKILL'),
     })
+    child.go()
     await child.ended
     const answered = child.hashes()
     expect(answered.length).toBeGreaterThanOrEqual(300)

@@ -1,5 +1,5 @@
 // A process that calls as fast as it may, as the service does it: read, then record. It prints the hash of each call that it
-// would answer, and how any other ended, until its callers find the quota spent; SIGTERM closes it.
+// would answer, and how any other ended, from SIGUSR2 until its callers find the quota spent; SIGTERM closes it.
 import { systemClock } from '@tallystick/service-kit'
 import { createUsageRecorder } from '../domain/usage-recorder.ts'
 import type { RecorderPlan } from './recorder-child.fixture.ts'
@@ -34,4 +34,9 @@ async function callUntilSpent(): Promise<void> {
 process.once('SIGTERM', () => {
   void recorder.close().then(() => process.exit(0))
 })
-await Promise.all(Array.from({ length: plan.callers }, callUntilSpent))
+process.once('SIGUSR2', () => {
+  for (let caller = 0; caller < plan.callers; caller += 1) void callUntilSpent()
+})
+process.stdout.write('ready\n')
+// Signals alone keep no process alive.
+setInterval(() => {}, 60_000)
