@@ -1,0 +1,72 @@
+// Runs the commands of docs/how-to/move-to-a-new-contract.md, in their order.
+import { readFileSync } from 'node:fs'
+import { accessWindowAbi } from '@tallystick/contracts'
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type DeployedStack,
+  PURCHASE_TINYBAR,
+  startDeployedStack,
+} from './operator-stack.fixture.ts'
+
+const page = readFileSync(
+  new URL('../../../../docs/how-to/move-to-a-new-contract.md', import.meta.url),
+  'utf8',
+)
+const commands = [...page.matchAll(/^npm run --silent access-operator -- (.+)$/gm)].map(
+  ([, line = '']) => line.split(' '),
+)
+
+let stack: DeployedStack
+
+beforeAll(async () => {
+  stack = await startDeployedStack()
+}, 60_000)
+
+afterAll(() => stack.stop())
+
+test('A23: the way to a new contract: old windows run out on theirs, and no old sale is paid back', async () => {
+  const agent = stack.account('agent-1')
+  const id = await stack.pay({ from: agent, amountTinybar: PURCHASE_TINYBAR })
+  expect(await stack.run(['payments', 'open', id], stack.deployed)).toMatchObject({ code: 0 })
+  const isOpen = async (address: Address): Promise<boolean> => {
+    const now = BigInt(Math.floor(stack.devnet.clock.unixMs() / 1_000))
+    return await stack.reader.readContract({
+      abi: accessWindowAbi,
+      address,
+      functionName: 'hasAccess',
+      args: [agent.evmAddress, now],
+    })
+  }
+  const outs: string[] = []
+  let environment: Record<string, string> = stack.deployed
+  for (const line of commands) {
+    if (line[0] === 'withdraw' && line[1] === 'earnings') {
+      // the four periods that were paid for, to their end, while sales rest
+      await stack.devnet.controls.advanceSeconds(50)
+      expect(await isOpen(stack.contract)).toBe(true)
+      await stack.devnet.controls.advanceSeconds(40)
+      expect(await isOpen(stack.contract)).toBe(false)
+      const { out } = await stack.run(['status'], stack.deployed)
+      expect(out).toMatch(/Deposits +0 HBAR/)
+      expect(out).toMatch(/Locked +0 HBAR/)
+      expect(out).toMatch(/Earned +12 HBAR/)
+    }
+    const { code, out, err } = await stack.run(line, environment)
+    expect({ line, code, err }).toEqual({ line, code: 0, err: '' })
+    outs.push(out)
+    if (line[0] !== 'deploy') continue
+    const [, ACCESS_CONTRACT = ''] = /ACCESS_CONTRACT=(0x[0-9a-f]{40})/.exec(out) ?? []
+    environment = { ACCESS_CONTRACT, PREVIOUS_CONTRACTS: stack.contract }
+  }
+  expect(commands).toHaveLength(7)
+  expect(outs[1]).toContain('0 pending')
+  expect(outs.at(-1)).toContain(`opened for ${agent.evmAddress}`)
+  const refund = await stack.run(['payments', 'refund', id, '--although-pending'], environment)
+  expect(refund.err).toContain('It was opened for')
+
+  const again = await stack.pay({ from: agent, amountTinybar: PURCHASE_TINYBAR })
+  expect(await stack.run(['payments', 'open', again], environment)).toMatchObject({ code: 0 })
+  expect(await isOpen(environment.ACCESS_CONTRACT as Address)).toBe(true)
+  expect(await isOpen(stack.contract)).toBe(false)
+}, 60_000)
