@@ -38,35 +38,43 @@ test('A23: the way to a new contract: old windows run out on theirs, and no old 
       args: [agent.evmAddress, now],
     })
   }
-  const outs: string[] = []
   let environment: Record<string, string> = stack.deployed
-  for (const line of commands) {
-    if (line[0] === 'withdraw' && line[1] === 'earnings') {
-      // the four periods that were paid for, to their end, while sales rest
-      await stack.devnet.controls.advanceSeconds(50)
-      expect(await isOpen(stack.contract)).toBe(true)
-      await stack.devnet.controls.advanceSeconds(40)
-      expect(await isOpen(stack.contract)).toBe(false)
-      const { out } = await stack.run(['status'], stack.deployed)
-      expect(out).toMatch(/Deposits +0 HBAR/)
-      expect(out).toMatch(/Locked +0 HBAR/)
-      expect(out).toMatch(/Earned +12 HBAR/)
-    }
+  const run = async (line: readonly string[]): Promise<string> => {
     const { code, out, err } = await stack.run(line, environment)
     expect({ line, code, err }).toEqual({ line, code: 0, err: '' })
-    outs.push(out)
-    if (line[0] !== 'deploy') continue
-    const [, ACCESS_CONTRACT = ''] = /ACCESS_CONTRACT=(0x[0-9a-f]{40})/.exec(out) ?? []
-    environment = { ACCESS_CONTRACT, PREVIOUS_CONTRACTS: stack.contract }
+    return out
   }
+  const [
+    pause = [],
+    payments = [],
+    status = [],
+    earnings = [],
+    reserve = [],
+    deploy = [],
+    again = [],
+  ] = commands
   expect(commands).toHaveLength(7)
-  expect(outs[1]).toContain('0 pending')
-  expect(outs.at(-1)).toContain(`opened for ${agent.evmAddress}`)
+  await run(pause)
+  expect(await run(payments)).toContain('0 pending')
+  // the four periods that were paid for, to their end, while sales rest
+  await stack.devnet.controls.advanceSeconds(50)
+  expect(await isOpen(stack.contract)).toBe(true)
+  await stack.devnet.controls.advanceSeconds(40)
+  expect(await isOpen(stack.contract)).toBe(false)
+  const rest = await run(status)
+  expect(rest).toMatch(/Deposits +0 HBAR/)
+  expect(rest).toMatch(/Locked +0 HBAR/)
+  expect(rest).toMatch(/Earned +12 HBAR/)
+  await run(earnings)
+  await run(reserve)
+  const [, ACCESS_CONTRACT = ''] = /ACCESS_CONTRACT=(0x[0-9a-f]{40})/.exec(await run(deploy)) ?? []
+  environment = { ACCESS_CONTRACT, PREVIOUS_CONTRACTS: stack.contract }
+  expect(await run(again)).toContain(`opened for ${agent.evmAddress}`)
   const refund = await stack.run(['payments', 'refund', id, '--although-pending'], environment)
   expect(refund.err).toContain('It was opened for')
 
-  const again = await stack.pay({ from: agent, amountTinybar: PURCHASE_TINYBAR })
-  expect(await stack.run(['payments', 'open', again], environment)).toMatchObject({ code: 0 })
+  const next = await stack.pay({ from: agent, amountTinybar: PURCHASE_TINYBAR })
+  expect(await stack.run(['payments', 'open', next], environment)).toMatchObject({ code: 0 })
   expect(await isOpen(environment.ACCESS_CONTRACT as Address)).toBe(true)
   expect(await isOpen(stack.contract)).toBe(false)
 }, 60_000)
