@@ -58,7 +58,8 @@ function offerReportLines(
       : `Break-even:  ${breakEvenAgents} ${breakEvenAgents === 1 ? 'agent' : 'agents'} with the whole quota used`,
     ...(dearest.profitTinybar < 0n
       ? [
-          `Dearest:     ${dearest.calls} calls of a lone agent at an even pace, ${hbar(dearest.costTinybar)} HBAR a window`,
+          `Dearest:     ${dearest.calls} calls of a lone agent, ${dearest.burstCalls} at once and then a pause of 30 s:`,
+          `             ${dearest.records} records, ${hbar(dearest.costTinybar)} HBAR a window`,
         ]
       : []),
     `Reserve:     spends at most ${hbar(reserveHourTinybar)} HBAR an hour on ${slots} slots,`,

@@ -113,11 +113,12 @@ describe('A1: an offer', () => {
     expect(hbar(lockTinybar)).toBeCloseTo(3.98, 2)
   })
 
-  test('says which even pace is dearest: calls 30 s apart are recorded one by one', () => {
+  test('A18: says which use is dearest: bursts with pauses, after each of which leases begin again', () => {
     const { dearest } = offerEconomics(HOUR, MARKET)
-    expect(dearest.calls).toBe(120)
+    expect(dearest).toMatchObject({ burstCalls: 8, calls: 960, records: 600 })
+    expect(hbar(dearest.costTinybar)).toBeCloseTo(22.2, 0)
     expect(dearest.profitTinybar).toBeLessThan(0n)
-    expect(offerEconomics(LOCAL, MARKET).dearest.calls).toBe(200)
+    expect(offerEconomics(LOCAL, MARKET).dearest).toMatchObject({ calls: 200, burstCalls: 200 })
   })
 
   test('keeps the dollar price of a scheduled call when gas falls to a third', () => {

@@ -81,6 +81,8 @@ type Demand = {
   readonly calls: number
   /** Agents that share a recording transaction, 1 to 50. */
   readonly batchedAgents?: number
+  /** Records that count the calls, where these come at another pace. */
+  readonly records?: number
 }
 
 const atLeast = (numerator: bigint, denominator: bigint): bigint =>
@@ -141,16 +143,22 @@ function slotCost(terms: OfferTerms, market: Market, agents: number): SlotCost {
 /** Records that count so many calls of one window, made at an even pace. */
 export function recordsFor(terms: OfferTerms, calls: number): number {
   if (calls > 0 && terms.periodSeconds * 1000 >= calls * LEASE_IDLE_MS) return calls
-  const most = leaseCallsMax(terms.callsAllowed)
-  let records = 0
-  let lease = 1
-  for (let covered = 0; covered < calls; covered += lease, records += 1)
-    lease = records === 0 ? 1 : Math.min(lease * 2, most)
-  return records
+  return burstRecords(terms, calls).counting
 }
 
-function callsCost(terms: OfferTerms, market: Market, { calls, batchedAgents = 1 }: Demand) {
-  const records = recordsFor(terms, calls)
+/** Records that count calls without a pause, each for as many as those before it together, and the calls left over. */
+function burstRecords(terms: OfferTerms, calls: number) {
+  const most = leaseCallsMax(terms.callsAllowed)
+  let counting = 0
+  let lease = 1
+  let covered = 0
+  for (; covered < calls; covered += lease, counting += 1)
+    lease = counting === 0 ? 1 : Math.min(lease * 2, most)
+  return { counting, unusedCalls: covered - calls }
+}
+
+function callsCost(terms: OfferTerms, market: Market, demand: Demand) {
+  const { batchedAgents = 1, records = recordsFor(terms, demand.calls) } = demand
   if (records === 0) return 0n
   const agents = BigInt(batchedAgents)
   // What a batch's agents share falls with their number; what each adds stays.
@@ -211,7 +219,7 @@ export function offerEconomics(terms: OfferTerms, market: Market) {
     table,
     /** Fewest agents at which the whole quota of all is paid for; none where 1,000 do not suffice. */
     breakEvenAgents,
-    /** The pace at which a lone agent costs most: the whole quota, or calls just far enough apart to be recorded alone. */
+    /** The use at which a lone agent costs most. */
     dearest: dearest(terms, market),
     isLossAtFullUse: at(1, terms.callsAllowed).profitTinybar < 0n,
     slots: slotCount(terms),
@@ -223,11 +231,22 @@ export function offerEconomics(terms: OfferTerms, market: Market) {
   }
 }
 
-/** Costs rise with the calls but for one fall, where they come close enough for leases: so two paces tell which is dearest. */
+/**
+ * The use at which a lone agent costs most: bursts with a pause after each. Leases then begin again at one call, and what
+ * the last one left goes back in a record of its own (A18). Beyond the longest lease larger bursts only cost less for each call.
+ */
 function dearest(terms: OfferTerms, market: Market) {
   const { callsAllowed, periodSeconds } = terms
-  const recordedAlone = Math.min(callsAllowed, Math.floor((periodSeconds * 1000) / LEASE_IDLE_MS))
-  const at = (calls: number) => ({ calls, ...windowCost(terms, market, { agents: 1, calls }) })
-  const [apart, whole] = [at(recordedAlone), at(callsAllowed)]
-  return apart.costTinybar > whole.costTinybar ? apart : whole
+  const pauses = Math.max(1, Math.floor((periodSeconds * 1000) / LEASE_IDLE_MS))
+  const largest = Math.min(callsAllowed, 2 * leaseCallsMax(callsAllowed))
+  const sizes = [callsAllowed, ...Array.from({ length: largest }, (_, index) => index + 1)]
+  return sizes
+    .map((burstCalls) => {
+      const bursts = Math.min(pauses, Math.floor(callsAllowed / burstCalls))
+      const { counting, unusedCalls } = burstRecords(terms, burstCalls)
+      const givingBack = bursts > 1 && unusedCalls > 0 ? 1 : 0
+      return { burstCalls, calls: bursts * burstCalls, records: bursts * (counting + givingBack) }
+    })
+    .map((use) => ({ ...use, ...windowCost(terms, market, { agents: 1, ...use }) }))
+    .reduce((most, use) => (use.costTinybar > most.costTinybar ? use : most))
 }
