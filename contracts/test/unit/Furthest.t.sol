@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
+import {AccessWindowTest} from "../AccessWindowTest.sol";
+
+/// @notice The last second that a subscription's word holds, in the year 4147: what would be paid for beyond it stays change.
+contract FurthestTest is AccessWindowTest {
+    uint256 private constant LAST = 2 ** 36 - 1;
+    uint32 private constant LONG = 5_356_000;
+    /// @dev Whole periods from the end of the first window to the last second.
+    uint256 private constant ROOM = (LAST - START - LONG) / LONG;
+
+    function setUp() public override {
+        super.setUp();
+        _setOffer(1, LONG, 1);
+    }
+
+    function test_Furthest_FundsUpToTheLastSecondAndKeepsTheRest() external {
+        _open(stranger, agent, 20_000);
+        assertEq(access.stored(agent).fundedUntil, START + LONG + ROOM * LONG);
+        assertEq(access.purseOf(agent).changeTinybar, 20_000 - 1 - ROOM);
+        IAccessWindow.Window memory window = _window();
+        assertEq(window.balanceTinybar, 19_999);
+        assertEq(window.periodsFunded, 19_999);
+        _topUp(stranger, agent, 5);
+        assertEq(access.purseOf(agent).changeTinybar, 20_004 - ROOM);
+        _cancel(agent);
+        assertEq(access.refundOf(agent), 20_004);
+        assertEq(access.books().depositsTinybar, 0);
+        assertEq(_slot().live, 0);
+    }
+
+    function test_Furthest_FundsTheLastPeriodThatFits() external {
+        _open(stranger, agent, ROOM + 1);
+        assertEq(access.stored(agent).fundedUntil, START + LONG + ROOM * LONG);
+        assertEq(access.purseOf(agent).changeTinybar, 0);
+        _topUp(stranger, agent, 1);
+        assertEq(access.purseOf(agent).changeTinybar, 1);
+        assertTrue(access.hasAccess(agent, uint64(START + LONG + ROOM * LONG - 1)));
+        assertFalse(access.hasAccess(agent, uint64(START + LONG + ROOM * LONG)));
+    }
+}
