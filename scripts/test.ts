@@ -71,14 +71,16 @@ function runSuites(filters: readonly string[], concurrency: number): Promise<num
   return new Promise((done) => child.once('exit', (code) => done(code ?? 1)))
 }
 
-// The end-to-end tests mostly wait for processes to start, so they run beside the suites, one suite per core.
+// End-to-end tests and the services' suites are the longest and mostly wait: for processes, windows and browsers. They start at
+// once and run beside the packages' suites, of which one per core runs.
 const isFiltered = passedOn.some((argument) => argument.startsWith('--filter'))
 const exitCodes = await Promise.all(
   isFiltered
     ? [runSuites([], availableParallelism())]
     : [
         runSuites(['--filter=@tallystick/e2e'], 1),
-        runSuites(['--filter=!@tallystick/e2e'], availableParallelism()),
+        runSuites(['--filter=./services/*'], 3),
+        runSuites(['--filter=!@tallystick/e2e', '--filter=!./services/*'], availableParallelism()),
       ],
 )
 
