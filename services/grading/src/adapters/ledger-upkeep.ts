@@ -10,7 +10,7 @@ import {
 } from '@tallystick/journal-store'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
-import { verifyLedger } from './sqlite-verify.ts'
+import { verifySqliteLedger } from './sqlite-verify.ts'
 
 /** The seed that signs a ledger's checkpoints, kept beside the database. Throws GradingStoreUnavailable. */
 export const loadCheckpointSeed = (databasePath: string): Uint8Array =>
@@ -58,7 +58,7 @@ export type AcceptedLedger = {
 export async function acceptBackup(owner: StoreOwner): Promise<AcceptedLedger> {
   const database = openGradingDatabase(owner.databasePath)
   try {
-    const verdict = await verifyLedger(database, { kind: 'absent' })
+    const verdict = await verifySqliteLedger(database, { kind: 'absent' })
     if (verdict.kind === 'broken')
       throw new GradingStoreUnavailable(
         `nothing is accepted: ${verdict.problem}${verdict.seq === undefined ? '' : `, at entry ${verdict.seq}`}`,

@@ -5,27 +5,22 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { prepareQuery } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
-import { applyEntry } from '../domain/apply-entry.ts'
 import type { EventInfo, EventState } from '../domain/event-state.ts'
-import { eventWords, PREFIX_LETTERS_MIN } from '../domain/find-events.ts'
+import { eventWords } from '../domain/find-events.ts'
 import type { EventSearch } from '../domain/grading-store.ts'
-import type { EventLedgerEntry } from '../domain/ledger-entry.ts'
+import {
+  daysOf,
+  FOUND_EVENTS_MAX,
+  isBeginning,
+  isByWords,
+  isFiledAlike,
+  sportWord,
+  wordParts,
+} from './event-search.ts'
+import { type EntryRow, foldEvent } from './stored-rows.ts'
 
 /** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
 const CACHED_EVENTS_MAX = 20_000
-
-/** [seq, text, hash] */
-type EntryRow = readonly [number, string, Uint8Array]
-
-/** What the entries about an event make of it; undefined where there are none. */
-export function foldEvent(rows: readonly EntryRow[]): EventState | undefined {
-  let state: EventState | undefined
-  for (const [seq, text, hash] of rows) {
-    const record = { seq, hash: Buffer.from(hash).toString('hex') }
-    state = applyEntry(state, JSON.parse(text) as EventLedgerEntry, record)
-  }
-  return state
-}
 
 /** The entries of each event of a connection, by the event's id. */
 export const openEventEntries = (database: DatabaseSync) =>
@@ -71,27 +66,12 @@ export function openEventReader(database: DatabaseSync) {
   }
 }
 
-/** Events with the words of a search that are looked at, the last recorded first: "united" alone is in tens of thousands. */
-const FOUND_EVENTS_MAX = 1_000
-
-/** A sport's name as one word of the index, which no team has; two sports that differ in a dash share it. */
-const sportWord = (sport: string): string => `sport${sport.replace(/[_-]/g, '')}`
-
-const isBeginning = ({ isWholeWords = false }: EventSearch, word: string): boolean =>
-  !isWholeWords && word.length >= PREFIX_LETTERS_MIN
-
 /** A search in the index's language; words are letters and digits only, so that nothing in them is an operator. */
 function matchText(search: EventSearch): string {
   const words = search.words.map((word) => `"${word}"${isBeginning(search, word) ? '*' : ''}`)
   const { sport } = search
   return (sport === undefined ? words : [...words, `"${sportWord(sport)}"`]).join(' AND ')
 }
-
-const isFiledAlike = (one: EventInfo, other: EventInfo): boolean =>
-  one.startAtSeconds === other.startAtSeconds &&
-  one.home === other.home &&
-  one.away === other.away &&
-  one.league === other.league
 
 const byStart = (condition: string): string =>
   `SELECT path FROM events WHERE start_at >= ? AND start_at < ? ${condition}
@@ -120,15 +100,12 @@ function openEventIndex(database: DatabaseSync) {
   )
   const move = database.prepare('UPDATE events SET start_at = ?, words = ? WHERE path = ?')
 
-  function findByDay({ sport, from, to, words, limit, ...search }: EventSearch) {
-    const parts = words.map((word) =>
-      isBeginning({ words, limit, ...search }, word) ? ` ${word}` : ` ${word} `,
-    )
-    const range = [from ?? Number.MIN_SAFE_INTEGER, to ?? Number.MAX_SAFE_INTEGER]
-    const rest = [JSON.stringify(parts), limit]
+  function findByDay(search: EventSearch) {
+    const { sport, limit } = search
+    const [days, rest] = [daysOf(search), [JSON.stringify(wordParts(search)), limit]]
     return sport === undefined
-      ? found.all(...range, ...rest)
-      : foundInSport.all(...range, sport, ...rest)
+      ? found.all(...days, ...rest)
+      : foundInSport.all(...days, sport, ...rest)
   }
 
   return {
@@ -149,9 +126,10 @@ function openEventIndex(database: DatabaseSync) {
     },
     /** Paths of the events that fit, newest first. */
     find: (search: EventSearch): readonly string[] => {
-      const { from, to, words, limit, sport = null } = search
-      const isAnyDay = from === undefined && to === undefined && words.length > 0
-      const rows = isAnyDay ? named.all(matchText(search), sport, limit) : findByDay(search)
+      const { limit, sport = null } = search
+      const rows = isByWords(search)
+        ? named.all(matchText(search), sport, limit)
+        : findByDay(search)
       return rows.map(([path]) => path)
     },
   }

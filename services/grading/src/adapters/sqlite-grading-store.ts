@@ -7,22 +7,13 @@ import type { DatabaseSync } from 'node:sqlite'
 import { preimageHash } from '@tallystick/hashchain'
 import { openSqliteJournalStore, prepareQuery, type StoreOwner } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
-import { addIngested, advanceEvent, NOTHING_INGESTED, recount } from '../domain/advance-event.ts'
-import { commitmentOf } from '../domain/committed-pick.ts'
-import type {
-  GradingStore,
-  IngestBatch,
-  IngestOutcome,
-  KeepPickOutcome,
-  StoredPick,
-} from '../domain/grading-store.ts'
-import { saltEntry } from '../domain/ledger-entry.ts'
-import { eventPathOf } from '../domain/markets.ts'
-import type { Observation } from '../domain/observation.ts'
+import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
+import { ingestSlice, keepPick } from './ledger-writes.ts'
 import { LEDGER, nextIteration, reading } from './sqlite-database.ts'
 import { openEventReader } from './sqlite-events.ts'
-import { appendEntry, openEntryReader, openPickTable, openTruthTable } from './sqlite-ledger.ts'
-import { verifyLedger } from './sqlite-verify.ts'
+import { openEntryReader, openPickTable, openTruthTable } from './sqlite-ledger.ts'
+import { verifySqliteLedger } from './sqlite-verify.ts'
 
 /** Observations in one write: some 50 ms, so that requests are served during an import. */
 const OBSERVATIONS_PER_WRITE = 500
@@ -104,64 +95,6 @@ function openParts(options: SqliteGradingStoreOptions) {
 
 type Parts = ReturnType<typeof openParts>
 
-function ingestSlice(
-  parts: Parts,
-  batch: Omit<IngestBatch, 'observations'>,
-  observations: readonly Observation[],
-): IngestOutcome {
-  const { ledger, events, picks, secret, table, dirty } = parts
-  let outcome = NOTHING_INGESTED
-  for (const observation of observations) {
-    const { path } = observation.event
-    let event: number | undefined
-    const advanced = advanceEvent({
-      state: events.read(path),
-      picks: () => picks.committedOn(path),
-      observation,
-      batch,
-      truth: table.truth,
-      append: (entry) => {
-        event ??= events.idFor(observation.event)
-        const salted = saltEntry(entry, { secret, seq: ledger.size })
-        return appendEntry(ledger, { entry: salted, event })
-      },
-    })
-    outcome = addIngested(outcome, advanced.outcome)
-    if (advanced.state === undefined) continue
-    events.write(advanced.state)
-    for (const key of advanced.truthKeys) dirty.add(key)
-  }
-  return outcome
-}
-
-function keepPick(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean): KeepPickOutcome {
-  const { ledger, events, picks, table, dirty } = parts
-  const known = picks.byPayment(pick.paymentId)
-  if (known !== undefined) return { kind: 'known', pick: known }
-  if (!commit) {
-    picks.insert(pick)
-    return { kind: 'kept', pick }
-  }
-  const path = eventPathOf(pick.opening.market)
-  const { receivedAtSeconds } = pick.opening
-  const commitment = commitmentOf(pick.opening)
-  const { seq } = appendEntry(ledger, {
-    entry: { type: 'pick', commitment, receivedAtSeconds },
-    event: null,
-  })
-  const state = events.read(path)
-  const kept = { ...pick, seq }
-  const isSettled = state !== undefined && state.outcomes.length > 0
-  const beforePicks = isSettled ? picks.committedOn(path) : []
-  picks.insert(kept)
-  if (isSettled) {
-    const afterPicks = picks.committedOn(path)
-    const change = { before: state, after: state, beforePicks, afterPicks }
-    for (const key of recount(table.truth, change)) dirty.add(key)
-  }
-  return { kind: 'kept', pick: kept }
-}
-
 function openReads({ database, ledger, picks }: Parts) {
   const payload = prepareQuery<readonly [number]>(
     database,
@@ -234,7 +167,7 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     counts: () => read(reads.counts),
     verify: async () => {
       freshen()
-      return verifyLedger(database, store.checkpointFiles.ledger.read())
+      return verifySqliteLedger(database, store.checkpointFiles.ledger.read())
     },
     close: () => store.close(),
   }

@@ -3,7 +3,7 @@
  * settled by a process that died is found open by the next. It has a file of its own beside the ledger's, so that an
  * import's transactions never hold up a payment.
  */
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { prepareQuery } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import {
@@ -16,61 +16,16 @@ import {
 } from '@tallystick/x402'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { openReservationDatabase, reading } from './sqlite-database.ts'
-
-/** More than a gate lets fly at once, so that the gate's own limit is met first. */
-const OPEN_MAX = 20_000
-/** Old answers taken out with each new one, so that no transaction gets long. */
-const FORGOTTEN_PER_WRITE = 100
-/** Payments that one answer is given to, unpaid, each a row of under 1 kB that costs its payer nothing; more are turned away. */
-const GIVEN_MAX = 1_000
-
-const COLUMNS =
-  'payment_id, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by, is_delivered, coalesce(answer, (SELECT answer FROM reservations AS origin WHERE origin.payment_id = one.answered_by))'
-
-/** The columns of COLUMNS, in order. */
-type Row = readonly [
-  paymentId: string,
-  fingerprint: string,
-  idempotencyKey: string | null,
-  keepsAnswer: 0 | 1,
-  state: Reservation['state'],
-  expiresAtSeconds: number,
-  body: string,
-  request: string | null,
-  answeredBy: string | null,
-  isDelivered: 0 | 1,
-  answer: string | null,
-]
-
-type Body = {
-  readonly payment: Omit<Reservation['payment'], 'amount'> & { readonly amount: string }
-  readonly subject: string
-}
-
-function bodyOf({ payment, subject }: Reservation): string {
-  const body: Body = { payment: { ...payment, amount: String(payment.amount) }, subject }
-  return JSON.stringify(body)
-}
-
-function reservationOf(row: Row): Reservation {
-  const [paymentId, fingerprint, idempotencyKey, keepsAnswer, state, expiresAtSeconds] = row
-  const [, , , , , , text, request, answeredBy, isDelivered, answer] = row
-  const { payment, subject } = JSON.parse(text) as Body
-  return {
-    paymentId,
-    payment: { ...payment, amount: BigInt(payment.amount) },
-    fingerprint,
-    subject,
-    state,
-    expiresAtSeconds,
-    ...(keepsAnswer === 0 ? {} : { keepsAnswer: true }),
-    ...(idempotencyKey === null ? {} : { idempotencyKey }),
-    ...(request === null ? {} : { request }),
-    ...(answer === null ? {} : { answer }),
-    ...(answeredBy === null ? {} : { answeredBy }),
-    ...(isDelivered === 0 ? {} : { isDelivered: true }),
-  }
-}
+import {
+  FORGOTTEN_PER_WRITE,
+  GIVEN_MAX,
+  OPEN_MAX,
+  RESERVATION_CELLS,
+  type ReservationRow,
+  reservationCells,
+  reservationColumns,
+  reservationOf,
+} from './stored-reservation.ts'
 
 /** By what rows are looked up while calls are served; each has its index. */
 export const RESERVATION_LOOKUPS = {
@@ -84,8 +39,15 @@ export const RESERVATION_LOOKUPS = {
 } as const
 
 function preparedStatements(database: DatabaseSync) {
-  const query = (where: string) =>
-    prepareQuery<Row>(database, `SELECT ${COLUMNS} FROM reservations AS one WHERE ${where}`)
+  const columns = reservationColumns('reservations')
+  const query = (where: string) => {
+    const statement = database.prepare(`SELECT ${columns} FROM reservations AS one WHERE ${where}`)
+    return {
+      get: (...values: SQLInputValue[]) =>
+        statement.get(...values) as unknown as ReservationRow | undefined,
+      all: () => statement.all() as unknown as readonly ReservationRow[],
+    }
+  }
   const count = (where: string) =>
     prepareQuery<readonly [number]>(database, `SELECT count(*) FROM reservations WHERE ${where}`)
   const change = (sql: string) => database.prepare(sql)
@@ -98,7 +60,7 @@ function preparedStatements(database: DatabaseSync) {
     countOpen: count(RESERVATION_LOOKUPS.countOpen),
     countGiven: count(RESERVATION_LOOKUPS.countGiven),
     insert: change(
-      'INSERT INTO reservations (payment_id, payer, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      `INSERT INTO reservations (${RESERVATION_CELLS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     markSettled: change(
       "UPDATE reservations SET state = 'settled' WHERE payment_id = ? AND state = 'reserved'",
@@ -125,20 +87,7 @@ function reservationTable(database: DatabaseSync) {
   return {
     ...run,
     insert(reservation: Reservation): void {
-      const { answeredBy, expiresAtSeconds, fingerprint, idempotencyKey } = reservation
-      const { keepsAnswer, paymentId, request, state } = reservation
-      run.insert.run(
-        paymentId,
-        payerKeyOf(reservation),
-        fingerprint,
-        idempotencyKey ?? null,
-        keepsAnswer === undefined ? 0 : 1,
-        state,
-        expiresAtSeconds,
-        bodyOf(reservation),
-        request ?? null,
-        answeredBy ?? null,
-      )
+      run.insert.run(...reservationCells(reservation))
     },
     /** What the payer's earlier payments mean for this one. */
     weigh(reservation: Reservation): SiblingVerdict {

@@ -1,0 +1,96 @@
+/** What a write does to the ledger and to what is counted from it, alike for every engine. */
+import { addIngested, advanceEvent, NOTHING_INGESTED, recount } from '../domain/advance-event.ts'
+import { type CommittedPick, commitmentOf } from '../domain/committed-pick.ts'
+import type { EventInfo, EventState } from '../domain/event-state.ts'
+import type {
+  IngestBatch,
+  IngestOutcome,
+  KeepPickOutcome,
+  StoredPick,
+} from '../domain/grading-store.ts'
+import { saltEntry } from '../domain/ledger-entry.ts'
+import { eventPathOf } from '../domain/markets.ts'
+import type { Observation } from '../domain/observation.ts'
+import type { MutableTruth } from '../domain/truth-table.ts'
+import { appendEntry } from './stored-rows.ts'
+
+/** An engine's tables within a write. */
+type LedgerTables = {
+  readonly ledger: Parameters<typeof appendEntry>[0]
+  readonly events: {
+    read(path: string): EventState | undefined
+    /** The id under which entries about an event are filed; a new one for an event that is new. */
+    idFor(info: EventInfo): number
+    write(state: EventState): void
+  }
+  readonly picks: {
+    byPayment(paymentId: string): StoredPick | undefined
+    committedOn(path: string): readonly CommittedPick[]
+    insert(pick: StoredPick): void
+  }
+  readonly table: { readonly truth: MutableTruth }
+  /** Keys of the truth table that the write has changed. */
+  readonly dirty: Set<string>
+  /** The ledger's secret: payer tags and hidden prices are salted with it. */
+  readonly secret: string
+}
+
+export function ingestSlice(
+  { dirty, events, ledger, picks, secret, table }: LedgerTables,
+  batch: Omit<IngestBatch, 'observations'>,
+  observations: readonly Observation[],
+): IngestOutcome {
+  let outcome = NOTHING_INGESTED
+  for (const observation of observations) {
+    const { path } = observation.event
+    let event: number | undefined
+    const advanced = advanceEvent({
+      state: events.read(path),
+      picks: () => picks.committedOn(path),
+      observation,
+      batch,
+      truth: table.truth,
+      append: (entry) => {
+        event ??= events.idFor(observation.event)
+        const salted = saltEntry(entry, { secret, seq: ledger.size })
+        return appendEntry(ledger, { entry: salted, event })
+      },
+    })
+    outcome = addIngested(outcome, advanced.outcome)
+    if (advanced.state === undefined) continue
+    events.write(advanced.state)
+    for (const key of advanced.truthKeys) dirty.add(key)
+  }
+  return outcome
+}
+
+export function keepPick(
+  { dirty, events, ledger, picks, table }: LedgerTables,
+  pick: Omit<StoredPick, 'seq'>,
+  commit: boolean,
+): KeepPickOutcome {
+  const known = picks.byPayment(pick.paymentId)
+  if (known !== undefined) return { kind: 'known', pick: known }
+  if (!commit) {
+    picks.insert(pick)
+    return { kind: 'kept', pick }
+  }
+  const path = eventPathOf(pick.opening.market)
+  const { receivedAtSeconds } = pick.opening
+  const commitment = commitmentOf(pick.opening)
+  const { seq } = appendEntry(ledger, {
+    entry: { type: 'pick', commitment, receivedAtSeconds },
+    event: null,
+  })
+  const state = events.read(path)
+  const kept = { ...pick, seq }
+  const isSettled = state !== undefined && state.outcomes.length > 0
+  const beforePicks = isSettled ? picks.committedOn(path) : []
+  picks.insert(kept)
+  if (isSettled) {
+    const afterPicks = picks.committedOn(path)
+    const change = { before: state, after: state, beforePicks, afterPicks }
+    for (const key of recount(table.truth, change)) dirty.add(key)
+  }
+  return { kind: 'kept', pick: kept }
+}

@@ -1,0 +1,75 @@
+/** What a stored row is to the gate, alike for every engine, and how much of them is kept. */
+import { payerKeyOf, type Reservation } from '@tallystick/x402'
+
+/** More than a gate lets fly at once, so that the gate's own limit is met first. */
+export const OPEN_MAX = 20_000
+/** Old answers taken out with each new one, so that no transaction gets long. */
+export const FORGOTTEN_PER_WRITE = 100
+/** Payments that one answer is given to, unpaid, each a row of under 1 kB that costs its payer nothing; more are turned away. */
+export const GIVEN_MAX = 1_000
+
+/** Selects a ReservationRow from `reservations AS one`; the answer may be that of the payment it was first given to. */
+export const reservationColumns = (table: string): string =>
+  `payment_id, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by, is_delivered, coalesce(answer, (SELECT answer FROM ${table} AS origin WHERE origin.payment_id = one.answered_by)) AS answer`
+
+/** A row of reservationColumns; flags are 0 or 1 in SQLite. */
+export type ReservationRow = {
+  readonly payment_id: string
+  readonly fingerprint: string
+  readonly idempotency_key: string | null
+  readonly keeps_answer: boolean | number
+  readonly state: Reservation['state']
+  /** Unix seconds. */
+  readonly expires_at: number
+  readonly body: string
+  readonly request: string | null
+  readonly answered_by: string | null
+  readonly is_delivered: boolean | number
+  readonly answer: string | null
+}
+
+type Body = {
+  readonly payment: Omit<Reservation['payment'], 'amount'> & { readonly amount: string }
+  readonly subject: string
+}
+
+function bodyOf({ payment, subject }: Reservation): string {
+  const body: Body = { payment: { ...payment, amount: String(payment.amount) }, subject }
+  return JSON.stringify(body)
+}
+
+export function reservationOf(row: ReservationRow): Reservation {
+  const { payment, subject } = JSON.parse(row.body) as Body
+  return {
+    paymentId: row.payment_id,
+    payment: { ...payment, amount: BigInt(payment.amount) },
+    fingerprint: row.fingerprint,
+    subject,
+    state: row.state,
+    expiresAtSeconds: row.expires_at,
+    ...(row.keeps_answer ? { keepsAnswer: true } : {}),
+    ...(row.idempotency_key === null ? {} : { idempotencyKey: row.idempotency_key }),
+    ...(row.request === null ? {} : { request: row.request }),
+    ...(row.answer === null ? {} : { answer: row.answer }),
+    ...(row.answered_by === null ? {} : { answeredBy: row.answered_by }),
+    ...(row.is_delivered ? { isDelivered: true } : {}),
+  }
+}
+
+/** The columns of reservationCells, in order. */
+export const RESERVATION_CELLS =
+  'payment_id, payer, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by'
+
+export const reservationCells = (reservation: Reservation) =>
+  [
+    reservation.paymentId,
+    payerKeyOf(reservation),
+    reservation.fingerprint,
+    reservation.idempotencyKey ?? null,
+    reservation.keepsAnswer === undefined ? 0 : 1,
+    reservation.state,
+    reservation.expiresAtSeconds,
+    bodyOf(reservation),
+    reservation.request ?? null,
+    reservation.answeredBy ?? null,
+  ] as const
