@@ -7,24 +7,70 @@ describe('parseOdds', () => {
   test.for([
     { input: '2.10', format: 'decimal' },
     { input: 2.1, format: 'decimal' },
-    { input: '110', format: 'decimal' },
+    { input: '110.0', format: 'decimal' },
+    { input: '2,10', format: 'decimal' },
     { input: '+110', format: 'american' },
     { input: '-110', format: 'american' },
     { input: '\u2212110', format: 'american' },
     { input: '11/10', format: 'fractional' },
-    { input: 'evens', format: 'fractional' },
+    { input: 'EVEN', format: 'fractional' },
   ])('$input is $format', ({ input, format }) => {
     expect(parseOdds(input)).toMatchObject({ kind: 'odds', format })
   })
 
-  test('one price written in three ways has one decimal value', () => {
-    const values = ['2.5', '3/2', '+150', 2.5].map((input) => parseOdds(input))
-    for (const value of values) expect(value).toMatchObject({ decimal: 2.5 })
+  test.for([
+    {
+      ways: [
+        '2.5',
+        '2,5',
+        '2,50',
+        '3/2',
+        '3-2',
+        '3 / 2',
+        '+150',
+        '+150.0',
+        '@2.5',
+        ' 2.50 ',
+        2.5,
+        '40¢',
+      ],
+      decimal: 2.5,
+    },
+    {
+      ways: ['2', 'EVEN', 'evens', 'Even money', 'EV', '1/1', '+100', '-100', '50c', -100],
+      decimal: 2,
+    },
+    { ways: ['-110', '–110', '- 110', '\u2212110', '10/11', '-110.0', -110], decimal: 21 / 11 },
+    { ways: ['+1,200', '+1200', '13.0', '12/1'], decimal: 13 },
+    { ways: ['110.0', '110,0', '109/1', '+10900'], decimal: 110 },
+    { ways: ['45.5¢', '45,5 c', '109/91'], decimal: 200 / 91 },
+  ])('one price in every notation that people type: $decimal', ({ ways, decimal }) => {
+    for (const way of ways) expect(parseOdds(way), String(way)).toMatchObject({ decimal })
+  })
+
+  test.for([
+    { input: '110', reason: 'unsigned_whole' },
+    { input: 110, reason: 'unsigned_whole' },
+    { input: '250', reason: 'unsigned_whole' },
+    { input: '100', reason: 'unsigned_whole' },
+    { input: '1,250', reason: 'comma_of_thousands' },
+    { input: '1,909', reason: 'comma_of_thousands' },
+    { input: '-50', reason: 'american_below_100' },
+    { input: -5, reason: 'american_below_100' },
+    { input: '0,95', reason: 'not_above_one' },
+    { input: '2,1,0', reason: 'format' },
+    { input: 'evenly', reason: 'format' },
+    { input: '2.10 EUR', reason: 'format' },
+    { input: ' '.repeat(100_000), reason: 'format' },
+  ])('$input is asked about, not guessed: $reason', ({ input, reason }) => {
+    expect(parseOdds(input)).toEqual({ kind: 'refused', reason })
   })
 
   test('its canonical text parses back to itself', () => {
     const written = fc.oneof(
-      fc.double({ min: 1.001, max: DECIMAL_ODDS_MAX, noNaN: true }).map(String),
+      fc
+        .double({ min: 1.001, max: DECIMAL_ODDS_MAX, noNaN: true })
+        .map((decimal) => (Number.isInteger(decimal) ? `${decimal}.0` : String(decimal))),
       fc
         .tuple(fc.integer({ min: 1, max: 9999 }), fc.integer({ min: 1, max: 9999 }))
         .map((parts) => parts.join('/')),
@@ -41,7 +87,7 @@ describe('parseOdds', () => {
   })
 
   test('any input gives a price above 1 within the limit whose double is nearest, or a refusal', () => {
-    const near = fc.stringMatching(/^[-+eE0-9./,−]{0,26}$/)
+    const near = fc.stringMatching(/^[-+eEvn0-9./,−@¢ ]{0,26}$/)
     fc.assert(
       fc.property(fc.oneof(fc.anything(), fc.string(), near, fc.double()), (input) => {
         const odds = parseOdds(input)
@@ -127,6 +173,7 @@ describe('fractional odds', () => {
     { input: '100/30', decimal: 13 / 3, text: '10/3' },
     { input: '10/11', decimal: 21 / 11, text: '10/11' },
     { input: 'Evens', decimal: 2, text: '1/1' },
+    { input: '54¢', decimal: 50 / 27, text: '23/27' },
     { input: '1/100', decimal: 1.01, text: '1/100' },
   ])('$input', ({ input, decimal, text }) => {
     expect(parseOdds(input)).toEqual({
@@ -141,7 +188,6 @@ describe('fractional odds', () => {
     { input: '0/5', reason: 'not_above_one' },
     { input: '9999999/1', reason: 'above_limit' },
     { input: '5/0', reason: 'format' },
-    { input: '6 / 5', reason: 'format' },
     { input: '-6/5', reason: 'format' },
     { input: '6/5/4', reason: 'format' },
     { input: '6/', reason: 'format' },
@@ -184,7 +230,7 @@ describe('American odds', () => {
     { input: '+0', reason: 'format' },
     { input: '+110.5', reason: 'format' },
     { input: '--110', reason: 'format' },
-    { input: '- 110', reason: 'format' },
+    { input: '+1,20', reason: 'format' },
     { input: '+999999999', reason: 'above_limit' },
     { input: `+${'1'.repeat(100_000)}`, reason: 'format' },
   ])('$input is refused: $reason', ({ input, reason }) => {

@@ -1,6 +1,6 @@
 /** A pick received before its start: a salted commitment in the ledger until then, and the rules for whether it counts after (G6). */
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'
-import { parseOdds } from '@tallystick/odds'
+import { type ParsedOdds, parseDecimalOdds, parseOdds } from '@tallystick/odds'
 import type { NotCountedReason } from '../wire/cards.ts'
 import type { EventInfo } from './event-state.ts'
 
@@ -31,6 +31,12 @@ const ABOVE_RECORDED_MAX = 0.01
 /** Allowance for rounding: 2.02 / 2 exceeds 1.01 in binary. */
 const ROUNDING = 1e-9
 
+/** The price of a kept pick. Older openings write decimal odds of 100 and more as whole numbers. */
+export function takenOdds({ odds }: Pick<PickOpening, 'odds'>): ParsedOdds {
+  const read = parseOdds(odds)
+  return read.kind === 'odds' ? read : parseDecimalOdds(odds)
+}
+
 /** A committed pick with its place in the ledger. */
 export type CommittedPick = { readonly seq: number; readonly opening: PickOpening }
 
@@ -40,8 +46,8 @@ export function refusalOf(
   { opening }: Pick<CommittedPick, 'opening'>,
 ): Exclude<NotCountedReason, 'not_kept' | 'repeated_selection'> | undefined {
   if (opening.receivedAtSeconds >= info.startAtSeconds) return 'received_after_start'
-  const best = parseOdds(opening.bestRecorded)
-  const taken = parseOdds(opening.odds)
+  const best = parseDecimalOdds(opening.bestRecorded)
+  const taken = takenOdds(opening)
   if (best.kind !== 'odds' || taken.kind !== 'odds') return 'no_recorded_price'
   const isAbove = taken.decimal / best.decimal > 1 + ABOVE_RECORDED_MAX + ROUNDING
   return isAbove ? 'above_recorded_price' : undefined

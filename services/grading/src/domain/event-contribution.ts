@@ -2,10 +2,10 @@
  * What an event adds to the truth table: the settled rows of its snapshots (mechanical) and of the committed picks that
  * count (committed). It is a pure function of the event and its picks, so the table can always be recounted.
  */
-import { gradePrice, parseOdds } from '@tallystick/odds'
+import { gradePrice } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../wire/cards.ts'
 import type { SelectionResult } from '../wire/upload.ts'
-import { type CommittedPick, countedPicks } from './committed-pick.ts'
+import { type CommittedPick, countedPicks, takenOdds } from './committed-pick.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
 import { type EventMarket, ownValue } from './markets.ts'
 import { parseMarket, readMarketPath } from './parse-market.ts'
@@ -90,7 +90,7 @@ function committedRows(state: EventState, picks: readonly CommittedPick[]): read
   const rows: SettledRow[] = []
   for (const { opening } of countedPicks(state.info, picks)) {
     const parsed = parseMarket({ market: opening.market, selection: opening.selection })
-    const odds = parseOdds(opening.odds)
+    const odds = takenOdds(opening)
     if (parsed.kind !== 'market' || odds.kind !== 'odds') continue
     const { key, selection } = parsed
     const scopes = [SCOPE_ALL, `${key.sport}/${key.type}`]

@@ -1,11 +1,10 @@
 /** The grader: cards, audits, receipts and public entries over one store. Its only state is a memo. */
-import { parseOdds } from '@tallystick/odds'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card, CardCounting, GradedCard } from '../wire/cards.ts'
 import type { PublicEntry } from '../wire/ledger.ts'
 import { auditCards } from './audit-picks.ts'
 import { createCardFigures } from './calibration.ts'
-import { countedPicks, type PickOpening, refusalOf } from './committed-pick.ts'
+import { countedPicks, type PickOpening, refusalOf, takenOdds } from './committed-pick.ts'
 import { type EventState, hasStarted } from './event-state.ts'
 import { resolveEvents } from './find-events.ts'
 import { ambiguousCard, gradePick } from './grade-pick.ts'
@@ -133,7 +132,7 @@ async function keepPaidPick(
 /** The pick as requested. Throws if the store holds a pick that was never kept. */
 function pickOfStored({ opening, options }: StoredPick): PickRequest {
   const parsed = parseMarket({ market: opening.market, selection: opening.selection })
-  const odds = parseOdds(opening.odds)
+  const odds = takenOdds(opening)
   if (parsed.kind !== 'market' || odds.kind !== 'odds')
     throw new Error('a kept pick has no market or no price')
   const { reference, ref, field_size: fieldSize } = options

@@ -18,6 +18,8 @@ export type PickRequest = {
   readonly selection: string
   readonly odds: Odds
   readonly placedAtSeconds?: number | undefined
+  /** Midnight UTC of the event's day, Unix seconds; it narrows team names. */
+  readonly daySeconds?: number | undefined
   /** Runners in the field when the bet was placed; if the close has another number, the pick is `field_changed`. */
   readonly fieldSize?: number | undefined
   /** The payer's own mark, echoed on the card. */

@@ -15,7 +15,6 @@ import {
   type CoverageRequest,
   coverageAnswerSchema,
   coverageRequestSchema,
-  dateText,
 } from '../wire/coverage.ts'
 import { issuesBody } from '../wire/errors.ts'
 import { publicEntrySchema } from '../wire/ledger.ts'
@@ -51,8 +50,6 @@ function readQuery(
     return typeof key === 'string' ? { kind: 'key', market: key } : key
   }
   const daySeconds = date === undefined ? undefined : isoSeconds(date)
-  if (date !== undefined && daySeconds === undefined)
-    return { field: 'body.date', expected: dateText }
   return { kind: 'search', sport, daySeconds, text: text ?? '' }
 }
 

@@ -56,8 +56,8 @@ function readGrade(body: unknown): ReadSale {
 /** What makes two picks of a slate duplicates: a pick counted twice would pass for twice the evidence. */
 function duplicateKey(pick: AskedPick): string {
   if (pick.kind === 'ambiguous') return `${pick.market} ${pick.selection}`
-  const { key, odds, placedAtSeconds = '', selection } = pick
-  return `${formatMarketKey(key)} ${selection} ${odds.text} ${placedAtSeconds}`
+  const { daySeconds = '', key, odds, placedAtSeconds = '', selection } = pick
+  return `${formatMarketKey(key)} ${selection} ${odds.text} ${placedAtSeconds} ${daySeconds}`
 }
 
 function duplicates(picks: readonly AskedPick[]): readonly RequestIssue[] {
@@ -103,6 +103,8 @@ const EXPECTED_ODDS: Readonly<Record<OddsRefusal, string>> = {
   not_above_one: 'odds above 1: at 1 or less nothing is won',
   above_limit: 'odds of at most 1000000',
   american_below_100: 'American odds at or beyond +100 or -100',
+  unsigned_whole: 'a clear notation: "+110" is American, "110.0" decimal',
+  comma_of_thousands: 'a clear notation: "1.250" is decimal, "+1250" American',
 }
 
 const gradeOptionsOf = (options: WireOptions | undefined): GradeOptions =>
@@ -143,7 +145,9 @@ function readPick(
     }
   const { key, selection } = market
   const { field_size: fieldSize, ref } = pick
-  return { kind: 'pick', key, selection, odds, options, placedAtSeconds: placed, fieldSize, ref }
+  const daySeconds = pick.date === undefined ? undefined : isoSeconds(pick.date)
+  const when = { placedAtSeconds: placed, daySeconds }
+  return { kind: 'pick', key, selection, odds, options, ...when, fieldSize, ref }
 }
 
 /** 1 to 255 visible ASCII characters: long enough for any UUID or hash. */

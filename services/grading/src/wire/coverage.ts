@@ -1,12 +1,11 @@
 /** What `/api/coverage` takes and answers: whether a close is recorded, never a price. */
 import { z } from 'zod'
 import { coverageExample } from './examples.ts'
-import { MARKET_CHARACTERS_MAX, shownText } from './requests.ts'
+import { dayText, MARKET_CHARACTERS_MAX, shownText } from './requests.ts'
 
 const TEXT_CHARACTERS_MAX = 120
 
 const bodyText = 'an object with market, or with sport, date and text'
-export const dateText = 'a day such as 2026-06-01'
 
 export const coverageRequestSchema = z
   .strictObject(
@@ -18,11 +17,7 @@ export const coverageRequestSchema = z
         .string('a sport such as soccer')
         .regex(/^[a-z0-9_-]{1,40}$/, 'a sport such as soccer')
         .optional(),
-      date: z
-        .string(dateText)
-        .regex(/^\d{4}-\d{2}-\d{2}$/, dateText)
-        .optional()
-        .describe('Day of the start, UTC.'),
+      date: dayText().optional().describe('Day of the start, UTC.'),
       text: shownText(TEXT_CHARACTERS_MAX).optional().describe('Teams, in anyone’s spelling.'),
     },
     bodyText,

@@ -2,13 +2,14 @@
 import { z } from 'zod'
 import { methodSchema } from './cards.ts'
 import { auditExample, gradeExample } from './examples.ts'
+import { isoSeconds } from './times.ts'
 
 /** The longest key: sport, event, type, period, line and participant at their own limits. */
 export const MARKET_CHARACTERS_MAX = 350
 const NAME_CHARACTERS_MAX = 120
 const REF_CHARACTERS_MAX = 80
-/** Longer than `1.0000000000000001` and any American or fractional price; parseOdds reads no more. */
-const ODDS_CHARACTERS_MAX = 24
+/** Longer than `1.0000000000000001` and any other price with spaces around it; parseOdds reads no more. */
+const ODDS_CHARACTERS_MAX = 40
 const FIELD_SIZE_MAX = 1_000
 
 /** Text that a person wrote and a page will show: no control characters, no lone surrogates. */
@@ -44,11 +45,18 @@ const market = z.union(
 const oddsText = 'decimal odds above 1 as a number or text, or "6/5", or "-110"'
 const timeText = 'an ISO 8601 time with its zone, such as 2026-06-01T18:00:00Z'
 
+/** A day of the calendar. */
+const dateText = 'a day such as 2026-06-01'
+export const dayText = () =>
+  z
+    .string(dateText)
+    .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && isoSeconds(text) !== undefined, dateText)
+
 const pickSchema = z
   .strictObject(
     {
       market: market.describe(
-        'The market: its key, soccer/epl.20240423.ars-che/ah/ft/-0.75, or its parts.',
+        'The market: its key, soccer/epl.20240423.ars-che/ah/ft/-0.75, or its parts; an event may be its teams, "Man Utd v Nottingham Forest", with date or placed_at.',
       ),
       selection: name('a selection such as home, draw, over or yes').describe(
         'What was backed: home, draw, away, over, under, yes, no, or a name.',
@@ -62,12 +70,17 @@ const pickSchema = z
           [z.number(oddsText), z.string(oddsText).max(ODDS_CHARACTERS_MAX, oddsText)],
           oddsText,
         )
-        .describe('The price taken: 2.10, "2.10", "11/10" or "+110".'),
+        .describe(
+          'The price taken: 2.10, "2,10", "11/10", "EVEN", "+110" or "54¢". A bare 110 is asked about: write "+110" or "110.0".',
+        ),
       placed_at: z
         .string(timeText)
         .max(40, timeText)
         .optional()
         .describe('When the bet was placed; a bet placed after the start is not graded.'),
+      date: dayText()
+        .optional()
+        .describe('Day of the event, UTC: it narrows team names to one match.'),
       stake: z
         .number('a number above 0')
         .positive('a number above 0')
