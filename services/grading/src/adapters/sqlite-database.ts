@@ -66,6 +66,16 @@ CREATE VIRTUAL TABLE event_words USING fts5 (
 );
 INSERT INTO event_words (rowid, words) SELECT id, 'sport' || replace(replace(sport, '_', ''), '-', '') || words FROM events;`,
     'CREATE INDEX events_by_sport ON events (sport, start_at);',
+    // Keys of both teams by event, for names in picks.
+    `
+CREATE TABLE event_teams (
+  id INTEGER PRIMARY KEY,
+  home TEXT NOT NULL,
+  away TEXT NOT NULL,
+  start_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX event_teams_by_home ON event_teams (home, away, start_at);
+CREATE INDEX event_teams_by_away ON event_teams (away, start_at);`,
   ],
   // An import commits several times a second.
   busyTimeoutMs: 5_000,

@@ -17,6 +17,7 @@ import {
   sportWord,
   wordParts,
 } from './event-search.ts'
+import { openTeamIndex } from './sqlite-teams.ts'
 import { type EntryRow, foldEvent } from './stored-rows.ts'
 
 /** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
@@ -99,6 +100,7 @@ function openEventIndex(database: DatabaseSync) {
     'INSERT INTO events (path, sport, start_at, words) VALUES (?, ?, ?, ?)',
   )
   const move = database.prepare('UPDATE events SET start_at = ?, words = ? WHERE path = ?')
+  const teamIndex = openTeamIndex(database)
 
   function findByDay(search: EventSearch) {
     const { sport, limit } = search
@@ -115,6 +117,7 @@ function openEventIndex(database: DatabaseSync) {
       const words = eventWords(info)
       const id = Number(insert.run(path, sport, startAtSeconds, words).lastInsertRowid)
       insertWords.run(id, sportWord(sport) + words)
+      teamIndex.add(id, info)
       return id
     },
     /** Files an event again where its start or a name changed. */
@@ -123,10 +126,12 @@ function openEventIndex(database: DatabaseSync) {
       const words = eventWords(after)
       move.run(after.startAtSeconds, words, after.path)
       moveWords.run(sportWord(after.sport) + words, after.path)
+      teamIndex.refile(after)
     },
     /** Paths of the events that fit, newest first. */
     find: (search: EventSearch): readonly string[] => {
-      const { limit, sport = null } = search
+      const { limit, teams, sport = null } = search
+      if (teams !== undefined) return teamIndex.find({ ...search, teams })
       const rows = isByWords(search)
         ? named.all(matchText(search), sport, limit)
         : findByDay(search)

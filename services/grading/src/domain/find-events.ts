@@ -1,73 +1,163 @@
 /**
- * Resolves team names in a pick's key to the one event they fit. Each name is looked up once per request, by whole words,
- * which costs the index tens of microseconds: an audit of 1,000 named picks needs no limit of its own.
+ * Resolves team names in a pick's key to the one event they fit: both teams in the recorded order, within 36 hours of the
+ * day or time that the pick gives (G11). Anything else that may be meant is a candidate, never graded. Each name is looked
+ * up once per request, in an index of names: some tens of microseconds.
  */
 
-import { isoText } from '../wire/times.ts'
+import { isoDay } from '../wire/times.ts'
 import type { EventInfo } from './event-state.ts'
-import type { GradingStore } from './grading-store.ts'
+import type { EventSearch, GradingStore } from './grading-store.ts'
 import { formatMarketKey } from './markets.ts'
 import type { AskedPick, PickRequest } from './pick-request.ts'
+import { teamKeys } from './team-names.ts'
 
-/** Most candidates named when free text fits several events. */
+/** Most candidates named when names fit several events. */
 const CANDIDATES_MAX = 10
+
+/** How far a start may be from the pick's time, or from noon of its day, seconds. */
+const MATCH_SECONDS_MAX = 36 * 3_600
+const NOON_SECONDS = 12 * 3_600
+
+/** Words of a name without a `v` that are tried as two teams. */
+const SPLIT_WORDS_MAX = 10
+
+type Store = Pick<GradingStore, 'searchEvents'>
+type Pair = { readonly home: string; readonly away: string }
+type Window = Pick<EventSearch, 'from' | 'to'>
 
 /** Team names contain spaces. Ids, which nearly all picks use, do not, and are never guessed at. */
 const needsLookup = (pick: AskedPick): pick is PickRequest =>
   pick.kind === 'pick' && pick.key.event.includes(' ')
 
-function resolved(pick: PickRequest, found: readonly EventInfo[]): AskedPick {
+/** Two teams, `home v away` or `away at home`; without a separator, every way to cut the words in two. */
+function pairsOf(event: string): readonly Pair[] {
+  const parts = event.split(/\s+(v|vs|versus|-|at)\.?\s+/u)
+  const [first = '', separator, second = ''] = parts
+  if (parts.length === 3)
+    return [separator === 'at' ? { home: second, away: first } : { home: first, away: second }]
+  const words = event.split(/\s+/u)
+  if (words.length > SPLIT_WORDS_MAX) return []
+  return words.slice(1).map((_word, index) => ({
+    home: words.slice(0, index + 1).join(' '),
+    away: words.slice(index + 1).join(' '),
+  }))
+}
+
+const reversed = ({ home, away }: Pair): Pair => ({ home: away, away: home })
+
+function windowOf({ daySeconds, placedAtSeconds }: PickRequest): Window | undefined {
+  const at = daySeconds === undefined ? placedAtSeconds : daySeconds + NOON_SECONDS
+  return at === undefined
+    ? undefined
+    : { from: at - MATCH_SECONDS_MAX, to: at + MATCH_SECONDS_MAX + 1 }
+}
+
+async function eventsOf(
+  store: Store,
+  sport: string,
+  search: Window & { readonly pairs: readonly Partial<Pair>[] },
+): Promise<readonly EventInfo[]> {
+  const { pairs, from, to } = search
+  const found = new Map<string, EventInfo>()
+  for (const { home, away } of pairs) {
+    const teams = {
+      ...(home === undefined ? {} : { home: teamKeys(sport, home) }),
+      ...(away === undefined ? {} : { away: teamKeys(sport, away) }),
+    }
+    const limit = CANDIDATES_MAX
+    for (const info of await store.searchEvents({ sport, teams, from, to, words: [], limit }))
+      found.set(info.path, info)
+  }
+  return [...found.values()].slice(0, CANDIDATES_MAX)
+}
+
+type Found = {
+  /** Events of both teams in the recorded order at the time: one is the match. */
+  readonly matches: readonly EventInfo[]
+  /** Otherwise, what may have been meant: the fixture reversed, at another time, or against another team. */
+  readonly candidates: readonly EventInfo[]
+}
+
+/** The best guesses at names that fit no event, none of which is ever graded. */
+async function candidatesOf(
+  store: Store,
+  sport: string,
+  search: { readonly pairs: readonly Pair[]; readonly window: Window | undefined },
+): Promise<readonly EventInfo[]> {
+  const { pairs, window } = search
+  const turned = await eventsOf(store, sport, { ...window, pairs: pairs.map(reversed) })
+  if (window === undefined) return turned
+  const later = turned.length > 0 ? [] : await eventsOf(store, sport, { pairs })
+  const near = [...turned, ...later]
+  const [pair, ...others] = pairs
+  if (near.length > 0 || pair === undefined || others.length > 0) return near
+  // One of the two names is known.
+  const { home, away } = pair
+  const sides = [{ home }, { away }, { home: away }, { away: home }]
+  return eventsOf(store, sport, { ...window, pairs: sides })
+}
+
+async function findEvents(store: Store, pick: PickRequest): Promise<Found> {
+  const { sport, event } = pick.key
+  const window = windowOf(pick)
+  const pairs = pairsOf(event)
+  const matches = await eventsOf(store, sport, { ...window, pairs })
+  if (matches.length > 0) return { matches, candidates: [] }
+  return { matches, candidates: await candidatesOf(store, sport, { pairs, window }) }
+}
+
+/** Teams that meet on consecutive days: the match of the very day, if it is one. */
+function ofTheDay(matches: readonly EventInfo[], { daySeconds }: PickRequest) {
+  if (daySeconds === undefined || matches.length === 1) return matches
+  const day = isoDay(daySeconds)
+  const exact = matches.filter(({ startAtSeconds }) => isoDay(startAtSeconds) === day)
+  return exact.length > 0 ? exact : matches
+}
+
+function resolved(pick: PickRequest, { matches, candidates }: Found): AskedPick {
   const { key, selection, ref } = pick
-  const keys = found.map((info) => ({ ...key, event: info.path.slice(key.sport.length + 1) }))
-  const [only] = keys
-  if (only === undefined) return pick
-  if (keys.length === 1) return { ...pick, key: only }
+  const keyOf = ({ path }: EventInfo) => ({ ...key, event: path.slice(key.sport.length + 1) })
+  const [match, ...others] = ofTheDay(matches, pick)
+  if (match !== undefined && others.length === 0) return { ...pick, key: keyOf(match) }
+  const near = matches.length > 0 ? matches : candidates
+  if (near.length === 0) return pick
   return {
     kind: 'ambiguous',
     market: formatMarketKey(key),
     selection,
     ref,
-    candidates: keys.map(
-      (one, index) =>
-        `${formatMarketKey(one)} (${isoText(found[index]?.startAtSeconds ?? 0).slice(0, 10)})`,
+    candidates: near.map(
+      (info) => `${formatMarketKey(keyOf(info))} (${isoDay(info.startAtSeconds)})`,
     ),
   }
 }
 
 /**
- * Turns team names into events. If several fit, the pick is ambiguous, with the newest as candidates; if none fits, the
- * key stays as written, and the ledger does not know it.
+ * Turns team names into events. If several fit, or only a reversed or another fixture does, the pick is ambiguous, with
+ * those as candidates; if none fits, the key stays as written, and the ledger does not know it.
  */
 export async function resolveEvents(
-  store: Pick<GradingStore, 'searchEvents'>,
+  store: Store,
   picks: readonly AskedPick[],
 ): Promise<readonly AskedPick[]> {
   if (!picks.some(needsLookup)) return picks
-  const known = new Map<string, readonly EventInfo[]>()
+  const known = new Map<string, Found>()
   const answers: AskedPick[] = []
   for (const pick of picks) {
     if (!needsLookup(pick)) {
       answers.push(pick)
       continue
     }
-    const { sport, event } = pick.key
-    const words = [...new Set(searchWords(event))].toSorted()
-    const name = `${sport} ${words.join(' ')}`
-    let found = known.get(name)
-    if (found === undefined) {
-      // "v" and "the" alone name no team.
-      found =
-        words.length === 0
-          ? []
-          : await store.searchEvents({ sport, words, isWholeWords: true, limit: CANDIDATES_MAX })
-      known.set(name, found)
-    }
+    const { from = '', to = '' } = windowOf(pick) ?? {}
+    const name = `${pick.key.sport} ${from} ${to} ${pick.key.event}`
+    const found = known.get(name) ?? (await findEvents(store, pick))
+    known.set(name, found)
     answers.push(resolved(pick, found))
   }
   return answers
 }
 
-/** A search ignores accents and case. */
+/** A search ignores accents and case. Stored indexes are made of these words: letters such as ø stay as they are. */
 const plain = (text: string): string =>
   text
     .normalize('NFD')

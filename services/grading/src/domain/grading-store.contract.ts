@@ -9,7 +9,7 @@ import {
   scored,
 } from '../testing/samples.fixture.ts'
 import { commitmentOf, type PickOpening } from './committed-pick.ts'
-import type { GradingStore, StoredPick } from './grading-store.ts'
+import type { EventSearch, GradingStore, StoredPick } from './grading-store.ts'
 
 /** An opening for tests. */
 const opening: PickOpening = {
@@ -29,6 +29,12 @@ const pickOf = (name: string, over: Partial<PickOpening> = {}): Omit<StoredPick,
   opening: { ...opening, ...over },
   options: { method: 'power', basis: 'auto' },
 })
+
+const match = (path: string, [home, away]: readonly [string, string], startAtSeconds: number) =>
+  sampleObservation({
+    event: sampleEvent({ path: `soccer/${path}`, home, away, startAtSeconds }),
+    closes: [samplePrices()],
+  })
 
 const line = (text: string) =>
   samplePrices({ market: `ah/ft/${text}`, odds: { home: '1.9', away: '1.98' } })
@@ -104,6 +110,42 @@ export function describeGradingStore(
       const [state] = await store.events([sampleEvent().path])
       expect(state?.closes.map(({ status }) => status)).toEqual(['final'])
       expect(state?.outcomes).toEqual([])
+    })
+
+    test('G11: events are found by keys of their teams, in the recorded order and between two times', async () => {
+      const store = await create()
+      const day = 86_400
+      await store.ingest(
+        sampleBatch([
+          match('one', ['1. FC Köln', "Nott'm Forest"], START_SECONDS),
+          match('two', ["Nott'm Forest", '1. FC Köln'], START_SECONDS),
+          match('later', ['1. FC Köln', "Nott'm Forest"], START_SECONDS + 200 * day),
+          match('other', ['Ajax', "Nott'm Forest"], START_SECONDS),
+        ]),
+      )
+      const pathsOf = async (search: Partial<EventSearch>) =>
+        (await store.searchEvents({ sport: 'soccer', words: [], limit: 10, ...search })).map(
+          ({ path }) => path.slice('soccer/'.length),
+        )
+      const teams = { home: ['cologne', 'koln'], away: ['nottm forest'] }
+      expect(await pathsOf({ teams })).toEqual(['later', 'one'])
+      const window = { from: START_SECONDS - day, to: START_SECONDS + day }
+      expect(await pathsOf({ teams, ...window })).toEqual(['one'])
+      expect(await pathsOf({ teams, limit: 1 })).toEqual(['later'])
+      expect(await pathsOf({ teams, sport: 'rugby' })).toEqual([])
+      expect((await pathsOf({ teams: { away: ['nottm forest'] }, ...window })).toSorted()).toEqual([
+        'one',
+        'other',
+      ])
+      expect(await pathsOf({ teams: { home: ['ajax'] } })).toEqual(['other'])
+      expect(await pathsOf({ teams: {} })).toEqual([])
+      // A later name or start is found, the earlier is not.
+      await store.ingest(
+        sampleBatch([match('other', ['Jong Ajax', "Nott'm Forest"], START_SECONDS + 2 * day)]),
+      )
+      expect(await pathsOf({ teams: { home: ['ajax'] } })).toEqual([])
+      expect(await pathsOf({ teams: { home: ['jong ajax'] }, ...window })).toEqual([])
+      expect(await pathsOf({ teams: { home: ['jong ajax'] } })).toEqual(['other'])
     })
 
     test('alternative lines are kept side by side, and replaced together', async () => {

@@ -73,6 +73,11 @@ export type EventSearch = {
   readonly from?: number | undefined
   readonly to?: number | undefined
   readonly words: readonly string[]
+  /** Keys of teams (team-names.ts), in the recorded order: an event fits if each named side is among them. Words are ignored. */
+  readonly teams?: {
+    readonly home?: readonly string[]
+    readonly away?: readonly string[]
+  }
   /** Whether words must match whole; otherwise a word of three letters or more may match a beginning. */
   readonly isWholeWords?: boolean
   readonly limit: number

@@ -14,6 +14,7 @@ import {
   ownValue,
   selectionNamed,
 } from './markets.ts'
+import { sportNamed } from './team-names.ts'
 
 /** A key as text, or its parts. */
 type MarketInput =
@@ -93,11 +94,22 @@ function cutKey(text: string): Parts | undefined {
 
 const KEY_FORM = 'sport/event/type/period[/line][@participant]'
 
+/** An event as keys write it: `@` and `/` separate a key's parts, and people type several apostrophes and dashes. */
+const eventText = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/\s@\s/gu, ' at ')
+    .replace(/[‘’`´]/gu, "'")
+    .replace(/[‒–—−]/gu, '-')
+    .replace(/[/@,+]/gu, ' ')
+    .replace(/\s+/gu, ' ')
+    .trim()
+
 function partsOf(input: MarketInput): Parts | undefined {
   if (typeof input === 'string') return cutKey(input.toLowerCase())
   return {
     sport: input.sport.toLowerCase(),
-    event: input.event.toLowerCase(),
+    event: eventText(input.event),
     type: input.type.toLowerCase(),
     period: (input.period ?? 'ft').toLowerCase(),
     line: undefined,
@@ -140,7 +152,12 @@ export function parseMarket(pick: {
 }): ParsedMarket {
   const read = partsOf(pick.market)
   if (read === undefined) return malformed('market', `a market key: ${KEY_FORM}`)
-  const parts = { ...read, period: ownValue(PERIOD_ALIASES, read.period) ?? read.period }
+  const { period, sport } = read
+  const parts = {
+    ...read,
+    sport: sportNamed(sport) ?? (sport === 'football' ? 'soccer' : sport),
+    period: ownValue(PERIOD_ALIASES, period) ?? period,
+  }
   const problem = partProblem(parts)
   if (problem !== undefined) return problem
   const types = marketTypesNamed(parts.type, { sport: parts.sport })

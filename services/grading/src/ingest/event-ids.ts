@@ -9,6 +9,7 @@ import type { EventInfo } from '../domain/event-state.ts'
 import { searchWords } from '../domain/find-events.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
+import { plainText } from '../domain/team-names.ts'
 import { isoDay } from '../wire/times.ts'
 
 /** Matches of one pair of teams to look at, newest first: several seasons of a league. */
@@ -65,19 +66,6 @@ export async function matchFeedEvents(
   return matched
 }
 
-/** Latin letters that do not decompose into a base letter and an accent, as their languages transcribe them. */
-const PLAIN_LETTERS: Readonly<Record<string, string>> = {
-  ß: 'ss',
-  æ: 'ae',
-  œ: 'oe',
-  ø: 'o',
-  ł: 'l',
-  đ: 'd',
-  ð: 'd',
-  þ: 'th',
-  ı: 'i',
-}
-
 /** Characters of the hash that replaces a name without letters: enough to avoid collisions within a league. */
 const HASH_CHARACTERS = 8
 
@@ -86,11 +74,7 @@ const HASH_CHARACTERS = 8
  * two matches of a league on one day would share an id.
  */
 export function nameSlug(name: string): string {
-  const slug = name
-    .normalize('NFD')
-    .replace(/\p{Diacritic}/gu, '')
-    .toLowerCase()
-    .replace(/[ßæœøłđðþı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
+  const slug = plainText(name)
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '')
   return slug === '' && name.trim() !== ''
