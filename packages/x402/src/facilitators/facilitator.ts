@@ -13,7 +13,7 @@ export type Facilitator = {
 /** The facilitator was unreachable or slow, answered 5xx, or answered nonsense. */
 export class FacilitatorUnavailable extends Error {
   override readonly name = 'FacilitatorUnavailable'
-  /** True only if no connection was open, so the facilitator cannot have seen the payment. */
+  /** True only if the facilitator cannot have submitted the payment: no connection was open, or it said so. */
   readonly nothingSent: boolean
 
   constructor(message: string, options: { readonly cause?: unknown; nothingSent?: boolean } = {}) {

@@ -86,6 +86,21 @@ describe('POST /settle', () => {
     })
   })
 
+  test.each([
+    'consensus_unavailable',
+    'fee_payer_balance_too_low',
+    'fee_payer_unusable',
+    'ledger_unavailable',
+  ])('X8: a 503 %s says that nothing was submitted', async (error) => {
+    answer(503, { error })
+    await expect(settle()).rejects.toMatchObject({
+      name: 'FacilitatorUnavailable',
+      nothingSent: true,
+    })
+    answer(500, { error })
+    await expect(settle()).rejects.toMatchObject({ nothingSent: false })
+  })
+
   test('X9: a dropped connection is FacilitatorUnavailable, and may have been sent', async () => {
     server.answer = 'drop'
     await expect(settle()).rejects.toMatchObject({

@@ -5,9 +5,11 @@ import {
   ANSWER_BYTES_MAX,
   answered,
   type Facilitator,
+  FacilitatorUnavailable,
   nonsense,
   optionalText,
 } from './facilitator.ts'
+import { isNothingSubmitted } from './refusals.ts'
 
 /** Longest wait for a settlement: consensus takes 3 s, and 24 s if a busy node is retried three times. */
 const SETTLE_TIMEOUT_MS = 30_000
@@ -37,11 +39,14 @@ const supportedSchema = z.object({
   ),
 })
 
+const unsubmittedSchema = z.object({ error: z.unknown().refine(isNothingSubmitted) })
+
 const NAME = 'the facilitator'
 
 /**
  * The standard HTTP facilitator: `POST /settle` and `GET /supported`. A `success: false` passes through, even with status
- * 4xx. Anything that is not a settlement, and every 5xx, throws FacilitatorUnavailable.
+ * 4xx. Anything that is not a settlement, and every 5xx, throws FacilitatorUnavailable; a 503 with a code of the closed
+ * list says that nothing was sent on.
  */
 export function createHttpFacilitator(options: {
   /** Base address; `/settle` and `/supported` are below it. */
@@ -59,6 +64,11 @@ export function createHttpFacilitator(options: {
         body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements }),
       })
       const { json, status } = answered(NAME, answer)
+      const unsubmitted = unsubmittedSchema.safeParse(json)
+      if (status === 503 && unsubmitted.success) {
+        const message = `${NAME} could not submit: ${unsubmitted.data.error}`
+        throw new FacilitatorUnavailable(message, { nothingSent: true })
+      }
       const parsed = settlementSchema.safeParse(json)
       if (!parsed.success || status >= 500) throw nonsense(NAME, parsed.error ?? `status ${status}`)
       const { transactionId, ...data } = parsed.data

@@ -34,8 +34,12 @@ const SETTLE_DEADLINE_MS = 25_000
 /** Between two polls of a pending settlement: X Layer makes a block every second. */
 const POLL_MS = 1_000
 
-/** Whether OKX refused the credentials, signature or time; it reads no further in that case. */
-const isCredentialCode = (code: string): boolean => /^501(?:0\d|1[0-3])$/.test(code)
+/**
+ * Whether OKX read no further: it refused the credentials, signature or time (501xx), a parameter (50014, 51000), or the
+ * rate of calls (50011), as web3.okx.com/onchainos/dev-docs/market/payment-error-handling lists them. A `50026` is its own
+ * failure, and leaves the outcome open.
+ */
+const isUnread = (code: string): boolean => /^(?:501(?:0\d|1[0-3])|5001[14]|51000)$/.test(code)
 
 const envelope = z.object({
   code: z.union([z.string(), z.number()]).transform(String),
@@ -57,8 +61,8 @@ const supported = z.object({ kinds: z.array(z.looseObject({ network: z.unknown()
 type OkxSettlement = z.output<typeof settlement>
 
 /**
- * OKX as a facilitator. Refused credentials are FacilitatorUnavailable with `nothingSent`, since OKX reads no further;
- * every other failure leaves the outcome open.
+ * OKX as a facilitator. What OKX did not read is FacilitatorUnavailable with `nothingSent`; every other failure leaves the
+ * outcome open.
  */
 export function createOkxFacilitator(options: {
   /** Origin of the API. */
@@ -130,7 +134,7 @@ function unwrap(json: unknown, status: number): unknown {
   const wrapped = envelope.safeParse(json)
   if (wrapped.success && wrapped.data.code !== '0') {
     const { code, msg } = wrapped.data
-    const nothingSent = isCredentialCode(code)
+    const nothingSent = isUnread(code)
     throw new FacilitatorUnavailable(`${NAME} answered code ${code}`, { cause: msg, nothingSent })
   }
   if (status >= 500) throw nonsense(NAME, `status ${status}`)

@@ -1,11 +1,12 @@
 /**
- * The closed list of refusals made before submission (X8), ours and the reference facilitator's. A `success: false` with
- * one of these reasons and without a transaction moved no money; any other payment is looked up on the ledger first. The
- * schemes refuse only with reasons from this list.
+ * The closed list of refusals made before submission (X8): ours, the reference facilitator's, which x402.org and
+ * Blocky402 run for Hedera, and OKX's. A `success: false` with one of these reasons and without a transaction moved no
+ * money; any other payment is looked up on the ledger first. The schemes refuse only with reasons from this list.
  */
 
 /** Refusals that depend on the payload alone: no attempt with the same bytes can have succeeded. */
 const ABOUT_THE_PAYLOAD = [
+  // Ours, and the reference's for Hedera: x402-foundation/x402, typescript/packages/mechanisms/hedera/src/exact/facilitator/scheme.ts
   'unsupported_scheme',
   'network_mismatch',
   'accepted_payment_requirements_mismatch',
@@ -17,8 +18,10 @@ const ABOUT_THE_PAYLOAD = [
   'invalid_payment_requirements',
   'invalid_x402_version',
   'fee_payer_not_managed_by_facilitator',
+  'pay_to_not_served_by_facilitator',
   'invalid_exact_hedera_payload',
   'invalid_exact_hedera_unsupported_asset_transfer_method',
+  'invalid_exact_hedera_payload_transaction',
   'invalid_exact_hedera_payload_transaction_could_not_be_decoded',
   'invalid_exact_hedera_payload_transaction_invalid_shape',
   'invalid_exact_hedera_payload_missing_fee_payer',
@@ -38,6 +41,16 @@ const ABOUT_THE_PAYLOAD = [
   'invalid_exact_hedera_payload_memo_too_long',
   'invalid_exact_hedera_payload_validity',
   'self_send_not_allowed',
+  // Ours, and the reference's for EVM: typescript/packages/mechanisms/evm/src/exact/facilitator/errors.ts
+  'asset_not_deployed_contract',
+  'eip6492_factory_not_allowed',
+  'unsupported_payload_type',
+  'invalid_exact_evm_scheme',
+  'invalid_exact_evm_network_mismatch',
+  'invalid_exact_evm_recipient_mismatch',
+  'invalid_exact_evm_authorization_value',
+  'invalid_exact_evm_eip3009_not_supported',
+  'invalid_exact_evm_payload_undeployed_smart_wallet',
   'invalid_exact_evm_payload',
   'invalid_exact_evm_unsupported_asset_transfer_method',
   'invalid_exact_evm_missing_eip712_domain',
@@ -45,6 +58,14 @@ const ABOUT_THE_PAYLOAD = [
   'invalid_exact_evm_token_version_mismatch',
   'invalid_exact_evm_payload_recipient_mismatch',
   'invalid_exact_evm_payload_authorization_value_mismatch',
+  // OKX: web3.okx.com/onchainos/dev-docs/market/payment-error-handling
+  'invalid payment header',
+  'param_mismatch',
+  'toAddr mismatch',
+  'amount mismatch',
+  'resource mismatch',
+  'no matching payment option',
+  'unsupported_chain',
 ] as const
 
 /**
@@ -53,14 +74,28 @@ const ABOUT_THE_PAYLOAD = [
  * refusing.
  */
 const ABOUT_THE_LEDGER = [
+  // Ours, and the reference's for Hedera
   'insufficient_funds',
+  'transaction_expired',
+  'invalid_exact_hedera_payload_fee_too_low',
   'invalid_exact_hedera_payload_signature_invalid',
   'invalid_exact_hedera_payload_preflight_failed',
   'invalid_exact_hedera_payload_not_yet_valid',
+  // Ours, and the reference's for EVM, whose revert of a gas estimate comes before it sends anything
+  'invalid_exact_evm_gas_too_high',
   'invalid_exact_evm_insufficient_balance',
+  'invalid_exact_evm_signature',
   'invalid_exact_evm_payload_signature',
   'invalid_exact_evm_payload_authorization_valid_after',
   'invalid_exact_evm_payload_authorization_valid_before',
+  'invalid_exact_evm_transaction_simulation_failed',
+  // OKX; its `onchain_error`, `payment processing` and used nonces leave the outcome open
+  'payer_blocked',
+  'risk_address',
+  'invalid_signature',
+  'not_yet_valid',
+  'expired',
+  'insufficient_balance',
 ] as const
 
 /** Why a payment was refused before submission. */
@@ -79,6 +114,25 @@ export function classifyRefusal(refusal: {
   if (transaction !== '' || errorReason === undefined) return 'unclear'
   if (isOneOf(ABOUT_THE_PAYLOAD, errorReason)) return 'definite'
   return isOneOf(ABOUT_THE_LEDGER, errorReason) ? 'definite_unless_landed' : 'unclear'
+}
+
+/** Why our facilitator could not submit a good payment: codes of its 503, none of whose bytes have left it. */
+const NOTHING_SUBMITTED = [
+  /** No node that the payment is addressed to was reachable, all were busy, or too many settlements are in flight. */
+  'consensus_unavailable',
+  /** The account that pays the fee or gas cannot. */
+  'fee_payer_balance_too_low',
+  /** The fee payer's account does not exist, is deleted, or has a key other than FEE_PAYER_KEY. */
+  'fee_payer_unusable',
+  /** An account, a balance or the gas that is needed could not be read. */
+  'ledger_unavailable',
+] as const
+
+export type NothingSubmitted = (typeof NOTHING_SUBMITTED)[number]
+
+/** Whether a facilitator's 503 with that `error` says that it submitted nothing (X8). */
+export function isNothingSubmitted(error: unknown): error is NothingSubmitted {
+  return typeof error === 'string' && isOneOf(NOTHING_SUBMITTED, error)
 }
 
 const isOneOf = (reasons: readonly string[], reason: string): boolean => reasons.includes(reason)

@@ -1,7 +1,7 @@
 /** Answers kept for their payer (X9, G4), through the gate. */
 import { describe, expect, test } from 'vitest'
-import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
-import { type HederaStandIn, OTHER_PAYER } from '../testing/hedera-stand-in.fixture.ts'
+import { gateFixture } from '../testing/gate.fixture.ts'
+import { type HederaStandIn, OTHER_PAYER, PAYER } from '../testing/hedera-stand-in.fixture.ts'
 import {
   deliver,
   elsewhere,
@@ -219,8 +219,8 @@ test('X9: a kept job’s subject waits like any other’s', async () => {
   const { gate, ledger, send, terms } = keptAnswerFixture()
   ledger.fault = 'answer_lost'
   ledger.isMirrorDown = true
-  const paying = send(await ledger.pay(terms), { subject: AGENT })
+  const paying = send(await ledger.pay(terms), { subject: PAYER })
   await ledger.clock.advanceMsSettled(13_000)
   await paying
-  expect(gate.isPending(AGENT)).toBe(true)
+  expect(gate.isPending(PAYER)).toBe(true)
 })

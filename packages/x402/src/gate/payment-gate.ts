@@ -74,15 +74,16 @@ export function createPaymentGate(options: PaymentGateOptions) {
   return {
     challenge: buildChallenge,
     /**
-     * Why these headers hold no payment for those terms, using the checks that `pay` makes first; undefined if they may
-     * hold one.
+     * Who would pay with these headers for those terms, by the checks that `pay` makes first, or why they hold no payment.
+     * No payer where the ledger did not answer.
      */
-    async refusalOf(
+    async payerOf(
       headers: PaymentHeaders,
       terms: PaymentTerms,
-    ): Promise<ChallengeError | undefined> {
+    ): Promise<{ readonly payer?: string; readonly error?: ChallengeError }> {
       const admission = await admit(schemes, headers, terms)
-      return admission.kind === 'challenged' ? admission.error : undefined
+      if (admission.kind === 'challenged') return { error: admission.error }
+      return admission.kind === 'admitted' ? { payer: admission.payment.payer } : {}
     },
     async pay<Prepared, Answer, Declined>(
       headers: PaymentHeaders,

@@ -9,6 +9,9 @@ import { createPaymentGate } from './payment-gate.ts'
 
 const memo = agentMemo(AGENT)
 
+/** A job for the payer's own address. */
+const ownJob = { subject: new HederaStandIn().accounts.get(PAYER)?.evmAddress ?? '' }
+
 describe('pending', () => {
   test('X9: a settlement whose answer was lost is found on the ledger and honoured', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
@@ -42,15 +45,15 @@ describe('pending', () => {
     ledger.fault = 'answer_lost'
     ledger.mirrorLagSeconds = 20
     const header = await ledger.pay(terms)
-    const paying = gate.pay({ paymentSignature: header }, terms, job())
+    const paying = gate.pay({ paymentSignature: header }, terms, job(ownJob))
     await ledger.clock.advanceMsSettled(13_000)
     expect(await paying).toEqual({ kind: 'pending', retryAfterSeconds: 3 })
-    expect(gate.isPending(AGENT)).toBe(true)
+    expect(gate.isPending(ownJob.subject)).toBe(true)
     expect(runs.fulfilled).toBe(0)
     await ledger.clock.advanceMsSettled(20_000)
-    expect(gate.isPending(AGENT)).toBe(false)
+    expect(gate.isPending(ownJob.subject)).toBe(false)
     expect(runs.fulfilled).toBe(1)
-    expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
+    expect((await gate.pay({ paymentSignature: header }, terms, job(ownJob))).kind).toBe('paid')
     expect(ledger.settlements).toBe(1)
   })
 
@@ -70,14 +73,14 @@ describe('pending', () => {
     const { gate, job, ledger, terms } = gateFixture()
     ledger.fault = 'silent'
     const header = await ledger.pay(terms)
-    const first = gate.pay({ paymentSignature: header }, terms, job())
+    const first = gate.pay({ paymentSignature: header }, terms, job(ownJob))
     await ledger.clock.advanceMsSettled(15_000)
     expect((await first).kind).toBe('pending')
     await ledger.clock.advanceMsSettled(180_000)
-    expect(gate.isPending(AGENT)).toBe(true)
+    expect(gate.isPending(ownJob.subject)).toBe(true)
     await ledger.clock.advanceMsSettled(30_000)
-    expect(gate.isPending(AGENT)).toBe(false)
-    expect(await gate.pay({ paymentSignature: header }, terms, job())).toMatchObject({
+    expect(gate.isPending(ownJob.subject)).toBe(false)
+    expect(await gate.pay({ paymentSignature: header }, terms, job(ownJob))).toMatchObject({
       kind: 'challenged',
       error: 'transaction_expired',
       settlement: { success: false },

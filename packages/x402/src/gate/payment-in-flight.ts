@@ -3,31 +3,21 @@
  * charging, honouring, refusing and "not known yet" is here (X6 to X10); payments-in-flight.ts says which payments are in
  * flight and who may join one.
  */
-import type { Clock } from '../clock.ts'
-import { type Facilitator, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
-import { classifyRefusal } from '../facilitators/refusals.ts'
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { Reservation } from '../reservations/reservation-store.ts'
-import type { Reservations } from '../reservations/reservations.ts'
 import type { LedgerFinding } from '../schemes/payment-scheme.ts'
-import type { GateEvent } from './gate-event.ts'
-import type { AnyOutcome, PaymentForJob, Preparation, SettledPayment } from './paid-job.ts'
-import type { PaymentProgress } from './payment-progress.ts'
+import type { AnyOutcome, Preparation, SettledPayment } from './paid-job.ts'
+import {
+  createResubmission,
+  type GateParts,
+  type PaymentInFlight,
+  type SettlementOrder,
+  submit,
+} from './submission.ts'
 
 /** How far our clock may differ from the ledger's when a record is compared with the start of our settlement. */
 const CLOCK_SKEW_SECONDS = 10
 
-/** Shared by all payments of a gate. */
-export type GateParts = {
-  readonly clock: Clock
-  readonly facilitator: Facilitator
-  readonly observe: (event: GateEvent) => void
-  readonly reservations: Reservations
-}
-
-type PaymentInFlight = PaymentForJob & { readonly progress: PaymentProgress }
-
-type SettlementOrder = NonNullable<PaymentForJob['order']>
 type ReservedPayment = PaymentInFlight & { readonly reservation: Reservation }
 type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>
 
@@ -44,11 +34,8 @@ export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promis
     const refusal = refusalOf(payment, 'insufficient_funds')
     return await refuse(gate, payment, { ...refusal, transaction: '' })
   }
-  // A payment that this process has not sent keeps only its own payer waiting: anyone can sign an old payment for
-  // somebody else.
-  if (claim.kind === 'resumed' || isSubjectPayer(paid)) progress.markPossiblySettled()
+  keepPayerWaiting(paid)
   const finding = await lookUp(gate, paid)
-  if (finding.kind === 'landed') progress.markPossiblySettled()
   if (finding.kind === 'landed' && claim.kind === 'resumed') {
     // Meanwhile another process over the same store may have answered or released it, and sold something else for it.
     const now = await retried(gate, paid, () => gate.reservations.recall(paid))
@@ -63,12 +50,12 @@ async function settle(
   paid: ReservedPayment,
   order: SettlementOrder,
 ): Promise<AnyOutcome> {
-  const { payment, progress } = paid
+  const { payment } = paid
   const preparation = await prepare(gate, paid, { isOwed: false })
   if (preparation.kind === 'declined') return preparation
   const { prepared } = preparation
   const startedSeconds = Math.floor(gate.clock.unixMs() / 1_000)
-  progress.markPossiblySettled()
+  keepPayerWaiting(paid)
   const submission = await submit(gate, paid, order)
   switch (submission.kind) {
     case 'settled':
@@ -94,58 +81,22 @@ async function settle(
   }
 }
 
-/** The result of one facilitator call; `unclear` is for the ledger to decide. */
-type Submission =
-  | { readonly kind: 'settled' | 'refused'; readonly settlement: Settlement }
-  | { readonly kind: 'unsent' }
-  | { readonly kind: 'unclear'; readonly refusal?: Settlement }
-
-/** Asks the facilitator to settle, and judges its answer (X8). Never throws on the facilitator's account. */
-async function submit(
-  gate: GateParts,
-  { payment, scheme }: PaymentInFlight,
-  order: SettlementOrder,
-): Promise<Submission> {
-  const inDoubt = (cause: unknown): void => gate.observe({ kind: 'in_doubt', payment, cause })
-  let settlement: Settlement
-  try {
-    settlement = await gate.facilitator.settle(order.payload, order.requirement)
-  } catch (error) {
-    if (error instanceof FacilitatorUnavailable && error.nothingSent) return { kind: 'unsent' }
-    inDoubt(error)
-    return { kind: 'unclear' }
-  }
-  if (settlement.success) {
-    if (scheme.isOwnTransaction?.(payment, settlement.transaction) === false) {
-      inDoubt('a success of another transaction')
-      return { kind: 'unclear' }
-    }
-    gate.observe({ kind: 'settled', payment, settlement })
-    return { kind: 'settled', settlement }
-  }
-  const verdict = classifyRefusal(settlement)
-  if (verdict === 'definite') return { kind: 'refused', settlement }
-  if (verdict === 'definite_unless_landed') {
-    const finding = await scheme.find(payment).catch(() => undefined)
-    if (finding !== undefined && finding.kind !== 'landed') return { kind: 'refused', settlement }
-  }
-  inDoubt(settlement.errorReason)
-  return { kind: 'unclear', refusal: settlement }
-}
-
-/** Asks the ledger until it knows. It decides every payment to which the facilitator gave no clear answer. */
-async function lookUp(
-  gate: GateParts,
-  { payment, progress, scheme }: PaymentInFlight,
-): Promise<Resolved> {
+/**
+ * Asks the ledger until it knows, and meanwhile submits the payment again where that is harmless. It decides every payment
+ * to which the facilitator gave no clear answer.
+ */
+async function lookUp(gate: GateParts, paid: PaymentInFlight): Promise<Resolved> {
+  const { payment, progress, scheme } = paid
+  const resubmission = createResubmission(gate, paid)
   const finding = await progress.persist(async () => {
     const found = await scheme.find(payment).catch((cause: unknown) => {
       gate.observe({ kind: 'in_doubt', payment, cause })
       return { kind: 'unknown' } as const
     })
-    return found.kind === 'unknown' ? undefined : found
+    return found.kind === 'unknown' ? resubmission.next() : found
   })
   gate.observe({ kind: 'found', payment, finding })
+  if (finding.kind === 'landed') progress.markPossiblySettled()
   return finding
 }
 
@@ -206,8 +157,9 @@ async function complete(
   paid: ReservedPayment,
   { prepared, ...settled }: Omit<SettledPayment, 'payment'> & { readonly prepared: unknown },
 ): Promise<AnyOutcome> {
-  const { job, payment, reservation } = paid
+  const { job, payment, progress, reservation } = paid
   const { settlement } = settled
+  progress.markPossiblySettled()
   await gate.reservations.settled(payment)
   const { answer } = await retried(gate, paid, async () => ({
     answer: await job.fulfil(prepared, { payment, ...settled }),
@@ -244,9 +196,13 @@ function retried<Value extends object>(
   })
 }
 
-/** Whether the payer is also the subject waiting for the payment. */
-function isSubjectPayer({ job, payment }: PaymentInFlight): boolean {
-  return job.subject === payment.payer || job.subject === payment.payerEvmAddress
+/**
+ * While the outcome is open, only its own payer's payment keeps a subject waiting (X9): anyone can sign one for somebody
+ * else, and let it die.
+ */
+function keepPayerWaiting({ job, payment, progress }: PaymentInFlight): void {
+  const isSubjectPayer = job.subject === payment.payer || job.subject === payment.payerEvmAddress
+  if (isSubjectPayer) progress.markPossiblySettled()
 }
 
 function landingOf(

@@ -7,8 +7,9 @@ import type { VerifiedPayment } from '../payment.ts'
 import { type GuessLimit, isSamePurchase } from '../reservations/same-purchase.ts'
 import type { GateLimits } from './gate-limits.ts'
 import type { AnyOutcome, PaymentForJob } from './paid-job.ts'
-import { type GateParts, runPayment } from './payment-in-flight.ts'
+import { runPayment } from './payment-in-flight.ts'
 import { createPaymentProgress, GateClosed, type PaymentProgress } from './payment-progress.ts'
+import type { GateParts } from './submission.ts'
 
 type InFlight = {
   readonly payment: VerifiedPayment

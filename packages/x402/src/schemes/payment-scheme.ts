@@ -17,6 +17,12 @@ export type LedgerFinding =
   /** Not known yet. */
   | { readonly kind: 'unknown' }
 
+/**
+ * A payment with less validity left than this buys nothing any more, seconds: should its settlement be in doubt, too little
+ * time is left to submit it again.
+ */
+export const SALE_MARGIN_SECONDS = 30
+
 /** One way to pay on one family of networks, as the gate sees it. */
 export type PaymentScheme = {
   readonly scheme: 'exact'
@@ -40,6 +46,11 @@ export type PaymentScheme = {
    * that a payment without funds costs the seller no work. Throws LedgerUnavailable.
    */
   canPay?(payment: VerifiedPayment): Promise<boolean>
+  /**
+   * Whether a payment may be submitted again now although an earlier submission may have arrived: the ledger takes it once
+   * under its own id. Absent in a scheme where a second submission costs gas.
+   */
+  mayResubmit?(payment: VerifiedPayment): boolean
   /**
    * Whether a facilitator's success names this payment's own transaction, if that is known beforehand, or at least a
    * transaction. A success that does not is nonsense: the ledger is read before anything is done for it.

@@ -47,6 +47,9 @@ type FacilitatorFault =
 
 const FEE_TINYBAR = 84_000n
 
+/** Eight US cents for one HBAR. */
+const TINYBAR_PER_CENT = 12_500_000n
+
 /** A transaction that is none of these tests' payments. */
 const ANOTHER = '0.0.1@1.000000001'
 
@@ -59,8 +62,7 @@ export class HederaStandIn {
   readonly signers = new Map<string, HederaSigner>()
   readonly records: LedgerRecord[] = []
   fault: FacilitatorFault | undefined
-  settlements = 0
-  /** What the facilitator was asked to settle. */
+  /** What the facilitator was asked to settle, each time. */
   readonly seen: {
     readonly payload: PaymentPayload
     readonly requirement: PaymentRequirement
@@ -86,6 +88,11 @@ export class HederaStandIn {
     })
   }
 
+  /** Different payments that the facilitator was asked to settle, however often. */
+  get settlements(): number {
+    return new Set(this.seen.map(({ payload }) => payload.payload['transaction'])).size
+  }
+
   nowSeconds(): number {
     return Math.floor(this.clock.unixMs() / 1_000)
   }
@@ -99,13 +106,14 @@ export class HederaStandIn {
     return { account: find, refresh: find }
   }
 
-  get mirror(): Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds'> {
+  get mirror(): Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds' | 'tinybarPerCent'> {
     const readUpTo = async (): Promise<number> => {
       if (this.isMirrorDown) throw new LedgerUnavailable('the mirror is down')
       return this.nowSeconds() - this.mirrorLagSeconds
     }
     return {
       latestConsensusSeconds: readUpTo,
+      tinybarPerCent: async () => TINYBAR_PER_CENT,
       transaction: async (transactionId) => {
         const seconds = await readUpTo()
         return this.records.filter(
@@ -158,7 +166,6 @@ export class HederaStandIn {
   }
 
   async #settle(payload: PaymentPayload, requirement: PaymentRequirement): Promise<Settlement> {
-    this.settlements += 1
     this.seen.push({ payload, requirement })
     const { fault } = this
     const { network } = requirement

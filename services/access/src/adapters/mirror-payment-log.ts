@@ -5,6 +5,7 @@ import {
   type MirrorNode,
   parseTransactionId,
   refundOfMemo,
+  VALID_DURATION_SECONDS_MAX,
 } from '@tallystick/x402/hedera'
 import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
 
@@ -40,11 +41,20 @@ function toCredit(transfer: LedgerTransfer): PayToCredit {
   return {
     transactionId: transfer.transactionId,
     paymentReference: transfer.reference.hash,
-    paidAtSeconds: Number(parseTransactionId(transfer.transactionId)?.validStartSeconds ?? 0n),
+    paidAtSeconds: paidAtSeconds(transfer),
     consensusTimestamp: transfer.consensusTimestamp,
     consensusSeconds: transfer.consensusSeconds,
     memo: transfer.memo,
     amountTinybar: transfer.amountTinybar,
     payer: isOnePayer ? payer.accountId : undefined,
   }
+}
+
+/**
+ * A scheduled transfer, and a child, keep the start of what they came from, weeks ago: a credit is no older than a payment
+ * lives (A4).
+ */
+function paidAtSeconds({ consensusSeconds, transactionId }: LedgerTransfer): number {
+  const validStart = Number(parseTransactionId(transactionId)?.validStartSeconds ?? 0n)
+  return Math.max(validStart, consensusSeconds - VALID_DURATION_SECONDS_MAX)
 }

@@ -20,7 +20,8 @@ const credit: PayToCredit = {
 function newFacts() {
   const contract = createFakeContract()
   const log = createFakePaymentLog(SECONDS)
-  return { contract, log, periodsPerPurchase: 1, refunded: new Set<string>() }
+  const offers = contract.offerList
+  return { contract, log, offers, periodsPerPurchase: 1, refunded: new Set<string>() }
 }
 
 describe('A15: what became of a credit', () => {
@@ -55,10 +56,11 @@ describe('A15: what became of a credit', () => {
 
   test('opened while it is judged: it is opened, not refused', async () => {
     const facts = newFacts()
-    const offers = facts.contract.offers.bind(facts.contract)
-    facts.contract.offers = () => {
+    const paymentOf = facts.contract.paymentOf.bind(facts.contract)
+    facts.contract.paymentOf = async (reference) => {
+      const before = await paymentOf(reference)
       facts.contract.payments.set(credit.paymentReference, PAYER_ADDRESS)
-      return offers()
+      return before
     }
     const opened = { kind: 'opened', agent: PAYER_ADDRESS, isRefundedToo: false }
     expect(await creditOutcome(facts, credit)).toEqual(opened)

@@ -6,6 +6,7 @@ import { BadUsage } from '@tallystick/service-kit/command'
 import {
   createMirrorAccountDirectory,
   createMirrorNode,
+  PAYMENT_OVER_SECONDS,
   parseTransactionId,
 } from '@tallystick/x402/hedera'
 import { createReadingClient } from '../adapters/ledger-client.ts'
@@ -15,7 +16,7 @@ import type { Hex } from '../domain/access-window.ts'
 import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
 import { afterPreviousContracts } from '../domain/previous-contracts.ts'
 import {
-  type CreditFacts,
+  type CreditJudge,
   type CreditPurchase,
   judgeCredit,
   type NoPurchase,
@@ -45,7 +46,7 @@ const WORDS: Readonly<Record<NoPurchase, string>> = {
  * ChainUnavailable, ContractAbsent or LedgerUnavailable.
  */
 export async function creditOutcome(
-  { refunded, ...facts }: CreditFacts & { readonly refunded: ReadonlySet<string> },
+  { refunded, ...facts }: CreditJudge & { readonly refunded: ReadonlySet<string> },
   credit: PayToCredit,
 ): Promise<CreditOutcome> {
   const isRefunded = refunded.has(credit.transactionId)
@@ -77,8 +78,6 @@ export async function refundedSince(
   return ids
 }
 
-/** A transaction reaches consensus before its validity of at most 180 s ends; the rest is for clocks. */
-const CONSENSUS_SECONDS_MAX = 200
 /** A fee payer's clock may be ahead of the network's. */
 const CONSENSUS_SECONDS_EARLY = 20
 
@@ -105,7 +104,7 @@ export function openPayments(config: OperatorConfig, clock: Clock) {
 /** What became of a credit, read anew. */
 export async function judge(view: PaymentsView, credit: PayToCredit): Promise<CreditOutcome> {
   const refunded = await refundedSince(view.log, credit.consensusTimestamp)
-  return creditOutcome({ ...view, refunded }, credit)
+  return creditOutcome({ ...view, refunded, offers: await view.contract.offers() }, credit)
 }
 
 /** The credit that the verb names, in either spelling. Throws BadUsage for no id, OperatorRefusal where payTo has none. */
@@ -118,7 +117,7 @@ export async function findCredit(view: PaymentsView, call: OperatorCall): Promis
   const after = `${Math.max(0, start - CONSENSUS_SECONDS_EARLY)}.000000000`
   for await (const credit of view.log.creditsAfter(after)) {
     if (isDeepStrictEqual(parseTransactionId(credit.transactionId), id)) return credit
-    if (credit.consensusSeconds > start + CONSENSUS_SECONDS_MAX) break
+    if (credit.consensusSeconds > start + PAYMENT_OVER_SECONDS) break
   }
   const payTo = needed(call.config, 'PAY_TO')
   throw new OperatorRefusal(`${payTo} was not credited by that transaction.`)

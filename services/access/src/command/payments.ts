@@ -62,10 +62,11 @@ async function listPayments(call: OperatorCall): Promise<void> {
   const sinceSeconds = Math.floor(call.clock.unixMs() / 1_000) - days * DAY_SECONDS
   const since = `${Math.max(0, sinceSeconds)}.000000000`
   const refunded = await refundedSince(view.log, since)
+  const facts = { ...view, refunded, offers: await view.contract.offers() }
   const counts = { opened: 0, pending: 0, refused: 0, refunded: 0 }
   let sumTinybar = 0n
   for await (const credit of view.log.creditsAfter(since)) {
-    const outcome = await creditOutcome({ ...view, refunded }, credit)
+    const outcome = await creditOutcome(facts, credit)
     counts[outcome.kind] += 1
     sumTinybar += credit.amountTinybar
     call.print(

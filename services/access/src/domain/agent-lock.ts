@@ -9,51 +9,53 @@ const LOCK_WAIT_MS = 15_000
 
 type Holder = { readonly payment: string; count: number; readonly done: AbortController }
 
-/** Runs a payment while it holds its agent's lock; `hasWaited` says whether another one held it before. */
+/** Runs a payment while it holds the lock of its agent and payer; `hasWaited` says whether another one held it before. */
 type LockAgent = <Result>(
-  /** `payment` is the header, which tells payments apart. */
-  key: { readonly agent: Hex; readonly payment: string },
+  /** `payment` is the header, which tells payments apart; `payer` is who signed it, none where the ledger did not answer. */
+  key: { readonly agent: Hex; readonly payer?: string | undefined; readonly payment: string },
   run: (hasWaited: boolean) => Promise<Result>,
 ) => Promise<Result>
 
 /**
- * A lock for each agent: different payments for one agent run one after the other, so that the second is served by the
- * window that the first opened; equal ones share the lock. Nobody waits longer than 15 s.
+ * A lock for each agent and payer: different payments of one payer for one agent run one after the other, so that the
+ * second is served by the window that the first opened; equal ones share the lock. Nobody waits longer than 15 s, and
+ * nobody for a payment that somebody else signed (X9).
  */
 export function createAgentLock(clock: Clock): LockAgent {
-  const holders = new Map<Hex, Holder>()
+  const holders = new Map<string, Holder>()
 
-  const enter = (agent: Hex, payment: string): Holder => {
-    const current = holders.get(agent)
+  const enter = (key: string, payment: string): Holder => {
+    const current = holders.get(key)
     if (current?.payment === payment) {
       current.count += 1
       return current
     }
     const holder = { payment, count: 1, done: new AbortController() }
-    holders.set(agent, holder)
+    holders.set(key, holder)
     return holder
   }
 
-  const leave = (agent: Hex, holder: Holder): void => {
+  const leave = (key: string, holder: Holder): void => {
     holder.count -= 1
     if (holder.count > 0) return
-    if (holders.get(agent) === holder) holders.delete(agent)
+    if (holders.get(key) === holder) holders.delete(key)
     holder.done.abort()
   }
 
-  return async ({ agent, payment }, run) => {
+  return async ({ agent, payer = '', payment }, run) => {
+    const key = `${agent}/${payer}`
     const untilMs = clock.unixMs() + LOCK_WAIT_MS
     let hasWaited = false
-    for (let other = holders.get(agent); other !== undefined; other = holders.get(agent)) {
+    for (let other = holders.get(key); other !== undefined; other = holders.get(key)) {
       if (other.payment === payment || clock.unixMs() >= untilMs) break
       hasWaited = true
       await pause(clock, untilMs - clock.unixMs(), other.done.signal)
     }
-    const holder = enter(agent, payment)
+    const holder = enter(key, payment)
     try {
       return await run(hasWaited)
     } finally {
-      leave(agent, holder)
+      leave(key, holder)
     }
   }
 }

@@ -112,12 +112,12 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     const terms = await deps.terms.accepted()
     if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
     // Before the lock, so that whoever sends what is no payment cannot keep the agent's own payment waiting.
-    const error = await deps.gate.refusalOf(headers, terms)
+    const { error, payer } = await deps.gate.payerOf(headers, terms)
     if (error !== undefined) {
       deps.report({ kind: 'payment-refused', reason: error })
       return challenge(deps, agent, { error })
     }
-    return lockAgent({ agent, payment }, async (hasWaited) => {
+    return lockAgent({ agent, payer, payment }, async (hasWaited) => {
       const current = hasWaited ? await readWindow(agent) : window
       if (current.isOpen) return serveFromWindow(deps, call, current)
       return sell(deps, call, terms)

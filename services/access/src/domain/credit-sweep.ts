@@ -3,6 +3,7 @@
  * know yet (A4). It is why the service needs no database: whatever a dead process had settled is found here. Memory
  * holds unresolved credits only; everything else is behind the cursor.
  */
+import { PAYMENT_OVER_SECONDS } from '@tallystick/x402/hedera'
 import { type Hex, ledgerSeconds } from './access-window.ts'
 import type { AccessParts, OpenOutcome, PurchaseOrder } from './ports.ts'
 import { type CreditPurchase, createUnresolvedCredits } from './unresolved-credits.ts'
@@ -15,12 +16,6 @@ const SWEEP_MS = 10_000
 
 /** Until the first read has passed the start no challenge is issued, so the first sweeps follow closely. */
 const FIRST_SWEEPS_MS = 1_000
-
-/**
- * A credit without our memo waits this long for the job that may hold it: a payment lives 180 s, after which no client
- * can still complete it by itself.
- */
-const UNNAMED_CREDIT_SECONDS = 200
 
 export type CreditSweep = ReturnType<typeof createCreditSweep>
 
@@ -45,7 +40,8 @@ export function createCreditSweep(deps: CreditSweepDeps) {
     const tryUntilMs = clock.unixMs() + SWEEP_MS
     for (const purchase of credits.list()) {
       const ageSeconds = ledgerSeconds(clock) - purchase.consensusSeconds
-      const isDue = purchase.isNamed || ageSeconds >= UNNAMED_CREDIT_SECONDS
+      // One without our memo waits for the job that may hold it, until no client can still complete it by itself.
+      const isDue = purchase.isNamed || ageSeconds >= PAYMENT_OVER_SECONDS
       if (isClosed || (await deps.isHeld(purchase.transactionId))) continue
       if (!isDue) {
         // The job that it waited for may have opened it by now, here or on another replica: its agent waits no longer.

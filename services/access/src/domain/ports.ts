@@ -154,11 +154,11 @@ export type ContractSender = {
 
 /** One successful native transfer to payTo, as the mirror node tells it. */
 export type PayToCredit = {
-  /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`. */
+  /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`, of a child transaction followed by `/<its number>`. */
   readonly transactionId: string
   /** keccak256 of the transaction id, as the contract keys payments (A2). */
   readonly paymentReference: Hex
-  /** Second in which the transaction became valid, Unix seconds. */
+  /** The later of the start of its validity and 180 s before its consensus, Unix seconds (A4). */
   readonly paidAtSeconds: number
   /** `<seconds>.<nanoseconds>`, the order of the log. */
   readonly consensusTimestamp: string

@@ -15,8 +15,10 @@ function newFacts() {
   const older = createFakeContract()
   const log = createFakePaymentLog(START_SECONDS)
   log.credits.push(credit)
-  const contract = afterPreviousContracts(createFakeContract(), [createFakeContract(), older])
-  return { older, log, contract, periodsPerPurchase: 4, refunded: new Set<string>() }
+  const own = createFakeContract()
+  const contract = afterPreviousContracts(own, [createFakeContract(), older])
+  const offers = own.offerList
+  return { older, log, contract, offers, periodsPerPurchase: 4, refunded: new Set<string>() }
 }
 
 describe('A23: payments that a previous contract took', () => {

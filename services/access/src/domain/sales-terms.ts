@@ -1,10 +1,8 @@
 import { describeCall, type PaymentRequirement, type PaymentTerms } from '@tallystick/x402'
+import { hederaRequirement, VALID_DURATION_SECONDS_MAX } from '@tallystick/x402/hedera'
 import { agentExample } from '../wire/access-requests.ts'
 import { ledgerSeconds } from './access-window.ts'
 import type { AccessParts, Offer } from './ports.ts'
-
-/** HBAR, as x402 names it on Hedera. */
-const HBAR_ASSET = '0.0.0'
 
 export type SalesTerms = ReturnType<typeof createSalesTerms>
 
@@ -59,15 +57,13 @@ export function createSalesTerms(deps: AccessParts, url: string) {
   /** Of this network, the preferred one first. */
   const feePayers = () => deps.feePayers.feePayers(deps.network)
 
-  const requirement = (offer: Offer, feePayer: string): PaymentRequirement => ({
-    scheme: 'exact',
-    network: deps.network,
-    amount: purchaseTinybar(offer, deps.periodsPerPurchase).toString(),
-    asset: HBAR_ASSET,
-    payTo: deps.payTo,
-    maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,
-    extra: { feePayer, paymentFlow: 'upfront' },
-  })
+  const requirement = (offer: Offer, feePayer: string): PaymentRequirement =>
+    hederaRequirement({
+      network: deps.network,
+      amountTinybar: purchaseTinybar(offer, deps.periodsPerPurchase),
+      payTo: deps.payTo,
+      feePayer,
+    })
 
   return {
     resource,
@@ -96,9 +92,6 @@ export function createSalesTerms(deps: AccessParts, url: string) {
 /** How long after a price change the previous price is still taken: clients that were challenged need time to pay (A3), seconds. */
 const REPLACED_OFFER_SECONDS = 600
 
-/** `maxTimeoutSeconds` of a challenge: Hedera's longest validity of a transaction, seconds. */
-const PAYMENT_TIMEOUT_SECONDS = 180
-
 /** The price of a whole purchase, tinybar (A1). */
 export function purchaseTinybar(offer: Offer, periodsPerPurchase: number): bigint {
   return offer.priceTinybar * BigInt(periodsPerPurchase)
@@ -114,14 +107,14 @@ export function payableOffers(offers: readonly Offer[], nowSeconds: number): rea
 
 /**
  * Offers at which a payment that became valid at `paidAtSeconds` may have been challenged, oldest first: those in force
- * then, or replaced at most 600 s before. Clients stamp payments a few seconds back and a payment lives 180 s, so that
- * an offer may also begin that much after.
+ * then, or replaced at most 600 s before. Clients stamp payments a few seconds back, so that an offer may also begin as
+ * much after as a payment lives.
  */
 export function offersOfTime(offers: readonly Offer[], paidAtSeconds: number): readonly Offer[] {
   return offers.filter((offer, index) => {
     const replacedAt = offers[index + 1]?.startsAtSeconds ?? Number.POSITIVE_INFINITY
     return (
-      offer.startsAtSeconds <= paidAtSeconds + PAYMENT_TIMEOUT_SECONDS &&
+      offer.startsAtSeconds <= paidAtSeconds + VALID_DURATION_SECONDS_MAX &&
       replacedAt + REPLACED_OFFER_SECONDS >= paidAtSeconds
     )
   })

@@ -77,6 +77,40 @@ describe('A4: with 5,000 credits unresolved', () => {
   })
 })
 
+describe('A4: offers', () => {
+  test('are read once for all credits of a read, and not at all where there is none', async () => {
+    await credits.readOn()
+    expect(contract.reads).toEqual([])
+    logged(50)
+    await credits.readOn()
+    expect(contract.reads.filter((name) => name === 'offers')).toHaveLength(1)
+    expect(credits.count()).toBe(50)
+  })
+
+  test('that were set while the log was read count for what was paid since', async () => {
+    const [first] = logged(40)
+    const last = { ...credit(60), amountTinybar: 2n * PRICE_TINYBAR }
+    log.credits.push(last)
+    const paymentOf = contract.paymentOf.bind(contract)
+    contract.paymentOf = async (reference) => {
+      const [offer] = contract.offerList
+      if (offer !== undefined && contract.offerList.length === 1)
+        contract.offerList.push({
+          ...offer,
+          offerId: 1,
+          priceTinybar: last.amountTinybar,
+          startsAtSeconds: FROM_SECONDS + 50,
+        })
+      return await paymentOf(reference)
+    }
+    await credits.readOn()
+    const ids = credits.list().map(({ transactionId }) => transactionId)
+    expect(ids).toHaveLength(41)
+    expect(ids).toContain(first?.transactionId)
+    expect(ids).toContain(last.transactionId)
+  })
+})
+
 test('A15: a refund that comes later takes its credit out', async () => {
   const [first, second] = logged(2)
   if (first === undefined || second === undefined) throw new Error('no credit')

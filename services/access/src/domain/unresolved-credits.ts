@@ -1,10 +1,13 @@
 import type { Hex } from './access-window.ts'
 import { readPaymentMemo } from './payment-memo.ts'
-import type { AccessParts, PayToCredit, PurchaseOrder } from './ports.ts'
+import type { AccessParts, Offer, PayToCredit, PurchaseOrder } from './ports.ts'
 import { offerOfPayment, offersOfTime } from './sales-terms.ts'
 
 /** What a credit is judged by. */
-export type CreditFacts = Pick<AccessParts, 'contract' | 'log' | 'periodsPerPurchase'>
+type CreditFacts = Pick<AccessParts, 'contract' | 'log' | 'periodsPerPurchase'>
+
+/** The same, with every offer so far: read once for all credits of one read. */
+export type CreditJudge = CreditFacts & { readonly offers: readonly Offer[] }
 
 /** A credit of payTo that is a purchase which the contract does not know yet. */
 export type CreditPurchase = {
@@ -30,6 +33,9 @@ type CreditJudgement =
   | { readonly kind: 'opened'; readonly agent: Hex }
   | { readonly kind: 'none'; readonly reason: NoPurchase }
 
+const isNoWholePurchase = (judged: CreditJudgement): boolean =>
+  judged.kind === 'none' && judged.reason === 'no-whole-purchase'
+
 const none = (reason: NoPurchase) => ({ kind: 'none', reason }) as const
 
 /**
@@ -39,7 +45,7 @@ const none = (reason: NoPurchase) => ({ kind: 'none', reason }) as const
  * ContractAbsent or LedgerUnavailable.
  */
 export async function judgeCredit(
-  facts: CreditFacts,
+  facts: CreditJudge,
   credit: PayToCredit,
 ): Promise<CreditJudgement> {
   const { payer, amountTinybar, paidAtSeconds, paymentReference } = credit
@@ -47,7 +53,7 @@ export async function judgeCredit(
   if (payer === undefined) return none('several-payers')
   if (memo.kind === 'reserved') return none('memo-names-nobody')
   const offer = offerOfPayment({
-    offers: offersOfTime(await facts.contract.offers(), paidAtSeconds),
+    offers: offersOfTime(facts.offers, paidAtSeconds),
     amountTinybar,
     paidAtSeconds,
     periodsPerPurchase: facts.periodsPerPurchase,
@@ -89,13 +95,14 @@ export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number)
   const unresolved = new Map<string, CreditPurchase>()
   let creditsReadTo = `${fromSeconds}.000000000`
   const refunds = createRefundReader(log, creditsReadTo)
+  const judge = createCreditJudge(facts)
   let isClosed = false
   let running: Promise<unknown> = Promise.resolve()
   let next: Promise<boolean> | undefined
 
   /** Looks a few credits up and remembers the purchases among them; the cursor moves only when all were looked up. */
   const admit = async (credits: readonly PayToCredit[]): Promise<void> => {
-    for (const judged of await Promise.all(credits.map((credit) => judgeCredit(facts, credit)))) {
+    for (const judged of await judge.all(credits)) {
       if (judged.kind !== 'purchase') continue
       const { purchase } = judged
       if (!refunds.isRefunded(purchase.transactionId))
@@ -107,7 +114,10 @@ export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number)
   const readCredits = async (): Promise<boolean> => {
     if (unresolved.size >= UNRESOLVED_MAX) return false
     let batch: PayToCredit[] = []
+    let isFirst = true
     for await (const credit of log.creditsAfter(creditsReadTo)) {
+      if (isFirst) await judge.readOffers()
+      isFirst = false
       batch.push(credit)
       if (batch.length < LOOKUPS_AT_ONCE) continue
       await admit(batch)
@@ -156,6 +166,27 @@ export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number)
     count: () => unresolved.size,
     close(): void {
       isClosed = true
+    },
+  }
+}
+
+/** Judges credits of one read by the offers that were read for all of them. */
+function createCreditJudge(facts: CreditFacts) {
+  let offers: readonly Offer[] = []
+  const readOffers = async (): Promise<void> => {
+    offers = await facts.contract.offers()
+  }
+  const judgeAll = (credits: readonly PayToCredit[]) =>
+    Promise.all(credits.map((credit) => judgeCredit({ ...facts, offers }, credit)))
+  return {
+    readOffers,
+    async all(credits: readonly PayToCredit[]): Promise<readonly CreditJudgement[]> {
+      const judged = await judgeAll(credits)
+      if (!judged.some(isNoWholePurchase)) return judged
+      // Paid at an offer that was set while the log was read?
+      const known = offers.length
+      await readOffers()
+      return offers.length > known ? await judgeAll(credits) : judged
     },
   }
 }

@@ -70,6 +70,12 @@ const TIMEOUT_MS = 5_000
 /** A receipt of a batch with hundreds of logs is about 100 kB. */
 const ANSWER_BYTES_MAX = 1_048_576
 
+/**
+ * The most gas that a token transfer, or a contract's check of its own signature, may use (X14): several times what known
+ * tokens and wallets need, so that a wallet that loops costs nothing.
+ */
+export const TRANSFER_GAS_MAX = 250_000n
+
 /** EIP-1271's answer for a valid signature: the padded selector of its own function. */
 const VALID_SIGNATURE = '0x1626ba7e'.padEnd(66, '0')
 
@@ -140,7 +146,7 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
       const found = await call(receiptSchema.nullable(), 'eth_getTransactionReceipt', [transaction])
       return found ?? undefined
     },
-    /** Whether a contract accepts a signature as its own (EIP-1271); false if there is no contract, or it reverts. */
+    /** Whether a contract accepts a signature as its own (EIP-1271); false if there is none, it reverts, or needs more gas than a transfer may. */
     async isValidSignature(asked: {
       readonly wallet: Hex
       readonly digest: Uint8Array
@@ -151,7 +157,8 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
       const parts = [SELECTORS.isValidSignature, digest, bytesArgument(signature)]
       const data = hexOfBytes(Buffer.concat(parts))
       try {
-        const found = await call(hexSchema, 'eth_call', [{ to: wallet, data }, 'latest'])
+        const gas = `0x${TRANSFER_GAS_MAX.toString(16)}`
+        const found = await call(hexSchema, 'eth_call', [{ to: wallet, data, gas }, 'latest'])
         return found === VALID_SIGNATURE
       } catch (error) {
         if (error instanceof CallReverted) return false
@@ -199,7 +206,10 @@ function createCaller({ clock, url }: Parameters<typeof createJsonRpcLedger>[0])
 
 /** Code 3 is Geth's; others put it in words. */
 function isRevert({ code, message }: { code: number; message: string }): boolean {
-  return code === 3 || /revert|invalid opcode|stack underflow|out of gas/i.test(message)
+  return (
+    code === 3 ||
+    /revert|invalid opcode|stack underflow|out ?of ?gas|gas required exceeds/i.test(message)
+  )
 }
 
 function blockTag(number: bigint | undefined): string {

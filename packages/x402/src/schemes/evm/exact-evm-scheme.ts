@@ -8,7 +8,7 @@ import type {
 } from '@x402/core/types'
 import type { Clock } from '../../clock.ts'
 import type { PaymentRequirement } from '../../payment.ts'
-import type { PaymentScheme } from '../payment-scheme.ts'
+import { type PaymentScheme, SALE_MARGIN_SECONDS } from '../payment-scheme.ts'
 import { assetOf, type EvmAsset, evmChainId } from './evm-asset.ts'
 import type { EvmLedger } from './evm-ledger.ts'
 import { isEvmAddress } from './evm-words.ts'
@@ -39,6 +39,7 @@ export function createExactEvmScheme(options: {
         assets,
         ledger,
         nowSeconds: Math.floor(clock.unixMs() / 1_000),
+        marginSeconds: SALE_MARGIN_SECONDS,
       }),
     find: (payment) => findEvmPayment(payment, ledger),
     // The facilitator chooses who sends it. A text that is not a hash names no transaction, so the chain is read instead.

@@ -22,6 +22,7 @@ export {
   type DomainCheck,
   type EvmLedger,
   type EvmReceipt,
+  TRANSFER_GAS_MAX,
 } from './evm-ledger.ts'
 export type { Hex } from './evm-words.ts'
 export {

@@ -36,6 +36,8 @@ type EvmVerificationContext = {
   readonly assets: readonly EvmAsset[]
   readonly ledger: Pick<EvmLedger, 'isValidSignature'>
   readonly nowSeconds: number
+  /** A payment with less validity left than this is `expired`: that of a submission unless stated. */
+  readonly marginSeconds?: number
 }
 
 type Wanted = {
@@ -68,7 +70,8 @@ export async function verifyEvmPayment(
     return refused('invalid_exact_evm_payload_signature')
   }
   const payment = toPayment(read.authorization, requirement)
-  const isExpired = payment.validUntilSeconds <= context.nowSeconds + EVM_SUBMIT_MARGIN_SECONDS
+  const { marginSeconds = EVM_SUBMIT_MARGIN_SECONDS, nowSeconds } = context
+  const isExpired = payment.validUntilSeconds <= nowSeconds + marginSeconds
   return { kind: isExpired ? 'expired' : 'valid', payment }
 }
 

@@ -13,13 +13,13 @@ import type { Clock } from '../../clock.ts'
 import { isAccountId } from './account-id.ts'
 import {
   DEFAULT_NODE_ACCOUNT_IDS,
+  FEE_MAX_TINYBAR,
   HBAR_ASSET,
   MEMO_BYTES_MAX,
   VALID_DURATION_SECONDS_MAX,
   VALID_DURATION_SECONDS_MIN,
 } from './hbar.ts'
 import { evmAddressOf } from './hedera-key.ts'
-import { FEE_MAX_TINYBAR } from './verify-hedera-payment.ts'
 import { type TransferDraft, writeTransactionList, writeTransferBody } from './write-transfer.ts'
 
 /** Who pays: an account, and something that signs for it. The private key stays behind `sign`. */

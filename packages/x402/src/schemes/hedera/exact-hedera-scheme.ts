@@ -11,31 +11,39 @@ import type {
 } from '@x402/core/types'
 import type { Clock } from '../../clock.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
-import type { LedgerFinding, PaymentScheme } from '../payment-scheme.ts'
+import { type LedgerFinding, type PaymentScheme, SALE_MARGIN_SECONDS } from '../payment-scheme.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import { isAccountId } from './account-id.ts'
+import { createFeeFloor } from './fee-floor.ts'
 import { HBAR_ASSET, VALID_DURATION_SECONDS_MAX } from './hbar.ts'
 import { type LedgerRecord, netByAccount } from './ledger-record.ts'
 import type { MirrorNode } from './mirror-node.ts'
 import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
-import { verifyHederaPayment } from './verify-hedera-payment.ts'
+import { SUBMIT_MARGIN_SECONDS, verifyHederaPayment } from './verify-hedera-payment.ts'
 
 /** Scheme `exact` on Hedera as the gate sees it: HBAR, verified locally, found through a mirror node. */
 export function createExactHederaScheme(options: {
   /** CAIP-2 networks served, e.g. `hedera:testnet`. */
   readonly networks: readonly string[]
   readonly accounts: AccountDirectory
-  readonly mirror: Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds'>
+  readonly mirror: Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds' | 'tinybarPerCent'>
   readonly clock: Clock
 }): PaymentScheme {
   const { accounts, clock, mirror, networks } = options
+  const feeFloor = createFeeFloor({ mirror, clock })
   const nowSeconds = (): number => Math.floor(clock.unixMs() / 1_000)
   return {
     scheme: 'exact',
     networks,
-    verify: (payload, requirement) =>
-      verifyHederaPayment(payload, requirement, { accounts, nowSeconds: nowSeconds() }),
+    verify: async (payload, requirement) =>
+      await verifyHederaPayment(payload, requirement, {
+        accounts,
+        nowSeconds: nowSeconds(),
+        feeMinTinybar: await feeFloor(),
+        marginSeconds: SALE_MARGIN_SECONDS,
+      }),
     find: (payment) => findHederaPayment(payment, { mirror, nowSeconds: nowSeconds() }),
+    mayResubmit: (payment) => nowSeconds() <= payment.validUntilSeconds - SUBMIT_MARGIN_SECONDS,
     isOwnTransaction(payment, transaction) {
       const id = parseTransactionId(transaction)
       return id !== undefined && canonicalTransactionId(id) === payment.nonce

@@ -7,11 +7,20 @@ export const HBAR_ASSET = '0.0.0'
 /** The longest validity that the network accepts, seconds (`maxTransactionDuration`). */
 export const VALID_DURATION_SECONDS_MAX = 180
 
+/**
+ * How long after the start of its validity a payment is certainly settled or dead, seconds: the longest validity, and room
+ * for clocks and the mirror node.
+ */
+export const PAYMENT_OVER_SECONDS = VALID_DURATION_SECONDS_MAX + 20
+
 /** The shortest one (`minTransactionDuration`). */
 export const VALID_DURATION_SECONDS_MIN = 15
 
 /** Tinybar in one HBAR. */
 export const TINYBAR_PER_HBAR = 100_000_000n
+
+/** The most a payment may let the fee payer be charged: the SDK's default, many times a transfer's real fee. */
+export const FEE_MAX_TINYBAR = TINYBAR_PER_HBAR
 
 /** Longest memo, in bytes of UTF-8. */
 export const MEMO_BYTES_MAX = 100

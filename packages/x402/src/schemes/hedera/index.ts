@@ -10,13 +10,17 @@ export {
   ExactHederaServer,
   hederaRequirement,
 } from './exact-hedera-scheme.ts'
+export { createFeeFloor } from './fee-floor.ts'
 export {
   DEFAULT_NODE_ACCOUNT_IDS,
+  FEE_MAX_TINYBAR,
   formatHbar,
   HBAR_ASSET,
   HEDERA_NETWORKS,
+  PAYMENT_OVER_SECONDS,
   parseHbar,
   TINYBAR_PER_HBAR,
+  VALID_DURATION_SECONDS_MAX,
 } from './hbar.ts'
 export { evmAddressOf, secp256k1Implementation } from './hedera-key.ts'
 export type { LedgerTransfer } from './ledger-record.ts'
@@ -34,5 +38,5 @@ export {
   refundOfMemo,
   type TransactionId,
 } from './transaction-id.ts'
-export { FEE_MAX_TINYBAR, verifyHederaPayment } from './verify-hedera-payment.ts'
+export { verifyHederaPayment } from './verify-hedera-payment.ts'
 export { splitTransactionList, writeTransactionList, writeTransferBody } from './write-transfer.ts'

@@ -38,27 +38,38 @@ const recordSchema = z
     transfers: lines,
     staking_reward_transfers: lines,
   })
-  .transform((json) => ({
-    /** `0.0.x@seconds.nanos`, nine digits. */
-    transactionId: canonicalTransactionId(json.transaction_id),
-    /** The account in the transaction id, which pays the fee. */
-    feePayer: json.transaction_id.accountId,
-    /** `seconds.nanos`. */
-    consensusTimestamp: json.consensus_timestamp,
-    consensusSeconds: Math.floor(Number(json.consensus_timestamp)),
-    /** `SUCCESS`, or why it failed. */
-    result: json.result,
-    /** Kind of transaction, e.g. `CRYPTOTRANSFER`. */
-    name: json.name,
-    /** 0 for the transaction itself, higher for its child transactions. */
-    nonce: json.nonce ?? 0,
-    isScheduled: json.scheduled ?? false,
-    memo: Buffer.from(json.memo_base64 ?? '', 'base64').toString('utf8'),
-    feeTinybar: BigInt(json.charged_tx_fee ?? 0),
-    transfers: json.transfers,
-    /** Staking rewards that the transaction paid out along the way; also part of `transfers`. */
-    rewards: json.staking_reward_transfers,
-  }))
+  .transform((json) => {
+    const nonce = json.nonce ?? 0
+    const isEthereum = json.name === 'ETHEREUMTRANSACTION'
+    return {
+      /** `0.0.x@seconds.nanos`, nine digits; a child has its parent's. */
+      transactionId: canonicalTransactionId(json.transaction_id),
+      /** The account in the transaction id, which pays the fee. */
+      feePayer: json.transaction_id.accountId,
+      /** `seconds.nanos`. */
+      consensusTimestamp: json.consensus_timestamp,
+      consensusSeconds: Math.floor(Number(json.consensus_timestamp)),
+      /** `SUCCESS`, or why it failed. */
+      result: json.result,
+      /** Kind of transaction, e.g. `CRYPTOTRANSFER`. */
+      name: json.name,
+      /** 0 for the transaction itself, higher for its child transactions. */
+      nonce,
+      isScheduled: json.scheduled ?? false,
+      /**
+       * What the payer signed. Whoever submits an Ethereum transaction writes its memo, the payer does not; nobody signs a
+       * child's.
+       */
+      memo:
+        isEthereum || nonce > 0
+          ? ''
+          : Buffer.from(json.memo_base64 ?? '', 'base64').toString('utf8'),
+      feeTinybar: BigInt(json.charged_tx_fee ?? 0),
+      transfers: json.transfers,
+      /** Staking rewards that the transaction paid out along the way; also part of `transfers`. */
+      rewards: json.staking_reward_transfers,
+    }
+  })
 
 /** The next page must stay on the node: only a path is followed. */
 export const nextPath = z
@@ -101,7 +112,9 @@ export function toTransfer(record: LedgerRecord, accountId: string): LedgerTrans
   const amount = net.get(accountId) ?? 0n
   if (amount === 0n) return undefined
   const isCredit = amount > 0n
-  const { consensusSeconds, consensusTimestamp, feePayer, memo, transactionId } = record
+  const { consensusSeconds, consensusTimestamp, feePayer, memo, nonce } = record
+  // Transfers of one parent differ in nothing but their number.
+  const transactionId = nonce === 0 ? record.transactionId : `${record.transactionId}/${nonce}`
   return {
     direction: isCredit ? 'credit' : 'debit',
     transactionId,

@@ -9,6 +9,7 @@ import { fetchJson } from '../../http-json.ts'
 import { addressSchema } from '../evm/evm-words.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import { longZeroAddress } from './account-id.ts'
+import { TINYBAR_PER_HBAR } from './hbar.ts'
 import { type HederaKey, readHederaKey } from './hedera-key.ts'
 import {
   feeBorneBy,
@@ -84,6 +85,13 @@ const blocksSchema = z.object({
   blocks: z.array(
     z.object({ timestamp: z.object({ from: timestampSchema, to: timestampSchema.nullish() }) }),
   ),
+})
+
+const exchangeRateSchema = z.object({
+  current_rate: z.object({
+    cent_equivalent: z.int().positive().transform(BigInt),
+    hbar_equivalent: z.int().positive().transform(BigInt),
+  }),
 })
 
 const hexSchema = z.templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]*$/)])
@@ -163,6 +171,13 @@ export function createMirrorNode(options: {
     async contractCreated(address: string): Promise<string | undefined> {
       const found = await read(`/api/v1/contracts/${address}`, contractSchema)
       return found?.created_timestamp
+    },
+    /** What one US cent is worth now at the network's own rate, tinybar. */
+    async tinybarPerCent(): Promise<bigint> {
+      const found = await read('/api/v1/network/exchangerate', exchangeRateSchema)
+      if (found === undefined) throw new LedgerUnavailable('the mirror node knows no rate')
+      const { cent_equivalent: cents, hbar_equivalent: hbar } = found.current_rate
+      return (hbar * TINYBAR_PER_HBAR) / cents
     },
     /** Consensus time, Unix seconds, up to which the node has read the ledger. */
     async latestConsensusSeconds(): Promise<number> {

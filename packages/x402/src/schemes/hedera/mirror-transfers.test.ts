@@ -60,6 +60,24 @@ describe('A4: credits and debits', () => {
     })
   })
 
+  test('A4: two transfers under one parent are two payments, each with a reference of its own', async () => {
+    const children = [1, 2].map((nonce) => ({ ...credit, nonce }))
+    answer({ transactions: [credit, ...children], links: { next: null } })
+    const found = await all(mirror.transfers(toSeller))
+    const id = '0.0.5001@1795226009.183949169'
+    expect(found.map(({ transactionId }) => transactionId)).toEqual([id, `${id}/1`, `${id}/2`])
+    expect(new Set(found.map(({ reference }) => reference.hash)).size).toBe(3)
+    expect(found.map(({ memo }) => memo)).toEqual(['x402:0xab', '', ''])
+  })
+
+  test('X10: the memo of an Ethereum transaction proves nothing: whoever submits it writes it', async () => {
+    answer({
+      transactions: [{ ...credit, name: 'ETHEREUMTRANSACTION' }],
+      links: { next: null },
+    })
+    expect(await all(mirror.transfers(toSeller))).toMatchObject([{ memo: '' }])
+  })
+
   test('a payer that paid its own fee: the fee is not part of the purchase', async () => {
     const own = {
       ...credit,

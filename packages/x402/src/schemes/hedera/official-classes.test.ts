@@ -26,6 +26,7 @@ import { listen } from '../../testing/scripted-server.fixture.ts'
 import { ExactHederaClient } from './exact-hedera-client.ts'
 import { ExactHederaServer } from './exact-hedera-scheme.ts'
 import { agentMemo } from './transaction-id.ts'
+import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -202,11 +203,9 @@ describe('the client refuses what it cannot pay', () => {
         ...asked,
         maxTimeoutSeconds,
       })
-      const verified = await ledger.scheme.verify(payload, {
-        ...asked,
-        scheme: 'exact',
-        extra: asked.extra,
-      })
+      const wanted = { ...asked, scheme: 'exact', extra: asked.extra } as const
+      const context = { accounts: ledger.directory, nowSeconds: ledger.nowSeconds() }
+      const verified = await verifyHederaPayment(payload, wanted, context)
       if (verified.kind !== 'valid') throw new Error('not valid')
       const { validFromSeconds, validUntilSeconds } = verified.payment
       expect(validUntilSeconds - validFromSeconds).toBe(seconds)

@@ -17,6 +17,14 @@ describe('A2: the payment reference', () => {
     expect(() => paymentReference(transactionId)).toThrow(RangeError)
   })
 
+  test('of a child transaction is its own', () => {
+    const parent = '0.0.5001@1795226009.183949169'
+    expect(paymentReference(`${parent}/1`).text).toBe(`${parent}/1`)
+    expect(parseTransactionId(`${parent}/1`)).toMatchObject({ childNumber: 1 })
+    for (const text of [`${parent}/0`, `${parent}/`, `${parent}/01`, `${parent}/1/1`])
+      expect(parseTransactionId(text)).toBeUndefined()
+  })
+
   test('is the same for the SDK’s and the mirror node’s spelling of every id', () => {
     fc.assert(
       fc.property(

@@ -7,35 +7,44 @@ export type TransactionId = {
   readonly accountId: string
   readonly validStartSeconds: bigint
   readonly validStartNanos: number
+  /** Which child of that transaction it is, from 1 on; absent for the transaction itself. */
+  readonly childNumber?: number
 }
 
 /** A purchase's name on the contract: the canonical text and its hash (A2). */
 export type PaymentReference = {
-  /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`, ASCII. */
+  /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`, ASCII; of a child transaction followed by `/<its number>`. */
   readonly text: string
   /** keccak-256 of `text`, `0x` and 64 lower-case hex digits. */
   readonly hash: `0x${string}`
 }
 
-const SDK_FORM = /^([^@-]+)@(\d{1,19})\.(\d{1,9})$/
+const SDK_FORM = /^([^@-]+)@(\d{1,19})\.(\d{1,9})(?:\/([1-9]\d{0,8}))?$/
 const MIRROR_FORM = /^([^@-]+)-(\d{1,19})-(\d{1,9})$/
 
 /**
  * Reads a transaction id as SDKs write it (`0.0.5@1700000000.000000001`) or as mirror nodes do
- * (`0.0.5-1700000000-000000001`); undefined for anything else. In both forms, fewer than nine digits of nanoseconds are a
+ * (`0.0.5-1700000000-000000001`), in the first form also that of a child (`…/1`); undefined for anything else. In both forms, fewer than nine digits of nanoseconds are a
  * number of nanoseconds.
  */
 export function parseTransactionId(text: string): TransactionId | undefined {
   const match = SDK_FORM.exec(text) ?? MIRROR_FORM.exec(text)
-  const [, accountId, seconds, nanos] = match ?? []
+  const [, accountId, seconds, nanos, child] = match ?? []
   if (accountId === undefined || seconds === undefined || nanos === undefined) return undefined
   if (!isAccountId(accountId)) return undefined
-  return { accountId, validStartSeconds: BigInt(seconds), validStartNanos: Number(nanos) }
+  return {
+    accountId,
+    validStartSeconds: BigInt(seconds),
+    validStartNanos: Number(nanos),
+    ...(child !== undefined && { childNumber: Number(child) }),
+  }
 }
 
 /** The one spelling that reservations, references and answers use, with nine digits of nanoseconds. */
 export function canonicalTransactionId(id: TransactionId): string {
-  return `${id.accountId}@${id.validStartSeconds}.${String(id.validStartNanos).padStart(9, '0')}`
+  const { accountId, childNumber, validStartNanos, validStartSeconds } = id
+  const child = childNumber === undefined ? '' : `/${childNumber}`
+  return `${accountId}@${validStartSeconds}.${String(validStartNanos).padStart(9, '0')}${child}`
 }
 
 /** The spelling in a mirror node's paths. */

@@ -11,9 +11,9 @@ import type { Verification } from '../payment-scheme.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import { type AccountName, isAccountId, mirrorNameOf } from './account-id.ts'
 import {
+  FEE_MAX_TINYBAR,
   HBAR_ASSET,
   MEMO_BYTES_MAX,
-  TINYBAR_PER_HBAR,
   VALID_DURATION_SECONDS_MAX,
   VALID_DURATION_SECONDS_MIN,
 } from './hbar.ts'
@@ -22,14 +22,11 @@ import type { LedgerAccount } from './mirror-node.ts'
 import { type HbarTransfer, readTransfer, type TransferLine } from './read-transfer.ts'
 import { canonicalTransactionId } from './transaction-id.ts'
 
-/** The most a payment may let the fee payer be charged: the SDK's default, many times a transfer's real fee. */
-export const FEE_MAX_TINYBAR = TINYBAR_PER_HBAR
-
 /** How far ahead of our clock a validity may start: clients' clocks may be seconds fast. */
 const START_SKEW_SECONDS = 10
 
 /** A payment with less validity left than this may expire on its way to consensus; it can only be looked up. */
-const SUBMIT_MARGIN_SECONDS = 5
+export const SUBMIT_MARGIN_SECONDS = 5
 
 const AMOUNT = /^[1-9]\d{0,18}$/
 const payloadSchema = z.object({ transaction: z.string() })
@@ -37,6 +34,10 @@ const payloadSchema = z.object({ transaction: z.string() })
 type HederaVerificationContext = {
   readonly accounts: AccountDirectory
   readonly nowSeconds: number
+  /** The least that a payment must allow as its fee, tinybar; 0 unless stated. */
+  readonly feeMinTinybar?: bigint
+  /** A payment with less validity left than this is `expired`: that of a submission unless stated. */
+  readonly marginSeconds?: number
 }
 
 /**
@@ -60,7 +61,7 @@ export async function verifyHederaPayment(
   const reading = readTransfer(bytes)
   if (reading.kind === 'refused') return reading
   const { transfer } = reading
-  const refusal = judgeFrame(transfer, wanted, context.nowSeconds)
+  const refusal = judgeFrame(transfer, wanted, context)
   if (refusal !== undefined) return refused(refusal)
   const sides = judgeLines(transfer.lines, wanted)
   if ('reason' in sides) return sides
@@ -96,19 +97,20 @@ function readRequirement(requirement: PaymentRequirement): Wanted | Refusal {
 function judgeFrame(
   transfer: HbarTransfer,
   wanted: Wanted,
-  nowSeconds: number,
+  { feeMinTinybar = 0n, marginSeconds = 0, nowSeconds }: HederaVerificationContext,
 ): RefusalReason | undefined {
   const { transactionId, validDurationSeconds } = transfer
   if (transactionId.accountId !== wanted.feePayer) {
     return 'invalid_exact_hedera_payload_fee_payer_mismatch'
   }
   if (transfer.feeMaxTinybar > FEE_MAX_TINYBAR) return 'invalid_exact_hedera_payload_fee_too_high'
+  if (transfer.feeMaxTinybar < feeMinTinybar) return 'invalid_exact_hedera_payload_fee_too_low'
   if (transfer.memoBytes > MEMO_BYTES_MAX || transfer.memo.includes('\0')) {
     return 'invalid_exact_hedera_payload_memo_too_long'
   }
   if (
     validDurationSeconds > BigInt(VALID_DURATION_SECONDS_MAX) ||
-    validDurationSeconds < BigInt(VALID_DURATION_SECONDS_MIN)
+    validDurationSeconds < BigInt(Math.max(VALID_DURATION_SECONDS_MIN, marginSeconds))
   ) {
     return 'invalid_exact_hedera_payload_validity'
   }
@@ -150,7 +152,7 @@ function judgeLines(lines: readonly TransferLine[], wanted: Wanted): Sides | Ref
 
 async function judgeAccounts(
   judged: { readonly transfer: HbarTransfer; readonly wanted: Wanted; readonly sides: Sides },
-  { accounts, nowSeconds }: HederaVerificationContext,
+  { accounts, marginSeconds = SUBMIT_MARGIN_SECONDS, nowSeconds }: HederaVerificationContext,
 ): Promise<Verification> {
   const { transfer, wanted, sides } = judged
   if (sides.credit.kind === 'alias') {
@@ -170,7 +172,7 @@ async function judgeAccounts(
     return refused('invalid_exact_hedera_payload_unexpected_hbar_transfers')
   }
   const payment = toPayment(transfer, wanted, payer)
-  const isExpired = nowSeconds > payment.validUntilSeconds - SUBMIT_MARGIN_SECONDS
+  const isExpired = nowSeconds > payment.validUntilSeconds - marginSeconds
   return { kind: isExpired ? 'expired' : 'valid', payment }
 }
 
