@@ -6,6 +6,9 @@ const KEY = 'd289f268a25dc94a9c65c87995dabdd5d7d1ba7f0255ea97264bf7c54dc8e733'
 const hedera = { FEE_PAYER: '0.0.1001', FEE_PAYER_KEY: KEY }
 const EVM_RPC_URL = 'http://127.0.0.1:8546'
 
+const servedPayTo = (text: string) =>
+  readConfig(facilitatorConfig, { ...hedera, SERVED_PAY_TO: text })
+
 describe('the EVM variables', () => {
   test('none of them: only Hedera is served', () => {
     const reading = readConfig(facilitatorConfig, hedera)
@@ -51,6 +54,18 @@ describe('the EVM variables', () => {
       { network: 'eip155:8453', name: 'USD Coin' },
     ])
     expect(parseEvmAssets('0x779Ded0c9e1022225f8E0630b35a9b54bE713736', 8453)).toBeUndefined()
+  })
+})
+
+test('X14: whom it serves may be said, as accounts and addresses', () => {
+  const receiver = `0x${'ab'.repeat(20)}`
+  expect(servedPayTo(`0.0.1002, ${receiver}`)).toMatchObject({
+    kind: 'valid',
+    config: { SERVED_PAY_TO: ['0.0.1002', receiver] },
+  })
+  expect(servedPayTo('0.0.1002,everybody')).toMatchObject({
+    kind: 'invalid',
+    problems: [{ variable: 'SERVED_PAY_TO' }],
   })
 })
 

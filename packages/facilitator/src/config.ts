@@ -37,6 +37,9 @@ const evmKeyExpected = 'a private key of 32 bytes in hex'
 const assetsExpected =
   'tokens separated by commas, each address/name/version/decimals, e.g. 0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/USDG/2/6; the address alone for USD₮0 on X Layer'
 
+const servedExpected = 'Hedera accounts and EVM addresses, separated by commas'
+const isReceiver = (text: string): boolean => isAccountId(text) || /^0x[0-9a-fA-F]{40}$/.test(text)
+
 const shared = sharedConfigFields({ port: 4020, baseUrl: 'http://localhost:4020' })
 
 const fields = z.object({
@@ -69,6 +72,15 @@ const fields = z.object({
     expected: keyExpected,
     isSecret: true,
   }).describe('Private key of FEE_PAYER.'),
+  SERVED_PAY_TO: withFieldMeta(
+    z
+      .string()
+      .transform((text) => text.split(',').map((part) => part.trim()))
+      .refine((parts) => parts.every(isReceiver), servedExpected),
+    { expected: servedExpected },
+  )
+    .optional()
+    .describe('The only receivers whose payments are settled; without it, anybody’s.'),
   EVM_RPC_URL: httpUrlField()
     .optional()
     .describe('JSON-RPC of a second network, an EVM chain; if unset, only NETWORK is served.'),

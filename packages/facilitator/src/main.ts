@@ -16,6 +16,7 @@ await runService({
       mirrorUrl: config.MIRROR_URL,
       feePayer: config.FEE_PAYER,
       feePayerKey: config.FEE_PAYER_KEY.reveal(),
+      servedPayTo: config.SERVED_PAY_TO,
       evm:
         config.EVM_RPC_URL === undefined || config.EVM_KEY === undefined
           ? undefined

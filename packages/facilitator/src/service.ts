@@ -21,6 +21,8 @@ type FacilitatorOptions = HederaNetwork &
   Pick<ServiceAppOptions, 'clock' | 'logger' | 'metricsToken'> & {
     /** A second network, where payments are signed token transfers. */
     readonly evm?: EvmChain | undefined
+    /** The only receivers whose payments are settled, accounts or addresses; any unless stated. */
+    readonly servedPayTo?: readonly string[] | undefined
   }
 
 /**
@@ -32,8 +34,10 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Se
   const registry = new Registry()
   const observer = observeSettlements(registry, logger)
   const { onDoubt, onEnd } = observer
-  const evm = options.evm && (await createEvmFacilitator(options.evm, { clock, onDoubt, onEnd }))
-  const hedera = createHederaFacilitator(options, { clock, onDoubt, onEnd })
+  const servedPayTo = options.servedPayTo && new Set(options.servedPayTo.map(lowerCase))
+  const parts = { clock, onDoubt, onEnd, servedPayTo }
+  const evm = options.evm && (await createEvmFacilitator(options.evm, parts))
+  const hedera = createHederaFacilitator(options, parts)
   new Gauge({
     name: 'facilitator_settlements_in_flight',
     help: 'Settlements under way.',
@@ -54,6 +58,8 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Se
   })
   return { app, registry, close: async () => hedera.close() }
 }
+
+const lowerCase = (text: string): string => text.toLowerCase()
 
 async function homePage(
   { feePayer, network }: FacilitatorOptions,

@@ -30,13 +30,17 @@ const payload = (id: string, terms: string): PaymentPayload => ({
   payload: { id, terms },
 })
 
+const submitTaken = async () => taken
+
 /** A ledger that verifies everything and otherwise does what a test tells it to. */
 function scripted(script: {
   readonly submit: (terms: string) => Promise<Submitted | SettlementEnd>
   readonly ends?: SettlementEnd[]
   readonly inFlightMax?: number
+  readonly isRepeatable?: boolean
+  readonly servedPayTo?: ReadonlySet<string>
 }) {
-  const { ends = [], inFlightMax } = script
+  const { ends = [], inFlightMax, isRepeatable = false, servedPayTo } = script
   const concluded: string[] = []
   const facilitator = createExactFacilitator(
     {
@@ -56,14 +60,15 @@ function scripted(script: {
           duplicate: { outcome: 'duplicate', reason: 'DUPLICATE_TRANSACTION' },
           preflight: async () => undefined,
           submit: () => script.submit(terms),
-          async conclude(hash) {
-            concluded.push(hash)
+          isRepeatable,
+          async conclude(hashes) {
+            concluded.push([...hashes].join('+'))
             return ends.shift() ?? settled
           },
         }
       },
     },
-    inFlightMax === undefined ? {} : { inFlightMax },
+    { servedPayTo, ...(inFlightMax === undefined ? {} : { inFlightMax }) },
   )
   const settle = (id: string, terms: string) => facilitator.settle(payload(id, terms), wanted)
   return { concluded, facilitator, settle }
@@ -121,6 +126,59 @@ describe('settling once', () => {
     expect(await settle('a', '2')).toMatchObject({ success: true })
     expect(submitted).toEqual(['1', '2'])
     expect(concluded).toEqual(['1', '1', '2'])
+  })
+
+  test('X9: a submission that may have failed is made again at once, and with the next request, where that is harmless', async () => {
+    let submissions = 0
+    const { concluded, settle } = scripted({
+      isRepeatable: true,
+      ends: [pending],
+      async submit() {
+        submissions += 1
+        return { ...taken, hash: `at ${submissions}`, cause: 'no answer' }
+      },
+    })
+    expect(await settle('a', '1')).toMatchObject({ errorReason: 'settlement_pending' })
+    expect(submissions).toBe(2)
+    expect(await settle('a', '1')).toMatchObject({ success: true })
+    expect(submissions).toBe(4)
+    expect(concluded).toEqual(['at 1+at 2', 'at 1+at 2+at 3+at 4'])
+  })
+
+  test.each<[string, () => Promise<SettlementEnd>]>([
+    ['refused', async () => ({ outcome: 'refused', reason: 'transaction_expired' })],
+    [
+      'impossible',
+      async () => await Promise.reject(new ConsensusUnavailable('consensus_unavailable')),
+    ],
+  ])(
+    'X8: what an earlier submission may have done is looked up although the next is %s',
+    async (_, next) => {
+      const submissions = [async () => ({ ...taken, cause: 'no answer' }), next]
+      const { concluded, settle } = scripted({
+        isRepeatable: true,
+        submit: async () => await (submissions.shift() ?? next)(),
+      })
+      expect(await settle('a', '1')).toMatchObject({ success: true })
+      expect(concluded).toEqual([taken.hash])
+    },
+  )
+
+  test('X14: a facilitator that is told which payTo it serves settles for no other', async () => {
+    const served = scripted({
+      submit: submitTaken,
+      servedPayTo: new Set([wanted.payTo.toLowerCase()]),
+    })
+    expect(await served.settle('a', '1')).toMatchObject({ success: true })
+    const other = scripted({ submit: submitTaken, servedPayTo: new Set(['0.0.4711']) })
+    expect(await other.settle('a', '1')).toMatchObject({
+      success: false,
+      errorReason: 'pay_to_not_served_by_facilitator',
+      transaction: '',
+    })
+    expect(await other.facilitator.verify(payload('a', '1'), wanted)).toMatchObject({
+      isValid: false,
+    })
   })
 
   test('a payment with a known outcome is no longer in doubt', async () => {

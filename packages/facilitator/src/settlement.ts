@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { BoundedMap } from '@tallystick/service-kit'
 import {
   acceptsRequirement,
+  type NothingSubmitted,
   type PaymentRequirement,
   type Verification,
   type VerifiedPayment,
@@ -20,13 +21,7 @@ import type {
 } from '@x402/core/types'
 
 /** Why nothing was submitted although the payment is good: codes of a 503, never of a refusal. */
-export type ConsensusProblem =
-  /** No node that the payment is addressed to was reachable, all were busy, or too many settlements are in flight. */
-  | 'consensus_unavailable'
-  /** The account that pays the fee or gas cannot. */
-  | 'fee_payer_balance_too_low'
-  /** The fee payer's account does not exist, is deleted, or has a key other than FEE_PAYER_KEY. */
-  | 'fee_payer_unusable'
+export type ConsensusProblem = Exclude<NothingSubmitted, 'ledger_unavailable'>
 
 /** The payment cannot be submitted now, and none of its bytes have left this process. */
 export class ConsensusUnavailable extends Error {
@@ -89,8 +84,10 @@ export type Order = {
   preflight(): Promise<SettlementEnd | undefined>
   /** Repeats that check and submits. Throws LedgerUnavailable or ConsensusUnavailable, only if nothing was submitted. */
   submit(): Promise<SettlementEnd | Submitted>
-  /** Reads what happened to a submitted transaction; `pending` while that is unknown. */
-  conclude(hash: string): Promise<SettlementEnd>
+  /** Whether the ledger takes the payment once however often it is submitted, so that another attempt costs nothing. */
+  readonly isRepeatable: boolean
+  /** Reads what happened to transactions that were submitted for it; `pending` while that is unknown. */
+  conclude(hashes: ReadonlySet<string>): Promise<SettlementEnd>
 }
 
 /** What one ledger contributes to `exact`. */
@@ -121,20 +118,33 @@ const IN_FLIGHT_MAX = 256
 /** Doubts remembered; the oldest goes first. An expired payment cannot be submitted again anyway. */
 const DOUBTS_MAX = 10_000
 
+/** Submissions in one settlement of a repeatable payment: the second follows one that may not have arrived. */
+const SUBMISSIONS_MAX = 2
+
 /** How a facilitator is observed and limited. */
-type Options = SettlementListener & { readonly inFlightMax?: number }
+export type FacilitatorLimits = SettlementListener & {
+  readonly inFlightMax?: number
+  /** The only receivers whose payments are settled, in lower case; any unless stated. */
+  readonly servedPayTo?: ReadonlySet<string> | undefined
+}
 
 /**
  * The facilitator side of `exact` on a ledger. Identical concurrent payments share one submission and one answer; a
- * payment in doubt is not submitted again. Both methods throw LedgerUnavailable, and `settle` also throws
+ * payment in doubt is submitted again only where that is harmless. Both methods throw LedgerUnavailable, and `settle` also throws
  * ConsensusUnavailable, in both cases before anything was submitted.
  */
-export function createExactFacilitator(side: LedgerSide, options: Options = {}): ExactFacilitator {
+export function createExactFacilitator(
+  side: LedgerSide,
+  options: FacilitatorLimits = {},
+): ExactFacilitator {
   const settlements = createSettlements(options)
 
   async function judge({ accepted, payload }: PaymentPayload, wanted: PaymentRequirements) {
     const requirement = acceptedRequirement(accepted, wanted, side.network)
-    return 'reason' in requirement ? requirement : await side.verify(payload, requirement)
+    if ('reason' in requirement) return requirement
+    if (options.servedPayTo?.has(requirement.payTo.toLowerCase()) === false)
+      return { kind: 'refused', reason: 'pay_to_not_served_by_facilitator' } as const
+    return await side.verify(payload, requirement)
   }
 
   /** The order for a payment; an expired one is refused whatever the ledger says. */
@@ -176,27 +186,52 @@ export function createExactFacilitator(side: LedgerSide, options: Options = {}):
   }
 }
 
-/** The settlements of one ledger: in flight by payment id, and in doubt until their outcome is known. */
-function createSettlements({ inFlightMax = IN_FLIGHT_MAX, onDoubt, onEnd }: Options) {
-  const inFlight = new Map<string, { fingerprint: string; answer: Promise<SettleResponse> }>()
-  const doubts = new BoundedMap<string, { fingerprint: string; hash: string }>(DOUBTS_MAX)
+/** A payment whose outcome is unknown, and the transactions that were submitted for it. */
+type Doubt = { readonly fingerprint: string; readonly hashes: ReadonlySet<string> }
 
+/** The settlements of one ledger: in flight by payment id, and in doubt until their outcome is known. */
+function createSettlements({ inFlightMax = IN_FLIGHT_MAX, onDoubt, onEnd }: FacilitatorLimits) {
+  const inFlight = new Map<string, { fingerprint: string; answer: Promise<SettleResponse> }>()
+  const doubts = new BoundedMap<string, Doubt>(DOUBTS_MAX)
+
+  /** Submits once, or again: what an earlier submission may have done is no refusal. Throws only what a first one throws. */
   async function submitOnce(
+    payment: VerifiedPayment,
+    order: Order,
+    doubt: Doubt,
+  ): Promise<SettlementEnd | Submitted | undefined> {
+    const isFirst = doubt.hashes.size === 0
+    try {
+      const sent = await order.submit()
+      if ('outcome' in sent) return isFirst ? sent : undefined
+      const { cause, hash: submitted, transaction } = sent
+      doubts.set(payment.id, { ...doubt, hashes: new Set([...doubt.hashes, submitted]) })
+      if (cause !== undefined) onDoubt?.(payment, { transaction, cause })
+      return sent
+    } catch (error) {
+      if (isFirst) throw error
+      return undefined
+    }
+  }
+
+  async function settleOnce(
     payment: VerifiedPayment,
     order: Order,
     fingerprint: string,
   ): Promise<SettlementEnd> {
-    let doubt = doubts.get(payment.id)
-    if (doubt?.fingerprint !== fingerprint) {
-      const sent = await order.submit()
-      if ('outcome' in sent) return sent
-      const { cause, transaction } = sent
-      doubt = { fingerprint, hash: sent.hash }
-      doubts.set(payment.id, doubt)
-      if (cause !== undefined) onDoubt?.(payment, { transaction, cause })
+    const { id } = payment
+    const earlier = doubts.get(id)
+    let doubt: Doubt =
+      earlier?.fingerprint === fingerprint ? earlier : { fingerprint, hashes: new Set() }
+    for (let submissions = 0; submissions < SUBMISSIONS_MAX; submissions += 1) {
+      if (doubt.hashes.size > 0 && !order.isRepeatable) break
+      const sent = await submitOnce(payment, order, doubt)
+      if (sent !== undefined && 'outcome' in sent) return sent
+      doubt = doubts.get(id) ?? doubt
+      if (sent === undefined || sent.cause === undefined) break
     }
-    const end = await order.conclude(doubt.hash)
-    if (end.outcome !== 'pending') doubts.delete(payment.id)
+    const end = await order.conclude(doubt.hashes)
+    if (end.outcome !== 'pending') doubts.delete(id)
     return end
   }
 
@@ -215,7 +250,7 @@ function createSettlements({ inFlightMax = IN_FLIGHT_MAX, onDoubt, onEnd }: Opti
       if (current?.fingerprint === fingerprint) return await current.answer
       if (current !== undefined) return answer(payment, order.duplicate)
       if (inFlight.size >= inFlightMax) throw new ConsensusUnavailable('consensus_unavailable')
-      const settling = submitOnce(payment, order, fingerprint)
+      const settling = settleOnce(payment, order, fingerprint)
         .then((end) => answer(payment, end))
         .finally(() => inFlight.delete(payment.id))
       inFlight.set(payment.id, { fingerprint, answer: settling })

@@ -1,7 +1,7 @@
 import type { Clock, ReadinessCheck } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { checkEvmDomain, createJsonRpcLedger, type EvmAsset } from '@tallystick/x402/evm'
-import type { SettlementListener } from '../settlement.ts'
+import type { FacilitatorLimits } from '../settlement.ts'
 import { createEvmWallet } from './evm-wallet.ts'
 import { createExactEvm } from './exact-evm.ts'
 
@@ -33,7 +33,7 @@ const GAS_BALANCE_MIN_WEI = 5_000_000_000_000_000n
  */
 export async function createEvmFacilitator(
   chain: EvmChain,
-  { clock, ...listener }: SettlementListener & { readonly clock: Clock },
+  { clock, ...limits }: FacilitatorLimits & { readonly clock: Clock },
 ) {
   const { assets, outcomeMs, rpcUrl } = chain
   const network = `eip155:${chain.chainId}`
@@ -72,7 +72,7 @@ export async function createEvmFacilitator(
   }
   return {
     network,
-    scheme: createExactEvm({ network, assets, wallet, ledger, clock, outcomeMs, ...listener }),
+    scheme: createExactEvm({ network, assets, wallet, ledger, clock, outcomeMs, ...limits }),
     readiness: { evm: ready },
     /** Submits and pays the gas. */
     address: wallet.address,

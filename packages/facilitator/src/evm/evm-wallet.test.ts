@@ -21,7 +21,14 @@ afterEach(async () => {
 })
 
 async function faultyNode(faults: Fault[] = []) {
-  const node = { nonce: 5, taken: [] as Taken[], counts: 0, gasPrice: '0x3b9aca00', baseFee: '0x5' }
+  const node = {
+    nonce: 5,
+    taken: [] as Taken[],
+    counts: 0,
+    gasPrice: '0x3b9aca00',
+    baseFee: '0x5',
+    estimate: { error: { code: -32603, message: 'busy' } } as object,
+  }
   const submit = (raw: `0x${string}`, response: ServerResponse): unknown => {
     const fault = faults.shift()
     const { nonce = 0, ...price } = parseTransaction(raw)
@@ -44,7 +51,7 @@ async function faultyNode(faults: Fault[] = []) {
       },
     }),
     eth_getBalance: () => ({ result: '0x5' }),
-    eth_estimateGas: () => ({ error: { code: -32603, message: 'busy' } }),
+    eth_estimateGas: () => node.estimate,
     eth_getTransactionCount: () => {
       node.counts += 1
       return { result: `0x${node.nonce.toString(16)}` }
@@ -178,4 +185,27 @@ test('a key is 32 bytes of hex, with or without 0x; no message repeats anything 
     const options = { rpcUrl: 'http://127.0.0.1:1', chainId: 196, privateKey: wrong }
     expect(() => createEvmWallet(options)).toThrow('the EVM key cannot be read')
   }
+})
+
+async function simulated(estimate: object) {
+  const { node, wallet } = await faultyNode()
+  node.estimate = estimate
+  return await wallet.simulate(call)
+}
+
+describe('X14: the gas of a transfer', () => {
+  test('has headroom, up to 250,000', async () => {
+    expect(await simulated({ result: '0x186a0' })).toEqual({ kind: 'succeeds', gas: 130_000n })
+    expect(await simulated({ result: '0x3d090' })).toEqual({ kind: 'succeeds', gas: 250_000n })
+  })
+
+  test.each([
+    ['an estimate above it', { result: '0x3d091' }],
+    [
+      'a node that refuses to estimate so much',
+      { error: { code: -32000, message: 'gas required exceeds allowance (250000)' } },
+    ],
+  ])('%s is too much', async (_, estimate) => {
+    expect(await simulated(estimate)).toEqual({ kind: 'too-much-gas' })
+  })
 })

@@ -3,7 +3,7 @@
  * nonce. After every failure the nonce is read from the chain again, so that one lost transaction blocks nothing.
  */
 import { LedgerUnavailable } from '@tallystick/x402'
-import type { Hex } from '@tallystick/x402/evm'
+import { type Hex, TRANSFER_GAS_MAX } from '@tallystick/x402/evm'
 import {
   BaseError,
   createPublicClient,
@@ -34,6 +34,8 @@ type EvmWalletOptions = Pick<EvmChain, 'rpcUrl' | 'chainId' | 'privateKey'> & {
 /** What a call would do now. */
 type Simulation =
   | { readonly kind: 'succeeds'; readonly gas: bigint }
+  /** More than TRANSFER_GAS_MAX: a contract wallet that checks its own signature may loop. */
+  | { readonly kind: 'too-much-gas' }
   /** `reason` is the node's wording, for people. */
   | { readonly kind: 'reverts'; readonly reason: string }
 
@@ -61,6 +63,9 @@ const GAS_PERCENT = 130n
  */
 const GAS_PRICE_MAX_WEI = 1_000_000_000_000n
 
+/** A node's words for a call that needs more gas than it was given. */
+const OUT_OF_GAS = /gas required exceeds|out ?of ?gas/i
+
 /** Reads the private key of an EVM account; undefined for anything but 32 bytes of hex that are a valid key on the curve. */
 export function parseEvmKey(text: string): PrivateKeyAccount | undefined {
   const [, hex] = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(text.trim()) ?? []
@@ -85,9 +90,19 @@ export function createEvmWallet(options: EvmWalletOptions) {
     /** Throws LedgerUnavailable. */
     async simulate(call: ContractCall): Promise<Simulation> {
       try {
-        const gas = await client.estimateGas({ account: account.address, ...call })
-        return { kind: 'succeeds', gas: (gas * GAS_PERCENT) / 100n }
+        const gas = await client.estimateGas({
+          account: account.address,
+          ...call,
+          gas: TRANSFER_GAS_MAX,
+        })
+        if (gas > TRANSFER_GAS_MAX) return { kind: 'too-much-gas' }
+        const withHeadroom = (gas * GAS_PERCENT) / 100n
+        return {
+          kind: 'succeeds',
+          gas: withHeadroom < TRANSFER_GAS_MAX ? withHeadroom : TRANSFER_GAS_MAX,
+        }
       } catch (error) {
+        if (OUT_OF_GAS.test(textOf(error))) return { kind: 'too-much-gas' }
         const revert = causeOf(error, ExecutionRevertedError)
         if (revert === undefined) throw new LedgerUnavailable('gas_not_estimated', { cause: error })
         return { kind: 'reverts', reason: revert.shortMessage }
@@ -176,7 +191,7 @@ async function readPrice(client: PublicClient): Promise<GasPrice> {
 
 /** What a failed submission means. Only an answer from the node proves that it did not take the transaction. */
 function judgeFailure(error: unknown): 'known' | 'nonce' | 'poor' | 'refused' | 'perhaps' {
-  const text = error instanceof BaseError ? `${error.details} ${error.message}` : ''
+  const text = textOf(error)
   if (/already known|already imported|known transaction/i.test(text)) return 'known'
   if (
     causeOf(error, NonceTooLowError) ||
@@ -186,6 +201,10 @@ function judgeFailure(error: unknown): 'known' | 'nonce' | 'poor' | 'refused' | 
   if (causeOf(error, InsufficientFundsError) || /insufficient funds/i.test(text)) return 'poor'
   const isTransport = causeOf(error, HttpRequestError) ?? causeOf(error, TimeoutError)
   return isTransport === undefined && error instanceof BaseError ? 'refused' : 'perhaps'
+}
+
+function textOf(error: unknown): string {
+  return error instanceof BaseError ? `${error.details} ${error.message}` : ''
 }
 
 function causeOf<Kind extends BaseError>(

@@ -132,6 +132,28 @@ describe('what the facilitator answers', () => {
     })
   })
 
+  test.each([
+    // JUMPDEST, and back to it.
+    ['always', '0x5b600056', 'invalid_exact_evm_payload_signature'],
+    // Agrees where nobody pays, in an eth_call without a sender.
+    [
+      'once somebody pays',
+      '0x32601457631626ba7e60e01b60005260206000f35b601456',
+      'invalid_exact_evm_transaction_simulation_failed',
+    ],
+  ] as const)('X14: a contract wallet that loops %s costs nothing', async (_, code, reason) => {
+    const [payload, requirement] = await fixture.order(fixture.account('agent-9'))
+    const wallet = `0x${'10'.repeat(20)}` as const
+    await fixture.chain.controls.setCode(wallet, code)
+    await fixture.chain.controls.mint(wallet, 10_000n)
+    const { authorization } = payload.payload as { authorization: object }
+    const signed = { authorization: { ...authorization, from: wallet }, signature: '0x1234' }
+    const sent = await fixture.sentCount()
+    const answer = await fixture.settle({ ...payload, payload: signed }, requirement)
+    expect(answer).toMatchObject({ success: false, errorReason: reason, transaction: '' })
+    expect(await fixture.sentCount()).toBe(sent)
+  })
+
   test('a contract wallet pays by EIP-1271', async () => {
     // PUSH4 0x1626ba7e PUSH1 0xe0 SHL PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN: agrees to everything.
     const wallet = `0x${'c0'.repeat(20)}` as const

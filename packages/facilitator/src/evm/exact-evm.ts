@@ -25,13 +25,13 @@ import { bytesToHex, encodeFunctionData, parseAbi } from 'viem'
 import {
   createExactFacilitator,
   type ExactFacilitator,
+  type FacilitatorLimits,
   type Order,
   type SettlementEnd,
-  type SettlementListener,
 } from '../settlement.ts'
 import type { ContractCall, EvmWallet } from './evm-wallet.ts'
 
-type ExactEvmOptions = SettlementListener & {
+type ExactEvmOptions = FacilitatorLimits & {
   /** CAIP-2, e.g. `eip155:196`. */
   readonly network: string
   /** The tokens it settles, all on that network. */
@@ -95,7 +95,11 @@ function orderOf(options: ExactEvmOptions, payment: VerifiedPayment, payload: un
       const { cause, hash } = await options.wallet.send({ ...call, gas: checked.gas })
       return { hash, transaction: hash, cause }
     },
-    conclude: (hash) => conclude(options, payment, hash as Hex),
+    // A second transaction costs gas, and reverts where the first arrived.
+    isRepeatable: false,
+    async conclude([hash]) {
+      return await conclude(options, payment, hash as Hex)
+    },
   }
 }
 
@@ -116,6 +120,9 @@ async function preflight(
     return { outcome: 'refused', reason: 'invalid_exact_evm_insufficient_balance' }
   }
   if (simulation.kind === 'succeeds') return simulation
+  if (simulation.kind === 'too-much-gas') {
+    return { outcome: 'refused', reason: 'invalid_exact_evm_gas_too_high' }
+  }
   // Somebody may have used it between the two answers.
   if (await ledger.isAuthorizationUsed(key)) return NONCE_USED
   const reason = 'invalid_exact_evm_transaction_simulation_failed'

@@ -7,16 +7,16 @@ import { type AccountDirectory, verifyHederaPayment } from '@tallystick/x402/hed
 import {
   createExactFacilitator,
   type ExactFacilitator,
+  type FacilitatorLimits,
   type Order,
   type SettlementEnd,
-  type SettlementListener,
 } from '../settlement.ts'
 import type { ConsensusClient, Recorded } from './consensus-client.ts'
 
 /** Reads an account's balance in tinybar; undefined if unknown. */
 export type BalanceReader = (accountId: string) => Promise<bigint | undefined>
 
-type ExactHederaOptions = SettlementListener & {
+type ExactHederaOptions = FacilitatorLimits & {
   /** CAIP-2, e.g. `hedera:testnet`. */
   readonly network: string
   /** `0.0.x`: pays the fees, never the amount. */
@@ -25,11 +25,13 @@ type ExactHederaOptions = SettlementListener & {
   readonly accounts: AccountDirectory
   readonly balances: BalanceReader
   readonly clock: { unixMs(): number }
+  /** The least that a payment must allow as its fee, tinybar; 0 unless stated. */
+  readonly feeFloor?: () => Promise<bigint>
 }
 
 /** Builds the facilitator side of `exact` on one Hedera network. */
 export function createExactHedera(options: ExactHederaOptions): ExactFacilitator {
-  const { accounts, clock, feePayer, network } = options
+  const { accounts, clock, feeFloor, feePayer, network } = options
   return createExactFacilitator(
     {
       network,
@@ -42,7 +44,9 @@ export function createExactHedera(options: ExactHederaOptions): ExactFacilitator
           return { kind: 'refused', reason: 'fee_payer_not_managed_by_facilitator' }
         }
         const nowSeconds = Math.floor(clock.unixMs() / 1_000)
-        return await verifyHederaPayment(payload, requirement, { accounts, nowSeconds })
+        const feeMinTinybar = (await feeFloor?.()) ?? 0n
+        const context = { accounts, nowSeconds, feeMinTinybar }
+        return await verifyHederaPayment(payload, requirement, context)
       },
       order: (payment, payload) => orderOf(options, payment, payload),
     },
@@ -65,9 +69,10 @@ function orderOf(options: ExactHederaOptions, payment: VerifiedPayment, payload:
       if (submission === 'duplicate') return duplicateOf(payment)
       return 'hash' in submission ? { ...submission, transaction: nonce } : submission
     },
-    async conclude(hash) {
+    isRepeatable: true,
+    async conclude(hashes) {
       const outcome = await options.consensus.outcome(nonce)
-      if ('status' in outcome) return judgeRecord(outcome, { payment, hash })
+      if ('status' in outcome) return judgeRecord(outcome, { payment, hashes })
       const { cause } = outcome
       return { outcome: 'pending', reason: 'settlement_pending', transaction: nonce, cause }
     },
@@ -98,16 +103,16 @@ const duplicateOf = ({ nonce }: VerifiedPayment): SettlementEnd => ({
 })
 
 /**
- * Judges what the ledger recorded under a payment's id. The hash shows whether it is the transaction that we submitted,
+ * Judges what the ledger recorded under a payment's id. The hash shows whether it is one that we submitted,
  * since the receipt alone would also report a different one under the same id. The net credit is checked as the
  * specification requires.
  */
 export function judgeRecord(
   record: Recorded,
-  expected: { readonly payment: VerifiedPayment; readonly hash: string },
+  expected: { readonly payment: VerifiedPayment; readonly hashes: ReadonlySet<string> },
 ): SettlementEnd {
-  const { payment, hash } = expected
-  if (record.hash !== hash) return duplicateOf(payment)
+  const { payment, hashes } = expected
+  if (!hashes.has(record.hash)) return duplicateOf(payment)
   const { amount, nonce: transaction, payTo } = payment
   if (record.status !== 'SUCCESS') {
     const message = record.status

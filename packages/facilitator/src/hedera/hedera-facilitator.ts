@@ -2,11 +2,12 @@ import { PrivateKey } from '@hiero-ledger/sdk'
 import type { Clock, ReadinessCheck } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import {
+  createFeeFloor,
   createMirrorAccountDirectory,
   createMirrorNode,
   TINYBAR_PER_HBAR,
 } from '@tallystick/x402/hedera'
-import type { SettlementListener } from '../settlement.ts'
+import type { FacilitatorLimits } from '../settlement.ts'
 import { type ConsensusNetwork, createConsensusClient } from './consensus-client.ts'
 import { type BalanceReader, createExactHedera } from './exact-hedera.ts'
 
@@ -29,7 +30,7 @@ const BALANCE_KEPT_MS = 2_000
 /** Builds the Hedera side from addresses and a key. Throws RangeError if the key is unreadable; the message never contains it. */
 export function createHederaFacilitator(
   settings: HederaNetwork,
-  { clock, ...listener }: SettlementListener & { readonly clock: Clock },
+  { clock, ...limits }: FacilitatorLimits & { readonly clock: Clock },
 ) {
   const { feePayer, mirrorUrl, network } = settings
   const feePayerKey = parsePrivateKey(settings.feePayerKey)
@@ -71,9 +72,10 @@ export function createHederaFacilitator(
       : { kind: 'ready', details }
   }
 
-  const parts = { network, feePayer, consensus, accounts, balances, clock }
+  const feeFloor = createFeeFloor({ mirror, clock })
+  const parts = { network, feePayer, consensus, accounts, balances, clock, feeFloor }
   return {
-    scheme: createExactHedera({ ...parts, ...listener }),
+    scheme: createExactHedera({ ...parts, ...limits }),
     readiness: { consensus: consensusReady, feePayer: feePayerReady },
     /** The fee payer's balance in tinybar, as the mirror node last knew it. */
     feePayerBalance,

@@ -101,7 +101,7 @@ describe('judgeRecord', () => {
     netTinybar: new Map([['0.0.7', changes.credit ?? 100n]]),
   })
   const judge = (changes?: Parameters<typeof record>[0]) =>
-    judgeRecord(record(changes), { payment, hash })
+    judgeRecord(record(changes), { payment, hashes: new Set([hash]) })
 
   test('our transaction with the full amount is settled', () => {
     expect(settleResponse(payment, judge())).toEqual({
