@@ -141,6 +141,31 @@ describe('tallystick-devnet', () => {
     await expect(fetch(rpcUrl, { method: 'POST', headers, body })).rejects.toThrow('fetch failed')
   })
 
+  test('a control that the ledger does not have ends it with code 1 and its name', async () => {
+    const words = [...FREE_PORTS, '--like-testnet', '--control', 'setNothing=1']
+    const { code, output } = await start(words).ended
+    expect(code).toBe(1)
+    expect(output).toMatch(/--control setNothing: Method devnet_setNothing not found/)
+  })
+
+  test('--like-testnet makes it as slow as the public network, --control changes one thing of it', async () => {
+    const words = [...FREE_PORTS, '--like-testnet', '--control', 'setReadLagMs=60000']
+    const { child, ended } = start(words)
+    let output = ''
+    const rpcUrl = await new Promise<string>((resolve) => {
+      child.stdout?.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+        const url = /JSON-RPC +(http:\S+)/.exec(output)?.[1]
+        if (output.includes('Like testnet') && url !== undefined) resolve(url)
+      })
+    })
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
+    const answer = await fetch(rpcUrl, { method: 'POST', body })
+    expect(await answer.json()).toMatchObject({ result: '0x0' })
+    child.kill('SIGINT')
+    expect((await ended).code).toBe(0)
+  })
+
   test.concurrent.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     '%s ends it with code 0',
     async (signal) => {

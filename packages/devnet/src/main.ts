@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { HELP, readArguments } from './command/read-arguments.ts'
-import { welcome, welcomeToXLayer } from './command/welcome.ts'
+import { type ControlCall, HELP, readArguments } from './command/read-arguments.ts'
+import { controlled, welcome, welcomeToXLayer } from './command/welcome.ts'
 import { type Devnet, startDevnet } from './start-devnet.ts'
 import { startXLayer, type XLayer } from './xlayer/start-xlayer.ts'
 
@@ -19,15 +19,36 @@ async function main(): Promise<number> {
   try {
     const devnet = await startDevnet(wanted)
     const xLayer = await startXLayerIfWanted(wanted, devnet)
-    const ended = stopOnSignal([devnet, ...(xLayer === undefined ? [] : [xLayer])])
+    const ledgers = [devnet, ...(xLayer === undefined ? [] : [xLayer])]
+    const ended = stopOnSignal(ledgers)
     process.stdout.write(await welcome(devnet))
     if (xLayer !== undefined) process.stdout.write(welcomeToXLayer(xLayer))
+    const refused = await firstRefusal(devnet, wanted.controls)
+    if (refused !== undefined) {
+      for (const ledger of ledgers) await ledger.stop()
+      throw new Error(refused)
+    }
+    if (wanted.controls.length > 0) process.stdout.write(controlled(wanted.controls))
     await ended
     return 0
   } catch (cause) {
     process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`)
     return 1
   }
+}
+
+/** Calls the controls, in order, up to the first that the ledger refuses; returns its reason. */
+async function firstRefusal(
+  { rpcUrl }: Devnet,
+  controls: readonly ControlCall[],
+): Promise<string | undefined> {
+  for (const { name, parameters } of controls) {
+    const call = { jsonrpc: '2.0', id: 1, method: `devnet_${name}`, params: parameters }
+    const answer = await fetch(rpcUrl, { method: 'POST', body: JSON.stringify(call) })
+    const { error } = (await answer.json()) as { error?: { message: string } }
+    if (error !== undefined) return `--control ${name}: ${error.message}`
+  }
+  return undefined
 }
 
 /** Starts the second chain; if that fails, the first one ends too. */

@@ -37,6 +37,11 @@ export type DevnetOptions = {
   clock?: Clock
   /** The time that judges the validity of transfers, by default the machine's, since SDKs stamp wall time. */
   wallClock?: Pick<Clock, 'unixMs'>
+  /**
+   * How far the machine's clock, by which services in other processes live, is ahead of the ledger's, milliseconds; below 0,
+   * behind it. The ledger's time is `clock` less this.
+   */
+  serverClockOffMs?: number
 }
 
 /** A running local Hedera. */
@@ -51,7 +56,8 @@ export async function startDevnet(options: DevnetOptions = {}) {
   await requireFreePort({ name: 'JSON-RPC', host, port: rpcPort })
   await requireFreePort({ name: 'mirror REST', host, port: mirrorPort })
   await requireFreePort({ name: 'consensus gRPC', host, port: consensusPort })
-  const clock = createConsensusClock(options.clock ?? systemClock)
+  const { clock: base = systemClock, serverClockOffMs = 0 } = options
+  const clock = createConsensusClock(shifted(base, () => -serverClockOffMs))
   const anvilProcess = await startAnvil({
     chainId: CHAIN_ID,
     genesisSecond: clock.nowSeconds() - GENESIS_MARGIN_SECONDS,
@@ -59,6 +65,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
   })
   const anvil = createAnvilClient(anvilProcess)
   const ledger = createLedger({ clock, anvil })
+  ledger.faults.serverClockOffMs = serverClockOffMs
   const closers: (() => unknown)[] = []
   /** Closes the edges and ends anvil. Can be called again. */
   const stop = async (): Promise<void> => {
@@ -108,6 +115,8 @@ export async function startDevnet(options: DevnetOptions = {}) {
       chainId: CHAIN_ID,
       /** Ledger time with its travel, for services that live in the same process. */
       clock: clock as Clock,
+      /** The clock of servers in the same process: the ledger's, and wrong by `setServerClockOffMs`. */
+      serverClock: shifted(clock, () => ledger.faults.serverClockOffMs),
       stop,
     }
     closeIdleBlocks(ledger)
@@ -116,6 +125,11 @@ export async function startDevnet(options: DevnetOptions = {}) {
     await stop()
     throw cause
   }
+}
+
+/** `base`, ahead by `offMs`. */
+function shifted(base: Clock, offMs: () => number): Clock {
+  return { unixMs: () => base.unixMs() + offMs(), after: (ms, run) => base.after(ms, run) }
 }
 
 function closeIdleBlocks(ledger: Ledger): void {

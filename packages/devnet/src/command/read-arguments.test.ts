@@ -9,6 +9,8 @@ describe('the command line', () => {
       rpcPort: 7546,
       mirrorPort: 5551,
       consensusPort: 50_211,
+      serverClockOffMs: 0,
+      controls: [],
     })
   })
 
@@ -28,6 +30,29 @@ describe('the command line', () => {
     expect(readArguments(['--xlayer=yes'])).toMatchObject({ kind: 'invalid' })
   })
 
+  test('the network as it is: a profile, a seed, a wrong clock, and any control', () => {
+    expect(
+      readArguments([
+        '--like-testnet',
+        '--seed=7',
+        '--server-clock-off=-30',
+        '--control=setReadLagMs=5000',
+        '--control',
+        'setNodeDown=["0.0.4",true]',
+        '--control=answerPromptly',
+      ]),
+    ).toMatchObject({
+      serverClockOffMs: -30_000,
+      controls: [
+        { name: 'seedChance', parameters: [7] },
+        { name: 'likeTestnet', parameters: [] },
+        { name: 'setReadLagMs', parameters: [5_000] },
+        { name: 'setNodeDown', parameters: ['0.0.4', true] },
+        { name: 'answerPromptly', parameters: [] },
+      ],
+    })
+  })
+
   test.each([['--help'], ['-h'], ['--rpc-port', '1', '--help']])(
     '%s prints the help',
     (...words) => {
@@ -40,6 +65,9 @@ describe('the command line', () => {
     ['--rpc-port', /argument missing/],
     ['--rpc-port=x', /needs a port/],
     ['--rpc-port=65536', /needs a port/],
+    ['--server-clock-off=soon', /needs seconds/],
+    ['--control=setReadLagMs=', /needs NAME=JSON/],
+    ['--seed=x', /NAME=JSON/],
   ])('refuses %s', (word, message) => {
     expect(readArguments([word])).toMatchObject({
       kind: 'invalid',

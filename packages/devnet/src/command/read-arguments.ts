@@ -9,9 +9,16 @@ type Arguments =
       consensusPort: number
       /** Port of the X Layer stand-in, if requested. */
       xLayerPort: number | undefined
+      /** How far this machine's clock is ahead of the ledger's, milliseconds. */
+      serverClockOffMs: number
+      /** `devnet_*` methods to call once it is up, with their parameters. */
+      controls: readonly ControlCall[]
     }
   | { kind: 'help' }
   | { kind: 'invalid'; message: string }
+
+/** One control: its name and parameters. */
+export type ControlCall = { name: string; parameters: readonly unknown[] }
 
 /** Default port of the X Layer stand-in. */
 const X_LAYER_PORT = 8546
@@ -24,6 +31,10 @@ const OPTIONS = {
   xlayer: { type: 'boolean' },
   'xlayer-port': { type: 'string' },
   host: { type: 'string', default: '127.0.0.1' },
+  'like-testnet': { type: 'boolean' },
+  seed: { type: 'string' },
+  control: { type: 'string', multiple: true },
+  'server-clock-off': { type: 'string', default: '0' },
   help: { type: 'boolean', short: 'h' },
 } as const
 
@@ -37,6 +48,11 @@ Usage: npm run devnet -- [options]      or: tallystick-devnet [options]
   --xlayer            starts an X Layer stand-in too: chain id 196, a dollar token with signed transfers
   --xlayer-port N     its JSON-RPC port, default ${X_LAYER_PORT}; implies --xlayer
   --host ADDRESS      address to listen on, default 127.0.0.1
+  --like-testnet      as slow and as unreliable as the public network: sends of 3 to 8 s, lagging reads, rate limits,
+                      a node that is down, lost answers
+  --seed N            where chance begins, for another run of latencies and losses
+  --control NAME=JSON one control, such as setReadLagMs=5000 or 'setNodeDown=["0.0.4",true]'; may be repeated
+  --server-clock-off N  this machine's clock is N seconds ahead of the ledger's; below 0, behind it
   --help              this text
 
 Ctrl-C ends it and leaves nothing behind.
@@ -57,6 +73,12 @@ export function readArguments(words: readonly string[]): Arguments {
         values.xlayer === true || values['xlayer-port'] !== undefined
           ? portOf({ 'xlayer-port': String(X_LAYER_PORT), ...values }, 'xlayer-port')
           : undefined,
+      serverClockOffMs: secondsOf(values['server-clock-off']) * 1_000,
+      controls: [
+        ...(values.seed === undefined ? [] : [controlOf(`seedChance=${values.seed}`)]),
+        ...(values['like-testnet'] === true ? [{ name: 'likeTestnet', parameters: [] }] : []),
+        ...(values.control ?? []).map(controlOf),
+      ],
     }
   } catch (cause) {
     const text = cause instanceof Error ? cause.message : String(cause)
@@ -66,6 +88,29 @@ export function readArguments(words: readonly string[]): Arguments {
       message: unknown === undefined ? text : `There is no option ${unknown}.`,
     }
   }
+}
+
+/** Farthest that a clock may be set off, seconds: an hour is more than a wrong clock is. */
+const CLOCK_OFF_SECONDS_MAX = 3_600
+
+function secondsOf(text: string): number {
+  const seconds = Number(text)
+  if (text !== '' && Math.abs(seconds) <= CLOCK_OFF_SECONDS_MAX) return seconds
+  throw new Error(
+    `--server-clock-off needs seconds, -${CLOCK_OFF_SECONDS_MAX} to ${CLOCK_OFF_SECONDS_MAX}, and got ${text}.`,
+  )
+}
+
+/** `NAME=JSON`: a list holds the parameters, any other value is the only one; without `=` there is none. */
+function controlOf(text: string): ControlCall {
+  const [, name = '', json] = /^(\w+)(?:=(.*))?$/s.exec(text) ?? []
+  try {
+    const value: unknown = json === undefined ? [] : JSON.parse(json)
+    if (name !== '') return { name, parameters: Array.isArray(value) ? value : [value] }
+  } catch {
+    // Told below.
+  }
+  throw new Error(`--control needs NAME=JSON, and got ${text}.`)
 }
 
 function portOf<Name extends string>(values: Readonly<Record<Name, string>>, name: Name): number {

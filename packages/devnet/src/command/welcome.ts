@@ -1,6 +1,7 @@
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import type { Devnet } from '../start-devnet.ts'
 import type { XLayer } from '../xlayer/start-xlayer.ts'
+import type { ControlCall } from './read-arguments.ts'
 
 /** The two units are easy to confuse. */
 const CURRENCY_NOTE =
@@ -35,6 +36,16 @@ ${indent(viemScript(devnet))}
 A first SDK script:
 ${indent(sdkScript(devnet))}
 `
+}
+
+/** What a person sees once controls are set: which, and how the network becomes prompt again. */
+export function controlled(controls: readonly ControlCall[]): string {
+  const rows = controls.map(({ name, parameters }) =>
+    name === 'likeTestnet'
+      ? '  Like testnet: sends take 3 to 8 s, reads lag 4 s, one answer in a hundred is lost; 429 past the public limits.'
+      : `  ${name} ${JSON.stringify(parameters)}`,
+  )
+  return `\n${rows.join('\n')}\n  devnet_answerPromptly over JSON-RPC ends it.\n`
 }
 
 type Cells = Record<'id' | 'name' | 'balance' | 'kind' | 'evmAddress' | 'privateKey', string>

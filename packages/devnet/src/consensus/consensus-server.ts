@@ -6,10 +6,12 @@ import {
   type sendUnaryData,
 } from '@grpc/grpc-js'
 import { proto } from '@hiero-ledger/proto'
+import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { isAnswerLost } from '../ledger/network-faults.ts'
 import { hostAndPort } from '../listen.ts'
 import { QUERIES } from './answer-query.ts'
-import { type Status, statusNumber } from './signed-transfer.ts'
+import { decodeSignedTransfer, type Status, statusNumber } from './signed-transfer.ts'
 import type { TransferService } from './transfer-service.ts'
 
 type Answer = (request: Buffer) => Promise<Uint8Array>
@@ -48,7 +50,7 @@ export async function startConsensusServer(options: {
       responseSerialize: (bytes: Uint8Array) => Buffer.from(bytes),
       responseDeserialize: (bytes: Buffer) => bytes,
     }
-    server.addService({ [method]: definition }, { [method]: handler(ledger, answer) })
+    server.addService({ [method]: definition }, { [method]: handler(ledger, { method, answer }) })
   }
   const port = await new Promise<number>((resolve, reject) => {
     const address = hostAndPort(options.host, options.port)
@@ -63,23 +65,35 @@ export async function startConsensusServer(options: {
   }
 }
 
-function handler(ledger: Ledger, answer: Answer) {
+function handler(ledger: Ledger, { method, answer }: { method: string; answer: Answer }) {
   return (call: ServerUnaryCall<Buffer, Uint8Array>, callback: sendUnaryData<Uint8Array>): void => {
-    if (ledger.faults.unavailable.consensus) {
-      callback({ code: grpcStatus.UNAVAILABLE, details: 'node unavailable' })
+    const unavailable = { code: grpcStatus.UNAVAILABLE, details: 'node unavailable' }
+    if (ledger.faults.unavailable.consensus || isForDownNode(ledger, call.request)) {
+      callback(unavailable)
       return
     }
     void respond(call.request)
 
     async function respond(request: Buffer): Promise<void> {
       try {
-        callback(null, await answer(request))
+        const answered = await answer(request)
+        if (isAnswerLost(ledger.faults, 'consensus', method)) callback(unavailable)
+        else callback(null, answered)
       } catch (cause) {
         process.stderr.write(`devnet: consensus: ${String(cause)}\n`)
         callback({ code: grpcStatus.INTERNAL, details: 'devnet failed' })
       }
     }
   }
+}
+
+/** Whether a request is a transaction for a node that is down. Queries name no node: another one answers them. */
+function isForDownNode({ faults }: Ledger, request: Buffer): boolean {
+  if (faults.downNodes.length === 0) return false
+  const transfer = decodeSignedTransfer(request)
+  return (
+    typeof transfer !== 'string' && faults.downNodes.includes(entityId(transfer.nodeNumber ?? 0))
+  )
 }
 
 async function notSupported(): Promise<Uint8Array> {

@@ -1,7 +1,7 @@
 // The life of a transfer between the node's first check and its record: duplicates, transactions that are held or lost on
 // purpose, and what a client learns if it asks for a receipt meanwhile.
 
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, pause } from '@tallystick/service-kit'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTransactionId, type TransactionRecord } from '../ledger/records.ts'
@@ -51,6 +51,12 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
     if (remembered !== undefined) remembered.handling ??= handling
   }
 
+  async function submitted(transfer: SignedTransfer): Promise<void> {
+    const { consensusDelayMs } = ledger.faults
+    if (consensusDelayMs > 0) await pause(ledger.clock, consensusDelayMs)
+    toConsensus(transfer)
+  }
+
   return {
     /** The node's answer to a transaction: `OK`, or why not. */
     async submit(request: Buffer): Promise<Status> {
@@ -63,7 +69,7 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
       // Remembered before the asynchronous checks, so that one of two at once is the duplicate.
       const isKnown = memory.add(id, node)
       const status = await precheckTransfer(ledger, { transfer, wallNs: wallNs(), isKnown })
-      if (status === 'OK') toConsensus(transfer)
+      if (status === 'OK') void submitted(transfer)
       else if (!isKnown) memory.remove(id, node)
       return status
     },

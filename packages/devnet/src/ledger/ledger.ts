@@ -3,13 +3,13 @@
 
 import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
-import type { Status } from '../consensus/signed-transfer.ts'
 import { createAccountRegistry, type Entity } from './account-registry.ts'
 import type { ConsensusClock } from './consensus-clock.ts'
 import { longZeroNumber } from './entity-id.ts'
 import { createEvm, TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
 import type { EvmTransaction } from './evm-transaction.ts'
 import { CREATE_GAS_DEFAULT, EXCHANGE_RATE_DEFAULT, GAS_PRICE_TINYBAR_DEFAULT } from './network.ts'
+import { noFaults } from './network-faults.ts'
 import { createRecordStore } from './records.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
@@ -33,6 +33,7 @@ export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: A
     records: createRecordStore(),
     transactions: createTransactionIndex(),
     queue: createSerialQueue(),
+    /** Tests and `devnet_*` calls write them, the edges read them. */
     faults: noFaults(),
     settings,
     /** Called after every EVM transaction; the scheduler listens. */
@@ -45,28 +46,6 @@ export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: A
       const number = longZeroNumber(address)
       return accounts.byAddress(address) ?? accounts.create({ address, createdNs, number })
     },
-  }
-}
-
-/** The network's faults, at first none. Tests and `devnet_*` calls write them, the edges read them. */
-function noFaults() {
-  return {
-    /** JSON-RPC answers, receipts included, show the ledger as of this many milliseconds ago. */
-    readLagMs: 0,
-    /** The same for the mirror node. */
-    mirrorLagMs: 0,
-    /** `eth_getTransactionCount` shows the nonce as of this many milliseconds ago. */
-    nonceLagMs: 0,
-    /** This many of the next EVM transactions are answered with their hash and lost. */
-    transactionsToDrop: 0,
-    /** This many of the next native transfers pass the node's checks and are lost. */
-    transfersToDrop: 0,
-    /** While true, native transfers that pass the node's checks wait. */
-    isConsensusHeld: false,
-    /** Response codes for the next native transfers, in order, and where they apply. */
-    refusals: [] as { status: Status; at: 'precheck' | 'consensus' }[],
-    /** Edges that answer nothing: connections are cut, gRPC calls end as UNAVAILABLE. */
-    unavailable: { rpc: false, mirror: false, consensus: false },
   }
 }
 

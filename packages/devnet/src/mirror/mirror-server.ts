@@ -2,7 +2,9 @@ import { parse as parseQuery } from 'node:querystring'
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import type { Ledger } from '../ledger/ledger.ts'
+import { isAnswerLost } from '../ledger/network-faults.ts'
 import type { Scheduler } from '../ledger/scheduler.ts'
+import { callerOf, createRequestCounter, withoutCaller } from '../request-limits.ts'
 import { addAccountRoutes } from './account-routes.ts'
 import { addBlockRoutes } from './block-routes.ts'
 import { addContractRoutes } from './contract-routes.ts'
@@ -12,20 +14,34 @@ import { addNetworkRoutes } from './network-routes.ts'
 import { addScheduleRoutes } from './schedule-routes.ts'
 import { addTransactionRoutes } from './transaction-routes.ts'
 
+/** The window of the public mirror node's limit, milliseconds. */
+const LIMIT_MS = 1_000
+
 /** The mirror edge, not yet listening. `consensus` is where the gRPC edge listens. */
 export function createMirrorServer(
   ledger: Ledger,
   parts: { scheduler: Scheduler; consensus: { host: string; port: number } },
 ): FastifyInstance {
+  const counter = createRequestCounter(ledger.clock, LIMIT_MS)
   const app = fastify({
     forceCloseConnections: true,
+    rewriteUrl: withoutCaller,
     routerOptions: { querystringParser: (text) => parseQuery(text) },
   })
   app.addHook('onRequest', async (request, reply) => {
     void reply.header('access-control-allow-origin', '*')
-    if (!ledger.faults.unavailable.mirror) return
-    request.raw.socket.destroy()
-    reply.hijack()
+    if (ledger.faults.unavailable.mirror) {
+      request.raw.socket.destroy()
+      reply.hijack()
+      return
+    }
+    const limit = ledger.faults.requestLimits.mirrorPerSecond
+    if (limit !== undefined && !counter.take(callerOf(request), '', limit)) {
+      await reply.code(429).send(body('Too many requests'))
+    }
+  })
+  app.addHook('onSend', async (request) => {
+    if (isAnswerLost(ledger.faults, 'mirror', request.url)) request.raw.socket.destroy()
   })
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(body('Not found')))
   app.setErrorHandler((error, _request, reply) => {

@@ -37,11 +37,13 @@ export function blockMethods(ledger: Ledger): RpcMethods {
   }
 }
 
-/** The transaction with that hash, once readers may see it. */
+/** The transaction with that hash, once readers may see it and its receipt. */
 function visibleTransaction(ledger: Ledger, hash: string): EvmTransaction | undefined {
   const transaction = ledger.transactions.byHash(hash)
   if (transaction === undefined) return undefined
-  return transaction.blockNumber <= visibleBlock(ledger) ? transaction : undefined
+  const { readLagMs, receiptDelayMs } = ledger.faults
+  const newest = ledger.evm.newestBlock(readLagMs + receiptDelayMs)
+  return transaction.blockNumber <= newest ? transaction : undefined
 }
 
 function mapped(

@@ -5,6 +5,7 @@ import { AnvilRefused, AnvilUnavailable } from '../anvil/anvil-client.ts'
 import type { DevnetControls } from '../controls.ts'
 import type { AccountKey } from '../ledger/account-key.ts'
 import type { DevnetAccount, NewAccount } from '../ledger/genesis.ts'
+import type { NetworkConditions } from '../ledger/network-faults.ts'
 import type { ScheduledExecution } from '../ledger/scheduler.ts'
 import { RpcError, type RpcMethods, refusals } from './rpc-method.ts'
 
@@ -48,6 +49,31 @@ const newAccount: z.ZodType<NewAccount> = z.object({
     .exactOptional(),
 })
 
+const countIfGiven = count.exactOptional()
+
+const share = z.number().min(0).max(1)
+
+const shareIfGiven = share.exactOptional()
+
+const latency = z.object({ min: count, max: count })
+const requestLimits = z.object({
+  relayPerMinute: z
+    .object({ tier1: count, tier2: count, tier3: count, other: count })
+    .exactOptional(),
+  mirrorPerSecond: count.exactOptional(),
+})
+const conditions: z.ZodType<Partial<NetworkConditions>> = z.strictObject({
+  sendLatencyMs: latency.exactOptional(),
+  readLagMs: countIfGiven,
+  receiptDelayMs: countIfGiven,
+  mirrorLagMs: countIfGiven,
+  nonceLagMs: countIfGiven,
+  consensusDelayMs: countIfGiven,
+  requestLimits: requestLimits.exactOptional(),
+  downNodes: z.array(z.string()).exactOptional(),
+  answerLoss: z.object({ rpc: share, mirror: share, consensus: share }).exactOptional(),
+})
+
 type Schemas<Parameters extends readonly unknown[]> = Readonly<{
   [Index in keyof Parameters]-?: z.ZodType<Parameters[Index]>
 }>
@@ -57,6 +83,17 @@ const CONTROLS: {
   readonly [Name in keyof DevnetControls]: Schemas<Parameters<DevnetControls[Name]>>
 } = {
   advanceSeconds: [count],
+  likeTestnet: [conditions.optional()],
+  answerPromptly: [],
+  seedChance: [count],
+  setSendLatencyMs: [latency],
+  setReceiptDelayMs: [count],
+  setConsensusDelayMs: [count],
+  setRequestLimits: [z.union([z.enum(['public', 'none']), requestLimits])],
+  setNodeDown: [z.string(), isOn],
+  setAnswerLoss: [z.object({ rpc: shareIfGiven, mirror: shareIfGiven, consensus: shareIfGiven })],
+  loseNextAnswers: [z.enum(['rpc', 'mirror', 'consensus']), count, z.string().optional()],
+  setServerClockOffMs: [z.int()],
   setReadLagMs: [count],
   setMirrorLagMs: [count],
   setNonceLagMs: [count],

@@ -15,6 +15,13 @@ export class RpcError extends Error {
   }
 }
 
+/** The HTTP status with which the relay sends a single call's refusal (koaJsonRpc/lib/httpErrorMapper.ts). */
+export function httpStatusOf(code: number): number {
+  if (code === 3) return 200
+  if (code === -32603) return 500
+  return code === -32605 ? 429 : 400
+}
+
 const refusal = (code: number, message: string, data?: string): RpcError =>
   new RpcError(code, message, data)
 
@@ -30,6 +37,7 @@ export const refusals = {
     refusal(-32602, `Invalid parameter ${index}: ${message}`),
   invalidArguments: (message: string) => refusal(-32000, `Invalid arguments: ${message}`),
   internalError: () => refusal(-32603, 'Unknown error invoking RPC'),
+  rateLimited: (method: string) => refusal(-32605, `IP Rate limit exceeded on ${method}`),
   batchTooLarge: (amount: number, max: number) =>
     refusal(-32203, `Batch request amount ${amount} exceeds max ${max}`),
   unsupportedTransactionType: () => refusal(-32611, 'Unsupported transaction type'),

@@ -4,11 +4,13 @@
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import type { Ledger } from '../ledger/ledger.ts'
+import { isAnswerLost } from '../ledger/network-faults.ts'
+import { callerOf, createRequestCounter, relayLimitOf, withoutCaller } from '../request-limits.ts'
 import { blockMethods } from './block-methods.ts'
 import { logMethods } from './log-methods.ts'
 import { networkMethods } from './network-methods.ts'
 import type { JsonObject } from './outer-view.ts'
-import { RpcError, type RpcMethods, refusals, required } from './rpc-method.ts'
+import { httpStatusOf, RpcError, type RpcMethods, refusals, required } from './rpc-method.ts'
 import { sendRawTransaction } from './send-raw-transaction.ts'
 import { stateMethods } from './state-methods.ts'
 
@@ -17,6 +19,9 @@ const BATCH_CALLS_MAX = 100
 
 /** Largest request body, bytes (the relay's INPUT_SIZE_LIMIT of 1 MB). */
 const BODY_BYTES_MAX = 1_048_576
+
+/** The window of the relay's limits (LIMIT_DURATION), milliseconds. */
+const LIMIT_MS = 60_000
 
 const HINT = `This is a JSON-RPC endpoint of a local Hedera. Try:
 curl -s -X POST -H 'content-type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}' `
@@ -34,7 +39,20 @@ export function createRpcServer(ledger: Ledger, controls: RpcMethods): FastifyIn
       ...controls,
     }),
   )
-  const app = fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true })
+  const counter = createRequestCounter(ledger.clock, LIMIT_MS)
+  /** Throws the relay's refusal if the caller has used up its calls of that method. */
+  const admit = (caller: string, method: string): void => {
+    const limits = ledger.faults.requestLimits.relayPerMinute
+    if (limits === undefined || method.startsWith('devnet_')) return
+    if (!counter.take(caller, method, relayLimitOf(method, limits))) {
+      throw refusals.rateLimited(method)
+    }
+  }
+  const app = fastify({
+    bodyLimit: BODY_BYTES_MAX,
+    forceCloseConnections: true,
+    rewriteUrl: withoutCaller,
+  })
   app.addHook('onRequest', async (request, reply) => {
     // Anything that may carry a control stays open: a message is read first, and a browser announces its own with
     // OPTIONS.
@@ -67,8 +85,17 @@ export function createRpcServer(ledger: Ledger, controls: RpcMethods): FastifyIn
       request.raw.socket.destroy()
       return reply.hijack()
     }
-    const answer = await answerBody(methods, String(request.body))
-    return reply.type('application/json').send(JSON.stringify(answer))
+    const text = String(request.body)
+    const caller = callerOf(request)
+    const answer = await answerBody(text, {
+      methods,
+      admit: (method) => admit(caller, method),
+    })
+    if (!isControl(text) && isAnswerLost(ledger.faults, 'rpc', text)) {
+      request.raw.socket.destroy()
+      return reply.hijack()
+    }
+    return reply.code(statusOf(answer)).type('application/json').send(JSON.stringify(answer))
   })
   return app
 }
@@ -78,29 +105,38 @@ function isControl(body: unknown): boolean {
   return typeof body === 'string' && /"method"\s*:\s*"devnet_/.test(body)
 }
 
+/** What answers calls; `admit` throws for a caller that has used up its limit. */
+type Answering = {
+  readonly methods: ReadonlyMap<string, RpcMethods[string]>
+  readonly admit: (method: string) => void
+}
+
+/** A single call's HTTP status; a batch is always 200. */
+function statusOf(answer: object): number {
+  if (!('error' in answer)) return 200
+  return httpStatusOf((answer.error as { code: number }).code)
+}
+
 async function answerBody(
-  methods: ReadonlyMap<string, RpcMethods[string]>,
   text: string,
-): Promise<unknown> {
+  answering: Answering,
+): Promise<JsonObject | readonly JsonObject[]> {
   let body: unknown
   try {
     body = JSON.parse(text)
   } catch {
     return failure(null, refusals.parseError())
   }
-  if (!Array.isArray(body)) return answerCall(methods, body)
+  if (!Array.isArray(body)) return answerCall(answering, body)
   if (body.length > BATCH_CALLS_MAX) {
     return failure(null, refusals.batchTooLarge(body.length, BATCH_CALLS_MAX))
   }
   return body.length === 0
     ? failure(null, refusals.invalidRequest())
-    : Promise.all(body.map((call) => answerCall(methods, call)))
+    : Promise.all(body.map((call) => answerCall(answering, call)))
 }
 
-async function answerCall(
-  methods: ReadonlyMap<string, RpcMethods[string]>,
-  call: unknown,
-): Promise<JsonObject> {
+async function answerCall({ methods, admit }: Answering, call: unknown): Promise<JsonObject> {
   const { id = null, method, params = [] } = toCall(call)
   if (typeof method !== 'string' || !Array.isArray(params)) {
     return failure(id, refusals.invalidRequest())
@@ -108,6 +144,7 @@ async function answerCall(
   const run = methods.get(method)
   if (run === undefined) return failure(id, refusals.methodNotFound(method))
   try {
+    admit(method)
     return { jsonrpc: '2.0', id, result: (await run(params)) ?? null }
   } catch (cause) {
     if (cause instanceof RpcError) return failure(id, cause)

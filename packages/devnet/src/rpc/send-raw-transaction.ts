@@ -2,6 +2,7 @@
 // verdict of consensus. There is no mempool: a future nonce is refused, and never gets a receipt.
 
 import { hash as digestOf } from 'node:crypto'
+import { pause } from '@tallystick/service-kit'
 import secp256k1 from 'secp256k1'
 import {
   type Address,
@@ -26,12 +27,39 @@ const TRANSACTION_BYTES_MAX = 133_120
 /** Largest call data that the relay accepts, bytes (CALL_DATA_SIZE_LIMIT). */
 const CALL_DATA_BYTES_MAX = 131_072
 
-/** Takes a signed transaction to consensus and answers with its hash once its block exists. */
+/**
+ * Of the shortest time that a send takes, the part before consensus; the rest passes until the mirror node shows it. The same
+ * for each, so that sends reach consensus in the order of their arrival: on the public network gaps in nonces are hardly
+ * ever seen (hiero-json-rpc-relay, issue 5610).
+ */
+const CONSENSUS_SHARE = 0.5
+
+/**
+ * Takes a signed transaction to consensus and answers with its hash once its block exists, or as long after it arrived as
+ * sends take at present. The relay refuses at once what its own checks refuse, consensus in its own time.
+ */
 export async function sendRawTransaction(ledger: Ledger, raw: string): Promise<Hex> {
+  const { clock, faults, queue } = ledger
   const transaction = parseRawTransaction(raw)
   checkStateless(transaction)
+  const { min, max } = faults.sendLatencyMs
+  if (max === 0) return reachConsensus(ledger, transaction)
+  const consensus = pause(clock, min * CONSENSUS_SHARE)
+  const answer = pause(clock, min + faults.chance() * (max - min))
+  await queue.run(() => checkAtRelay(ledger, transaction))
+  await consensus
+  try {
+    return await reachConsensus(ledger, transaction)
+  } finally {
+    await answer
+  }
+}
+
+function reachConsensus(ledger: Ledger, transaction: ParsedTransaction): Promise<Hex> {
   return ledger.queue.run(async () => {
-    await checkStateful(ledger, transaction)
+    const nonces = await checkAtRelay(ledger, transaction)
+    // There is no mempool: consensus refuses a future nonce for good.
+    if (nonces.provided > nonces.current) throw refusals.nonceTooHigh(nonces)
     if (ledger.faults.transactionsToDrop > 0) {
       ledger.faults.transactionsToDrop -= 1
       return transaction.hash
@@ -74,7 +102,8 @@ function checkStateless({ envelope, bytes }: ParsedTransaction): void {
   }
 }
 
-async function checkStateful(ledger: Ledger, transaction: ParsedTransaction): Promise<void> {
+/** The relay's own checks against the ledger; returns the nonces, of which it lets future ones pass. */
+async function checkAtRelay(ledger: Ledger, transaction: ParsedTransaction) {
   const { envelope, from } = transaction
   const neededWeibar = ledger.settings.gasPriceTinybar * WEIBAR_PER_TINYBAR
   const offeredWeibar = envelope.gasPriceWeibar ?? envelope.maxFeePerGasWeibar ?? 0n
@@ -91,7 +120,7 @@ async function checkStateful(ledger: Ledger, transaction: ParsedTransaction): Pr
   // The relay judges by the offered price, although only the network's price is charged.
   const holdWeibar = envelope.valueWeibar + offeredWeibar * envelope.gas
   if (BigInt(balance) * WEIBAR_PER_TINYBAR < holdWeibar) throw refusals.insufficientBalance()
-  if (nonces.provided > nonces.current) throw refusals.nonceTooHigh(nonces)
+  return nonces
 }
 
 /** Gas before the first instruction: 21,000, call data, and creation (EIP-2028, EIP-3860). */

@@ -1,0 +1,134 @@
+// How far the network is from answering at once and always: what tests and `devnet_*` calls set and the edges obey. The
+// profile LIKE_TESTNET has the figures of the public network, each with its source.
+
+import type { Status } from '../consensus/signed-transfer.ts'
+
+/** An edge of the ledger. */
+export type Edge = 'rpc' | 'mirror' | 'consensus'
+
+/** Calls of one method by one caller in a minute, by the relay's tier of the method; `other` holds for unlisted methods. */
+export type RelayLimits = { tier1: number; tier2: number; tier3: number; other: number }
+
+/** What an edge takes from one caller before it answers 429. */
+export type RequestLimits = {
+  relayPerMinute?: RelayLimits | undefined
+  mirrorPerSecond?: number | undefined
+}
+
+/**
+ * The published defaults of the public relay (hiero-json-rpc-relay, docs/rate-limiting.md: TIER_1_RATE_LIMIT 100, TIER_2 800,
+ * TIER_3 1600, DEFAULT_RATE_LIMIT 200, LIMIT_DURATION 60000) and of the public mirror node (docs.hedera.com, mirror nodes:
+ * 50 requests a second for an address).
+ */
+export const PUBLIC_LIMITS: RequestLimits = {
+  relayPerMinute: { tier1: 100, tier2: 800, tier3: 1_600, other: 200 },
+  mirrorPerSecond: 50,
+}
+
+/** What one profile sets. Times in milliseconds of ledger time. */
+export type NetworkConditions = {
+  /** How long `eth_sendRawTransaction` takes to answer, drawn for each between these. */
+  sendLatencyMs: { min: number; max: number }
+  /** JSON-RPC answers, receipts included, show the ledger as of this long ago. */
+  readLagMs: number
+  /** Receipts and transactions show up this much later than their block. */
+  receiptDelayMs: number
+  /** The mirror node's lag. */
+  mirrorLagMs: number
+  /** `eth_getTransactionCount` shows the nonce as of this long ago. */
+  nonceLagMs: number
+  /** How long a native transfer takes from the node's checks to consensus. */
+  consensusDelayMs: number
+  requestLimits: RequestLimits
+  /** Consensus nodes that take nothing, `0.0.x`. */
+  downNodes: readonly string[]
+  /** Share of requests, 0 to 1, that are carried out and whose answer is lost. */
+  answerLoss: Readonly<Record<Edge, number>>
+}
+
+/** The network as it is meant to be: at once, and always. */
+const PROMPT: NetworkConditions = {
+  sendLatencyMs: { min: 0, max: 0 },
+  readLagMs: 0,
+  receiptDelayMs: 0,
+  mirrorLagMs: 0,
+  nonceLagMs: 0,
+  consensusDelayMs: 0,
+  requestLimits: {},
+  downNodes: [],
+  answerLoss: { rpc: 0, mirror: 0, consensus: 0 },
+}
+
+/**
+ * The public network as third parties measured it: the relay answers a send after 3 to 8 s (it waits for consensus and for
+ * the mirror node), what it reads lags 3 to 10 s, nonces 5 to 10 s (hiero-json-rpc-relay, issue 3716), consensus takes 2 to
+ * 3 s. That one answer in a hundred is lost is our own assumption.
+ */
+export const LIKE_TESTNET: NetworkConditions = {
+  sendLatencyMs: { min: 3_000, max: 8_000 },
+  readLagMs: 4_000,
+  receiptDelayMs: 1_000,
+  mirrorLagMs: 4_000,
+  nonceLagMs: 6_000,
+  consensusDelayMs: 2_000,
+  requestLimits: PUBLIC_LIMITS,
+  downNodes: ['0.0.4'],
+  answerLoss: { rpc: 0.01, mirror: 0.01, consensus: 0.01 },
+}
+
+export type NetworkFaults = ReturnType<typeof noFaults>
+
+/** No fault yet; chance begins with a fixed seed. */
+export function noFaults() {
+  return {
+    ...PROMPT,
+    /** This many of the next EVM transactions are answered with their hash and lost. */
+    transactionsToDrop: 0,
+    /** This many of the next native transfers pass the node's checks and are lost. */
+    transfersToDrop: 0,
+    /** While true, native transfers that pass the node's checks wait. */
+    isConsensusHeld: false,
+    /** Response codes for the next native transfers, in order, and where they apply. */
+    refusals: [] as { status: Status; at: 'precheck' | 'consensus' }[],
+    /** Edges that answer nothing: connections are cut, gRPC calls end as UNAVAILABLE. */
+    unavailable: { rpc: false, mirror: false, consensus: false },
+    /** Answers to lose next, one for each entry; `asked` is part of what the request must ask for. */
+    answersToLose: [] as { edge: Edge; asked: string }[],
+    /** How far the clock of servers in this process is ahead of the ledger's, milliseconds. */
+    serverClockOffMs: 0,
+    /** A number from 0 to 1, the next of a sequence that its seed decides. */
+    chance: seededChance(1),
+  }
+}
+
+/** Sets conditions; what is left out returns to the prompt network's. */
+export function setConditions(
+  faults: NetworkFaults,
+  conditions: Partial<NetworkConditions> = {},
+): void {
+  Object.assign(faults, PROMPT, conditions)
+}
+
+/** Whether the answer to a request is lost now. `asked` is its JSON-RPC methods, mirror path or gRPC method. */
+export function isAnswerLost(faults: NetworkFaults, edge: Edge, asked: string): boolean {
+  const index = faults.answersToLose.findIndex(
+    (next) => next.edge === edge && asked.includes(next.asked),
+  )
+  if (index >= 0) {
+    faults.answersToLose.splice(index, 1)
+    return true
+  }
+  const share = faults.answerLoss[edge]
+  return share > 0 && faults.chance() < share
+}
+
+/** Numbers from 0 to 1 (mulberry32): the same for the same seed, on every machine. */
+export function seededChance(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
