@@ -3,11 +3,12 @@
 
 import { exchangeRateAbi } from '@tallystick/contracts'
 import { encodeFunctionData } from 'viem'
+import { conditionControls } from './condition-controls.ts'
 import { isStatus } from './consensus/signed-transfer.ts'
 import type { TransferService } from './consensus/transfer-service.ts'
 import type { AccountKey } from './ledger/account-key.ts'
 import type { Entity } from './ledger/account-registry.ts'
-import { entityId, entityNumber } from './ledger/entity-id.ts'
+import { entityNumber } from './ledger/entity-id.ts'
 import { callAsNetwork } from './ledger/evm-transaction.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import {
@@ -15,17 +16,7 @@ import {
   EXCHANGE_RATE_ADDRESS,
   type ExchangeRate,
   GAS_PRICE_TINYBAR_DEFAULT,
-  NODE_ACCOUNT_NUMBERS,
 } from './ledger/network.ts'
-import {
-  type Edge,
-  LIKE_TESTNET,
-  type NetworkConditions,
-  PUBLIC_LIMITS,
-  type RequestLimits,
-  seededChance,
-  setConditions,
-} from './ledger/network-faults.ts'
 import type { ScheduleServiceSettings } from './ledger/schedule-service.ts'
 import { type Scheduler, travel } from './ledger/scheduler.ts'
 
@@ -43,73 +34,7 @@ export function createControls(parts: {
   return {
     /** Moves ledger time forward, running everything scheduled on the way, in order. Resolves once it has run. */
     advanceSeconds: (seconds: number): Promise<void> => travel(ledger, { scheduler, seconds }),
-    /**
-     * The public network's speed, lags, limits and losses at once, which `changes` may override; LIKE_TESTNET has the figures.
-     * `devnet_*` calls stay prompt and free.
-     */
-    likeTestnet(changes: Partial<NetworkConditions> = {}): void {
-      setConditions(faults, { ...LIKE_TESTNET, ...changes })
-    },
-    /** Ends `likeTestnet` and everything that it sets: the network answers at once, and always. */
-    answerPromptly(): void {
-      setConditions(faults)
-    },
-    /** Begins chance anew: the same seed gives the same latencies and losses. */
-    seedChance(seed: number): void {
-      faults.chance = seededChance(seed)
-    },
-    /** `eth_sendRawTransaction` answers between these two times after its arrival; consensus comes at half of the shorter. */
-    setSendLatencyMs(latency: { min: number; max: number }): void {
-      if (latency.min > latency.max) throw new Error('min is above max')
-      faults.sendLatencyMs = latency
-    },
-    /** Receipts, and transactions by hash, show up this many milliseconds after their block. */
-    setReceiptDelayMs(ms: number): void {
-      faults.receiptDelayMs = ms
-    },
-    /** Native transfers reach consensus this many milliseconds after the node's checks. */
-    setConsensusDelayMs(ms: number): void {
-      faults.consensusDelayMs = ms
-    },
-    /** What a caller may ask before it gets 429: the public relay's and mirror node's limits, others, or none. */
-    setRequestLimits(limits: RequestLimits | 'public' | 'none'): void {
-      if (limits === 'public') faults.requestLimits = PUBLIC_LIMITS
-      else faults.requestLimits = limits === 'none' ? {} : limits
-    },
-    /** A consensus node (`0.0.3`, `0.0.4`) takes no transaction, or takes them again; the other one still does. */
-    setNodeDown(nodeAccountId: string, isDown: boolean): void {
-      const nodes = NODE_ACCOUNT_NUMBERS.map(entityId)
-      if (!nodes.includes(nodeAccountId)) throw new Error(`there is no node ${nodeAccountId}`)
-      const others = faults.downNodes.filter((node) => node !== nodeAccountId)
-      faults.downNodes = isDown ? [...others, nodeAccountId] : others
-    },
-    /** The shares of requests, 0 to 1, that are carried out and never answered; unnamed edges stay as they are. */
-    setAnswerLoss(shares: { rpc?: number; mirror?: number; consensus?: number }): void {
-      faults.answerLoss = { ...faults.answerLoss, ...shares }
-    },
-    /**
-     * The edge carries out the next requests and loses their answers; with `asked`, the next whose methods, path or gRPC method
-     * contain it.
-     */
-    loseNextAnswers(edge: Edge, count: number, asked = ''): void {
-      for (let lost = 0; lost < count; lost += 1) faults.answersToLose.push({ edge, asked })
-    },
-    /** Puts `devnet.serverClock` this many milliseconds ahead of the ledger; below 0, behind it. */
-    setServerClockOffMs(ms: number): void {
-      faults.serverClockOffMs = ms
-    },
-    /** JSON-RPC reads, receipts included, lag by this many milliseconds. */
-    setReadLagMs(ms: number): void {
-      faults.readLagMs = ms
-    },
-    /** The mirror node lags by this many milliseconds. */
-    setMirrorLagMs(ms: number): void {
-      faults.mirrorLagMs = ms
-    },
-    /** `eth_getTransactionCount` lags by this many milliseconds. */
-    setNonceLagMs(ms: number): void {
-      faults.nonceLagMs = ms
-    },
+    ...conditionControls(ledger.faults),
     /** The next EVM transactions are answered with their hash and lost. */
     dropNextTransactions(count: number): void {
       faults.transactionsToDrop = count

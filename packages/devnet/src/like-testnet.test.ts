@@ -101,10 +101,6 @@ describe('L18: send latency', () => {
   })
 
   test('seedChance: the same seed draws the same latencies and losses', () => {
-    const drawn = (seed: number): number[] => {
-      const chance = seededChance(seed)
-      return Array.from({ length: 100 }, () => chance())
-    }
     expect(drawn(7)).toEqual(drawn(7))
     expect(drawn(7)).not.toEqual(drawn(8))
     expect(drawn(7).every((one) => one >= 0 && one < 1)).toBe(true)
@@ -173,12 +169,10 @@ describe('L18: request limits', () => {
 
   test('the mirror node takes 50 requests a second from one caller, under a name of its own too', async () => {
     devnet.controls.setRequestLimits('public')
-    const statuses = async (base: string): Promise<number[]> => {
-      const asked = Array.from({ length: 51 }, () => fetch(`${base}/api/v1/blocks?limit=1`))
-      return (await Promise.all(asked)).map(({ status }) => status)
-    }
-    expect((await statuses(devnet.mirrorUrl)).filter((status) => status === 429)).toHaveLength(1)
-    const other = await statuses(`${devnet.mirrorUrl}/as/replica-2`)
+    expect((await statusesOf51(devnet.mirrorUrl)).filter((status) => status === 429)).toHaveLength(
+      1,
+    )
+    const other = await statusesOf51(`${devnet.mirrorUrl}/as/replica-2`)
     expect(other.filter((status) => status === 200)).toHaveLength(50)
     clock.advanceMs(1_000)
     expect((await mirror(devnet, '/api/v1/blocks?limit=1')).status).toBe(200)
@@ -317,6 +311,17 @@ describe('L18: the profile', () => {
     }
   })
 })
+
+function drawn(seed: number): number[] {
+  const chance = seededChance(seed)
+  return Array.from({ length: 100 }, () => chance())
+}
+
+/** Of as many requests at once to a mirror node. */
+async function statusesOf51(base: string): Promise<number[]> {
+  const asked = Array.from({ length: 51 }, () => fetch(`${base}/api/v1/blocks?limit=1`))
+  return (await Promise.all(asked)).map(({ status }) => status)
+}
 
 function transfer(): TransferTransaction {
   return new TransferTransaction()
