@@ -3,12 +3,6 @@ export { AnvilFailed, AnvilMissing } from './anvil/anvil-process.ts'
 export type { DevnetControls } from './controls.ts'
 export type { AccountKey } from './ledger/account-key.ts'
 export type { DevnetAccount, NewAccount } from './ledger/genesis.ts'
-export {
-  LIKE_TESTNET,
-  type NetworkConditions,
-  PUBLIC_LIMITS,
-  type RequestLimits,
-} from './ledger/network-faults.ts'
 export type { ScheduleServiceSettings } from './ledger/schedule-service.ts'
 export type { ScheduledExecution } from './ledger/scheduler.ts'
 export { PortTaken } from './listen.ts'
