@@ -16,7 +16,7 @@ const WAITING_WRITES_MAX = 20_000
 /** A write that waits. It may be run again, where its transaction was taken back. */
 export type Write = {
   readonly durability: Durability
-  readonly run: () => void
+  readonly run: () => Awaitable<void>
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
@@ -76,7 +76,9 @@ export function inOneTransaction(
     try {
       if (isAhead) goBack()
       transaction.begin(durability)
-      for (running of writes) running.run()
+      for (running of writes)
+        if (running.run() instanceof Promise)
+          throw new TypeError('a write of an engine that answers at once is synchronous')
       running = undefined
       transaction.commit(durability)
     } catch (error) {
@@ -142,17 +144,25 @@ export function openGroupCommit(options: GroupCommitOptions) {
 
   return {
     /** Runs a write within a transaction; resolves with its result when that is committed. */
-    write: <Result>(run: () => Result, durability: Durability = 'synced'): Promise<Result> =>
+    write: <Result>(
+      run: () => Awaitable<Result>,
+      durability: Durability = 'synced',
+    ): Promise<Result> =>
       new Promise<Result>((resolve, reject) => {
         if (isClosed || waiting.length >= WAITING_WRITES_MAX) {
           reject(new Unavailable(isClosed ? 'the store is closed' : 'too many writes are waiting'))
           return
         }
         let result: { readonly value: Result } | undefined
+        const keep = (value: Result): void => {
+          result = { value }
+        }
         waiting.push({
           durability,
           run: () => {
-            result = { value: run() }
+            const ran = run()
+            if (ran instanceof Promise) return ran.then(keep)
+            return keep(ran)
           },
           resolve: () => {
             if (result === undefined) reject(new Error('a write was committed without having run'))

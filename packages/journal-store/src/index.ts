@@ -20,7 +20,7 @@ export {
   type SqliteFileKind,
   type SqliteQuery,
 } from './sqlite-database.ts'
-export { readStoredHead, type SqliteJournalTable } from './sqlite-journal.ts'
+export { openNodeReader, readStoredHead, type SqliteJournalTable } from './sqlite-journal.ts'
 export {
   openSqliteJournalReader,
   openSqliteJournalStore,

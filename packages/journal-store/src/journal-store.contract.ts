@@ -2,14 +2,14 @@
 // a hand on what they have stored.
 import { leafHash, openNote, parseCheckpoint, rootOf, verifyInclusion } from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { JournalStore } from './journal-store.ts'
+import type { JournalStore, WriteTransaction } from './journal-store.ts'
 
 /** A store of one journal, whose rows have one cell besides index and hash: their text. */
 type NoteStore = Pick<
   JournalStore<'notes', string>,
   'write' | 'checkpoint' | 'verifierKey' | 'close'
 > & {
-  readonly journals: { readonly notes: JournalStore<'notes', string>['journals']['notes'] }
+  readonly journals: JournalStore<'notes', string>['journals']
 }
 
 /** Where stores of one engine lie. */
@@ -22,7 +22,7 @@ export type PlaceUnderTest = {
   /** Puts another entry's leaf in the place of one. */
   alterLeaf(index: number): Promise<void>
   /** A statement that the engine refuses, for a write. */
-  readonly fail: (store: NoteStore) => void
+  readonly fail: (transaction: WriteTransaction<'notes', string>) => void
   /** Keeps what is stored now, to be put back later. */
   keep(): Promise<{ restore(): Promise<void> }>
   accept(): Promise<{ readonly size: number; readonly signedSize: number | undefined }>
@@ -33,10 +33,8 @@ export type PlaceUnderTest = {
 const hashOf = (text: string): Uint8Array => leafHash(Buffer.from(text))
 
 /** Appends a text in a write of its own. */
-export const appendText = (
-  store: Pick<NoteStore, 'write' | 'journals'>,
-  text: string,
-): Promise<number> => store.write(() => store.journals.notes.append(hashOf(text), [text]))
+export const appendText = (store: Pick<NoteStore, 'write'>, text: string): Promise<number> =>
+  store.write(({ journals }) => journals.notes.append(hashOf(text), [text]))
 
 const appendTexts = (store: NoteStore, count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => appendText(store, `text ${index}`)))
@@ -106,8 +104,8 @@ export function describeJournalStore(name: string, start: () => Promise<PlaceUnd
       const bug = new Error('a bug of this write')
       const results = await Promise.allSettled([
         appendText(store, 'before'),
-        store.write(() => {
-          store.journals.notes.append(hashOf('half'), ['half'])
+        store.write(({ journals }) => {
+          journals.notes.append(hashOf('half'), ['half'])
           throw bug
         }),
         appendText(store, 'after'),
@@ -126,7 +124,7 @@ export function describeJournalStore(name: string, start: () => Promise<PlaceUnd
       await appendText(store, 'first')
       const results = await Promise.allSettled([
         appendText(store, 'with it'),
-        store.write(() => place.fail(store)),
+        store.write(place.fail),
       ])
       for (const result of results)
         expect(result.status === 'rejected' && result.reason).toBeInstanceOf(place.Unavailable)
@@ -150,7 +148,7 @@ export function describeJournalStore(name: string, start: () => Promise<PlaceUnd
       const store = await open()
       await appendTexts(store, 3)
       await store.write(
-        () => store.journals.notes.append(hashOf('relaxed'), ['relaxed']),
+        ({ journals }) => journals.notes.append(hashOf('relaxed'), ['relaxed']),
         'relaxed',
       )
       const rootHash = store.journals.notes.rootHash()

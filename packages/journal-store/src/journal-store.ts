@@ -12,14 +12,11 @@ export type Awaitable<Value> = Value | Promise<Value>
  */
 export type Durability = 'synced' | 'relaxed'
 
-/** Entries in order, as the leaves of an RFC 9162 tree. */
-export type Journal<Cell> = {
-  /** Entries that are committed; inside a write, with those that it has appended. */
+/** Entries in order, as the leaves of an RFC 9162 tree, as far as they are committed. */
+export type Journal = {
   readonly size: number
   /** RFC 9162 root of them, 32 bytes. */
   rootHash(): Uint8Array
-  /** Appends an entry within a write: its leaf hash (32 bytes) and the cells of its row. Returns its index, from 0. */
-  append(leafHash: Uint8Array, cells: readonly Cell[]): number
   /** Root of the first `size` entries. */
   rootAt(size: number): Awaitable<Uint8Array>
   /**
@@ -29,14 +26,29 @@ export type Journal<Cell> = {
   inclusionProof(index: number, size: number): Awaitable<readonly Uint8Array[]>
 }
 
+/** A journal inside a write: its size and root are with what the group has appended so far. */
+export type WrittenJournal<Cell> = Pick<Journal, 'size' | 'rootHash'> & {
+  /** Appends an entry: its leaf hash (32 bytes) and the cells of its row. Returns its index, from 0. */
+  append(leafHash: Uint8Array, cells: readonly Cell[]): number
+}
+
+/** What a write is run with; an engine may offer more. It ends with the write. */
+export type WriteTransaction<Name extends string, Cell> = {
+  readonly journals: Readonly<Record<Name, WrittenJournal<Cell>>>
+}
+
 /** A store of journals by name. Failures of disk, lock or database are the service's own error, as its kind names it. */
 export type JournalStore<Name extends string, Cell> = {
-  readonly journals: Readonly<Record<Name, Journal<Cell>>>
+  readonly journals: Readonly<Record<Name, Journal>>
   /**
    * Runs a write in one transaction with whatever comes in the same iteration of the event loop; resolves with its result when that is
-   * committed. A write that throws leaves nothing behind and rejects alone; the others of its group are run again without it.
+   * committed. A write that throws leaves nothing behind and rejects alone; the others of its group are run again without it,
+   * so that a run may happen more than once and changes nothing but the store.
    */
-  write<Result>(run: () => Result, durability?: Durability): Promise<Result>
+  write<Result>(
+    run: (transaction: WriteTransaction<Name, Cell>) => Result,
+    durability?: Durability,
+  ): Promise<Result>
   /** A journal's head as it is now, as a signed C2SP checkpoint. */
   checkpoint(name: Name): string
   /** The key that checks a journal's checkpoints, `name+id+base64`; public. */

@@ -15,7 +15,7 @@ async function write(writer: number): Promise<void> {
   for (let count = 0; ; count += 1) {
     const text = `${process.pid} ${writer} ${count}`
     const hash = leafHash(Buffer.from(text))
-    const at = await store.write(() => store.journals.notes.append(hash, [text]))
+    const at = await store.write(({ journals }) => journals.notes.append(hash, [text]))
     process.stdout.write(`${JSON.stringify([at, text])}\n`)
   }
 }

@@ -2,44 +2,37 @@
  * The appending half of the store on PostgreSQL: a group of writes in one transaction under the lock of the heads. A group
  * whose COMMIT was not answered is looked for in the journal, never simply sent again.
  */
-import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
+import type { CompactRange } from '@tallystick/hashchain'
 import type { Client, QueryResult } from 'pg'
 import { durabilityOf, type Write } from './group-commit.ts'
-import { messageOf } from './journal-store.ts'
-import { completedNode } from './merkle-nodes.ts'
-import { isLostConnection, type openPostgresConnection } from './postgres-connection.ts'
+import { type Awaitable, type Durability, messageOf } from './journal-store.ts'
+import {
+  askPostgres,
+  beginPostgres,
+  commitPostgres,
+  isLostConnection,
+  type PostgresConnection,
+} from './postgres-connection.ts'
+import {
+  type Doubt,
+  type HeadRow,
+  PostgresGroup,
+  type PostgresTransaction,
+  rangeOfRow,
+} from './postgres-group.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 
-/** What a row's cell may hold. */
-export type PostgresCell = string | number | bigint | Uint8Array | null
-
-/** A journal's head in this process. */
+/** A journal's head in this process, as it was last seen committed. */
 export type PostgresHead = {
   readonly name: string
   readonly table: PostgresJournalTable
-  /** As it was last seen committed. */
   committed: CompactRange
-  /** With what the running group has appended. */
-  pending: CompactRange
-  leaves: Uint8Array[]
-  nodes: Uint8Array[]
-  rows: (readonly PostgresCell[])[]
 }
 
 /** Groups that lost a race or their connection are tried again so often; each connection is looked for during seconds. */
 const TRIES_MAX = 20
 /** Serialization failure, deadlock, lock timeout. */
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01', '55P03'])
-
-type HeadRow = { readonly name: string; readonly size: number; readonly peaks: Buffer }
-
-/** The head that a row of `journals` says. */
-export function rangeOfRow({ peaks, size }: Pick<HeadRow, 'size' | 'peaks'>): CompactRange {
-  const hashes = Array.from({ length: peaks.length / 32 }, (_, at) =>
-    Buffer.from(peaks.subarray(at * 32, at * 32 + 32)),
-  )
-  return createCompactRange({ size, peaks: hashes })
-}
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
@@ -53,17 +46,14 @@ class WriteFailed extends Error {
   }
 }
 
-/** What a group sent and nobody answered. */
-type Doubt = readonly {
-  readonly table: string
-  readonly size: number
-  readonly leaves: Uint8Array[]
-}[]
-
 type AppenderOptions = {
   readonly kind: PostgresStoreKind<string>
-  readonly connection: ReturnType<typeof openPostgresConnection>
+  readonly connection: PostgresConnection
   readonly heads: readonly PostgresHead[]
+  /** The service's last word in each transaction. */
+  readonly beforeCommit?:
+    | ((transaction: PostgresTransaction<string>, durability: Durability) => Awaitable<void>)
+    | undefined
   /** Told of a committed group before its writers are. */
   readonly onCommitted: (grown: readonly PostgresHead[]) => void
 }
@@ -71,29 +61,19 @@ type AppenderOptions = {
 /** Settles groups of writes; see openGroupCommit. */
 export class PostgresAppender {
   readonly #options: AppenderOptions
-  readonly #byName: ReadonlyMap<string, PostgresHead>
-  #isRunning = false
+  readonly #tables: ReadonlyMap<string, PostgresJournalTable>
+  #group: PostgresGroup | undefined
   #doubt: Doubt | undefined
 
   constructor(options: AppenderOptions) {
     this.#options = options
-    this.#byName = new Map(options.heads.map((head) => [head.name, head]))
+    this.#tables = new Map(options.heads.map(({ name, table }) => [name, table]))
   }
 
-  /** The head that is true now: inside a write, with what it has appended. */
-  headOf(head: PostgresHead): CompactRange {
-    return this.#isRunning ? head.pending : head.committed
-  }
-
-  append(head: PostgresHead, leaf: Uint8Array, cells: readonly PostgresCell[]): number {
-    if (!this.#isRunning) throw new Error('an entry is appended within a write')
-    const at = head.pending.size
-    const node = completedNode(head.pending, leaf)
-    head.pending.append(leaf)
-    head.leaves.push(leaf)
-    head.rows.push(cells)
-    if (node !== undefined) head.nodes.push(node)
-    return at
+  /** What the running group's writes are run with. */
+  transaction(): PostgresTransaction<string> {
+    if (this.#group === undefined) throw new Error('no write is running')
+    return this.#group.transaction
   }
 
   readonly writeTogether = async (writes: readonly Write[]): Promise<readonly Write[]> => {
@@ -110,10 +90,15 @@ export class PostgresAppender {
           if (!(await this.#isTakenBack())) await this.#options.connection.drop()
           return writes.filter((write) => write !== error.write)
         }
-        if (isLost || !(await this.#isTakenBack())) await this.#options.connection.drop()
-        const isHopeless = error instanceof this.#options.kind.Unavailable || tries >= TRIES_MAX
+        const isRefused = error instanceof this.#options.kind.Unavailable
+        if (isLost || isRefused || !(await this.#isTakenBack()))
+          await this.#options.connection.drop()
+        const isHopeless = isRefused || tries >= TRIES_MAX
         if (isHopeless || !(isLost || CONFLICTS.has(codeOf(error))))
           return this.#fail(writes, error)
+      } finally {
+        this.#group?.end()
+        this.#group = undefined
       }
     }
   }
@@ -137,92 +122,85 @@ export class PostgresAppender {
   }
 
   async #attempt(writes: readonly Write[]): Promise<void> {
-    const { connection, kind, heads, onCommitted } = this.#options
+    const { connection, kind, onCommitted } = this.#options
     const client = await connection.use()
-    const isRelaxed = durabilityOf(writes) === 'relaxed'
+    const durability = durabilityOf(writes)
     // One round trip; everything that follows is under the lock of the heads.
     const begun = (await client.query(
-      `BEGIN ISOLATION LEVEL READ COMMITTED;${isRelaxed ? ' SET LOCAL synchronous_commit = off;' : ''}
-       SELECT name, size, peaks FROM ${kind.schema}.take_heads()`,
+      `${beginPostgres(durability)} SELECT name, size, peaks FROM ${kind.schema}.take_heads()`,
     )) as unknown as readonly QueryResult<HeadRow>[]
-    const rows = begun.at(-1)?.rows ?? []
+    const heads = begun.at(-1)?.rows ?? []
+    this.#requireGrowth(heads)
     if (this.#doubt !== undefined && (await this.#isStored(client, this.#doubt))) {
       // What is found may not have reached the standby; a commit of our own does not return before it has.
       await client.query(`SELECT pg_logical_emit_message(true, '${kind.schema}', '')`)
-      await this.#commit(client)
-    } else {
+      await commitPostgres(client)
       this.#doubt = undefined
-      this.#takeUp(rows)
-      this.#run(writes)
-      const grown = heads.filter(({ leaves }) => leaves.length > 0)
-      for (const head of grown) await this.#send(client, head)
-      if (grown.length > 0) this.#doubt = doubtOf(grown)
-      await this.#commit(client)
+      onCommitted(this.#moveHeads(heads.map((row) => [row.name, rangeOfRow(row)])))
+      return
     }
     this.#doubt = undefined
-    const grown = heads.filter((head) => head.leaves.length > 0)
-    // Behind a group that was found another process may have appended, and been heard of.
-    for (const head of heads)
-      if (head.pending.size > head.committed.size) head.committed = head.pending
-    onCommitted(grown)
+    const group = new PostgresGroup(client, { schema: kind.schema, heads, tables: this.#tables })
+    this.#group = group
+    await this.#run(writes)
+    await this.#finish(group, durability)
+    group.end()
+    const doubt = group.doubt()
+    if (doubt.length > 0) this.#doubt = doubt
+    await group.commit()
+    this.#doubt = undefined
+    onCommitted(this.#moveHeads(group.grown().map(([name, { range }]) => [name, range])))
   }
 
-  #takeUp(rows: readonly HeadRow[]): void {
-    for (const row of rows) {
-      const head = this.#byName.get(row.name)
-      if (head !== undefined)
-        Object.assign(head, { pending: rangeOfRow(row), leaves: [], nodes: [], rows: [] })
+  /** What was seen committed is there for ever: a server without it is not the one that acknowledged it. */
+  #requireGrowth(rows: readonly HeadRow[]): void {
+    const { heads, kind } = this.#options
+    for (const { committed, name, table } of heads) {
+      const size = rows.find((row) => row.name === name)?.size ?? 0
+      if (size < committed.size)
+        throw new kind.Unavailable(
+          `${table.noun} went back from ${committed.size} entries to ${size}: this server lacks what was acknowledged`,
+        )
     }
   }
 
-  #run(writes: readonly Write[]): void {
-    this.#isRunning = true
-    try {
-      for (const write of writes) {
-        try {
-          write.run()
-        } catch (error) {
-          throw new WriteFailed(write, error)
-        }
+  /** Behind a group that was found another process may have appended, and been heard of. */
+  #moveHeads(ranges: readonly (readonly [string, CompactRange])[]): readonly PostgresHead[] {
+    const moved = new Map(ranges)
+    return this.#options.heads.filter((head) => {
+      const range = moved.get(head.name)
+      if (range === undefined || range.size <= head.committed.size) return false
+      head.committed = range
+      return true
+    })
+  }
+
+  async #run(writes: readonly Write[]): Promise<void> {
+    for (const write of writes) {
+      try {
+        await write.run()
+      } catch (error) {
+        // Refused by the engine: a write that only passes that on is not at fault.
+        const failure = this.#group?.failure
+        throw failure === undefined ? new WriteFailed(write, error) : failure
       }
-    } finally {
-      this.#isRunning = false
     }
   }
 
-  async #send(client: Client, head: PostgresHead): Promise<void> {
-    const { leaves, nodes, pending, rows, table } = head
-    const cells = table.columns.map((_, column) => rows.map((row) => cellOf(row[column])))
-    const places = [...cells, 0, 0, 0, 0].map((_, at) => `$${at + 1}`).join(', ')
-    await client.query(`SELECT ${this.#options.kind.schema}.append_${table.table}(${places})`, [
-      pending.size - leaves.length,
-      Buffer.concat(pending.state().peaks),
-      nodes.map(cellOf),
-      leaves.map(cellOf),
-      ...cells,
-    ])
-  }
-
-  async #commit(client: Client): Promise<void> {
-    let isWarned = false
-    // A COMMIT whose wait for the standby was cancelled is answered as done, with a warning.
-    const warn = ({ severity }: { readonly severity: string | undefined }): void => {
-      isWarned ||= severity === 'WARNING'
-    }
-    client.on('notice', warn)
+  async #finish(group: PostgresGroup, durability: Durability): Promise<void> {
+    const { beforeCommit, kind } = this.#options
     try {
-      const { command } = await client.query('COMMIT')
-      // COMMIT of a failed transaction is no error: its answer says ROLLBACK.
-      if (command !== 'COMMIT' || isWarned) throw new Error('the commit was not confirmed')
-    } finally {
-      client.off('notice', warn)
+      await beforeCommit?.(group.transaction, durability)
+    } catch (error) {
+      throw group.failure ?? new kind.Unavailable(messageOf(error), { cause: error })
     }
   }
 
   /** Whether all entries of a group are where they were to be: that effect was wanted, whoever wrote it. */
   async #isStored(client: Client, doubt: Doubt): Promise<boolean> {
     for (const { leaves, size, table } of doubt) {
-      const { rows } = await client.query<{ readonly leaf_hash: Buffer }>(
+      const rows = await askPostgres<{ readonly leaf_hash: Buffer }>(
+        client,
         `SELECT leaf_hash FROM ${this.#options.kind.schema}.${table} WHERE at >= $1 AND at < $2 ORDER BY at`,
         [size, size + leaves.length],
       )
@@ -234,14 +212,3 @@ export class PostgresAppender {
     return true
   }
 }
-
-const doubtOf = (grown: readonly PostgresHead[]): Doubt =>
-  grown.map(({ leaves, pending, table }) => ({
-    table: table.table,
-    size: pending.size - leaves.length,
-    leaves,
-  }))
-
-/** pg takes bytes as Buffers only. */
-const cellOf = (cell: PostgresCell | undefined): unknown =>
-  cell instanceof Uint8Array ? Buffer.from(cell) : cell

@@ -1,9 +1,10 @@
 /**
  * Connections to whichever of several hosts takes writes. `pg` knows neither several hosts nor `target_session_attrs`, so each
- * is asked in turn. A connection that failed is never used again.
+ * is asked in turn. A connection that failed is never used again, and a server of an older timeline is none: it was the
+ * primary before a standby was promoted.
  */
 import { Client, type ClientConfig, DatabaseError, type QueryResultRow, types } from 'pg'
-import { messageOf, type UnavailableError } from './journal-store.ts'
+import { type Durability, messageOf, type UnavailableError } from './journal-store.ts'
 
 /** int8 comes as text; sizes and indexes stay far below 2^53. */
 const INT8_OID = 20
@@ -28,6 +29,8 @@ export type PostgresOptions = {
   readonly pause: (ms: number) => Promise<void>
   /** Rounds over all hosts before a connection is given up. */
   readonly roundsMax?: number
+  /** The newest timeline that connections of one store have met; shared by all of them. */
+  readonly timeline?: { newest: number }
 }
 
 /** Some 5 seconds where hosts refuse at once. */
@@ -36,11 +39,21 @@ const ROUNDS_MAX = 100
 /** For whoever holds the head: a process that stalls must not hold up all others. Nothing here may cancel a COMMIT. */
 const TIMEOUTS: ClientConfig = { idle_in_transaction_session_timeout: 1_000, lock_timeout: 5_000 }
 
-async function tryAddress(address: string): Promise<Client | Error> {
+/** A promotion begins a new timeline: the first eight hex digits of a WAL file's name. */
+const STATE = `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only,
+  CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline`
+
+type ServerState = { readonly is_read_only: boolean; readonly timeline: string | null }
+
+async function tryAddress(
+  address: string,
+  timeline: { newest: number } | undefined,
+): Promise<Client | Error> {
   const client = new Client({
     connectionString: address,
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS,
+    pipeline: true,
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
         oid === INT8_OID ? Number : types.getTypeParser(oid, format),
@@ -51,25 +64,37 @@ async function tryAddress(address: string): Promise<Client | Error> {
   client.on('error', () => undefined)
   try {
     await client.connect()
-    const { rows } = await client.query<{ readonly is_read_only: boolean }>(
-      "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only",
-    )
-    if (rows[0]?.is_read_only === false) return client
+    const [state] = (await client.query<ServerState>(STATE)).rows
+    const refusal = refusalOf(state, timeline)
+    if (refusal === undefined) return client
     await client.end()
-    return new Error('the server takes no writes')
+    return new Error(refusal)
   } catch (error) {
     client.end().catch(() => undefined)
     return error instanceof Error ? error : new Error(String(error))
   }
 }
 
+function refusalOf(
+  state: ServerState | undefined,
+  timeline: { newest: number } | undefined,
+): string | undefined {
+  if (state?.is_read_only !== false) return 'the server takes no writes'
+  if (timeline === undefined) return undefined
+  const found = Number.parseInt(state.timeline ?? '', 16)
+  if (found < timeline.newest)
+    return `the server is on timeline ${found}, and ${timeline.newest} was seen: another was promoted since`
+  timeline.newest = found
+  return undefined
+}
+
 /** A connection to the host that takes writes. Rejects with the service's error when none does for so many rounds. */
 export async function connectPostgres(options: PostgresOptions): Promise<Client> {
-  const { pause, roundsMax = ROUNDS_MAX, Unavailable, url } = options
+  const { pause, roundsMax = ROUNDS_MAX, timeline, Unavailable, url } = options
   let last = new Error('no host is named')
   for (let round = 0; round < roundsMax; round += 1) {
     for (const address of postgresAddresses(url)) {
-      const found = await tryAddress(address)
+      const found = await tryAddress(address, timeline)
       if (!(found instanceof Error)) return found
       last = found
     }
@@ -86,73 +111,174 @@ export function isLostConnection(error: unknown): boolean {
   return code.startsWith('08') || code.startsWith('57P') || code === '25P03'
 }
 
-/** One connection that is made when it is first used, and made again after it was lost. */
-export function openPostgresConnection(
-  options: PostgresOptions & { readonly onConnected?: (client: Client) => Promise<void> },
-) {
-  let client: Promise<Client> | undefined
-  let isEnded = false
-  const connect = async (): Promise<Client> => {
-    const made = await connectPostgres(options)
-    await options.onConnected?.(made)
-    return made
+/** pg takes bytes as Buffers only. */
+const valueOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(valueOf)
+  return value instanceof Uint8Array && !Buffer.isBuffer(value) ? Buffer.from(value) : value
+}
+
+/** Names of statements, so that a connection plans each once: their texts are few, and stand in code. */
+const names = new Map<string, string>()
+
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `s${names.size}`
+  names.set(text, name)
+  return name
+}
+
+/** Asks on a connection, by a statement that is planned once. Several may be on their way at the same time. */
+export async function askPostgres<Row extends QueryResultRow>(
+  client: Client,
+  text: string,
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
+  const { rows } = await client.query<Row>({
+    name: nameOf(text),
+    text,
+    values: values.map(valueOf),
+  })
+  return rows
+}
+
+/** How a transaction begins. */
+export const beginPostgres = (durability: Durability): string =>
+  `BEGIN ISOLATION LEVEL READ COMMITTED;${durability === 'relaxed' ? ' SET LOCAL synchronous_commit = off;' : ''}`
+
+/** Commits; rejects where that is not confirmed. */
+export async function commitPostgres(client: Client): Promise<void> {
+  let isWarned = false
+  // A COMMIT whose wait for the standby was cancelled is answered as done, with a warning.
+  const warn = ({ severity }: { readonly severity: string | undefined }): void => {
+    isWarned ||= severity === 'WARNING'
   }
-  const use = (): Promise<Client> => {
-    if (isEnded) return Promise.reject(new options.Unavailable('the store is closed'))
-    const held = client ?? connect()
-    client = held
+  client.on('notice', warn)
+  try {
+    const { command } = await client.query('COMMIT')
+    // COMMIT of a failed transaction is no error: its answer says ROLLBACK.
+    if (command !== 'COMMIT' || isWarned) throw new Error('the commit was not confirmed')
+  } finally {
+    client.off('notice', warn)
+  }
+}
+
+/** Rows by a statement, within whatever the connection is in. */
+export type PostgresQuery = <Row extends QueryResultRow>(
+  text: string,
+  values?: readonly unknown[],
+) => Promise<readonly Row[]>
+
+type ConnectionOptions = PostgresOptions & {
+  readonly onConnected?: (client: Client) => Promise<void>
+}
+
+/** One connection that is made when it is first used, and made again after it was lost. */
+export class PostgresConnection {
+  readonly #options: ConnectionOptions
+  readonly #asked = new Set<Promise<unknown>>()
+  #client: Promise<Client> | undefined
+  #lastTransaction: Promise<unknown> = Promise.resolve()
+  #isEnded = false
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+  }
+
+  use(): Promise<Client> {
+    if (this.#isEnded) return Promise.reject(new this.#options.Unavailable('the store is closed'))
+    if (this.#client !== undefined) return this.#client
+    const held = this.#connect()
+    this.#client = held
     // The next use tries again.
-    held.catch(() => forget(held))
+    held.catch(() => {
+      if (this.#client === held) this.#client = undefined
+    })
     return held
   }
-  const forget = (held: Promise<Client>): void => {
-    if (client === held) client = undefined
-  }
-  /** Ends the connection without waiting for what it is doing. */
-  const drop = async (): Promise<void> => {
-    const held = client
-    client = undefined
+
+  /** Ends the connection without waiting for what it is doing; another one that was made meanwhile stays. */
+  async drop(lost?: Client): Promise<void> {
+    const held = this.#client
     const made = await held?.catch(() => undefined)
+    if (lost !== undefined && made !== lost) return
+    if (this.#client === held) this.#client = undefined
     made?.connection.stream.destroy()
   }
-  let last: Promise<unknown> = Promise.resolve()
 
-  async function ask<Row extends QueryResultRow>(
+  /** Asks, and once more on a new connection where one was lost: for what may be repeated. */
+  readonly read: PostgresQuery = <Row extends QueryResultRow>(
     text: string,
-    values: readonly unknown[],
-  ): Promise<readonly Row[]> {
+    values: readonly unknown[] = [],
+  ) => this.#tracked(this.#twice((held) => askPostgres<Row>(held, text, values)))
+
+  /**
+   * Runs statements in a transaction of their own, one transaction after the other; once more where the connection was lost,
+   * also when only the answer of its COMMIT was: for what may be repeated. Not beside `read` on one connection.
+   */
+  transaction<Result>(
+    run: (query: PostgresQuery) => Promise<Result>,
+    durability: Durability = 'synced',
+  ): Promise<Result> {
+    const running = this.#lastTransaction.then(() =>
+      this.#twice((held) => this.#inTransaction(held, { run, durability })),
+    )
+    this.#lastTransaction = running.catch(() => undefined)
+    return this.#tracked(running)
+  }
+
+  /** Waits for what was asked, and takes nothing more. */
+  async end(): Promise<void> {
+    await Promise.allSettled(this.#asked)
+    this.#isEnded = true
+    const held = await this.#client?.catch(() => undefined)
+    await held?.end().catch(() => undefined)
+  }
+
+  async #connect(): Promise<Client> {
+    const made = await connectPostgres(this.#options)
+    await this.#options.onConnected?.(made)
+    return made
+  }
+
+  /** Runs once more on a new connection where one was lost. */
+  async #twice<Result>(run: (held: Client) => Promise<Result>): Promise<Result> {
+    const { Unavailable } = this.#options
     for (let tries = 0; ; tries += 1) {
+      let held: Client | undefined
       try {
-        return (await (await use()).query<Row>(text, [...values])).rows
+        held = await this.use()
+        return await run(held)
       } catch (error) {
-        if (error instanceof options.Unavailable) throw error
-        if (isLostConnection(error)) await drop()
-        if (tries === 0 && isLostConnection(error)) continue
-        throw new options.Unavailable(`the store cannot be used: ${messageOf(error)}`, {
-          cause: error,
-        })
+        if (error instanceof Unavailable) throw error
+        const isLost = isLostConnection(error)
+        if (isLost) await this.drop(held)
+        if (isLost && tries === 0) continue
+        throw new Unavailable(`the store cannot be used: ${messageOf(error)}`, { cause: error })
       }
     }
   }
 
-  return {
-    use,
-    drop,
-    /** Asks in turn, and once more on a new connection where one was lost: for what may be repeated. */
-    read<Row extends QueryResultRow>(
-      text: string,
-      values: readonly unknown[] = [],
-    ): Promise<readonly Row[]> {
-      const asked = last.then(() => ask<Row>(text, values))
-      last = asked.catch(() => undefined)
-      return asked
+  async #inTransaction<Result>(
+    held: Client,
+    of: {
+      readonly run: (query: PostgresQuery) => Promise<Result>
+      readonly durability: Durability
     },
-    /** Waits for what was asked, and takes nothing more. */
-    async end(): Promise<void> {
-      await last
-      isEnded = true
-      const held = await client?.catch(() => undefined)
-      await held?.end().catch(() => undefined)
-    },
+  ): Promise<Result> {
+    try {
+      await held.query(beginPostgres(of.durability))
+      const result = await of.run((text, values = []) => askPostgres(held, text, values))
+      await commitPostgres(held)
+      return result
+    } catch (error) {
+      if (!isLostConnection(error)) await held.query('ROLLBACK').catch(() => this.drop(held))
+      throw error
+    }
+  }
+
+  #tracked<Result>(running: Promise<Result>): Promise<Result> {
+    this.#asked.add(running)
+    const forget = (): void => void this.#asked.delete(running)
+    running.then(forget, forget)
+    return running
   }
 }

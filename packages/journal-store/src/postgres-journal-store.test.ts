@@ -10,11 +10,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { appendText, describeJournalStore } from './journal-store.contract.ts'
 import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
-import {
-  acceptPostgresBackup,
-  openPostgresJournalStore,
-  type PostgresJournalStore,
-} from './postgres-journal-store.ts'
+import { acceptPostgresBackup } from './postgres-backup.ts'
+import { openPostgresJournalStore, type PostgresJournalStore } from './postgres-journal-store.ts'
 import {
   type PostgresServer,
   postgresMissing,
@@ -63,13 +60,8 @@ describe.skipIf(postgresMissing !== undefined)(
       )
     const tinker = (sql: string) => runSql(database.owner, `${FREELY} ${sql}`)
 
-    beforeAll(async () => {
+    beforeAll(() => {
       server = startPostgres()
-      const { owner } = await server.database()
-      await runSql(
-        owner,
-        `DO $$ BEGIN CREATE ROLE notes_app LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
-      )
     })
     afterAll(() => {
       server.end()
@@ -84,8 +76,8 @@ describe.skipIf(postgresMissing !== undefined)(
           void (await tinker(`DELETE FROM notes.notes WHERE at = ${index}`)),
         alterLeaf: async (index) =>
           void (await tinker(`UPDATE notes.notes SET leaf_hash = sha256('x') WHERE at = ${index}`)),
-        fail: (store) =>
-          store.journals.notes.append(new Uint8Array(32), [null as unknown as string]),
+        fail: ({ journals }) =>
+          journals.notes.append(new Uint8Array(32), [null as unknown as string]),
         keep: async () => {
           await runSql(
             database.owner,
@@ -100,8 +92,7 @@ describe.skipIf(postgresMissing !== undefined)(
         },
         accept: async () => {
           const options = notesOptions(appUrl, databasePath)
-          const accepted = await acceptPostgresBackup(POSTGRES_NOTES, options)
-          return accepted.get('notes') ?? { size: -1, signedSize: undefined }
+          return (await acceptPostgresBackup(POSTGRES_NOTES, options)).notes
         },
         Unavailable: NotesUnavailable,
         end,

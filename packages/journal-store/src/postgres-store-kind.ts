@@ -1,11 +1,12 @@
 /**
  * What one kind of store on PostgreSQL is, and its schema: numbered SQL under an advisory lock. Journals are append-only three
  * times: the service's role may run two functions and change no row; triggers stop the owner too; and the signed checkpoint
- * tells of whoever drops the triggers.
+ * tells of whoever drops the triggers. Where bodies are sealed, one more role may put another body into a row, and nothing else.
  */
 import type { CheckpointNames } from './checkpoint-file.ts'
 import { messageOf, type UnavailableError } from './journal-store.ts'
 import { connectPostgres, type PostgresOptions } from './postgres-connection.ts'
+import type { SealedColumn, SealKind } from './sealed-bodies.ts'
 
 /** A journal's table: `at bigint` from 0, `leaf_hash bytea`, and the columns of its cells. */
 export type PostgresJournalTable = CheckpointNames & {
@@ -18,6 +19,8 @@ export type PostgresJournalTable = CheckpointNames & {
     readonly type: 'bytea' | 'bigint' | 'text'
     readonly isNullable?: boolean
   }[]
+  /** The `bytea` column whose bodies may be sealed. */
+  readonly sealed?: SealedColumn
 }
 
 export type PostgresStoreKind<Name extends string> = {
@@ -25,8 +28,16 @@ export type PostgresStoreKind<Name extends string> = {
   /** Role of the service: it reads, and appends by function. */
   readonly appRole: string
   readonly journals: Readonly<Record<Name, PostgresJournalTable>>
-  /** The service's own tables, behind the journals'. Each string takes the schema one version further. */
+  /**
+   * The service's own tables, behind the journals'. Each string takes the schema one version further, and grants the
+   * service's role what it may do with them beside reading.
+   */
   readonly migrations: readonly string[]
+  /** Where bodies may be sealed: `seal_keys (key_id, proof)` is made too. */
+  readonly seal?: SealKind & {
+    /** Role that may put a body under another key. */
+    readonly role: string
+  }
   /** Writes in one transaction at most. */
   readonly writesPerCommitMax: number
   readonly Unavailable: UnavailableError
@@ -35,15 +46,22 @@ export type PostgresStoreKind<Name extends string> = {
 }
 
 function journalSql(schema: string, name: string, of: PostgresJournalTable): string {
-  const { columns, table } = of
+  const { columns, sealed, table } = of
   const defined = columns.map(
     ({ name: column, type, isNullable }) =>
       `${column} ${type === 'text' ? 'text COLLATE "C"' : type}${isNullable === true ? '' : ' NOT NULL'}`,
   )
   const names = columns.map((column) => column.name)
-  const keep = (what: string): string => `
-CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON ${schema}.${what}
+  const keep = (what: string, changes = 'UPDATE OR DELETE OR TRUNCATE'): string => `
+CREATE TRIGGER keep BEFORE ${changes} ON ${schema}.${what}
   FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.keep();`
+  const kept = ['at', 'leaf_hash', ...names.filter((column) => column !== sealed?.body)]
+  const keepRows =
+    sealed === undefined
+      ? keep(table)
+      : `${keep(table, `DELETE OR TRUNCATE OR UPDATE OF ${kept.join(', ')}`)}
+CREATE TRIGGER keep_body BEFORE UPDATE OF ${sealed.body} ON ${schema}.${table}
+  FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.keep_body();`
   return `
 CREATE TABLE ${schema}.${table} (
   at bigint PRIMARY KEY CHECK (at >= 0),
@@ -53,7 +71,7 @@ CREATE TABLE ${schema}.${table} (
 CREATE TABLE ${schema}.${table}_nodes ( -- roots of 256 leaves
   place bigint PRIMARY KEY,
   hash bytea NOT NULL CHECK (octet_length(hash) = 32)
-);${keep(table)}${keep(`${table}_nodes`)}
+);${keepRows}${keep(`${table}_nodes`)}
 INSERT INTO ${schema}.journals VALUES ('${name}', 0, '');
 CREATE FUNCTION ${schema}.append_${table}(
   expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[],
@@ -72,6 +90,22 @@ BEGIN
 END $$;`
 }
 
+const sealSql = ({ schema, seal }: PostgresStoreKind<string>): string =>
+  seal === undefined
+    ? ''
+    : `
+CREATE FUNCTION ${schema}.keep_body() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_user <> '${seal.role}' THEN
+    RAISE EXCEPTION 'a journal only grows' USING ERRCODE = '42501';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TABLE ${schema}.seal_keys (
+  key_id text COLLATE "C" PRIMARY KEY, -- every key that some body may be sealed under
+  proof bytea NOT NULL -- a known text sealed under it: tells a wrong key at once
+);`
+
 /** The first migration: heads, journals, and who may do what. */
 function foundation<Name extends string>(kind: PostgresStoreKind<Name>): string {
   const { schema } = kind
@@ -84,19 +118,45 @@ CREATE TABLE ${schema}.journals ( -- the head of each journal; whoever appends l
   CHECK (octet_length(peaks) = 32 * length(replace((size::bit(64))::text, '0', '')))
 );
 CREATE FUNCTION ${schema}.keep() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN RAISE EXCEPTION 'a journal only grows' USING ERRCODE = '42501'; END $$;
+BEGIN RAISE EXCEPTION 'a journal only grows' USING ERRCODE = '42501'; END $$;${sealSql(kind)}
 CREATE FUNCTION ${schema}.take_heads() RETURNS TABLE (name text, size bigint, peaks bytea)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT name, size, peaks FROM ${schema}.journals ORDER BY name FOR UPDATE
 $$;${journals.map(([name, table]) => journalSql(schema, name, table)).join('')}`
 }
 
-const rightsOf = ({ appRole, schema }: PostgresStoreKind<string>): string => `
+/** Roles belong to the whole server: another database's migration may make them at the same time. */
+const roleSql = (role: string): string => `
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${role}') THEN CREATE ROLE ${role} LOGIN; END IF;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;`
+
+const rightsOf = ({ appRole, journals, schema, seal }: PostgresStoreKind<string>): string => `
 REVOKE ALL ON SCHEMA ${schema} FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM PUBLIC;
 GRANT USAGE ON SCHEMA ${schema} TO ${appRole};
 GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${appRole};
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${appRole};`
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${appRole};
+${seal === undefined ? '' : sealRightsOf({ appRole, journals, schema, role: seal.role })}`
+
+function sealRightsOf({
+  appRole,
+  journals,
+  role,
+  schema,
+}: Pick<PostgresStoreKind<string>, 'appRole' | 'journals' | 'schema'> & {
+  readonly role: string
+}): string {
+  const sealed = Object.values(journals).map(({ sealed: column, table }) =>
+    column === undefined ? '' : `GRANT UPDATE (${column.body}) ON ${schema}.${table} TO ${role};`,
+  )
+  return `GRANT INSERT ON ${schema}.seal_keys TO ${appRole};
+GRANT USAGE ON SCHEMA ${schema} TO ${role};
+GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${role};
+GRANT EXECUTE ON FUNCTION ${schema}.take_heads TO ${role};
+GRANT INSERT, DELETE ON ${schema}.seal_keys TO ${role};
+${sealed.join('\n')}`
+}
 
 /** Every migration of a kind, the journals' first. */
 export const migrationsOf = <Name extends string>(
@@ -115,6 +175,7 @@ export async function migratePostgresStore<Name extends string>(
   const client = await connectPostgres({ ...options, Unavailable })
   try {
     await client.query(`BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('${schema} migrations', 0));
+      ${[kind.appRole, ...(kind.seal === undefined ? [] : [kind.seal.role])].map(roleSql).join('')}
       CREATE SCHEMA IF NOT EXISTS ${schema};
       CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`)
     const { rows } = await client.query<{ readonly value: string }>(
@@ -123,6 +184,7 @@ export async function migratePostgresStore<Name extends string>(
     const [applied, known] = [Number(rows[0]?.value ?? 0), migrationsOf(kind)]
     if (applied > known.length) throw new Error(`its schema ${applied} is newer than this program`)
     for (const migration of known.slice(applied)) await client.query(migration)
+    // A role's rights are on what is there when they are given.
     await client.query(rightsOf(kind))
     await client.query(
       `INSERT INTO ${schema}.meta VALUES ('schema_version', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,

@@ -3,11 +3,12 @@
  * sealed is the same text in the same slot, so that no hash changes.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { type KeyRing, sealedKeyId } from '@tallystick/hashchain'
+import type { KeyRing } from '@tallystick/hashchain'
 import type { UnavailableError } from './journal-store.ts'
 import {
   type BodySeal,
   createBodySeal,
+  keyIdOfHead,
   registerActiveKey,
   requireSealKeys,
   type SealedColumn,
@@ -19,9 +20,9 @@ import type { SqliteJournalTable } from './sqlite-journal.ts'
 import { type SqliteStoreKind, takeStoreLock } from './sqlite-store-kind.ts'
 
 /** Rows to a transaction: a write of the service waits for one of them, about a millisecond. */
-const ROWS_PER_COMMIT = 32
+export const ROWS_PER_COMMIT = 32
 
-type ResealOutcome = {
+export type ResealOutcome = {
   readonly activeKeyId: string
   readonly resealed: number
   /** Bodies that do not open and were left as they are. */
@@ -180,14 +181,4 @@ function retireKeys(
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   }
-}
-
-/** At least a nonce and a tag, so that the header reads as that of a sealed value. */
-const PADDING_BYTES = 64
-
-/** The key id in a header whose nonce and text were left behind. */
-function keyIdOfHead(head: Uint8Array): string | undefined {
-  const padded = new Uint8Array(head.length + PADDING_BYTES)
-  padded.set(head)
-  return sealedKeyId(padded)
 }

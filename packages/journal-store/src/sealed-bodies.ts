@@ -69,37 +69,65 @@ export type SealKind = {
 
 const proofSlot = (keyId: string): string => `seal-key|${keyId}`
 
+/** A key that some body may be sealed under, and the known text sealed under it. */
+type UsedKey = { readonly keyId: string; readonly proof: unknown }
+
 /** Throws the service's error unless the ring has every key that the store was sealed under, each the right one. */
+export function checkSealKeys(
+  used: readonly UsedKey[],
+  ring: KeyRing | undefined,
+  kind: { readonly seal: SealKind; readonly Unavailable: UnavailableError },
+): void {
+  const { proofText, ringName } = kind.seal
+  for (const { keyId, proof } of used) {
+    if (ring?.key(keyId) === undefined)
+      throw new kind.Unavailable(
+        `the store holds values sealed under the key "${keyId}", which ${ringName} does not have`,
+      )
+    const sealed = proof instanceof Uint8Array ? proof : new Uint8Array()
+    const opened = openValue({ ring, sealed, slot: proofSlot(keyId) })
+    if (opened.kind !== 'opened' || opened.value !== proofText)
+      throw new kind.Unavailable(
+        `the key "${keyId}" in ${ringName} is not the one that values were sealed under`,
+      )
+  }
+}
+
+/** The known text, sealed under the ring's active key. */
+export const sealKeyProof = (ring: KeyRing, { proofText }: SealKind): Uint8Array =>
+  sealValue({ ring, value: proofText, slot: proofSlot(ring.activeId) })
+
+/** The same as checkSealKeys, for a store on SQLite. */
 export function requireSealKeys(
   database: DatabaseSync,
   ring: KeyRing | undefined,
   kind: { readonly seal: SealKind; readonly Unavailable: UnavailableError },
 ): void {
-  const { proofText, ringName } = kind.seal
   const used = database.prepare('SELECT key_id, proof FROM seal_keys ORDER BY key_id').all()
-  for (const { key_id: keyId, proof } of used) {
-    const name = String(keyId)
-    if (ring?.key(name) === undefined)
-      throw new kind.Unavailable(
-        `the store holds values sealed under the key "${name}", which ${ringName} does not have`,
-      )
-    const sealed = proof instanceof Uint8Array ? proof : new Uint8Array()
-    const opened = openValue({ ring, sealed, slot: proofSlot(name) })
-    if (opened.kind !== 'opened' || opened.value !== proofText)
-      throw new kind.Unavailable(
-        `the key "${name}" in ${ringName} is not the one that values were sealed under`,
-      )
-  }
+  checkSealKeys(
+    used.map(({ key_id: keyId, proof }) => ({ keyId: String(keyId), proof })),
+    ring,
+    kind,
+  )
 }
 
 /** Notes that values may from now on be sealed under the ring's active key. */
-export function registerActiveKey(
-  database: DatabaseSync,
-  ring: KeyRing,
-  { proofText }: SealKind,
-): void {
-  const proof = sealValue({ ring, value: proofText, slot: proofSlot(ring.activeId) })
+export function registerActiveKey(database: DatabaseSync, ring: KeyRing, seal: SealKind): void {
   database
     .prepare('INSERT OR IGNORE INTO seal_keys (key_id, proof) VALUES (?, ?)')
-    .run(ring.activeId, proof)
+    .run(ring.activeId, sealKeyProof(ring, seal))
+}
+
+/** A body whose column holds bytes only, as a row of its own engine would hold it. */
+export const bodyOfBytes = (bytes: Uint8Array): StoredBody =>
+  isSealed(bytes) ? bytes : Buffer.from(bytes).toString('utf8')
+
+/** At least a nonce and a tag, so that the header reads as that of a sealed value. */
+const PADDING_BYTES = 64
+
+/** The key id in a header whose nonce and text were left behind. */
+export function keyIdOfHead(head: Uint8Array): string | undefined {
+  const padded = new Uint8Array(head.length + PADDING_BYTES)
+  padded.set(head)
+  return sealedKeyId(padded)
 }

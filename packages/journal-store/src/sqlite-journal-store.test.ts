@@ -20,6 +20,7 @@ import { resealSqliteStore } from './reseal.ts'
 import { createBodySeal } from './sealed-bodies.ts'
 import { acceptSqliteBackup, backupSqliteStore } from './sqlite-backup.ts'
 import { prepareQuery } from './sqlite-database.ts'
+import { openNodeReader } from './sqlite-journal.ts'
 import { openSqliteJournalReader, openSqliteJournalStore } from './sqlite-journal-store.ts'
 import type { SqliteStoreKind } from './sqlite-store-kind.ts'
 import { verifyJournal } from './verify-journal.ts'
@@ -59,13 +60,14 @@ const verify = () => {
     checkpoint: 'unchecked',
   })
   const { database } = store
-  return verifyJournal({
+  const rows = prepareQuery<readonly [number, Uint8Array, string]>(
     database,
+    'SELECT at, leaf, text FROM notes WHERE at >= ? ORDER BY at LIMIT ?',
+  )
+  return verifyJournal({
     checkpoint: store.checkpointFiles.notes.read(),
-    rows: prepareQuery<readonly [number, Uint8Array, string]>(
-      database,
-      'SELECT at, leaf, text FROM notes WHERE at >= ? ORDER BY at LIMIT ?',
-    ),
+    rows: (from, limit) => rows.all(from, limit),
+    node: openNodeReader(database),
     check: ([, , text]) => (text === 'unwanted' ? 'the service says no' : undefined),
     rowsPerSlice: 100,
     pause,
@@ -98,7 +100,7 @@ const placeOf = (kind: SqliteStoreKind<'notes'>, altered: string): PlaceUnderTes
     tinker((database) => database.exec(`DELETE FROM notes WHERE at = ${index}`)),
   alterLeaf: async (index) =>
     tinker((database) => database.exec(`UPDATE notes SET leaf = ${altered} WHERE at = ${index}`)),
-  fail: (store) => store.journals.notes.append(new Uint8Array(32), [null as unknown as string]),
+  fail: ({ journals }) => journals.notes.append(new Uint8Array(32), [null as unknown as string]),
   keep: () => keep(kind),
   accept: async () => acceptSqliteBackup(kind, owner()).notes,
   Unavailable: NotesUnavailable,
@@ -135,7 +137,8 @@ describe.each([
         expect(texts[at]).toBe(text)
       }
       expect(store.journals.notes.size).toBe(texts.length)
-      expect(store.journals.notes.rootAt(texts.length)).toEqual(store.journals.notes.rootHash())
+      const rootHash = Buffer.from(store.journals.notes.rootAt(texts.length))
+      expect(rootHash).toEqual(Buffer.from(store.journals.notes.rootHash()))
       await store.close()
     }
   })

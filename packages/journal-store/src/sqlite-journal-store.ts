@@ -125,12 +125,13 @@ function openOn<Name extends string>(
       release()
     }
   }
+  const running = { journals: held }
   let closing: Promise<void> | undefined
   return {
     database,
     journals: held,
     checkpointFiles: files,
-    write: queue.write,
+    write: (run, durability) => queue.write(() => run(running), durability),
     checkpoint: (name) => files[name].sign(held[name]),
     verifierKey: (name) => files[name].verifierKey,
     catchUp,

@@ -6,7 +6,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type CompactRange, createCompactRange, rootOf, type TreeHead } from '@tallystick/hashchain'
 import type { CheckpointNames } from './checkpoint-file.ts'
-import type { Journal } from './journal-store.ts'
+import type { WrittenJournal } from './journal-store.ts'
 import {
   completedNode,
   LEAVES_PER_NODE,
@@ -123,6 +123,15 @@ export function readStoredHead(database: DatabaseSync): CompactRange {
   return createCompactRange({ size, peaks: peaks.map((peak) => Buffer.from(peak, 'hex')) })
 }
 
+/** The roots of 256 leaves that a store on SQLite keeps, by their place. */
+export function openNodeReader(database: DatabaseSync): (place: number) => Uint8Array | undefined {
+  const node = prepareQuery<readonly [Uint8Array]>(
+    database,
+    'SELECT hash FROM tree_nodes WHERE place = ?',
+  )
+  return (place) => node.get(place)?.[0]
+}
+
 function prepareStoredHead(database: DatabaseSync) {
   const insertNode = database.prepare('INSERT INTO tree_nodes (place, hash) VALUES (?, ?)')
   const nodes = prepareQuery<readonly [Uint8Array]>(
@@ -145,7 +154,7 @@ function prepareStoredHead(database: DatabaseSync) {
 }
 
 /** A journal of one connection, and what the store does with it around a transaction. */
-export type SqliteJournal = Omit<Journal<SQLInputValue>, 'rootAt' | 'inclusionProof'> & {
+export type SqliteJournal = WrittenJournal<SQLInputValue> & {
   rootAt(size: number): Uint8Array
   inclusionProof(index: number, size: number): readonly Uint8Array[]
 }

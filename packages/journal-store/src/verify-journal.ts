@@ -1,9 +1,8 @@
 /** Verifying a journal from stored bytes: texts against leaves, leaves against nodes, and the whole against its checkpoint. */
-import type { DatabaseSync } from 'node:sqlite'
 import { createCompactRange, leafHash, rootOf, type TreeHead } from '@tallystick/hashchain'
 import type { CheckpointReading } from './checkpoint-file.ts'
+import type { Awaitable } from './journal-store.ts'
 import { LEAVES_PER_NODE } from './merkle-nodes.ts'
-import { prepareQuery, type SqliteQuery } from './sqlite-database.ts'
 
 /** Index, leaf hash and text of an entry, and what the service's own check needs. */
 type EntryRow = readonly [index: number, hash: Uint8Array, text: string, ...rest: unknown[]]
@@ -14,9 +13,10 @@ type JournalVerdict =
   | { readonly kind: 'broken'; readonly index?: number; readonly problem: string }
 
 type VerifyOptions<Row> = {
-  readonly database: DatabaseSync
-  /** Rows from an index on, in order, so many: its two parameters. */
-  readonly rows: SqliteQuery<Row>
+  /** Rows from an index on, in order, at most so many. */
+  readonly rows: (from: number, limit: number) => Awaitable<readonly Row[]>
+  /** The root that is stored for the leaves of a place. */
+  readonly node: (place: number) => Awaitable<Uint8Array | undefined>
   /** What the service finds wrong with an entry whose text hashes to its leaf. */
   readonly check: (row: Row) => string | undefined
   /** Read before the call: another process may append and sign meanwhile. */
@@ -40,42 +40,41 @@ function problemOf<Row extends EntryRow>(
 
 /** Holds each group of leaves against the root that is stored for it; returns what does not fit. */
 function openNodeCheck(
-  database: DatabaseSync,
-): (leaf: Uint8Array, size: number) => string | undefined {
-  const node = prepareQuery<readonly [Uint8Array]>(
-    database,
-    'SELECT hash FROM tree_nodes WHERE place = ?',
-  )
+  node: VerifyOptions<never>['node'],
+): (leaf: Uint8Array, size: number) => Awaitable<string | undefined> {
   let leaves: Uint8Array[] = []
-  return (leaf, size) => {
-    leaves.push(leaf)
-    if (leaves.length < LEAVES_PER_NODE) return undefined
-    const stored = node.get(size / LEAVES_PER_NODE - 1)?.[0]
-    const isWhole = stored !== undefined && Buffer.compare(stored, rootOf(leaves)) === 0
+  const compare = async (place: number): Promise<string | undefined> => {
+    const root = rootOf(leaves)
     leaves = []
+    const stored = await node(place)
+    const isWhole = stored !== undefined && Buffer.compare(stored, root) === 0
     return isWhole
       ? undefined
       : `a leaf of this and the ${LEAVES_PER_NODE - 1} entries before it was altered`
   }
+  return (leaf, size) => {
+    leaves.push(leaf)
+    return leaves.length < LEAVES_PER_NODE ? undefined : compare(size / LEAVES_PER_NODE - 1)
+  }
 }
 
-/** Verifies a journal whose head and nodes are stored, in slices. Throws what SQLite throws. */
+/** Verifies a journal whose head and nodes are stored, in slices. Throws what its reads throw. */
 export async function verifyJournal<Row extends EntryRow>(
   options: VerifyOptions<Row>,
 ): Promise<JournalVerdict> {
-  const { check, checkpoint, database, pause, rows, rowsPerSlice } = options
+  const { check, checkpoint, node, pause, rows, rowsPerSlice } = options
   if (checkpoint.kind === 'refused')
     return { kind: 'broken', problem: 'the checkpoint file is not signed by this key' }
   const signed = checkpoint.kind === 'checkpoint' ? checkpoint.checkpoint : undefined
-  const nodeProblem = openNodeCheck(database)
+  const nodeProblem = openNodeCheck(node)
   const range = createCompactRange()
   for (;;) {
-    const slice = rows.all(range.size, rowsPerSlice)
+    const slice = await rows(range.size, rowsPerSlice)
     for (const row of slice) {
       const found = problemOf(row, { index: range.size, check })
       if (found !== undefined) return { kind: 'broken', ...found }
       range.append(row[1])
-      const problem = nodeProblem(row[1], range.size)
+      const problem = await nodeProblem(row[1], range.size)
       if (problem !== undefined) return { kind: 'broken', index: row[0], problem }
       if (signed?.size === range.size && Buffer.compare(signed.rootHash, range.rootHash()) !== 0)
         return { kind: 'broken', problem: 'the entries do not hash to the signed checkpoint' }

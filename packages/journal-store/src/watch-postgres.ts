@@ -1,5 +1,5 @@
 /** Hearing of other processes' commits: a listener on a connection of its own, and a look now and then behind it. */
-import { openPostgresConnection, type PostgresOptions } from './postgres-connection.ts'
+import { PostgresConnection, type PostgresOptions } from './postgres-connection.ts'
 
 /** A notification may be lost with its connection: one looks so often all the same, milliseconds. */
 const LOOK_MS = 250
@@ -17,7 +17,7 @@ const nothing = (): void => undefined
 export function watchPostgres(of: WatchOptions): { end(): Promise<void> } {
   const ended = new AbortController()
   let wake = nothing
-  const listener = openPostgresConnection({
+  const listener = new PostgresConnection({
     ...of,
     onConnected: async (client) => {
       client.on('notification', () => wake())

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import {
   type CheckpointReading,
+  openNodeReader,
   prepareQuery,
   readStoredHead,
   verifyJournal,
@@ -30,17 +31,18 @@ function verifyAll(database: DatabaseSync, checkpoint: CheckpointReading): Promi
     `SELECT picks.seq, opening, text FROM picks LEFT JOIN entries ON entries.seq = picks.seq
       WHERE picks.seq > ? ORDER BY picks.seq LIMIT ${PER_SLICE}`,
   )
+  const filed = prepareQuery<FiledRow>(
+    database,
+    `SELECT seq, hash, text, path FROM entries LEFT JOIN events ON events.id = event
+      WHERE seq >= ? ORDER BY seq LIMIT ?`,
+  )
   const cells = prepareQuery<readonly [string, string]>(database, 'SELECT key, cell FROM truth')
   return verifyLedger({
     verifyEntries: () =>
       verifyJournal({
-        database,
         checkpoint,
-        rows: prepareQuery<FiledRow>(
-          database,
-          `SELECT seq, hash, text, path FROM entries LEFT JOIN events ON events.id = event
-            WHERE seq >= ? ORDER BY seq LIMIT ?`,
-        ),
+        rows: (from, limit) => filed.all(from, limit),
+        node: openNodeReader(database),
         check: checkFiled,
         rowsPerSlice: PER_SLICE,
         pause: nextIteration,

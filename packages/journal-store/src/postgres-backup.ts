@@ -1,0 +1,51 @@
+/** Accepting a store on PostgreSQL as it was found. Its backups are the server's own. */
+import { PostgresConnection } from './postgres-connection.ts'
+import { committedJournal, countLeaves, one, postgresFilesOf, readHeads } from './postgres-heads.ts'
+import type { PostgresStoreOptions } from './postgres-journal-store.ts'
+import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
+
+/** What was accepted of one journal. */
+type AcceptedJournal = {
+  /** Entries that are there now. */
+  readonly size: number
+  /** Entries that the last checkpoint counted; undefined without one by the store's key. */
+  readonly signedSize: number | undefined
+  /** Whether the journal has all that the last checkpoint signed, as it signed it. */
+  readonly isContinued: boolean
+}
+
+/**
+ * Signs the journals as they are found, so that a restored backup opens again on this replica. Entries must be there without gaps
+ * and come to the stored head. Rejects with the service's error.
+ */
+export async function acceptPostgresBackup<Name extends string>(
+  kind: PostgresStoreKind<Name>,
+  options: PostgresStoreOptions,
+): Promise<Readonly<Record<Name, AcceptedJournal>>> {
+  const { Unavailable } = kind
+  const reader = new PostgresConnection({ ...options, Unavailable })
+  const source = { kind, read: reader.read }
+  try {
+    const heads = await readHeads(source)
+    const files = postgresFilesOf(kind, options)
+    const accepted: Record<string, AcceptedJournal> = {}
+    for (const [name, table] of Object.entries<PostgresJournalTable>(kind.journals)) {
+      const range = await countLeaves(source, table)
+      const head = one(heads, name)
+      if (range.size !== head.size || Buffer.compare(range.rootHash(), head.rootHash()) !== 0)
+        throw new Unavailable(`${table.noun} has gaps: its entries do not come to its head`)
+      const last = one(files, name).read()
+      const signed = last.kind === 'checkpoint' ? last.checkpoint : undefined
+      const journal = committedJournal(source, { table, head: () => range })
+      const isContinued =
+        signed !== undefined &&
+        signed.size <= range.size &&
+        Buffer.compare(await journal.rootAt(signed.size), signed.rootHash) === 0
+      accepted[name] = { size: range.size, signedSize: signed?.size, isContinued }
+      one(files, name).write(range)
+    }
+    return accepted as Readonly<Record<Name, AcceptedJournal>>
+  } finally {
+    await reader.end()
+  }
+}

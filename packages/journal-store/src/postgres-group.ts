@@ -1,0 +1,181 @@
+/** What a group of writes is run with on PostgreSQL: journals that grow in memory, and statements under the lock of the heads. */
+import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
+import type { Client, QueryResultRow } from 'pg'
+import type { WriteTransaction, WrittenJournal } from './journal-store.ts'
+import { completedNode } from './merkle-nodes.ts'
+import { askPostgres, commitPostgres, type PostgresQuery } from './postgres-connection.ts'
+import type { PostgresJournalTable } from './postgres-store-kind.ts'
+
+/** What a row's cell may hold. */
+export type PostgresCell = string | number | bigint | Uint8Array | null
+
+export type HeadRow = { readonly name: string; readonly size: number; readonly peaks: Buffer }
+
+/** The head that a row of `journals` says. */
+export function rangeOfRow({ peaks, size }: Pick<HeadRow, 'size' | 'peaks'>): CompactRange {
+  const hashes = Array.from({ length: peaks.length / 32 }, (_, at) =>
+    Buffer.from(peaks.subarray(at * 32, at * 32 + 32)),
+  )
+  return createCompactRange({ size, peaks: hashes })
+}
+
+/** What a write on PostgreSQL is run with: everything is under the lock of the heads, and commits with the group. */
+export type PostgresTransaction<Name extends string> = WriteTransaction<Name, PostgresCell> & {
+  /** Reads, with what earlier writes of the group have sent. */
+  readonly query: PostgresQuery
+  /** Sends a statement without waiting; where it fails, the group does. Entries are sent behind all statements. */
+  readonly send: (text: string, values: readonly unknown[]) => void
+}
+
+/** A journal with what the running group has appended. */
+type GroupJournal = WrittenJournal<PostgresCell> & {
+  readonly table: PostgresJournalTable
+  readonly range: CompactRange
+  readonly leaves: readonly Uint8Array[]
+  readonly nodes: readonly Uint8Array[]
+  readonly rows: readonly (readonly PostgresCell[])[]
+}
+
+function groupJournal(
+  range: CompactRange,
+  table: PostgresJournalTable,
+  requireOpen: () => void,
+): GroupJournal {
+  const leaves: Uint8Array[] = []
+  const nodes: Uint8Array[] = []
+  const rows: (readonly PostgresCell[])[] = []
+  return {
+    table,
+    range,
+    leaves,
+    nodes,
+    rows,
+    get size() {
+      return range.size
+    },
+    rootHash: () => range.rootHash(),
+    append: (leaf, cells) => {
+      requireOpen()
+      const at = range.size
+      const node = completedNode(range, leaf)
+      range.append(leaf)
+      leaves.push(leaf)
+      rows.push(cells)
+      if (node !== undefined) nodes.push(node)
+      return at
+    },
+  }
+}
+
+/** What a group sent and nobody answered. */
+export type Doubt = readonly {
+  readonly table: string
+  readonly size: number
+  readonly leaves: readonly Uint8Array[]
+}[]
+
+/** One attempt of a group; `client` is in a transaction that has locked the heads. */
+export class PostgresGroup {
+  readonly #client: Client
+  readonly #schema: string
+  readonly #sent: Promise<unknown>[] = []
+  readonly #journals: Record<string, GroupJournal> = {}
+  #isOpen = true
+  /** What the engine refused first: it concerns the whole group, whichever write asked. */
+  failure: unknown
+
+  constructor(
+    client: Client,
+    of: {
+      readonly schema: string
+      readonly heads: readonly HeadRow[]
+      readonly tables: ReadonlyMap<string, PostgresJournalTable>
+    },
+  ) {
+    this.#client = client
+    this.#schema = of.schema
+    for (const row of of.heads) {
+      const table = of.tables.get(row.name)
+      if (table !== undefined)
+        this.#journals[row.name] = groupJournal(rangeOfRow(row), table, this.#requireOpen)
+    }
+  }
+
+  readonly #requireOpen = (): void => {
+    if (!this.#isOpen) throw new Error('an entry is appended, and a statement sent, within a write')
+  }
+
+  readonly #ask = async <Row extends QueryResultRow>(
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<readonly Row[]> => {
+    this.#requireOpen()
+    try {
+      return await askPostgres<Row>(this.#client, text, values)
+    } catch (error) {
+      this.failure ??= error
+      throw error
+    }
+  }
+
+  /** What writes are run with. */
+  readonly transaction: PostgresTransaction<string> = {
+    journals: this.#journals,
+    query: this.#ask,
+    send: (text, values) => {
+      this.#requireOpen()
+      this.#sent.push(this.#ask(text, values).catch(() => undefined))
+    },
+  }
+
+  /** The journals that the group appended to, by name. */
+  grown(): readonly (readonly [string, GroupJournal])[] {
+    return Object.entries(this.#journals).filter(([, { leaves }]) => leaves.length > 0)
+  }
+
+  doubt(): Doubt {
+    return this.grown().map(([, { leaves, range, table }]) => ({
+      table: table.table,
+      size: range.size - leaves.length,
+      leaves,
+    }))
+  }
+
+  /** Sends the entries and COMMIT in one go; rejects with what was refused first. */
+  async commit(): Promise<void> {
+    this.#isOpen = true
+    const { stream } = this.#client.connection
+    stream.cork()
+    const ends = this.grown().map(([, journal]) => this.#append(journal))
+    // A transaction that only reads does not wait for the standby: what it has read may be gone after a failover.
+    if (ends.length === 0) ends.push(this.#emit())
+    ends.push(commitPostgres(this.#client))
+    this.#isOpen = false
+    stream.uncork()
+    await Promise.all(this.#sent)
+    const settled = await Promise.allSettled(ends)
+    if (this.failure !== undefined) throw this.failure
+    for (const end of settled) if (end.status === 'rejected') throw end.reason
+  }
+
+  /** Takes nothing more. */
+  end(): void {
+    this.#isOpen = false
+  }
+
+  async #emit(): Promise<void> {
+    await this.#ask("SELECT pg_logical_emit_message(true, 'tallystick', '')")
+  }
+
+  async #append({ leaves, nodes, range, rows, table }: GroupJournal): Promise<void> {
+    const cells = table.columns.map((_, column) => rows.map((row) => row[column]))
+    const places = [...cells, 0, 0, 0, 0].map((_, at) => `$${at + 1}`).join(', ')
+    await this.#ask(`SELECT ${this.#schema}.append_${table.table}(${places})`, [
+      range.size - leaves.length,
+      Buffer.concat(range.state().peaks),
+      nodes,
+      leaves,
+      ...cells,
+    ])
+  }
+}

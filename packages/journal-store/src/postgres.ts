@@ -1,0 +1,16 @@
+/**
+ * The engine on PostgreSQL, apart from `index.ts`: a service on SQLite alone loads no `pg`.
+ *
+ * @example
+ * const store = await openPostgresJournalStore<'notes'>(NOTES, options)
+ * await store.write(async ({ journals, query, send }) => {
+ *   // Under the lock of the heads.
+ *   const [author] = await query('SELECT name FROM notes.authors WHERE name = $1', ['ann'])
+ *   // In the same transaction.
+ *   if (author === undefined) send('INSERT INTO notes.authors VALUES ($1)', ['ann'])
+ *   return journals.notes.append(leafHash(Buffer.from('first')), ['first'])
+ * }) // 0, on the disk
+ */
+export { acceptPostgresBackup } from './postgres-backup.ts'
+export { openPostgresJournalStore } from './postgres-journal-store.ts'
+export { migratePostgresStore, type PostgresStoreKind } from './postgres-store-kind.ts'
