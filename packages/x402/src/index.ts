@@ -1,5 +1,8 @@
 export type { Clock } from './clock.ts'
+export { namePayment, PAYMENT_IDENTIFIER } from './extensions/payment-identifier.ts'
+export { sellerFields } from './extensions/seller-fields.ts'
 export { type Facilitator, FacilitatorUnavailable } from './facilitators/facilitator.ts'
+export { createFacilitatorPool } from './facilitators/facilitator-pool.ts'
 export { createFeePayerDirectory, type FeePayerDirectory } from './facilitators/fee-payers.ts'
 export { createHttpFacilitator } from './facilitators/http-facilitator.ts'
 export type { NothingSubmitted } from './facilitators/refusals.ts'
@@ -15,6 +18,13 @@ export {
 export { describeCall, type JsonSchema, type ResourceDiscovery } from './gate/resource-discovery.ts'
 export { fetchJson } from './http-json.ts'
 export type { PaymentRequirement, Settlement, VerifiedPayment } from './payment.ts'
+export { createReceiptIssuer, type ReceiptIssuer } from './receipts/receipt-issuer.ts'
+export {
+  createReceiptVerifier,
+  type StatementVerdict,
+  type UnprovenReason,
+} from './receipts/receipt-verifier.ts'
+export type { OfferStatement, ReceiptStatement } from './receipts/signed-statement.ts'
 export { createMemoryReservationStore } from './reservations/memory-reservation-store.ts'
 export {
   payerKeyOf,

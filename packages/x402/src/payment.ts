@@ -20,6 +20,10 @@ export type PaidResource = {
   readonly url: string
   readonly description: string
   readonly mimeType: string
+  /** For catalogues: see `sellerFields`. */
+  readonly serviceName?: string
+  readonly tags?: readonly string[]
+  readonly iconUrl?: string
 }
 
 /** x402's payment payload as sent to a facilitator. */
@@ -41,6 +45,8 @@ export type Settlement = {
   readonly payer?: string | undefined
   readonly amount?: string | undefined
   readonly errorReason?: string | undefined
+  /** What we add for the payer, such as a receipt. */
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** A payment whose signatures and amounts have been checked locally. */

@@ -8,6 +8,14 @@ export type Facilitator = {
   settle(payload: PaymentPayload, requirement: PaymentRequirement): Promise<Settlement>
   /** Fee payers by network, from `/supported`. Throws FacilitatorUnavailable. */
   feePayers(): Promise<ReadonlyMap<string, readonly string[]>>
+  /** Several facilitators as one: those that may settle this, in the order in which they are to be asked (X19). */
+  routesFor?(requirement: PaymentRequirement): readonly FacilitatorRoute[]
+}
+
+/** A facilitator that may settle a payment. A success that is not trusted is first read from the ledger. */
+export type FacilitatorRoute = {
+  readonly facilitator: Facilitator
+  readonly isTrusted: boolean
 }
 
 /** The facilitator was unreachable or slow, answered 5xx, or answered nonsense. */

@@ -1,4 +1,6 @@
+import { PAYMENT_IDENTIFIER, PAYMENT_IDENTIFIER_OFFER } from '../extensions/payment-identifier.ts'
 import type { PaidResource, PaymentRequirement } from '../payment.ts'
+import { OFFER_RECEIPT, type SignedStatement } from '../receipts/signed-statement.ts'
 import type { ResourceDiscovery } from './resource-discovery.ts'
 
 /** Why a 402 was answered: the `error` in its body. A scheme's refusal reasons pass through unchanged. */
@@ -10,6 +12,7 @@ export type ChallengeError =
   | 'payment_requirements_mismatch'
   | 'payment_resource_mismatch'
   | 'payment_already_used'
+  | 'payment_identifier_invalid'
   | (string & {})
 
 /** A 402, ready to send: the same JSON in the body and, base64, in `PAYMENT-REQUIRED`. */
@@ -24,31 +27,59 @@ export type PaymentTerms = {
   readonly resource: PaidResource
   /** How to make the call and what it answers, for agents and catalogues. */
   readonly discovery?: ResourceDiscovery | undefined
+  /** Clients may name their requests (`payment-identifier`). Only for jobs that keep their answers. */
+  readonly takesIdentifier?: true | undefined
 }
 
 /** Errors cached per terms: more than we have codes, yet a facilitator's reasons cannot fill memory. */
 const CACHED_ERRORS_MAX = 64
 
-const cache = new WeakMap<PaymentTerms, Map<ChallengeError, Challenge>>()
+type Rendered = {
+  readonly offers: readonly SignedStatement[] | undefined
+  readonly byError: Map<ChallengeError, Challenge>
+}
 
-/** A 402 for these terms (X3). Its bytes are built once per terms object and error, so reuse a terms object while it holds. */
-export function buildChallenge(terms: PaymentTerms, error: ChallengeError): Challenge {
-  let byError = cache.get(terms)
-  if (byError === undefined) {
-    byError = new Map()
-    cache.set(terms, byError)
+const cache = new WeakMap<PaymentTerms, Rendered>()
+
+/**
+ * A 402 for these terms (X3), with the signed offers if there are any. Its bytes are built once per terms object, offers
+ * and error, so reuse a terms object while it holds.
+ */
+export function buildChallenge(
+  terms: PaymentTerms,
+  error: ChallengeError,
+  offers?: readonly SignedStatement[],
+): Challenge {
+  let rendered = cache.get(terms)
+  if (rendered === undefined || rendered.offers !== offers) {
+    rendered = { offers, byError: new Map() }
+    cache.set(terms, rendered)
   }
+  const { byError } = rendered
   const cached = byError.get(error)
   if (cached !== undefined) return cached
-  const { discovery, requirements, resource } = terms
+  const { requirements, resource } = terms
   const accepts = requirements.map((requirement) => {
     const { amount, asset } = requirement
     return { ...requirement, price: { asset, amount } }
   })
-  const extensions = discovery && { bazaar: discovery }
+  const extensions = extensionsOf(terms, offers)
   const challenge = encodeChallenge({ x402Version: 2, error, resource, accepts, extensions })
   if (byError.size < CACHED_ERRORS_MAX) byError.set(error, challenge)
   return challenge
+}
+
+/** Official clients echo all of this in a header (X15): only the catalogue's extension carries a schema. */
+function extensionsOf(
+  { discovery, takesIdentifier }: PaymentTerms,
+  offers: readonly SignedStatement[] | undefined,
+): object | undefined {
+  const extensions = {
+    ...(discovery && { bazaar: discovery }),
+    ...(takesIdentifier && { [PAYMENT_IDENTIFIER]: PAYMENT_IDENTIFIER_OFFER }),
+    ...(offers && { [OFFER_RECEIPT]: { info: { offers } } }),
+  }
+  return Object.keys(extensions).length === 0 ? undefined : extensions
 }
 
 /** The one JSON text of a 402, as body and, base64 of its UTF-8, in `PAYMENT-REQUIRED`; no cache may store it (X2, X5). */

@@ -4,6 +4,10 @@ export const DEFAULT_GATE_LIMITS = {
   requestWaitMs: 45_000,
   /** Longest time a request waits once the outcome is in doubt; more than a mirror node's usual lag of 3 to 10 s. */
   doubtWaitMs: 12_000,
+  /** Longest wait for a facilitator while another one may be asked: X Layer and Hedera settle in 2 to 5 s. */
+  failoverAfterMs: 10_000,
+  /** Longest time for the ledger to show a settlement whose facilitator is not trusted; a mirror node lags 3 to 10 s. */
+  confirmMs: 12_000,
   /** First pause between two background attempts. */
   retryFirstMs: 250,
   /** Longest pause between two background attempts; a payment in doubt is looked up this often until it is resolved. */

@@ -17,7 +17,10 @@ export type PaidJob<Prepared, Answer, Declined> = {
    * its payment alone, and the key and `request` below are ignored.
    */
   readonly keepsAnswer?: true | undefined
-  /** The payer's own name for this request, from `Idempotency-Key`, validated by the route. */
+  /**
+   * The payer's own name for this request, from `Idempotency-Key`, validated by the route. It takes precedence over an
+   * identifier in the payment, which official clients make at random.
+   */
   readonly idempotencyKey?: string | undefined
   /**
    * What a later process needs to redo this work, kept while the reservation is open: at most KEPT_REQUEST_BYTES_MAX,
@@ -88,4 +91,6 @@ export type PaymentForJob = {
     | { readonly payload: PaymentPayload; readonly requirement: PaymentRequirement }
     | undefined
   readonly job: PaidJob<unknown, unknown, unknown>
+  /** The idempotency key of the payment's own identifier; a job's key takes precedence. */
+  readonly identifierKey?: string | undefined
 }

@@ -3,12 +3,20 @@
  * payments-in-flight.ts decides which one a request joins; payment-in-flight.ts decides what happens to each.
  */
 import type { Clock } from '../clock.ts'
+import { identifierKey, readPaymentIdentifier } from '../extensions/payment-identifier.ts'
 import type { Facilitator } from '../facilitators/facilitator.ts'
+import type { Settlement, VerifiedPayment } from '../payment.ts'
+import type { ReceiptIssuer } from '../receipts/receipt-issuer.ts'
 import type { Reservation, ReservationStore } from '../reservations/reservation-store.ts'
 import { createReservations } from '../reservations/reservations.ts'
 import { createGuessLimit } from '../reservations/same-purchase.ts'
 import { LedgerUnavailable, type PaymentScheme } from '../schemes/payment-scheme.ts'
-import { buildChallenge, type ChallengeError, type PaymentTerms } from './challenge.ts'
+import {
+  buildChallenge,
+  type Challenge,
+  type ChallengeError,
+  type PaymentTerms,
+} from './challenge.ts'
 import type { GateEvent } from './gate-event.ts'
 import { DEFAULT_GATE_LIMITS, type GateLimits } from './gate-limits.ts'
 import type { AnyOutcome, PaidJob, PaymentForJob, PaymentOutcome } from './paid-job.ts'
@@ -41,6 +49,8 @@ type PaymentGateOptions = {
   readonly facilitator: Facilitator
   readonly reservations: ReservationStore
   readonly clock: Clock
+  /** Signs offers into challenges and receipts into paid answers (X18). */
+  readonly receipts?: ReceiptIssuer | undefined
   /** Called for everything the gate does, for logs and metrics. */
   readonly observe?: ((event: GateEvent) => void) | undefined
   readonly limits?: Partial<GateLimits>
@@ -55,9 +65,8 @@ export type PaymentGate = ReturnType<typeof createPaymentGate>
  * whose network has no scheme. An `Answer` must survive JSON, since later identical requests get it from the store.
  */
 export function createPaymentGate(options: PaymentGateOptions) {
-  const { clock, facilitator, reservations: store, schemes } = options
+  const { clock, facilitator, receipts, reservations: store, schemes } = options
   const limits: GateLimits = { ...DEFAULT_GATE_LIMITS, ...options.limits }
-  const { retryAfterSeconds } = limits
   const observe = (event: GateEvent): void => {
     const requestId = inFlight.requestIdOf(event.payment.id)
     try {
@@ -67,12 +76,13 @@ export function createPaymentGate(options: PaymentGateOptions) {
     }
   }
   const guesses = createGuessLimit()
-  const reservations = createReservations({ clock, guesses, observe, retryAfterSeconds, store })
-  const parts = { clock, facilitator, observe, reservations }
+  const reservations = createReservations({ clock, guesses, limits, observe, store })
+  const parts = { clock, facilitator, limits, observe, reservations }
   const inFlight = createPaymentsInFlight(parts, { guesses, limits })
 
   return {
-    challenge: buildChallenge,
+    challenge: (terms: PaymentTerms, error: ChallengeError): Challenge =>
+      buildChallenge(terms, error, receipts?.offersFor(terms)),
     /**
      * Who would pay with these headers for those terms, by the checks that `pay` makes first, or why they hold no payment.
      * No payer where the ledger did not answer.
@@ -98,8 +108,10 @@ export function createPaymentGate(options: PaymentGateOptions) {
         Answer,
         Declined
       >
-      if (outcome.kind !== 'paid' || job.keepsAnswer === undefined) return outcome
-      return { ...outcome, delivered: () => reservations.delivered(payment) }
+      if (outcome.kind !== 'paid') return outcome
+      const settlement = receiptFor(receipts, outcome.settlement, { payment, terms })
+      const delivery = job.keepsAnswer && { delivered: () => reservations.delivered(payment) }
+      return { ...outcome, settlement, ...delivery }
     },
     /**
      * Resumes every reservation that an earlier process left open (X9), using the job that `jobOf` makes from its
@@ -111,27 +123,24 @@ export function createPaymentGate(options: PaymentGateOptions) {
       jobOf: (reservation: Reservation) => PaidJob<Prepared, Answer, Declined> | undefined,
       hear?: (resumed: Resumed) => void,
     ): Promise<void> {
-      const left = (await store.open()).values()
       const resume = async (reservation: Reservation): Promise<Resumed> => {
         try {
           const { payment } = reservation
           const job = jobOf(reservation)
           if (job === undefined) return { reservation, end: 'left_open' }
-          const scheme = schemeOf(schemes, payment.network)
-          const paid = { payment, scheme, job, order: undefined }
+          const paid = {
+            payment,
+            scheme: schemeOf(schemes, payment.network),
+            job,
+            order: undefined,
+          }
           const outcome = await inFlight.joinOrRun(paid, { isResumed: true })
           return { reservation, end: outcome.kind }
         } catch (cause) {
           return { reservation, end: 'failed', cause }
         }
       }
-      const resumeNext = async (): Promise<void> => {
-        for (const reservation of left) {
-          const resumed = await resume(reservation)
-          hear?.(resumed)
-        }
-      }
-      await Promise.all(Array.from({ length: RESUMED_AT_ONCE }, resumeNext))
+      await resumeEach(await store.open(), resume, hear)
     },
     /** Whether a payment for that subject may be settled but is not yet fulfilled. */
     isPending: inFlight.isPending,
@@ -143,10 +152,38 @@ export function createPaymentGate(options: PaymentGateOptions) {
   }
 }
 
+/** Resumes some reservations at once, and the others after them. */
+async function resumeEach(
+  reservations: readonly Reservation[],
+  resume: (reservation: Reservation) => Promise<Resumed>,
+  hear?: (resumed: Resumed) => void,
+): Promise<void> {
+  const left = reservations.values()
+  const resumeNext = async (): Promise<void> => {
+    for (const reservation of left) {
+      const resumed = await resume(reservation)
+      hear?.(resumed)
+    }
+  }
+  await Promise.all(Array.from({ length: RESUMED_AT_ONCE }, resumeNext))
+}
+
+/** The settlement of a paid answer, with a receipt if the gate signs any. */
+function receiptFor(
+  receipts: ReceiptIssuer | undefined,
+  settlement: Settlement,
+  { payment, terms }: { readonly payment: VerifiedPayment; readonly terms: PaymentTerms },
+): Settlement {
+  const served = { payer: payment.payer, resourceUrl: terms.resource.url }
+  return receipts?.withReceipt(settlement, served) ?? settlement
+}
+
 type Admission =
   | ({ readonly kind: 'admitted' } & Omit<PaymentForJob, 'job'>)
   | { readonly kind: 'challenged'; readonly error: ChallengeError }
   | { readonly kind: 'unavailable'; readonly dependency: 'ledger' }
+
+const NOT_NAMED = { kind: 'absent' } as const
 
 /** Reads, matches and verifies; reserves nothing yet. */
 async function admit(
@@ -161,18 +198,21 @@ async function admit(
   const requirement = terms.requirements.find((one) => acceptsRequirement(accepted, one))
   if (requirement === undefined) return challenged('payment_requirements_mismatch')
   if (!isForResource(resource, terms.resource)) return challenged('payment_resource_mismatch')
+  const named = terms.takesIdentifier ? readPaymentIdentifier(echo) : NOT_NAMED
+  if (named.kind === 'invalid') return challenged('payment_identifier_invalid')
+  const key = named.kind === 'named' ? identifierKey(named.id, terms.resource.url) : undefined
   const scheme = schemeOf(schemes, requirement.network)
   try {
     const verification = await scheme.verify(payload, requirement)
     if (verification.kind === 'refused') return challenged(verification.reason)
     const { payment } = verification
     if (verification.kind === 'expired')
-      return { kind: 'admitted', scheme, payment, order: undefined }
+      return { kind: 'admitted', scheme, payment, order: undefined, identifierKey: key }
     const { discovery, resource: sold } = terms
     const ours = { x402Version: 2, payload, accepted: requirement, resource: sold } as const
     const echoed = isEchoed(echo) && discovery && { extensions: { bazaar: discovery } }
     const order = { payload: { ...ours, ...echoed }, requirement }
-    return { kind: 'admitted', scheme, payment, order }
+    return { kind: 'admitted', scheme, payment, order, identifierKey: key }
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
     return { kind: 'unavailable', dependency: 'ledger' }

@@ -12,8 +12,8 @@ import {
   type GateParts,
   type PaymentInFlight,
   type SettlementOrder,
-  submit,
 } from './submission.ts'
+import { submitPayment } from './submit-payment.ts'
 
 /** How far our clock may differ from the ledger's when a record is compared with the start of our settlement. */
 const CLOCK_SKEW_SECONDS = 10
@@ -56,7 +56,7 @@ async function settle(
   const { prepared } = preparation
   const startedSeconds = Math.floor(gate.clock.unixMs() / 1_000)
   keepPayerWaiting(paid)
-  const submission = await submit(gate, paid, order)
+  const submission = await submitPayment(gate, paid, order)
   switch (submission.kind) {
     case 'settled':
       return await complete(gate, paid, { settlement: submission.settlement, prepared })

@@ -12,6 +12,8 @@ type ResourceCall = {
   readonly input:
     | { readonly method: 'GET'; readonly queryParams: object; readonly schema: JsonSchema }
     | { readonly method: 'POST'; readonly body: object; readonly schema: JsonSchema }
+    /** A tool of an MCP server: its arguments. */
+    | { readonly toolName: string; readonly example: object; readonly schema: JsonSchema }
   /** What a paid call answers. */
   readonly output: { readonly example: object; readonly schema: JsonSchema }
 }
@@ -46,6 +48,21 @@ function schemaOf(input: JsonSchema, output: JsonSchema): JsonSchema {
 }
 
 function inputOf({ input }: ResourceCall): { readonly info: object; readonly schema: JsonSchema } {
+  if ('toolName' in input) {
+    const { example, schema: inputSchema, toolName } = input
+    const info = { type: 'mcp', toolName, transport: 'streamable-http', inputSchema, example }
+    const anyObject = { type: 'object' }
+    return {
+      info,
+      schema: {
+        type: text('mcp'),
+        toolName: { type: 'string' },
+        transport: text('streamable-http'),
+        inputSchema: anyObject,
+        example: anyObject,
+      },
+    }
+  }
   const { method, schema } = input
   const common = { type: text('http'), method: text(method) }
   if (input.method === 'GET')

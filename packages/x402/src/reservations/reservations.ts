@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { GateEvent } from '../gate/gate-event.ts'
+import type { GateLimits } from '../gate/gate-limits.ts'
 import type { AnyOutcome, PaymentForJob } from '../gate/paid-job.ts'
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
@@ -48,10 +49,11 @@ export function createReservations(options: {
   readonly clock: Clock
   readonly observe: (event: GateEvent) => void
   readonly guesses: GuessLimit
-  /** What a payment gets while its sibling is unresolved. */
-  readonly retryAfterSeconds: number
+  /** When a payment comes back while its sibling is unresolved. */
+  readonly limits: Pick<GateLimits, 'retryAfterSeconds'>
 }) {
-  const { clock, guesses, observe, retryAfterSeconds, store } = options
+  const { clock, guesses, observe, store } = options
+  const { retryAfterSeconds } = options.limits
   const lateWrites = createLateWrites()
 
   async function write(payment: VerifiedPayment, run: () => Promise<void>): Promise<boolean> {
@@ -183,7 +185,7 @@ function answerExpiry({ keepsAnswer, payment }: Reservation, nowSeconds: number)
 }
 
 /** What to ask the store to hold. Throws RangeError for a request that no route may let through. */
-function reservationFor({ job, order, payment }: PaymentForJob): Reservation {
+function reservationFor({ identifierKey, job, order, payment }: PaymentForJob): Reservation {
   const reservation: Reservation = {
     paymentId: payment.id,
     payment,
@@ -194,7 +196,7 @@ function reservationFor({ job, order, payment }: PaymentForJob): Reservation {
   }
   // Anyone can copy a payment that may already be on the ledger: it proves nothing about who sends it now.
   if (job.keepsAnswer === undefined || order === undefined) return reservation
-  const { idempotencyKey, request } = job
+  const { idempotencyKey = identifierKey, request } = job
   if (request !== undefined && Buffer.byteLength(request) > KEPT_REQUEST_BYTES_MAX)
     throw new RangeError(`a request over ${KEPT_REQUEST_BYTES_MAX} bytes cannot be kept`)
   return { ...reservation, keepsAnswer: true, idempotencyKey, request }

@@ -3,6 +3,7 @@ import type { GateEvent } from '../gate/gate-event.ts'
 import type { GateLimits } from '../gate/gate-limits.ts'
 import type { PaidJob } from '../gate/paid-job.ts'
 import { createPaymentGate } from '../gate/payment-gate.ts'
+import type { ReceiptIssuer } from '../receipts/receipt-issuer.ts'
 import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import type { ReservationStore } from '../reservations/reservation-store.ts'
 import { agentOfMemo } from '../schemes/hedera/transaction-id.ts'
@@ -19,6 +20,7 @@ export type GateFixtureOptions = {
   readonly clock?: Clock
   readonly limits?: Partial<GateLimits>
   readonly reservations?: ReservationStore
+  readonly receipts?: ReceiptIssuer
 }
 
 /** A gate over the ledger stand-in, with a job that counts how often each of its steps ran. */
@@ -33,6 +35,7 @@ export function gateFixture(options: GateFixtureOptions = {}) {
     reservations,
     clock,
     limits,
+    receipts: options.receipts,
     observe: (event) => events.push(event),
   })
   const runs = { prepared: 0, fulfilled: 0, mayHonourAsked: 0 }

@@ -1,0 +1,125 @@
+/**
+ * Hands a payment to a facilitator, or to one after the other (X19), and judges what they say (X8). The same bytes go to
+ * each, so that the ledger takes them at most once; payment-in-flight.ts decides what the result means for the payer.
+ */
+import { type FacilitatorRoute, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
+import { classifyRefusal } from '../facilitators/refusals.ts'
+import type { Settlement } from '../payment.ts'
+import type { LedgerFinding } from '../schemes/payment-scheme.ts'
+import type { PaymentForJob } from './paid-job.ts'
+import type { GateParts, SettlementOrder } from './submission.ts'
+
+/** The result of one facilitator call, or of several; `unclear` is for the ledger to decide. */
+type Submission =
+  | { readonly kind: 'settled' | 'refused'; readonly settlement: Settlement }
+  | { readonly kind: 'unsent' }
+  | { readonly kind: 'unclear'; readonly refusal?: Settlement }
+
+type Sent = Pick<PaymentForJob, 'payment' | 'scheme'>
+
+/**
+ * Asks the facilitators that may settle this payment, until one has or the ledger no longer shows it unused. It is refused
+ * only if all who were asked refuse it. Never throws on a facilitator's account.
+ */
+export async function submitPayment(
+  gate: GateParts,
+  sent: Sent,
+  order: SettlementOrder,
+): Promise<Submission> {
+  const { facilitator } = gate
+  const own: FacilitatorRoute = { facilitator, isTrusted: true }
+  const routes = facilitator.routesFor?.(order.requirement) ?? [own]
+  let result: Submission = { kind: 'unsent' }
+  for (const [index, route] of routes.entries()) {
+    const isLast = index === routes.length - 1
+    const answer = await ask(gate, sent, { order, route, isLast })
+    if (answer.kind === 'settled') return answer
+    result = together(result, answer)
+    // Only a payment that the ledger was seen not to know goes on.
+    if (!isLast && answer.kind !== 'unsent' && (await look(sent))?.kind !== 'unknown') {
+      return together(result, { kind: 'unclear' })
+    }
+  }
+  return result
+}
+
+/** Doubt outweighs a refusal, and a refusal a facilitator that was not reached. */
+function together(first: Submission, second: Submission): Submission {
+  if (first.kind === 'unsent') return second
+  if (second.kind === 'unsent') return first
+  return first.kind === 'refused' && second.kind === 'refused' ? second : { kind: 'unclear' }
+}
+
+const look = ({ payment, scheme }: Sent): Promise<LedgerFinding | undefined> =>
+  scheme.find(payment).catch(() => undefined)
+
+async function ask(
+  gate: GateParts,
+  sent: Sent,
+  call: {
+    readonly order: SettlementOrder
+    readonly route: FacilitatorRoute
+    readonly isLast: boolean
+  },
+): Promise<Submission> {
+  const { payment, scheme } = sent
+  const inDoubt = (cause: unknown): void => gate.observe({ kind: 'in_doubt', payment, cause })
+  let settlement: Settlement
+  try {
+    settlement = await answerOf(gate, call)
+  } catch (error) {
+    if (error instanceof FacilitatorUnavailable && error.nothingSent) return { kind: 'unsent' }
+    inDoubt(error)
+    return { kind: 'unclear' }
+  }
+  if (settlement.success) {
+    if (scheme.isOwnTransaction?.(payment, settlement.transaction) === false) {
+      inDoubt('a success of another transaction')
+      return { kind: 'unclear' }
+    }
+    if (!call.route.isTrusted && !(await hasLanded(gate, sent))) {
+      inDoubt('a success that the ledger does not show')
+      return { kind: 'unclear' }
+    }
+    gate.observe({ kind: 'settled', payment, settlement })
+    return { kind: 'settled', settlement }
+  }
+  const verdict = classifyRefusal(settlement)
+  if (verdict === 'definite') return { kind: 'refused', settlement }
+  if (verdict === 'definite_unless_landed') {
+    const finding = await look(sent)
+    if (finding !== undefined && finding.kind !== 'landed') return { kind: 'refused', settlement }
+  }
+  inDoubt(settlement.errorReason)
+  return { kind: 'unclear', refusal: settlement }
+}
+
+/** The facilitator's answer; while there is another one, it has less time. */
+async function answerOf(
+  { clock, limits }: GateParts,
+  { isLast, order, route }: Parameters<typeof ask>[2],
+): Promise<Settlement> {
+  const answer = route.facilitator.settle(order.payload, order.requirement)
+  if (isLast) return await answer
+  const tooSlow = Promise.withResolvers<never>()
+  const cancel = clock.after(limits.failoverAfterMs, () =>
+    tooSlow.reject(new FacilitatorUnavailable('no answer before the next one was asked')),
+  )
+  try {
+    return await Promise.race([answer, tooSlow.promise])
+  } finally {
+    cancel()
+  }
+}
+
+/** Whether the ledger shows a payment soon after a facilitator said so; its nodes may lag behind the facilitator's. */
+async function hasLanded({ clock, limits }: GateParts, sent: Sent): Promise<boolean> {
+  const untilMs = clock.unixMs() + limits.confirmMs
+  for (let pauseMs = limits.retryFirstMs; ; pauseMs *= 2) {
+    const finding = await look(sent)
+    if (finding?.kind === 'landed') return true
+    const isDecided = finding !== undefined && finding.kind !== 'unknown'
+    if (isDecided || clock.unixMs() + pauseMs > untilMs) return false
+    await new Promise<void>((resolve) => void clock.after(pauseMs, resolve))
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * The seller's side of x402's extension `offer-receipt` (X18): signs what a challenge offers, and a receipt for each paid
+ * answer. receipt-verifier.ts is the buyer's side.
+ */
+import type { Clock } from '../clock.ts'
+import type { PaymentTerms } from '../gate/challenge.ts'
+import type { Settlement } from '../payment.ts'
+import {
+  didOf,
+  OFFER_RECEIPT,
+  type SignedStatement,
+  signStatement,
+  statementKey,
+} from './signed-statement.ts'
+
+/** How long a signed offer holds: a client that reads it has at least half of it to pay. */
+const OFFER_SECONDS = 600
+
+/** Signs a gate's offers and receipts. */
+export type ReceiptIssuer = ReturnType<typeof createReceiptIssuer>
+
+/** Keys no longer signed with: receipts are checked for years, so their keys stay in the document. */
+type EarlierKey = { readonly keyName: string; readonly x: string }
+
+/**
+ * An issuer for one public origin. `/.well-known/did.json` there must answer `didDocument`, or nobody can check what was
+ * signed. Use a key for this alone, and a new `keyName` with each new key. Throws RangeError for a seed that is none.
+ */
+export function createReceiptIssuer(options: {
+  /** Public address of the service; its host becomes the did:web. */
+  readonly baseUrl: string
+  /** Ed25519 seed, 32 bytes in hex. */
+  readonly privateKey: string
+  readonly clock: Pick<Clock, 'unixMs'>
+  /** The key's name in the document, `key-1` unless stated. */
+  readonly keyName?: string | undefined
+  readonly earlierKeys?: readonly EarlierKey[]
+  /** How long an offer holds, seconds. */
+  readonly offerSeconds?: number
+}) {
+  const { baseUrl, clock, earlierKeys = [], keyName = 'key-1' } = options
+  const { offerSeconds = OFFER_SECONDS } = options
+  const key = statementKey(options.privateKey)
+  const did = didOf(baseUrl)
+  const kid = `${did}#${keyName}`
+  const nowSeconds = (): number => Math.floor(clock.unixMs() / 1_000)
+  /** Signed offers by terms: a signature costs more than a cached challenge, so they are signed anew at half-time. */
+  const cache = new WeakMap<
+    PaymentTerms,
+    { readonly offers: readonly SignedStatement[]; readonly untilSeconds: number }
+  >()
+
+  return {
+    kid,
+    /** The key's public half, base64url: an `earlierKeys` entry of the next issuer. */
+    publicKey: key.x,
+    /** What `/.well-known/did.json` answers. */
+    didDocument: documentOf(did, [{ keyName, x: key.x }, ...earlierKeys]),
+    /** One offer for each requirement, the same objects until half of their time is over. */
+    offersFor(terms: PaymentTerms): readonly SignedStatement[] {
+      const now = nowSeconds()
+      const cached = cache.get(terms)
+      if (cached !== undefined && now < cached.untilSeconds) return cached.offers
+      const { url: resourceUrl } = terms.resource
+      const validUntil = now + offerSeconds
+      const offers = terms.requirements.map((requirement, acceptIndex) => {
+        const { amount, asset, network, payTo, scheme } = requirement
+        const asked = { version: 1, resourceUrl, scheme, network, asset, payTo, amount } as const
+        return { ...statement(signStatement({ ...asked, validUntil }, { key, kid })), acceptIndex }
+      })
+      cache.set(terms, { offers, untilSeconds: now + Math.floor(offerSeconds / 2) })
+      return offers
+    },
+    /** The settlement with a receipt for its payer, issued now. */
+    withReceipt(
+      settlement: Settlement,
+      served: { readonly payer: string; readonly resourceUrl: string },
+    ): Settlement {
+      const { network, transaction } = settlement
+      const issued = {
+        version: 1,
+        network,
+        ...served,
+        issuedAt: nowSeconds(),
+        transaction,
+      } as const
+      const receipt = statement(signStatement(issued, { key, kid }))
+      return { ...settlement, extensions: { [OFFER_RECEIPT]: { info: { receipt } } } }
+    },
+  }
+}
+
+const statement = (jws: string): SignedStatement => ({ format: 'jws', signature: jws })
+
+function documentOf(did: string, keys: readonly EarlierKey[]) {
+  const methods = keys.map(({ keyName, x }) => ({
+    id: `${did}#${keyName}`,
+    type: 'JsonWebKey2020',
+    controller: did,
+    publicKeyJwk: { kty: 'OKP', crv: 'Ed25519', x },
+  }))
+  return {
+    '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/suites/jws-2020/v1'],
+    id: did,
+    verificationMethod: methods,
+    assertionMethod: methods.map(({ id }) => id),
+  }
+}

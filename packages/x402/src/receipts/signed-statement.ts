@@ -1,0 +1,139 @@
+/**
+ * The statements of x402's extension `offer-receipt`, version 1, as compact JWS (RFC 7515) signed with Ed25519, and the
+ * did:web document that names the key: https://w3c-ccg.github.io/did-method-web/
+ */
+import {
+  createPrivateKey,
+  createPublicKey,
+  type JsonWebKeyInput,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto'
+import { z } from 'zod'
+import { canonicalJson } from '../canonical-json.ts'
+
+/** The extension's key. */
+export const OFFER_RECEIPT = 'offer-receipt'
+
+const common = { version: z.literal(1), resourceUrl: z.string(), network: z.string() }
+
+/** What a seller asks until `validUntil`, Unix seconds. */
+export const offerSchema = z.object({
+  ...common,
+  scheme: z.string(),
+  asset: z.string(),
+  payTo: z.string(),
+  /** Base units. */
+  amount: z.string(),
+  validUntil: z.number().optional(),
+})
+
+/** That a payer was served at `issuedAt`, Unix seconds. It says nothing about the amount or the answer. */
+export const receiptSchema = z.object({
+  ...common,
+  payer: z.string(),
+  issuedAt: z.number(),
+  transaction: z.string().optional(),
+})
+
+export type OfferStatement = Readonly<z.infer<typeof offerSchema>>
+export type ReceiptStatement = Readonly<z.infer<typeof receiptSchema>>
+
+/** A statement as the extension carries it. */
+export type SignedStatement = {
+  readonly format: 'jws'
+  readonly signature: string
+  /** Of an offer: its place in `accepts`. Unsigned, so only a hint. */
+  readonly acceptIndex?: number
+}
+
+/** An Ed25519 key: `x` is the 32 bytes of the public key, base64url. */
+type StatementKey = { readonly privateKey: KeyObject; readonly x: string }
+
+const PKCS8_OF_SEED = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** The key of a seed of 32 bytes in hex. Throws RangeError for anything else; the message never contains it. */
+export function statementKey(seedHex: string): StatementKey {
+  const hex = seedHex.trim().replace(/^0x/i, '')
+  if (!/^[0-9a-fA-F]{64}$/.test(hex)) throw new RangeError('not an Ed25519 seed of 32 bytes in hex')
+  const der = Buffer.concat([PKCS8_OF_SEED, Buffer.from(hex, 'hex')])
+  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  const { x = '' } = privateKey.export({
+    format: 'jwk',
+  })
+  return { privateKey, x }
+}
+
+const base64url = (text: string): string => Buffer.from(text, 'utf8').toString('base64url')
+
+/** A compact JWS of a statement's canonical JSON. Takes about 50 µs. */
+export function signStatement(
+  statement: OfferStatement | ReceiptStatement,
+  { key, kid }: { readonly key: StatementKey; readonly kid: string },
+): string {
+  const header = base64url(JSON.stringify({ alg: 'EdDSA', kid }))
+  const signed = `${header}.${base64url(canonicalJson(statement))}`
+  return `${signed}.${sign(null, Buffer.from(signed), key.privateKey).toString('base64url')}`
+}
+
+const headerSchema = z.object({ alg: z.string(), kid: z.string() })
+
+/** A JWS taken apart, nothing verified. */
+type ReadStatement = {
+  readonly kid: string
+  readonly alg: string
+  readonly statement: unknown
+  readonly signed: Buffer
+  readonly signature: Buffer
+}
+
+const decode = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString())
+
+/** Takes a compact JWS apart; undefined if it is not one. */
+export function readStatement(jws: string): ReadStatement | undefined {
+  const [header = '', payload = '', signature = '', ...rest] = jws.split('.')
+  if (signature === '' || rest.length > 0) return undefined
+  try {
+    const { alg, kid } = headerSchema.parse(decode(header))
+    const signed = Buffer.from(`${header}.${payload}`)
+    return {
+      kid,
+      alg,
+      statement: decode(payload),
+      signed,
+      signature: Buffer.from(signature, 'base64url'),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** A public key as did:web documents give it. */
+export const statementJwk = z.object({
+  kty: z.literal('OKP'),
+  crv: z.literal('Ed25519'),
+  x: z.string(),
+})
+
+/** Whether a key signed a statement. False for a key that is none, too. */
+export function isSignedBy(read: ReadStatement, jwk: z.infer<typeof statementJwk>): boolean {
+  try {
+    const input: JsonWebKeyInput = { key: jwk, format: 'jwk' }
+    return verify(null, read.signed, createPublicKey(input), read.signature)
+  } catch {
+    return false
+  }
+}
+
+/** The did:web of an origin; a port is written `%3A`. */
+export function didOf(baseUrl: string): string {
+  return `did:web:${new URL(baseUrl).host.replace(':', '%3A')}`
+}
+
+/** Where the document of an origin's did:web is: plain http on the loopback alone. */
+export function didDocumentUrl(resourceUrl: string): string {
+  const { host, hostname } = new URL(resourceUrl)
+  const isLoopback = hostname === 'localhost' || hostname === '127.0.0.1'
+  return `${isLoopback ? 'http' : 'https'}://${host}/.well-known/did.json`
+}
