@@ -28,6 +28,7 @@ import {
 } from './access-outcome.ts'
 import { sessionFetch } from './agent-session.ts'
 import { requestPaid } from './paid-request.ts'
+import { createEvidenceReader, type PurchaseEvidence } from './purchase-evidence.ts'
 import { type WindowChange, watchWindow } from './window-watch.ts'
 
 /** A purchase answers within 15 s of its receipt; twice that and the seconds of the ledger fit in. */
@@ -74,6 +75,8 @@ export type AccessAgentOptions = {
   readonly resendMs?: number
   readonly pollMs?: number
   readonly onResend?: ((attempt: number) => void) | undefined
+  /** Keeps what the service signed about each payment (X18), whatever it proves. */
+  readonly keep?: ((evidence: PurchaseEvidence) => void) | undefined
 }
 
 export type AccessAgent = {
@@ -116,13 +119,20 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   const unreachable = (cause: unknown): AccessServiceUnavailable =>
     new AccessServiceUnavailable(`No access service answers at ${baseUrl}.`, { cause })
 
+  const readEvidence = createEvidenceReader({ clock, evmAddress: signer?.evmAddress ?? '' })
+
   async function access(): Promise<AccessOutcome> {
     const limits = { maxPaymentTinybar, requestMs, resendMs }
     const payer = { url: url('access'), fetch: accessFetch, clock, network, scheme, onResend }
     const exchange = await requestPaid({ ...payer, ...limits })
     const { payment } = exchange
-    if (exchange.kind === 'answered')
-      return await guarded(await answeredOutcome(exchange.response, payment))
+    if (exchange.kind === 'answered') {
+      const outcome = await answeredOutcome(exchange.response, payment)
+      const evidence = await readEvidence(exchange, url('access'))
+      if (evidence !== undefined) options.keep?.(evidence)
+      const isPurchase = outcome.kind === 'granted' && outcome.payment !== undefined
+      return await guarded(isPurchase ? { ...outcome, evidence } : outcome)
+    }
     if (exchange.kind === 'unsigned') {
       return unsignedOutcome(exchange, { network, maxPaymentTinybar })
     }

@@ -15,6 +15,7 @@ import {
   retryAfterSeconds,
   type SignedPayment,
 } from './paid-request.ts'
+import type { PurchaseEvidence } from './purchase-evidence.ts'
 
 /** What came of one call of the paid resource. */
 export type AccessOutcome =
@@ -31,6 +32,8 @@ export type AccessOutcome =
       readonly signedPayment: SignedPayment | undefined
       /** What came of guarding the window after the purchase; absent where that was not tried. */
       readonly guard?: GuardOutcome | GuardFailed | undefined
+      /** What the service signed about the purchase; absent where nothing was paid. */
+      readonly evidence?: PurchaseEvidence | undefined
     })
   /** No window is open and the price is above the caller's maximum (0 unless stated): nothing was signed. */
   | {

@@ -27,8 +27,10 @@ export type StandIn = {
   readonly sessions: readonly { readonly proof?: string; readonly token?: string }[]
   /** Query strings of every request. */
   readonly urls: readonly string[]
-  /** The next answers of `/access`; the last one stays. */
-  script(...answers: readonly Answer[]): void
+  /** What `/.well-known/did.json` answers. */
+  didDocument: unknown
+  /** The next answers of `/access`, or what makes them; the last one stays. */
+  script(...answers: readonly (Answer | (() => Answer))[]): void
   stop(): Promise<void>
 }
 
@@ -154,11 +156,15 @@ export async function startStandIn(): Promise<StandIn> {
   const payments: (string | undefined)[] = []
   const sessions: { proof?: string; token?: string }[] = []
   const urls: string[] = []
-  let script: Answer[] = [challenge()]
+  let script: (Answer | (() => Answer))[] = [challenge()]
   const server = createServer((request: IncomingMessage, response) => {
     urls.push(request.url ?? '')
     if (request.url?.startsWith('/api/svc/status') === true) {
       send(response, { status: 200, body: statusBody() })
+      return
+    }
+    if (request.url === '/.well-known/did.json') {
+      send(response, { status: 200, body: standIn.didDocument })
       return
     }
     const header = request.headers['payment-signature']
@@ -168,14 +174,15 @@ export async function startStandIn(): Promise<StandIn> {
     sessions.push({ ...(proof && { proof }), ...(token && { token }) })
     const [answer] = script
     if (script.length > 1) script = script.slice(1)
-    send(response, answer ?? 'hang-up')
+    send(response, typeof answer === 'function' ? answer() : (answer ?? 'hang-up'))
   })
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
   })
   const { port } = server.address() as AddressInfo
-  return {
+  const standIn: StandIn = {
     baseUrl: `http://127.0.0.1:${port}`,
+    didDocument: {},
     payments,
     sessions,
     urls,
@@ -187,6 +194,7 @@ export async function startStandIn(): Promise<StandIn> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+  return standIn
 }
 
 /** What a payment header signs. Throws for one that is no transfer. */

@@ -14,4 +14,5 @@ export {
 } from './access-outcome.ts'
 export { AccountUnknown, agentSigner, resolveAccountId } from './agent-signer.ts'
 export type { SignedPayment } from './paid-request.ts'
+export type { PurchaseEvidence } from './purchase-evidence.ts'
 export { renewedPeriods, systemClock, type WindowChange } from './window-watch.ts'

@@ -1,7 +1,7 @@
 // One request through the official `@x402/fetch`, and whether it signed a payment. The official client sends its payment
 // once: after a 502 money may have moved, and at the next 402 it would sign a second payment. So the `fetch` that it gets
 // resends a paid request, byte for byte, while the service cannot say what became of the payment (X9).
-import { type Clock } from '@tallystick/x402'
+import { type Clock, namePayment, PAYMENT_IDENTIFIER } from '@tallystick/x402'
 import { canonicalTransactionId, HBAR_ASSET, readTransfer } from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import {
@@ -12,6 +12,7 @@ import {
   x402Client,
   x402HTTPClient,
 } from '@x402/fetch'
+import { z } from 'zod'
 
 /** Header that carries a signed payment (x402 v2). */
 const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
@@ -31,6 +32,12 @@ export type SignedPayment = {
   readonly payTo: string
   /** Id of the transfer, `0.0.x@seconds.nanoseconds`, under which any explorer shows what became of it. */
   readonly transaction: string
+  /** Account that is debited, `0.0.x`. */
+  readonly payer: string
+  /** What was accepted of the challenge. */
+  readonly accepted: PaymentRequirements
+  /** The name of the request, if the seller takes names (X17). */
+  readonly identifier: string | undefined
   /** Value of the `PAYMENT-SIGNATURE` header: whoever holds it can only send this very payment. */
   readonly header: string
 }
@@ -48,8 +55,18 @@ type PaidRequestOptions = {
   /** How long one payment is resent, milliseconds, from its first sending. */
   readonly resendMs: number
   readonly requestMs: number
+  /** The request's name, where the seller takes names (X17); a new one unless stated. */
+  readonly identifier?: string | undefined
   /** Called before each resend. */
   readonly onResend?: ((attempt: number) => void) | undefined
+}
+
+/** An answer, and what was signed for it. */
+export type AnsweredExchange = {
+  readonly kind: 'answered'
+  readonly response: Response
+  readonly challenge: PaymentRequired | undefined
+  readonly payment: SignedPayment | undefined
 }
 
 export type PaidExchange =
@@ -60,11 +77,7 @@ export type PaidExchange =
       readonly payment?: undefined
       readonly cause: unknown
     }
-  | {
-      readonly kind: 'answered'
-      readonly response: Response
-      readonly payment: SignedPayment | undefined
-    }
+  | AnsweredExchange
   /** No answer came. `payment` may have moved money. */
   | {
       readonly kind: 'unanswered'
@@ -93,13 +106,20 @@ type Trace = {
   failure: unknown
 }
 
+const namedSchema = z.object({ info: z.object({ id: z.string() }) })
+
 /** What a payment header says; it was made by the scheme that this agent registered. */
 function signedPayment(header: string): SignedPayment {
-  const { accepted, payload } = decodePaymentSignatureHeader(header)
+  const { accepted, extensions, payload } = decodePaymentSignatureHeader(header)
   const reading = readTransfer(Buffer.from(String(payload['transaction']), 'base64'))
-  const transaction =
-    reading.kind === 'transfer' ? canonicalTransactionId(reading.transfer.transactionId) : ''
-  return { amountTinybar: BigInt(accepted.amount), payTo: accepted.payTo, transaction, header }
+  const identifier = namedSchema.safeParse(extensions?.[PAYMENT_IDENTIFIER]).data?.info.id
+  const { amount, payTo } = accepted
+  const common = { amountTinybar: BigInt(amount), payTo, accepted, identifier, header }
+  if (reading.kind !== 'transfer') return { ...common, transaction: '', payer: '' }
+  const { lines, transactionId } = reading.transfer
+  const debited = lines.find(({ amountTinybar }) => amountTinybar < 0n)?.account
+  const payer = debited?.kind === 'number' ? debited.accountId : ''
+  return { ...common, transaction: canonicalTransactionId(transactionId), payer }
 }
 
 /** `fetch` with a time limit that notes the payment which passes through it. */
@@ -138,6 +158,9 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
       },
     })
   }
+  client.onBeforePaymentCreation(async ({ paymentRequired }) => {
+    namePayment(paymentRequired.extensions, options.identifier)
+  })
   return new x402HTTPClient(client).onPaymentRequired(async ({ paymentRequired }) => {
     trace.challenge = paymentRequired
   })
@@ -150,7 +173,7 @@ export async function requestPaid(options: PaidRequestOptions): Promise<PaidExch
   try {
     const paidFetch = wrapFetchWithPayment(send, payingClient(options, trace))
     const response = await paidFetch(options.url, { headers: { accept: 'application/json' } })
-    return { kind: 'answered', response, payment: trace.payment }
+    return { kind: 'answered', response, challenge: trace.challenge, payment: trace.payment }
   } catch (cause) {
     if (trace.payment === undefined && trace.challenge !== undefined) {
       return { kind: 'unsigned', challenge: trace.challenge, cause: trace.failure ?? cause }

@@ -33,6 +33,7 @@ const AgentEnvironment = z.object({
   ACCESS_CONTRACT: z
     .custom<`0x${string}`>((text) => /^0x[0-9a-fA-F]{40}$/.test(String(text)), 'an EVM address')
     .optional(),
+  RECEIPTS_FILE: z.string().optional(),
   ACCESS_URL: httpUrl.default('http://127.0.0.1:3001'),
   SERVICE_NAME: z
     .string()

@@ -1,9 +1,11 @@
 // From an argument list and an environment to an agent, a verb and an exit code.
+import { appendFileSync } from 'node:fs'
 import { type Clock, LedgerUnavailable } from '@tallystick/x402'
 import type { Address } from 'viem'
 import { type AccessAgent, createAccessAgent } from '../access-agent.ts'
 import { AccessServiceUnavailable } from '../access-outcome.ts'
 import { AccountUnknown, agentSigner, resolveAccountId } from '../agent-signer.ts'
+import type { PurchaseEvidence } from '../purchase-evidence.ts'
 import { type AgentOutput, EXIT, type ExitCode, jsonLine } from './output.ts'
 import { type AgentArguments, readArguments } from './read-arguments.ts'
 import { type AgentConfig, type Environment, readEnvironment } from './read-environment.ts'
@@ -57,10 +59,16 @@ const USAGE = `tallystick-agent: pay once for access, and watch the window renew
   --json                           one JSON object per outcome, amounts in tinybar
 
 Environment: AGENT_KEY (or AGENT_KEY_FILE), AGENT_ACCOUNT_ID (looked up when absent), ACCESS_URL, SERVICE_NAME,
-ACCESS_CONTRACT, LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, NETWORK. A key is never taken from an argument.
+ACCESS_CONTRACT, LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, NETWORK, RECEIPTS_FILE (gets what the service signs
+about each payment). A key is never taken from an argument.
 
 Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable, 3 a payment is needed and not
 allowed by --max-hbar, 4 quota spent, 5 a payment is pending (do not pay anew), 6 nothing to cancel, top up or watch`
+
+/** Appends evidence to a file that its owner alone can read: one JSON object a line. */
+function keepIn(path: string): (evidence: PurchaseEvidence) => void {
+  return (evidence) => appendFileSync(path, `${jsonLine(evidence)}\n`, { mode: 0o600 })
+}
 
 function openAgent(given: AgentArguments, config: AgentConfig, run: AgentRun): AccessAgent {
   const { clock } = run
@@ -78,6 +86,7 @@ function openAgent(given: AgentArguments, config: AgentConfig, run: AgentRun): A
     maxPaymentTinybar: given.maxPaymentTinybar,
     guardsPurchases: !given.isUnguarded,
     signer: privateKey && agentSigner({ privateKey, accountId: AGENT_ACCOUNT_ID ?? lookUp }),
+    keep: config.RECEIPTS_FILE === undefined ? undefined : keepIn(config.RECEIPTS_FILE),
     onResend: () => {
       if (!given.isJson) run.output.print(RESEND_SENTENCE)
     },

@@ -1,9 +1,11 @@
 // What the command says to a person: outcomes as sentences with figures in HBAR. Pure; nothing here prints.
 
+import type { UnprovenReason } from '@tallystick/x402'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessStatus } from '../access-answers.ts'
 import type { CancelOutcome, GuardFailed, GuardOutcome, TopUpOutcome } from '../access-contract.ts'
 import type { AccessOutcome, StatusOutcome } from '../access-outcome.ts'
+import type { PurchaseEvidence } from '../purchase-evidence.ts'
 
 const ZERO_ADDRESS = /^0x0{40}$/
 /** Lines of the paid resource that are shown; `--json` gives all of it. */
@@ -60,8 +62,31 @@ function grantedLines(granted: Granted): readonly string[] {
   if (metering?.recordedOnChain !== undefined) {
     lines.push(`This call is recorded on the ledger by ${metering.recordedOnChain}`)
   }
+  if (granted.evidence !== undefined) lines.push(...receiptLines(granted.evidence))
   if (granted.guard !== undefined) lines.push(...guardLines(granted.guard))
   return [...lines, ...resourceLines(granted.resource)]
+}
+
+const UNPROVEN: Readonly<Record<UnprovenReason, string>> = {
+  unreadable: 'it cannot be read',
+  another_host: 'another host’s key signed it',
+  key_unreachable: 'the service’s key cannot be read now',
+  key_unknown: 'its key is not one of the service’s',
+  signature_invalid: 'its signature is wrong',
+  contradicts: 'it is about another payment or price',
+}
+
+/** What the service's receipt is worth; nothing where it gives none, as most do. */
+function receiptLines({ receipt }: PurchaseEvidence): readonly string[] {
+  switch (receipt.kind) {
+    case 'absent':
+      return []
+    case 'proven':
+      return ['The service signed a receipt for it, and the signature is its own.']
+    case 'unproven':
+      break
+  }
+  return [`The service sent a receipt that proves nothing: ${UNPROVEN[receipt.reason]}.`]
 }
 
 const OPEN_TO_ALL = 'whoever knows the agent’s address can use it up.'

@@ -1,0 +1,67 @@
+// What a seller signed about a purchase (X18): its offer and its receipt, checked against the host that was called, and
+// handed to whoever keeps them. A purchase stands with or without them: they are evidence for a dispute, not a condition.
+import {
+  type Clock,
+  createReceiptVerifier,
+  type OfferStatement,
+  type ReceiptStatement,
+  type StatementVerdict,
+} from '@tallystick/x402'
+import { decodePaymentResponseHeader } from '@x402/fetch'
+import type { AnsweredExchange } from './paid-request.ts'
+
+/** A purchase, and what its seller signed about it. */
+export type PurchaseEvidence = {
+  /** Unix seconds. */
+  readonly atSeconds: number
+  readonly url: string
+  readonly amountTinybar: bigint
+  readonly payTo: string
+  /** Id of the transfer. */
+  readonly transaction: string
+  /** Under which name the request was paid for, if the seller takes names (X17). */
+  readonly identifier: string | undefined
+  /** What it asked for. */
+  readonly offer: StatementVerdict<OfferStatement>
+  /** That it served this payer for this transfer. */
+  readonly receipt: StatementVerdict<ReceiptStatement>
+}
+
+type EvidenceReader = (
+  exchange: AnsweredExchange,
+  url: string,
+) => Promise<PurchaseEvidence | undefined>
+
+/** Reads the evidence of paid exchanges; undefined for one that signed nothing. Never throws. */
+export function createEvidenceReader(options: {
+  readonly clock: Clock
+  /** The payer's EVM address, one of the names that a receipt may give it. */
+  readonly evmAddress: string
+}): EvidenceReader {
+  const { clock, evmAddress } = options
+  const verifier = createReceiptVerifier({ clock })
+  return async ({ challenge, payment, response }, url) => {
+    if (payment === undefined) return undefined
+    const { accepted, amountTinybar, identifier, payer, payTo, transaction } = payment
+    const settlement = settlementOf(response)
+    const own = { calledUrl: url, network: accepted.network, payers: [payer, evmAddress] }
+    return {
+      atSeconds: Math.floor(clock.unixMs() / 1_000),
+      url,
+      amountTinybar,
+      payTo,
+      transaction,
+      identifier,
+      offer: await verifier.offer(challenge, { accepted, calledUrl: url }),
+      receipt: await verifier.receipt(settlement, { ...own, transaction }),
+    }
+  }
+}
+
+function settlementOf(response: Response): unknown {
+  try {
+    return decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
+  } catch {
+    return undefined
+  }
+}
