@@ -61,20 +61,11 @@ contract AccessWindow is IAccessWindow, Ownable2Step {
         _;
     }
 
-    constructor(Deployment memory deployment) payable Ownable(deployment.owner) {
-        _state.offers
-            .set(
-                Offer({
-                    priceTinybar: deployment.priceTinybar,
-                    periodSeconds: deployment.periodSeconds,
-                    callsAllowed: deployment.callsAllowed,
-                    startsAt: 0,
-                    slotSeconds: deployment.slotSeconds
-                })
-            );
-        if (deployment.forwarder != address(0)) _state.setForwarder(deployment.forwarder, true);
-        for (uint256 i; i < deployment.recorders.length; ++i) {
-            _state.setRecorder(deployment.recorders[i], true);
+    constructor(Deployment memory terms) payable Ownable(terms.owner) {
+        _state.offers.set(Offer(terms.priceTinybar, terms.periodSeconds, terms.callsAllowed, 0, terms.slotSeconds));
+        if (terms.forwarder != address(0)) _state.setForwarder(terms.forwarder, true);
+        for (uint256 i; i < terms.recorders.length; ++i) {
+            _state.setRecorder(terms.recorders[i], true);
         }
         _state.begin();
         _state.fundReserve();
@@ -265,6 +256,16 @@ contract AccessWindow is IAccessWindow, Ownable2Step {
     /// @inheritdoc IAccessWindow
     function armingGas() external view returns (uint64 transactionGas, uint64 scheduledGas) {
         return _state.armingGas();
+    }
+
+    /// @inheritdoc IAccessWindow
+    function arming() external view returns (uint16 scheduleCost, uint16 armingFloor) {
+        return _state.arming();
+    }
+
+    /// @inheritdoc IAccessWindow
+    function slotAt(uint256 slotId) external view returns (uint64, uint32, address, uint64) {
+        return _state.slotAt(slotId);
     }
 
     /// @inheritdoc IAccessWindow

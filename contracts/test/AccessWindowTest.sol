@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {AccessWindow} from "../src/AccessWindow.sol";
 import {IAccessWindow} from "../src/interfaces/IAccessWindow.sol";
+import {IAccessWindowEvents} from "../src/interfaces/IAccessWindowEvents.sol";
 import {Slot, Slots} from "../src/libraries/Slots.sol";
 import {AccessWindowDeployer} from "./AccessWindowDeployer.sol";
 import {AccessWindowHarness} from "./AccessWindowHarness.sol";
@@ -175,6 +176,26 @@ abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
     }
 
     // -------------------------------------------------------------------------------------------------- checks
+
+    function _expectRecorded(address who, uint64 windowExpiresAt, uint32 callsUsed) internal {
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.UsageRecorded(who, windowExpiresAt, callsUsed);
+    }
+
+    function _expectRefused(address who, uint64 windowExpiresAt, int32 calls) internal {
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.UsageRefused(who, windowExpiresAt, calls);
+    }
+
+    function _expectLate(address who, uint64 windowExpiresAt, int32 calls) internal {
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.UsageLate(who, windowExpiresAt, calls);
+    }
+
+    function _expectNotArmed(uint256 slotId, uint64 second, int64 code) internal {
+        vm.expectEmit(address(access));
+        emit IAccessWindowEvents.RenewalNotArmed(slotId, second, code);
+    }
 
     /// @dev I1: the contract holds what it owes, except for gas it could not pay.
     function _assertSolvent() internal view {

@@ -246,6 +246,22 @@ interface IAccessWindow is IAccessWindowEvents {
     /// @return scheduledGas of a scheduled call
     function armingGas() external view returns (uint64 transactionGas, uint64 scheduledGas);
 
+    /// @notice What arming asks for, as deployed or as `setArming` set it last.
+    /// @return scheduleCost dollar price of one `scheduleCall`, hundredths of a US cent
+    /// @return armingFloor least revenue of a scheduled call, percent of its expected cost
+    function arming() external view returns (uint16 scheduleCost, uint16 armingFloor);
+
+    /// @notice A slot as it was booked last; all zero for one that nobody was ever in.
+    /// @param slotId which slot: period << 40 | second modulo the period
+    /// @return nextSecond first second that is not booked, Unix seconds; in the past where no call came, and nobody poked
+    /// @return agents subscriptions that go on, or end in a second that is not booked; not those of a single period
+    /// @return schedule address of the pending scheduled call, zero for none
+    /// @return scheduledAt second of that call, Unix seconds; 0 for none
+    function slotAt(uint256 slotId)
+        external
+        view
+        returns (uint64 nextSecond, uint32 agents, address schedule, uint64 scheduledAt);
+
     /// @notice The seller's books, tinybar.
     function books() external view returns (Books memory);
 

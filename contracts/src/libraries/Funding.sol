@@ -47,11 +47,16 @@ library Funding {
     function buy(State storage state, Accounts memory accounts, Order memory order, IAccessWindow.Offer memory offer)
         internal
     {
-        Position memory position = _load(state, order.agent);
+        address agent = order.agent;
+        Position memory position = Position(agent, state.subscriptions.load(agent), state.purses.load(agent), 0);
         bool isOpen = position.subscription.fundedUntil > block.timestamp;
-        if (isOpen) position.subscription.isCancelled = false;
-        else _openWindow(position, order.offerId, offer);
-        if (order.calls != 0) Metering.countPaid(position.subscription, order.agent, order.calls);
+        if (isOpen) {
+            position.subscription.isCancelled = false;
+            position.priceTinybar = _pinnedPrice(state, position);
+        } else {
+            _openWindow(position, order.offerId, offer);
+        }
+        if (order.calls != 0) Metering.countPaid(position.subscription, agent, order.calls);
         _takeValue(position, accounts);
         if (!isOpen) {
             accounts.charge(position.priceTinybar);
@@ -66,7 +71,8 @@ library Funding {
 
     /// @notice Adds the sent value to an open, uncancelled subscription.
     function topUp(State storage state, address agent) internal {
-        Position memory position = _load(state, agent);
+        Position memory position = Position(agent, state.subscriptions.load(agent), state.purses.load(agent), 0);
+        position.priceTinybar = _pinnedPrice(state, position);
         if (msg.value == 0) revert IAccessWindowEvents.AccessWindow_WrongValue(0, position.priceTinybar);
         if (position.subscription.fundedUntil <= block.timestamp || position.subscription.isCancelled) {
             revert IAccessWindowEvents.AccessWindow_NoOpenWindow(agent);
@@ -82,8 +88,9 @@ library Funding {
 
     /// @notice Ends the sender's subscription with the window that is charged last; the balance becomes claimable.
     function cancel(State storage state) internal {
-        Position memory position = _load(state, msg.sender);
-        Subscription memory subscription = position.subscription;
+        Subscription memory subscription = state.subscriptions.load(msg.sender);
+        Position memory position = Position(msg.sender, subscription, state.purses.load(msg.sender), 0);
+        position.priceTinybar = _pinnedPrice(state, position);
         if (subscription.fundedUntil == 0 || subscription.isCancelled) {
             revert IAccessWindowEvents.AccessWindow_NothingToCancel(msg.sender);
         }
@@ -207,11 +214,8 @@ library Funding {
         emit IAccessWindowEvents.SubscriptionToppedUp(position.agent, msg.sender, uint64(msg.value), balanceTinybar);
     }
 
-    function _load(State storage state, address agent) private view returns (Position memory) {
-        Subscription memory subscription = state.subscriptions.load(agent);
-        uint64 priceTinybar;
-        if (subscription.fundedUntil != 0) priceTinybar = state.offers[subscription.offerId].priceTinybar;
-        return Position(agent, subscription, state.purses.load(agent), priceTinybar);
+    function _pinnedPrice(State storage state, Position memory position) private view returns (uint64) {
+        return state.offers[position.subscription.offerId].priceTinybar;
     }
 
     function _keep(State storage state, Position memory position, Accounts memory accounts) private {

@@ -134,6 +134,12 @@ library Treasury {
         return (uint64(fees.armingGas + TRANSACTION_GAS), uint64(fees.gasLimit));
     }
 
+    /// @notice What arming asks for: the dollar price of a `scheduleCall` (hundredths of a US cent) and the floor (percent).
+    function arming(State storage state) internal view returns (uint16 scheduleCost, uint16 armingFloor) {
+        Accounts memory accounts = state.accounts.load();
+        return (accounts.scheduleCost, accounts.armingFloor);
+    }
+
     // ----------------------------------------------------------------------------------------------------- inside
 
     function _lastFees(State storage state) private view returns (Fees memory) {

@@ -54,4 +54,14 @@ library Windows {
         if (subscription.fundedUntil == 0) return slot;
         return state.slots.load(Slots.idOf(subscription.periodSeconds, subscription.fundedUntil));
     }
+
+    /// @notice A slot as it was booked last: what its next call finds, who is in it, and the pending call.
+    function slotAt(State storage state, uint256 slotId)
+        internal
+        view
+        returns (uint64 nextSecond, uint32 agents, address schedule, uint64 scheduledAt)
+    {
+        Slot memory slot = state.slots.load(slotId);
+        return (slot.next, slot.live, slot.schedule, slot.scheduledAt);
+    }
 }

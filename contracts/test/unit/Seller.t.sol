@@ -108,6 +108,17 @@ contract SellerTest is AccessWindowTest {
         access.setArming(10_000, 10_000);
     }
 
+    function test_A20_ArmingSaysWhatWasDeployedAndWhatWasSet() external {
+        (uint16 scheduleCost, uint16 armingFloor) = access.arming();
+        assertEq(scheduleCost, 1_200);
+        assertEq(armingFloor, 100);
+        vm.prank(owner);
+        access.setArming(2_450, 150);
+        (scheduleCost, armingFloor) = access.arming();
+        assertEq(scheduleCost, 2_450);
+        assertEq(armingFloor, 150);
+    }
+
     // ------------------------------------------------------------------------------------------------- roles
 
     function test_Roles_AreGivenAndTaken() external {

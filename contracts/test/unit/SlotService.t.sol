@@ -92,4 +92,47 @@ contract SlotServiceTest is AccessWindowTest {
         access.renew{gas: 1_000_000}(slotId, 0);
         assertEq(_slot().next, end + 7 * PERIOD);
     }
+
+    function test_ASecondOfNowThatTheGasDoesNotBookIsBehind() external {
+        _configure({gasPerSecond: 1, createGas: 0, forcedCode: 0});
+        _open(20);
+        uint64 end = _expiresAt();
+        vm.warp(end + 7 * PERIOD); // the ninth second of the slot since it was opened
+        uint256 slotId = _slotId();
+        _expectNotArmed(slotId, end + 7 * PERIOD, -3);
+        vm.prank(address(access), address(access));
+        access.renew{gas: 1_000_000}(slotId, 0);
+    }
+
+    // -------------------------------------------------------------------------------------------------- views
+
+    function test_SlotAt_SaysItsNextSecondItsAgentsAndItsPendingCall() external {
+        _assertSlotAt(_slotAt(START), 0, 0, address(0), 0);
+        _open(4);
+        _open(stranger, owner, 2 * PRICE);
+        _open(stranger, recorder, PRICE);
+        uint64 end = _expiresAt();
+        uint256 slotId = _slotId();
+        _assertSlotAt(slotId, end - PERIOD, 2, address(0x100000), end);
+        _passTo(end);
+        _assertSlotAt(slotId, end + PERIOD, 2, address(0x100001), end + PERIOD);
+        _passTo(end + PERIOD);
+        _assertSlotAt(slotId, end + 2 * PERIOD, 1, address(0x100002), end + 2 * PERIOD);
+        _cancel(agent);
+        _passTo(end + 2 * PERIOD);
+        _assertSlotAt(slotId, end + 3 * PERIOD, 0, address(0), 0);
+    }
+
+    // -------------------------------------------------------------------------------------------------- inside
+
+    function _assertSlotAt(uint256 slotId, uint64 nextSecond, uint32 agents, address schedule, uint64 scheduledAt)
+        private
+        view
+    {
+        bytes memory expected = abi.encode(nextSecond, agents, schedule, scheduledAt);
+        (bool isAnswered, bytes memory answer) =
+            address(access).staticcall(abi.encodeCall(IAccessWindow.slotAt, (slotId)));
+        assertTrue(isAnswered);
+        assertEq(answer, expected);
+    }
 }
