@@ -2,6 +2,7 @@
  * The window of an agent's subscription: the contract's own rule of time and money, reads of it that may lag, and the
  * background call that arms an overdue renewal anew.
  */
+import { accessWindowRules } from '@tallystick/contracts'
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
 import type { AccessContract, AccessParts, Rearming } from './ports.ts'
 
@@ -10,9 +11,6 @@ export type Hex = `0x${string}`
 
 /** What the contract answers where it has no address to give. */
 export const ZERO_ADDRESS: Hex = '0x0000000000000000000000000000000000000000'
-
-/** Past this, the network has either made a scheduled call or never will (A7, A12), seconds. */
-const SCHEDULE_OVERDUE_SECONDS = 30
 
 /** A subscription as it stands at one second, with the periods that are paid for already counted in (A6). */
 export type AccessWindow = {
@@ -48,11 +46,11 @@ export function secondsRemaining(window: AccessWindow, nowSeconds: number): numb
   return window.isOpen ? Math.max(0, window.expiresAtSeconds - nowSeconds) : 0
 }
 
-/** Whether a renewal is armed whose second is so long past that the network will not make it any more. */
+/** Whether a renewal is armed whose second is so long past that the network will not make it any more (A7, A12). */
 function isScheduleOverdue(window: AccessWindow, nowSeconds: number): boolean {
   return (
     window.schedule !== ZERO_ADDRESS &&
-    window.scheduledAtSeconds + SCHEDULE_OVERDUE_SECONDS < nowSeconds
+    window.scheduledAtSeconds + accessWindowRules.overdueSeconds < nowSeconds
   )
 }
 

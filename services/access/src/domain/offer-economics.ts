@@ -3,6 +3,7 @@
  * apart: payTo forwards purchases, the contract's reserve pays renewals, the recorder counts calls. Not counted are
  * deployment, the owner's own calls and the facilitator's fee of 0.01 US cent a payment.
  */
+import { accessWindowRules } from '@tallystick/contracts'
 import { LEASE_IDLE_MS, leaseCallsMax } from './usage-limits.ts'
 
 /** Terms whose economics are asked for. */
@@ -34,19 +35,19 @@ export type Market = {
 export const GAS = {
   scheduleCall: 1_410_000n,
   /** `openPaid` of several periods that arms its slot. */
-  openArming: 1_607_865n,
+  openArming: 1_607_211n,
   /** The same in an armed slot where others end in the same seconds; and what each second that nobody had costs more. */
-  openJoining: 120_112n,
+  openJoining: 119_461n,
   calendarWord: 17_100n,
   /** `openPaid` of one period: it never arms. */
-  openOnePeriod: 104_968n,
+  openOnePeriod: 104_317n,
   renewalArming: 1_480_663n,
   renewalLast: 58_031n,
   /** One agent's record alone, and in a batch of 50; the first record of a window takes the second pair. */
   record: 32_060n,
-  recordBatched: 8_618n,
+  recordBatched: 8_617n,
   recordFirst: 34_306n,
-  recordFirstBatched: 10_876n,
+  recordFirstBatched: 10_875n,
 } as const
 
 /** Agents in the batch that the batched figures were measured with; no batch is larger. */
@@ -54,10 +55,10 @@ const BATCH_AGENTS = 50n
 
 const SECONDS_PER_HOUR = 3_600
 /** The contract gives a `scheduleCall` at least this much gas, and its own part of a renewal this. */
-const SCHEDULE_GAS_MIN = 1_550_000n
-const FINISH_GAS = 250_000n
-/** The contract locks the gas limit of a scheduled call at twice the gas price. */
-const LOCK_FACTOR = 2n
+const SCHEDULE_GAS_MIN = BigInt(accessWindowRules.scheduleGasMin)
+const OWN_GAS = BigInt(accessWindowRules.finishGas + accessWindowRules.renewalGasMax)
+/** The contract locks the gas limit of a scheduled call at so many times the gas price. */
+const LOCK_FACTOR = BigInt(accessWindowRules.lockSafety)
 /** Agents beyond which no break-even is looked for: by then a renewal's share is a thousandth of its cost. */
 const BREAK_EVEN_AGENTS_MAX = 1_000
 
@@ -103,7 +104,7 @@ function scheduleTinybar(market: Market): bigint {
 function scheduledGas(market: Market): bigint {
   const wanted = (scheduleTinybar(market) * 11n) / 10n / market.gasPriceTinybar
   const gas = wanted > SCHEDULE_GAS_MIN ? wanted : SCHEDULE_GAS_MIN
-  return (gas * 64n) / 63n + FINISH_GAS
+  return (gas * 64n) / 63n + OWN_GAS
 }
 
 /** One scheduled call that renews a whole slot and arms its successor, tinybar. */

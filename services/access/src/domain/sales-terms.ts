@@ -1,3 +1,4 @@
+import { accessWindowRules } from '@tallystick/contracts'
 import { describeCall, type PaymentRequirement, type PaymentTerms } from '@tallystick/x402'
 import { hederaRequirement, VALID_DURATION_SECONDS_MAX } from '@tallystick/x402/hedera'
 import { agentExample } from '../wire/access-requests.ts'
@@ -90,7 +91,7 @@ export function createSalesTerms(deps: AccessParts, url: string) {
 }
 
 /** How long after a price change the previous price is still taken: clients that were challenged need time to pay (A3), seconds. */
-const REPLACED_OFFER_SECONDS = 600
+const REPLACED_OFFER_SECONDS = accessWindowRules.replacedOfferSeconds
 
 /** The price of a whole purchase, tinybar (A1). */
 export function purchaseTinybar(offer: Offer, periodsPerPurchase: number): bigint {

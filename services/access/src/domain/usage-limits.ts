@@ -2,6 +2,7 @@
  * Every limit of the metering, with its unit and the reason for it. Rules A9 to A11 and A18 fix the first group; the
  * second bounds what those rules leave open.
  */
+import { accessWindowRules } from '@tallystick/contracts'
 
 /** A10: a batch is sealed this long after its first call, even while the sender is busy. Milliseconds. */
 export const SEAL_AFTER_MS = 100
@@ -20,7 +21,7 @@ export const UNSHOWN_CALLS_MAX = 50
 /** A11: with k recorders, a call that finds fewer than k times this many left waits for its receipt. */
 export const RECEIPT_WAIT_CALLS_PER_RECORDER = 100
 /** A11: the contract still counts calls of a window for this long after its end; then it is forgotten. Seconds. */
-export const FORGET_AFTER_SECONDS = 60
+export const FORGET_AFTER_SECONDS = accessWindowRules.lateUsageSeconds
 /** A9: calls out in a window that nothing shows as begun yet: what is lost if its renewal fails. */
 export const UNBEGUN_CALLS_MAX = 3
 /** A18: calls that one entry counts, its lease included, at most. */
