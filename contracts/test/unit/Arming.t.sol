@@ -67,6 +67,30 @@ contract ArmingTest is AccessWindowTest {
         assertEq(access.books().earnedTinybar, 2 * HBAR + 3 * HBAR);
     }
 
+    function test_A19_LateJoinersAreCountedToTheTinybar() external {
+        _deploySlots(60);
+        vm.startPrank(owner);
+        access.setArming(1_200, 200);
+        access.setOffer(uint64(COST), PERIOD, QUOTA, 60);
+        vm.stopPrank();
+        _open(stranger, agent, 5 * COST);
+        uint64 end = _expiresAt();
+        vm.warp(end - 30);
+        _open(stranger, stranger, 2 * COST);
+        assertEq(_window().scheduledAt, end + PERIOD, "two prices are just the floor");
+    }
+
+    function test_A19_AFloorOfNoneArmsNothingThatEarnsNothing() external {
+        _armAlways();
+        _open(2);
+        vm.recordLogs();
+        _passTo(_expiresAt());
+        assertEq(_slot().live, 1, "its last window is open");
+        assertEq(_slot().schedule, address(0));
+        assertEq(_code(), NONE, "there is nothing to arm, and nothing to say");
+        assertEq(access.books().lockedTinybar, 0);
+    }
+
     function test_A19_SellersOfDustArmOnceTheyAreManyEnough() external {
         vm.prank(owner);
         access.setOffer(HBAR / 100, 60, 10, 60);

@@ -213,19 +213,4 @@ contract MeteringTest is AccessWindowTest {
     function _usage(address who, int32 calls, uint64 windowExpiresAt) private pure returns (bytes32) {
         return bytes32(uint256(uint160(who)) << 96 | uint256(uint32(calls)) << 64 | windowExpiresAt);
     }
-
-    function _expectRecorded(address who, uint64 windowExpiresAt, uint32 callsUsed) private {
-        vm.expectEmit(address(access));
-        emit IAccessWindowEvents.UsageRecorded(who, windowExpiresAt, callsUsed);
-    }
-
-    function _expectRefused(address who, uint64 windowExpiresAt, int32 calls) private {
-        vm.expectEmit(address(access));
-        emit IAccessWindowEvents.UsageRefused(who, windowExpiresAt, calls);
-    }
-
-    function _expectLate(address who, uint64 windowExpiresAt, int32 calls) private {
-        vm.expectEmit(address(access));
-        emit IAccessWindowEvents.UsageLate(who, windowExpiresAt, calls);
-    }
 }

@@ -48,6 +48,32 @@ contract OrderTest is AccessWindowTest {
         access.openPaid{value: PRICE}(purchase);
     }
 
+    function test_Order_APaymentOutOfRangeIsSaidToBeWhateverItsOffer() external {
+        IAccessWindow.Purchase memory purchase = _purchase(agent, 1);
+        purchase.offerId = 9;
+        purchase.paidAtSeconds = uint64(START) + 301;
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IAccessWindowEvents.AccessWindow_PaidAtOutOfRange.selector, purchase.paidAtSeconds, START
+            )
+        );
+        vm.prank(forwarder);
+        access.openPaid{value: PRICE}(purchase);
+    }
+
+    function test_Order_NothingIsNoTopUpOfAnything() external {
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_WrongValue.selector, 0, uint256(PRICE)));
+        access.topUp(agent);
+    }
+
+    function test_Order_ARenewalThatIsNotDueNeedsNoGas() external {
+        _configure({gasPerSecond: 0, createGas: 0, forcedCode: 370});
+        _open(4);
+        uint256 slotId = _slotId();
+        vm.expectRevert(abi.encodeWithSelector(IAccessWindowEvents.AccessWindow_NotDue.selector, START + PERIOD, START));
+        access.renew{gas: 1_300_000}(slotId, uint64(START) + PERIOD);
+    }
+
     // --------------------------------------------------------------------------------------------------- events
 
     function test_Order_EventsComeBeforeTheValueLeaves() external {

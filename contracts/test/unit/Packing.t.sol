@@ -94,6 +94,26 @@ contract PackingTest is AccessWindowTest {
         }
     }
 
+    function test_Calendar_KeepsTheChangeOfTheRateAbove32BitsOfLeavers() external {
+        _open(3);
+        uint256 end = _expiresAt();
+        assertEq(access.calendarAt(PERIOD, end), int256(uint256(PRICE)) * 2 ** 32);
+        assertEq(access.calendarAt(PERIOD, end + 2 * PERIOD), 1 - int256(uint256(PRICE)) * 2 ** 32);
+    }
+
+    /// @dev The contract's own storage begins after the owner and the pending owner.
+    function test_Words_HaveNoBitBetweenTheirFields() external {
+        Accounts memory accounts;
+        accounts.armingFloor = type(uint16).max;
+        access.keepAccounts(accounts);
+        assertEq(uint256(vm.load(address(access), bytes32(uint256(3)))), uint256(type(uint16).max) << 209);
+        Purse memory purse;
+        purse.closedAllowed = type(uint32).max;
+        access.keepPurse(agent, purse);
+        bytes32 word = vm.load(address(access), keccak256(abi.encode(agent, uint256(7))));
+        assertEq(uint256(word), uint256(type(uint32).max) << 196);
+    }
+
     // --------------------------------------------------------------------------------------------------- count
 
     function testFuzz_Count_ChangesTheCallsOfTheNamedWindowAndNothingElse(

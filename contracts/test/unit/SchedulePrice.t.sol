@@ -47,6 +47,22 @@ contract SchedulePriceTest is AccessWindowTest {
         _open(2);
     }
 
+    function test_A20_AServiceThatCannotBeGivenEnoughIsNotAsked() external {
+        _setTinybar(1_387_272_827);
+        vm.expectCall(address(SCHEDULE_SERVICE), bytes(""), 0);
+        _expectNotArmed(_slotAt(START), uint64(START) + PERIOD, -1);
+        vm.prank(stranger);
+        access.open{value: 2 * PRICE}(agent);
+    }
+
+    function test_A20_AnEmptyReserveIsSaidBeforeAServiceThatCannotBeGivenEnough() external {
+        access = _deploy({reserve: 0});
+        _armAlways();
+        _setTinybar(1_387_272_827);
+        _expectNotArmed(_slotAt(START), uint64(START) + PERIOD, 0);
+        _open(2);
+    }
+
     function _setTinybar(uint256 tinybar) private {
         vm.mockCall(address(0x168), bytes(""), abi.encode(tinybar));
     }

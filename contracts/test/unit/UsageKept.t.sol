@@ -116,21 +116,4 @@ contract UsageKeptTest is AccessWindowTest {
         _openPaid(purchase, PRICE);
         assertEq(access.stored(agent).callsUsedPrevious, 2);
     }
-
-    // -------------------------------------------------------------------------------------------------- inside
-
-    function _expectLate(address who, uint64 windowExpiresAt, int32 calls) private {
-        vm.expectEmit(address(access));
-        emit IAccessWindowEvents.UsageLate(who, windowExpiresAt, calls);
-    }
-
-    function _expectRecorded(address who, uint64 windowExpiresAt, uint32 callsUsed) private {
-        vm.expectEmit(address(access));
-        emit IAccessWindowEvents.UsageRecorded(who, windowExpiresAt, callsUsed);
-    }
-
-    function _expectRefused(address who, uint64 windowExpiresAt, int32 calls) private {
-        vm.expectEmit(address(access));
-        emit IAccessWindowEvents.UsageRefused(who, windowExpiresAt, calls);
-    }
 }
