@@ -4,12 +4,15 @@
 //   --match TEXT           those whose key or file contains the text
 //   --list                 prints the mutants' keys without trying them
 //   --lanes N              how many at a time
+//   --log FILE             with --all: takes the results of an earlier run from what it printed, except those whose key
+//                          contains the text of an --again: functions that changed since, survivors with a new test
 // A survivor that mutation-survivors.json does not explain fails every run. So does a reason whose mutant is gone or
 // killed: it would explain the next mutant with that name. The results of --all and --match stay in cache/mutation/ until
 // those tests change, so that a stopped run resumes where it was.
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { levelsOf, type Result, runCampaign } from './mutation/campaign.ts'
+import { levelsOf, type Outcome, type Result, runCampaign } from './mutation/campaign.ts'
 import { readProgram } from './mutation/compiler.ts'
 import { Memory } from './mutation/memory.ts'
 import type { Mutant } from './mutation/mutant.ts'
@@ -20,7 +23,7 @@ import { readReasons, reviewSurvivors } from './mutation/survivors.ts'
 import { Workbench } from './mutation/workbench.ts'
 
 /** Share of the mutants that the tests must kill. */
-const SCORE_MIN = 0.9
+const SCORE_MIN = 0.93
 
 /** A lane holds a compiler (about 300 MB) and runs forge, which uses more cores. */
 const LANES_MAX = 8
@@ -35,6 +38,8 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     match: { type: 'string', multiple: true, default: [] },
     list: { type: 'boolean', default: false },
+    log: { type: 'string' },
+    again: { type: 'string', multiple: true, default: [] },
     lanes: { type: 'string', default: String(availableParallelism()) },
   },
 })
@@ -54,6 +59,25 @@ function chosenOf(mutants: readonly Mutant[]): readonly Mutant[] {
   return mutants.filter(({ key, file }) =>
     options.match.some((text) => key.includes(text) || file.includes(text)),
   )
+}
+
+/** One line of `progressOf`, of a mutant that was tried. */
+const PRINTED = /^\d+\/\d+ \d+ s {2}(killed|survived|stillborn)(?: \(([^)]+)\))? {2}(.+)$/u
+
+/** What an earlier run printed of these mutants. Its codes are not known: duplicates among them count as killed. */
+function earlierResults(mutants: readonly Mutant[]): readonly Result[] {
+  if (options.log === undefined) return []
+  const byKey = new Map(mutants.map((mutant) => [mutant.key, mutant]))
+  return readFileSync(options.log, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const [, status, by = '', key = ''] = PRINTED.exec(line) ?? []
+      const mutant = byKey.get(key)
+      if (!mutant || options.again.some((text) => key.includes(text))) return []
+      const outcome: Outcome =
+        status === 'killed' ? { status, by } : { status: status as 'survived' | 'stillborn' }
+      return [{ mutant, outcome, digest: `printed: ${key}` }]
+    })
 }
 
 function progressOf(total: number): (result: Result, done: number) => void {
@@ -96,8 +120,12 @@ async function main(): Promise<void> {
     }
     const levels = await levelsOf(bench, program)
     const memory = new Memory(options.sample === undefined)
-    const onResult = progressOf(mutants.length)
-    const results = await runCampaign({ mutants, levels, benches, memory, onResult })
+    const earlier = earlierResults(mutants)
+    const isSettled = new Set(earlier.map(({ mutant }) => mutant.key))
+    const untried = mutants.filter(({ key }) => !isSettled.has(key))
+    const onResult = progressOf(untried.length)
+    const tried = await runCampaign({ mutants: untried, levels, benches, memory, onResult })
+    const results = [...earlier, ...tried]
     const reasons = readReasons()
     const review = reviewSurvivors(results, reasons, new Set(all.map(({ key }) => key)))
     console.log(reportOf(results, review, reasons))
